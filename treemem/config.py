@@ -1,0 +1,28 @@
+"""Where things live on this machine, and the few numbers that shape the tree.
+
+Paths come from the environment first (TREEMEM_DB, TREEMEM_MODELS), then from the
+platform's own user folders. Nothing here opens or creates a file.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import platformdirs
+
+LEAF_TOKENS_MAX = 3_000
+FANOUT = 8
+ROOT_INTERVAL_MS = 15 * 60 * 1000
+
+
+def default_database_path() -> Path:
+    """TREEMEM_DB, or treemem.sqlite3 in the user's data folder."""
+    named = os.environ.get("TREEMEM_DB")
+    return Path(named) if named else Path(platformdirs.user_data_dir("treemem")) / "treemem.sqlite3"
+
+
+def models_folder() -> Path:
+    """TREEMEM_MODELS, or the folder models in the user's data folder."""
+    named = os.environ.get("TREEMEM_MODELS")
+    return Path(named) if named else Path(platformdirs.user_data_dir("treemem")) / "models"

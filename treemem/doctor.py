@@ -1,0 +1,269 @@
+"""Proves that a memory file is whole, or says what is wrong and how to mend it.
+
+It trusts no stored id: every message and node hash is computed again from the content. It
+only reads; `repair` makes views again, which lose nothing by it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+from treemem import ids, jobs, light, messages
+from treemem.config import FANOUT, LEAF_TOKENS_MAX
+from treemem.database import Database
+from treemem.errors import DatabaseError
+from treemem.model import Message, Span
+
+FINDINGS_MAX = 20
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """One thing that was looked at: how many of it, and what was wrong."""
+
+    name: str
+    looked_at: int
+    findings: tuple[str, ...]
+
+    @property
+    def ok(self) -> bool:
+        return not self.findings
+
+
+@dataclass(frozen=True, slots=True)
+class Diagnosis:
+    """All checks. healthy: nothing was found by any."""
+
+    checks: tuple[Check, ...]
+
+    @property
+    def healthy(self) -> bool:
+        return all(check.ok for check in self.checks)
+
+
+def diagnose(database: Database) -> Diagnosis:
+    """Runs every check, on one consistent view of the file."""
+    with database.reading():
+        checks = [_run(database, name, check) for name, check in _CHECKS]
+    # FTS5 is asked by an INSERT, which a read transaction may not do.
+    with database.transaction():
+        checks.append(_run(database, "full text against content", _full_text))
+    return Diagnosis(tuple(checks))
+
+
+def _run(database: Database, name: str, check: Callable[[Database], Iterator[str]]) -> Check:
+    looked_at = 0
+    findings: list[str] = []
+    try:
+        for finding in check(database):
+            looked_at += 1
+            if finding and len(findings) < FINDINGS_MAX:
+                findings.append(finding)
+    except DatabaseError as error:
+        findings.append(str(error))
+    return Check(name, looked_at, tuple(findings))
+
+
+# Each check yields "" for each thing that is right, and a sentence for each that is not.
+
+
+def _pages(database: Database) -> Iterator[str]:
+    for (answer,) in database.rows("PRAGMA integrity_check"):
+        yield "" if answer == "ok" else f"integrity_check: {answer}"
+
+
+def _references(database: Database) -> Iterator[str]:
+    yield ""
+    for table, rowid, parent, _ in database.rows("PRAGMA foreign_key_check"):
+        yield f"{table} row {rowid} refers to a missing row of {parent}"
+
+
+def _message_hashes(database: Database) -> Iterator[str]:
+    """An id with identity depends on nothing but the message; one without also on the number
+    of the repetition, and on the source where it has no time."""
+    sql = (f"SELECT m.seq, m.identity, m.chars, {messages.COLUMNS} FROM message m "  # noqa: S608
+           "ORDER BY m.seq")  # fmt: skip
+    for seq, identity, chars, *row in database.execute(sql):
+        message = messages.message_from(tuple(row))
+        if len(message.text) != chars:
+            yield f"message {message.id} has {len(message.text)} characters, {chars} are recorded"
+        elif not _id_is_right(database, seq, message, identity):
+            yield f"message {message.id} does not hold what its id says"
+        else:
+            yield ""
+
+
+def _id_is_right(database: Database, seq: int, message: Message, identity: str | None) -> bool:
+    sql = ("SELECT s.id FROM source_message sm JOIN source s ON s.seq = sm.source_seq "
+           "WHERE sm.message_seq = ?")  # fmt: skip
+    source_ids = [""] if message.unique_id else [row[0] for row in database.rows(sql, (seq,))]
+    sent_at = None if message.sent_at is None else str(message.sent_at)
+    # Repetitions are numbered from 0 without gaps; 10,000 equal ones are looked through.
+    repetitions = 1 if identity is not None else 10_000
+    return any(
+        ids.message_id(message, source_id, sent_at, occurrence) == message.id
+        for occurrence in range(repetitions)
+        for source_id in source_ids
+    )
+
+
+_SPANS = """
+SELECT m.id, ls.start, ls."end", ls.tokens, m.chars FROM leaf_span ls
+JOIN message m ON m.seq = ls.message_seq WHERE ls.node_seq = ? ORDER BY ls.ordinal
+"""
+_CHILD_IDS = """
+SELECT n.id, n.level, n.tokens FROM node_child nc JOIN node n ON n.seq = nc.child_seq
+WHERE nc.node_seq = ? ORDER BY nc.ordinal
+"""
+
+
+def _node_hashes(database: Database) -> Iterator[str]:
+    sql = "SELECT seq, id, level, tokens, provisional FROM node ORDER BY seq"
+    for seq, node_id, level, tokens, provisional in database.execute(sql):
+        if level == 0:
+            yield _leaf_finding(database, seq, node_id, tokens)
+        else:
+            yield _group_finding(database, seq, node_id, level, tokens, bool(provisional))
+
+
+def _leaf_finding(database: Database, seq: int, node_id: str, tokens: int) -> str:
+    rows = database.rows(_SPANS, (seq,))
+    spans = [Span(*row[:4]) for row in rows]
+    if ids.leaf_id(spans) != node_id:
+        return f"leaf {node_id} does not hold what its id says"
+    if sum(span.tokens for span in spans) != tokens:
+        return f"leaf {node_id} has another number of tokens than its messages"
+    if tokens > LEAF_TOKENS_MAX:
+        return f"leaf {node_id} has {tokens} tokens, more than {LEAF_TOKENS_MAX}"
+    if any(not 0 <= start <= end <= chars for _, start, end, _, chars in rows):
+        return f"leaf {node_id} holds characters that its message does not have"
+    return ""
+
+
+def _group_finding(
+    database: Database, seq: int, node_id: str, level: int, tokens: int, provisional: bool
+) -> str:
+    rows = database.rows(_CHILD_IDS, (seq,))
+    if ids.group_id(level, [row[0] for row in rows]) != node_id:
+        return f"node {node_id} does not cover what its id says"
+    if sum(row[2] for row in rows) != tokens:
+        return f"node {node_id} has another number of tokens than its children"
+    if not provisional and (len(rows) != FANOUT or any(row[1] != level - 1 for row in rows)):
+        return f"node {node_id} does not cover {FANOUT} nodes of the level below"
+    return ""
+
+
+_LEVELS = """
+SELECT t.seq, t.scope, t.key, tn.level, count(*), max(tn.position) + 1, t.base_level
+FROM tree t JOIN tree_node tn ON tn.tree_seq = t.seq GROUP BY t.seq, tn.level
+"""
+_MISGROUPED = """
+SELECT count(*) FROM tree_node up
+JOIN node_child nc ON nc.node_seq = up.node_seq
+LEFT JOIN tree_node below ON below.tree_seq = up.tree_seq AND below.level = up.level - 1
+  AND below.position = up.position * :fanout + nc.ordinal
+WHERE up.tree_seq = :tree AND up.level = :level AND up.level > :base
+  AND below.node_seq IS NOT nc.child_seq
+"""
+
+
+def _trees(database: Database) -> Iterator[str]:
+    """Every member stands under exactly one parent on each level, and in its place."""
+    sizes: dict[tuple[int, int], int] = {}
+    for tree, scope, key, level, number, end, base in database.rows(_LEVELS):
+        sizes[tree, level] = number
+        name = f"the {scope} tree {key}".rstrip()
+        if number != end:
+            yield f"{name} has a gap on level {level}"
+        elif level > base and sizes.get((tree, level - 1), 0) // FANOUT != number:
+            yield f"{name} has {number} groups on level {level}, which does not fit the level below"
+        elif database.value(
+            _MISGROUPED, {"tree": tree, "level": level, "base": base, "fanout": FANOUT}
+        ):
+            yield f"{name} has groups on level {level} that cover other nodes than they should"
+        else:
+            yield ""
+
+
+_COVER = """
+SELECT s.id, m.id, m.chars, sm.open_from, sm.state,
+  (SELECT coalesce(sum(ls."end" - ls.start), 0) FROM leaf_span ls
+   JOIN tree_node tn ON tn.node_seq = ls.node_seq AND tn.level = 0
+   JOIN tree t ON t.seq = tn.tree_seq AND t.scope = 'source' AND t.key = s.id
+   WHERE ls.message_seq = m.seq),
+  sm.position < s.open_position AND sm.open_from IS NOT NULL AND sm.state = 'active'
+FROM source_message sm JOIN source s ON s.seq = sm.source_seq
+JOIN message m ON m.seq = sm.message_seq
+"""
+
+
+def _coverage(database: Database) -> Iterator[str]:
+    """What is sealed lies in the source's leaves exactly once, and what is not, does not."""
+    for source_id, message_id, chars, open_from, _, covered, hidden in database.execute(_COVER):
+        if hidden:
+            yield f"message {message_id} of {source_id} is open, but sealing would pass it over"
+        elif covered != (chars if open_from is None else open_from):
+            yield (f"{covered} of {chars} characters of message {message_id} lie in leaves of "
+                   f"{source_id}, which is not what its history says")  # fmt: skip
+        else:
+            yield ""
+
+
+_ORPHANS = """
+SELECT 'message ' || id || ' belongs to no source' FROM message m
+  WHERE NOT EXISTS (SELECT 1 FROM source_message sm WHERE sm.message_seq = m.seq)
+UNION ALL SELECT 'node ' || id || ' belongs to no tree' FROM node n
+  WHERE NOT EXISTS (SELECT 1 FROM tree_node tn WHERE tn.node_seq = n.seq)
+    AND NOT EXISTS (SELECT 1 FROM tree t WHERE t.root_seq = n.seq OR t.tail_seq = n.seq)
+UNION ALL SELECT 'statement ' || seq || ' cites no message' FROM statement st
+  WHERE NOT EXISTS (SELECT 1 FROM citation c WHERE c.statement_seq = st.seq)
+UNION ALL SELECT 'statement ' || seq || ' is shown by no summary' FROM statement st
+  WHERE NOT EXISTS (SELECT 1 FROM summary_statement ss WHERE ss.statement_seq = st.seq)
+"""
+
+
+def _orphans(database: Database) -> Iterator[str]:
+    yield ""
+    for (finding,) in database.rows(_ORPHANS):
+        yield finding
+
+
+_FTS_TABLES = ("message_fts", "statement_fts")
+_FTS_CHECK = "INSERT INTO {table} ({table}, rank) VALUES ('integrity-check', 1)"
+_FTS_REBUILD = "INSERT INTO {table} ({table}) VALUES ('rebuild')"
+
+
+def _full_text(database: Database) -> Iterator[str]:
+    """FTS5 compares its index with the content, word by word."""
+    for table in _FTS_TABLES:
+        try:
+            database.execute(_FTS_CHECK.format(table=table))
+        except DatabaseError as error:
+            yield f"{table} does not fit its content ({error}). Mend it: treemem doctor --repair"
+        else:
+            yield ""
+
+
+_CHECKS: tuple[tuple[str, Callable[[Database], Iterator[str]]], ...] = (
+    ("pages of the file", _pages),
+    ("references between tables", _references),
+    ("messages against their ids", _message_hashes),
+    ("nodes against their ids", _node_hashes),
+    ("trees: every node in its place", _trees),
+    ("messages in exactly one leaf", _coverage),
+    ("nothing without an owner", _orphans),
+)
+
+
+def repair(database: Database, now_ms: int) -> None:
+    """Makes the full-text index again, and asks for every source to be sealed and summarized
+    again where something is missing. Truth is not touched."""
+    with database.transaction():
+        for table in _FTS_TABLES:
+            database.execute(_FTS_REBUILD.format(table=table))
+        for (source_id,) in database.rows("SELECT id FROM source"):
+            light.admit_seal(database, source_id, now_ms)
+        for job in jobs.listing(database, ["dead"], 1_000):
+            if job.kind in light.KINDS:
+                jobs.retry(database, job.id, now_ms)

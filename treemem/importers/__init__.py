@@ -1,0 +1,42 @@
+"""Every log format that treemem reads, and the choice between them.
+
+A new format is a module with an Importer and a line in IMPORTERS. The order decides only
+between importers that are equally sure of a file.
+"""
+
+from __future__ import annotations
+
+from treemem.errors import ImportFileError, UsageError
+from treemem.importers.base import Event, Importer, LogFile, Skipped
+from treemem.importers.chat_jsonl import ChatJsonl
+from treemem.importers.claude_code import ClaudeCode
+from treemem.importers.markdown import Markdown
+from treemem.importers.plain_text import PlainText
+from treemem.importers.sniffing import found_in
+
+__all__ = ["IMPORTERS", "Event", "Importer", "LogFile", "Skipped", "by_name", "detect"]
+
+IMPORTERS: tuple[Importer, ...] = (ClaudeCode(), ChatJsonl(), Markdown(), PlainText())
+
+
+def by_name(name: str) -> Importer:
+    """The importer of a format. Raises UsageError for a name that none has."""
+    for importer in IMPORTERS:
+        if importer.name == name:
+            return importer
+    names = ", ".join(importer.name for importer in IMPORTERS)
+    raise UsageError(f"There is no format {name!r}. The formats are: {names}.")
+
+
+def detect(file: LogFile) -> Importer:
+    """The importer that is surest of a file. Raises ImportFileError if none knows it."""
+    head = file.head()
+    scores = [importer.recognizes(file, head) for importer in IMPORTERS]
+    best = max(scores)
+    if best > 0:
+        return IMPORTERS[scores.index(best)]
+    tried = ", ".join(importer.name for importer in IMPORTERS)
+    raise ImportFileError(
+        f"{file.label} is in no format that treemem reads: it holds {found_in(head)}. "
+        f"Tried: {tried}. If it is one of them all the same, name it with --format."
+    )

@@ -1,0 +1,194 @@
+"""JSON Lines as they are found on disks: torn, spliced, padded with NULs, at times huge.
+
+It turns a byte stream into records, one for every non-blank line and one more for every
+further record found on a damaged line; each is a Record or a Skipped, never an exception. It
+knows nothing of any format.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import BinaryIO
+
+import orjson
+
+from treemem.importers.base import Skipped
+
+LINE_BYTES_MAX = 64 * 1024 * 1024
+RECOVERY_TRIES_MAX = 64
+
+CUT_AT_END = "record cut off at the end of the file"
+CUT_BY_ANOTHER = "record cut off by another on its line"
+DAMAGED = "damaged record"
+TOO_LONG = "line over the size limit"
+TOO_DEEP = "nested too deeply"
+
+_PIECE_BYTES = 1024 * 1024
+_PADDING = b" \t\r\n\0"
+_BOM = b"\xef\xbb\xbf"
+_DETAIL_CHARS_MAX = 80
+_KEY_BYTES_MAX = 64
+_DIGITS_TO_ZERO = bytes.maketrans(b"123456789", b"0" * 9)
+# orjson turns integers beyond 64 bits (20 digits and more) into floats.
+_LONG_NUMBER = b"0" * 20
+
+_decoder = json.JSONDecoder()
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """One JSON value. line: 1-based number of the physical line it stands on."""
+
+    line: int
+    value: object
+
+
+def read_records(
+    stream: BinaryIO, line_bytes_max: int = LINE_BYTES_MAX
+) -> Iterator[Record | Skipped]:
+    """Every record of the stream in its order, damaged ones as Skipped with problem=True."""
+    first_key = b""
+    for number, line, size_bytes in _physical_lines(stream, line_bytes_max):
+        if line is None:
+            detail = f"{size_bytes:,} bytes, where {line_bytes_max:,} are allowed"
+            yield Skipped(TOO_LONG, number, problem=True, detail=detail)
+            continue
+        body = strip_padding(line)
+        if not body:
+            continue
+        try:
+            value = parse_json(body)
+        except RecursionError:
+            yield Skipped(TOO_DEEP, number, problem=True, detail=f"{size_bytes:,} bytes")
+        except ValueError:
+            reason = DAMAGED if line.endswith(b"\n") else CUT_AT_END
+            yield from _recovered(number, _decoded(body), _decoded(first_key), reason)
+        else:
+            first_key = body[: body.find(b":", 0, _KEY_BYTES_MAX) + 1]
+            yield Record(number, value)
+
+
+def parse_json(data: bytes) -> object:
+    r"""The value of one JSON text. Raises ValueError, or RecursionError for a nesting bomb.
+
+    orjson is three times as fast, but refuses lone surrogates and NaN and rounds long
+    integers; the standard library takes all of them as they stand.
+
+    Example:
+        >>> parse_json(b'"\\ud83d"') == chr(0xD83D)
+        True
+        >>> parse_json(b"123456789012345678901")
+        123456789012345678901
+    """
+    try:
+        value: object = orjson.loads(data)
+    except orjson.JSONDecodeError:
+        return json.loads(_decoded(data))
+    if _LONG_NUMBER in data.translate(_DIGITS_TO_ZERO):
+        return json.loads(_decoded(data))
+    return value
+
+
+def strip_padding(line: bytes) -> bytes:
+    r"""The line without its end, the blanks around it, a BOM, and NULs of an interrupted append.
+
+    Example:
+        >>> strip_padding(b'\x00\x00{"a":1}\r\n')
+        b'{"a":1}'
+    """
+    return line.strip(_PADDING).removeprefix(_BOM).lstrip(_PADDING)
+
+
+def _decoded(data: bytes) -> str:
+    # A byte that is no UTF-8 becomes a lone surrogate: nothing is lost (encoding with the same
+    # handler gives the bytes back), the rest of the line stays readable, and the store has to
+    # keep lone surrogates anyway, since JSON escapes can spell them.
+    return data.decode("utf-8", "surrogateescape")
+
+
+def _physical_lines(
+    stream: BinaryIO, line_bytes_max: int
+) -> Iterator[tuple[int, bytes | None, int]]:
+    """Number, bytes and size of each line; the bytes are None for a line over the limit.
+
+    Only a line feed ends a line: U+2028, NEL, VT and FF are content of a JSON string. Of a line
+    over the limit no more than the limit is ever held.
+    """
+    number = 0
+    while line := stream.readline(_PIECE_BYTES):
+        number += 1
+        if len(line) < _PIECE_BYTES or line.endswith(b"\n"):
+            yield number, line if len(line) <= line_bytes_max else None, len(line)
+            continue
+        pieces, size_bytes = [line], len(line)
+        while not line.endswith(b"\n") and (line := stream.readline(_PIECE_BYTES)):
+            size_bytes += len(line)
+            if size_bytes <= line_bytes_max:
+                pieces.append(line)
+            else:
+                pieces.clear()
+        yield number, b"".join(pieces) if size_bytes <= line_bytes_max else None, size_bytes
+
+
+def _recovered(number: int, text: str, first_key: str, reason: str) -> Iterator[Record | Skipped]:
+    """What a damaged line still holds: whole records at its start, and one at its end.
+
+    Two writers without a lock glue a whole record behind the cut beginning of another, or
+    lose the line break between two whole ones.
+    """
+    start = 0
+    while (whole := _object_at(text, start)) is not None:
+        value, start = whole
+        yield Record(number, value)
+        start = _skip_blank(text, start)
+        if start == len(text):
+            return
+    tail = _object_at_end(text, start, first_key)
+    if tail is None:
+        yield Skipped(reason, number, problem=True, detail=_excerpt(text, start, len(text)))
+        return
+    value, at = tail
+    yield Skipped(CUT_BY_ANOTHER, number, problem=True, detail=_excerpt(text, start, at))
+    yield Record(number, value)
+
+
+def _object_at(text: str, start: int) -> tuple[dict[str, object], int] | None:
+    """The JSON object that begins at start and the offset behind it, or None."""
+    try:
+        value, end = _decoder.raw_decode(text, start)
+    except (ValueError, RecursionError):
+        return None
+    return (value, end) if isinstance(value, dict) else None
+
+
+def _object_at_end(text: str, start: int, first_key: str) -> tuple[dict[str, object], int] | None:
+    """The first object behind start that reaches to the end of the text, and its offset."""
+    at, tries = start, 0
+    while tries < RECOVERY_TRIES_MAX and (at := text.find('{"', at + 1)) >= 0:
+        # Subtle: a record that was cut right behind a nested object ends in that object, which
+        # is no record. What follows ":", "," or "[" is taken for nested, unless it begins with
+        # the very key that the last good record began with.
+        before = text[max(start, at - 8) : at].rstrip()
+        alike = bool(first_key) and text.startswith(first_key, at)
+        if before.endswith((":", ",", "[")) and not alike:
+            continue
+        tries += 1
+        found = _object_at(text, at)
+        if found is not None and _skip_blank(text, found[1]) == len(text):
+            return found[0], at
+    return None
+
+
+def _skip_blank(text: str, start: int) -> int:
+    while start < len(text) and text[start] in " \t\r\n\0":
+        start += 1
+    return start
+
+
+def _excerpt(text: str, start: int, end: int) -> str:
+    """The beginning of a stretch on one printable line, for a problem report."""
+    cut = text[start : min(end, start + _DETAIL_CHARS_MAX)]
+    shown = "".join(char if char.isprintable() else "·" for char in cut)
+    return f"{end - start:,} characters: {shown}"

@@ -1,0 +1,116 @@
+"""The light jobs: sealing, and the summaries that need no model.
+
+They take milliseconds, so `ingest` runs them at once and the tree is whole on any machine.
+Each step is a transaction of its own, and the last one ends the job: a crash anywhere
+repeats a step, and repeating it changes nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from treemem import jobs, trees, views
+from treemem.database import Database
+from treemem.jobs import Claim
+from treemem.proposals import View
+from treemem.summarizers import extractive
+
+KINDS = ("seal", "extract")
+SEAL_PRIORITY = 100
+EXTRACT_PRIORITY = 90
+EXTRACT_BATCH = 64
+
+Clock = Callable[[], int]
+AfterTree = Callable[[trees.TreeRow, int], None]
+
+_SOURCE_SEQ = "SELECT seq FROM source WHERE id = ?"
+_MISSING = """
+SELECT n.seq, n.level FROM tree_node tn
+JOIN node n ON n.seq = tn.node_seq
+LEFT JOIN summary s ON s.node_seq = n.seq AND s.producer_seq = :producer
+WHERE tn.tree_seq = :tree AND s.seq IS NULL
+ORDER BY tn.level, tn.position LIMIT :limit
+"""
+
+
+def admit_seal(database: Database, source_id: str, now_ms: int) -> None:
+    """Asks for a source to be sealed, in the transaction that stores its messages."""
+    jobs.admit(database, "seal", source_id, {"source": source_id}, now_ms, priority=SEAL_PRIORITY)
+
+
+def run(database: Database, held: Claim, clock: Clock, after_tree: AfterTree) -> None:
+    """Does a light job and ends it.
+
+    after_tree: called in the job's last transaction, when a tree has got its new root.
+    """
+    if held.kind == "seal":
+        _seal(database, held, clock)
+    else:
+        _extract(database, held, clock, after_tree)
+
+
+def _seal(database: Database, held: Claim, clock: Clock) -> None:
+    source_id = held.payload["source"]
+    while True:
+        with database.transaction():
+            source_seq = database.value(_SOURCE_SEQ, (source_id,))
+            sealed = 0 if source_seq is None else trees.seal(database, source_seq, source_id)
+            if sealed == 0:
+                _admit_extract(database, "source", source_id, clock())
+                jobs.finish(database, [held], clock())
+                return
+
+
+def _admit_extract(database: Database, scope: str, key: str, now_ms: int) -> None:
+    payload = {"scope": scope, "key": key}
+    jobs.admit(database, "extract", f"{scope}:{key}", payload, now_ms, priority=EXTRACT_PRIORITY)
+
+
+def _extract(database: Database, held: Claim, clock: Clock, after_tree: AfterTree) -> None:
+    """Summarizes what has no extractive summary yet, children first, then the root."""
+    scope, key = held.payload["scope"], held.payload["key"]
+    with database.transaction():
+        producer = views.ensure_producer(database, extractive.NAME, extractive.RANK)
+        tree = trees.ensure_tree(database, scope, key)
+    while missing := _missing(database, tree.seq, producer):
+        made = [(seq, _view_of(database, seq, level, producer)) for seq, level in missing]
+        with database.transaction():
+            for seq, view in made:
+                views.put(database, seq, producer, view, clock())
+    with database.transaction():
+        tree = trees.ensure_tree(database, scope, key)
+        source_seq = database.value(_SOURCE_SEQ, (key,)) if scope == "source" else None
+        trees.refresh_root(database, tree, source_seq)
+        tree = trees.ensure_tree(database, scope, key)
+        for node_seq in (tree.tail_seq, tree.root_seq):
+            if node_seq is not None:
+                _put_provisional(database, node_seq, producer, clock())
+        after_tree(tree, clock())
+        jobs.finish(database, [held], clock())
+
+
+def _missing(database: Database, tree_seq: int, producer: int) -> list[tuple[int, int]]:
+    """The next nodes to summarize, all of one level, so that their children are done."""
+    parameters = {"tree": tree_seq, "producer": producer, "limit": EXTRACT_BATCH}
+    rows = database.rows(_MISSING, parameters)
+    return [(seq, level) for seq, level in rows if level == rows[0][1]]
+
+
+def _view_of(database: Database, node_seq: int, level: int, producer: int) -> View:
+    if level == 0:
+        return extractive.summarize_leaf(views.excerpts(database, node_seq))
+    children = []
+    for child_seq in views.child_seqs(database, node_seq):
+        summary_seq = views.summary_by(database, child_seq, producer)
+        assert summary_seq is not None, "children are summarized before their parents"
+        children.append(views.carried(database, summary_seq))
+    return extractive.summarize_group(children)
+
+
+def _put_provisional(database: Database, node_seq: int, producer: int, now_ms: int) -> None:
+    """A tail or a root gets its summary in the transaction that makes it, for it is small."""
+    if views.summary_by(database, node_seq, producer) is None:
+        level = database.value("SELECT level FROM node WHERE seq = ?", (node_seq,))
+        views.put(
+            database, node_seq, producer, _view_of(database, node_seq, level, producer), now_ms
+        )

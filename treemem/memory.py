@@ -1,0 +1,361 @@
+"""Memory: what a user of treemem holds. It parses nothing and decides little; it puts the
+modules below together.
+
+A Memory may be used from several threads; an async caller wraps its methods in
+asyncio.to_thread.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Container, Iterable, Sequence
+from datetime import datetime
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Self
+
+from treemem import config, doctor, jobs, light, look, messages, search, times
+from treemem.database import Database
+from treemem.errors import UsageError
+from treemem.ids import message_id
+from treemem.model import (
+    FileReport,
+    IngestReport,
+    Job,
+    Message,
+    Node,
+    Scope,
+    SearchResult,
+    Source,
+    Tree,
+    WorkReport,
+)
+from treemem.status import Status, status
+
+if TYPE_CHECKING:
+    from treemem.doctor import Diagnosis
+    from treemem.importers.base import LogFile
+    from treemem.look import SourceView
+    from treemem.modelwork import ModelWork
+    from treemem.worker import Limits, Progress
+
+Clock = Callable[[], int]
+
+
+def _now_ms() -> int:
+    return time.time_ns() // 1_000_000
+
+
+class Memory:
+    """One memory file.
+
+    Example:
+        >>> import tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     with Memory.open(Path(folder) / "memory.sqlite3") as memory:
+        ...         _ = memory.append("chat/1", [Message(text="We ship on Friday.")])
+        ...         found = memory.search("when do we ship?")
+        >>> [message.text for passage in found.passages for message in passage.messages]
+        ['We ship on Friday.']
+    """
+
+    def __init__(self, database: Database, clock: Clock = _now_ms) -> None:
+        self._database = database
+        self._clock = clock
+
+    @classmethod
+    def open(cls, path: str | Path | None = None, *, clock: Clock = _now_ms) -> Memory:
+        """Opens a memory file, makes it if it is not there, and brings its schema up to date.
+
+        path: the default is TREEMEM_DB, or a file in the user's data folder. Raises
+        DatabaseError and its kin where the file cannot be used.
+        """
+        chosen = Path(path) if path is not None else config.default_database_path()
+        return cls(Database(chosen), clock)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Closes the file. A closed memory cannot be used again."""
+        self._database.close()
+
+    @property
+    def path(self) -> Path:
+        return self._database.path
+
+    @property
+    def notices(self) -> tuple[str, ...]:
+        """What a user should know about this file and this SQLite, in sentences."""
+        return tuple(self._database.notices)
+
+    # -- storing -----------------------------------------------------------------------
+
+    def ingest(
+        self,
+        paths: str | Path | Iterable[str | Path],
+        *,
+        format_name: str | None = None,
+        progress: Callable[[FileReport], None] | None = None,
+    ) -> IngestReport:
+        """Stores what the files, or the files in the folders, hold; light jobs are done on
+        return, so the tree is whole. No model is called.
+
+        A file that is no log, or cannot be read, has an error in its report and costs the
+        others nothing. Reading a file again adds only what is new in it.
+        """
+        from treemem.ingest import find_files
+
+        single = isinstance(paths, str | Path)
+        return self.ingest_files(
+            find_files([paths] if single else paths),  # type: ignore[list-item,arg-type]
+            format_name=format_name,
+            progress=progress,
+        )
+
+    def ingest_files(
+        self,
+        files: Iterable[LogFile],
+        *,
+        format_name: str | None = None,
+        progress: Callable[[FileReport], None] | None = None,
+    ) -> IngestReport:
+        """As ingest, for LogFile values: standard input, or bytes in memory."""
+        from treemem import importers
+        from treemem.ingest import FileIngest
+
+        importer = None if format_name is None else importers.by_name(format_name)
+        report = IngestReport()
+        for file in files:
+            run = FileIngest(
+                self._database, file, self._clock, importer=importer, progress=progress
+            )
+            report.files.append(run.run())
+            self.work(max_calls=0)
+        return report
+
+    def append(
+        self,
+        source: str,
+        messages: Sequence[Message],
+        *,
+        title: str | None = None,
+    ) -> list[str]:
+        """Adds messages to the end of a source and returns their ids; stored when it returns.
+
+        A message with an external_id is stored once, however often it is appended; one
+        without is new each time. Nothing but the write happens here: sealing waits in the
+        queue for work().
+        """
+        return _append(self._database, self._clock, Source(source, "api", title), messages)
+
+    # -- working -----------------------------------------------------------------------
+
+    def work(
+        self,
+        max_calls: int | None = None,
+        max_seconds: float | None = None,
+        *,
+        max_tokens: int | None = None,
+        progress: Progress | None = None,
+        interrupted: threading.Event | None = None,
+    ) -> WorkReport:
+        """Drains the queue here and now, within the limits.
+
+        max_calls: model calls; 0 does the light jobs only and loads no model.
+        interrupted: set it from elsewhere to stop after the step in hand.
+        """
+        from treemem.worker import Limits
+
+        limits = Limits(max_calls, max_tokens, max_seconds)
+        if max_calls == 0:
+            return self._run(None, limits, progress, interrupted)
+        from treemem.models.configured import summarizer_of
+
+        with summarizer_of(self.setting("summarizer")) as summarizer:
+            model = None
+            if summarizer is not None:
+                from treemem.modelwork import ModelWork
+
+                # What was stored lately becomes nodes first, so that they are admitted too.
+                self._run(None, Limits(0, None, max_seconds), progress, interrupted)
+                model = ModelWork(self._database, summarizer, self._clock)
+                model.admit_all()
+            return self._run(model, limits, progress, interrupted)
+
+    def _run(
+        self,
+        model: ModelWork | None,
+        limits: Limits,
+        progress: Progress | None,
+        interrupted: threading.Event | None,
+    ) -> WorkReport:
+        from treemem.worker import Worker
+
+        worker = Worker(
+            self._database, self._clock, model=model, limits=limits, progress=progress,
+            interrupted=interrupted,
+        )  # fmt: skip
+        return worker.run()
+
+    # -- finding and looking -----------------------------------------------------------
+
+    def search(
+        self,
+        query: str,
+        *,
+        scope: Scope | None = None,
+        budget_tokens: int = 2_000,
+        since: str | datetime | None = None,
+        until: str | datetime | None = None,
+    ) -> SearchResult:
+        """The messages that answer a query, as a context of at most budget_tokens.
+
+        since, until: both inclusive; a day without a time means from its start, or to its
+        end. Messages without a time are left out of a search by time.
+        """
+        return search.search(
+            self._database, query, scope or Scope.everything(), budget_tokens, since, until
+        )
+
+    def tree(self, scope: Scope) -> Tree:
+        """The tree of a scope as it stands."""
+        with self._database.reading():
+            return look.tree(self._database, scope)
+
+    def node(self, node_id: str, *, producer: str | None = None) -> Node:
+        """A node by its id or an unambiguous beginning of it, with its statements.
+
+        producer: whose view to show; the default is the best one.
+        """
+        with self._database.reading():
+            return look.node(self._database, node_id, producer)
+
+    def expand(self, node_id: str) -> list[Node] | list[Message]:
+        """What lies below a node: its children, or a leaf's messages word for word."""
+        with self._database.reading():
+            return look.expand(self._database, node_id)
+
+    def sources(self) -> list[SourceView]:
+        """All sources, the most recent first."""
+        with self._database.reading():
+            return look.sources(self._database)
+
+    def source(self, name: str) -> SourceView:
+        """One source, by its id or an unambiguous part of it."""
+        with self._database.reading():
+            return look.source(self._database, name)
+
+    def messages(self, source: str) -> list[Message]:
+        """A source's history, word for word, in order."""
+        with self._database.reading():
+            row = look.source_row(self._database, source)
+            return look.source_messages(self._database, row[0])
+
+    def status(self) -> Status:
+        """What is stored, what waits, and what is missing."""
+        with self._database.reading():
+            return status(self._database, self._clock())
+
+    def diagnose(self) -> Diagnosis:
+        """Proves the file whole, or says what is wrong with it. See doctor.py."""
+        return doctor.diagnose(self._database)
+
+    def repair(self) -> None:
+        """Makes views again that are missing or do not fit; truth is not touched."""
+        doctor.repair(self._database, self._clock())
+        self.work(max_calls=0)
+
+    # -- the queue and the settings ----------------------------------------------------
+
+    def jobs(self, states: Sequence[str], limit: int = 100) -> list[Job]:
+        return jobs.listing(self._database, states, limit)
+
+    def job(self, job_id: int) -> Job:
+        return jobs.get(self._database, job_id)
+
+    def retry_job(self, job_id: int) -> Job:
+        return jobs.retry(self._database, job_id, self._clock())
+
+    def cancel_job(self, job_id: int) -> None:
+        jobs.cancel(self._database, job_id)
+
+    def use_model(self, role: str, name: str) -> None:
+        """Chooses the model for a role, "summarizer" or "embedder"; "none" chooses none."""
+        if role not in ("summarizer", "embedder"):
+            raise UsageError(f"A model is used as summarizer or embedder, not as {role!r}.")
+        with self._database.transaction():
+            if name == "none":
+                self._database.execute("DELETE FROM setting WHERE name = ?", (role,))
+            else:
+                sql = "INSERT OR REPLACE INTO setting (name, value) VALUES (?, ?)"
+                self._database.execute(sql, (role, name))
+            jobs.resume(self._database, "summarize")
+
+    def setting(self, name: str) -> str | None:
+        found: str | None = self._database.value(
+            "SELECT value FROM setting WHERE name = ?", (name,)
+        )
+        return found
+
+
+def _append(
+    database: Database, clock: Clock, source: Source, added: Sequence[Message]
+) -> list[str]:
+    from treemem.tokens import count_many
+
+    counts = count_many([message.text for message in added])
+    with database.transaction():
+        source_seq = messages.ensure_source(database, source, clock())
+        prepared: list[messages.Prepared] = []
+        tokens: dict[str, int] = {}
+        for message, count in zip(added, counts, strict=True):
+            occurrence = 0
+            if message.external_id is None:
+                occurrence = _first_free(database, source_seq, source.id, message, tokens)
+            prepared.append(messages.prepare(message, source.id, occurrence))
+            tokens[prepared[-1].id] = count
+        messages.add(database, source_seq, prepared, tokens)
+        light.admit_seal(database, source.id, clock())
+    return [item.id for item in prepared]
+
+
+_IS_MEMBER = """
+SELECT 1 FROM message m JOIN source_message sm ON sm.message_seq = m.seq
+WHERE m.id = ? AND sm.source_seq = ?
+"""
+
+
+def _first_free(
+    database: Database, source_seq: int, source_id: str, message: Message, taken: Container[str]
+) -> int:
+    """Which repetition of the same words this is: the first that the source does not have.
+
+    Repetitions are numbered without gaps, so it is found by doubling and halving.
+    """
+    sent_at, _ = times.parse(message.sent_at)
+
+    def is_taken(occurrence: int) -> bool:
+        found = message_id(message, source_id, sent_at, occurrence)
+        return found in taken or database.row(_IS_MEMBER, (found, source_seq)) is not None
+
+    high = 1
+    while is_taken(high - 1):
+        high *= 2
+    low = high // 2
+    while low < high - 1:
+        middle = (low + high) // 2
+        if is_taken(middle - 1):
+            low = middle
+        else:
+            high = middle
+    return high - 1

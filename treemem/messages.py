@@ -1,0 +1,292 @@
+"""Sources and their messages in the file: named SQL in, model values out.
+
+It owns what makes a message known, new, or a new version of an old one. It never decides
+when to seal, and reads no log.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import orjson
+
+from treemem import ids, times
+from treemem.database import Database, Row
+from treemem.errors import UsageError
+from treemem.model import MESSAGE_KINDS, ROLES, Blob, Message, Part, Source
+from treemem.search_text import fold
+
+TEXT_BYTES_MAX = 256 * 1024 * 1024
+_IN_CHUNK = 500
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """A message with its id and times worked out, ready to be stored."""
+
+    message: Message
+    id: str
+    identity: str | None
+    sent_at: str | None
+    sent_at_ms: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Stored:
+    """What one batch did to one source. seqs: of all its messages, new or known."""
+
+    added: int
+    known: int
+    seqs: tuple[int, ...]
+
+
+def prepare(message: Message, source_id: str, occurrence: int) -> Prepared:
+    """Checks a message and works out its id. Raises UsageError for values that cannot be."""
+    if message.role not in ROLES:
+        raise UsageError(f"A message's role is one of {', '.join(ROLES)}, not {message.role!r}.")
+    if message.kind not in MESSAGE_KINDS:
+        raise UsageError(f"A message's kind is one of {', '.join(MESSAGE_KINDS)}, "
+                         f"not {message.kind!r}.")  # fmt: skip
+    if len(message.text) > TEXT_BYTES_MAX:
+        raise UsageError(
+            f"A message of {len(message.text):,} characters is over the limit of "
+            f"{TEXT_BYTES_MAX:,}. Split it before it is stored."
+        )
+    sent_at, sent_at_ms = times.parse(message.sent_at)
+    return Prepared(
+        message,
+        ids.message_id(message, source_id, sent_at, occurrence),
+        ids.message_identity(message, source_id),
+        sent_at,
+        sent_at_ms,
+    )
+
+
+# -- sources ---------------------------------------------------------------------------
+
+_SOURCE_INSERT = """
+INSERT INTO source (id, format, title, origin, parent_id, created_at_ms)
+VALUES (:id, :format, :title, :origin, :parent_id, :now)
+ON CONFLICT (id) DO UPDATE SET title = coalesce(excluded.title, title),
+  parent_id = coalesce(excluded.parent_id, parent_id)
+RETURNING seq
+"""
+
+
+def ensure_source(database: Database, source: Source, now_ms: int) -> int:
+    """The source's row number; the row is made at the first call."""
+    if not source.id or len(source.id) > 512 or not source.id.isprintable():
+        raise UsageError(f"A source id has 1 to 512 printable characters, not {source.id!r}.")
+    title, _ = _storable(source.title or "")
+    return int(
+        database.value(
+            _SOURCE_INSERT,
+            {"id": source.id, "format": source.format, "title": title or None,
+             "origin": _storable(source.origin or "")[0] or None,
+             "parent_id": source.parent_id, "now": now_ms},
+        )
+    )  # fmt: skip
+
+
+# -- adding ----------------------------------------------------------------------------
+
+_MESSAGE_INSERT = """
+INSERT INTO message (seq, id, identity, external_id, role, author, kind, sent_at, sent_at_ms,
+  text, exact, search_text, chars, tokens, extras)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+"""
+_MEMBER_INSERT = """
+INSERT INTO source_message (source_seq, position, message_seq, session, state, open_from)
+VALUES (?, ?, ?, ?, ?, 0)
+"""
+_MEMBERS_OF = """
+SELECT message_seq, position, state FROM source_message
+WHERE source_seq = ? AND message_seq IN ({marks})
+"""
+_OLDER_VERSIONS = """
+SELECT m.identity, sm.position FROM message m
+JOIN source_message sm ON sm.message_seq = m.seq
+WHERE m.identity IN ({marks}) AND sm.source_seq = ? AND sm.state <> 'replaced'
+"""
+_SET_STATE = "UPDATE source_message SET state = ? WHERE source_seq = ? AND position = ?"
+_REOPEN = "UPDATE source SET open_position = min(open_position, ?) WHERE seq = ?"
+
+
+def known_ids(database: Database, message_ids: Sequence[str]) -> dict[str, int]:
+    """The row numbers of those messages that are stored already."""
+    return dict(
+        _chunked(database, "SELECT id, seq FROM message WHERE id IN ({marks})", message_ids)
+    )
+
+
+def add(
+    database: Database,
+    source_seq: int,
+    batch: Sequence[Prepared],
+    tokens: dict[str, int],
+    *,
+    snapshot: bool = False,
+) -> Stored:
+    """Stores a batch of one source's messages, inside the caller's transaction.
+
+    tokens: by message id, for every message that is new. A message the source already has
+    is known; one that another source has becomes a member of this one too, and counts as
+    known as well, since nothing is stored twice.
+    """
+    seq_of = known_ids(database, [item.id for item in batch])
+    new = list({item.id: item for item in batch if item.id not in seq_of}.values())
+    next_seq = int(database.value("SELECT coalesce(max(seq), 0) + 1 FROM message"))
+    for seq, item in enumerate(new, next_seq):
+        seq_of[item.id] = seq
+    _replace_older(database, source_seq, new)
+    rows = [_message_row(seq_of[item.id], item, tokens[item.id]) for item in new]
+    database.many(_MESSAGE_INSERT, rows)
+    _join(database, source_seq, batch, seq_of, snapshot=snapshot)
+    seqs = tuple(dict.fromkeys(seq_of[item.id] for item in batch))
+    return Stored(len(new), len(batch) - len(new), seqs)
+
+
+def _replace_older(database: Database, source_seq: int, new: Sequence[Prepared]) -> None:
+    """A message that changed in its source: the version there steps back."""
+    identities = [item.identity for item in new if item.identity]
+    older = _chunked(database, _OLDER_VERSIONS, identities, (source_seq,))
+    database.many(_SET_STATE, [("replaced", source_seq, position) for _, position in older])
+
+
+def _join(
+    database: Database,
+    source_seq: int,
+    batch: Sequence[Prepared],
+    seq_of: dict[str, int],
+    *,
+    snapshot: bool,
+) -> None:
+    """Puts the batch at the end of the source's history, but for what is there already."""
+    members = {
+        seq: (position, state)
+        for seq, position, state in _chunked(
+            database, _MEMBERS_OF, list(seq_of.values()), (), (source_seq,)
+        )
+    }
+    position = next_position(database, source_seq)
+    rows = []
+    for item in batch:
+        seq = seq_of[item.id]
+        state = "active" if item.message.active else "abandoned"
+        if seq not in members:
+            members[seq] = (position, state)
+            rows.append((source_seq, position, seq, item.message.session, state))
+            position += 1
+        elif members[seq][1] != state and (snapshot or members[seq][1] != "replaced"):
+            database.execute(_SET_STATE, (state, source_seq, members[seq][0]))
+            database.execute(_REOPEN, (members[seq][0], source_seq))
+    database.many(_MEMBER_INSERT, rows)
+
+
+def next_position(database: Database, source_seq: int) -> int:
+    sql = "SELECT coalesce(max(position), -1) + 1 FROM source_message WHERE source_seq = ?"
+    return int(database.value(sql, (source_seq,)))
+
+
+def retire_missing(database: Database, source_seq: int, seen: set[int]) -> None:
+    """Marks what is no longer in a document as replaced. The words stay stored."""
+    sql = (
+        "SELECT message_seq, position FROM source_message WHERE source_seq = ? AND state = 'active'"
+    )
+    gone = [position for seq, position in database.rows(sql, (source_seq,)) if seq not in seen]
+    database.many(_SET_STATE, [("replaced", source_seq, position) for position in gone])
+
+
+def _message_row(seq: int, item: Prepared, tokens: int) -> tuple[object, ...]:
+    message = item.message
+    text, exact = _storable(message.text)
+    return (
+        seq, item.id, item.identity, _clean(message.external_id), message.role,
+        _clean(message.author), message.kind, _clean(item.sent_at), item.sent_at_ms,
+        text, exact, fold(text), len(text), tokens, _extras(message),
+    )  # fmt: skip
+
+
+def _storable(text: str) -> tuple[str, bytes | None]:
+    """The text as SQLite can hold it, and the exact bytes where that is not the same.
+
+    A lone surrogate has no UTF-8; U+FFFD stands in its place, so offsets stay right.
+    """
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        exact = text.encode("utf-8", "surrogatepass")
+        return "".join("\ufffd" if "\ud800" <= c <= "\udfff" else c for c in text), exact
+    return text, None
+
+
+def _clean(text: str | None) -> str | None:
+    return None if text is None else _storable(text)[0]
+
+
+def _extras(message: Message) -> str | None:
+    extras: dict[str, object] = {}
+    if message.parts:
+        extras["parts"] = [[p.kind, p.start, p.end, _clean(p.name)] for p in message.parts]
+    if message.tool_use_ids:
+        extras["uses"] = [_clean(tool_id) for tool_id in message.tool_use_ids]
+    if message.tool_result_ids:
+        extras["results"] = [_clean(tool_id) for tool_id in message.tool_result_ids]
+    if message.blobs:
+        extras["blobs"] = [[b.media_type, b.size_bytes, b.digest] for b in message.blobs]
+    if message.unique_id:
+        extras["unique"] = True
+    return orjson.dumps(extras).decode() if extras else None
+
+
+# -- reading ---------------------------------------------------------------------------
+
+COLUMNS = (
+    "m.id, m.role, m.text, m.exact, m.author, m.sent_at, m.external_id, m.kind, m.extras, m.tokens"
+)
+_MESSAGES_BY_SEQ = f"SELECT m.seq, {COLUMNS} FROM message m WHERE m.seq IN ({{marks}})"  # noqa: S608
+
+
+def message_from(row: Row, session: str | None = None) -> Message:
+    """The one place where a row (COLUMNS) becomes a Message."""
+    id_, role, text, exact, author, sent_at, external_id, kind, extras, tokens = row
+    found = orjson.loads(extras) if extras else {}
+    return Message(
+        role=role,
+        text=exact.decode("utf-8", "surrogatepass") if exact is not None else text,
+        author=author,
+        sent_at=sent_at,
+        external_id=external_id,
+        session=session,
+        kind=kind,
+        parts=tuple(Part(*part) for part in found.get("parts", ())),
+        tool_use_ids=tuple(found.get("uses", ())),
+        tool_result_ids=tuple(found.get("results", ())),
+        blobs=tuple(Blob(*blob) for blob in found.get("blobs", ())),
+        unique_id=bool(found.get("unique")),
+        id=id_,
+        tokens=tokens,
+    )
+
+
+def by_seq(database: Database, seqs: Iterable[int]) -> dict[int, Message]:
+    """Messages by row number."""
+    rows = _chunked(database, _MESSAGES_BY_SEQ, list(seqs))
+    return {row[0]: message_from(row[1:]) for row in rows}
+
+
+def _chunked(
+    database: Database,
+    sql: str,
+    keys: Sequence[object],
+    after: tuple[object, ...] = (),
+    before: tuple[object, ...] = (),
+) -> list[Row]:
+    """Runs sql, whose {marks} stand for some of the keys at a time, over all keys."""
+    found: list[Row] = []
+    for start in range(0, len(keys), _IN_CHUNK):
+        chunk = keys[start : start + _IN_CHUNK]
+        marks = ",".join("?" * len(chunk))
+        found += database.rows(sql.format(marks=marks), (*before, *chunk, *after))
+    return found

@@ -1,0 +1,290 @@
+"""The schema, as ordered steps. Each table and column says what it is for.
+
+A step, once released, never changes; a new one is added below it. What is stored falls in
+two: truth (source, message, source_message, node, leaf_span, node_child, tree, tree_node),
+which nothing can rebuild, and views (summary, statement, citation, the full-text tables),
+which can be dropped and made again from it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from sqlite_utils import Database
+
+APPLICATION_ID = 0x74726D6D  # "trmm"
+SCHEMA_VERSION = 1
+
+TRUTH = """
+CREATE TABLE setting (              -- choices of the user that belong to this file
+  name TEXT PRIMARY KEY,
+  value TEXT NOT NULL
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE source (               -- one session or document
+  seq INTEGER PRIMARY KEY,
+  id TEXT NOT NULL UNIQUE CHECK (length(id) BETWEEN 1 AND 512),
+  format TEXT NOT NULL,             -- the importer's name, or 'api'
+  title TEXT,
+  origin TEXT,                      -- the file it was read from, for people only
+  parent_id TEXT,                   -- the source it was started from; may not be stored yet
+  open_position INTEGER NOT NULL DEFAULT 0,  -- no unsealed active message lies before it
+  created_at_ms INTEGER NOT NULL
+) STRICT;
+
+CREATE TABLE message (              -- verbatim, append-only
+  seq INTEGER PRIMARY KEY,
+  id TEXT NOT NULL UNIQUE CHECK (length(id) = 32),
+  identity TEXT,                    -- what all versions share; NULL where the log gave no id
+  external_id TEXT,                 -- the id that the log gave it
+  role TEXT NOT NULL CHECK (role IN ('user','assistant','system','tool','document','other')),
+  author TEXT,
+  kind TEXT NOT NULL CHECK (kind IN ('said','summary','injected')),
+  sent_at TEXT,                     -- as the log gave it, with its zone if known
+  sent_at_ms INTEGER,               -- the same in UTC, for comparing
+  text TEXT NOT NULL,
+  exact BLOB,                       -- text as bytes, where it holds lone surrogates
+  search_text TEXT,                 -- what full text indexes, where that is not the text
+  chars INTEGER NOT NULL,           -- of text; length() would stop at a NUL
+  tokens INTEGER NOT NULL CHECK (tokens >= 0),
+  extras TEXT                       -- JSON: parts, tool ids, blobs; NULL where there are none
+) STRICT;
+CREATE INDEX message_identity ON message (identity) WHERE identity IS NOT NULL;
+
+CREATE TABLE source_message (       -- the history of a source, in order of arrival
+  source_seq INTEGER NOT NULL REFERENCES source,
+  position INTEGER NOT NULL CHECK (position >= 0),
+  message_seq INTEGER NOT NULL REFERENCES message,
+  session TEXT,
+  state TEXT NOT NULL CHECK (state IN ('active','abandoned','replaced')),
+  open_from INTEGER,                -- first character not in a sealed leaf; NULL: all sealed
+  PRIMARY KEY (source_seq, position)
+) STRICT, WITHOUT ROWID;
+CREATE UNIQUE INDEX source_message_once ON source_message (message_seq, source_seq);
+CREATE INDEX source_message_session ON source_message (session) WHERE session IS NOT NULL;
+
+CREATE TABLE node (                 -- a leaf (level 0) or a group of nodes
+  seq INTEGER PRIMARY KEY,
+  id TEXT NOT NULL UNIQUE CHECK (length(id) = 32),  -- hash over level and content, see ids.py
+  level INTEGER NOT NULL CHECK (level BETWEEN 0 AND 64),
+  tokens INTEGER NOT NULL,          -- of the verbatim text below
+  message_count INTEGER NOT NULL,   -- stretches of messages below
+  started_at_ms INTEGER,
+  ended_at_ms INTEGER,
+  provisional INTEGER NOT NULL CHECK (provisional IN (0, 1))  -- an open tail, or a root
+) STRICT;
+
+CREATE TABLE leaf_span (            -- what a leaf holds: stretches of messages, in order
+  node_seq INTEGER NOT NULL REFERENCES node ON DELETE CASCADE,
+  ordinal INTEGER NOT NULL,
+  message_seq INTEGER NOT NULL REFERENCES message,
+  start INTEGER NOT NULL,           -- characters; end is exclusive
+  "end" INTEGER NOT NULL,
+  tokens INTEGER NOT NULL,
+  PRIMARY KEY (node_seq, ordinal)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX leaf_span_message ON leaf_span (message_seq);
+
+CREATE TABLE node_child (           -- what a group covers, in order
+  node_seq INTEGER NOT NULL REFERENCES node ON DELETE CASCADE,
+  ordinal INTEGER NOT NULL,
+  child_seq INTEGER NOT NULL REFERENCES node,
+  PRIMARY KEY (node_seq, ordinal)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX node_child_child ON node_child (child_seq);
+
+CREATE TABLE tree (                 -- one scope's tree
+  seq INTEGER PRIMARY KEY,
+  scope TEXT NOT NULL CHECK (scope IN ('source','topic','global')),
+  key TEXT NOT NULL,                -- the source's or topic's id; '' for global
+  base_level INTEGER NOT NULL,      -- the level of its members
+  root_seq INTEGER REFERENCES node, -- NULL while there is nothing
+  tail_seq INTEGER REFERENCES node, -- the open tail as a leaf, if there is one
+  model_root_at_ms INTEGER NOT NULL DEFAULT 0,  -- when a model was last asked for the root
+  UNIQUE (scope, key)
+) STRICT;
+
+CREATE TABLE tree_node (            -- the sealed nodes of a tree, level by level
+  tree_seq INTEGER NOT NULL REFERENCES tree ON DELETE CASCADE,
+  level INTEGER NOT NULL,
+  position INTEGER NOT NULL,
+  node_seq INTEGER NOT NULL REFERENCES node,
+  PRIMARY KEY (tree_seq, level, position)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX tree_node_node ON tree_node (node_seq);
+
+CREATE TABLE imported_file (        -- files read to their end; reading one again adds nothing
+  digest TEXT PRIMARY KEY,          -- over the importer, its version and every byte
+  source_ids TEXT NOT NULL,         -- JSON
+  records INTEGER NOT NULL,
+  messages INTEGER NOT NULL,        -- that they held, added or known
+  skipped TEXT NOT NULL             -- JSON {reason: count}
+) STRICT, WITHOUT ROWID;
+"""
+
+VIEWS = """
+CREATE TABLE producer (             -- who makes summaries
+  seq INTEGER PRIMARY KEY,
+  name TEXT NOT NULL UNIQUE,        -- with its version, such as 'extractive/1'
+  rank INTEGER NOT NULL             -- of several summaries the highest rank is shown
+) STRICT;
+
+CREATE TABLE summary (              -- one producer's view of one node
+  seq INTEGER PRIMARY KEY,
+  node_seq INTEGER NOT NULL REFERENCES node ON DELETE CASCADE,
+  producer_seq INTEGER NOT NULL REFERENCES producer,
+  made_at_ms INTEGER NOT NULL,
+  offered INTEGER NOT NULL,         -- statements proposed
+  kept INTEGER NOT NULL,            -- statements that passed the checks
+  usable INTEGER NOT NULL CHECK (usable IN (0, 1)),  -- enough passed to be shown
+  tokens INTEGER NOT NULL,          -- of the statements kept
+  tokens_in INTEGER NOT NULL DEFAULT 0,
+  tokens_out INTEGER NOT NULL DEFAULT 0,
+  seconds REAL NOT NULL DEFAULT 0,
+  rejections TEXT NOT NULL DEFAULT '[]',  -- JSON [{kind, text, reason}]
+  UNIQUE (node_seq, producer_seq)
+) STRICT;
+
+CREATE TABLE model_output (         -- a call that was paid, until its summary is stored
+  key TEXT PRIMARY KEY,             -- hash over the producer, the node and the call
+  node_seq INTEGER NOT NULL REFERENCES node ON DELETE CASCADE,
+  text TEXT NOT NULL,
+  tokens_in INTEGER NOT NULL,
+  tokens_out INTEGER NOT NULL,
+  seconds REAL NOT NULL
+) STRICT, WITHOUT ROWID;
+CREATE INDEX model_output_node ON model_output (node_seq);
+
+CREATE TABLE statement (            -- one checked sentence; parents refer to it, never copy it
+  seq INTEGER PRIMARY KEY,
+  summary_seq INTEGER NOT NULL REFERENCES summary ON DELETE CASCADE,  -- that it was made for
+  kind TEXT NOT NULL CHECK (kind IN ('gist','decision','fact','open','error','constraint')),
+  text TEXT NOT NULL,
+  speaker TEXT,
+  importance REAL NOT NULL
+) STRICT;
+CREATE INDEX statement_summary ON statement (summary_seq);
+
+CREATE TABLE summary_statement (    -- which statements a summary shows, in order
+  summary_seq INTEGER NOT NULL REFERENCES summary ON DELETE CASCADE,
+  ordinal INTEGER NOT NULL,
+  statement_seq INTEGER NOT NULL REFERENCES statement ON DELETE CASCADE,
+  PRIMARY KEY (summary_seq, ordinal)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX summary_statement_statement ON summary_statement (statement_seq);
+
+CREATE TABLE citation (             -- the messages a statement rests on
+  statement_seq INTEGER NOT NULL REFERENCES statement ON DELETE CASCADE,
+  ordinal INTEGER NOT NULL,
+  message_seq INTEGER NOT NULL REFERENCES message,
+  PRIMARY KEY (statement_seq, ordinal)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX citation_message ON citation (message_seq);
+
+CREATE VIEW message_search AS
+  SELECT seq, coalesce(search_text, text) AS text FROM message;
+CREATE VIRTUAL TABLE message_fts USING fts5(
+  text, content='message_search', content_rowid='seq');
+CREATE TRIGGER message_fts_insert AFTER INSERT ON message BEGIN
+  INSERT INTO message_fts (rowid, text) VALUES (new.seq, coalesce(new.search_text, new.text));
+END;
+CREATE TRIGGER message_fts_delete AFTER DELETE ON message BEGIN
+  INSERT INTO message_fts (message_fts, rowid, text)
+  VALUES ('delete', old.seq, coalesce(old.search_text, old.text));
+END;
+
+CREATE VIRTUAL TABLE statement_fts USING fts5(
+  text, content='statement', content_rowid='seq');
+CREATE TRIGGER statement_fts_insert AFTER INSERT ON statement BEGIN
+  INSERT INTO statement_fts (rowid, text) VALUES (new.seq, new.text);
+END;
+CREATE TRIGGER statement_fts_delete AFTER DELETE ON statement BEGIN
+  INSERT INTO statement_fts (statement_fts, rowid, text) VALUES ('delete', old.seq, old.text);
+END;
+"""
+
+# Deleted text must not linger in the index's pages (SQLite 3.42 and later know how).
+SECURE_DELETE = """
+INSERT INTO message_fts (message_fts, rank) VALUES ('secure-delete', 1);
+INSERT INTO statement_fts (statement_fts, rank) VALUES ('secure-delete', 1);
+"""
+SECURE_DELETE_SINCE = (3, 42, 0)
+
+QUEUE = """
+CREATE TABLE job (                  -- todo -> running -> done | todo again | dead
+  seq INTEGER PRIMARY KEY,
+  kind TEXT NOT NULL,
+  dedupe_key TEXT NOT NULL,         -- at most one such job waits at a time
+  payload TEXT NOT NULL,            -- JSON
+  priority INTEGER NOT NULL,        -- larger first
+  state TEXT NOT NULL CHECK (state IN ('todo','running','done','dead')),
+  attempts INTEGER NOT NULL DEFAULT 0,
+  max_attempts INTEGER NOT NULL,
+  not_before_ms INTEGER NOT NULL,
+  lease_until_ms INTEGER,           -- while running
+  token TEXT,                       -- proves who holds the lease
+  error TEXT,                       -- of the last attempt
+  created_at_ms INTEGER NOT NULL,
+  finished_at_ms INTEGER,
+  CHECK ((state = 'running') = (token IS NOT NULL))
+) STRICT;
+-- Subtle: only waiting jobs are deduplicated. Data that arrives while a job runs may come
+-- too late for it, so it must be able to queue the next one.
+CREATE UNIQUE INDEX job_waiting ON job (dedupe_key) WHERE state = 'todo';
+CREATE INDEX job_next ON job (priority DESC, seq) WHERE state = 'todo';
+CREATE INDEX job_leases ON job (lease_until_ms) WHERE state = 'running';
+
+CREATE TABLE breaker (              -- failures in a row, by kind of job
+  kind TEXT PRIMARY KEY,
+  failures INTEGER NOT NULL,
+  last_job_seq INTEGER,             -- the job that failed last: its retries count once
+  paused_until_ms INTEGER,          -- NULL: not paused
+  reason TEXT
+) STRICT, WITHOUT ROWID;
+"""
+
+
+def apply(
+    connection: Any, is_complete: Callable[[str], bool], sqlite_version: tuple[int, ...]
+) -> None:
+    """Brings the schema up to SCHEMA_VERSION. The caller holds an IMMEDIATE transaction.
+
+    is_complete: the driver's complete_statement.
+    """
+    from sqlite_utils import Database, Migrations
+
+    steps = Migrations("treemem")
+
+    @steps()
+    def m001_spine(database: Database) -> None:
+        scripts = [TRUTH, VIEWS, QUEUE]
+        if sqlite_version >= SECURE_DELETE_SINCE:
+            scripts.append(SECURE_DELETE)
+        for script in scripts:
+            for sql in split_script(script, is_complete):
+                database.conn.execute(sql)
+
+    steps.apply(Database(connection))
+    connection.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
+    connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+
+
+def split_script(script: str, is_complete: Callable[[str], bool]) -> list[str]:
+    """The SQL statements of a script, triggers whole.
+
+    executescript would commit the open transaction first, so it is of no use here.
+
+    Example:
+        >>> split_script("SELECT 1;SELECT 2;", lambda sql: sql.endswith(";"))
+        ['SELECT 1;', 'SELECT 2;']
+    """
+    found: list[str] = []
+    pending = ""
+    for piece in script.split(";"):
+        pending += piece + ";"
+        if is_complete(pending):
+            found.append(pending)
+            pending = ""
+    return [sql for sql in found if sql.strip(" \n;")]

@@ -1,0 +1,341 @@
+"""The nouns of treemem as frozen values.
+
+Nothing here touches a file, a clock or a model; every other module speaks in these.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Literal
+
+Role = Literal["user", "assistant", "system", "tool", "document", "other"]
+ROLES: tuple[Role, ...] = ("user", "assistant", "system", "tool", "document", "other")
+
+MessageKind = Literal["said", "summary", "injected"]
+MESSAGE_KINDS: tuple[MessageKind, ...] = ("said", "summary", "injected")
+
+PartKind = Literal["text", "thinking", "tool_use", "tool_result", "marker"]
+
+StatementKind = Literal["gist", "decision", "fact", "open", "error", "constraint"]
+STATEMENT_KINDS: tuple[StatementKind, ...] = (
+    "gist", "decision", "constraint", "open", "error", "fact",
+)  # fmt: skip
+
+ScopeKind = Literal["everything", "source", "topic", "session"]
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A stretch of a message's text that is not plain speech.
+
+    start, end: offsets into Message.text, in characters, end exclusive.
+    name: the tool's name for tool_use and tool_result, the media type for a marker.
+    """
+
+    kind: PartKind
+    start: int
+    end: int
+    name: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Blob:
+    """An attachment that was left out of the text: a marker stands in its place.
+
+    digest: SHA-256 of the decoded bytes, hex. size_bytes: their number.
+    """
+
+    media_type: str
+    size_bytes: int
+    digest: str
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """One thing that was said, word for word.
+
+    text: verbatim; tool calls, results and thinking are stretches of it, named in parts.
+    sent_at: ISO 8601 with its zone if it was known, a datetime, or None.
+    external_id: the id that the log gave it; unique_id says whether it is unique in the
+        world (a UUID) or only within its source.
+    session: the stretch of the source it belongs to, if the source has several.
+    kind: "said" for real turns, "summary" for a compaction summary found in a log,
+        "injected" for context that a tool put into a user's mouth.
+    active: False for a turn on a branch that was abandoned.
+    id, tokens: filled by the store; tokens are counted with cl100k_base.
+    """
+
+    role: str = "user"
+    text: str = ""
+    author: str | None = None
+    sent_at: str | datetime | None = None
+    external_id: str | None = None
+    session: str | None = None
+    kind: MessageKind = "said"
+    parts: tuple[Part, ...] = ()
+    tool_use_ids: tuple[str, ...] = ()
+    tool_result_ids: tuple[str, ...] = ()
+    blobs: tuple[Blob, ...] = ()
+    unique_id: bool = False
+    active: bool = True
+    id: str | None = None
+    tokens: int | None = None
+
+    @property
+    def speaker(self) -> str:
+        """The author's name, or the role where no name is known."""
+        return self.author or self.role
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """One session or document: an ordered history of messages.
+
+    id: stable and readable, such as "claude-code/5c0375b4-…". parent_id: the source that
+    this one was started from (a sub-agent's session). snapshot: the file holds the whole
+    document each time it is read, so what is no longer in it was replaced.
+    """
+
+    id: str
+    format: str
+    title: str | None = None
+    origin: str | None = None
+    parent_id: str | None = None
+    snapshot: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """Characters start to end (exclusive) of one message, as a leaf holds them."""
+
+    message_id: str
+    start: int
+    end: int
+    tokens: int
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """Where to look: everything, one source, one topic or one session."""
+
+    kind: ScopeKind
+    key: str | None = None
+
+    @classmethod
+    def everything(cls) -> Scope:
+        return cls("everything")
+
+    @classmethod
+    def source(cls, source_id: str) -> Scope:
+        return cls("source", source_id)
+
+    @classmethod
+    def topic(cls, topic_id: str) -> Scope:
+        return cls("topic", topic_id)
+
+    @classmethod
+    def session(cls, session_id: str) -> Scope:
+        return cls("session", session_id)
+
+    def __str__(self) -> str:
+        return self.kind if self.key is None else f"{self.kind} {self.key}"
+
+
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """One checked sentence of a summary, with the messages it rests on.
+
+    text: for extractive producers the words themselves, else the model's, checked.
+    producer: who made it, such as "extractive/1".
+    speaker: who said it, where it rests on one person's words.
+    """
+
+    id: int
+    kind: StatementKind
+    text: str
+    producer: str
+    speaker: str | None
+    messages: tuple[Message, ...] = ()
+    importance: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Rejection:
+    """A statement that a model offered and the checks refused."""
+
+    kind: str
+    text: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """One producer's view of one node.
+
+    offered counts the statements the producer proposed, kept those that passed.
+    shown says whether it is the view that readers get by default.
+    """
+
+    producer: str
+    made_at: str
+    offered: int
+    kept: int
+    tokens: int
+    tokens_in: int
+    tokens_out: int
+    seconds: float
+    shown: bool
+    rejections: tuple[Rejection, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """A leaf (level 0), or a group of nodes one level below it and more.
+
+    tokens: of the verbatim text that lies below. provisional: an open tail or a root over
+    an unfinished frontier; it is replaced as its source grows.
+    """
+
+    id: str
+    level: int
+    tokens: int
+    message_count: int
+    started_at: str | None
+    ended_at: str | None
+    provisional: bool
+    child_ids: tuple[str, ...] = ()
+    statements: tuple[Statement, ...] = ()
+    summaries: tuple[Summary, ...] = ()
+
+    @property
+    def is_leaf(self) -> bool:
+        return self.level == 0
+
+
+@dataclass(frozen=True, slots=True)
+class Tree:
+    """The tree of one scope as it stands: its root and every node below it.
+
+    root_id is None for a scope that holds no message yet.
+    """
+
+    scope: Scope
+    root_id: str | None
+    statements: tuple[Statement, ...]
+    _nodes: tuple[Node, ...] = ()
+
+    def nodes(self) -> Iterator[Node]:
+        """Every node from the root down, each before its children."""
+        return iter(self._nodes)
+
+
+@dataclass(frozen=True, slots=True)
+class Passage:
+    """A run of consecutive messages that answers a query, or a statement of a summary.
+
+    breadcrumb: from the root to the leaf, as "id gist" lines' short ids.
+    explanation: the parts of the score by name.
+    """
+
+    text: str
+    tokens: int
+    score: float
+    source_id: str
+    node_id: str | None
+    breadcrumb: tuple[str, ...]
+    messages: tuple[Message, ...]
+    explanation: tuple[tuple[str, float], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class SearchResult:
+    """What was found: the rendered context, its size, and what was not available."""
+
+    text: str
+    tokens: int
+    passages: tuple[Passage, ...]
+    missing: tuple[str, ...] = ()
+
+
+@dataclass(slots=True)
+class FileReport:
+    """What became of one file: records = added + known + skipped."""
+
+    path: str
+    format: str | None = None
+    sources: list[str] = field(default_factory=list)
+    records: int = 0
+    added: int = 0
+    known: int = 0
+    skipped: dict[str, int] = field(default_factory=dict)
+    problems: list[str] = field(default_factory=list)
+    problem_count: int = 0
+    error: str | None = None
+
+
+@dataclass(slots=True)
+class IngestReport:
+    """The sum over all files of one ingest."""
+
+    files: list[FileReport] = field(default_factory=list)
+
+    @property
+    def records(self) -> int:
+        return sum(file.records for file in self.files)
+
+    @property
+    def added(self) -> int:
+        return sum(file.added for file in self.files)
+
+    @property
+    def known(self) -> int:
+        return sum(file.known for file in self.files)
+
+    @property
+    def skipped(self) -> dict[str, int]:
+        total: dict[str, int] = {}
+        for file in self.files:
+            for reason, count in file.skipped.items():
+                total[reason] = total.get(reason, 0) + count
+        return total
+
+
+@dataclass(slots=True)
+class WorkReport:
+    """What one call of the worker did.
+
+    paused: kinds of job that a circuit breaker holds back, with the reason.
+    stopped_by: "empty", "max_calls", "max_tokens", "max_seconds" or "interrupt".
+    """
+
+    done: dict[str, int] = field(default_factory=dict)
+    failed: dict[str, int] = field(default_factory=dict)
+    model_calls: int = 0
+    tokens_in: int = 0
+    tokens_out: int = 0
+    seconds: float = 0.0
+    offered: int = 0
+    kept: int = 0
+    rejected: dict[str, int] = field(default_factory=dict)
+    paused: dict[str, str] = field(default_factory=dict)
+    stopped_by: str = "empty"
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """One row of the queue. Times are ISO 8601 in UTC."""
+
+    id: int
+    kind: str
+    dedupe_key: str
+    state: str
+    attempts: int
+    max_attempts: int
+    priority: int
+    not_before: str
+    created_at: str
+    error: str | None
+    lease_until: str | None = None
+    token: str | None = None

@@ -1,0 +1,234 @@
+"""Summary jobs for a model: which are due, and how one is done without paying twice.
+
+Every answer is stored the moment it is paid; the summary, the end of the job and the jobs
+of the parents that became ready are one transaction. No transaction is open while the
+model runs.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
+
+from treemem import jobs, messages, trees, views
+from treemem.config import ROOT_INTERVAL_MS
+from treemem.database import Database
+from treemem.errors import ModelError
+from treemem.jobs import Claim
+from treemem.model import Message, Rejection, WorkReport
+from treemem.proposals import Carried, View
+from treemem.summarizers import extractive
+from treemem.summarizers.llama import Call, LlamaSummarizer
+
+if TYPE_CHECKING:
+    from treemem.models.client import Generation
+
+KIND = "summarize"
+ROOT_PRIORITY = 50
+NODE_PRIORITY = 20
+
+Clock = Callable[[], int]
+StopReason = Callable[[], str | None]
+
+
+class BudgetSpentError(Exception):
+    """A limit was met between two calls of one job; the answers so far are kept."""
+
+
+class ModelWork:
+    """The model jobs of one database under one summarizer.
+
+    ready: False while the model cannot be used, as when its file is missing.
+    """
+
+    def __init__(self, database: Database, summarizer: LlamaSummarizer, clock: Clock) -> None:
+        self._database = database
+        self._summarizer = summarizer
+        self._clock = clock
+        self.ready = True
+        with database.transaction():
+            self._producer = views.ensure_producer(database, summarizer.name, summarizer.rank)
+            self._extractive = views.ensure_producer(database, extractive.NAME, extractive.RANK)
+
+    # -- which jobs are due ------------------------------------------------------------
+
+    def admit_all(self) -> None:
+        """Jobs for every node this model has not seen yet, children before parents."""
+        sql = "SELECT scope, key FROM tree"
+        for scope, key in self._database.rows(sql):
+            with self._database.transaction():
+                tree = trees.find_tree(self._database, scope, key)
+                if tree is not None:
+                    self.admit_tree(tree, self._clock())
+
+    def admit_tree(self, tree: object, now_ms: int) -> None:
+        """Jobs for the tree's nodes that are ready, and for its root when its time has come."""
+        assert isinstance(tree, trees.TreeRow)
+        parameters = {"tree": tree.seq, "producer": self._producer}
+        for node_id, level in self._database.rows(_READY_IN_TREE, parameters):
+            self._admit(node_id, NODE_PRIORITY + level, now_ms, now_ms)
+        if tree.root_seq is not None:
+            self._admit_root(tree.root_seq, now_ms)
+
+    def _admit_root(self, node_seq: int, now_ms: int) -> None:
+        row = self._database.row(_READY_ROOT, {"node": node_seq, "producer": self._producer})
+        if row is not None:
+            node_id, last_ms = row
+            self._admit(node_id, ROOT_PRIORITY, now_ms, max(now_ms, last_ms + ROOT_INTERVAL_MS))
+
+    def _admit_parents(self, node_seq: int, now_ms: int) -> None:
+        parameters = {"node": node_seq, "producer": self._producer}
+        for node_id, level in self._database.rows(_READY_PARENTS, parameters):
+            self._admit(node_id, NODE_PRIORITY + level, now_ms, now_ms)
+        for (root_seq,) in self._database.rows(_ROOTS_ABOVE, {"node": node_seq}):
+            self._admit_root(root_seq, now_ms)
+
+    def _admit(self, node_id: str, priority: int, now_ms: int, not_before_ms: int) -> None:
+        jobs.admit(
+            self._database, KIND, f"{self._summarizer.name}:{node_id}", {"node": node_id}, now_ms,
+            priority=priority, not_before_ms=not_before_ms,
+        )  # fmt: skip
+
+    # -- one job -----------------------------------------------------------------------
+
+    def run(self, held: Claim, report: WorkReport, stop_reason: StopReason) -> None:
+        """Does one summary job. Raises BudgetSpentError where a limit comes in between."""
+        sql = "SELECT seq, level FROM node WHERE id = ?"
+        row = self._database.row(sql, (held.payload["node"],))
+        if row is None:  # a root that has been replaced since
+            with self._database.transaction():
+                jobs.finish(self._database, [held], self._clock())
+            return
+        node_seq, level = row
+        view = self._summarize(node_seq, level, report, stop_reason)
+        with self._database.transaction():
+            self._store(node_seq, view)
+            jobs.finish(self._database, [held], self._clock())
+        report.offered += view.offered
+        report.kept += view.offered - len(view.rejections)
+        for rejection in view.rejections:
+            report.rejected[rejection.reason] = report.rejected.get(rejection.reason, 0) + 1
+
+    def gave_up(self, held: Claim, message: str) -> None:
+        """A node that no attempt could summarize keeps its extractive view, and the nodes
+        above it do not wait for it."""
+        if jobs.get(self._database, held.seq).state != "dead":
+            return
+        sql = "SELECT seq FROM node WHERE id = ?"
+        node_seq = self._database.value(sql, (held.payload["node"],))
+        if node_seq is not None:
+            failed = View((), 0, (Rejection("", "", f"the model failed: {message}"),), usable=False)
+            with self._database.transaction():
+                self._store(node_seq, failed)
+
+    def _store(self, node_seq: int, view: View) -> None:
+        now_ms = self._clock()
+        self._database.execute(_DROP_UNUSABLE, (node_seq, self._producer))
+        views.put(self._database, node_seq, self._producer, view, now_ms)
+        self._database.execute("DELETE FROM model_output WHERE node_seq = ?", (node_seq,))
+        self._database.execute(_MARK_ROOT, (now_ms, node_seq))
+        self._admit_parents(node_seq, now_ms)
+
+    def _summarize(
+        self, node_seq: int, level: int, report: WorkReport, stop_reason: StopReason
+    ) -> View:
+        if level == 0:
+            excerpts = views.excerpts(self._database, node_seq)
+            calls = self._summarizer.leaf_calls(excerpts)
+            answers = self._answers(node_seq, calls, report, stop_reason)
+            extracted = self._extracted(node_seq)
+            chars = sum(len(excerpt.text) for excerpt in excerpts)
+            return self._summarizer.leaf_view(calls, answers, extracted, chars)
+        children = self._children(node_seq)
+        calls = self._summarizer.group_calls(children, self._cited(children))
+        answers = self._answers(node_seq, calls, report, stop_reason)
+        return self._summarizer.group_view(calls, answers, extractive.summarize_group(children))
+
+    def _extracted(self, node_seq: int) -> list[Carried]:
+        summary_seq = views.summary_by(self._database, node_seq, self._extractive)
+        return [] if summary_seq is None else views.carried(self._database, summary_seq)
+
+    def _children(self, node_seq: int) -> list[list[Carried]]:
+        """What each child shows: this model's view where it is usable, else the best other."""
+        found = []
+        for child_seq in views.child_seqs(self._database, node_seq):
+            summary_seq = views.shown_summary(self._database, child_seq)
+            found.append([] if summary_seq is None else views.carried(self._database, summary_seq))
+        return found
+
+    def _cited(self, children: Sequence[Sequence[Carried]]) -> dict[str, Message]:
+        wanted = {message_id for child in children for s in child for message_id in s.message_ids}
+        seqs = messages.known_ids(self._database, sorted(wanted))
+        found = messages.by_seq(self._database, seqs.values())
+        return {message_id: found[seq] for message_id, seq in seqs.items()}
+
+    def _answers(
+        self, node_seq: int, calls: Sequence[Call], report: WorkReport, stop_reason: StopReason
+    ) -> list[Generation]:
+        """The answer to each call, from the file where it was paid before."""
+        return [self._answer(node_seq, call, report, stop_reason) for call in calls]
+
+    def _answer(
+        self, node_seq: int, call: Call, report: WorkReport, stop_reason: StopReason
+    ) -> Generation:
+        from treemem.models.client import Generation
+
+        key = self._key(call)
+        row = self._database.row(_PAID, (key,))
+        if row is not None:
+            return Generation(*row, stopped="stop")
+        if stop_reason() is not None:
+            raise BudgetSpentError
+        try:
+            answer = self._summarizer.ask(call)
+        except ModelError as error:
+            self.ready = error.recoverable
+            raise
+        with self._database.transaction():
+            self._database.execute(
+                _PAY,
+                (key, node_seq, answer.text, answer.tokens_in, answer.tokens_out, answer.seconds),
+            )
+        report.model_calls += 1
+        report.tokens_in += answer.tokens_in
+        report.tokens_out += answer.tokens_out
+        return answer
+
+    def _key(self, call: Call) -> str:
+        state = hashlib.blake2b(digest_size=16, person=b"call")
+        for part in (self._summarizer.name, call.task, *call.lines):
+            state.update(part.encode("utf-8", "replace") + b"\0")
+        return state.hexdigest()
+
+
+_UNSEEN = """
+NOT EXISTS (SELECT 1 FROM summary s WHERE s.node_seq = n.seq AND s.producer_seq = :producer)
+AND NOT EXISTS (
+  SELECT 1 FROM node_child nc JOIN node child ON child.seq = nc.child_seq
+  WHERE nc.node_seq = n.seq AND child.provisional = 0 AND NOT EXISTS (
+    SELECT 1 FROM summary s WHERE s.node_seq = nc.child_seq AND s.producer_seq = :producer))
+"""
+_READY_IN_TREE = f"""
+SELECT n.id, n.level FROM tree_node tn JOIN node n ON n.seq = tn.node_seq
+WHERE tn.tree_seq = :tree AND {_UNSEEN}
+"""  # noqa: S608
+_READY_PARENTS = f"""
+SELECT n.id, n.level FROM node_child up JOIN node n ON n.seq = up.node_seq
+WHERE up.child_seq = :node AND n.provisional = 0 AND {_UNSEEN}
+"""  # noqa: S608
+_READY_ROOT = f"""
+SELECT n.id, max(t.model_root_at_ms) FROM node n JOIN tree t ON t.root_seq = n.seq
+WHERE n.seq = :node AND n.provisional = 1 AND {_UNSEEN} GROUP BY n.id
+"""  # noqa: S608
+_ROOTS_ABOVE = """
+SELECT DISTINCT t.root_seq FROM node_child up JOIN tree t ON t.root_seq = up.node_seq
+WHERE up.child_seq = :node
+"""
+_MARK_ROOT = "UPDATE tree SET model_root_at_ms = ? WHERE root_seq = ?"
+_DROP_UNUSABLE = "DELETE FROM summary WHERE node_seq = ? AND producer_seq = ? AND usable = 0"
+_PAID = "SELECT text, tokens_in, tokens_out, seconds FROM model_output WHERE key = ?"
+_PAY = """
+INSERT OR REPLACE INTO model_output (key, node_seq, text, tokens_in, tokens_out, seconds)
+VALUES (?, ?, ?, ?, ?, ?)
+"""

@@ -1,0 +1,95 @@
+"""How a tree grows: an ordered list of members, grouped by FANOUT, level by level.
+
+Pure, and the same for every scope. A group is made when it is full and never changes; the
+nodes not yet in a full group are the frontier, fewer than FANOUT on each level.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TypeVar
+
+from treemem import ids
+from treemem.config import FANOUT
+
+Id = TypeVar("Id")
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """A full group: its level (one above its children), its id, its children in order."""
+
+    level: int
+    id: str
+    child_ids: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Growth:
+    """What new members add to a tree: full groups in the order they came to be (children
+    before parents), and the frontier afterwards, lowest level first."""
+
+    groups: tuple[Group, ...]
+    frontier: tuple[tuple[str, ...], ...]
+
+
+def grow(frontier: Sequence[Sequence[str]], members: Sequence[str], base_level: int = 0) -> Growth:
+    """Adds members, in order, to a tree whose frontier is given lowest level first.
+
+    base_level: the level of the members themselves. Costs one group for every FANOUT nodes
+    of a level, so fewer than members / (FANOUT - 1) + levels.
+
+    Example:
+        >>> growth = grow([], [str(n) for n in range(9)])
+        >>> [(g.level, g.child_ids) for g in growth.groups]
+        [(1, ('0', '1', '2', '3', '4', '5', '6', '7'))]
+        >>> [len(level) for level in growth.frontier]
+        [1, 1]
+    """
+    levels = [list(level) for level in frontier] or [[]]
+    groups: list[Group] = []
+    for member in members:
+        _add(levels, groups, member, base_level)
+    return Growth(tuple(groups), tuple(tuple(level) for level in levels))
+
+
+def _add(levels: list[list[str]], groups: list[Group], member: str, base_level: int) -> None:
+    """Puts one member on the lowest level and closes every group that it fills."""
+    rising: str | None = member
+    height = 0
+    while rising is not None:
+        if height == len(levels):
+            levels.append([])
+        levels[height].append(rising)
+        rising = None
+        if len(levels[height]) == FANOUT:
+            level = base_level + height + 1
+            group = Group(level, ids.group_id(level, levels[height]), tuple(levels[height]))
+            groups.append(group)
+            levels[height] = []
+            rising = group.id
+        height += 1
+
+
+def root_children(frontier: Sequence[Sequence[Id]], tail: Id | None) -> tuple[Id, ...]:
+    """What a root covers, oldest first: the frontier from the highest level down, then the
+    open tail.
+
+    Example:
+        >>> root_children([["leaf9"], ["group1"]], "tail")
+        ('group1', 'leaf9', 'tail')
+    """
+    ordered = [node for level in reversed(frontier) for node in level]
+    return tuple(ordered) if tail is None else (*ordered, tail)
+
+
+def summaries_bound(leaves: int) -> int:
+    """The most summaries a tree of that many leaves costs, roots aside.
+
+    Example:
+        >>> summaries_bound(64)
+        73
+    """
+    return leaves + math.floor(leaves / (FANOUT - 1))

@@ -1,0 +1,94 @@
+"""What is stored, what waits and what is missing, in numbers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from treemem import jobs
+from treemem.database import SQLITE_VERSION, Database
+
+
+@dataclass(frozen=True, slots=True)
+class ProducerStatus:
+    """One producer's share: how many nodes it has seen, and on how many it was kept."""
+
+    name: str
+    nodes: int
+    usable: int
+    offered: int
+    kept: int
+
+
+@dataclass(frozen=True, slots=True)
+class Status:
+    """The state of one memory file. missing: what would make it better, in sentences."""
+
+    path: str
+    size_bytes: int
+    sqlite_version: str
+    sources: int
+    messages: int
+    tokens: int
+    leaves: int
+    groups: int
+    open_messages: int
+    producers: tuple[ProducerStatus, ...]
+    jobs: dict[str, dict[str, int]]
+    paused: dict[str, str]
+    summarizer: str | None
+    embedder: str | None
+    missing: tuple[str, ...]
+
+
+_COUNTS = """
+SELECT (SELECT count(*) FROM source), (SELECT count(*) FROM message),
+  (SELECT coalesce(sum(tokens), 0) FROM message),
+  (SELECT count(*) FROM node WHERE level = 0 AND provisional = 0),
+  (SELECT count(*) FROM node WHERE level > 0 AND provisional = 0),
+  (SELECT count(*) FROM source_message WHERE state = 'active' AND open_from IS NOT NULL),
+  (SELECT value FROM setting WHERE name = 'summarizer'),
+  (SELECT value FROM setting WHERE name = 'embedder')
+"""
+_PRODUCERS = """
+SELECT p.name, count(*), sum(s.usable), sum(s.offered),
+  sum(s.offered - json_array_length(s.rejections))
+FROM summary s JOIN producer p ON p.seq = s.producer_seq GROUP BY p.seq ORDER BY p.rank DESC
+"""
+
+
+def status(database: Database, now_ms: int) -> Status:
+    counts = database.row(_COUNTS)
+    assert counts is not None
+    sources, messages, tokens, leaves, groups, open_messages, summarizer, embedder = counts
+    return Status(
+        path=str(database.path),
+        size_bytes=database.path.stat().st_size,
+        sqlite_version=".".join(map(str, SQLITE_VERSION)),
+        sources=sources,
+        messages=messages,
+        tokens=tokens,
+        leaves=leaves,
+        groups=groups,
+        open_messages=open_messages,
+        producers=tuple(ProducerStatus(*row) for row in database.rows(_PRODUCERS)),
+        jobs=jobs.counts(database),
+        paused=jobs.paused(database, now_ms),
+        summarizer=summarizer,
+        embedder=embedder,
+        missing=_missing(database, summarizer),
+    )
+
+
+def _missing(database: Database, summarizer: str | None) -> tuple[str, ...]:
+    found = list(database.notices)
+    if summarizer is None:
+        found.append(
+            "No summarizer is in use: summaries are picked out, not written. "
+            "See: treemem model list"
+        )
+    if not database.can_load_extensions():
+        found.append(
+            "This Python's SQLite cannot load extensions: vectors will be searched with numpy. "
+            "For sqlite-vec: pip install pysqlite3"
+        )
+    return tuple(found)

@@ -1,0 +1,151 @@
+"""What a sentence is about, told from its words alone.
+
+Pure, and deliberately simple: each kind of statement has one expression of the phrases that
+announce it in English, and a weight. A sentence that none of them meets is a fact at best.
+"""
+
+from __future__ import annotations
+
+import re
+
+from treemem.model import StatementKind
+
+_CONSTRAINT = r"""
+    \b(?:must(?:\ not|n't|\ never|\ always|\ only|\ stay|\ remain|\ be|\ keep)?\b(?!\ have\b)
+    |(?:should|may|can|shall)\ (?:never|under\ no\ circumstances|only\ ever)
+    |shall\ not|is\ not\ allowed|are\ not\ allowed|not\ permitted|forbidden|off[ -]limits
+    |under\ no\ circumstances|no\ matter\ what|non-negotiable|hard\ (?:limit|rule|requirement)
+    |never\ (?:again\ )?(?:[a-z]+(?!ed\b|ing\b)[a-z]|be)\b
+    |(?:please|you|we|always)\ always|always\ (?:use|run|keep|write|ask|put|add|check|format|pin)
+    |(?:please\ )?(?:do\ not|don't)\ (?:touch|change|use|commit|push|merge|deploy|run|delete|drop
+        |write|store|log|add|edit|rename|ship|ever|rely|assume|send|call|mix|put)
+    |i(?:'d)?\ (?:strongly\ )?prefer|my\ preference|has\ to\ (?:stay|remain|keep|be)
+    |no\ (?:more|later|longer)\ than|at\ (?:most|least)\ \d+|within\ \d+|requirement\ is)\b
+"""
+_DECISION = r"""
+    \b(?:(?:we|i|let's|let\ us|they)
+        (?:'ll|\ will|'re\ going\ to|\ are\ going\ to|\ should)?\ (?:just\ )?
+        (?:go|went|stick|stay|do)\ with
+    |(?:we|i|they)(?:'ve|\ have|\ had)?\ (?:decided|chosen|chose|agreed|settled|opted|picked)
+    |decision|decided\ (?:to|on|against|that)|agreed\ (?:to|on|that)|settled\ on
+    |signed\ off|approved
+    |let's\ (?:use|keep|switch|move|drop|make|do|add|store|start|put|take|call|leave|split|skip)
+    |we(?:'ll|\ will)
+        \ (?:use|keep|switch|move|drop|store|make|write|split|add|put|leave|rename|call)
+    |i(?:'ll|\ will|'m\ going\ to)\ (?:use|keep|switch|drop|store|split)
+    |(?:use|using|keep|chose|go\ with)\ [^.,;]{2,60}\ (?:instead\ of|rather\ than|over)\b
+    |the\ plan\ is|go\ ahead\ with|final\ (?:answer|choice))
+"""
+_OPEN = r"""
+    \b(?:todo|fixme|tbd)\b
+    |\b(?:still\ (?:need|needs|have|has|open|missing|unclear|to\ do|to\ be|pending|waiting|not)
+    |not\ yet|yet\ to\ (?:be|do|see|decide)|(?:have|has)(?:n't|\ not)\ [^.]{1,40}\ yet
+    |(?:is|remains?|stays?|left)\ (?:open|unresolved|undecided|unclear)
+    |open\ (?:question|point|item)s?
+    |need(?:s)?\ to\ (?:decide|check|ask|confirm|find\ out|figure|clarify|talk|follow)
+    |follow[ -]up|waiting\ (?:for|on)|blocked\ (?:on|by)|to\ be\ (?:decided|confirmed|done)
+    |unresolved|unanswered|don't\ know\ (?:yet|whether|if)|not\ sure\ (?:yet|whether|if)
+    |remind\ me|for\ (?:later|tomorrow|next\ (?:week|time|sprint))|next\ steps?)\b
+"""
+_ERROR = r"""
+    \b(?:root\ cause|caused\ by|the\ cause|(?:was|is)\ because|turns?\ out|regression
+    |bug\b|broke\b|broken
+    |crash(?:ed|es|ing)?|fail(?:ed|s|ing|ure)|timed\ out|timeout|traceback|exception|deadlock
+    |out\ of\ memory|segfault|corrupt(?:ed|ion)?|data\ loss|exit\ code\ [1-9]|http\ [45]\d\d
+    |[45]\d\d\ (?:error|response)|\w+error)\b
+"""
+_FLAGS = re.IGNORECASE | re.VERBOSE
+
+# In order of precedence: a rule matters more than a plan, a plan more than a mishap.
+KINDS: tuple[tuple[StatementKind, re.Pattern[str], float], ...] = (
+    ("constraint", re.compile(_CONSTRAINT, _FLAGS), 3.0),
+    ("decision", re.compile(_DECISION, _FLAGS), 2.5),
+    ("open", re.compile(_OPEN, _FLAGS), 2.5),
+    ("error", re.compile(_ERROR, _FLAGS), 2.0),
+)
+# The words without which an expression cannot match: most sentences hold none of them, and
+# looking a word up in a set is a hundred times faster than trying the expression.
+_TRIGGERS: dict[StatementKind, frozenset[str]] = {
+    "constraint": frozenset(
+        "must mustn't never always should may can shall allowed permitted forbidden off "
+        "off-limits limits circumstances matter non-negotiable hard please do don't prefer "
+        "preference has no most least within requirement".split()
+    ),
+    "decision": frozenset(
+        "go went stick stay decided chosen chose agreed settled opted picked decision signed "
+        "approved let's let we'll we i'll i'm i use using keep instead rather over plan ahead "
+        "final".split()
+    ),
+    "open": frozenset(
+        "todo fixme tbd still not yet haven't hasn't have has is remains remain stays left "
+        "open need needs follow follow-up up waiting blocked be unresolved unanswered don't "
+        "remind later tomorrow next".split()
+    ),
+    "error": frozenset(
+        "root caused cause because turns turn regression bug broke broken crash crashed "
+        "crashes crashing fail failed fails failing failure timed timeout traceback exception "
+        "deadlock memory segfault corrupt corrupted corruption loss exit http error response".split()
+    ),
+}
+_TOOL_ERROR = re.compile(
+    r"^(?:E\s+)?\w*(?:Error|Exception|Panic|panic)\b.{0,300}|^(?:FAILED|FAIL|ERROR|fatal:|error:)\W.{3,300}"
+    r"|^.{0,80}\bexit (?:code|status) [1-9]\d*",
+    re.MULTILINE,
+)
+_PUNCTUATION = str.maketrans(dict.fromkeys('.,;:!?()[]{}"*`“”…', " ") | {"’": "'"})
+_TIME_WORDS = frozenset(
+    "yesterday today tomorrow monday tuesday wednesday thursday friday saturday sunday january "
+    "february march april june july august september october november december week month year "
+    "deadline".split()
+)
+TOOL_ERRORS_MAX = 2
+
+
+def words_of(sentence: str) -> list[str]:
+    """The words as they are written, without the punctuation around them.
+
+    Example:
+        >>> words_of("He said: (stop).")
+        ['He', 'said', 'stop']
+    """
+    return sentence.translate(_PUNCTUATION).split()
+
+
+def kind_of(sentence: str, lower_words: frozenset[str]) -> tuple[StatementKind, float]:
+    """The kind of a sentence and the weight of that kind.
+
+    Example:
+        >>> kind_of("Never push to main.", frozenset({"never", "push", "to", "main"}))
+        ('constraint', 3.0)
+        >>> kind_of("It runs on port 8080.", frozenset({"it", "runs", "on", "port", "8080"}))
+        ('fact', 1.0)
+    """
+    for kind, pattern, weight in KINDS:
+        suspected = not lower_words.isdisjoint(_TRIGGERS[kind])
+        if (suspected or (kind == "error" and "rror" in sentence)) and pattern.search(sentence):
+            return kind, weight
+    return "fact", 1.0
+
+
+def specifics(words: list[str], lower_words: frozenset[str]) -> int:
+    """How many numbers, identifiers, paths, names and time words there are.
+
+    Example:
+        >>> words = ["On", "Friday", "we", "gave", "Ana", "12", "files"]
+        >>> specifics(words, frozenset(word.lower() for word in words))
+        4
+    """
+    odd = sum(not word.isalpha() and "'" not in word for word in words)
+    names = sum(map(str.istitle, words[1:]))
+    return odd + names + len(lower_words & _TIME_WORDS)
+
+
+def tool_errors(output: str) -> list[str]:
+    """The lines of a tool's output that name an error, the last ones first to be kept.
+
+    Example:
+        >>> tool_errors("ok\\nKeyError: 'id'\\n")
+        ["KeyError: 'id'"]
+    """
+    found = [match.group().strip() for match in _TOOL_ERROR.finditer(output)]
+    return list(dict.fromkeys(found))[-TOOL_ERRORS_MAX:]

@@ -1,0 +1,123 @@
+"""What a model is asked, and how its answer is read.
+
+Pure. The text comes first and the task last; the text is numbered and fenced, and is
+content wherever it goes: nothing in it is an instruction, a turn number or a special token.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from treemem.model import STATEMENT_KINDS
+from treemem.proposals import Carried, Excerpt
+
+WINDOW_CHARS = 4_000
+LINE_CHARS_MAX = 900
+STATEMENTS_MAX = 6
+TEXT_CHARS_MAX = 240
+
+SYSTEM = "You take notes. You write only what the text says, in full sentences."
+LEAF_TASK = (
+    "Write up to six short notes on the text above: what was decided and why, rules that must "
+    "hold, errors and their cause, what is still open, plain facts. Use the text's own words and "
+    "names. Answer as JSON with the number of the line that each note rests on."
+)
+GROUP_TASK = (
+    "The lines above are notes from one conversation, oldest first. Write up to three short "
+    "sentences that tell what it was about as a whole, in the notes' own words. Answer as JSON "
+    "with the number of the line that each sentence rests on."
+)
+
+# The grammar bounds every list and string, so that no answer can run on.
+_KINDS = " | ".join(rf'"\"{kind}\""' for kind in STATEMENT_KINDS)
+GRAMMAR = rf"""
+root ::= "{{\"statements\":[" item ("," item){{0,{STATEMENTS_MAX - 1}}} "]}}"
+item ::= "{{\"kind\":" kind ",\"text\":\"" char{{12,{TEXT_CHARS_MAX}}} "\",\"line\":" number "}}"
+kind ::= {_KINDS}
+number ::= [1-9] [0-9]?
+char ::= [^"\\\x00-\x1f]
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Offered:
+    """A statement as a model offered it. line: the 0-based line it named, or None."""
+
+    kind: str
+    text: str
+    line: int | None
+
+
+def windows(excerpts: Sequence[Excerpt]) -> list[list[Excerpt]]:
+    """A leaf in windows of about WINDOW_CHARS, cut between messages.
+
+    Long messages count and are shown only up to LINE_CHARS_MAX.
+    """
+    found: list[list[Excerpt]] = []
+    chars = WINDOW_CHARS
+    for excerpt in excerpts:
+        if excerpt.message.kind != "said" or not excerpt.text.strip():
+            continue
+        cost = min(len(excerpt.text), LINE_CHARS_MAX)
+        if chars + cost > WINDOW_CHARS:
+            found.append([])
+            chars = 0
+        found[-1].append(excerpt)
+        chars += cost
+    return found
+
+
+def leaf_lines(window: Sequence[Excerpt]) -> list[str]:
+    """The window as numbered lines, one a message."""
+    return [
+        _line(index, excerpt.message.speaker, excerpt.text) for index, excerpt in enumerate(window)
+    ]
+
+
+def group_lines(statements: Sequence[Carried]) -> list[str]:
+    """Statements of the children as numbered lines."""
+    return [
+        _line(index, statement.kind, statement.text) for index, statement in enumerate(statements)
+    ]
+
+
+def _line(index: int, label: str, text: str) -> str:
+    """One line: whatever a message holds, it cannot begin a line of its own."""
+    flat = " ".join(text.split())
+    if len(flat) > LINE_CHARS_MAX:
+        flat = flat[: LINE_CHARS_MAX - 2] + " …"
+    return f"{index + 1}. {' '.join(label.split())}: {flat}"
+
+
+def read_answer(answer: str) -> list[Offered]:
+    """The statements in a model's answer; a broken end costs only the last one.
+
+    Example:
+        >>> read_answer('{"statements":[{"kind":"fact","text":"It works.","line":2},{"kind"')
+        [Offered(kind='fact', text='It works.', line=1)]
+    """
+    decoder = json.JSONDecoder()
+    found: list[Offered] = []
+    at = answer.find("[")
+    while 0 <= at < len(answer) and len(found) < STATEMENTS_MAX:
+        at = answer.find("{", at)
+        if at < 0:
+            break
+        try:
+            item, at = decoder.raw_decode(answer, at)
+        except ValueError:
+            break
+        offered = _offered(item)
+        if offered is not None:
+            found.append(offered)
+    return found
+
+
+def _offered(item: object) -> Offered | None:
+    if not isinstance(item, dict) or not isinstance(item.get("text"), str):
+        return None
+    line = item.get("line")
+    index = line - 1 if isinstance(line, int) and line > 0 else None
+    return Offered(str(item.get("kind", "")), " ".join(item["text"].split()), index)

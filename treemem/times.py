@@ -1,0 +1,57 @@
+"""Times as logs give them: text that keeps its zone, and a number to compare by.
+
+Pure. A time without a zone stays without one in the text; for comparing it counts as UTC.
+"""
+
+from __future__ import annotations
+
+import re
+from datetime import UTC, datetime
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_FRACTION = re.compile(r"(\.\d{6})\d+")
+
+
+def parse(value: str | datetime | None) -> tuple[str | None, int | None]:
+    """The time as ISO 8601 text, and as milliseconds since 1970 UTC.
+
+    A text that is no ISO time is kept as it is, with None for the number: nothing that a
+    log said is thrown away, it only cannot be compared.
+
+    Example:
+        >>> parse("2026-01-01T01:00:00+02:00")
+        ('2026-01-01T01:00:00+02:00', 1767222000000)
+        >>> parse("yesterday")
+        ('yesterday', None)
+    """
+    if value is None or value == "":
+        return None, None
+    if isinstance(value, datetime):
+        return value.isoformat(), to_ms(value)
+    try:
+        return value, to_ms(datetime.fromisoformat(_FRACTION.sub(r"\1", value.strip())))
+    except (ValueError, OverflowError):
+        return value, None
+
+
+def to_ms(moment: datetime) -> int:
+    """Milliseconds since 1970 UTC; a time without a zone counts as UTC.
+
+    Example:
+        >>> to_ms(datetime(1970, 1, 1, 0, 0, 1))
+        1000
+    """
+    aware = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+    return round((aware - _EPOCH).total_seconds() * 1000)
+
+
+def from_ms(ms: int | None) -> str | None:
+    """ISO 8601 in UTC, to the second.
+
+    Example:
+        >>> from_ms(1000)
+        '1970-01-01T00:00:01+00:00'
+    """
+    if ms is None:
+        return None
+    return datetime.fromtimestamp(ms // 1000, UTC).isoformat()

@@ -1,0 +1,214 @@
+"""Summaries, statements and citations in the file: views that can be made again.
+
+Each is keyed by node and producer, so a better model adds a view and overwrites none. A
+statement is stored once, for the node it was made for; the nodes above refer to it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import orjson
+
+from treemem import messages, times
+from treemem.database import Database, Row
+from treemem.model import Message, Rejection, Statement, Summary
+from treemem.proposals import Carried, Draft, Excerpt, View
+from treemem.tokens import count_many
+
+REJECTIONS_KEPT = 50
+REJECTION_CHARS_MAX = 400
+
+_PRODUCER = """
+INSERT INTO producer (name, rank) VALUES (?, ?)
+ON CONFLICT (name) DO UPDATE SET rank = excluded.rank RETURNING seq
+"""
+
+
+def ensure_producer(database: Database, name: str, rank: int) -> int:
+    return int(database.value(_PRODUCER, (name, rank)))
+
+
+# -- what a summarizer reads -----------------------------------------------------------
+
+_EXCERPTS = f"""
+SELECT ls.start, ls."end", {messages.COLUMNS}
+FROM leaf_span ls JOIN message m ON m.seq = ls.message_seq
+WHERE ls.node_seq = ? ORDER BY ls.ordinal
+"""  # noqa: S608
+_CHILDREN = "SELECT child_seq FROM node_child WHERE node_seq = ? ORDER BY ordinal"
+_CARRIED = """
+SELECT st.seq, st.kind, st.text, st.speaker, st.importance
+FROM summary_statement ss JOIN statement st ON st.seq = ss.statement_seq
+WHERE ss.summary_seq = ? ORDER BY ss.ordinal
+"""
+_CARRIED_CITATIONS = """
+SELECT c.statement_seq, m.id FROM summary_statement ss
+JOIN citation c ON c.statement_seq = ss.statement_seq
+JOIN message m ON m.seq = c.message_seq
+WHERE ss.summary_seq = ? ORDER BY c.statement_seq, c.ordinal
+"""
+
+
+def excerpts(database: Database, leaf_seq: int) -> list[Excerpt]:
+    """What a leaf holds, word for word, in order."""
+    rows = database.rows(_EXCERPTS, (leaf_seq,))
+    return [Excerpt(messages.message_from(row[2:]), row[0], row[1]) for row in rows]
+
+
+def child_seqs(database: Database, node_seq: int) -> list[int]:
+    return [row[0] for row in database.rows(_CHILDREN, (node_seq,))]
+
+
+def carried(database: Database, summary_seq: int) -> list[Carried]:
+    """The statements of a summary, as a parent may carry them up."""
+    cited: dict[int, list[str]] = {}
+    for statement_seq, message_id in database.rows(_CARRIED_CITATIONS, (summary_seq,)):
+        cited.setdefault(statement_seq, []).append(message_id)
+    return [
+        Carried(*row, tuple(cited.get(row[0], ())))
+        for row in database.rows(_CARRIED, (summary_seq,))
+    ]
+
+
+# -- which view is shown ---------------------------------------------------------------
+
+_SHOWN = """
+SELECT s.seq FROM summary s JOIN producer p ON p.seq = s.producer_seq
+WHERE s.node_seq = ? AND s.usable = 1 ORDER BY p.rank DESC, s.seq DESC LIMIT 1
+"""
+_BY_PRODUCER = "SELECT seq FROM summary WHERE node_seq = ? AND producer_seq = ?"
+
+
+def shown_summary(database: Database, node_seq: int) -> int | None:
+    """The best usable view of a node: that of the highest-ranked producer."""
+    found = database.value(_SHOWN, (node_seq,))
+    return None if found is None else int(found)
+
+
+def summary_by(database: Database, node_seq: int, producer_seq: int) -> int | None:
+    found = database.value(_BY_PRODUCER, (node_seq, producer_seq))
+    return None if found is None else int(found)
+
+
+# -- writing ---------------------------------------------------------------------------
+
+_SUMMARY_INSERT = """
+INSERT INTO summary (node_seq, producer_seq, made_at_ms, offered, kept, usable, tokens,
+  tokens_in, tokens_out, seconds, rejections)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+"""
+_STATEMENT_INSERT = """
+INSERT INTO statement (seq, summary_seq, kind, text, speaker, importance) VALUES (?, ?, ?, ?, ?, ?)
+"""
+_SHOW_INSERT = """
+INSERT INTO summary_statement (summary_seq, ordinal, statement_seq) VALUES (?, ?, ?)
+"""
+_CITE_INSERT = "INSERT INTO citation (statement_seq, ordinal, message_seq) VALUES (?, ?, ?)"
+
+
+def put(database: Database, node_seq: int, producer_seq: int, view: View, now_ms: int) -> None:
+    """Stores a producer's view of a node, unless it is there already, in the caller's
+    transaction."""
+    if summary_by(database, node_seq, producer_seq) is not None:
+        return
+    rejections = [
+        {"kind": found.kind, "text": found.text[:REJECTION_CHARS_MAX], "reason": found.reason}
+        for found in view.rejections[:REJECTIONS_KEPT]
+    ]
+    tokens = sum(count_many([item.text for item in view.items]))
+    summary_seq = database.insert(
+        _SUMMARY_INSERT,
+        (node_seq, producer_seq, now_ms, view.offered, len(view.items), int(view.usable), tokens,
+         view.tokens_in, view.tokens_out, view.seconds, orjson.dumps(rejections).decode()),
+    )  # fmt: skip
+    _put_statements(database, summary_seq, view.items)
+
+
+def _put_statements(database: Database, summary_seq: int, items: Sequence[Draft | Carried]) -> None:
+    next_seq = int(database.value("SELECT coalesce(max(seq), 0) + 1 FROM statement"))
+    drafts = [item for item in items if isinstance(item, Draft)]
+    seq_of_draft = {id(draft): next_seq + index for index, draft in enumerate(drafts)}
+    database.many(
+        _STATEMENT_INSERT,
+        [(seq_of_draft[id(d)], summary_seq, d.kind, _clean(d.text), _clean(d.speaker), d.importance)
+         for d in drafts],
+    )  # fmt: skip
+    cited = sorted({message_id for draft in drafts for message_id in draft.message_ids})
+    message_seqs = messages.known_ids(database, cited)
+    database.many(
+        _CITE_INSERT,
+        [(seq_of_draft[id(draft)], ordinal, message_seqs[message_id])
+         for draft in drafts for ordinal, message_id in enumerate(draft.message_ids)],
+    )  # fmt: skip
+    database.many(
+        _SHOW_INSERT,
+        [(summary_seq, ordinal, item.seq if isinstance(item, Carried) else seq_of_draft[id(item)])
+         for ordinal, item in enumerate(items)],
+    )  # fmt: skip
+
+
+def _clean(text: str | None) -> str:
+    """SQLite holds no lone surrogates; the exact words stay with the message."""
+    return (text or "").encode("utf-8", "replace").decode()
+
+
+# -- reading ---------------------------------------------------------------------------
+
+_STATEMENTS = """
+SELECT st.seq, st.kind, st.text, p.name, st.speaker, st.importance
+FROM summary_statement ss
+JOIN statement st ON st.seq = ss.statement_seq
+JOIN summary made ON made.seq = st.summary_seq
+JOIN producer p ON p.seq = made.producer_seq
+WHERE ss.summary_seq = ? ORDER BY ss.ordinal
+"""
+_CITATIONS = """
+SELECT c.statement_seq, c.message_seq FROM summary_statement ss
+JOIN citation c ON c.statement_seq = ss.statement_seq
+WHERE ss.summary_seq = ? ORDER BY c.statement_seq, c.ordinal
+"""
+_SUMMARIES = """
+SELECT s.seq, p.name, s.made_at_ms, s.offered, s.kept, s.tokens, s.tokens_in, s.tokens_out,
+  s.seconds, s.rejections
+FROM summary s JOIN producer p ON p.seq = s.producer_seq
+WHERE s.node_seq = ? ORDER BY p.rank DESC, s.seq DESC
+"""
+
+
+def statements(
+    database: Database, summary_seq: int | None, *, cite: bool = True
+) -> tuple[Statement, ...]:
+    """The statements of a summary in order, with the messages they cite."""
+    if summary_seq is None:
+        return ()
+    cited: dict[int, list[int]] = {}
+    found: dict[int, Message] = {}
+    if cite:
+        for statement_seq, message_seq in database.rows(_CITATIONS, (summary_seq,)):
+            cited.setdefault(statement_seq, []).append(message_seq)
+        found = messages.by_seq(database, {seq for seqs in cited.values() for seq in seqs})
+    return tuple(
+        _statement_from(row, tuple(found[seq] for seq in cited.get(row[0], ())))
+        for row in database.rows(_STATEMENTS, (summary_seq,))
+    )
+
+
+def _statement_from(row: Row, cited: tuple[Message, ...]) -> Statement:
+    seq, kind, text, producer, speaker, importance = row
+    return Statement(seq, kind, text, producer, speaker or None, cited, importance)
+
+
+def summaries(database: Database, node_seq: int) -> tuple[Summary, ...]:
+    """Every producer's view of a node, the best first."""
+    shown = shown_summary(database, node_seq)
+    return tuple(_summary_from(row, shown) for row in database.rows(_SUMMARIES, (node_seq,)))
+
+
+def _summary_from(row: Row, shown: int | None) -> Summary:
+    seq, producer, made_at, offered, kept, tokens, tokens_in, tokens_out, seconds, rejected = row
+    return Summary(
+        producer=producer, made_at=times.from_ms(made_at) or "", offered=offered, kept=kept,
+        tokens=tokens, tokens_in=tokens_in, tokens_out=tokens_out, seconds=seconds,
+        shown=seq == shown, rejections=tuple(Rejection(**each) for each in orjson.loads(rejected)),
+    )  # fmt: skip
