@@ -73,11 +73,7 @@ def support(text: str, excerpts: Sequence[Excerpt], hints: Sequence[int] = ()) -
     pool = list(enumerate(excerpts))
     while wanted and pool and len(chosen) < SUPPORT_MAX:
         scored = [
-            (
-                _shares(excerpt.text, wanted, numbers) + (0.5 if index in hints else 0.0),
-                -index,
-                index,
-            )
+            (_shares(excerpt.text, wanted, numbers) + 0.5 * (index in hints), -index, index)
             for index, excerpt in pool
         ]
         score, _, best = max(scored)

@@ -66,8 +66,8 @@ def carried(database: Database, summary_seq: int) -> list[Carried]:
     for statement_seq, message_id in database.rows(_CARRIED_CITATIONS, (summary_seq,)):
         cited.setdefault(statement_seq, []).append(message_id)
     return [
-        Carried(*row, tuple(cited.get(row[0], ())))
-        for row in database.rows(_CARRIED, (summary_seq,))
+        Carried(seq, kind, text, speaker, importance, tuple(cited.get(seq, ())))
+        for seq, kind, text, speaker, importance in database.rows(_CARRIED, (summary_seq,))
     ]
 
 

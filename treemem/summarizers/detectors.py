@@ -84,7 +84,8 @@ _TRIGGERS: dict[StatementKind, frozenset[str]] = {
     "error": frozenset(
         "root caused cause because turns turn regression bug broke broken crash crashed "
         "crashes crashing fail failed fails failing failure timed timeout traceback exception "
-        "deadlock memory segfault corrupt corrupted corruption loss exit http error response".split()
+        "deadlock memory segfault corrupt corrupted corruption loss exit http error "
+        "response".split()
     ),
 }
 _TOOL_ERROR = re.compile(

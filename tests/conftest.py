@@ -1,0 +1,67 @@
+"""What the tests share: a memory on a real file, a clock that stands still, small models.
+
+No test touches the user's own memory or models: the environment points into a temporary
+folder, for the command line as well.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from treemem import Memory
+
+START_MS = 1_764_000_000_000
+
+
+class FakeClock:
+    """Milliseconds since 1970 that move only when told to."""
+
+    def __init__(self, now_ms: int = START_MS) -> None:
+        self.now_ms = now_ms
+
+    def __call__(self) -> int:
+        return self.now_ms
+
+    def advance(self, seconds: float) -> None:
+        self.now_ms += int(seconds * 1000)
+
+
+@pytest.fixture(autouse=True)
+def _own_environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TREEMEM_DB", str(tmp_path / "default.sqlite3"))
+    monkeypatch.setenv("TREEMEM_MODELS", str(tmp_path / "models"))
+
+
+@pytest.fixture
+def clock() -> FakeClock:
+    return FakeClock()
+
+
+@pytest.fixture
+def memory(tmp_path: Path, clock: FakeClock) -> Iterator[Memory]:
+    with Memory.open(tmp_path / "memory.sqlite3", clock=clock) as opened:
+        yield opened
+
+
+@pytest.fixture(scope="session")
+def shared_models(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with smollm2-135m and minilm, pulled once: TREEMEM_TEST_MODELS keeps it."""
+    pytest.importorskip("llama_cpp", reason="needs the extra: pip install treemem[llama]")
+    from treemem.models.pulling import pull
+
+    named = os.environ.get("TREEMEM_TEST_MODELS")
+    folder = Path(named) if named else tmp_path_factory.mktemp("models")
+    for name in ("smollm2-135m", "minilm"):
+        pull(name, folder=folder)
+    return folder
+
+
+@pytest.fixture
+def models_folder(shared_models: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The shared models, set as this test's models folder."""
+    monkeypatch.setenv("TREEMEM_MODELS", str(shared_models))
+    return shared_models
