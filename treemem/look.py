@@ -108,7 +108,7 @@ def _row_of(database: Database, node_seq: int) -> Row:
 # -- trees -----------------------------------------------------------------------------
 
 
-def tree(database: Database, scope: Scope) -> Tree:
+def tree(database: Database, scope: Scope, *, cite: bool) -> Tree:
     """The tree of a scope from the root down; without a root where nothing is stored yet."""
     kind = "global" if scope.kind == "everything" else scope.kind
     found = trees.find_tree(database, kind, scope.key or "")
@@ -121,7 +121,7 @@ def tree(database: Database, scope: Scope) -> Tree:
     stack = [found.root_seq]
     while stack:
         seq = stack.pop()
-        nodes.append(node_from(database, _row_of(database, seq)))
+        nodes.append(node_from(database, _row_of(database, seq), cite=cite))
         stack += reversed(views.child_seqs(database, seq))
     statements = views.statements(database, views.shown_summary(database, root[0]))
     return Tree(scope, root[1], statements, tuple(nodes))

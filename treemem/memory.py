@@ -227,10 +227,14 @@ class Memory:
             self._database, query, scope or Scope.everything(), budget_tokens, since, until
         )
 
-    def tree(self, scope: Scope) -> Tree:
-        """The tree of a scope as it stands."""
+    def tree(self, scope: Scope, *, cite: bool = True) -> Tree:
+        """The tree of a scope as it stands.
+
+        cite: without it the nodes' statements come without their messages, which saves much
+        in a large tree.
+        """
         with self._database.reading():
-            return look.tree(self._database, scope)
+            return look.tree(self._database, scope, cite=cite)
 
     def node(self, node_id: str, *, producer: str | None = None) -> Node:
         """A node by its id or an unambiguous beginning of it, with its statements.

@@ -183,20 +183,23 @@ CREATE TABLE citation (             -- the messages a statement rests on
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX citation_message ON citation (message_seq);
 
+-- What full text sees of a message: who said it, and the words. Stemmed, since a question
+-- seldom has the forms of the answer (LoCoMo, 500 tokens: 58 against 49 % of the evidence;
+-- with the author 63).
 CREATE VIEW message_search AS
-  SELECT seq, coalesce(search_text, text) AS text FROM message;
+  SELECT seq, coalesce(author || ': ', '') || coalesce(search_text, text) AS text FROM message;
 CREATE VIRTUAL TABLE message_fts USING fts5(
-  text, content='message_search', content_rowid='seq');
+  text, content='message_search', content_rowid='seq', tokenize='porter unicode61');
 CREATE TRIGGER message_fts_insert AFTER INSERT ON message BEGIN
-  INSERT INTO message_fts (rowid, text) VALUES (new.seq, coalesce(new.search_text, new.text));
+  INSERT INTO message_fts (rowid, text) VALUES (new.seq, coalesce(new.author || ': ', '') || coalesce(new.search_text, new.text));
 END;
 CREATE TRIGGER message_fts_delete AFTER DELETE ON message BEGIN
   INSERT INTO message_fts (message_fts, rowid, text)
-  VALUES ('delete', old.seq, coalesce(old.search_text, old.text));
+  VALUES ('delete', old.seq, coalesce(old.author || ': ', '') || coalesce(old.search_text, old.text));
 END;
 
 CREATE VIRTUAL TABLE statement_fts USING fts5(
-  text, content='statement', content_rowid='seq');
+  text, content='statement', content_rowid='seq', tokenize='porter unicode61');
 CREATE TRIGGER statement_fts_insert AFTER INSERT ON statement BEGIN
   INSERT INTO statement_fts (rowid, text) VALUES (new.seq, new.text);
 END;

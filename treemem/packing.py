@@ -15,7 +15,8 @@ from treemem.model import Message
 
 EXCERPT_CHARS = 900
 LONG_SHARE = 0.4
-HEADER_TOKENS = 40
+HEADER_TOKENS = 24
+GAP_TOKENS = 3
 GAP = " […] "
 
 Count = Callable[[str], int]
@@ -30,6 +31,12 @@ class Candidate:
     source_order: int
     position: int
     score: float
+    leaf: int | None = None
+
+    @property
+    def place(self) -> tuple[int, int]:
+        """What shares a place shares a header: one leaf of one source, or its open tail."""
+        return self.source_order, -1 if self.leaf is None else self.leaf
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,16 +57,17 @@ def choose(
     """
     words = search_text.terms(query)
     chosen: dict[tuple[int, int], Chosen] = {}
+    places: set[tuple[int, int]] = set()
     left = budget_tokens
     for candidate in candidates:
         key = (candidate.source_order, candidate.position)
-        if key in chosen or left <= HEADER_TOKENS:
+        if key in chosen or left <= 0:
             continue
         taken = _as_returned(candidate, words, budget_tokens, count)
-        new_run = not ({(key[0], key[1] - 1), (key[0], key[1] + 1)} & chosen.keys())
-        cost = taken.tokens + (HEADER_TOKENS if new_run else 0)
+        cost = taken.tokens + (GAP_TOKENS if candidate.place in places else HEADER_TOKENS)
         if cost <= left:
             chosen[key] = taken
+            places.add(candidate.place)
             left -= cost
     return [chosen[key] for key in sorted(chosen)]
 
@@ -121,19 +129,21 @@ def _last_break(text: str, start: int, end: int) -> int:
     return found if found > start else end
 
 
-def runs(chosen: Sequence[Chosen]) -> list[list[Chosen]]:
-    """Consecutive messages of one source as one passage."""
-    found: list[list[Chosen]] = []
+def by_place(chosen: Sequence[Chosen]) -> list[list[Chosen]]:
+    """The messages of one leaf as one passage, in order."""
+    found: dict[tuple[int, int], list[Chosen]] = {}
     for item in chosen:
-        last = found[-1][-1].candidate if found else None
-        here = item.candidate
-        joined = (
-            last is not None
-            and last.source_order == here.source_order
-            and last.position + 1 == here.position
-        )
-        if joined:
-            found[-1].append(item)
-        else:
-            found.append([item])
-    return found
+        found.setdefault(item.candidate.place, []).append(item)
+    return list(found.values())
+
+
+def body(passage: Sequence[Chosen]) -> str:
+    """A passage's messages, with a mark where something between them was left out."""
+    lines: list[str] = []
+    last: int | None = None
+    for item in passage:
+        if last is not None and item.candidate.position != last + 1:
+            lines.append(GAP.strip())
+        lines.append(item.text)
+        last = item.candidate.position
+    return "\n".join(lines)

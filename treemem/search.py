@@ -20,6 +20,7 @@ from treemem.tokens import count_tokens
 
 BUDGET_MIN = 50
 CANDIDATES_MAX = 400
+SOURCE_CHARS_MAX = 24
 _NO_EMBEDDER = "no embedding model is in use: searched by words only"
 
 
@@ -42,7 +43,7 @@ def search(
         by_key = {(hit.source_seq, hit.position): hit for hit in hits}
         while True:
             chosen = packing.choose(candidates, query, budget_tokens, count_tokens)
-            passages = [_passage(database, run, by_key) for run in packing.runs(chosen)]
+            passages = [_passage(database, run, by_key) for run in packing.by_place(chosen)]
             passages.sort(key=lambda passage: _when(passage.messages))
             text = "\n\n".join(passage.text for passage in passages)
             tokens = count_tokens(text)
@@ -76,7 +77,7 @@ def _candidates(database: Database, hits: Sequence[Hit], span: Range) -> list[Ca
     source_ids: dict[int, str] = dict(database.rows(sql)) if hits else {}
     return [
         Candidate(found[hit.message_seq], source_ids[hit.source_seq], hit.source_seq,
-                  hit.position, hit.score)
+                  hit.position, hit.score, hit.leaf_seq)
         for hit in hits
         if _inside(found[hit.message_seq], span)
     ]  # fmt: skip
@@ -100,7 +101,7 @@ def _passage(
     best = max(hits, key=lambda hit: hit.score)
     crumbs = look.breadcrumb(database, first.source_id, best.leaf_seq)
     sent_at = next((item.candidate.message.sent_at for item in run), None)
-    text = "\n".join([_header(first.source_id, sent_at, crumbs), *(item.text for item in run)])
+    text = f"{_header(first.source_id, sent_at, crumbs)}\n{packing.body(run)}"
     return Passage(
         text=text,
         tokens=count_tokens(text),
@@ -114,10 +115,11 @@ def _passage(
 
 
 def _header(source_id: str, sent_at: object, crumbs: Sequence[str]) -> str:
-    """One line that says where the passage comes from."""
-    path = " > ".join(crumb[:8] for crumb in crumbs)
+    """One short line that says where the passage comes from: it costs budget."""
+    source = source_id if len(source_id) <= SOURCE_CHARS_MAX else source_id[:SOURCE_CHARS_MAX] + "…"
     when = str(sent_at)[:16].replace("T", " ") if sent_at else ""
-    return "[" + " | ".join(part for part in (source_id, when, path) if part) + "]"
+    leaf = crumbs[-1][:8] if crumbs else ""
+    return "[" + " ".join(part for part in (source, when, leaf) if part) + "]"
 
 
 def _when(found: Sequence[Message]) -> tuple[float, str]:

@@ -10,13 +10,16 @@ from treemem.database import SQLITE_VERSION, Database
 
 @dataclass(frozen=True, slots=True)
 class ProducerStatus:
-    """One producer's share: how many nodes it has seen, and on how many it was kept."""
+    """One producer's share: how many nodes it has seen, and on how many it was kept.
+
+    refused: why statements that it offered were not stored, and how often.
+    """
 
     name: str
     nodes: int
     usable: int
     offered: int
-    kept: int
+    refused: dict[str, int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,9 +53,12 @@ SELECT (SELECT count(*) FROM source), (SELECT count(*) FROM message),
   (SELECT value FROM setting WHERE name = 'embedder')
 """
 _PRODUCERS = """
-SELECT p.name, count(*), sum(s.usable), sum(s.offered),
-  sum(s.offered - json_array_length(s.rejections))
+SELECT p.seq, p.name, count(*), sum(s.usable), sum(s.offered)
 FROM summary s JOIN producer p ON p.seq = s.producer_seq GROUP BY p.seq ORDER BY p.rank DESC
+"""
+_REFUSED = """
+SELECT r.value ->> 'reason', count(*) FROM summary s, json_each(s.rejections) r
+WHERE s.producer_seq = ? GROUP BY 1 ORDER BY 2 DESC
 """
 
 
@@ -70,7 +76,10 @@ def status(database: Database, now_ms: int) -> Status:
         leaves=leaves,
         groups=groups,
         open_messages=open_messages,
-        producers=tuple(ProducerStatus(*row) for row in database.rows(_PRODUCERS)),
+        producers=tuple(
+            ProducerStatus(*row, refused=dict(database.rows(_REFUSED, (seq,))))
+            for seq, *row in database.rows(_PRODUCERS)
+        ),
         jobs=jobs.counts(database),
         paused=jobs.paused(database, now_ms),
         summarizer=summarizer,

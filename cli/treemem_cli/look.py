@@ -33,7 +33,7 @@ def tree_command(
       treemem tree --depth 1
     """
     with open_memory(context) as memory:
-        trees = [memory.tree(scope) for scope in _scopes(memory, source)]
+        trees = [memory.tree(scope, cite=as_json) for scope in _scopes(memory, source)]
     if as_json:
         print_json([_tree_json(tree) for tree in trees])
         return
@@ -234,10 +234,13 @@ def list_sources(context: click.Context, as_json: bool) -> None:
 @source_command.command("show")
 @click.argument("source")
 @click.option("--messages", "with_messages", is_flag=True, help="Print the history word for word.")
+@click.option("--by-model", is_flag=True, help="Show only what a model wrote, and what it cites.")
 @json_option
 @click.pass_context
-def show_source(context: click.Context, source: str, with_messages: bool, as_json: bool) -> None:
-    """Show one source, its root's statements, and with --messages everything that was said.
+def show_source(
+    context: click.Context, source: str, with_messages: bool, by_model: bool, as_json: bool
+) -> None:
+    """Show one source: its root's statements, everything that was said, or what a model wrote.
 
     \b
     Example:
@@ -247,11 +250,14 @@ def show_source(context: click.Context, source: str, with_messages: bool, as_jso
 
     with open_memory(context) as memory:
         view = memory.source(source)
-        tree = memory.tree(Scope.source(view.source.id))
+        tree = memory.tree(Scope.source(view.source.id), cite=by_model or as_json)
         history = memory.messages(view.source.id) if with_messages else []
     if as_json:
         print_json({"source": view, "tree": _tree_json(tree),
                     "messages": [message_json(message) for message in history]})  # fmt: skip
+        return
+    if by_model:
+        _print_by_model(tree)
         return
     from treemem_cli.render import console, message_view, safe, sources_view, statements_view
 
@@ -264,3 +270,22 @@ def show_source(context: click.Context, source: str, with_messages: bool, as_jso
     for message in history:
         screen.print()
         screen.print(message_view(message))
+
+
+def _print_by_model(tree: Tree) -> None:
+    """Each statement that a model wrote, once, above the words that it was checked against."""
+    from treemem_cli.render import clip, console, safe, short
+
+    screen = console()
+    shown: set[int] = set()
+    for node in tree.nodes():
+        for statement in node.statements:
+            if statement.producer.startswith("extractive/") or statement.id in shown:
+                continue
+            shown.add(statement.id)
+            screen.print(f"{statement.kind}: {safe(statement.text)}", style="bold", markup=False)
+            for message in statement.messages:
+                words = clip(f"{message.speaker}: {message.text}", 240)
+                screen.print(f"  {short(message.id or '')}  {words}", style="dim", markup=False)
+    if not shown:
+        note("No model wrote anything here that passed the checks. See why: treemem status")

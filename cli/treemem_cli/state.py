@@ -45,10 +45,12 @@ def _print(status: Status) -> None:
     for name, value in rows.items():
         click.echo(f"{name:12} {safe(value)}")
     for producer in status.producers:
-        refused = producer.offered - producer.kept
-        detail = f", {refused:,} statements refused" if refused else ""
+        refused = sum(producer.refused.values())
+        detail = f", {refused:,} of {producer.offered:,} statements refused" if refused else ""
         click.echo(f"{'summaries':12} {producer.name}: {producer.usable:,} of "
                    f"{producer.nodes:,} nodes{detail}")  # fmt: skip
+        for reason, number in list(producer.refused.items())[:5]:
+            click.echo(f"{'':12}   {number:,} x {safe(reason)}")
     for kind, states in status.jobs.items():
         waiting = {state: number for state, number in states.items() if state != "done"}
         if waiting:

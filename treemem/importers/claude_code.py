@@ -7,76 +7,31 @@ active branch when it is yielded. Never more than one message is held.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from treemem.importers.base import Event, LogFile, Skipped
-from treemem.importers.claude_code_speech import (
-    is_spoken,
-    kind_of,
-    speech_of,
-    string,
-)
+from treemem.importers.claude_code_speech import is_spoken, kind_of, speech_of, string
 from treemem.importers.claude_code_survey import Survey, session_of
-from treemem.importers.content import BlockReader, Content
+from treemem.importers.content import BlockReader, Content, joined
 from treemem.importers.naming import printable, sent_at
-from treemem.importers.records import TOO_DEEP, Record, read_records
+from treemem.importers.records import TOO_DEEP, Record, parse_json, read_records, skim_json
 from treemem.importers.sniffing import has_key, head_objects
-from treemem.model import Message, MessageKind, Role, Source
+from treemem.model import Message, Source
 
 MERGED = "fragment of a message, merged"
 REPEATED = "fragment of a message, repeated"
 EMPTY = "empty message"
 NOT_AN_OBJECT = "no message: not an object"
 
+MERGED_CHARS_MAX = 16 * 1024 * 1024
+FRAGMENTS_MAX = 200
+
 _MARKS = ("parentUuid", "isSidechain", "leafUuid", "isSnapshotUpdate")
 _CONTROL_TYPES = frozenset(
     {"ai-title", "custom-title", "last-prompt", "mode", "permission-mode", "queue-operation",
      "agent-name", "worktree-state"}
 )  # fmt: skip
-
-
-@dataclass(slots=True)
-class Draft:
-    """A message that further fragments may still be added to.
-
-    message_id: the API's, shared by the fragments. closed: a replay, to which nothing is added.
-    uuids: of all fragments.
-    """
-
-    content: Content
-    role: Role
-    kind: MessageKind
-    source: Source
-    active: bool
-    uuid: str | None
-    time: str | None
-    session: str | None
-    message_id: str | None = None
-    closed: bool = False
-    uuids: list[str] = field(default_factory=list)
-
-    def takes(self, other: Draft) -> bool:
-        alike = self.message_id is not None and self.message_id == other.message_id
-        return alike and self.source == other.source and not (self.closed or other.closed)
-
-    def message(self) -> Message:
-        content = self.content
-        return Message(
-            role=self.role,
-            text=content.text,
-            sent_at=self.time,
-            external_id=self.uuid,
-            session=self.session,
-            kind=self.kind,
-            parts=tuple(content.parts),
-            tool_use_ids=tuple(content.tool_use_ids),
-            tool_result_ids=tuple(content.tool_result_ids),
-            blobs=tuple(content.blobs),
-            unique_id=self.uuid is not None,
-            active=self.active,
-        )
 
 
 class ClaudeCode:
@@ -96,7 +51,7 @@ class ClaudeCode:
         return 0.9 if long_line else 0.0
 
     def read(self, file: LogFile) -> Iterator[Event]:
-        return _Reading(file, Survey.of(file)).events()
+        yield from _Reading(file, Survey.of(file)).events()
 
 
 class _Reading:
@@ -114,57 +69,73 @@ class _Reading:
         )
         self._agents: dict[int | str, Source] = {}
         self._current: Source | None = None
-        self._pending: Draft | None = None
         self._merged: set[int] = set()
+        # The message that waits for further fragments, and how many it has.
+        self._waiting: Message | None = None
+        self._waiting_source = self._main
+        self._api_id: str | None = None
+        self._fragments = 0
 
     def events(self) -> Iterator[Event]:
         with self._file.open() as stream:
-            for ordinal, item in enumerate(read_records(stream)):
+            for ordinal, item in enumerate(read_records(stream, _parse)):
                 if isinstance(item, Skipped):
                     yield item
                     continue
                 try:
-                    draft = self._draft(ordinal, item)
+                    yield from self._take(ordinal, item)
                 except RecursionError:
                     yield Skipped(TOO_DEEP, item.line, problem=True)
-                    continue
-                if isinstance(draft, str):
-                    yield Skipped(draft, item.line)
-                else:
-                    yield from self._take(draft, item.line)
-        yield from self._flush()
+        yield from self._let_go()
 
-    def _take(self, draft: Draft, line: int) -> Iterator[Event]:
-        """Adds a fragment to the message that waits, or lets that one go and waits with this."""
-        if draft.closed and not self._merged.isdisjoint(map(hash, draft.uuids)):
-            yield Skipped(REPEATED, line)
-            return
-        if self._pending is not None and self._pending.takes(draft):
-            self._pending.content.extend(draft.content)
-            self._pending.uuids += draft.uuids
-            self._merged.update(map(hash, self._pending.uuids))
-            yield Skipped(MERGED, line)
-            return
-        yield from self._flush()
-        self._pending = draft
+    def _take(self, ordinal: int, record: Record) -> Sequence[Event]:
+        """Holds a record's message back, or adds it to the one that waits."""
+        value = record.value
+        if not isinstance(value, dict):
+            return (Skipped(NOT_AN_OBJECT, record.line),)
+        source = self._source(ordinal, record.line, value)
+        message = self._message(ordinal, value)
+        if isinstance(message, str):
+            return (Skipped(message, record.line),)
+        api_id = _api_id(value)
+        if self._survey.is_replay(ordinal):
+            # A replay is the same message again; neither does it grow, nor does anything join it.
+            if hash(message.external_id) in self._merged:
+                return (Skipped(REPEATED, record.line),)
+            api_id = None
+        elif api_id is not None and api_id == self._api_id and self._joins(message, source):
+            return (Skipped(MERGED, record.line),)
+        events = self._let_go()
+        self._waiting, self._waiting_source = message, source
+        self._api_id, self._fragments = api_id, 1
+        return events
 
-    def _flush(self) -> Iterator[Event]:
-        draft, self._pending = self._pending, None
-        if draft is None:
-            return
-        if draft.source != self._current:
-            self._current = draft.source
-            yield draft.source
-        yield draft.message()
+    def _joins(self, message: Message, source: Source) -> bool:
+        """Adds a fragment to the message that waits, if it is of the same source."""
+        waiting = self._waiting
+        if waiting is None or source is not self._waiting_source:
+            return False
+        if self._fragments >= FRAGMENTS_MAX or len(waiting.text) > MERGED_CHARS_MAX:
+            return False
+        self._merged.update((hash(waiting.external_id), hash(message.external_id)))
+        self._waiting = joined(waiting, message)
+        self._fragments += 1
+        return True
+
+    def _let_go(self) -> list[Event]:
+        """The waiting message, behind its source where that changes."""
+        message, self._waiting = self._waiting, None
+        if message is None:
+            return []
+        if self._waiting_source is self._current:
+            return [message]
+        self._current = self._waiting_source
+        return [self._current, message]
 
     # -- one record ------------------------------------------------------------------------
 
-    def _draft(self, ordinal: int, record: Record) -> Draft | str:
-        """The message that a record is or belongs to, or why it is none."""
-        value = record.value
-        if not isinstance(value, dict):
-            return NOT_AN_OBJECT
-        source = self._source(ordinal, record.line, value)
+    def _message(self, ordinal: int, value: dict[str, Any]) -> Message | str:
+        """The message that a record is, by itself, or why it is none."""
         speech = speech_of(value, self._survey.is_queued)
         if isinstance(speech, str):
             return speech
@@ -172,23 +143,22 @@ class _Reading:
         self._blocks.add(content, speech.blocks)
         if content.is_empty:
             return EMPTY
-        if role == "user" and content.is_answer and not is_spoken(content.spoken):
+        if content.is_answer and role == "user" and not is_spoken(content.spoken):
             role = "tool"
-        message = value.get("message")
-        message_id = message.get("id") if isinstance(message, dict) else None
         uuid = string(value.get("uuid"))
-        return Draft(
-            content,
-            role,
-            kind_of(value, speech, role, content.spoken),
-            source,
-            self._survey.is_active(ordinal),
-            uuid,
-            sent_at(value.get("timestamp")),
-            string(value.get("sessionId")),
-            message_id=string(message_id) if role == "assistant" else None,
-            closed=self._survey.is_replay(ordinal),
-            uuids=[uuid] if uuid else [],
+        return Message(
+            role=role,
+            text=content.text,
+            sent_at=sent_at(value.get("timestamp")),
+            external_id=uuid,
+            session=string(value.get("sessionId")),
+            kind=kind_of(value, speech, role, content.spoken),
+            parts=tuple(content.parts),
+            tool_use_ids=tuple(content.tool_use_ids),
+            tool_result_ids=tuple(content.tool_result_ids),
+            blobs=tuple(content.blobs),
+            unique_id=uuid is not None,
+            active=self._survey.is_active(ordinal),
         )
 
     def _source(self, ordinal: int, line: int, value: dict[str, Any]) -> Source:
@@ -205,6 +175,19 @@ class _Reading:
                 parent_id=self._main.id,
             )
         return self._agents[key]
+
+
+def _parse(data: bytes) -> object:
+    """Exact where numbers reach a text, which is in what tools are called with."""
+    return parse_json(data) if b'"tool_use"' in data else skim_json(data)
+
+
+def _api_id(value: dict[str, Any]) -> str | None:
+    """The id that all fragments of one answer of the API share."""
+    message = value.get("message")
+    if value.get("type") == "user" or not isinstance(message, dict):
+        return None
+    return string(message.get("id"))
 
 
 def _is_record(value: object) -> bool:

@@ -8,8 +8,7 @@ as no turn at all.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from treemem.model import MessageKind, Role
 
@@ -27,8 +26,7 @@ _TAG_CHARS_MAX = 200
 _TYPE_CHARS_MAX = 40
 
 
-@dataclass(frozen=True, slots=True)
-class Speech:
+class Speech(NamedTuple):
     """Who says what. injected: the tool said it in that one's name."""
 
     role: Role
@@ -68,15 +66,17 @@ def kind_of(
         return "summary"
     if speech.injected:
         return "injected"
+    if role != "user":
+        return "said"
     origin = value.get("origin")
     notified = isinstance(origin, dict) and origin.get("kind") == "task-notification"
     posed = value.get("isMeta") is True or notified or is_injected(spoken)
-    return "injected" if role == "user" and posed else "said"
+    return "injected" if posed else "said"
 
 
 def is_spoken(spoken: Sequence[str]) -> bool:
     """Whether a record of tool results also holds words of the user's own."""
-    return any(piece.strip() for piece in spoken) and not is_injected(spoken)
+    return not all(map(str.isspace, spoken)) and not is_injected(spoken)
 
 
 def is_injected(spoken: Sequence[str]) -> bool:
@@ -88,11 +88,14 @@ def is_injected(spoken: Sequence[str]) -> bool:
         >>> is_injected(["<system-reminder>…</system-reminder> please go on"])
         False
     """
-    pieces = [piece for piece in spoken if piece.strip()]
-    return bool(pieces) and all(_piece_is_injected(piece.strip()) for piece in pieces)
+    pieces = [piece for piece in spoken if not piece.isspace()]
+    return bool(pieces) and all(map(_piece_is_injected, pieces))
 
 
 def _piece_is_injected(text: str) -> bool:
+    if not text[:_TAG_CHARS_MAX].lstrip().startswith(("<", "[", "Caveat")):
+        return False  # Nearly every text: not worth a copy of it.
+    text = text.strip()
     return text.startswith(_CAVEAT) or text in _NOTICES or _is_all_tags(text)
 
 

@@ -12,7 +12,7 @@ from typing import Any
 
 from treemem.importers.base import LogFile, Skipped
 from treemem.importers.naming import is_uuid, one_line
-from treemem.importers.records import read_records
+from treemem.importers.records import read_records, skim_json
 
 _MAIN, _SIDE, _TURN, _REPLAY, _ACTIVE = 1, 2, 4, 8, 16
 _NONE = -1
@@ -47,7 +47,7 @@ class Survey:
     def of(cls, file: LogFile) -> Survey:
         survey = cls()
         with file.open() as stream:
-            for item in read_records(stream):
+            for item in read_records(stream, skim_json):
                 survey._add(None if isinstance(item, Skipped) else item.value)
         survey._finish()
         return survey
@@ -105,16 +105,17 @@ class Survey:
             self._add_turn(ordinal, value)
 
     def _add_turn(self, ordinal: int, value: dict[str, Any]) -> None:
-        message = value.get("message")
-        content = message.get("content") if isinstance(message, dict) else None
-        if value["type"] == "assistant":
-            if isinstance(message, dict) and (key := _hash(message.get("id"))):
-                self._group[ordinal] = self._group_of.setdefault(key, ordinal)
-            for use_id in _block_ids(content, "tool_use", "id"):
-                self._call_of[_hash(use_id)] = ordinal
-        else:
-            for use_id in _block_ids(content, "tool_result", "tool_use_id"):
-                self._call[ordinal] = self._call_of.get(_hash(use_id), ordinal)
+        found = value.get("message")
+        message = found if isinstance(found, dict) else {}
+        if key := _hash(message.get("id")) if value["type"] == "assistant" else 0:
+            self._group[ordinal] = self._group_of.setdefault(key, ordinal)
+        content = message.get("content")
+        for block in content if isinstance(content, list) else ():
+            block_type = block.get("type") if isinstance(block, dict) else None
+            if block_type == "tool_use":
+                self._call_of[_hash(block.get("id"))] = ordinal
+            elif block_type == "tool_result":
+                self._call[ordinal] = self._call_of.get(_hash(block.get("tool_use_id")), ordinal)
         # A tool result, a compaction summary and an injected text accompany their parent:
         # none of them can be the turn that a rewind goes back to.
         follows = value.get("isMeta") is True or value.get("isCompactSummary") is True
@@ -219,15 +220,6 @@ def session_of(file: LogFile, survey: Survey) -> str:
 def _hash(text: object) -> int:
     """0 for what is no id. Sixty-four bits: two of a million ids are alike once in 10⁷ files."""
     return (hash(text) or 1) if isinstance(text, str) and text else 0
-
-
-def _block_ids(content: object, block_type: str, key: str) -> Iterator[str]:
-    """The ids of all blocks of a type, such as those of the tools that a turn calls."""
-    for block in content if isinstance(content, list) else ():
-        if isinstance(block, dict) and block.get("type") == block_type:
-            use_id = block.get(key)
-            if isinstance(use_id, str) and use_id:
-                yield use_id
 
 
 def _queued_texts(attachment: object) -> Iterator[str]:

@@ -15,7 +15,7 @@ from treemem.importers.attachments import (
     read_attachment,
     without_base64,
 )
-from treemem.model import Blob, Part, PartKind
+from treemem.model import Blob, Message, Part, PartKind
 
 SEPARATOR = "\n\n"
 
@@ -49,6 +49,17 @@ class Content:
     spoken: the pieces that are plain speech. is_answer: whether it holds a tool's result.
     """
 
+    __slots__ = (
+        "_chars",
+        "_pieces",
+        "blobs",
+        "is_answer",
+        "parts",
+        "spoken",
+        "tool_result_ids",
+        "tool_use_ids",
+    )
+
     def __init__(self) -> None:
         self.parts: list[Part] = []
         self.blobs: list[Blob] = []
@@ -65,7 +76,7 @@ class Content:
 
     @property
     def is_empty(self) -> bool:
-        return not any(piece.strip() for piece in self._pieces)
+        return all(map(str.isspace, self._pieces))
 
     def add(self, text: str, kind: PartKind | None = None, name: str | None = None) -> None:
         """One more piece; kind None is plain speech. An empty piece adds nothing."""
@@ -78,21 +89,6 @@ class Content:
             self.spoken.append(text)
         else:
             self.parts.append(Part(kind, start, self._chars, name))
-
-    def extend(self, other: Content) -> None:
-        """All of another content behind this one."""
-        shift = self._chars + (len(SEPARATOR) if self._pieces else 0)
-        self.parts += [
-            replace(part, start=part.start + shift, end=part.end + shift) for part in other.parts
-        ]
-        if other._pieces:
-            self._pieces += other._pieces
-            self._chars = shift + other._chars
-        self.blobs += other.blobs
-        self.tool_use_ids += other.tool_use_ids
-        self.tool_result_ids += other.tool_result_ids
-        self.spoken += other.spoken
-        self.is_answer = self.is_answer or other.is_answer
 
     def add_tool_use(self, name: str, arguments: str, use_id: object, names: ToolNames) -> None:
         self.add(f"[tool use: {name}] {arguments}", "tool_use", name)
@@ -109,6 +105,9 @@ class BlockReader:
 
     def add(self, content: Content, blocks: object) -> None:
         """A string, a block or a list of them."""
+        if isinstance(blocks, str):
+            content.add(blocks)
+            return
         for block in _as_list(blocks):
             self._add_block(content, block, None, None, _DEPTH_MAX)
 
@@ -178,6 +177,22 @@ class BlockReader:
         else:
             content.add(found.marker, "marker", found.media_type)
             content.blobs += [found.blob] if found.blob else []
+
+
+def joined(first: Message, second: Message) -> Message:
+    """Two fragments of one message as one; all but the text and what it holds is the first's."""
+    shift = len(first.text) + len(SEPARATOR)
+    moved = [
+        Part(part.kind, part.start + shift, part.end + shift, part.name) for part in second.parts
+    ]
+    return replace(
+        first,
+        text=first.text + SEPARATOR + second.text,
+        parts=(*first.parts, *moved),
+        tool_use_ids=first.tool_use_ids + second.tool_use_ids,
+        tool_result_ids=first.tool_result_ids + second.tool_result_ids,
+        blobs=first.blobs + second.blobs,
+    )
 
 
 def _as_list(blocks: object) -> Iterable[object]:

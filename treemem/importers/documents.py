@@ -19,9 +19,10 @@ from treemem.model import Message, Source
 PIECE_CHARS_MAX = 8_000
 
 _CHUNK_BYTES = 65_536
+_HEADING_CHARS_MAX = 500
 _SINGLE_BYTE = "windows-1252"
 # A lone carriage return ends a line too, unless the next chunk might begin with its line feed.
-_LINE = re.compile(r"[^\r\n]*(?:\r\n|\n|\r(?!\Z))")
+_LINE_END = re.compile(r"\r\n|\n|\r(?!\Z)")
 _SENTENCE_END = re.compile(r"(?:[.!?…]+[\"'»”’)\]]*\s+|[。！？]+[」』”’）]*)")
 _BLANKS = " \t\u3000"
 _ESCAPED_BYTE = re.compile("[\udc80-\udcff]")
@@ -77,12 +78,12 @@ def merged(blocks: Iterable[Block], chars_max: int) -> Iterator[str]:
     chars = 0
     only_heading = False
     for block in blocks:
-        # A heading is not left alone, however long the paragraph below it is.
-        is_full = chars + len(block.text) > chars_max and not only_heading
-        if held and (block.is_heading or is_full):
+        # A heading is not left alone, even if the paragraph below it is a long one.
+        limit = PIECE_CHARS_MAX if only_heading else chars_max
+        if held and (block.is_heading or chars + len(block.text) > limit):
             yield "".join(held)
             held, chars = [], 0
-        only_heading = block.is_heading
+        only_heading = block.is_heading and len(block.text) <= _HEADING_CHARS_MAX
         held.append(block.text)
         chars += len(block.text)
     if held:
@@ -110,9 +111,9 @@ def split_lines(chunks: Iterable[str], chars_max: int = PIECE_CHARS_MAX) -> Iter
     for chunk in chunks:
         rest += chunk
         at = 0
-        for match in _LINE.finditer(rest):
-            yield from _pieces(match.group(), is_start, chars_max, keep=0)
-            at, is_start = match.end(), True
+        for end in _LINE_END.finditer(rest):
+            yield from _pieces(rest[at : end.end()], is_start, chars_max, keep=0)
+            at, is_start = end.end(), True
         rest = rest[at:]
         for piece in _pieces(rest, is_start, chars_max, keep=chars_max):
             yield piece

@@ -82,7 +82,7 @@ def sent_at(value: object) -> str | None:
         ('2024-01-01T00:00:00.000100+00:00', 'yesterday', None)
     """
     if isinstance(value, str):
-        if _NUMBER.fullmatch(value.strip()) is None:
+        if not value[:9].strip().isdigit() or _NUMBER.fullmatch(value.strip()) is None:
             return value or None
         value = float(value) if "." in value else int(value)
     if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):

@@ -8,9 +8,8 @@ knows nothing of any format.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import BinaryIO
+from collections.abc import Callable, Iterator
+from typing import BinaryIO, NamedTuple
 
 import orjson
 
@@ -37,8 +36,7 @@ _LONG_NUMBER = b"0" * 20
 _decoder = json.JSONDecoder()
 
 
-@dataclass(frozen=True, slots=True)
-class Record:
+class Record(NamedTuple):
     """One JSON value. line: 1-based number of the physical line it stands on."""
 
     line: int
@@ -46,27 +44,36 @@ class Record:
 
 
 def read_records(
-    stream: BinaryIO, line_bytes_max: int = LINE_BYTES_MAX
+    stream: BinaryIO,
+    parse: Callable[[bytes], object] | None = None,
+    line_bytes_max: int = LINE_BYTES_MAX,
 ) -> Iterator[Record | Skipped]:
-    """Every record of the stream in its order, damaged ones as Skipped with problem=True."""
-    first_key = b""
+    """Every record of the stream in its order, damaged ones as Skipped with problem=True.
+
+    parse: parse_json unless given; skim_json for a pass that needs no numbers.
+    """
+    parse = parse or parse_json
+    beginning = b""
     for number, line, size_bytes in _physical_lines(stream, line_bytes_max):
         if line is None:
             detail = f"{size_bytes:,} bytes, where {line_bytes_max:,} are allowed"
             yield Skipped(TOO_LONG, number, problem=True, detail=detail)
             continue
-        body = strip_padding(line)
+        body = line.strip(_PADDING)
+        if body.startswith(_BOM):
+            body = strip_padding(body)
         if not body:
             continue
         try:
-            value = parse_json(body)
+            value = parse(body)
         except RecursionError:
             yield Skipped(TOO_DEEP, number, problem=True, detail=f"{size_bytes:,} bytes")
         except ValueError:
             reason = DAMAGED if line.endswith(b"\n") else CUT_AT_END
-            yield from _recovered(number, _decoded(body), _decoded(first_key), reason)
+            first_key = _decoded(beginning[: beginning.find(b":") + 1])
+            yield from _recovered(number, _decoded(body), first_key, reason)
         else:
-            first_key = body[: body.find(b":", 0, _KEY_BYTES_MAX) + 1]
+            beginning = body[:_KEY_BYTES_MAX]
             yield Record(number, value)
 
 
@@ -82,11 +89,17 @@ def parse_json(data: bytes) -> object:
         >>> parse_json(b"123456789012345678901")
         123456789012345678901
     """
+    value = skim_json(data)
+    if _LONG_NUMBER in data.translate(_DIGITS_TO_ZERO):
+        return json.loads(_decoded(data))
+    return value
+
+
+def skim_json(data: bytes) -> object:
+    """As parse_json, but an integer of 20 digits and more may have become a float."""
     try:
         value: object = orjson.loads(data)
     except orjson.JSONDecodeError:
-        return json.loads(_decoded(data))
-    if _LONG_NUMBER in data.translate(_DIGITS_TO_ZERO):
         return json.loads(_decoded(data))
     return value
 

@@ -1,0 +1,103 @@
+# treemem: every target works from a bare clone; it needs Python 3.11 or later, and a C++
+# compiler for llama.cpp. Without one, everything but model work runs.
+
+PYTHON ?= python3
+VENV ?= .venv
+BIN := $(VENV)/bin
+DEMO := .demo
+MODELS := $(abspath $(VENV))/models
+LLAMA_VERSION := 0.3.36
+
+export PIP_DISABLE_PIP_VERSION_CHECK := 1
+
+.DEFAULT_GOAL := help
+.PHONY: help setup demo test test-slow test-kills lint bench-smoke bench clean
+
+help:  ## Show what there is to make
+	@echo "make TARGET, where TARGET is one of:"
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  \1\t\2/' | expand -t 16
+
+setup: $(VENV)/.dev $(VENV)/.llama  ## Install everything into .venv: the package, llama.cpp, the tools
+
+$(VENV)/.base: pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+	  { echo "Python 3.11 or later is needed, $$($(PYTHON) --version) was found. Name another: make PYTHON=python3.12"; exit 1; }
+	@test -x $(BIN)/python || { echo "Making a virtual environment in $(VENV) …"; $(PYTHON) -m venv $(VENV); }
+	@echo "Installing treemem and what it needs …"
+	@$(BIN)/python -m pip install --quiet --upgrade 'pip>=25.1'
+	@$(BIN)/python -m pip install --quiet --editable .
+	@touch $@
+
+$(VENV)/.dev: $(VENV)/.base
+	@echo "Installing the tools for tests and checks …"
+	@$(BIN)/python -m pip install --quiet --group dev
+	@touch $@
+
+# llama-cpp-python comes as source. Only the library itself is built: neither the vision part
+# nor the helpers of llama.cpp's own programs, which take longer than the rest together.
+$(VENV)/.llama: $(VENV)/.base
+	@echo 'set(LLAMA_BUILD_COMMON OFF)' > $(VENV)/llama-core.cmake
+	@echo "Compiling llama.cpp (about three minutes on two quiet cores, longer beside other work) …"
+	@CMAKE_ARGS="-DLLAVA_BUILD=OFF -DCMAKE_PROJECT_INCLUDE=$(abspath $(VENV))/llama-core.cmake" \
+	  $(BIN)/python -m pip install --verbose --config-settings build.targets=llama \
+	  'llama-cpp-python==$(LLAMA_VERSION)' > $(VENV)/llama.log 2>&1 & build=$$!; \
+	began=$$(date +%s); shown=0; \
+	while kill -0 $$build 2>/dev/null; do \
+	  step=$$(grep -aoE '^ *\[[0-9]+/[0-9]+\]' $(VENV)/llama.log | tail -n 1 | tr -d ' '); \
+	  spent=$$(( $$(date +%s) - began )); \
+	  if [ -t 2 ]; then printf '\r  %4d s  step %-10s' $$spent "$${step:-[starting]}" >&2; \
+	  elif [ $$(( spent - shown )) -ge 30 ]; then shown=$$spent; echo "  $$spent s  step $${step:-[starting]}" >&2; fi; \
+	  sleep 1; \
+	done; \
+	if [ -t 2 ]; then printf '\r%40s\r' '' >&2; fi; \
+	wait $$build || { tail -n 20 $(VENV)/llama.log; \
+	  echo "llama.cpp could not be built (the whole log: $(VENV)/llama.log)."; \
+	  echo "It needs a C++ compiler; on Debian: apt-get install g++"; \
+	  echo "treemem itself runs without it: $(BIN)/treemem --help"; exit 1; }
+	@$(BIN)/python -m pip install --quiet --editable '.[llama]'
+	@touch $@
+
+demo: $(VENV)/.base  ## See it work: first without a model, then with two small ones
+	@rm -rf $(DEMO) && mkdir -p $(DEMO)
+	@echo; echo "== 1. A real session log becomes a tree, with no model =="; echo
+	$(BIN)/treemem --db $(DEMO)/memory.sqlite3 ingest treemem/demo/session.jsonl
+	$(BIN)/treemem --db $(DEMO)/memory.sqlite3 tree
+	$(BIN)/treemem --db $(DEMO)/memory.sqlite3 search "why did farm 0417 lose pickups?" --budget 600
+	@echo; echo "== 2. The same with local models: compiling llama.cpp, fetching two models =="; echo
+	@$(MAKE) --no-print-directory $(VENV)/.llama
+	TREEMEM_MODELS=$(MODELS) $(BIN)/treemem model pull smollm2-135m
+	TREEMEM_MODELS=$(MODELS) $(BIN)/treemem model pull minilm
+	TREEMEM_MODELS=$(MODELS) $(BIN)/treemem --db $(DEMO)/memory.sqlite3 model use summarizer smollm2-135m
+	TREEMEM_MODELS=$(MODELS) $(BIN)/treemem --db $(DEMO)/memory.sqlite3 work
+	TREEMEM_MODELS=$(MODELS) $(BIN)/treemem --db $(DEMO)/memory.sqlite3 status
+	@echo; echo "== 3. What the model added: statements that passed the checks =="; echo
+	$(BIN)/treemem --db $(DEMO)/memory.sqlite3 source show claude-code --by-model
+	@echo; echo "The memory is $(DEMO)/memory.sqlite3. Go on with: $(BIN)/treemem --db $(DEMO)/memory.sqlite3 --help"
+
+test: setup  ## Run the tests (about five minutes after the set-up)
+	TREEMEM_TEST_MODELS=$(MODELS) $(BIN)/python -m pytest -m "not slow"
+
+test-slow: setup  ## Run the long suites too, 200 kills among them
+	TREEMEM_TEST_MODELS=$(MODELS) $(BIN)/python -m pytest
+
+test-kills: setup  ## Kill a process at 200 steps of ingest and work
+	TREEMEM_TEST_MODELS=$(MODELS) $(BIN)/python -m pytest tests/faults -m slow
+
+lint: setup  ## Check format, style, types and layers
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports --no-cache
+
+bench-smoke: setup  ## Run every benchmark in miniature
+	@$(BIN)/python -m pip install --quiet --group bench
+	$(BIN)/python benchmarks/ingest.py --smoke
+	$(BIN)/python benchmarks/queue.py --smoke
+
+bench: setup  ## Run the benchmarks whole; the figures go into benchmarks/README.md by hand
+	@$(BIN)/python -m pip install --quiet --group bench
+	$(BIN)/python benchmarks/ingest.py
+	$(BIN)/python benchmarks/queue.py
+
+clean:  ## Remove the virtual environment, the demo and all caches
+	rm -rf $(VENV) $(DEMO) .mypy_cache .pytest_cache .ruff_cache .hypothesis build *.egg-info

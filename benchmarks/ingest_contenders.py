@@ -1,0 +1,175 @@
+"""The contenders of the ingest benchmark; each runs in a process of its own.
+
+    python -m benchmarks.ingest_contenders NAME LOG ROWS DATABASE
+
+prints one JSON object. Every contender opens its file, stores durably (synchronous=FULL),
+closes it, and is timed from the one to the other; imports are not timed, but what a library
+imports lazily is.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import itertools
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from benchmarks import probe
+from treemem import importers, jobs, light
+from treemem.database import Database, driver
+from treemem.importers import LogFile
+from treemem.ingest import FileIngest
+from treemem.memory import Memory
+from treemem.model import Message
+from treemem.tokens import count_tokens
+
+BATCH_ROWS = 1_000
+AGAIN_TIMES = 9  # after the first: so the last of them is the tenth
+_HASH_BLOCK_BYTES = 1 << 20
+_TABLE = """
+CREATE TABLE message (id TEXT PRIMARY KEY, external_id TEXT, role TEXT NOT NULL, author TEXT,
+  sent_at TEXT, text TEXT NOT NULL, tokens INTEGER NOT NULL)
+"""
+_INSERT = """
+INSERT INTO message VALUES (:id, :external_id, :role, :author, :sent_at, :text, :tokens)
+"""
+
+Result = dict[str, Any]
+
+
+def now_ms() -> int:
+    return time.time_ns() // 1_000_000
+
+
+def prepare(log: Path, rows: Path, _: Path) -> Result:
+    """Writes the messages of the log as rows, one JSON object a line, for the peers."""
+    count = tokens = text_bytes = 0
+    with rows.open("wb") as stream:
+        for row in _rows_of(log):
+            stream.write(orjson.dumps(row) + b"\n")
+            count += 1
+            tokens += row["tokens"]
+            text_bytes += len(row["text"].encode())
+    return {"messages": count, "tokens": tokens, "text_bytes": text_bytes}
+
+
+def _rows_of(log: Path) -> Iterator[dict[str, Any]]:
+    file = LogFile(str(log), log)
+    for event in importers.detect(file).read(file):
+        if isinstance(event, Message):
+            words = f"{event.external_id}\n{event.role}\n{event.text}".encode()
+            yield {
+                "id": hashlib.blake2b(words, digest_size=16).hexdigest(),
+                "external_id": event.external_id, "role": event.role, "author": event.author,
+                "sent_at": event.sent_at, "text": event.text, "tokens": count_tokens(event.text),
+            }  # fmt: skip
+
+
+# -- the peers -------------------------------------------------------------------------
+
+
+def bare(_: Path, rows_path: Path, database: Path) -> Result:
+    """executemany in transactions of 1,000, the rows waiting in memory: what SQLite itself
+    needs."""
+    began = time.perf_counter()
+    rows = [orjson.loads(line) for line in rows_path.open("rb")]
+    read_seconds = time.perf_counter() - began
+    began = time.perf_counter()
+    connection = driver.connect(str(database), isolation_level=None)
+    connection.execute("PRAGMA journal_mode = wal")
+    connection.execute("PRAGMA synchronous = FULL")
+    connection.execute(_TABLE)
+    for start in range(0, len(rows), BATCH_ROWS):
+        connection.execute("BEGIN IMMEDIATE")
+        connection.executemany(_INSERT, rows[start : start + BATCH_ROWS])
+        connection.execute("COMMIT")
+    connection.close()
+    return {"seconds": time.perf_counter() - began, "read_seconds": read_seconds}
+
+
+def sqlite_utils(_: Path, rows: Path, database: Path) -> Result:
+    """The command line: insert, then enable-fts. SQLite's default is FULL."""
+    began = time.perf_counter()
+    tool = [sys.executable, "-m", "sqlite_utils"]
+    insert = ["insert", str(database), "message", str(rows), "--nl", "--pk", "id", "--silent"]
+    subprocess.run([*tool, *insert], check=True, stdout=subprocess.DEVNULL)
+    index = ["enable-fts", str(database), "message", "text"]
+    subprocess.run([*tool, *index], check=True, stdout=subprocess.DEVNULL)
+    seconds = time.perf_counter() - began
+    return {"seconds": seconds, "peak_bytes": probe.children_peak_bytes()}
+
+
+# -- treemem ---------------------------------------------------------------------------
+
+
+def sealed(log: Path, _: Path, database: Path) -> Result:
+    """Messages, tokens, full text and sealed leaves; the extract jobs are left in the queue."""
+    began = time.perf_counter()
+    store = Database(database)
+    report = FileIngest(store, LogFile(str(log), log), now_ms).run()
+    while claims := jobs.claim(store, ["seal"], now_ms()):
+        light.run(store, claims[0], now_ms, lambda *_: None)
+    leaves = int(store.value("SELECT count(*) FROM node"))
+    store.close()
+    seconds = time.perf_counter() - began
+    assert not report.error, report.error
+    return {"seconds": seconds, "messages": report.added, "nodes": leaves}
+
+
+def ingest(log: Path, _: Path, database: Path) -> Result:
+    """What a user gets: Memory.ingest, with extractive summaries on every node."""
+    began = time.perf_counter()
+    with Memory.open(database) as memory:
+        report = memory.ingest(log).files[0]
+    seconds = time.perf_counter() - began
+    assert not report.error, report.error
+    return {"seconds": seconds, "messages": report.added, "known": report.known}
+
+
+def again(log: Path, _rows: Path, database: Path) -> Result:
+    """The same file nine times more, and what reading and hashing it costs by itself."""
+    times, hashed = [], []
+    with Memory.open(database) as memory:
+        for _ in range(AGAIN_TIMES):
+            hashed.append(_hash_seconds(log))
+            began = time.perf_counter()
+            report = memory.ingest(log).files[0]
+            times.append(time.perf_counter() - began)
+            assert report.added == 0, f"{report.added} messages were stored twice"
+    return {"seconds": times[-1], "hash_seconds": hashed[-1], "all_seconds": times}
+
+
+def _hash_seconds(path: Path) -> float:
+    began = time.perf_counter()
+    state = hashlib.blake2b(digest_size=16)
+    with path.open("rb") as stream:
+        while block := stream.read(_HASH_BLOCK_BYTES):
+            state.update(block)
+    return time.perf_counter() - began
+
+
+CONTENDERS: dict[str, Callable[[Path, Path, Path], Result]] = {
+    "prepare": prepare, "bare": bare, "sqlite-utils": sqlite_utils, "sealed": sealed,
+    "ingest": ingest, "again": again,
+}  # fmt: skip
+
+
+def main() -> None:
+    name, log, rows, database = sys.argv[1:]
+    found = CONTENDERS[name](Path(log), Path(rows), Path(database))
+    files = itertools.chain([Path(database)], Path(database).parent.glob("*-wal"))
+    found.setdefault("peak_bytes", probe.peak_bytes())
+    found["written_bytes"] = probe.written_bytes()
+    found["cpu_seconds"] = probe.cpu_seconds()
+    found["file_bytes"] = sum(path.stat().st_size for path in files if path.exists())
+    sys.stdout.write(orjson.dumps(found).decode())
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,238 @@
+"""treemem model: which models there are, fetching them, choosing them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+import click
+
+from treemem_cli.context import json_option, note, open_memory, print_json, stderr_is_terminal
+
+if TYPE_CHECKING:
+    from treemem.models.catalog import Entry
+    from treemem.models.manifests import InstalledModel, Progress
+
+ROLES = ("summarizer", "embedder")
+NONE = "none"
+
+
+@click.group("model")
+def model_command() -> None:
+    """Fetch models and choose them.
+
+    A model is fetched once and then runs on this machine, without a network. Everything but
+    model work runs without one.
+
+    \b
+    Example:
+      treemem model list
+    """
+
+
+@model_command.command("list")
+@json_option
+def list_command(as_json: bool) -> None:
+    """Show the models of the catalog, and those of your own.
+
+    \b
+    Example:
+      treemem model list
+    """
+    from treemem.models import catalog, manifests
+
+    known = {model.name: model for model in manifests.every()}
+    rows = [_from_catalog(entry, known.pop(entry.name, None)) for entry in catalog.entries()]
+    rows += [_of_ones_own(model) for model in known.values()]
+    if as_json:
+        print_json(rows)
+    else:
+        _print(rows)
+
+
+@model_command.command("pull")
+@click.argument("model", metavar="NAME|FILE")
+@click.option("--force", is_flag=True, help="Fetch again what is there already.")
+@click.option("--name", help="For a FILE: the name to know it by. Default: from its own name.")
+@click.option("--role", type=click.Choice(ROLES), help="For a FILE: what it is used as.")
+@json_option
+def pull_command(
+    model: str, force: bool, name: str | None, role: str | None, as_json: bool
+) -> None:
+    """Fetch a model of the catalog, or make a GGUF file of your own known.
+
+    NAME is fetched, its hash compared, and put into the models folder; one that is there and
+    whole costs nothing. FILE stays where it is.
+
+    \b
+    Example:
+      treemem model pull smollm2-135m
+    """
+    from treemem.models.pulling import pull
+
+    with _progress() as progress:
+        pulled = pull(
+            model,
+            name=name,
+            role=role,  # type: ignore[arg-type]  # click has checked it
+            force=force,
+            progress=progress,
+        )
+    if as_json:
+        print_json(pulled)
+        return
+    note(f"{pulled.name} is ready as {pulled.role}: {_size(pulled.size_bytes)}.")
+    note(f"Licence: {pulled.licence}")
+    note(f"Use it by: treemem model use {pulled.role} {pulled.name}")
+    click.echo(str(pulled.path))
+
+
+@model_command.command("path")
+@click.argument("name", metavar="NAME")
+def path_command(name: str) -> None:
+    """Print where the file of an installed model is.
+
+    \b
+    Example:
+      treemem model path smollm2-135m
+    """
+    from treemem.models.manifests import installed
+
+    click.echo(str(installed(name).path))
+
+
+@model_command.command("use")
+@click.argument("role", type=click.Choice(ROLES))
+@click.argument("name", metavar="NAME|none")
+@click.pass_context
+def use_command(context: click.Context, role: str, name: str) -> None:
+    """Choose the model that this memory is worked on with.
+
+    The summaries and vectors of the models used before stay. NAME has to be pulled; none
+    switches the role off.
+
+    \b
+    Example:
+      treemem model use summarizer smollm2-135m
+    """
+    if name != NONE:
+        _check_role(role, name)
+    with open_memory(context) as memory:
+        memory.use_model(role, name)
+    note(f"No {role} is used now." if name == NONE else f"{name} is the {role} now.")
+
+
+def _check_role(role: str, name: str) -> None:
+    from treemem.errors import UsageError
+    from treemem.models.manifests import installed
+
+    model = installed(name)
+    if model.role != role:
+        raise UsageError(
+            f"the role of {name!r} is {model.role}, not {role}: `treemem model list` shows what "
+            "there is"
+        )
+
+
+def _from_catalog(entry: Entry, model: InstalledModel | None) -> dict[str, object]:
+    row: dict[str, object] = {
+        "name": entry.name,
+        "role": entry.role,
+        "size_bytes": model.size_bytes if model else entry.size_bytes,
+        "memory_bytes": entry.memory_bytes,
+        "licence": entry.licence,
+        "installed": model is not None,
+        "damage": _damage(model),
+        "chat": entry.chat,
+        "sha256": model.sha256 if model else None,
+        "source_sha256": entry.sha256 or (model.source_sha256 if model else None),
+        "pinned": entry.sha256 is not None,
+        "path": str(model.path) if model else None,
+        "description": entry.description,
+    }
+    return row
+
+
+def _of_ones_own(model: InstalledModel) -> dict[str, object]:
+    return {
+        "name": model.name,
+        "role": model.role,
+        "size_bytes": model.size_bytes,
+        "memory_bytes": None,
+        "licence": model.licence,
+        "installed": True,
+        "damage": _damage(model),
+        "chat": model.chat,
+        "sha256": model.sha256,
+        "source_sha256": model.source_sha256,
+        "pinned": True,
+        "path": str(model.path),
+        "description": f"A file of yours: {model.path}",
+    }
+
+
+def _damage(model: InstalledModel | None) -> str | None:
+    from treemem.models.manifests import damage
+
+    return damage(model, verify=False) if model else None
+
+
+def _print(rows: list[dict[str, object]]) -> None:
+    from rich.table import Table
+    from rich.text import Text
+
+    from treemem_cli.render import console, safe
+
+    table = Table(box=None, pad_edge=False, header_style="dim")
+    for column in ("name", "role", "size", "licence", "installed", "note"):
+        right, whole = column == "size", column in ("name", "role", "size", "installed")
+        table.add_column(
+            column, justify="right" if right else "left", no_wrap=whole, overflow="fold"
+        )
+    for row in rows:
+        state = "no" if not row["installed"] else "damaged" if row["damage"] else "yes"
+        table.add_row(
+            str(row["name"]), str(row["role"]), _size(row["size_bytes"]),
+            Text(safe(str(row["licence"]))), state, Text(safe(_note(row))),
+        )  # fmt: skip
+    console().print(table)
+
+
+def _note(row: dict[str, object]) -> str:
+    words = [str(row["damage"] or row["description"])]
+    if row["role"] == "summarizer" and not row["chat"]:
+        words.append("No chat template.")
+    if not row["pinned"]:
+        words.append("Its hash is recorded at the first pull.")
+    return " ".join(words)
+
+
+def _size(size_bytes: object) -> str:
+    """Bytes as a person reads them.
+
+    Example:
+        >>> _size(91_726_912)
+        '92 MB'
+    """
+    size = float(str(size_bytes))
+    return f"{size / 1e9:.1f} GB" if size >= 1e9 else f"{size / 1e6:.0f} MB"
+
+
+@contextmanager
+def _progress() -> Iterator[Progress | None]:
+    """A bar on stderr; nothing where stderr is no terminal."""
+    if not stderr_is_terminal():
+        yield None
+        return
+    from rich.progress import Progress as Bars
+
+    from treemem_cli.render import console
+
+    with Bars(console=console(stderr=True), transient=True) as bars:
+        task = bars.add_task("", total=None)
+
+        def show(step: str, done: int, total: int | None) -> None:
+            bars.update(task, description=step.capitalize(), completed=done, total=total)
+
+        yield show

@@ -1,0 +1,237 @@
+"""The child program of the crash tests: it does treemem's work and kills itself at a step.
+
+A step is any moment before or after a SQL statement, a commit, a rollback or the closing of
+the connection, and the beginning and end of a model call. `--kill-at N` sends SIGKILL to this
+very process at the N-th one, as a crash would end it: no handler runs, no buffer is flushed.
+`--kill-in light._seal` does so at the first step within that function of treemem.
+
+    kill_driver.py work --db X --logs FOLDER [--kill-at N] [--killed FILE] [--answers FILE]
+    kill_driver.py append --db X
+
+`work` prints one JSON object when it was not killed. `append` prints "acked N" after each
+message that Memory.append took, and never ends by itself.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import itertools
+import json
+import os
+import re
+import signal
+import sys
+import types
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from treemem import Memory, Message, database, ingest, light, sealing, trees
+from treemem.models.client import Generation, Segment
+from treemem.modelwork import ModelWork
+from treemem.summarizers.llama import LlamaSummarizer
+from treemem.worker import Worker
+
+PRODUCER = "fake"
+# Small steps, so that a small log has many transactions of every sort.
+ingest.BATCH_MESSAGES_MAX = 40
+light.EXTRACT_BATCH = 3
+trees.OPEN_TOKENS_MAX = 9_000
+sealing.LEAF_PIECES_MAX = 60
+
+
+# -- dying -----------------------------------------------------------------------------
+
+
+class Steps:
+    """Counts the steps of this process, and ends it at the one it is told."""
+
+    def __init__(self, kill_at: int, kill_in: str, killed: Path | None) -> None:
+        self.count = 0
+        self._kill_at = kill_at
+        self._kill_in = kill_in
+        self._killed = killed
+
+    def take(self, what: str, *, in_transaction: bool = False) -> None:
+        self.count += 1
+        if self.count == self._kill_at or (self._kill_in and self._kill_in in _callers()):
+            self._note(what, in_transaction)
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    def _note(self, what: str, in_transaction: bool) -> None:
+        if self._killed is None:
+            return
+        note = {"step": self.count, "what": what, "in_transaction": in_transaction,
+                "where": list(_callers())}  # fmt: skip
+        with self._killed.open("a") as file:
+            file.write(json.dumps(note) + "\n")
+
+
+def _callers() -> list[str]:
+    """The functions of treemem that are running, outermost first: "light._seal" and so on."""
+    found = []
+    frame = sys._getframe(2)
+    while frame is not None:
+        module = str(frame.f_globals.get("__name__", ""))
+        if module.startswith("treemem."):
+            found.append(f"{module.removeprefix('treemem.')}.{frame.f_code.co_name}")
+        frame = frame.f_back  # type: ignore[assignment]
+    return found[::-1]
+
+
+def watch_every_statement(steps: Steps) -> None:
+    """Makes every connection that treemem opens from now on count its steps."""
+
+    class Watched(database.driver.Connection):  # type: ignore[misc]
+        def execute(self, sql: str, *rest: Any) -> Any:
+            return self._stepped(sql, super().execute, sql, *rest)
+
+        def executemany(self, sql: str, *rest: Any) -> Any:
+            return self._stepped(sql, super().executemany, sql, *rest)
+
+        def commit(self) -> None:
+            self._stepped("COMMIT", super().commit)
+
+        def close(self) -> None:
+            steps.take("before CLOSE")
+            super().close()
+            steps.take("after CLOSE")
+
+        def _stepped(self, sql: str, call: Any, *rest: Any) -> Any:
+            name = " ".join(sql.split())[:60]
+            steps.take(f"before {name}", in_transaction=self.in_transaction)
+            found = call(*rest)
+            steps.take(f"after {name}", in_transaction=self.in_transaction)
+            return found
+
+    connect = database.driver.connect
+
+    def watched(*rest: Any, **named: Any) -> Any:
+        return connect(*rest, factory=Watched, **named)
+
+    # Subtle: the driver's own module stays as it is; only treemem.database sees this one.
+    stand_in = types.ModuleType("watched_driver")
+    stand_in.__dict__.update(database.driver.__dict__)
+    stand_in.connect = watched  # type: ignore[attr-defined]
+    database.driver = stand_in
+
+
+# -- a model that is none --------------------------------------------------------------
+
+_LINE = re.compile(r"^(\d+)\. ([^:\n]+): (.*)$", re.MULTILINE)
+_KINDS = ("gist", "fact", "decision", "open", "error", "constraint")
+
+
+class FakeClient:
+    """Answers from the words of the question, always the same, and writes down each answer.
+
+    Some answers hold nothing, some a sentence that the text does not bear out.
+    """
+
+    def __init__(self, answers: Path | None, steps: Steps) -> None:
+        self._answers = answers
+        self._steps = steps
+
+    def chat_segments(self, system: str, user_parts: Sequence[Segment]) -> list[Segment]:
+        return [Segment(system), *user_parts]
+
+    def generate(
+        self,
+        segments: Sequence[Segment],
+        *,
+        grammar: str | None = None,
+        max_tokens: int,
+        stop: Sequence[str] = (),
+    ) -> Generation:
+        del grammar, max_tokens, stop
+        self._steps.take("in a model call")
+        question = "\n".join(segment.text for segment in segments)
+        digest = hashlib.blake2b(question.encode(), digest_size=8).hexdigest()
+        answer = fake_answer(question, int(digest[:4], 16))
+        self._write_down(digest)
+        self._steps.take("after a model call")
+        return Generation(answer, len(question) // 4, len(answer) // 4, 0.25, stopped="eos")
+
+    def _write_down(self, digest: str) -> None:
+        """One line for each answer, outside of the database and on the disk at once."""
+        if self._answers is not None:
+            with self._answers.open("a") as file:
+                file.write(digest + "\n")
+                file.flush()
+                os.fsync(file.fileno())
+
+
+def fake_answer(question: str, number: int) -> str:
+    """Sentences of the question as statements; every ninth answer is no JSON."""
+    if number % 9 == 0:
+        return "I have read the text and there is nothing to say"
+    lines = _LINE.findall(question)
+    statements = [{"kind": "fact", "text": "Zanzibar ordered 98765 umbrellas.", "line": 1}]
+    for place in range(4):
+        line, _, text = lines[(number + 5 * place) % len(lines)]
+        sentences = [each for each in re.split(r"(?<=[.?]) ", text) if 20 < len(each) < 200]
+        if sentences:
+            kind = _KINDS[(number + place) % len(_KINDS)]
+            text = sentences[number % len(sentences)]
+            statements.append({"kind": kind, "text": text, "line": int(line)})
+    return json.dumps({"statements": statements})
+
+
+# -- the work --------------------------------------------------------------------------
+
+
+def work(arguments: argparse.Namespace, steps: Steps) -> None:
+    """Ingests the folder and does all jobs, the model's too, at a time of day that is given."""
+
+    def clock() -> int:
+        return int(arguments.now_ms)
+
+    with Memory.open(arguments.db, clock=clock) as memory:
+        notices = memory.notices
+        if arguments.work_first:
+            memory.work(max_calls=0)
+        files = memory.ingest(arguments.logs).files
+        client = FakeClient(arguments.answers, steps)
+        opened = memory._database
+        model = ModelWork(opened, LlamaSummarizer(client, PRODUCER, "0" * 64, 1), clock)
+        model.admit_all()
+        report = Worker(opened, clock, model=model).run()
+    outcome = {
+        "steps": steps.count, "notices": notices, "errors": [f.error for f in files if f.error],
+        "failed": report.failed, "paused": report.paused, "stopped_by": report.stopped_by,
+    }  # fmt: skip
+    print(json.dumps(outcome))
+
+
+def append(arguments: argparse.Namespace) -> None:
+    """Appends numbered messages, going on behind those that are stored, until it is killed."""
+    with Memory.open(arguments.db) as memory:
+        first = len(memory.messages("chat")) if memory.sources() else 0
+        for number in itertools.count(first):
+            memory.append("chat", [Message(text=f"message {number}")])
+            print(f"acked {number}", flush=True)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("command", choices=("work", "append"))
+    parser.add_argument("--db", type=Path, required=True)
+    parser.add_argument("--logs", type=Path)
+    parser.add_argument("--now-ms", type=int, default=1_772_400_000_000)
+    parser.add_argument("--work-first", action="store_true")
+    parser.add_argument("--kill-at", type=int, default=0)
+    parser.add_argument("--kill-in", default="")
+    parser.add_argument("--killed", type=Path)
+    parser.add_argument("--answers", type=Path)
+    arguments = parser.parse_args()
+    if arguments.command == "append":
+        append(arguments)
+        return
+    steps = Steps(arguments.kill_at, arguments.kill_in, arguments.killed)
+    watch_every_statement(steps)
+    work(arguments, steps)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,276 @@
+"""A process is killed with SIGKILL at every step of ingest and work; nothing is lost by it.
+
+Each child (kill_driver.py) does the same: it ingests a folder and lets a fake model summarize
+all of it. It is killed at a step, and the same command is run again, until it comes to its
+end. Then doctor finds nothing, and the file holds what an undisturbed run leaves: the same
+messages, histories, nodes, trees, roots and statements. `make test-kills` does it at length.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+import os
+import random
+import shutil
+import signal
+import time
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import fault_logs
+import pytest
+from fault_field import (
+    MINUTES_A_STATE,
+    MINUTES_BETWEEN,
+    START_MS,
+    Field,
+    Note,
+    calls_in,
+    complaints_of,
+    findings_of,
+    notes_in,
+)
+from fault_pictures import Picture
+
+from treemem import Memory
+from treemem.jobs import ATTEMPTS_MAX
+
+KILLS_FEW = 12
+KILLS_ROLLBACK_FEW = 3
+KILLS_MANY = int(os.environ.get("TREEMEM_KILLS", "200"))
+SEED = 20260301
+# Kills on one file before it may come to its end. A job whose worker died ATTEMPTS_MAX times
+# is dead by design, so a chain is shorter than that.
+CHAIN_LENGTHS = (1, 2, 1, 3, 1, 4)
+GOLDEN = (math.sqrt(5) - 1) / 2
+
+assert max(CHAIN_LENGTHS) < ATTEMPTS_MAX
+
+# What a process is about, by the function that runs; the first that fits counts.
+PLACES = {
+    "memory.close": "closing the file",
+    "memory.open": "opening the file",
+    "jobs.claim": "claiming a job",
+    "ingest._store": "storing a batch",
+    "ingest._finish": "remembering a file",
+    "ingest._known_file": "reading a file",
+    "ingest._read": "reading a file",
+    "light._seal": "sealing",
+    "light._extract": "extractive summaries",
+    "modelwork._answer": "asking the model",
+    "modelwork.run": "a model summary",
+    "modelwork.admit_all": "admitting model jobs",
+    "modelwork.__init__": "admitting model jobs",
+    "worker.run": "ending the work",
+}
+# So few steps that a kill may miss them.
+PLACES_SMALL = {"closing the file", "ending the work", "remembering a file"}
+
+# Where a process is rarely, or is at the edge of something.
+FUNCTIONS = (
+    "ingest._finish",
+    "messages._replace_older",
+    "trees.extend",
+    "trees.refresh_root",
+    "light._put_provisional",
+    "modelwork._store",
+    "jobs.prune",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Chain:
+    """Kills on one file: the state of the logs, where the first falls, and how many.
+
+    work_first: whether it is a worker that comes by after a kill, before the same command is
+    run again; it finds what was stored last half-way read.
+    """
+
+    state: int
+    fraction: float
+    length: int
+    work_first: bool
+
+
+def chains() -> Iterator[Chain]:
+    """Ever more chains, whose first kills spread evenly over all steps."""
+    for number in itertools.count():
+        yield Chain(
+            state=1 if number % 5 < 3 else 2,
+            fraction=(number * GOLDEN + 0.1) % 1,
+            length=CHAIN_LENGTHS[number % len(CHAIN_LENGTHS)],
+            work_first=number % 4 >= 2,
+        )
+
+
+# -- one chain -------------------------------------------------------------------------
+
+
+def break_off(place: Field, path: Path, chain: Chain, kill_in: str) -> list[Note]:
+    """Kills children at one file, one after the other; returns where each kill fell."""
+    draw = random.Random(f"{SEED} {chain}")
+    steps = place.undisturbed[chain.state].steps
+    kill_at = 0 if kill_in else 1 + int(chain.fraction * steps)
+    for number in range(chain.length):
+        minute = chain.state * MINUTES_A_STATE + number * MINUTES_BETWEEN
+        work_first = chain.work_first and number > 0
+        child = place.run(
+            path, minute=minute, kill_at=kill_at, kill_in=kill_in, work_first=work_first
+        )
+        if child.returncode == 0:  # less was left to do than was guessed
+            break
+        assert child.returncode == -signal.SIGKILL, child.stderr
+        # What is done need not be done again: the next child has fewer steps before it.
+        kill_at = draw.randint(1, max(150, int((steps - kill_at) * 0.9)))
+    return notes_in(path)
+
+
+def problems_after(place: Field, chain: Chain, path: Path, *, kill_in: str = "") -> list[str]:
+    """Kills, lets one child come to its end, and says what is not as it should be.
+
+    kill_in: the function of treemem to kill in, instead of at the chain's fraction.
+    """
+    if chain.state > 1:
+        shutil.copy(place.undisturbed[chain.state - 1].path, path)
+    fault_logs.write(place.logs, chain.state)
+    notes = break_off(place, path, chain, kill_in)
+    place.kills += notes
+    expected = place.undisturbed[chain.state]
+    minute = chain.state * MINUTES_A_STATE + chain.length * MINUTES_BETWEEN
+    problems = complaints_of(place.outcome(path, minute=minute, work_first=chain.work_first))
+    problems += findings_of(path)
+    problems += expected.picture.differences(Picture.of(path))
+    lost = sum(falls_between_answer_and_commit(note) for note in notes)
+    if calls_in(path) > expected.calls + lost:
+        problems.append(f"{calls_in(path)} calls, {expected.calls} were needed, {lost} lost")
+    where = "; ".join(f"{note['step']}: {place_of(note)}, {note['what']}" for note in notes)
+    return [f"{chain} killed at [{where}]: {problem}" for problem in problems]
+
+
+def falls_between_answer_and_commit(note: Note) -> bool:
+    return "modelwork._answer" in note["where"]
+
+
+def place_of(note: Note) -> str:
+    """What the process was about when it was killed."""
+    return next((name for key, name in PLACES.items() if key in note["where"]), "elsewhere")
+
+
+def kill_and_report(kills: int, place: Field) -> None:
+    """Runs chains until so many kills have fallen; fails with all that was wrong after them."""
+    began = time.monotonic()
+    problems: list[str] = []
+    for number, chain in enumerate(chains()):
+        path = place.folder / f"killed-{number}.sqlite3"
+        problems += problems_after(place, chain, path)
+        place.remove(path)
+        if len(place.kills) >= kills:
+            break
+    print_report(place.kills, time.monotonic() - began)
+    fail_with(problems)
+
+
+def fail_with(problems: list[str]) -> None:
+    if problems:
+        pytest.fail(f"{len(problems)} problems:\n" + "\n".join(problems), pytrace=False)
+
+
+def print_report(kills: list[Note], seconds: float) -> None:
+    inside = sum(note["in_transaction"] for note in kills)
+    print(f"\n{len(kills)} kills in {seconds:.0f} s, {inside} inside of a transaction:")
+    for name, count in Counter(place_of(note) for note in kills).most_common():
+        print(f"  {count:4}  {name}")
+
+
+# -- the tests -------------------------------------------------------------------------
+
+
+def field_in(factory: pytest.TempPathFactory, sqlite: str) -> Field:
+    place = Field(factory.mktemp("kills"), sqlite)
+    place.prepare()
+    return place
+
+
+@pytest.fixture(scope="module")
+def prepared(tmp_path_factory: pytest.TempPathFactory) -> Field:
+    return field_in(tmp_path_factory, "")
+
+
+@pytest.fixture
+def place(prepared: Field) -> Field:
+    prepared.kills.clear()
+    return prepared
+
+
+def test_an_undisturbed_run_leaves_a_healthy_file(place: Field) -> None:
+    for run in place.undisturbed.values():
+        assert findings_of(run.path) == []
+        assert run.picture.left_over == []
+        assert {row[2] for row in run.picture.trees} == {0, 1}, "the logs are too short for a group"
+        assert run.calls > 5
+
+
+def test_killed_anywhere_the_work_comes_to_the_same_end(place: Field) -> None:
+    kill_and_report(KILLS_FEW, place)
+
+
+@pytest.mark.parametrize("function", FUNCTIONS)
+def test_killed_inside_of_a_function_the_work_comes_to_the_same_end(
+    place: Field, function: str
+) -> None:
+    path = place.folder / f"{function}.sqlite3"
+    chain = Chain(state=2, fraction=0.0, length=1, work_first=True)
+    fail_with(problems_after(place, chain, path, kill_in=function))
+    assert function in place.kills[0]["where"]
+
+
+def test_killed_while_it_closes_the_file_no_loss_is_reported(place: Field) -> None:
+    """The -wal file is gone then because all of it is in the main file."""
+    path = place.folder / "closing.sqlite3"
+    fault_logs.write(place.logs, 1)
+    steps = place.undisturbed[1].steps
+    assert place.run(path, minute=0, kill_at=steps).returncode == -signal.SIGKILL
+    assert notes_in(path)[0]["what"] == "after CLOSE"
+    assert complaints_of(place.outcome(path, minute=MINUTES_BETWEEN)) == []
+
+
+def test_a_job_that_kills_its_worker_each_time_is_dead_and_a_repair_revives_it(
+    place: Field,
+) -> None:
+    path = place.folder / "poisoned.sqlite3"
+    fault_logs.write(place.logs, 1)
+    for attempt in range(ATTEMPTS_MAX):
+        child = place.run(path, minute=attempt * MINUTES_BETWEEN, kill_in="light._seal")
+        assert child.returncode == -signal.SIGKILL, child.stderr
+    minute = ATTEMPTS_MAX * MINUTES_BETWEEN
+    assert complaints_of(place.outcome(path, minute=minute)) == []
+    with Memory.open(path, clock=lambda: START_MS + minute * 60_000) as memory:
+        assert [job.kind for job in memory.jobs(["dead"])] == ["seal"]
+        memory.repair()
+    place.outcome(path, minute=minute + MINUTES_BETWEEN)
+    assert place.undisturbed[1].picture.differences(Picture.of(path)) == []
+
+
+def test_killed_under_a_rollback_journal_the_work_comes_to_the_same_end(
+    tmp_path_factory: pytest.TempPathFactory,
+) -> None:
+    """The standard library's SQLite is often one that treemem uses no WAL with."""
+    kill_and_report(KILLS_ROLLBACK_FEW, field_in(tmp_path_factory, "stdlib"))
+
+
+@pytest.mark.slow
+def test_killed_two_hundred_times_the_work_comes_to_the_same_end(place: Field) -> None:
+    kill_and_report(KILLS_MANY, place)
+    if KILLS_MANY >= 200:
+        missed = set(PLACES.values()) - {place_of(note) for note in place.kills}
+        assert missed <= PLACES_SMALL
+
+
+@pytest.mark.slow
+def test_killed_often_under_a_rollback_journal_the_work_comes_to_the_same_end(
+    tmp_path_factory: pytest.TempPathFactory,
+) -> None:
+    kill_and_report(KILLS_MANY // 4, field_in(tmp_path_factory, "stdlib"))

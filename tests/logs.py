@@ -1,0 +1,107 @@
+"""Log files as tests need them: prose of a given length, and sessions that grow and fork."""
+
+from __future__ import annotations
+
+import json
+import uuid
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+_NAMESPACE = uuid.UUID("5c0375b4-57a5-4f26-b12d-d022ee4e51b7")
+_START = datetime(2026, 1, 5, 9, 0, tzinfo=UTC)
+_SENTENCES = (
+    "Module {n} writes its report to /var/out/{n}.csv every night at 02:15.",
+    "Ana found {n} rows without a farm number in the October settlement.",
+    "We decided to keep retry limit {n} because the tablets lose their network.",
+    "The import of batch {n} failed with exit code 3 after forty seconds.",
+    "You must never restart worker {n} while the settlement runs.",
+    "It is still open whether ticket {n} belongs to the second pickup.",
+)
+
+
+def prose(seed: int, sentences: int) -> str:
+    """So many different sentences, each of about 16 tokens; another text for every seed."""
+    found = (
+        _SENTENCES[(seed + at) % len(_SENTENCES)].format(n=1_000 * seed + at)
+        for at in range(sentences)
+    )
+    return " ".join(found)
+
+
+@dataclass(frozen=True)
+class Turn:
+    """One record of a session. parent: the number of the turn it answers."""
+
+    number: int
+    parent: int | None
+    text: str
+    uuid: str
+    session_id: str
+
+    def line(self, parent_uuid: str | None) -> str:
+        role = "assistant" if self.number % 2 else "user"
+        record = {
+            "parentUuid": parent_uuid, "isSidechain": False, "sessionId": self.session_id,
+            "type": role, "message": {"role": role, "content": self.text}, "uuid": self.uuid,
+            "timestamp": (_START + timedelta(minutes=self.number)).isoformat(),
+        }  # fmt: skip
+        return json.dumps(record)
+
+
+@dataclass
+class ClaudeSession:
+    """A Claude Code session: it grows, goes back to an earlier turn, and is resumed as
+    another one whose file repeats its rows."""
+
+    name: str
+    turns: list[Turn] = field(default_factory=list)
+    head: int | None = None
+
+    @property
+    def id(self) -> str:
+        return str(uuid.uuid5(_NAMESPACE, self.name))
+
+    @property
+    def source_id(self) -> str:
+        return f"claude-code/{self.id}"
+
+    def say(self, *texts: str) -> None:
+        for text in texts:
+            number = len(self.turns)
+            turn_uuid = str(uuid.uuid5(_NAMESPACE, f"{self.name}/{number}"))
+            self.turns.append(Turn(number, self.head, text, turn_uuid, self.id))
+            self.head = number
+
+    def go_back_to(self, number: int) -> None:
+        """What is said next answers this turn; what followed it so far is abandoned."""
+        self.head = number
+
+    def resumed_as(self, name: str) -> ClaudeSession:
+        return ClaudeSession(name, list(self.turns), self.head)
+
+    def active_texts(self) -> list[str]:
+        """What the newest turn descends from, and itself."""
+        found: list[str] = []
+        at = len(self.turns) - 1 if self.turns else None
+        while at is not None:
+            found.append(self.turns[at].text)
+            at = self.turns[at].parent
+        return found[::-1]
+
+    def lines(self) -> list[str]:
+        return [
+            turn.line(None if turn.parent is None else self.turns[turn.parent].uuid)
+            for turn in self.turns
+        ]
+
+    def write(self, folder: Path) -> Path:
+        path = folder / f"{self.id}.jsonl"
+        path.write_text("".join(f"{line}\n" for line in self.lines()))
+        return path
+
+
+def chat_lines(messages: Sequence[dict[str, object]]) -> bytes:
+    """A chat as JSON Lines, lone surrogates as the escapes that logs spell them with."""
+    return "".join(f"{json.dumps(message)}\n" for message in messages).encode()

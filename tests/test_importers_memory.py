@@ -1,0 +1,67 @@
+"""No importer holds more than a little of a file, however large it is."""
+
+from __future__ import annotations
+
+import json
+import tracemalloc
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from treemem.importers import LogFile, by_name
+
+FILE_BYTES = 8_000_000
+PEAK_BYTES_MAX = 3_000_000
+
+
+def talk() -> Iterator[bytes]:
+    for number in range(FILE_BYTES // 4_000):
+        row = {
+            "type": "user" if number % 2 else "assistant",
+            "uuid": f"u{number}",
+            "parentUuid": f"u{number - 1}" if number else None,
+            "message": {"role": "user", "content": "some words " * 350},
+        }
+        yield json.dumps(row).encode() + b"\n"
+
+
+def chat() -> Iterator[bytes]:
+    line = json.dumps({"role": "user", "content": "some words " * 350}).encode() + b"\n"
+    for _ in range(FILE_BYTES // len(line)):
+        yield line
+
+
+def one_line() -> Iterator[bytes]:
+    for _ in range(FILE_BYTES // 10_000):
+        yield b"some words. " * 833
+
+
+def one_word() -> Iterator[bytes]:
+    for _ in range(FILE_BYTES // 10_000):
+        yield b"x" * 10_000
+
+
+@pytest.mark.parametrize(
+    ("content", "name"),
+    [
+        (talk, "claude-code"),
+        (chat, "chat"),
+        (one_line, "plain-text"),
+        (one_word, "plain-text"),
+        (one_line, "markdown"),
+    ],
+)
+def test_memory_does_not_grow_with_the_file(content, name: str, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
+    path = tmp_path / "large"
+    with path.open("wb") as stream:
+        stream.writelines(content())
+    events = by_name(name).read(LogFile("large", path))
+    tracemalloc.start()
+    try:
+        count = sum(1 for _ in events)
+        _, peak_bytes = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert count > 100
+    assert peak_bytes < PEAK_BYTES_MAX

@@ -1,0 +1,132 @@
+"""Damaged and odd logs yield exactly what a careful reader would take from them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from treemem.importers import LogFile, Skipped, detect
+from treemem.importers.base import Event
+from treemem.importers.records import read_records
+from treemem.model import Message
+
+NASTY = Path(__file__).parent / "nasty"
+EXPECTED = json.loads((NASTY / "expected.json").read_text("utf-8"))
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The files as they are, and the one with lines too large to be kept."""
+    target = tmp_path_factory.mktemp("nasty")
+    for path in NASTY.glob("*.jsonl"):
+        (target / path.name).write_bytes(path.read_bytes())
+    (target / "cc_giant_line.jsonl").write_bytes(b"".join(giant_lines()))
+    return target
+
+
+def giant_lines() -> Iterator[bytes]:
+    """A tool result of 3 MB beside its copy for the screen, and a picture of 2 MB."""
+    image = {"type": "base64", "media_type": "image/png", "data": "iVBORw0KGgo" + "A" * 2_000_000}
+    blocks = [{"type": "image", "source": image}, {"type": "text", "text": "see screenshot"}]
+    for number, (role, content) in enumerate(
+        [("user", "hello"), ("assistant", [{"type": "text", "text": "hi"}]), ("user", blocks)], 1
+    ):
+        record = {
+            "parentUuid": f"u{number - 1}" if number > 1 else None,
+            "isSidechain": False,
+            "sessionId": "s1",
+            "type": role,
+            "message": {"role": role, "content": content},
+            "uuid": f"u{number}",
+            "timestamp": f"2026-01-01T00:00:{number:02d}.000Z",
+        }
+        if role == "assistant":
+            record["toolUseResult"] = {"stdout": "A" * 3_000_000}
+        yield json.dumps(record).encode() + b"\n"
+
+
+def events_of(path: Path) -> list[Event]:
+    file = LogFile(path.name, path)
+    return list(detect(file).read(file))
+
+
+@pytest.mark.parametrize("name", EXPECTED)
+def test_a_nasty_file_yields_what_is_expected(name: str, folder: Path) -> None:
+    expected = EXPECTED[name]
+    events = events_of(folder / name)
+    messages = [event for event in events if isinstance(event, Message)]
+    skipped = [event for event in events if isinstance(event, Skipped)]
+    ids = {message.external_id for message in messages}
+    assert len(messages) == expected["messages"]
+    assert len(ids) == expected.get("distinct", expected["messages"])
+    active = {message.external_id for message in messages if message.active}
+    assert len(active) == expected.get("active_distinct", len(ids))
+    summaries = [message for message in messages if message.kind == "summary"]
+    assert len(summaries) == expected.get("summaries", 0)
+    assert sum(event.problem for event in skipped) == expected.get("problems", 0)
+
+
+@pytest.mark.parametrize("name", EXPECTED)
+def test_every_record_ends_in_exactly_one_event(name: str, folder: Path) -> None:
+    with (folder / name).open("rb") as stream:
+        records = sum(1 for _ in read_records(stream))
+    events = events_of(folder / name)
+    assert sum(isinstance(event, Message | Skipped) for event in events) == records
+
+
+def test_a_resumed_copy_adds_only_its_new_turn(folder: Path) -> None:
+    original, copy = (
+        {event.external_id for event in events_of(folder / name) if isinstance(event, Message)}
+        for name in ("cc_bom_crlf.jsonl", "cc_resume_copy.jsonl")
+    )
+    assert copy - original == {"u5"}
+
+
+def test_the_rewound_turns_are_the_inactive_ones(folder: Path) -> None:
+    messages = [
+        event
+        for event in events_of(folder / "cc_branch_rewind.jsonl")
+        if isinstance(event, Message)
+    ]
+    assert [message.text for message in messages if not message.active] == ["and now?", "done"]
+
+
+def test_a_spliced_record_is_recovered_whole(folder: Path) -> None:
+    events = events_of(folder / "cc_spliced.jsonl")
+    assert [event.text for event in events if isinstance(event, Message)] == ["hello", "hi", "done"]
+    (problem,) = [event for event in events if isinstance(event, Skipped)]
+    assert problem.line == 3
+    assert problem.detail is not None
+    assert problem.detail.startswith('60 characters: {"parentUuid": "u2"')
+
+
+def test_lone_surrogates_and_line_separators_stay_in_the_text(folder: Path) -> None:
+    surrogates, separators = (
+        [event.text for event in events_of(folder / name) if isinstance(event, Message)][-1]
+        for name in ("cc_lone_surrogate.jsonl", "cc_u2028.jsonl")
+    )
+    assert surrogates == "bad \udcb2 and \ud83d half emoji"
+    assert separators == "line\u2028sep\u2029para\x85nel\x0bvt\x0cff"
+
+
+def test_times_are_handed_on_as_they_stand(folder: Path) -> None:
+    events = events_of(folder / "cc_ts_backwards.jsonl")
+    assert [event.sent_at for event in events if isinstance(event, Message)] == [
+        "2026-01-01T00:00:01.000Z",
+        "2025-12-31T23:59:59.000Z",
+        "2026-01-01T01:00:00+02:00",
+        "2026-01-01T00:00:05",
+    ]
+
+
+def test_no_byte_of_a_picture_reaches_the_text(folder: Path) -> None:
+    events = events_of(folder / "cc_giant_line.jsonl")
+    *_, seen = [event for event in events if isinstance(event, Message)]
+    (blob,) = seen.blobs
+    assert seen.text == (
+        f"[image: image/png, {blob.size_bytes} bytes, sha256:{blob.digest[:12]}]\n\nsee screenshot"
+    )
+    assert sum(len(event.text) for event in events if isinstance(event, Message)) < 200

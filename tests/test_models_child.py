@@ -1,0 +1,243 @@
+"""The model's child process dies, hangs and is orphaned; the caller is told and goes on."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from treemem.errors import ModelError
+from treemem.models import child
+from treemem.models.child import ModelProcess
+from treemem.models.client import LlamaClient, Segment
+from treemem.models.pulling import installed
+
+LONG = [Segment("Once upon a time")]
+
+
+@pytest.fixture
+def client(models_folder: Path) -> Iterator[LlamaClient]:
+    model = installed("smollm2-135m")
+    with LlamaClient(model.path, context_tokens=2048, threads=1) as opened:
+        yield opened
+
+
+def is_alive(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    status = Path(f"/proc/{pid}/stat")
+    return not status.exists() or status.read_text().rsplit(")", 1)[1].split()[0] != "Z"
+
+
+def wait_until(condition: Callable[[], object], seconds: float = 20) -> None:
+    deadline = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < deadline, "it did not happen in time"
+        time.sleep(0.02)
+
+
+def in_the_middle(client: LlamaClient, action: Callable[[int], None]) -> ModelError:
+    """Starts a long answer, acts on the child's pid, and returns the error that came."""
+    client.count_tokens("load the model")
+    pid = client.pid
+    assert pid is not None
+    errors: list[ModelError] = []
+
+    def run() -> None:
+        try:
+            client.generate(LONG, max_tokens=2000)
+        except ModelError as error:
+            errors.append(error)
+
+    thread = threading.Thread(target=run)
+    thread.start()
+    time.sleep(0.5)
+    action(pid)
+    thread.join(60)
+    assert not thread.is_alive()
+    return errors[0]
+
+
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGSEGV, signal.SIGABRT])
+def test_a_child_that_crashes_is_an_error_and_the_next_call_works(
+    client: LlamaClient, number: signal.Signals
+):
+    error = in_the_middle(client, lambda pid: os.kill(pid, number))
+    assert f"was ended by {number.name} during 'generate'" in str(error)
+    assert error.recoverable
+    assert client.pid is None
+    assert client.generate(LONG, max_tokens=3).tokens_out == 3
+
+
+def test_a_child_that_hangs_is_ended_at_the_time_out(models_folder: Path):
+    model = installed("smollm2-135m")
+    with LlamaClient(model.path, context_tokens=2048, threads=1, timeout_seconds=1.5) as client:
+        error = in_the_middle(client, lambda pid: os.kill(pid, signal.SIGSTOP))
+        assert "no answer to 'generate' within 1.5 seconds" in str(error)
+        assert client.pid is None
+        assert client.generate(LONG, max_tokens=1).tokens_out == 1
+
+
+def test_a_child_that_does_not_read_cannot_block_the_caller(models_folder: Path):
+    model = installed("smollm2-135m")
+    with LlamaClient(model.path, context_tokens=2048, threads=1, timeout_seconds=1.5) as client:
+        client.count_tokens("x")
+        os.kill(client.pid or 0, signal.SIGSTOP)
+        began = time.monotonic()
+        with pytest.raises(ModelError, match="within"):
+            client.count_tokens("many words " * 1_000_000)
+        assert time.monotonic() - began < 20
+
+
+def test_a_keyboard_interrupt_of_the_terminal_does_not_reach_the_child(client: LlamaClient):
+    client.count_tokens("x")
+    pid = client.pid
+    assert pid is not None
+    assert os.getpgid(pid) != os.getpgid(0)
+    os.kill(pid, signal.SIGINT)
+    assert client.generate(LONG, max_tokens=2).tokens_out == 2
+    assert client.pid == pid
+
+
+def test_a_child_between_calls_may_die_unnoticed(client: LlamaClient):
+    client.count_tokens("x")
+    pid = client.pid or 0
+    os.kill(pid, signal.SIGKILL)
+    wait_until(lambda: client.pid is None)
+    assert client.count_tokens("x") == 1
+    assert client.pid != pid
+
+
+def test_a_closed_client_leaves_no_process_and_can_be_used_again(client: LlamaClient):
+    client.count_tokens("x")
+    pid = client.pid or 0
+    client.close()
+    client.close()
+    assert client.pid is None
+    assert not is_alive(pid)
+    assert client.count_tokens("x") == 1
+
+
+@pytest.mark.parametrize("working", [False, True], ids=["idle", "in the middle of an answer"])
+def test_the_child_ends_with_its_parent(models_folder: Path, working: bool):
+    call = "client.generate([Segment('Once')], max_tokens=2000)" if working else "time.sleep(60)"
+    code = (
+        "import sys, time\n"
+        "from treemem.models.client import LlamaClient, Segment\n"
+        "from pathlib import Path\n"
+        "client = LlamaClient(Path(sys.argv[1]), context_tokens=2048, threads=1)\n"
+        "client.count_tokens('x')\n"
+        "print(client.pid, flush=True)\n" + call
+    )
+    command = [sys.executable, "-c", code, str(installed("smollm2-135m").path)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE) as parent:
+        assert parent.stdout is not None
+        pid = int(parent.stdout.readline())
+        time.sleep(0.5)
+        assert is_alive(pid)
+        parent.kill()
+    wait_until(lambda: not is_alive(pid))
+
+
+def test_a_file_that_is_no_model_is_an_error_at_the_first_call(tmp_path: Path):
+    pytest.importorskip("llama_cpp")
+    (tmp_path / "x.gguf").write_bytes(b"GGUF" + b"\xff" * 100)
+    with (
+        LlamaClient(tmp_path / "x.gguf", context_tokens=512, threads=1) as client,
+        pytest.raises(ModelError, match=r"x\.gguf could not be loaded: .*GGUF") as caught,
+    ):
+        client.count_tokens("x")
+    assert not caught.value.recoverable
+
+
+def test_a_model_cut_short_is_an_error_at_the_first_call(models_folder: Path, tmp_path: Path):
+    data = installed("minilm").path.read_bytes()
+    (tmp_path / "x.gguf").write_bytes(data[: len(data) // 2])
+    with (
+        LlamaClient(tmp_path / "x.gguf", context_tokens=512, threads=1, embedding=True) as client,
+        pytest.raises(ModelError, match="could not be loaded"),
+    ):
+        client.embed(["x"])
+
+
+def test_calls_of_several_threads_wait_for_each_other(client: LlamaClient):
+    texts = ["one", "one two", "one two three"] * 4
+    counts: dict[int, int] = {}
+    threads = [
+        threading.Thread(target=lambda i=i, t=t: counts.update({i: client.count_tokens(t)}))
+        for i, t in enumerate(texts)
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(60)
+    assert [counts[i] for i in range(len(texts))] == [1, 2, 3] * 4
+
+
+def test_without_llama_cpp_the_error_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(child.importlib.util, "find_spec", lambda name: None)
+    with pytest.raises(ModelError, match=r"pip install 'treemem\[llama\]'") as caught:
+        ModelProcess()
+    assert not caught.value.recoverable
+
+
+def host_that(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, script: str) -> ModelProcess:
+    """A process that stands for the host and runs a line of shell instead."""
+    fake = tmp_path / "python"
+    fake.write_text(f"#!/bin/sh\n{script}\n")
+    fake.chmod(0o755)
+    monkeypatch.setattr(child, "need_llama", lambda: None)
+    monkeypatch.setattr(sys, "executable", str(fake))
+    return ModelProcess()
+
+
+@pytest.mark.parametrize(
+    ("script", "message"),
+    [
+        ("read x; echo nonsense", "gave no readable answer to 'load' .*nonsense"),
+        ("read x; echo '{}'", "gave no readable answer"),
+        ("echo broken wheel >&2; exit 3", "exit code 3 during 'load'; its last words: broken"),
+        ("read x; kill -ILL $$", "SIGILL during 'load' .llama-cpp-python was compiled for another"),
+        ("exec >&-; sleep 60", "closed its output during 'load'"),
+        ("yes noise >&2", "no answer to 'load' within 2 seconds.*noise | noise | noise"),
+    ],
+)
+def test_whatever_the_host_does_is_one_clear_error(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, script: str, message: str
+):
+    monkeypatch.setattr(child, "_END_SECONDS", 1.0)
+    process = host_that(monkeypatch, tmp_path, script)
+    with pytest.raises(ModelError, match=message) as caught:
+        process.request("load", 2.0)
+    assert not process.alive
+    assert caught.value.recoverable == ("SIGILL" not in message)
+
+
+def test_a_forgotten_process_is_ended_when_it_is_collected(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+):
+    process = host_that(monkeypatch, tmp_path, "exec sleep 60")
+    pid = process.pid
+    del process
+    wait_until(lambda: not is_alive(pid))
+
+
+def test_a_fork_of_the_caller_does_not_end_the_child(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+):
+    process = host_that(monkeypatch, tmp_path, "exec sleep 60")
+    monkeypatch.setattr(os, "getpid", lambda: -1)
+    process.close()
+    monkeypatch.undo()
+    assert is_alive(process.pid)
+    os.kill(process.pid, signal.SIGKILL)
+    os.waitpid(process.pid, 0)

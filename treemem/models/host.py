@@ -1,0 +1,132 @@
+"""The child process that runs llama.cpp: `python -m treemem.models.host`.
+
+It reads requests, one line of JSON each, and answers each with one line. Nothing but answers
+gets into its stdout. It ends at once when its stdin closes, even in the middle of a
+computation: then nobody is left to hear the answer.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import queue
+import signal
+import sys
+import threading
+from collections.abc import Callable
+from typing import IO, TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from treemem.models.llama import LoadedModel
+
+Fields = dict[str, Any]
+
+
+class Host:
+    """Answers requests; holds the one model that was loaded."""
+
+    def __init__(self) -> None:
+        self._model: LoadedModel | None = None
+
+    def answer(self, op: str, fields: Fields) -> Fields:
+        """The answer to one request. Raises whatever llama.cpp's side raises."""
+        operations: dict[str, Callable[..., Fields]] = {
+            "load": self._load,
+            "generate": self._generate,
+            "embed": self._embed,
+            "count": self._count,
+            "describe": self._describe,
+            "quantize": self._quantize,
+        }
+        return operations[op](**fields)
+
+    def _load(self, **fields: Any) -> Fields:
+        from treemem.models.llama import LoadedModel
+
+        self._model = LoadedModel(**fields)
+        return {
+            "chat_template": self._model.chat_template,
+            "context_tokens": self._model.context_tokens,
+        }
+
+    def _generate(self, **fields: Any) -> Fields:
+        from treemem.models import sampling
+
+        return sampling.generate(self._loaded(), **fields)
+
+    def _embed(self, texts: list[str]) -> Fields:
+        from treemem.models import embedding
+
+        return {"vectors": embedding.embed(self._loaded(), texts)}
+
+    def _count(self, text: str) -> Fields:
+        return {"tokens": len(self._loaded().tokenize(text, special=False))}
+
+    def _describe(self, path: str) -> Fields:
+        from treemem.models import llama
+
+        return llama.describe(path)
+
+    def _quantize(self, source: str, target: str, quantization: str) -> Fields:
+        from treemem.models import llama
+
+        llama.quantize(source, target, quantization)
+        return {}
+
+    def _loaded(self) -> LoadedModel:
+        assert self._model is not None, "load comes first"
+        return self._model
+
+
+def main() -> None:
+    """Serves until stdin closes."""
+    _set_limits()
+    answers = _claim_stdout()
+    requests: queue.SimpleQueue[bytes] = queue.SimpleQueue()
+    threading.Thread(target=_read_requests, args=(requests,), daemon=True).start()
+    host = Host()
+    while True:
+        request = json.loads(requests.get())
+        number, op = request.pop("id"), request.pop("op")
+        try:
+            answer = host.answer(op, request)
+        except Exception as error:  # the caller is told, whatever it is
+            answer = {"error": _told(error)}
+        answers.write(json.dumps({"id": number, **answer}).encode() + b"\n")
+        answers.flush()
+
+
+def _told(error: Exception) -> str:
+    from treemem.errors import ModelError
+
+    text = str(error)
+    return text if isinstance(error, ModelError) else f"{type(error).__name__}: {text}"
+
+
+def _claim_stdout() -> IO[bytes]:
+    """Keeps stdout for answers: what libraries print there goes to stderr."""
+    answers = os.fdopen(os.dup(1), "wb")
+    os.dup2(2, 1)
+    return answers
+
+
+def _read_requests(requests: queue.SimpleQueue[bytes]) -> None:
+    while line := sys.stdin.buffer.readline():
+        requests.put(line)
+    os._exit(0)
+
+
+def _set_limits() -> None:
+    """No core file with private text in it; first in line when memory runs out."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    with contextlib.suppress(ImportError, OSError, ValueError):
+        import resource
+
+        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    with contextlib.suppress(OSError), open("/proc/self/oom_score_adj", "w") as file:  # noqa: PTH123
+        file.write("1000")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,250 @@
+"""llama.cpp through its C functions: a loaded model, its tokens, its cache, its files.
+
+Only the child process imports this module: llama.cpp may end the process at any line.
+Nothing here is exposed to text as control: special tokens are parsed only where the caller
+says so.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+import platform
+import sys
+import unicodedata
+from collections import deque
+from typing import Any
+
+import llama_cpp.llama_cpp as api
+import numpy as np
+from numpy.typing import NDArray
+
+from treemem.errors import ModelError
+
+BATCH_TOKENS = 512
+CHUNK_TOKENS = 128
+"""A prompt is computed in pieces of this size, and only whole pieces are kept for the next.
+So every piece is computed in the same shape whether it follows a cached one or not, and the
+numbers, and with them the text, are the same to the last bit. Measured: as fast as 512."""
+SEQUENCES_MAX = 16
+"""Texts that are embedded in one go."""
+
+_WARNING = 3
+_DISABLED, _AUTO = 0, -1
+_POOLING = {None: -1, "mean": 1, "cls": 2, "last": 3}
+_POOLING_NAMES = {"1": "mean", "2": "cls", "3": "last"}
+_FILE_TYPES = {
+    "0": "F32", "1": "F16", "2": "Q4_0", "3": "Q4_1", "7": "Q8_0", "8": "Q5_0", "9": "Q5_1",
+    "10": "Q2_K", "12": "Q3_K_M", "14": "Q4_K_S", "15": "Q4_K_M", "16": "Q5_K_S",
+    "17": "Q5_K_M", "18": "Q6_K", "32": "BF16",
+}  # fmt: skip
+_VALUE_BYTES = 1 << 16
+_complaints: deque[str] = deque(maxlen=2)
+
+
+class LoadedModel:
+    """A model with one context.
+
+    embedding: the context is for vectors, not for text. pooling: see LlamaClient.
+    """
+
+    def __init__(
+        self, path: str, context_tokens: int, threads: int, embedding: bool, pooling: str | None
+    ) -> None:
+        self.model = _open(path, vocabulary_only=False)
+        self.vocab = api.llama_model_get_vocab(self.model)
+        self.context_tokens = min(context_tokens, int(api.llama_model_n_ctx_train(self.model)))
+        parameters = api.llama_context_default_params()
+        parameters.n_ctx = self.context_tokens
+        parameters.n_threads = parameters.n_threads_batch = threads
+        parameters.no_perf = True
+        if embedding:
+            _for_vectors(parameters, self.context_tokens, pooling)
+        else:
+            _for_text(parameters)
+        self.context = api.llama_init_from_model(self.model, parameters)
+        if not self.context:
+            raise ModelError(f"no memory for a context of {self.context_tokens} tokens")
+        self.chat_template = metadata(self.model, "tokenizer.chat_template")
+        self.token_count = int(api.llama_vocab_n_tokens(self.vocab))
+        self._is_wordpiece = metadata(self.model, "tokenizer.ggml.model") == "bert"
+        self._memory = api.llama_get_memory(self.context)
+        self._cached: list[int] = []
+
+    def tokenize(self, text: str, *, special: bool, opening: bool = False) -> list[int]:
+        """The tokens of a text. special: control tokens are parsed. opening: those that the
+        model wants around a whole text are added."""
+        if self._is_wordpiece:
+            # llama.cpp takes accents off by a table that has no Hangul in it: 서울 would be
+            # one unknown word, where the model was trained on its five letters.
+            text = unicodedata.normalize("NFD", text)
+        data = text.encode("utf-8", "replace")
+        room = len(data) + 16
+        tokens = (api.llama_token * room)()
+        count = api.llama_tokenize(self.vocab, data, len(data), tokens, room, opening, special)
+        if count < 0:
+            raise ModelError(f"the text of {len(data):,} bytes cannot be split into tokens")
+        return list(tokens[:count])
+
+    def prefill(self, tokens: list[int]) -> None:
+        """Computes the prompt, as far as its start is not what the cache holds already."""
+        kept = self._keep(tokens)
+        self._cached = []  # where a piece fails nothing is known
+        for start in range(kept, len(tokens), CHUNK_TOKENS):
+            self.decode(tokens[start : start + CHUNK_TOKENS])
+        self._cached = tokens
+
+    def decode(self, tokens: list[int]) -> None:
+        """Adds tokens at the end of the cache."""
+        array = (api.llama_token * len(tokens))(*tokens)
+        status = api.llama_decode(self.context, api.llama_batch_get_one(array, len(tokens)))
+        if status != 0:
+            self._cached = []
+            raise ModelError(f"llama.cpp could not compute {len(tokens)} tokens (code {status})")
+
+    @functools.cached_property
+    def silent_tokens(self) -> NDArray[np.bool_]:
+        """By token: whether it is a control token that does not end an answer."""
+        vocab = self.vocab
+        return np.array(
+            [
+                bool(api.llama_vocab_is_control(vocab, token))
+                and not api.llama_vocab_is_eog(vocab, token)
+                for token in range(self.token_count)
+            ]
+        )
+
+    def forget(self) -> None:
+        """Empties the cache."""
+        self._cached = []
+        if self._memory:
+            api.llama_memory_clear(self._memory, True)
+
+    def _keep(self, tokens: list[int]) -> int:
+        """Cuts the cache down to the start it shares with tokens. Returns that start's length,
+        in whole pieces, and less than the prompt: its last token is always computed."""
+        shared = 0
+        for new, old in zip(tokens[:-1], self._cached, strict=False):
+            if new != old:
+                break
+            shared += 1
+        kept = shared // CHUNK_TOKENS * CHUNK_TOKENS
+        # Recurrent models cannot go back to the middle, and say so.
+        if kept == 0 or not api.llama_memory_seq_rm(self._memory, 0, kept, -1):
+            api.llama_memory_clear(self._memory, True)
+            return 0
+        return kept
+
+
+def describe(path: str) -> dict[str, Any]:
+    """What the GGUF says of itself; no weights are loaded."""
+    model = _open(path, vocabulary_only=True)
+    architecture = metadata(model, "general.architecture")
+    about = {
+        "architecture": architecture,
+        "context_tokens": int(metadata(model, f"{architecture}.context_length") or 512),
+        "dimensions": int(metadata(model, f"{architecture}.embedding_length") or 0),
+        "pooling": _POOLING_NAMES.get(metadata(model, f"{architecture}.pooling_type") or ""),
+        "chat": metadata(model, "tokenizer.chat_template") is not None,
+        "licence": metadata(model, "general.license"),
+        "quantization": _quantization(metadata(model, "general.file_type")),
+    }
+    api.llama_model_free(model)
+    return about
+
+
+def quantize(source: str, target: str, quantization: str) -> None:
+    """Writes source in another quantization, from whatever it is in. One thread, so that
+    the same file comes out everywhere."""
+    _start()
+    codes = {name: int(code) for code, name in _FILE_TYPES.items()}
+    parameters = api.llama_model_quantize_default_params()
+    parameters.nthread = 1
+    parameters.ftype = codes[quantization]
+    parameters.allow_requantize = True
+    status = api.llama_model_quantize(source.encode(), target.encode(), ctypes.byref(parameters))
+    if status != 0:
+        raise ModelError(f"{source} cannot be quantized to {quantization} (code {status})")
+
+
+def metadata(model: Any, key: str) -> str | None:
+    """A value of the GGUF's metadata as text, or None."""
+    buffer = ctypes.create_string_buffer(_VALUE_BYTES)
+    length = api.llama_model_meta_val_str(model, key.encode(), buffer, _VALUE_BYTES)
+    return buffer.value.decode("utf-8", "replace") if length >= 0 else None
+
+
+def _open(path: str, *, vocabulary_only: bool) -> Any:
+    _start()
+    _complaints.clear()
+    parameters = api.llama_model_default_params()
+    parameters.vocab_only = vocabulary_only
+    model = api.llama_model_load_from_file(path.encode(), parameters)
+    if not model:
+        reason = "; ".join(_complaints) or "no reason given"
+        raise ModelError(f"llama.cpp cannot read {path} as a GGUF model: {reason}")
+    return model
+
+
+def _for_text(parameters: Any) -> None:
+    parameters.n_batch = BATCH_TOKENS
+    parameters.n_ubatch = CHUNK_TOKENS
+    # Going back to a shared start needs the whole cache, also with a sliding window.
+    parameters.swa_full = True
+    # On a CPU flash attention prefills a fifth to a third faster, but decodes 1.5 times slower
+    # after 500 tokens and 3 times after 3,000: it pays for answers below some 50 tokens only.
+    parameters.flash_attn_type = _AUTO if api.llama_supports_gpu_offload() else _DISABLED
+
+
+def _for_vectors(parameters: Any, context_tokens: int, pooling: str | None) -> None:
+    parameters.embeddings = True
+    parameters.pooling_type = _POOLING[pooling]
+    # An encoder sees a whole text at once.
+    parameters.n_batch = parameters.n_ubatch = max(context_tokens, BATCH_TOKENS)
+    parameters.n_seq_max = SEQUENCES_MAX
+    parameters.kv_unified = True
+
+
+def _quantization(file_type: str | None) -> str:
+    return _FILE_TYPES.get(file_type or "", f"type {file_type}")
+
+
+def _log(level: int, text: bytes, _data: ctypes.c_void_p) -> None:
+    words = text.decode("utf-8", "replace")
+    if level < _WARNING or not words.strip(". \n"):
+        return
+    sys.stderr.write(words)
+    sys.stderr.flush()
+    _complaints.append(words.strip())
+
+
+@functools.cache
+def _start() -> tuple[object, ...]:
+    """Sets llama.cpp up, once. Returns what has to stay alive."""
+    log = api.llama_log_callback(_log)
+    api.llama_log_set(log, ctypes.c_void_p(0))
+    stack = _refuse_amx()
+    api.llama_backend_init()
+    return log, stack
+
+
+def _refuse_amx() -> object:
+    """Makes Linux refuse this process the AMX tile registers, so that llama.cpp uses its
+    AVX-512 code instead. Returns what has to stay alive.
+
+    gcc removes the stores to the tile configuration in llama.cpp's AMX code, and the first
+    tile instruction is then an illegal one (ggml-org/llama.cpp pull request 26954). Only
+    server processors have AMX. The kernel does not grant it to a process with a signal stack
+    that is too small for its registers, so such a stack is set; nothing here runs on it.
+    """
+    if sys.platform != "linux" or platform.machine() != "x86_64":
+        return None
+    size = 4096
+    stack = ctypes.create_string_buffer(size)
+    setting = _SignalStack(ctypes.addressof(stack), 0, size)
+    ctypes.CDLL(None).sigaltstack(ctypes.byref(setting), None)
+    return stack
+
+
+class _SignalStack(ctypes.Structure):
+    _fields_ = (("pointer", ctypes.c_void_p), ("flags", ctypes.c_int), ("size", ctypes.c_size_t))
