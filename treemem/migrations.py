@@ -191,11 +191,12 @@ CREATE VIEW message_search AS
 CREATE VIRTUAL TABLE message_fts USING fts5(
   text, content='message_search', content_rowid='seq', tokenize='porter unicode61');
 CREATE TRIGGER message_fts_insert AFTER INSERT ON message BEGIN
-  INSERT INTO message_fts (rowid, text) VALUES (new.seq, coalesce(new.author || ': ', '') || coalesce(new.search_text, new.text));
+  INSERT INTO message_fts (rowid, text) VALUES (
+    new.seq, coalesce(new.author || ': ', '') || coalesce(new.search_text, new.text));
 END;
 CREATE TRIGGER message_fts_delete AFTER DELETE ON message BEGIN
-  INSERT INTO message_fts (message_fts, rowid, text)
-  VALUES ('delete', old.seq, coalesce(old.author || ': ', '') || coalesce(old.search_text, old.text));
+  INSERT INTO message_fts (message_fts, rowid, text) VALUES (
+    'delete', old.seq, coalesce(old.author || ': ', '') || coalesce(old.search_text, old.text));
 END;
 
 CREATE VIRTUAL TABLE statement_fts USING fts5(
