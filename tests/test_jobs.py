@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import multiprocessing
 import runpy
-import time
+import threading
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import suppress
@@ -23,6 +23,7 @@ from treemem.jobs import Claim
 if TYPE_CHECKING:
     from tests.conftest import FakeClock
 
+CHILDREN = Path(__file__).with_name("queue_workers.py")
 WORKERS = 4
 CLAIMED_JOBS = 120
 SECONDS_MAX = 60.0
@@ -47,6 +48,12 @@ def claim(database: Database, now_ms: int = 0) -> Claim:
 
 def finish(database: Database, held: Claim, now_ms: int = 0) -> None:
     with database.transaction():
+        jobs.finish(database, [held], now_ms)
+
+
+def finish_with_result(database: Database, held: Claim, now_ms: int) -> None:
+    with database.transaction():
+        database.execute("INSERT INTO setting (name, value) VALUES ('result', '1')")
         jobs.finish(database, [held], now_ms)
 
 
@@ -191,9 +198,8 @@ def test_a_finish_after_the_lease_was_lost_rolls_its_result_back(database: Datab
     admit(database, "a")
     lost = claim(database, 0)
     found = claim(database, jobs.LEASE_MS)
-    with pytest.raises(LeaseLostError), database.transaction():
-        database.execute("INSERT INTO setting (name, value) VALUES ('result', 'of the late one')")
-        jobs.finish(database, [lost], jobs.LEASE_MS)
+    with pytest.raises(LeaseLostError):
+        finish_with_result(database, lost, jobs.LEASE_MS)
     assert database.rows("SELECT * FROM setting") == []
     finish(database, found)
     assert states(database) == ["done"]
@@ -202,10 +208,8 @@ def test_a_finish_after_the_lease_was_lost_rolls_its_result_back(database: Datab
 def test_a_finish_in_time_keeps_its_result_with_the_end_of_the_job(database: Database) -> None:
     admit(database, "a")
     held = claim(database)
-    with database.transaction():
-        database.execute("INSERT INTO setting (name, value) VALUES ('result', 'in time')")
-        jobs.finish(database, [held], 1)
-    assert database.rows("SELECT value FROM setting") == [("in time",)]
+    finish_with_result(database, held, 1)
+    assert database.rows("SELECT name FROM setting") == [("result",)]
     assert states(database) == ["done"]
 
 
@@ -402,8 +406,6 @@ def test_a_worker_recovers_a_lost_lease_without_being_started_anew(
 
 
 def test_an_interrupted_worker_stops_and_the_next_one_goes_on(memory: Memory) -> None:
-    import threading
-
     interrupted = threading.Event()
     interrupted.set()
     memory.append("s", [Message(text="We ship on Friday.")])
@@ -419,8 +421,8 @@ def test_ctrl_c_gives_the_job_back_without_counting_it(
         raise KeyboardInterrupt
 
     memory.append("s", [Message(text="We ship on Friday.")])
-    with monkeypatch.context() as patched, pytest.raises(KeyboardInterrupt):
-        patched.setattr("treemem.trees.seal", interrupt)
+    monkeypatch.setattr("treemem.trees.seal", interrupt)
+    with pytest.raises(KeyboardInterrupt):
         memory.work(max_calls=0)
     (job,) = memory.jobs(["todo", "running", "dead"])
     assert (job.state, job.attempts) == ("todo", 0)
@@ -429,36 +431,12 @@ def test_ctrl_c_gives_the_job_back_without_counting_it(
 # -- several processes on one file -----------------------------------------------------
 
 
-def work_on_claims(path: Path) -> None:
-    """Child: claims jobs one by one, writes down who did them, and ends when none is left."""
-    process = multiprocessing.current_process().name
-    database = Database(path)
-    while True:
-        held = jobs.claim(database, ["k"], time.time_ns() // 1_000_000)
-        if not held:
-            break
-        with database.transaction():
-            database.execute("INSERT INTO ran VALUES (?, ?)", (held[0].seq, process))
-            jobs.finish(database, held, 0)
-    database.close()
-
-
-def work_on_memory(path: Path) -> None:
-    """Child: drains the light jobs of a memory until there is nothing to do."""
-    with Memory.open(path) as memory:
-        while memory.jobs(["todo", "running"]):
-            report = memory.work(max_calls=0)
-            assert report.failed == {}, report
-
-
 def run_in_processes(program: str, path: Path) -> None:
-    """Runs one of the functions above in WORKERS new processes.
-
-    This file is run in each, since a test module cannot be imported by name everywhere.
-    """
+    """Runs a function of queue_workers.py in WORKERS new processes."""
     context = multiprocessing.get_context("spawn")
+    given = {"PATH": path, "TOGETHER": context.Barrier(WORKERS, timeout=SECONDS_MAX)}
     processes = [
-        context.Process(target=runpy.run_path, args=(__file__, {"PATH": path}, program))
+        context.Process(target=runpy.run_path, args=(str(CHILDREN), given, program))
         for _ in range(WORKERS)
     ]
     for process in processes:
@@ -474,7 +452,7 @@ def test_four_processes_never_do_a_job_twice_and_lose_none(tmp_path: Path) -> No
     database.execute("CREATE TABLE ran (job INTEGER, process TEXT)")
     with database.transaction():
         admit(database, *map(str, range(CLAIMED_JOBS)))
-    run_in_processes("work_on_claims", path)
+    run_in_processes("claim_all", path)
     ran = database.rows("SELECT job, process FROM ran")
     assert Counter(job for job, _ in ran) == Counter(range(1, CLAIMED_JOBS + 1))
     assert states(database) == ["done"] * CLAIMED_JOBS
@@ -484,10 +462,10 @@ def test_four_processes_never_do_a_job_twice_and_lose_none(tmp_path: Path) -> No
 
 def test_four_processes_build_the_tree_that_one_builds(tmp_path: Path) -> None:
     roots = []
-    for path, program in ((tmp_path / "one", ""), (tmp_path / "four", "work_on_memory")):
+    for path, program in ((tmp_path / "one", ""), (tmp_path / "four", "build_trees")):
         with Memory.open(path) as memory:
-            for source in range(6):
-                said = [Message(text=prose(20 * source + n, 60)) for n in range(20)]
+            for source in range(5):
+                said = [Message(text=prose(20 * source + n, 60)) for n in range(12)]
                 memory.append(f"s{source}", said)
             if program:
                 run_in_processes(program, path)
@@ -497,7 +475,3 @@ def test_four_processes_build_the_tree_that_one_builds(tmp_path: Path) -> None:
             assert memory.diagnose().healthy
             roots.append([(view.source.id, view.root_id) for view in memory.sources()])
     assert roots[0] == roots[1]
-
-
-if __name__ in ("work_on_claims", "work_on_memory"):
-    globals()[__name__](globals()["PATH"])

@@ -176,21 +176,19 @@ class Memory:
         """
         from treemem.worker import Limits
 
-        limits = Limits(max_calls, max_tokens, max_seconds)
-        if max_calls == 0:
-            return self._run(None, limits, progress, interrupted)
-        from treemem.models.configured import summarizer_of
+        # Light jobs first: they are quick, and what they seal can be summarized in this run.
+        report = self._run(None, Limits(0, None, max_seconds), progress, interrupted)
+        name = self.setting("summarizer")
+        if max_calls == 0 or name is None or report.stopped_by != "empty":
+            return report
+        from treemem.configured import summarizer_of
+        from treemem.modelwork import ModelWork
 
-        with summarizer_of(self.setting("summarizer")) as summarizer:
-            model = None
-            if summarizer is not None:
-                from treemem.modelwork import ModelWork
-
-                # What was stored lately becomes nodes first, so that they are admitted too.
-                self._run(None, Limits(0, None, max_seconds), progress, interrupted)
-                model = ModelWork(self._database, summarizer, self._clock)
-                model.admit_all()
-            return self._run(model, limits, progress, interrupted)
+        with summarizer_of(name) as summarizer:
+            model = ModelWork(self._database, summarizer, self._clock)
+            model.admit_all()
+            limits = Limits(max_calls, max_tokens, max_seconds)
+            return self._run(model, limits, progress, interrupted, report)
 
     def _run(
         self,
@@ -198,12 +196,13 @@ class Memory:
         limits: Limits,
         progress: Progress | None,
         interrupted: threading.Event | None,
+        report: WorkReport | None = None,
     ) -> WorkReport:
         from treemem.worker import Worker
 
         worker = Worker(
             self._database, self._clock, model=model, limits=limits, progress=progress,
-            interrupted=interrupted,
+            interrupted=interrupted, report=report,
         )  # fmt: skip
         return worker.run()
 
@@ -282,21 +281,27 @@ class Memory:
     # -- the queue and the settings ----------------------------------------------------
 
     def jobs(self, states: Sequence[str], limit: int = 100) -> list[Job]:
+        """The jobs in these states ("todo", "running", "done", "dead"), next ones first."""
         return jobs.listing(self._database, states, limit)
 
     def job(self, job_id: int) -> Job:
+        """One job of the queue. Raises NotFoundError."""
         return jobs.get(self._database, job_id)
 
     def retry_job(self, job_id: int) -> Job:
+        """Lets a dead or waiting job run as soon as a worker comes."""
         return jobs.retry(self._database, job_id, self._clock())
 
     def cancel_job(self, job_id: int) -> None:
+        """Takes a job that does not run out of the queue; nothing stored is touched."""
         jobs.cancel(self._database, job_id)
 
     def use_model(self, role: str, name: str) -> None:
         """Chooses the model for a role, "summarizer" or "embedder"; "none" chooses none."""
         if role not in ("summarizer", "embedder"):
             raise UsageError(f"A model is used as summarizer or embedder, not as {role!r}.")
+        if name != "none":
+            _check_installed(role, name)
         with self._database.transaction():
             if name == "none":
                 self._database.execute("DELETE FROM setting WHERE name = ?", (role,))
@@ -306,10 +311,20 @@ class Memory:
             jobs.resume(self._database, "summarize")
 
     def setting(self, name: str) -> str | None:
+        """A choice kept in this file, such as "summarizer", or None."""
         found: str | None = self._database.value(
             "SELECT value FROM setting WHERE name = ?", (name,)
         )
         return found
+
+
+def _check_installed(role: str, name: str) -> None:
+    """Raises ModelError where there is no such model, UsageError where it is for another role."""
+    from treemem.models.manifests import installed
+
+    model = installed(name)
+    if model.role != role:
+        raise UsageError(f"{name} is for use as {model.role}, not as {role}.")
 
 
 def _append(

@@ -177,7 +177,8 @@ class ModelWork:
         key = self._key(call)
         row = self._database.row(_PAID, (key,))
         if row is not None:
-            return Generation(*row, stopped="stop")
+            text, tokens_in, tokens_out, seconds = row
+            return Generation(text, tokens_in, tokens_out, seconds, "stop")
         if stop_reason() is not None:
             raise BudgetSpentError
         try:

@@ -77,8 +77,8 @@ def status(database: Database, now_ms: int) -> Status:
         groups=groups,
         open_messages=open_messages,
         producers=tuple(
-            ProducerStatus(*row, refused=dict(database.rows(_REFUSED, (seq,))))
-            for seq, *row in database.rows(_PRODUCERS)
+            ProducerStatus(name, nodes, usable, offered, dict(database.rows(_REFUSED, (seq,))))
+            for seq, name, nodes, usable, offered in database.rows(_PRODUCERS)
         ),
         jobs=jobs.counts(database),
         paused=jobs.paused(database, now_ms),

@@ -38,6 +38,7 @@ class Worker:
 
     model: what does model jobs, None where none is configured. interrupted: set by a signal
     handler; the job in hand is finished if it is light, and released if a model works on it.
+    report: goes on counting in this one.
     """
 
     def __init__(
@@ -49,6 +50,7 @@ class Worker:
         limits: Limits | None = None,
         progress: Progress | None = None,
         interrupted: threading.Event | None = None,
+        report: WorkReport | None = None,
     ) -> None:
         self._database = database
         self._clock = clock
@@ -57,7 +59,7 @@ class Worker:
         self._progress = progress
         self._interrupted = interrupted or threading.Event()
         self._began = time.monotonic()
-        self.report = WorkReport()
+        self.report = report or WorkReport()
 
     def run(self) -> WorkReport:
         """Works until nothing is due, a limit is met, or it is interrupted."""
@@ -74,7 +76,7 @@ class Worker:
                 break
         self.report.stopped_by = reason
         self.report.paused = jobs.paused(self._database, self._clock())
-        self.report.seconds = time.monotonic() - self._began
+        self.report.seconds += time.monotonic() - self._began
         jobs.prune(self._database)
         return self.report
 

@@ -86,13 +86,15 @@ class Chain:
     """Kills on one file: the state of the logs, where the first falls, and how many.
 
     work_first: whether it is a worker that comes by after a kill, before the same command is
-    run again; it finds what was stored last half-way read.
+    run again; it finds what was stored last half-way read. soon: whether the command is run
+    again while the dead one's lease still holds, so that other jobs are done first.
     """
 
     state: int
     fraction: float
     length: int
     work_first: bool
+    soon: bool
 
 
 def chains() -> Iterator[Chain]:
@@ -103,6 +105,7 @@ def chains() -> Iterator[Chain]:
             fraction=(number * GOLDEN + 0.1) % 1,
             length=CHAIN_LENGTHS[number % len(CHAIN_LENGTHS)],
             work_first=number % 4 >= 2,
+            soon=number % 3 == 1,
         )
 
 
@@ -115,7 +118,7 @@ def break_off(place: Field, path: Path, chain: Chain, kill_in: str) -> list[Note
     steps = place.undisturbed[chain.state].steps
     kill_at = 0 if kill_in else 1 + int(chain.fraction * steps)
     for number in range(chain.length):
-        minute = chain.state * MINUTES_A_STATE + number * MINUTES_BETWEEN
+        minute = chain.state * MINUTES_A_STATE + (0 if chain.soon else number * MINUTES_BETWEEN)
         work_first = chain.work_first and number > 0
         child = place.run(
             path, minute=minute, kill_at=kill_at, kill_in=kill_in, work_first=work_first
@@ -139,6 +142,8 @@ def problems_after(place: Field, chain: Chain, path: Path, *, kill_in: str = "")
     notes = break_off(place, path, chain, kill_in)
     place.kills += notes
     expected = place.undisturbed[chain.state]
+    if chain.soon:
+        place.outcome(path, minute=chain.state * MINUTES_A_STATE, work_first=chain.work_first)
     minute = chain.state * MINUTES_A_STATE + chain.length * MINUTES_BETWEEN
     problems = complaints_of(place.outcome(path, minute=minute, work_first=chain.work_first))
     problems += findings_of(path)
@@ -222,7 +227,7 @@ def test_killed_inside_of_a_function_the_work_comes_to_the_same_end(
     place: Field, function: str
 ) -> None:
     path = place.folder / f"{function}.sqlite3"
-    chain = Chain(state=2, fraction=0.0, length=1, work_first=True)
+    chain = Chain(state=2, fraction=0.0, length=1, work_first=True, soon=False)
     fail_with(problems_after(place, chain, path, kill_in=function))
     assert function in place.kills[0]["where"]
 

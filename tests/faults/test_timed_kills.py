@@ -187,6 +187,8 @@ def test_the_command_ingest_killed_at_a_system_call_loses_nothing(place: Field, 
     if straced(place, path, ["-e", f"trace={call}", "-o", str(trace)]) != 0:
         pytest.skip("needs a machine that lets strace trace")
     count = trace.read_text().count(f"{call}(")
+    if count == 0:
+        pytest.skip("this SQLite makes no such call")
     for when in sorted({1 + number * count // CALL_KILLS for number in range(CALL_KILLS)}):
         if when <= count:
             place.remove(path)

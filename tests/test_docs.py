@@ -1,0 +1,84 @@
+"""Every snippet of the documentation runs, and every command is in its own help."""
+
+from __future__ import annotations
+
+import doctest
+import importlib
+import pkgutil
+import re
+import shlex
+from pathlib import Path
+
+import click
+import pytest
+from click.testing import CliRunner
+from treemem_cli.main import cli
+
+import treemem
+
+ROOT = Path(__file__).parent.parent
+PAGES = sorted([ROOT / "README.md", ROOT / "ARCHITECTURE.md", *ROOT.glob("docs/*.md")])
+_FENCE = re.compile(r"^```(\w+)([^\n]*)\n(.*?)^```", re.MULTILINE | re.DOTALL)
+# Not run: they install, fetch, compile or wait for hours.
+_NOT_RUN = ("make ", "git ", "pip ", "cd ", "treemem model pull", "treemem work --watch", "#")
+
+
+def _snippets(page: Path, language: str) -> list[tuple[str, str]]:
+    found = _FENCE.findall(page.read_text())
+    return [(options.strip(), body) for name, options, body in found if name == language]
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_python_snippets_run_from_top_to_bottom(
+    page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for _, body in _snippets(page, "python"):
+        exec(compile(body, str(page), "exec"), {"__name__": page.stem})
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_shell_snippets_run_from_top_to_bottom(
+    page: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(ROOT)
+    runner = CliRunner()
+    for _, body in _snippets(page, "sh"):
+        for line in filter(None, map(str.strip, body.splitlines())):
+            if not line.startswith(_NOT_RUN):
+                words = shlex.split(line, comments=True)
+                assert words[0] == "treemem", line
+                result = runner.invoke(cli, words[1:])
+                assert result.exit_code == 0, f"{line}: {result.output}"
+
+
+def _commands() -> list[tuple[str, click.Command]]:
+    found: list[tuple[str, click.Command]] = []
+    context = click.Context(cli)
+    for name in cli.list_commands(context):
+        command = cli.get_command(context, name)
+        assert command is not None
+        found.append((name, command))
+        if isinstance(command, click.Group):
+            found += [(f"{name} {sub}", each) for sub, each in command.commands.items()]
+    return found
+
+
+@pytest.mark.parametrize(("name", "command"), _commands(), ids=[name for name, _ in _commands()])
+def test_every_command_has_help_that_ends_with_an_example(
+    name: str, command: click.Command
+) -> None:
+    assert command.help, name
+    assert re.search(rf"Example:\n\s+treemem {name.split()[0]}.*\Z", command.help, re.DOTALL), name
+    result = CliRunner().invoke(cli, [*name.split(), "--help"])
+    assert result.exit_code == 0
+
+
+def _modules() -> list[str]:
+    package = pkgutil.walk_packages(treemem.__path__, "treemem.")
+    return [module.name for module in package if module.name != "treemem.models.host"]
+
+
+@pytest.mark.parametrize("name", _modules())
+def test_the_examples_in_docstrings_are_true(name: str) -> None:
+    assert doctest.testmod(importlib.import_module(name)).failed == 0

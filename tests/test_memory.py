@@ -1,0 +1,459 @@
+"""Memory is what a user holds: it stores, finds, shows, and says what it cannot do."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.logs import ClaudeSession, prose
+from treemem import (
+    AmbiguousIdError,
+    Memory,
+    Message,
+    NotFoundError,
+    Scope,
+    TreememError,
+    UsageError,
+)
+from treemem.importers import LogFile
+
+if TYPE_CHECKING:
+    from tests.conftest import FakeClock
+
+PLAN = Message(text="We ship the importer on Friday, Ana decided.", sent_at="2026-01-05T09:00:00Z")
+LATER = Message(text="The importer is late by two weeks.", sent_at="2026-02-05T23:30:00+02:00")
+UNDATED = Message(text="The importer reads seven formats.")
+
+
+def found(memory: Memory, query: str, **named: object) -> set[str]:
+    result = memory.search(query, **named)  # type: ignore[arg-type]
+    return {message.text for passage in result.passages for message in passage.messages}
+
+
+def filled(memory: Memory, source: str = "s", count: int = 30) -> None:
+    memory.append(source, [Message(text=prose(n, 60)) for n in range(count)])
+    memory.work(max_calls=0)
+
+
+# -- storing ---------------------------------------------------------------------------
+
+
+def test_what_was_appended_is_found_at_once_before_any_work(memory: Memory) -> None:
+    memory.append("s", [PLAN])
+    assert found(memory, "when do we ship") == {PLAN.text}
+
+
+def test_an_append_stores_the_messages_and_the_job_together(memory: Memory) -> None:
+    memory.append("s", [PLAN])
+    (job,) = memory.jobs(["todo"])
+    assert (job.kind, job.dedupe_key) == ("seal", "seal:s")
+
+
+def test_an_append_that_fails_stores_neither(
+    memory: Memory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: object, **__: object) -> None:
+        raise RuntimeError
+
+    monkeypatch.setattr("treemem.jobs.admit", fail)
+    with pytest.raises(RuntimeError):
+        memory.append("s", [PLAN])
+    assert memory.sources() == []
+    assert memory.status().messages == 0
+
+
+def test_what_was_appended_is_there_after_the_file_is_opened_again(tmp_path: Path) -> None:
+    for number in range(3):
+        with Memory.open(tmp_path / "memory.sqlite3") as memory:
+            memory.append("s", [Message(text=str(number))])
+            assert [m.text for m in memory.messages("s")] == [str(n) for n in range(number + 1)]
+
+
+def test_a_title_once_known_stays(memory: Memory) -> None:
+    memory.append("s", [PLAN], title="The plan")
+    memory.append("s", [LATER])
+    assert memory.source("s").source.title == "The plan"
+    memory.append("s", [], title="A better title")
+    assert memory.source("s").source.title == "A better title"
+
+
+def test_the_default_file_is_the_one_that_the_environment_names(tmp_path: Path) -> None:
+    with Memory.open() as memory:
+        assert memory.path == tmp_path / "default.sqlite3"
+
+
+def test_threads_append_and_search_side_by_side(memory: Memory) -> None:
+    def use(number: int) -> None:
+        for step in range(5):
+            memory.append(f"s{number}", [Message(text=f"thread {number} says {step}")])
+            assert found(memory, f"thread {number} says", scope=Scope.source(f"s{number}"))
+            memory.work(max_calls=0)
+
+    with ThreadPoolExecutor(6) as pool:
+        list(pool.map(use, range(6)))
+    assert memory.status().messages == 30
+    assert memory.diagnose().healthy
+
+
+# -- ingesting -------------------------------------------------------------------------
+
+
+def test_a_folder_is_ingested_with_all_its_files_and_the_trees_are_whole(
+    memory: Memory, tmp_path: Path
+) -> None:
+    folder = tmp_path / "logs"
+    (folder / "inner").mkdir(parents=True)
+    session = ClaudeSession("one")
+    session.say("Where is the plan?", "In the drawer of the desk.")
+    session.write(folder)
+    (folder / "inner" / "notes.md").write_text("# Notes\n\nThe desk is green.\n")
+    report = memory.ingest(folder)
+    assert sorted(file.format or "" for file in report.files) == ["claude-code", "markdown"]
+    assert (report.added, report.known, report.records) == (3, 0, 3)
+    assert memory.jobs(["todo", "running", "dead"]) == []
+    for view in memory.sources():
+        assert memory.tree(Scope.source(view.source.id)).statements
+
+
+def test_a_file_that_is_no_log_costs_the_others_nothing(memory: Memory, tmp_path: Path) -> None:
+    (tmp_path / "a.bin").write_bytes(bytes(range(256)) * 9)
+    (tmp_path / "b.md").write_text("# Notes\n\nThe desk is green.\n")
+    bad, good = memory.ingest([tmp_path / "a.bin", tmp_path / "b.md"]).files
+    assert bad.error is not None
+    assert (bad.added, good.error, good.added) == (0, None, 1)
+
+
+def test_a_path_that_does_not_exist_is_named(memory: Memory, tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match=r"nowhere\.jsonl does not exist"):
+        memory.ingest(tmp_path / "nowhere.jsonl")
+
+
+def test_a_format_that_does_not_exist_is_named_with_those_that_do(
+    memory: Memory, tmp_path: Path
+) -> None:
+    with pytest.raises(UsageError, match=r"'word'.*markdown"):
+        memory.ingest(tmp_path, format_name="word")
+
+
+def test_bytes_in_memory_are_ingested_like_a_file(memory: Memory) -> None:
+    data = b'{"role": "user", "content": "We ship on Friday."}\n'
+    (report,) = memory.ingest_files([LogFile("<stdin>", data=data)]).files
+    assert (report.added, report.sources) == (1, ["chat/stdin"])
+
+
+def test_progress_is_told_batch_by_batch(memory: Memory, tmp_path: Path) -> None:
+    session = ClaudeSession("long")
+    session.say(*(f"turn {n}" for n in range(2_500)))
+    seen: list[int] = []
+    memory.ingest(session.write(tmp_path), progress=lambda report: seen.append(report.added))
+    assert seen == [1_000, 2_000, 2_500]
+
+
+# -- finding ---------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("since", "until", "expected"),
+    [
+        ("2026-01-05", "2026-01-05", {PLAN.text}),
+        ("2026-01-06", None, {LATER.text}),
+        (None, "2026-02-04", {PLAN.text}),
+        ("2026-02-05T21:30:00Z", "2026-02-05T23:30:00+02:00", {LATER.text}),
+        ("2026-02-05T21:30:01Z", None, set()),
+        (datetime(2026, 1, 5, 9), datetime(2026, 1, 5, 9), {PLAN.text}),
+        (None, None, {PLAN.text, LATER.text, UNDATED.text}),
+    ],
+)
+def test_a_search_by_time_includes_its_limits_and_leaves_out_what_has_no_time(
+    memory: Memory, since: object, until: object, expected: set[str]
+) -> None:
+    memory.append("s", [PLAN, LATER, UNDATED])
+    assert found(memory, "importer", since=since, until=until) == expected
+
+
+@pytest.mark.parametrize("field", ["since", "until"])
+def test_a_limit_that_is_no_time_is_named(memory: Memory, field: str) -> None:
+    with pytest.raises(UsageError, match=field):
+        memory.search("importer", **{field: "last week"})  # type: ignore[arg-type]
+
+
+def test_a_search_stays_in_its_scope(memory: Memory) -> None:
+    memory.append("a", [Message(text="The importer of a.", session="one")])
+    memory.append("b", [Message(text="The importer of b.", session="two")])
+    memory.work(max_calls=0)
+    assert found(memory, "importer", scope=Scope.source("a")) == {"The importer of a."}
+    assert found(memory, "importer", scope=Scope.session("two")) == {"The importer of b."}
+    assert len(found(memory, "importer", scope=Scope.everything())) == 2
+    with pytest.raises(NotFoundError, match="'c'"):
+        memory.search("importer", scope=Scope.source("c"))
+
+
+@pytest.mark.parametrize("budget", [50, 200, 1_000])
+def test_a_context_keeps_to_its_budget(memory: Memory, budget: int) -> None:
+    filled(memory)
+    result = memory.search("settlement worker import batch", budget_tokens=budget)
+    assert result.tokens <= budget
+
+
+def test_a_budget_too_small_for_anything_is_refused(memory: Memory) -> None:
+    with pytest.raises(UsageError, match="budget"):
+        memory.search("importer", budget_tokens=0)
+
+
+@pytest.mark.parametrize("query", ["", " ", '"', "AND OR NOT", "*", "a:b", "(", "\0", "\ud800", "…"])
+def test_no_query_is_an_error(memory: Memory, query: str) -> None:
+    memory.append("s", [PLAN])
+    memory.search(query)
+
+
+# -- looking ---------------------------------------------------------------------------
+
+
+def test_a_tree_is_read_from_the_root_down_to_the_words(memory: Memory) -> None:
+    filled(memory)
+    tree = memory.tree(Scope.source("s"))
+    nodes = {node.id: node for node in tree.nodes()}
+    root = nodes[tree.root_id or ""]
+    assert [node.id for node in memory.expand(root.id)] == list(root.child_ids)
+    leaf = next(node for node in nodes.values() if node.is_leaf)
+    assert all(isinstance(message, Message) for message in memory.expand(leaf.id))
+    assert tree.statements == root.statements
+
+
+def test_every_statement_of_a_root_can_be_followed_to_words_that_were_said(
+    memory: Memory,
+) -> None:
+    filled(memory)
+    said = {message.id: message.text for message in memory.messages("s")}
+    root_id = memory.tree(Scope.source("s")).root_id
+    statements = memory.node(root_id or "").statements
+    assert statements
+    for statement in statements:
+        assert statement.messages
+        assert any(statement.text in said[message.id] for message in statement.messages)
+
+
+def test_the_tree_of_a_source_named_in_part_is_not_an_empty_one(memory: Memory) -> None:
+    """messages() and source() take a part of a name; tree() must not show nothing for it."""
+    filled(memory, "chat/2026-01-05")
+    whole = memory.tree(Scope.source("chat/2026-01-05"))
+    try:
+        in_part = memory.tree(Scope.source("chat/2026"))
+    except NotFoundError:
+        return
+    assert in_part.root_id == whole.root_id
+
+
+def test_a_node_is_found_by_the_beginning_of_its_id(memory: Memory) -> None:
+    filled(memory)
+    root_id = memory.tree(Scope.source("s")).root_id or ""
+    assert memory.node(root_id[:10].upper()).id == root_id
+
+
+def test_a_beginning_that_fits_several_nodes_is_ambiguous(memory: Memory) -> None:
+    filled(memory)
+    sql = "UPDATE node SET id = 'abcd' || substr(id, 5)"
+    memory._database.execute(sql)
+    with pytest.raises(AmbiguousIdError, match="abcd"):
+        memory.node("abcd")
+
+
+@pytest.mark.parametrize("prefix", ["", "abc", "xyz12", "%%%%", "ffff" * 8])
+def test_an_id_that_no_node_has_is_not_found(memory: Memory, prefix: str) -> None:
+    with pytest.raises(NotFoundError):
+        memory.node(prefix)
+    with pytest.raises(NotFoundError):
+        memory.expand(prefix)
+
+
+def test_a_view_that_a_node_does_not_have_is_named_with_those_it_has(memory: Memory) -> None:
+    filled(memory)
+    root_id = memory.tree(Scope.source("s")).root_id or ""
+    assert memory.node(root_id, producer="extractive/1").statements
+    with pytest.raises(NotFoundError, match="extractive/1"):
+        memory.node(root_id, producer="nobody/1")
+
+
+@pytest.mark.parametrize("call", [Memory.messages, Memory.source])
+def test_a_source_is_found_by_a_part_of_its_name_if_only_one_fits(
+    memory: Memory, call: Callable[[Memory, str], object]
+) -> None:
+    memory.append("chat/alpha", [PLAN])
+    memory.append("chat/beta", [LATER])
+    assert call(memory, "chat/alpha") == call(memory, "alpha")
+    with pytest.raises(AmbiguousIdError, match="chat/alpha, chat/beta"):
+        call(memory, "chat/")
+    for name in ("gamma", ""):
+        with pytest.raises(NotFoundError):
+            call(memory, name)
+
+
+def test_a_source_that_is_named_in_full_is_never_ambiguous(memory: Memory) -> None:
+    memory.append("chat/1", [PLAN])
+    memory.append("chat/10", [LATER])
+    assert [message.text for message in memory.messages("chat/1")] == [PLAN.text]
+
+
+def test_sources_are_listed_the_most_recent_first(memory: Memory) -> None:
+    memory.append("undated", [UNDATED])
+    memory.append("old", [PLAN])
+    memory.append("new", [LATER])
+    assert [view.source.id for view in memory.sources()] == ["new", "old", "undated"]
+
+
+@pytest.mark.parametrize("sent_at", ["0001-01-01T00:00:00+01:00", "9999-12-31T23:59:59-01:00"])
+def test_a_message_with_an_impossible_time_keeps_everything_readable(
+    memory: Memory, sent_at: str
+) -> None:
+    memory.append("s", [Message(text="We ship on Friday.", sent_at=sent_at), PLAN])
+    memory.work(max_calls=0)
+    assert len(memory.sources()) == 1
+    assert memory.tree(Scope.source("s")).root_id
+    assert found(memory, "ship") == {"We ship on Friday.", PLAN.text}
+
+
+def test_the_status_says_what_is_stored_and_what_waits(memory: Memory) -> None:
+    filled(memory)
+    memory.append("t", [PLAN])
+    status = memory.status()
+    assert (status.sources, status.messages) == (2, 31)
+    assert status.leaves > 5
+    assert status.jobs["seal"]["todo"] == 1
+    assert status.summarizer is None
+    assert any("summarizer" in sentence for sentence in status.missing)
+
+
+# -- steering --------------------------------------------------------------------------
+
+
+def test_a_model_is_chosen_for_a_role_and_can_be_taken_back(memory: Memory) -> None:
+    memory.use_model("summarizer", "some-model")
+    assert memory.setting("summarizer") == "some-model"
+    memory.use_model("summarizer", "none")
+    assert memory.setting("summarizer") is None
+    with pytest.raises(UsageError, match="'judge'"):
+        memory.use_model("judge", "some-model")
+
+
+def test_a_model_that_is_missing_is_an_error_of_work_and_of_nothing_else(memory: Memory) -> None:
+    memory.use_model("summarizer", "some-model")
+    memory.append("s", [PLAN])
+    with pytest.raises(TreememError):
+        memory.work(max_calls=1)
+    assert memory.work(max_calls=0).done == {"seal": 1, "extract": 1}
+    assert found(memory, "ship") == {PLAN.text}
+
+
+def test_work_stops_when_its_time_is_over(memory: Memory) -> None:
+    memory.append("s", [PLAN])
+    assert memory.work(max_calls=0, max_seconds=0).stopped_by == "max_seconds"
+    assert memory.work(max_calls=0).stopped_by == "empty"
+
+
+def test_work_from_two_threads_does_everything_once(memory: Memory) -> None:
+    for number in range(10):
+        memory.append(f"s{number}", [Message(text=prose(number, 60))])
+    done: list[int] = []
+    threads = [
+        threading.Thread(target=lambda: done.append(memory.work(max_calls=0).done.get("seal", 0)))
+        for _ in range(2)
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert sum(done) == 10
+    assert memory.diagnose().healthy
+
+
+def test_a_dead_job_is_listed_retried_and_done(
+    memory: Memory, clock: FakeClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: object) -> int:
+        raise ValueError("no such luck")
+
+    memory.append("s", [PLAN])
+    with monkeypatch.context() as patched:
+        patched.setattr("treemem.trees.seal", fail)
+        for _ in range(10):
+            memory.work(max_calls=0)
+            clock.advance(3600)
+    (dead,) = memory.jobs(["dead"])
+    assert memory.job(dead.id).error == "no such luck"
+    memory.retry_job(dead.id)
+    assert memory.work(max_calls=0).done == {"seal": 1, "extract": 1}
+    assert memory.jobs(["dead"]) == []
+
+
+def test_a_job_that_is_cancelled_is_not_done(memory: Memory) -> None:
+    memory.append("s", [PLAN])
+    (job,) = memory.jobs(["todo"])
+    memory.cancel_job(job.id)
+    assert memory.work(max_calls=0).done == {}
+    with pytest.raises(NotFoundError):
+        memory.job(job.id)
+
+
+# -- the doctor ------------------------------------------------------------------------
+
+
+def test_a_whole_file_is_healthy(memory: Memory) -> None:
+    filled(memory)
+    diagnosis = memory.diagnose()
+    assert diagnosis.healthy
+    assert all(check.looked_at for check in diagnosis.checks)
+
+
+@pytest.mark.parametrize(
+    ("damage", "check"),
+    [
+        ("UPDATE message SET text = 'x' || substr(text, 2) WHERE seq = 3", "messages against"),
+        ("UPDATE message SET chars = chars - 1 WHERE seq = 3", "messages against"),
+        ("UPDATE message SET role = 'tool' WHERE seq = 3", "messages against"),
+        ('UPDATE leaf_span SET "end" = "end" - 1 WHERE node_seq = 1', "nodes against"),
+        ("UPDATE node SET tokens = tokens + 1 WHERE seq = 1", "nodes against"),
+        ("DELETE FROM leaf_span WHERE node_seq = 1 AND ordinal = 0", "nodes against"),
+        ("DELETE FROM node_child WHERE ordinal = 2", "nodes against"),
+        ("DELETE FROM tree_node WHERE level = 0 AND position = 3", "trees"),
+        ("UPDATE tree_node SET level = 7 WHERE level = 1", "trees"),
+        ("UPDATE source_message SET open_from = 0 WHERE position = 0", "messages in exactly"),
+        ("UPDATE source SET open_position = 1000", "messages in exactly"),
+        ("DELETE FROM citation", "nothing without"),
+        ("DELETE FROM summary_statement", "nothing without"),
+        ("DELETE FROM source_message WHERE position = 29", "nothing without"),
+        ("UPDATE statement SET text = 'changed'", "full text"),
+        ("UPDATE message SET search_text = 'changed' WHERE seq = 3", "full text"),
+        ("DELETE FROM message WHERE seq = 3", "references"),
+    ],
+)  # fmt: skip
+def test_the_doctor_finds_the_damage(memory: Memory, damage: str, check: str) -> None:
+    filled(memory)
+    memory._database.execute("PRAGMA foreign_keys = OFF")
+    memory._database.execute(damage)
+    diagnosis = memory.diagnose()
+    assert not diagnosis.healthy
+    assert any(found.name.startswith(check) for found in diagnosis.checks if not found.ok)
+
+
+def test_repair_mends_the_full_text_and_asks_for_what_is_missing(memory: Memory) -> None:
+    filled(memory)
+    memory._database.execute("INSERT INTO message_fts (message_fts) VALUES ('delete-all')")
+    memory._database.execute("DELETE FROM summary")
+    assert found(memory, "settlement") == set()
+    memory.repair()
+    assert memory.diagnose().healthy
+    assert found(memory, "settlement")
+    assert memory.tree(Scope.source("s")).statements
+
+
+def test_a_diagnosis_changes_nothing(memory: Memory) -> None:
+    filled(memory)
+    before = memory._database.value("SELECT total_changes()")
+    memory.diagnose()
+    assert memory._database.value("SELECT total_changes()") == before
