@@ -9,8 +9,6 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-import platformdirs
-
 LEAF_TOKENS_MAX = 3_000
 FANOUT = 8
 ROOT_INTERVAL_MS = 15 * 60 * 1000
@@ -19,10 +17,16 @@ ROOT_INTERVAL_MS = 15 * 60 * 1000
 def default_database_path() -> Path:
     """TREEMEM_DB, or treemem.sqlite3 in the user's data folder."""
     named = os.environ.get("TREEMEM_DB")
-    return Path(named) if named else Path(platformdirs.user_data_dir("treemem")) / "treemem.sqlite3"
+    return Path(named) if named else _data_folder() / "treemem.sqlite3"
 
 
 def models_folder() -> Path:
     """TREEMEM_MODELS, or the folder models in the user's data folder."""
     named = os.environ.get("TREEMEM_MODELS")
-    return Path(named) if named else Path(platformdirs.user_data_dir("treemem")) / "models"
+    return Path(named) if named else _data_folder() / "models"
+
+
+def _data_folder() -> Path:
+    import platformdirs
+
+    return Path(platformdirs.user_data_dir("treemem"))

@@ -24,7 +24,6 @@ from treemem.errors import (
 )
 
 
-
 def _driver() -> Any:
     """pysqlite3, whose SQLite is recent, or the standard library's where it is not to be had."""
     if os.environ.get("TREEMEM_SQLITE") != "stdlib":

@@ -44,8 +44,11 @@ def find_files(paths: Iterable[str | Path]) -> Iterator[LogFile]:
                 inside = found.relative_to(path).parts
                 if found.is_file() and not _IGNORED_FOLDERS.intersection(inside):
                     yield LogFile(str(found), found)
-        elif path.exists():
+        elif path.is_file():
             yield LogFile(str(path), path)
+        elif path.exists():
+            # A pipe can be read only once, and some devices never end.
+            raise UsageError(f"{path} is no regular file. Pipe it in instead: treemem ingest -")
         else:
             raise UsageError(f"{path} does not exist.")
 
@@ -80,7 +83,6 @@ class FileIngest:
         self._importer = importer
         self._progress = progress
         self._sources: dict[str, Source] = {}
-        self._source_seqs: dict[str, int] = {}
         self._occurrences: dict[str, int] = {}
         self._seen: dict[str, set[int]] = {}
         self.report = FileReport(file.label)
@@ -121,6 +123,8 @@ class FileIngest:
             for source_id, source in self._sources.items():
                 if source.snapshot:
                     self._retire_missing(source_id)
+                    # Should the document go back to an earlier state, that has to be read.
+                    self._database.execute(_FORGET_STATES, {"source": source_id})
             self._database.execute(
                 sql,
                 (digest, orjson.dumps(report.sources).decode(), report.records,
@@ -129,7 +133,7 @@ class FileIngest:
 
     def _retire_missing(self, source_id: str) -> None:
         """What a document no longer holds steps back; its words stay stored."""
-        seq = self._source_seqs.get(source_id)
+        seq = self._database.value("SELECT seq FROM source WHERE id = ?", (source_id,))
         if seq is not None:
             messages.retire_missing(self._database, seq, self._seen.get(source_id, set()))
             light.admit_seal(self._database, source_id, self._clock())
@@ -209,7 +213,6 @@ class FileIngest:
             for source_id, items in batch.by_source.items():
                 source = self._sources[source_id]
                 source_seq = messages.ensure_source(self._database, source, self._clock())
-                self._source_seqs[source_id] = source_seq
                 stored = messages.add(
                     self._database, source_seq, items, tokens, snapshot=source.snapshot
                 )
@@ -220,6 +223,12 @@ class FileIngest:
                 self.report.known += stored.known
         if self._progress is not None:
             self._progress(self.report)
+
+
+_FORGET_STATES = """
+DELETE FROM imported_file
+WHERE EXISTS (SELECT 1 FROM json_each(source_ids) WHERE value = :source)
+"""
 
 
 def _count(unknown: Sequence[Prepared]) -> dict[str, int]:

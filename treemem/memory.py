@@ -15,7 +15,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
-from treemem import config, doctor, jobs, light, look, messages, search, times
+from treemem import config, jobs, light, look, messages, times
 from treemem.database import Database
 from treemem.errors import UsageError
 from treemem.ids import message_id
@@ -31,13 +31,13 @@ from treemem.model import (
     Tree,
     WorkReport,
 )
-from treemem.status import Status, status
 
 if TYPE_CHECKING:
     from treemem.doctor import Diagnosis
     from treemem.importers.base import LogFile
     from treemem.look import SourceView
     from treemem.modelwork import ModelWork
+    from treemem.status import Status
     from treemem.worker import Limits, Progress
 
 Clock = Callable[[], int]
@@ -222,7 +222,9 @@ class Memory:
         since, until: both inclusive; a day without a time means from its start, or to its
         end. Messages without a time are left out of a search by time.
         """
-        return search.search(
+        from treemem.search import search
+
+        return search(
             self._database, query, scope or Scope.everything(), budget_tokens, since, until
         )
 
@@ -266,15 +268,21 @@ class Memory:
 
     def status(self) -> Status:
         """What is stored, what waits, and what is missing."""
+        from treemem.status import status
+
         with self._database.reading():
             return status(self._database, self._clock())
 
     def diagnose(self) -> Diagnosis:
         """Proves the file whole, or says what is wrong with it. See doctor.py."""
+        from treemem import doctor
+
         return doctor.diagnose(self._database)
 
     def repair(self) -> None:
         """Makes views again that are missing or do not fit; truth is not touched."""
+        from treemem import doctor
+
         doctor.repair(self._database, self._clock())
         self.work(max_calls=0)
 

@@ -13,13 +13,14 @@ import gzip
 import hashlib
 import importlib.util
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from treemem.errors import TreememError
 
 if TYPE_CHECKING:
+    from concurrent.futures import ThreadPoolExecutor
+
     from tiktoken import Encoding
 
 BLOCK_CHARS = 8_192
@@ -124,6 +125,8 @@ def _natural_end(text: str, start: int, end: int) -> int:
 
 @functools.cache
 def _pool() -> ThreadPoolExecutor:
+    from concurrent.futures import ThreadPoolExecutor
+
     return ThreadPoolExecutor(max_workers=1, thread_name_prefix="treemem-tokens")
 
 

@@ -116,7 +116,7 @@ class Worker:
         except KeyboardInterrupt:
             jobs.release(self._database, held, self._clock())
             raise
-        except (TreememError, Exception) as error:
+        except Exception as error:
             self._fail(held, error)
         else:
             self._count(self.report.done, held.kind)

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import shutil
 import sys
+import tempfile
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,13 +20,22 @@ if TYPE_CHECKING:
     from treemem.importers.base import LogFile
 
 
+ERRORS_SHOWN = 10
+
+
 @click.command("ingest")
 @click.argument("paths", nargs=-1, required=True, metavar="PATH...")
 @click.option("--format", "format_name", metavar="NAME", help="Read as this format, undetected.")
+@click.option("--name", default="stdin", metavar="NAME", show_default=True,
+              help="What standard input is called in its source id.")  # fmt: skip
 @json_option
 @click.pass_context
 def ingest_command(
-    context: click.Context, paths: tuple[str, ...], format_name: str | None, as_json: bool
+    context: click.Context,
+    paths: tuple[str, ...],
+    format_name: str | None,
+    name: str,
+    as_json: bool,
 ) -> None:
     """Store what log files hold, and build their trees.
 
@@ -34,8 +46,13 @@ def ingest_command(
     Example:
       treemem ingest notes.md
     """
-    with open_memory(context) as memory, _progress() as progress:
-        report = memory.ingest_files(_files(paths), format_name=format_name, progress=progress)
+    with (
+        tempfile.TemporaryDirectory(prefix="treemem-") as folder,
+        open_memory(context) as memory,
+        _progress() as progress,
+    ):
+        files = _files(paths, name, Path(folder) / "stdin")
+        report = memory.ingest_files(files, format_name=format_name, progress=progress)
     if as_json:
         print_json(_as_json(report))
     else:
@@ -44,15 +61,18 @@ def ingest_command(
         context.exit(1)
 
 
-def _files(paths: tuple[str, ...]) -> Iterator[LogFile]:
+def _files(paths: tuple[str, ...], name: str, spool: Path) -> Iterator[LogFile]:
+    """Standard input goes through a file: it may be large, and is read more than once."""
     from treemem.importers.base import LogFile
     from treemem.ingest import find_files
 
     for path in paths:
         if path == "-":
-            yield LogFile("stdin", None, sys.stdin.buffer.read())
+            with spool.open("wb") as stream:
+                shutil.copyfileobj(sys.stdin.buffer, stream)
+            yield LogFile(name, spool=spool)
         else:
-            yield from find_files([Path(path)])
+            yield from find_files([path])
 
 
 def _read_any(file: FileReport) -> bool:
@@ -60,23 +80,18 @@ def _read_any(file: FileReport) -> bool:
     return file.added + file.known > 0 or file.problem_count == 0
 
 
-class _progress:  # noqa: N801
+@contextmanager
+def _progress() -> Iterator[Callable[[FileReport], None] | None]:
     """A line on stderr while it takes long; nothing where stderr is no terminal."""
+    if not stderr_is_terminal():
+        yield None
+        return
+    from treemem_cli.render import clip, console
 
-    def __enter__(self) -> Callable[[FileReport], None] | None:
-        if not stderr_is_terminal():
-            return None
-        from treemem_cli.render import clip, console
-
-        self._status = console(stderr=True).status("Reading …")
-        self._status.start()
-        return lambda file: self._status.update(
+    with console(stderr=True).status("Reading …") as status:
+        yield lambda file: status.update(
             f"Reading {clip(file.path, 60)}: {file.added:,} messages added"
         )
-
-    def __exit__(self, *_: object) -> None:
-        if hasattr(self, "_status"):
-            self._status.stop()
 
 
 def _as_json(report: IngestReport) -> dict[str, object]:
@@ -112,6 +127,11 @@ def _print(report: IngestReport) -> None:
         for problem in file.problems:
             note(f"Problem: {problem}")
         if file.problem_count > len(file.problems):
-            note(f"… and {file.problem_count - len(file.problems)} more in {file.path}")
-        if file.error is not None:
-            note(f"Error: {file.error}")
+            note(f"… and {file.problem_count - len(file.problems):,} more in {file.path}")
+    errors = [file.error for file in report.files if file.error is not None]
+    for error in errors[:ERRORS_SHOWN]:
+        note(f"Error: {error}")
+    if len(errors) > ERRORS_SHOWN:
+        note(f"… and {len(errors) - ERRORS_SHOWN:,} more files could not be read. All: --json")
+    if not report.files:
+        note("There is no file there.")

@@ -42,20 +42,22 @@ Event = Source | Message | Skipped
 class LogFile:
     """A file to import, readable as often as the importer likes.
 
-    label: the path as the user gave it, for reports. data: the bytes themselves, where the
-    file came from standard input or memory; then path is None.
+    label: the path as the user gave it, for reports. path: None where the bytes came from
+    standard input or memory; then data holds them, or the file spool does.
     """
 
     label: str
     path: Path | None = None
     data: bytes | None = None
+    spool: Path | None = None
 
     def open(self) -> BinaryIO:
         """The bytes from the beginning. Raises ImportFileError if the file cannot be opened."""
-        if self.path is None:
+        held = self.path or self.spool
+        if held is None:
             return io.BytesIO(self.data or b"")
         try:
-            return self.path.open("rb")
+            return held.open("rb")
         except OSError as error:
             reason = error.strerror or type(error).__name__
             raise ImportFileError(f"{self.label} cannot be read: {reason}.") from error

@@ -1,0 +1,101 @@
+"""A model that is none: it answers from the words of the question, and counts its calls."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+import pytest
+
+from treemem import Memory
+from treemem.summarizers import prompts
+from treemem.summarizers.llama import LlamaSummarizer
+
+if TYPE_CHECKING:
+    from treemem.models.client import Generation, Segment
+
+_LINE = re.compile(r"^\d+\. [^:\n]*: (.*)$", re.MULTILINE)
+_SENTENCE_CHARS_MAX = 200
+QUOTED = 3
+
+Answer = Callable[[str], str]
+
+
+def lines_of(question: str) -> list[str]:
+    """The texts of the numbered lines of a question."""
+    return _LINE.findall(question)
+
+
+def statement(text: str, kind: str = "fact", line: int = 1) -> dict[str, object]:
+    return {"kind": kind, "text": text, "line": line}
+
+
+def answering(*statements: dict[str, object]) -> str:
+    return json.dumps({"statements": statements})
+
+
+def quoting(question: str) -> str:
+    """The first sentence of each of the first lines, word for word."""
+    found = [line.split(". ")[0][:_SENTENCE_CHARS_MAX] for line in lines_of(question)[:QUOTED]]
+    return answering(*(statement(f"{text}.") for text in dict.fromkeys(found)))
+
+
+def raving(question: str) -> str:
+    """What the text does not bear out."""
+    del question
+    return answering(statement("Zanzibar ordered 98765 umbrellas from Mallory."))
+
+
+class FakeClient:
+    """Stands where models.client.LlamaClient stands. questions: every one it was asked."""
+
+    def __init__(self, answer: Answer = quoting) -> None:
+        self.answer = answer
+        self.questions: list[str] = []
+
+    @property
+    def group_questions(self) -> list[str]:
+        return [question for question in self.questions if prompts.GROUP_TASK in question]
+
+    def chat_segments(self, system: str, user_parts: Sequence[Segment]) -> list[Segment]:
+        del system
+        return list(user_parts)
+
+    def generate(
+        self,
+        segments: Sequence[Segment],
+        *,
+        grammar: str | None = None,
+        max_tokens: int,
+        stop: Sequence[str] = (),
+    ) -> Generation:
+        from treemem.models.client import Generation
+
+        del grammar, max_tokens, stop
+        question = "".join(segment.text for segment in segments)
+        self.questions.append(question)
+        answer = self.answer(question)
+        return Generation(answer, len(question) // 4, len(answer) // 4, 0.25, "eos")
+
+
+def use(
+    monkeypatch: pytest.MonkeyPatch,
+    memory: Memory,
+    client: FakeClient,
+    *,
+    name: str = "fake",
+    rank: int = 10,
+) -> LlamaSummarizer:
+    """Lets memory.work() summarize with this client, as `treemem model use` would."""
+    summarizer = LlamaSummarizer(client, name, "0" * 64, rank)
+
+    @contextmanager
+    def summarizer_of(_: str | None) -> Iterator[LlamaSummarizer]:
+        yield summarizer
+
+    monkeypatch.setattr("treemem.models.configured.summarizer_of", summarizer_of)
+    memory.use_model("summarizer", name)
+    return summarizer
