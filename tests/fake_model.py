@@ -89,13 +89,14 @@ def use(
     name: str = "fake",
     rank: int = 10,
 ) -> LlamaSummarizer:
-    """Lets memory.work() summarize with this client, as `treemem model use` would."""
+    """Lets memory.work() summarize with this client, as if a model of that name were used."""
     summarizer = LlamaSummarizer(client, name, "0" * 64, rank)
 
     @contextmanager
     def summarizer_of(_: str | None) -> Iterator[LlamaSummarizer]:
         yield summarizer
 
-    monkeypatch.setattr("treemem.models.configured.summarizer_of", summarizer_of)
-    memory.use_model("summarizer", name)
+    monkeypatch.setattr("treemem.configured.summarizer_of", summarizer_of)
+    sql = "INSERT OR REPLACE INTO setting (name, value) VALUES ('summarizer', ?)"
+    memory._database.execute(sql, (name,))
     return summarizer

@@ -16,9 +16,9 @@ from treemem import (
     AmbiguousIdError,
     Memory,
     Message,
+    ModelError,
     NotFoundError,
     Scope,
-    TreememError,
     UsageError,
 )
 from treemem.database import Database
@@ -333,21 +333,24 @@ def test_the_status_says_what_is_stored_and_what_waits(memory: Memory) -> None:
 # -- steering --------------------------------------------------------------------------
 
 
-def test_a_model_is_chosen_for_a_role_and_can_be_taken_back(memory: Memory) -> None:
-    memory.use_model("summarizer", "some-model")
-    assert memory.setting("summarizer") == "some-model"
+def test_only_a_model_that_is_there_can_be_chosen_and_none_always(memory: Memory) -> None:
+    with pytest.raises(ModelError, match="no-such-model"):
+        memory.use_model("summarizer", "no-such-model")
+    with pytest.raises(UsageError, match="'judge'"):
+        memory.use_model("judge", "no-such-model")
     memory.use_model("summarizer", "none")
     assert memory.setting("summarizer") is None
-    with pytest.raises(UsageError, match="'judge'"):
-        memory.use_model("judge", "some-model")
 
 
-def test_a_model_that_is_missing_is_an_error_of_work_and_of_nothing_else(memory: Memory) -> None:
-    memory.use_model("summarizer", "some-model")
+def test_a_model_that_went_missing_is_an_error_of_model_work_and_of_nothing_else(
+    memory: Memory,
+) -> None:
+    memory._database.execute("INSERT INTO setting (name, value) VALUES ('summarizer', 'gone')")
     memory.append("s", [PLAN])
-    with pytest.raises(TreememError):
+    with pytest.raises(ModelError, match="gone"):
         memory.work(max_calls=1)
-    assert memory.work(max_calls=0).done == {"seal": 1, "extract": 1}
+    assert memory.work(max_calls=0).stopped_by == "empty"
+    assert memory.tree(Scope.source("s")).statements
     assert found(memory, "ship") == {PLAN.text}
 
 

@@ -7,6 +7,7 @@ calls together with their results, and everything in the order in which it was s
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
@@ -111,11 +112,17 @@ def _densest(text: str, words: Sequence[str], chars: int) -> int:
         return 0
     pattern = re.compile("|".join(re.escape(word) for word in words), re.IGNORECASE)
     places = [(found.start(), found.group().lower()) for found in pattern.finditer(text)]
-    best, best_start = 0, 0
-    for index, (start, _) in enumerate(places[:500]):
-        inside = {word for at, word in places[index : index + 200] if at < start + chars * 2 // 3}
+    best, best_start, last = 0, 0, 0
+    inside: Counter[str] = Counter()
+    for start, word in places:
+        while last < len(places) and places[last][0] < start + chars * 2 // 3:
+            inside[places[last][1]] += 1
+            last += 1
         if len(inside) > best:
             best, best_start = len(inside), start
+        inside[word] -= 1
+        if not inside[word]:
+            del inside[word]
     return max(0, min(best_start - chars // 3, len(text) - chars))
 
 

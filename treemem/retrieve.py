@@ -83,7 +83,8 @@ _MESSAGE_HITS = """
 SELECT f.rowid, -bm25(message_fts) FROM message_fts f JOIN message m ON m.seq = f.rowid
 WHERE message_fts MATCH :match AND m.kind = 'said'
   AND (:since IS NULL OR m.sent_at_ms >= :since) AND (:until IS NULL OR m.sent_at_ms <= :until)
-  AND f.rowid IN (SELECT sm.message_seq FROM source_message sm WHERE sm.state = 'active' {scope})
+  AND EXISTS (SELECT 1 FROM source_message sm
+              WHERE sm.message_seq = f.rowid AND sm.state = 'active' {scope})
 ORDER BY bm25(message_fts) LIMIT :limit
 """
 _STATEMENT_HITS = """
@@ -94,8 +95,8 @@ SELECT c.message_seq, max(stated.score) FROM stated
 JOIN citation c ON c.statement_seq = stated.statement_seq JOIN message m ON m.seq = c.message_seq
 WHERE m.kind = 'said'
   AND (:since IS NULL OR m.sent_at_ms >= :since) AND (:until IS NULL OR m.sent_at_ms <= :until)
-  AND c.message_seq IN (
-    SELECT sm.message_seq FROM source_message sm WHERE sm.state = 'active' {scope})
+  AND EXISTS (SELECT 1 FROM source_message sm
+              WHERE sm.message_seq = c.message_seq AND sm.state = 'active' {scope})
 GROUP BY c.message_seq ORDER BY 2 DESC LIMIT :limit
 """
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 from treemem.model import STATEMENT_KINDS
 from treemem.proposals import Carried, Excerpt
+from treemem.summarizers.detectors import tool_errors
 
 WINDOW_CHARS = 4_000
 LINE_CHARS_MAX = 900
@@ -51,16 +52,16 @@ class Offered:
 
 
 def windows(excerpts: Sequence[Excerpt]) -> list[list[Excerpt]]:
-    """A leaf in windows of about WINDOW_CHARS, cut between messages.
+    """A leaf in windows of about WINDOW_CHARS of speech, cut between messages.
 
-    Long messages count and are shown only up to LINE_CHARS_MAX.
+    Messages that say nothing in words, such as a bare tool call, are left out.
     """
     found: list[list[Excerpt]] = []
     chars = WINDOW_CHARS
     for excerpt in excerpts:
-        if excerpt.message.kind != "said" or not excerpt.text.strip():
+        cost = min(len(spoken(excerpt)), LINE_CHARS_MAX)
+        if excerpt.message.kind != "said" or cost == 0:
             continue
-        cost = min(len(excerpt.text), LINE_CHARS_MAX)
         if chars + cost > WINDOW_CHARS:
             found.append([])
             chars = 0
@@ -69,10 +70,35 @@ def windows(excerpts: Sequence[Excerpt]) -> list[list[Excerpt]]:
     return found
 
 
+def spoken(excerpt: Excerpt) -> str:
+    """What an excerpt says in words: of a tool's result only the lines that name an error;
+    calls, thinking and attachments not at all.
+
+    Example:
+        >>> from treemem.model import Message, Part
+        >>> call = Message(text="Let me look. [tool use: Bash] ls", parts=(Part("tool_use", 13, 32),))
+        >>> spoken(Excerpt(call, 0, 32))
+        'Let me look.'
+    """
+    text = excerpt.message.text
+    said: list[str] = []
+    at = excerpt.start
+    for part in sorted(excerpt.message.parts, key=lambda part: part.start):
+        if part.kind == "text" or part.end <= excerpt.start or part.start >= excerpt.end:
+            continue
+        said.append(text[at : max(at, part.start)])
+        if part.kind == "tool_result":
+            said += tool_errors(text[part.start : part.end])
+        at = max(at, min(part.end, excerpt.end))
+    said.append(text[at : excerpt.end])
+    return " ".join(" ".join(said).split())
+
+
 def leaf_lines(window: Sequence[Excerpt]) -> list[str]:
     """The window as numbered lines, one a message."""
     return [
-        _line(index, excerpt.message.speaker, excerpt.text) for index, excerpt in enumerate(window)
+        _line(index, excerpt.message.speaker, spoken(excerpt))
+        for index, excerpt in enumerate(window)
     ]
 
 
