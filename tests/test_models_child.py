@@ -207,8 +207,8 @@ def host_that(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, script: str) -> M
         ("read x; echo '{}'", "gave no readable answer"),
         ("echo broken wheel >&2; exit 3", "exit code 3 during 'load'; its last words: broken"),
         ("read x; kill -ILL $$", "SIGILL during 'load' .llama-cpp-python was compiled for another"),
-        ("exec >&-; sleep 60", "closed its output during 'load'"),
-        ("yes noise >&2", "no answer to 'load' within 2 seconds.*noise | noise | noise"),
+        ("exec >&-; exec sleep 60", "closed its output during 'load'"),
+        ("exec yes noise >&2", "no answer to 'load' within 2 seconds.*noise | noise | noise"),
     ],
 )
 def test_whatever_the_host_does_is_one_clear_error(
@@ -235,9 +235,7 @@ def test_a_fork_of_the_caller_does_not_end_the_child(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ):
     process = host_that(monkeypatch, tmp_path, "exec sleep 60")
-    monkeypatch.setattr(os, "getpid", lambda: -1)
-    process.close()
-    monkeypatch.undo()
+    child._end(process._process, process._stdin, (), owner_pid=os.getpid() + 1)
     assert is_alive(process.pid)
-    os.kill(process.pid, signal.SIGKILL)
-    os.waitpid(process.pid, 0)
+    process.close()
+    assert not is_alive(process.pid)

@@ -72,7 +72,9 @@ def test_a_model_is_not_used_for_what_it_cannot_do(models_folder: Path):
     assert "the role of 'minilm' is embedder, not summarizer" in result.stderr
 
 
-@pytest.mark.parametrize("arguments", [["use", "poet", "minilm"], ["pull"], ["pull", "x", "--role", "y"]])
+@pytest.mark.parametrize(
+    "arguments", [["use", "poet", "minilm"], ["pull"], ["pull", "x", "--role", "y"]]
+)
 def test_wrong_usage_exits_with_2(arguments: list[str]):
     assert run(*arguments).exit_code == 2
 

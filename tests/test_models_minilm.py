@@ -128,7 +128,9 @@ class Reference:
             x = self._norm(x + mixed, f"{name}.attention.output.LayerNorm")
             hidden = self._dense(x, f"{name}.intermediate.dense")
             hidden = hidden * 0.5 * (1 + _erf(hidden / math.sqrt(2)))
-            x = self._norm(x + self._dense(hidden, f"{name}.output.dense"), f"{name}.output.LayerNorm")
+            x = self._norm(
+                x + self._dense(hidden, f"{name}.output.dense"), f"{name}.output.LayerNorm"
+            )
         return x.mean(axis=0)
 
     def _attention(self, x: np.ndarray, name: str) -> np.ndarray:

@@ -45,7 +45,9 @@ def make_wheel(folder: Path, package: str, members: dict[str, bytes]) -> None:
     with zipfile.ZipFile(folder / f"{module}-1.0-py3-none-any.whl", "w") as wheel:
         for name, data in members.items():
             wheel.writestr(f"{module}/{name}", data)
-        wheel.writestr(f"{about}/METADATA", f"Metadata-Version: 2.1\nName: {package}\nVersion: 1.0\n")
+        wheel.writestr(
+            f"{about}/METADATA", f"Metadata-Version: 2.1\nName: {package}\nVersion: 1.0\n"
+        )
         tag = "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n"
         wheel.writestr(f"{about}/WHEEL", tag)
         wheel.writestr(f"{about}/RECORD", "")
@@ -259,9 +261,7 @@ def test_a_file_that_is_no_gguf_is_refused(tmp_path: Path, models: Path):
         pull("./y.gguf", folder=models)
 
 
-def test_names_of_the_catalog_and_of_other_files_are_not_taken(
-    models_folder: Path, models: Path
-):
+def test_names_of_the_catalog_and_of_other_files_are_not_taken(models_folder: Path, models: Path):
     with pytest.raises(ModelError, match="is a model of the catalog"):
         pull(models_folder / "minilm.gguf", folder=models)
     pull(models_folder / "minilm.gguf", folder=models, name="mine")

@@ -1,7 +1,8 @@
 """Text from a loaded model: greedy, within a grammar if one is given.
 
 Runs in the child process. The most likely token is taken each time, the one with the
-smaller id of two that are equal, so that an answer is a function of its prompt.
+smaller id of two that are equal, so that an answer is a function of its prompt. What would
+repeat three tokens of the answer is unlikely to be taken: small models run in circles.
 """
 
 from __future__ import annotations
@@ -20,6 +21,9 @@ from treemem.errors import ModelError
 from treemem.models.llama import LoadedModel
 
 _FIRST_CANDIDATES = 32
+# In logits. Not a ban: a grammar may leave no other token than the repeated one.
+_REPETITION_COST = 12.0
+_REPETITION_TOKENS = 3
 _PIECE_BYTES = 512
 _CANDIDATE = np.dtype([("id", np.int32), ("logit", np.float32), ("p", np.float32)])
 
@@ -96,6 +100,8 @@ class Chooser:
 
     def __init__(self, model: LoadedModel, grammar: str | None) -> None:
         self._model = model
+        self._said: list[int] = []
+        self._followed: dict[tuple[int, ...], set[int]] = {}
         self._grammar = None
         if grammar is not None:
             text = grammar.encode()
@@ -108,6 +114,9 @@ class Chooser:
         logits = np.ctypeslib.as_array(pointer, shape=(self._model.token_count,)).copy()
         # They stand for no text, though a grammar may take their names for some.
         logits[self._model.silent_tokens] = -np.inf
+        repeated = self._followed.get(tuple(self._said[1 - _REPETITION_TOKENS :]))
+        if repeated:
+            logits[sorted(repeated)] -= _REPETITION_COST
         if self._grammar is None:
             return int(np.argmax(logits))
         few = min(_FIRST_CANDIDATES, len(logits))
@@ -118,7 +127,10 @@ class Chooser:
         raise ModelError("the grammar allows no token here")
 
     def accept(self, token: int) -> None:
-        """Moves the grammar on."""
+        """Moves the grammar on, and remembers what followed what."""
+        before = tuple(self._said[1 - _REPETITION_TOKENS :])
+        self._followed.setdefault(before, set()).add(token)
+        self._said.append(token)
         if self._grammar is not None:
             api.llama_sampler_accept(self._grammar, token)
 

@@ -15,6 +15,7 @@ from treemem import verify
 from treemem.model import STATEMENT_KINDS, Message, Rejection, StatementKind
 from treemem.proposals import Carried, Draft, Excerpt, View
 from treemem.summarizers import extractive, prompts
+from treemem.summarizers.detectors import kind_of, words_of
 
 if TYPE_CHECKING:
     from treemem.models.client import Generation, Segment
@@ -179,10 +180,18 @@ def _check(call: Call, offered: prompts.Offered, seen: set[str]) -> Draft | Reje
     if reason:
         return refuse(reason)
     seen.add(offered.text.casefold())
-    kind = offered.kind
+    kind = _kind(offered)
     ids = tuple(dict.fromkeys(excerpt.message.id or "" for excerpt in evidence))
     speaker = evidence[0].message.speaker if len(evidence) == 1 else None
     return Draft(kind, offered.text, speaker, ids, _IMPORTANCE[kind])
+
+
+def _kind(offered: prompts.Offered) -> StatementKind:
+    """What a statement is, told from its words: that a rule or a decision stands there may not
+    hang on what a model, or a text that speaks to it, calls it."""
+    lower = frozenset(word.lower() for word in words_of(offered.text))
+    kind, _ = kind_of(offered.text, lower)
+    return "gist" if kind == "fact" and offered.kind == "gist" else kind
 
 
 def _worth_telling(children: Sequence[Sequence[Carried]]) -> list[Carried]:

@@ -17,7 +17,7 @@ from treemem.summarizers.detectors import tool_errors
 WINDOW_CHARS = 4_000
 LINE_CHARS_MAX = 900
 STATEMENTS_MAX = 6
-TEXT_CHARS_MAX = 240
+TEXT_CHARS_MAX = 200
 
 SYSTEM = "You take notes. You write only what the text says, in full sentences."
 LEAF_TASK = (
@@ -31,14 +31,17 @@ GROUP_TASK = (
     "with the number of the line that each sentence rests on."
 )
 
-# The grammar bounds every list and string, so that no answer can run on.
+# The grammar bounds every list and string, so that no answer can run on. A statement is one
+# sentence without markup: anything else would be refused anyway, and a small model that may go
+# on after its first sentence mostly spoils it.
 _KINDS = " | ".join(rf'"\"{kind}\""' for kind in STATEMENT_KINDS)
 GRAMMAR = rf"""
 root ::= "{{\"statements\":[" item ("," item){{0,{STATEMENTS_MAX - 1}}} "]}}"
-item ::= "{{\"kind\":" kind ",\"text\":\"" char{{12,{TEXT_CHARS_MAX}}} "\",\"line\":" number "}}"
+item ::= "{{\"text\":\"" text "\",\"kind\":" kind ",\"line\":" number "}}"
+text ::= [A-Z] [a-z']* " " (char | "." [0-9a-z]){{12,{TEXT_CHARS_MAX}}} [.?!]
 kind ::= {_KINDS}
 number ::= [1-9] [0-9]?
-char ::= [^"\\\x00-\x1f]
+char ::= [^".?!\\[\]{{}}<>|\x00-\x1f]
 """
 
 
