@@ -14,6 +14,8 @@ from pathlib import Path
 from treemem import Memory, jobs
 from treemem.database import Database
 
+JOB_SECONDS = 0.003
+
 
 def claim_all(path: Path) -> None:
     """Claims jobs one by one, writes down who did them, and ends when none is left."""
@@ -23,6 +25,7 @@ def claim_all(path: Path) -> None:
         held = jobs.claim(database, ["k"], time.time_ns() // 1_000_000)
         if not held:
             break
+        time.sleep(JOB_SECONDS)
         with database.transaction():
             database.execute("INSERT INTO ran VALUES (?, ?)", (held[0].seq, process))
             jobs.finish(database, held, 0)

@@ -20,7 +20,7 @@ from treemem.summarizers.extractive import (
 )
 from treemem.summarizers.sentences import sentences
 
-UNHURRIED = settings(deadline=None)
+UNHURRIED = settings(deadline=None, max_examples=50)
 RULE = "You must never push to main without asking Ana first, since every push there is deployed."
 OPEN = "It is still open whether the tablets send their tickets twice when the network comes back."
 FACTS = (

@@ -44,6 +44,7 @@ if TYPE_CHECKING:
 
 SMALL_LEAF_TOKENS = 200
 PAGE_BYTES = 4_096
+LONG_LOG_TURNS = 400
 RESCUE = "deleted while the database was in use"
 
 
@@ -712,7 +713,7 @@ def small_disk(tmp_path: Path) -> Iterator[Callable[[str], Path]]:
 
 def long_log(folder: Path) -> tuple[ClaudeSession, Path]:
     session = ClaudeSession("long")
-    session.say(*(prose(n, 40) for n in range(900)))
+    session.say(*(prose(n, 20) for n in range(LONG_LOG_TURNS)))
     return session, session.write(folder)
 
 
@@ -720,7 +721,7 @@ def test_a_full_disk_is_a_clear_error_and_the_next_run_goes_on(
     tmp_path: Path, small_disk: Callable[[str], Path]
 ) -> None:
     session, log = long_log(tmp_path)
-    path = small_disk("size=3m") / "memory.sqlite3"
+    path = small_disk("size=1m") / "memory.sqlite3"
     with Memory.open(path) as memory:
         memory.append("s", [Message(text="stored before")])
         with pytest.raises(DiskFullError, match="free some space"):
@@ -729,7 +730,7 @@ def test_a_full_disk_is_a_clear_error_and_the_next_run_goes_on(
     small_disk("size=60m")
     with Memory.open(path) as memory:
         (report,) = memory.ingest(log).files
-        assert report.added + report.known == 900
+        assert report.added + report.known == LONG_LOG_TURNS
         assert texts(memory, session.source_id) == session.active_texts()
         assert texts(memory, "s") == ["stored before"]
         assert_whole(memory)
@@ -750,7 +751,7 @@ with Memory.open(path) as memory:
     resource.setrlimit(resource.RLIMIT_FSIZE, unlimited)
     assert [m.text for m in memory.messages("s")] == ["stored before"]
     report = memory.ingest(log)
-    assert report.added + report.known == 900, report
+    assert report.added + report.known == report.records == 400, report
     assert memory.diagnose().healthy
 """
 
@@ -763,7 +764,7 @@ def test_a_file_that_may_grow_no_more_is_a_clear_error_and_work_goes_on_in_the_s
         pytest.skip("this system limits no file sizes")
     _, log = long_log(tmp_path)
     path = tmp_path / "memory.sqlite3"
-    found = run_child(LIMITED, path, log, 1_500_000, TREEMEM_SQLITE=sqlite)
+    found = run_child(LIMITED, path, log, 350_000, TREEMEM_SQLITE=sqlite)
     assert found.returncode == 0, found.stderr
     assert "free some space" in found.stdout
 
@@ -825,7 +826,7 @@ with Memory.open(path) as memory:
 
 def test_the_standard_librarys_sqlite_builds_the_same_tree(tmp_path: Path) -> None:
     session = ClaudeSession("either driver")
-    session.say(*(prose(n, 60) for n in range(40)))
+    session.say(*(prose(n, 60) for n in range(30)))
     log = session.write(tmp_path)
     outcomes = []
     for name in ("stdlib", ""):
@@ -833,7 +834,7 @@ def test_the_standard_librarys_sqlite_builds_the_same_tree(tmp_path: Path) -> No
         assert found.returncode == 0, found.stderr
         outcomes.append(json.loads(found.stdout))
     assert outcomes[0]["driver"] == "sqlite3"
-    assert (outcomes[0]["added"], outcomes[0]["again"], outcomes[0]["found"]) == (40, 0, 1)
+    assert (outcomes[0]["added"], outcomes[0]["again"], outcomes[0]["found"]) == (30, 0, 1)
     assert outcomes[0]["healthy"], outcomes[0]["findings"]
     assert outcomes[0]["nodes"] == outcomes[1]["nodes"]
 

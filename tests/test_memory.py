@@ -20,6 +20,7 @@ from treemem import (
     NotFoundError,
     Scope,
     UsageError,
+    trees,
 )
 from treemem.database import Database
 from treemem.importers import LogFile
@@ -32,13 +33,19 @@ LATER = Message(text="The importer is late by two weeks.", sent_at="2026-02-05T2
 UNDATED = Message(text="The importer reads seven formats.")
 
 
+@pytest.fixture(autouse=True)
+def _small_leaves(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A short history makes a tree of several levels."""
+    monkeypatch.setattr(trees, "LEAF_TOKENS_MAX", 200)
+
+
 def found(memory: Memory, query: str, **named: object) -> set[str]:
     result = memory.search(query, **named)  # type: ignore[arg-type]
     return {message.text for passage in result.passages for message in passage.messages}
 
 
 def filled(memory: Memory, source: str = "s", count: int = 30) -> None:
-    memory.append(source, [Message(text=prose(n, 60)) for n in range(count)])
+    memory.append(source, [Message(text=prose(n, 8)) for n in range(count)])
     memory.work(max_calls=0)
 
 

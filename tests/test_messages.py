@@ -19,7 +19,7 @@ OTHER_UUID = "5c0375b4-57a5-4f26-b12d-d022ee4e51b8"
 # The memory of one test is shared by its examples; each writes to a source of its own.
 SHARED = settings(
     deadline=None,
-    max_examples=40,
+    max_examples=25,
     phases=[Phase.explicit, Phase.reuse, Phase.generate],
     suppress_health_check=[HealthCheck.function_scoped_fixture],
 )

@@ -206,7 +206,7 @@ class TestStore(Store.TestCase):  # type: ignore[name-defined,misc]
     """The machine at work on leaves so small that trees grow several levels high."""
 
     settings = settings(
-        max_examples=25,
+        max_examples=15,
         stateful_step_count=20,
         deadline=None,
         phases=[Phase.explicit, Phase.reuse, Phase.generate, Phase.shrink],

@@ -68,12 +68,12 @@ def test_a_million_times_the_same_character_is_counted_in_seconds(char: str) -> 
     assert time.process_time() - began < SECONDS_MAX
 
 
-@pytest.mark.parametrize("char", [" ", "😀"], ids=ascii)
-def test_a_million_times_the_same_character_is_cut_in_seconds(char: str) -> None:
+@pytest.mark.parametrize(("char", "length"), [(" ", 1_000_000), ("😀", 200_000)], ids=ascii)
+def test_endless_repetitions_are_cut_in_seconds(char: str, length: int) -> None:
     began = time.process_time()
-    stretches = cut(char * 1_000_000, 3_000)
-    assert time.process_time() - began < 3 * SECONDS_MAX
-    assert stretches[-1][0] == 1_000_000
+    stretches = cut(char * length, 3_000)
+    assert time.process_time() - began < SECONDS_MAX
+    assert stretches[-1][0] == length
     assert all(count <= 3_000 for _, count in stretches)
 
 

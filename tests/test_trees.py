@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 # The memory of one test is shared by its examples; each writes to sources of its own.
 SHARED = settings(
     deadline=None,
-    max_examples=20,
+    max_examples=15,
     phases=[Phase.explicit, Phase.reuse, Phase.generate],
     suppress_health_check=[HealthCheck.function_scoped_fixture],
 )

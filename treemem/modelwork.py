@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from treemem import jobs, messages, trees, views
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 KIND = "summarize"
 ROOT_PRIORITY = 50
 NODE_PRIORITY = 20
+DEAD_JOBS_MAX = 10_000
 
 Clock = Callable[[], int]
 StopReason = Callable[[], str | None]
@@ -55,12 +57,20 @@ class ModelWork:
 
     def admit_all(self) -> None:
         """Jobs for every node this model has not seen yet, children before parents."""
+        self._give_up_dead()
         sql = "SELECT scope, key FROM tree"
         for scope, key in self._database.rows(sql):
             with self._database.transaction():
                 tree = trees.find_tree(self._database, scope, key)
                 if tree is not None:
                     self.admit_tree(tree, self._clock())
+
+    def _give_up_dead(self) -> None:
+        """A job can die with its worker, so that nobody was left to say so."""
+        for job in jobs.listing(self._database, ["dead"], DEAD_JOBS_MAX):
+            prefix, _, node_id = job.dedupe_key.rpartition(":")
+            if prefix == f"{KIND}:{self._summarizer.name}":
+                self._mark_failed(node_id, job.error or "no answer")
 
     def admit_tree(self, tree: object, now_ms: int) -> None:
         """Jobs for the tree's nodes that are ready, and for its root when its time has come."""
@@ -113,14 +123,17 @@ class ModelWork:
     def gave_up(self, held: Claim, message: str) -> None:
         """A node that no attempt could summarize keeps its extractive view, and the nodes
         above it do not wait for it."""
-        if jobs.get(self._database, held.seq).state != "dead":
-            return
+        if jobs.get(self._database, held.seq).state == "dead":
+            self._mark_failed(held.payload["node"], message)
+
+    def _mark_failed(self, node_id: str, message: str) -> None:
         sql = "SELECT seq FROM node WHERE id = ?"
-        node_seq = self._database.value(sql, (held.payload["node"],))
-        if node_seq is not None:
-            failed = View((), 0, (Rejection("", "", f"the model failed: {message}"),), usable=False)
-            with self._database.transaction():
-                self._store(node_seq, failed)
+        node_seq = self._database.value(sql, (node_id,))
+        if node_seq is None or views.summary_by(self._database, node_seq, self._producer):
+            return
+        failed = View((), 0, (Rejection("", "", f"the model failed: {message}"),), usable=False)
+        with self._database.transaction():
+            self._store(node_seq, failed)
 
     def _store(self, node_seq: int, view: View) -> None:
         now_ms = self._clock()
@@ -186,6 +199,8 @@ class ModelWork:
         except ModelError as error:
             self.ready = error.recoverable
             raise
+        # What SQLite cannot hold no statement may hold either.
+        answer = replace(answer, text=answer.text.encode("utf-8", "replace").decode())
         with self._database.transaction():
             self._database.execute(
                 _PAY,

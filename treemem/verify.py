@@ -16,6 +16,9 @@ WORDS_MAX = 60
 SHARED_MIN = 0.6
 SUPPORT_MAX = 3
 STEM_CHARS = 5
+# Of ten words or more, at least this share are different ones in what people write.
+DISTINCT_MIN = 0.6
+WORDS_TO_REPEAT = 10
 
 _WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)?")
 _NUMBER = re.compile(r"\d+(?:[.,:/-]\d+)*")
@@ -35,10 +38,19 @@ _CHATTER = re.compile(
     r"|\b(?:this|the) (?:text|conversation|excerpt|passage) (?:is|describes|discusses|mentions)\b",
     re.IGNORECASE,
 )
+_BROKEN_OFF = re.compile(
+    r"[,;:–-]\s*[.?!]?$|\b(?:a|an|the|of|and|or)[.?!]?$",
+    re.IGNORECASE,
+)
+_TURN_LABEL = re.compile(r"^(?:the )?(?:assistant|user|tool|system|human)\s*:", re.IGNORECASE)
 _NEGATION = re.compile(
     r"\b(?:not|never|no|none|nobody|nothing|neither|nor|without|cannot|\w+n['’]t)\b", re.IGNORECASE
 )
 _FIRST_PERSON = re.compile(r"\b(?:I|I['’](?:m|ve|ll|d)|my|me|mine|we|our|us)\b", re.IGNORECASE)
+_SAYING = re.compile(
+    r"\W*\w*\s*(?:said|says|told|asked|answered|wrote|added|mentioned|explained|claims?|claimed)\b",
+    re.IGNORECASE,
+)
 _SENTENCE = re.compile(r"[^.!?\n]+[.!?]*")
 _STOP_WORDS = frozenset(
     "a about after again all also am an and any are as at be because been before being but by "
@@ -100,13 +112,12 @@ def refusal(text: str, evidence: Sequence[Excerpt], *, speakers: Sequence[str], 
     if not evidence:
         return "cites no message that supports it"
     source = "\n".join(f"{excerpt.message.speaker}: {excerpt.text}" for excerpt in evidence)
-    for check in (_form, _copy_of_prompt):
-        if reason := check(text, prompt):
-            return reason
-    if len(text) > max(80, len(source)):
-        return "longer than its source"
     return (
-        _specifics(text, source)
+        _form(text)
+        or _length(text, source)
+        or _repetition(text)
+        or _copy_of_prompt(text, prompt)
+        or _specifics(text, source)
         or _names(text, source)
         or _subject(text, evidence, speakers)
         or _shared(text, source)
@@ -114,17 +125,29 @@ def refusal(text: str, evidence: Sequence[Excerpt], *, speakers: Sequence[str], 
     )
 
 
-def _form(text: str, _: str) -> str:
+def _form(text: str) -> str:
     words = len(text.split())
     if words < WORDS_MIN:
         return "too short"
     if words > WORDS_MAX:
         return "too long"
-    if _DEBRIS.search(text):
+    if _DEBRIS.search(text) or _TURN_LABEL.search(text):
         return "markup debris"
+    if _BROKEN_OFF.search(text):
+        return "broken off"
     if _CHATTER.search(text):
         return "chatter instead of a statement"
     return ""
+
+
+def _length(text: str, source: str) -> str:
+    return "longer than its source" if len(text) > max(80, len(source)) else ""
+
+
+def _repetition(text: str) -> str:
+    words = [word.lower() for word in _WORD.findall(text)]
+    few = len(set(words)) < DISTINCT_MIN * len(words)
+    return "repeats itself" if few and len(words) >= WORDS_TO_REPEAT else ""
 
 
 def _copy_of_prompt(text: str, prompt: str) -> str:
@@ -176,7 +199,9 @@ def _subject(text: str, evidence: Sequence[Excerpt], speakers: Sequence[str]) ->
     authors = {excerpt.message.speaker for excerpt in evidence}
     if subject in authors:
         return ""
-    if any(_FIRST_PERSON.search(excerpt.text) for excerpt in evidence):
+    words = "\n".join(excerpt.text for excerpt in evidence)
+    named = subject.casefold() in words.casefold()
+    if not named or _FIRST_PERSON.search(words) or _SAYING.match(text[len(subject) :]):
         return "told of the wrong speaker"
     return ""
 

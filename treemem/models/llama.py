@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ctypes
 import functools
+import os
 import platform
 import sys
 import unicodedata
@@ -162,7 +163,9 @@ def quantize(source: str, target: str, quantization: str) -> None:
     parameters.nthread = 1
     parameters.ftype = codes[quantization]
     parameters.allow_requantize = True
-    status = api.llama_model_quantize(source.encode(), target.encode(), ctypes.byref(parameters))
+    status = api.llama_model_quantize(
+        os.fsencode(source), os.fsencode(target), ctypes.byref(parameters)
+    )
     if status != 0:
         raise ModelError(f"{source} cannot be quantized to {quantization} (code {status})")
 
@@ -179,7 +182,7 @@ def _open(path: str, *, vocabulary_only: bool) -> Any:
     _complaints.clear()
     parameters = api.llama_model_default_params()
     parameters.vocab_only = vocabulary_only
-    model = api.llama_model_load_from_file(path.encode(), parameters)
+    model = api.llama_model_load_from_file(os.fsencode(path), parameters)
     if not model:
         reason = "; ".join(_complaints) or "no reason given"
         raise ModelError(f"llama.cpp cannot read {path} as a GGUF model: {reason}")

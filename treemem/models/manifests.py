@@ -147,6 +147,7 @@ def put_in_place(temporary: Path, target: Path) -> None:
 
 
 def manifest_path(folder: Path, name: str) -> Path:
+    """Where the manifest by that name is or would be."""
     return folder / f"{catalog.check_name(name)}.json"
 
 

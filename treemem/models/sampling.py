@@ -110,6 +110,7 @@ class Chooser:
                 raise ModelError("the grammar is not valid GBNF with a rule named root")
 
     def choose(self) -> int:
+        """The likeliest token that stands for text, or ends it, and that the grammar allows."""
         pointer = api.llama_get_logits_ith(self._model.context, -1)
         logits = np.ctypeslib.as_array(pointer, shape=(self._model.token_count,)).copy()
         # They stand for no text, though a grammar may take their names for some.
@@ -135,6 +136,7 @@ class Chooser:
             api.llama_sampler_accept(self._grammar, token)
 
     def close(self) -> None:
+        """Frees the grammar."""
         if self._grammar is not None:
             api.llama_sampler_free(self._grammar)
             self._grammar = None

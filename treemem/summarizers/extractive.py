@@ -26,14 +26,15 @@ PARENT_CHARS_MAX = 3_200
 GISTS_MAX = 2
 # Of the leaf's room, the largest share that one kind may take; what is left goes to facts.
 ROOM: dict[StatementKind, float] = {
-    "gist": 0.2, "decision": 0.35, "constraint": 0.3, "open": 0.3, "error": 0.25, "fact": 1.0,
+    "gist": 0.2, "decision": 0.5, "error": 0.3, "fact": 1.0,
 }  # fmt: skip
 ORDER: dict[StatementKind, int] = {
     "gist": 0, "decision": 1, "constraint": 2, "open": 3, "error": 4, "fact": 5,
 }  # fmt: skip
 # People's own words weigh more than an assistant's; documents speak for themselves.
 _ROLE_WEIGHT = {"user": 1.3, "assistant": 1.0, "document": 1.1, "tool": 0.7, "system": 0.5}
-_CARRIED_ALWAYS = ("constraint", "open")
+BINDING: tuple[StatementKind, ...] = ("constraint", "open")
+BINDING_SHARE = 3
 CONTENT_CHARS_MIN = 4
 CONTENT_WORDS_FULL = 7
 
@@ -56,8 +57,15 @@ def summarize_leaf(excerpts: Sequence[Excerpt]) -> View:
     room = min(LEAF_CHARS_MAX, max(LEAF_CHARS_MIN, chars // LEAF_SHARE))
     chosen = _gists(candidates, int(room * ROOM["gist"]))
     taken = {candidate.place for candidate in chosen}
+    # Rules and open points may not be lost here: they have a third of the leaf to themselves.
+    left = max(LEAF_CHARS_MIN, chars // BINDING_SHARE)
+    for kind in BINDING:
+        pool = [c for c in candidates if c.draft.kind == kind and c.place not in taken]
+        picked = _fill(pool, left)
+        chosen += picked
+        left -= _chars(picked)
     left = room - _chars(chosen)
-    for kind in ("constraint", "decision", "open", "error", "fact"):
+    for kind in ("decision", "error", "fact"):
         pool = [c for c in candidates if c.draft.kind == kind and c.place not in taken]
         picked = _fill(pool, min(left, int(room * ROOM[kind])))
         chosen += picked
@@ -76,7 +84,7 @@ def summarize_group(children: Sequence[Sequence[Carried]]) -> View:
     for statement in offered:
         once.setdefault(_normal(statement.text), statement)
     unique = list(once.values())
-    chosen = [statement for statement in unique if statement.kind in _CARRIED_ALWAYS]
+    chosen = [statement for statement in unique if statement.kind in BINDING]
     room = PARENT_CHARS_MAX
     for kind, share in (("gist", 0.4), ("decision", 0.6), ("error", 0.6), ("fact", 1.0)):
         pool = [statement for statement in unique if statement.kind == kind]

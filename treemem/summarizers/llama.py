@@ -97,40 +97,43 @@ class LlamaSummarizer:
     ) -> View:
         """The checked view of a leaf: the model's statements, and what was picked out without
         a model, by reference, so that no model makes a summary poorer. chars: of the leaf."""
-        drafts, rejections, offered = _checked(calls, answers)
-        texts = {draft.text.casefold() for draft in drafts}
+        written, rejections, offered = _checked(calls, answers)
+        known = {item.text.casefold() for item in extracted}
+        drafts = [draft for draft in written if draft.text.casefold() not in known]
         room = chars // LEAF_SHARE - sum(len(draft.text) for draft in drafts)
         kept = []
         # Rules and open points come first: they may not be lost, whatever the room.
-        for item in sorted(extracted, key=lambda item: item.kind not in ("constraint", "open")):
-            binding = item.kind in ("constraint", "open")
-            if item.text.casefold() not in texts and (binding or len(item.text) <= room):
+        for item in sorted(extracted, key=lambda item: item.kind not in extractive.BINDING):
+            binding = item.kind in extractive.BINDING
+            if binding or len(item.text) <= room:
                 kept.append(item)
                 room -= len(item.text)
         merged: list[Draft | Carried] = [*drafts, *kept]
         items = sorted(merged, key=lambda item: extractive.ORDER[item.kind])
-        return _view(items, drafts, rejections, offered, answers)
+        return _view(items, written, rejections, offered, answers)
 
     def group_view(
         self, calls: Sequence[Call], answers: Sequence[Generation], carried_up: View
     ) -> View:
         """The checked view of a parent: the model's gist above what is carried up."""
-        drafts, rejections, offered = _checked(calls, answers)
+        written, rejections, offered = _checked(calls, answers)
+        known = {item.text.casefold() for item in carried_up.items}
+        drafts = [draft for draft in written if draft.text.casefold() not in known]
         gists = [
             Draft("gist", draft.text, None, draft.message_ids, draft.importance) for draft in drafts
         ]
-        return _view([*gists, *carried_up.items], gists, rejections, offered, answers)
+        return _view([*gists, *carried_up.items], written, rejections, offered, answers)
 
 
 def _view(
     items: Sequence[Draft | Carried],
-    own: Sequence[Draft],
+    passed: Sequence[Draft],
     rejections: Sequence[Rejection],
     offered: int,
     answers: Sequence[Generation],
 ) -> View:
     """Too little that passed is no view: the extractive one stays."""
-    usable = len(own) >= KEPT_MIN
+    usable = len(passed) >= KEPT_MIN
     return View(
         items if usable else (),
         offered,
@@ -172,6 +175,8 @@ def _check(call: Call, offered: prompts.Offered, seen: set[str]) -> Draft | Reje
         return refuse("unknown kind")
     if offered.text.casefold() in seen:
         return refuse("said twice")
+    if len(offered.text) >= prompts.TEXT_CHARS_MAX:
+        return refuse("broken off")  # the grammar ended it, not the model
     hints = () if offered.line is None else (offered.line,)
     evidence = verify.support(offered.text, call.excerpts, hints)
     speakers = sorted({excerpt.message.speaker for excerpt in call.excerpts})

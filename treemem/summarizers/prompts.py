@@ -79,8 +79,8 @@ def spoken(excerpt: Excerpt) -> str:
 
     Example:
         >>> from treemem.model import Message, Part
-        >>> call = Message(text="Let me look. [tool use: Bash] ls", parts=(Part("tool_use", 13, 32),))
-        >>> spoken(Excerpt(call, 0, 32))
+        >>> call = Message(text="Let me look. [tool use] ls", parts=(Part("tool_use", 13, 26),))
+        >>> spoken(Excerpt(call, 0, 26))
         'Let me look.'
     """
     text = excerpt.message.text
@@ -149,4 +149,9 @@ def _offered(item: object) -> Offered | None:
         return None
     line = item.get("line")
     index = line - 1 if isinstance(line, int) and line > 0 else None
-    return Offered(str(item.get("kind", "")), " ".join(item["text"].split()), index)
+    return Offered(_clean(str(item.get("kind", ""))), _clean(item["text"]), index)
+
+
+def _clean(text: str) -> str:
+    """One line; an escape for half a character, which SQLite cannot hold, becomes a mark."""
+    return " ".join(text.encode("utf-8", "replace").decode().split())
