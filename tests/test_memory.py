@@ -24,6 +24,7 @@ from treemem import (
 )
 from treemem.database import Database
 from treemem.importers import LogFile
+from treemem.summarizers import extractive
 
 if TYPE_CHECKING:
     from tests.conftest import FakeClock
@@ -283,8 +284,8 @@ def test_an_id_that_no_node_has_is_not_found(memory: Memory, prefix: str) -> Non
 def test_a_view_that_a_node_does_not_have_is_named_with_those_it_has(memory: Memory) -> None:
     filled(memory)
     root_id = memory.tree(Scope.source("s")).root_id or ""
-    assert memory.node(root_id, producer="extractive/1").statements
-    with pytest.raises(NotFoundError, match="extractive/1"):
+    assert memory.node(root_id, producer=extractive.NAME).statements
+    with pytest.raises(NotFoundError, match=extractive.NAME):
         memory.node(root_id, producer="nobody/1")
 
 

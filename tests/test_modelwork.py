@@ -12,6 +12,7 @@ from tests.logs import prose
 from treemem import Memory, Message, ModelError, Node, Scope, jobs, trees
 from treemem.config import ROOT_INTERVAL_MS
 from treemem.database import Database
+from treemem.summarizers import extractive
 
 if TYPE_CHECKING:
     from tests.conftest import FakeClock
@@ -113,7 +114,7 @@ def test_a_better_model_adds_its_summaries_and_overwrites_none(
         memory.work()
         clock.advance(ROOT_INTERVAL_MS / 1000)
     root = nodes(memory)[0]
-    assert producers(root) == [names["large"], names["small"], names["tiny"], "extractive/1"]
+    assert producers(root) == [names["large"], names["small"], names["tiny"], extractive.NAME]
     assert [summary.shown for summary in root.summaries] == [True, False, False, False]
     assert memory.node(root.id, producer=names["small"]).statements
     assert_whole(memory)
@@ -150,7 +151,7 @@ def test_a_view_of_which_nothing_passed_hides_no_other_and_blocks_no_parent(
     assert (report.kept, sum(report.rejected.values())) == (0, report.offered)
     for node in nodes(memory):
         assert node.statements
-        assert {each.producer for each in node.statements} == {"extractive/1"}
+        assert {each.producer for each in node.statements} == {extractive.NAME}
     root = nodes(memory)[0]
     assert producers(root)[0] == name
     assert root.summaries[0].rejections

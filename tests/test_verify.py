@@ -66,6 +66,21 @@ def judge(statement: str, hints: tuple[int, ...] = ()) -> str:
             "The backup holds a lock until 02:00.",
         ),
         (
+            "markup debris",
+            "Assistant: the import of batch 417 failed with exit code 3.",
+            "The import of batch 417 failed with exit code 3.",
+        ),
+        (
+            "broken off",
+            "The import of batch 417 failed with exit code 3 in the",
+            "The import of batch 417 failed with exit code 3.",
+        ),
+        (
+            "repeats itself",
+            "Ben will ask Irena, ask Irena, ask Irena, ask Irena on Tuesday.",
+            "Ben will ask Irena on Tuesday.",
+        ),
+        (
             "chatter instead of a statement",
             "Here is a summary: the backup holds a lock until 02:00.",
             "The backup holds a lock until 02:00.",

@@ -23,4 +23,7 @@ def summarizer_of(name: str) -> Iterator[LlamaSummarizer]:
     model = installed(name, verify=True)
     context_tokens = min(model.context_tokens, CONTEXT_TOKENS_MAX)
     with LlamaClient(model.path, context_tokens=context_tokens) as client:
-        yield LlamaSummarizer(client, model.name, model.sha256, model.size_bytes)
+        # Named after the published file: requantizing it with another llama.cpp may give other
+        # bytes, but makes no other summarizer.
+        name = f"{model.name}-{model.quantization}"
+        yield LlamaSummarizer(client, name, model.source_sha256, model.size_bytes)

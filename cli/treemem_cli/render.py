@@ -119,7 +119,8 @@ def _node_label(node: Node, width: int, *, is_root: bool) -> Text:
         (f"  {period(node.started_at, node.ended_at)}", "dim"), ("  ", ""),
         (_counts(node), "dim"),
     )  # fmt: skip
-    for statement in [s for s in node.statements if s.kind == "gist"][: 2 if is_root else 1]:
+    gists = [s for s in node.statements if s.kind == "gist"] or list(node.statements)
+    for statement in gists[: 2 if is_root else 1]:
         label.append("\n" + clip(statement.text, max(40, width - 8)))
     return label
 

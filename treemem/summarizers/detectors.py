@@ -15,7 +15,8 @@ _CONSTRAINT = r"""
     |(?:should|may|can|shall)\ (?:never|under\ no\ circumstances|only\ ever)
     |shall\ not|is\ not\ allowed|are\ not\ allowed|not\ permitted|forbidden|off[ -]limits
     |under\ no\ circumstances|no\ matter\ what|non-negotiable|hard\ (?:limit|rule|requirement)
-    |never\ (?:again\ )?(?:[a-z]+(?!ed\b|ing\b)[a-z]|be)\b
+    |never\ (?:again\ )?(?!\w+(?:ed|ing)\b|(?:had|has|was|were|saw|got|went|did|came|made|said
+        |knew|took|gave|left|sent|ran|lost|before|mind|know)\b)[a-z]+
     |(?:please|you|we|always)\ always|always\ (?:use|run|keep|write|ask|put|add|check|format|pin)
     |(?:please\ )?(?:do\ not|don't)\ (?:touch|change|use|commit|push|merge|deploy|run|delete|drop
         |write|store|log|add|edit|rename|ship|ever|rely|assume|send|call|mix|put)

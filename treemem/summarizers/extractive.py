@@ -34,7 +34,7 @@ ORDER: dict[StatementKind, int] = {
 # People's own words weigh more than an assistant's; documents speak for themselves.
 _ROLE_WEIGHT = {"user": 1.3, "assistant": 1.0, "document": 1.1, "tool": 0.7, "system": 0.5}
 BINDING: tuple[StatementKind, ...] = ("constraint", "open")
-BINDING_SHARE = 3
+BINDING_MAX = 100  # of one leaf; there are fewer sentences in most
 CONTENT_CHARS_MIN = 4
 CONTENT_WORDS_FULL = 7
 
@@ -57,17 +57,13 @@ def summarize_leaf(excerpts: Sequence[Excerpt]) -> View:
     room = min(LEAF_CHARS_MAX, max(LEAF_CHARS_MIN, chars // LEAF_SHARE))
     chosen = _gists(candidates, int(room * ROOM["gist"]))
     taken = {candidate.place for candidate in chosen}
-    # Rules and open points may not be lost here: they have a third of the leaf to themselves.
-    left = max(LEAF_CHARS_MIN, chars // BINDING_SHARE)
-    for kind in BINDING:
-        pool = [c for c in candidates if c.draft.kind == kind and c.place not in taken]
-        picked = _fill(pool, left)
-        chosen += picked
-        left -= _chars(picked)
+    # Rules and open points may not be lost here, whatever the room.
+    binding = [c for c in candidates if c.draft.kind in BINDING]
+    chosen += sorted(binding, key=lambda c: (-c.draft.importance, c.place))[:BINDING_MAX]
     left = room - _chars(chosen)
     for kind in ("decision", "error", "fact"):
         pool = [c for c in candidates if c.draft.kind == kind and c.place not in taken]
-        picked = _fill(pool, min(left, int(room * ROOM[kind])))
+        picked = _fill(pool, min(max(left, 0), int(room * ROOM[kind])))
         chosen += picked
         left -= _chars(picked)
     return View([candidate.draft for candidate in _ordered(chosen)], len(candidates))
@@ -81,7 +77,8 @@ def summarize_group(children: Sequence[Sequence[Carried]]) -> View:
     """
     offered = [statement for child in children for statement in child]
     once: dict[str, Carried] = {}
-    for statement in offered:
+    # The same words as a rule and as something else are a rule.
+    for statement in sorted(offered, key=lambda statement: statement.kind not in BINDING):
         once.setdefault(_normal(statement.text), statement)
     unique = list(once.values())
     chosen = [statement for statement in unique if statement.kind in BINDING]
@@ -94,7 +91,7 @@ def summarize_group(children: Sequence[Sequence[Carried]]) -> View:
             picked = _fill_carried(pool, int(room * share))
         chosen += picked
         room -= sum(len(statement.text) for statement in picked)
-    place = {statement.seq: index for index, statement in enumerate(unique)}
+    place = {statement.seq: index for index, statement in enumerate(offered)}
     chosen.sort(key=lambda statement: (ORDER[statement.kind], place[statement.seq]))
     return View(chosen, len(offered))
 
@@ -155,10 +152,11 @@ def _tool_errors(excerpt: Excerpt) -> Iterator[tuple[str, str]]:
 
 
 def _gists(candidates: Sequence[_Candidate], room: int) -> list[_Candidate]:
-    """The sentences that share most words with the rest of the leaf, at least one."""
+    """The sentences that share most words with the rest of the leaf; rules and open points are
+    shown as what they are instead."""
     counts = Counter(word for candidate in candidates for word in candidate.words)
-    speaking = [c for c in candidates if c.draft.kind in ("fact", "decision")]
-    pool = [c for c in speaking if len(c.words) >= CONTENT_WORDS_FULL] or speaking or candidates
+    speaking = [c for c in candidates if c.draft.kind not in BINDING]
+    pool = [c for c in speaking if len(c.words) >= CONTENT_WORDS_FULL] or speaking
 
     def centrality(candidate: _Candidate) -> float:
         shared = sum(counts[word] - 1 for word in candidate.words)
