@@ -1,0 +1,76 @@
+"""From a log to a model's checked statements, with llama.cpp and the small model for real."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from treemem import Memory, Message, ModelError, Scope
+
+TALK = (
+    ("Ana", "The nightly export wrote local times, so the bank refused the file on 29 March."),
+    ("Ben", "Let's write UTC in the export and convert in the report, because the bank asked."),
+    ("Ana", "Agreed. The export must never contain local times again."),
+    ("Ben", "I still need to ask Carla whether the archive keeps the old files."),
+)
+
+
+@pytest.fixture
+def told(memory: Memory) -> Memory:
+    memory.append("chat/1", [Message(author=author, text=text) for author, text in TALK])
+    return memory
+
+
+@pytest.mark.usefixtures("models_folder")
+def test_a_real_model_is_asked_checked_and_accounted_for(told: Memory) -> None:
+    told.use_model("summarizer", "smollm2-135m")
+    report = told.work()
+    assert report.done["summarize"] == 1
+    assert report.model_calls == 1
+    assert report.tokens_in > 100
+    assert report.offered == report.kept + sum(report.rejected.values()) > 0
+    root_id = told.tree(Scope.source("chat/1")).root_id
+    assert root_id is not None
+    view = told.node(root_id).summaries[0]
+    assert view.producer.startswith("smollm2-135m-Q4_0@")
+    assert view.tokens_out > 0
+    for statement in told.node(root_id).statements:
+        assert statement.messages
+    kinds = {statement.kind for statement in told.node(root_id).statements}
+    assert {"constraint", "open"} <= kinds
+
+
+@pytest.mark.usefixtures("models_folder")
+def test_the_same_question_is_not_asked_again(told: Memory) -> None:
+    told.use_model("summarizer", "smollm2-135m")
+    assert told.work().model_calls == 1
+    assert told.work().model_calls == 0
+
+
+def test_a_model_that_is_missing_costs_nothing_but_model_work(
+    told: Memory, tmp_path: Path, models_folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    told.use_model("summarizer", "smollm2-135m")
+    monkeypatch.setenv("TREEMEM_MODELS", str(tmp_path / "elsewhere"))
+    with pytest.raises(ModelError, match="treemem model pull smollm2-135m"):
+        told.work()
+    assert told.tree(Scope.source("chat/1")).statements  # the light jobs were done before
+    monkeypatch.setenv("TREEMEM_MODELS", str(models_folder))
+    assert told.work().model_calls == 1
+
+
+def test_a_damaged_model_is_named_before_it_is_loaded(
+    told: Memory, tmp_path: Path, models_folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    copy = tmp_path / "damaged"
+    copy.mkdir()
+    for file in models_folder.glob("smollm2-135m.*"):
+        (copy / file.name).write_bytes(file.read_bytes())
+    with (copy / "smollm2-135m.gguf").open("r+b") as stream:
+        stream.seek(5_000_000)
+        stream.write(b"damage")
+    monkeypatch.setenv("TREEMEM_MODELS", str(copy))
+    told.use_model("summarizer", "smollm2-135m")
+    with pytest.raises(ModelError, match="--force"):
+        told.work()
