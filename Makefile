@@ -24,13 +24,13 @@ $(VENV)/.base: pyproject.toml
 	  { echo "Python 3.11 or later is needed, $$($(PYTHON) --version) was found. Name another: make PYTHON=python3.12"; exit 1; }
 	@test -x $(BIN)/python || { echo "Making a virtual environment in $(VENV) …"; $(PYTHON) -m venv $(VENV); }
 	@echo "Installing treemem and what it needs …"
-	@$(BIN)/python -m pip install --quiet --upgrade 'pip>=25.1'
-	@$(BIN)/python -m pip install --quiet --editable .
+	@$(BIN)/python -m pip install --quiet --quiet --upgrade 'pip>=25.1'
+	@$(BIN)/python -m pip install --quiet --quiet --editable .
 	@touch $@
 
 $(VENV)/.dev: $(VENV)/.base
 	@echo "Installing the tools for tests and checks …"
-	@$(BIN)/python -m pip install --quiet --group dev
+	@$(BIN)/python -m pip install --quiet --quiet --group dev
 	@touch $@
 
 # llama-cpp-python comes as source. Only the library itself is built: neither the vision part
@@ -54,7 +54,7 @@ $(VENV)/.llama: $(VENV)/.base
 	  echo "llama.cpp could not be built (the whole log: $(VENV)/llama.log)."; \
 	  echo "It needs a C++ compiler; on Debian: apt-get install g++"; \
 	  echo "treemem itself runs without it: $(BIN)/treemem --help"; exit 1; }
-	@$(BIN)/python -m pip install --quiet --editable '.[llama]'
+	@$(BIN)/python -m pip install --quiet --quiet --editable '.[llama]'
 	@touch $@
 
 demo: $(VENV)/.base  ## See it work: first without a model, then with two small ones
@@ -90,12 +90,12 @@ lint: setup  ## Check format, style, types and layers
 	$(BIN)/lint-imports --no-cache
 
 bench-smoke: setup  ## Run every benchmark in miniature
-	@$(BIN)/python -m pip install --quiet --group bench
+	@$(BIN)/python -m pip install --quiet --quiet --group bench
 	$(BIN)/python benchmarks/ingest.py --smoke
 	$(BIN)/python benchmarks/queue.py --smoke
 
 bench: setup  ## Run the benchmarks whole; the figures go into benchmarks/README.md by hand
-	@$(BIN)/python -m pip install --quiet --group bench
+	@$(BIN)/python -m pip install --quiet --quiet --group bench
 	$(BIN)/python benchmarks/ingest.py
 	$(BIN)/python benchmarks/queue.py
 
