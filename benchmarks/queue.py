@@ -1,25 +1,29 @@
 """How many jobs a second does the durable queue end, and what does a killed worker cost?
 
-    python -m benchmarks.queue [--jobs 2000] [--kills 20] [--repeat 3] [--json FILE] [--smoke]
+    python benchmarks/queue.py [--jobs 2000] [--kills 20] [--repeat 3] [--json FILE] [--smoke]
 
 treemem's queue stands beside huey (SqliteHuey) and persist-queue (SQLiteAckQueue), all on
 disk with synchronous=FULL and the same payload, and beside one plain UPDATE per job, which
-is the most that SQLite on this disk allows. Run it as a module: as a script, its own name
-would hide the standard library's queue.
+is the most that SQLite on this disk allows.
 """
 
 from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+# As a script it has this folder on the path, whose queue.py would hide the standard library's.
+if __name__ == "__main__":
+    sys.path[0] = str(Path(__file__).resolve().parent.parent)
 
 import argparse
 import itertools
 import random
 import signal
 import subprocess
-import sys
 import tempfile
 import time
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 from benchmarks.queue_contenders import CONTENDERS, drain, opened

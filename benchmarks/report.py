@@ -101,7 +101,7 @@ def commit() -> str:
 
 
 def _git(*arguments: str) -> str:
-    command = ["git", "-C", str(ROOT), *arguments]
+    command = ["git", "--no-optional-locks", "-C", str(ROOT), *arguments]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     return done.stdout.strip()
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import uuid
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -102,6 +102,6 @@ class ClaudeSession:
         return path
 
 
-def chat_lines(messages: Sequence[dict[str, object]]) -> bytes:
+def chat_lines(messages: Sequence[Mapping[str, object]]) -> bytes:
     """A chat as JSON Lines, lone surrogates as the escapes that logs spell them with."""
     return "".join(f"{json.dumps(message)}\n" for message in messages).encode()

@@ -54,9 +54,7 @@ def test_most_planted_questions_find_their_evidence_in_1500_tokens(demo: str) ->
             result = memory.search(question["question"], budget_tokens=1_500)
             assert result.tokens <= 1_500
             external_ids = {
-                message.external_id
-                for passage in result.passages
-                for message in passage.messages
+                message.external_id for passage in result.passages for message in passage.messages
             }
             found += bool(external_ids & set(question["evidence"]))
     assert found >= 0.85 * len(QUESTIONS), f"{found} of {len(QUESTIONS)}"

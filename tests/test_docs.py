@@ -40,9 +40,7 @@ def test_python_snippets_run_from_top_to_bottom(
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
-def test_shell_snippets_run_from_top_to_bottom(
-    page: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_shell_snippets_run_from_top_to_bottom(page: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(ROOT)
     runner = CliRunner()
     for _, body in _snippets(page, "sh"):

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from treemem import ids
 from treemem.model import Message, Span
 
-UNHURRIED = settings(deadline=None)
+UNHURRIED = settings(deadline=None, max_examples=60)
 ANY_TEXT = st.text(st.characters(), max_size=8)
 FIELDS = st.lists(st.none() | ANY_TEXT, max_size=6)
 SAID = Message(role="user", text="We ship on Friday.", author="Ana")

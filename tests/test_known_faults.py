@@ -38,6 +38,7 @@ from treemem import (
 )
 from treemem.database import Database, driver
 from treemem.model import WorkReport
+from treemem.summarizers import extractive
 
 if TYPE_CHECKING:
     from tests.conftest import FakeClock
@@ -188,7 +189,7 @@ def test_a_tree_that_is_sealed_further_while_it_is_summarized_fails_no_job(
     memory: Memory, monkeypatch: pytest.MonkeyPatch, clock: FakeClock
 ) -> None:
     look_for_missing = light._missing
-    overtaken = []
+    overtaken: list[bool] = []
 
     def missing(*arguments: Any) -> list[tuple[int, int]]:
         found = look_for_missing(*arguments)
@@ -308,14 +309,14 @@ def test_one_poisoned_source_does_not_block_the_others(
 def test_one_poisoned_leaf_does_not_block_the_other_sources(
     memory: Memory, monkeypatch: pytest.MonkeyPatch, clock: FakeClock
 ) -> None:
-    summarize = light.extractive.summarize_leaf
+    summarize = extractive.summarize_leaf
 
     def poisoned(excerpts: Any) -> Any:
         if any("poison" in excerpt.text for excerpt in excerpts):
             raise RecursionError
         return summarize(excerpts)
 
-    monkeypatch.setattr(light.extractive, "summarize_leaf", poisoned)
+    monkeypatch.setattr(extractive, "summarize_leaf", poisoned)
     memory.append("bad", [Message(text="This is poison for every summarizer.")])
     memory.append("good", [Message(text=prose(1, 3))])
     report = memory.work(max_calls=0)
@@ -340,7 +341,8 @@ def test_a_file_is_never_marked_as_imported_before_its_data_is_stored(
     session = ClaudeSession("interrupted")
     session.say(*(f"turn {n}" for n in range(25)))
     path = session.write(tmp_path)
-    add, calls = messages.add, []
+    add = messages.add
+    calls: list[bool] = []
 
     def interrupted(*arguments: Any, **named: Any) -> Any:
         calls.append(True)

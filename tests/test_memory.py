@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime
@@ -462,6 +463,13 @@ def test_repair_mends_the_full_text_and_asks_for_what_is_missing(memory: Memory)
     assert memory.diagnose().healthy
     assert found(memory, "settlement")
     assert memory.tree(Scope.source("s")).statements
+
+
+def test_a_word_that_is_said_two_thousand_times_is_checked_in_a_moment(memory: Memory) -> None:
+    memory.append("s", [Message(text="ok") for _ in range(2_000)])
+    began = time.process_time()
+    assert memory.diagnose().healthy
+    assert time.process_time() - began < 2
 
 
 def test_a_diagnosis_changes_nothing(memory: Memory) -> None:

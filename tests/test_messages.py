@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import pytest
@@ -256,7 +256,7 @@ def test_what_is_appended_to_an_older_file_again_does_not_bring_the_old_version_
 # -- files -----------------------------------------------------------------------------
 
 
-def chat_file(folder: Path, *said: dict[str, object], name: str = "chat.jsonl") -> Path:
+def chat_file(folder: Path, *said: Mapping[str, object], name: str = "chat.jsonl") -> Path:
     path = folder / name
     path.write_bytes(chat_lines(said))
     return path

@@ -61,7 +61,8 @@ def test_every_sealed_node_and_the_root_get_a_model_summary_children_before_pare
     for node in [root, *(node for node in below if not node.provisional)]:
         assert producers(node)[0] == name, node
         assert node.summaries[0].shown
-    made = dict(memory._database.rows("SELECT node_seq, max(seq) FROM summary GROUP BY node_seq"))
+    sql = "SELECT node_seq, max(seq) FROM summary GROUP BY node_seq"
+    made: dict[int, int] = dict(memory._database.rows(sql))
     for parent, child in memory._database.rows("SELECT node_seq, child_seq FROM node_child"):
         assert made[child] < made[parent]
     assert_whole(memory)
@@ -227,7 +228,7 @@ def test_a_limit_between_two_calls_of_one_leaf_keeps_the_answer_that_was_paid(
     client = FakeClient()
     use(monkeypatch, memory, client)
     tell(memory, 18)
-    stops = []
+    stops: list[str] = []
     while not stops or stops[-1] != "empty":
         stops.append(memory.work(max_calls=1).stopped_by)
     windows = len(client.questions)
@@ -287,6 +288,31 @@ def test_a_model_that_cannot_work_at_all_pauses_its_kind_and_costs_no_attempt(
     clock.advance(jobs.BREAKER_PAUSE_MS / 1000)
     assert memory.work().paused == {}
     assert "fake@" in producers(nodes(memory)[0])[0]
+
+
+def test_an_answer_that_comes_after_the_lease_was_lost_is_dropped_but_stays_paid(
+    memory: Memory, monkeypatch: pytest.MonkeyPatch, clock: FakeClock
+) -> None:
+    taken: list[jobs.Claim] = []
+
+    def slow(question: str) -> str:
+        if not taken:
+            clock.advance(jobs.LEASE_MS / 1000)
+            other = Database(memory.path)
+            taken.extend(jobs.claim(other, ["summarize"], clock()))
+            other.close()
+        return quoting(question)
+
+    client = FakeClient(slow)
+    use(monkeypatch, memory, client)
+    tell(memory, 3)
+    report = memory.work()
+    assert len(taken) == 1
+    assert (report.failed, report.done.get("summarize")) == ({"summarize": 1}, None)
+    assert producers(nodes(memory)[0]) == [extractive.NAME]
+    clock.advance(jobs.LEASE_MS / 1000)
+    assert memory.work().done == {"summarize": 1}
+    assert len(client.questions) == 1
 
 
 @pytest.mark.usefixtures("small_leaves")

@@ -15,7 +15,7 @@ from treemem.planning import Group, Growth, grow, root_children, summaries_bound
 
 # Members of a source or topic are leaves, those of the global tree first-level nodes.
 BASE_LEVELS = pytest.mark.parametrize("base_level", [0, 1], ids=["source or topic", "global"])
-UNHURRIED = settings(deadline=None)
+UNHURRIED = settings(deadline=None, max_examples=40)
 COUNTS = st.integers(0, 600)
 
 

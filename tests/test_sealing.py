@@ -13,7 +13,7 @@ from treemem.sealing import LEAF_PIECES_MAX, Piece, seal, split
 from treemem.tokens import count_tokens, cut
 
 LIMIT = 20
-UNHURRIED = settings(deadline=None)
+UNHURRIED = settings(deadline=None, max_examples=60)
 
 
 def piece(

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from treemem.database import driver
 from treemem.search_text import QUERY_TERMS_MAX, fold, match_expression, terms
 
-UNHURRIED = settings(deadline=None)
+UNHURRIED = settings(deadline=None, max_examples=60)
 
 
 @pytest.fixture(scope="module")

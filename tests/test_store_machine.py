@@ -21,6 +21,7 @@ from hypothesis.stateful import (
     initialize,
     invariant,
     rule,
+    run_state_machine_as_test,
 )
 
 from tests.logs import ClaudeSession, prose
@@ -33,6 +34,13 @@ TEXTS = st.one_of(
         ["", "ok", "ok", "a\0b", "\ud800 lone", "line\r\nline\u2028line", prose(5, 60)]
     ),
     st.text(max_size=20),
+)
+SETTINGS = settings(
+    max_examples=12,
+    stateful_step_count=20,
+    deadline=None,
+    phases=[Phase.explicit, Phase.reuse, Phase.generate, Phase.shrink],
+    suppress_health_check=list(HealthCheck),
 )
 SAYINGS = st.lists(TEXTS, min_size=1, max_size=4)
 
@@ -201,18 +209,7 @@ class Store(RuleBasedStateMachine):
             assert (root is None) == (not history and not self.sealed[source])
 
 
-@pytest.mark.usefixtures("_small_leaves")
-class TestStore(Store.TestCase):  # type: ignore[name-defined,misc]
-    """The machine at work on leaves so small that trees grow several levels high."""
-
-    settings = settings(
-        max_examples=15,
-        stateful_step_count=20,
-        deadline=None,
-        phases=[Phase.explicit, Phase.reuse, Phase.generate, Phase.shrink],
-        suppress_health_check=list(HealthCheck),
-    )
-
-    @pytest.fixture(autouse=True)
-    def _small_leaves(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(trees, "LEAF_TOKENS_MAX", SMALL_LEAF_TOKENS)
+def test_a_memory_holds_what_a_plain_model_of_it_holds(monkeypatch: pytest.MonkeyPatch) -> None:
+    """On leaves so small that trees grow several levels high."""
+    monkeypatch.setattr(trees, "LEAF_TOKENS_MAX", SMALL_LEAF_TOKENS)
+    run_state_machine_as_test(Store, settings=SETTINGS)

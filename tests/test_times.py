@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from treemem import times
 
 ZONES = st.integers(-23 * 60, 23 * 60).map(lambda minutes: timezone(timedelta(minutes=minutes)))
-UNHURRIED = settings(deadline=None)
+UNHURRIED = settings(deadline=None, max_examples=60)
 MOMENTS = st.datetimes(timezones=st.none() | ZONES)
 
 

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from treemem import tokens
 from treemem.tokens import BLOCK_CHARS, count_many, count_tokens, cut
 
-UNHURRIED = settings(deadline=None)
+UNHURRIED = settings(deadline=None, max_examples=60)
 ANY_TEXT = st.text(st.characters() | st.sampled_from(" \n.aé使😀"), max_size=200)
 SECONDS_MAX = 3.0
 
@@ -40,7 +40,7 @@ def other() -> Any:
     """cl100k in the package that brings the vocabulary, which is written independently."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DeprecationWarning)
-        import bpe_openai
+        import bpe_openai  # type: ignore[import-untyped]
 
         return bpe_openai.get_encoding("cl100k_base")
 

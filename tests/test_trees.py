@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 from tests.logs import ClaudeSession, prose
-from treemem import Memory, Message, Node, Scope, planning, trees
+from treemem import Memory, Message, Node, Scope, planning, sealing, trees
 from treemem.config import FANOUT, LEAF_TOKENS_MAX
 from treemem.sealing import LEAF_PIECES_MAX
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 # The memory of one test is shared by its examples; each writes to sources of its own.
 SHARED = settings(
     deadline=None,
-    max_examples=15,
+    max_examples=12,
     phases=[Phase.explicit, Phase.reuse, Phase.generate],
     suppress_health_check=[HealthCheck.function_scoped_fixture],
 )
@@ -153,7 +153,7 @@ def test_a_long_history_is_sealed_step_by_step_into_the_same_leaves(
 ) -> None:
     store(memory, "at once", talk(30))
     monkeypatch.setattr(trees, "OPEN_TOKENS_MAX", 2 * SMALL_LEAF_TOKENS)
-    monkeypatch.setattr(trees.sealing, "LEAF_PIECES_MAX", 4)
+    monkeypatch.setattr(sealing, "LEAF_PIECES_MAX", 4)
     store(memory, "in steps", talk(30))
     assert sealed_ids(memory, "in steps") == sealed_ids(memory, "at once")
     assert_whole(memory)
@@ -354,7 +354,7 @@ def test_a_tree_of_any_scope_grows_as_planned_in_any_batches(
     planned = planning.grow([], [node_id for _, node_id in members], base_level)
     with memory._database.reading():
         stored = trees.frontier(database, tree)
-    ids = dict(database.rows("SELECT seq, id FROM node"))
+    ids: dict[int, str] = dict(database.rows("SELECT seq, id FROM node"))
     assert [[ids[seq] for seq in level] for level in stored] == [
         list(level) for level in planned.frontier
     ]

@@ -11,7 +11,7 @@ from treemem.proposals import Carried, Excerpt
 from treemem.summarizers import prompts
 from treemem.verify import SUPPORT_MAX, WORDS_MAX, refusal, stems, support
 
-UNHURRIED = settings(deadline=None)
+UNHURRIED = settings(deadline=None, max_examples=60)
 INSTRUCTIONS = f"{prompts.SYSTEM} {prompts.LEAF_TASK} {prompts.GROUP_TASK}"
 
 SAID = (

@@ -9,6 +9,7 @@ with Memory.open("memory.sqlite3") as memory:
 
 from treemem.errors import (
     AmbiguousIdError,
+    ConstraintError,
     DatabaseCorruptError,
     DatabaseError,
     DatabaseLockedError,
@@ -46,6 +47,7 @@ __version__ = "0.1.0"
 __all__ = [
     "AmbiguousIdError",
     "Blob",
+    "ConstraintError",
     "DatabaseCorruptError",
     "DatabaseError",
     "DatabaseLockedError",

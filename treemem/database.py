@@ -16,6 +16,7 @@ from typing import Any
 
 from treemem import migrations
 from treemem.errors import (
+    ConstraintError,
     DatabaseCorruptError,
     DatabaseError,
     DatabaseLockedError,
@@ -85,7 +86,7 @@ class Database:
         except BaseException:
             self._connection.close()
             raise
-        self._marker.put()
+        self._marker.put(wal=self._wal)
 
     def _configure(self, busy_timeout_ms: int, *, existed: bool) -> None:
         execute = self._connection.execute
@@ -100,8 +101,10 @@ class Database:
         execute("PRAGMA secure_delete = ON")
         execute("PRAGMA cache_size = -32000")
         execute("PRAGMA temp_store = MEMORY")
-        # A file from elsewhere may carry hostile views and triggers.
-        execute("PRAGMA trusted_schema = OFF")
+        if SQLITE_VERSION >= WAL_SAFE_SINCE:
+            # A file from elsewhere may carry hostile views and triggers. (Older versions do not
+            # let triggers write to FTS5 then.)
+            execute("PRAGMA trusted_schema = OFF")
         if version < migrations.SCHEMA_VERSION:
             self._migrate()
 
@@ -242,10 +245,10 @@ class Database:
     def close(self) -> None:
         """Closes the connection; the last one to close folds the -wal file into the main one."""
         with self._lock:
-            if self._connection is None:
+            if isinstance(self._connection, _Closed):
                 return
             self._connection.close()
-            self._connection = None
+            self._connection = _Closed(self.path)
             if not _wal_path(self.path).exists():
                 self._marker.remove()
 
@@ -291,6 +294,8 @@ class Database:
 
     def _translate(self, error: Exception) -> DatabaseError:
         text = str(error)
+        if isinstance(error, driver.IntegrityError):
+            return ConstraintError(f"{self.path}: {text}")
         if "locked" in text or "busy" in text:
             return DatabaseLockedError(
                 f"{self.path} is locked by another process{self._marker.holder()}. "
@@ -315,6 +320,16 @@ class Database:
         return DatabaseError(f"{self.path}: {text}")
 
 
+class _Closed:
+    """Stands in for the connection of a closed database: whatever is asked of it is refused."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+
+    def __getattr__(self, name: str) -> Any:
+        raise DatabaseError(f"{self._path} was closed. Open it again with Memory.open.")
+
+
 class _OpenMarker:
     """A small file beside the database that stands there while someone has it open.
 
@@ -324,17 +339,19 @@ class _OpenMarker:
     def __init__(self, path: Path) -> None:
         self._path = path.with_name(path.name + "-open")
 
-    def put(self) -> None:
+    def put(self, *, wal: bool) -> None:
         with contextlib.suppress(OSError):
-            self._path.write_text(json.dumps({"pid": os.getpid()}))
+            self._path.write_text(json.dumps({"pid": os.getpid(), "wal": wal}))
 
     def remove(self) -> None:
         with contextlib.suppress(OSError):
             self._path.unlink(missing_ok=True)
 
     def is_stale(self) -> bool:
+        """A process that used a -wal file died without closing."""
         pid = self._pid()
-        return pid is not None and pid != os.getpid() and not _is_alive(pid)
+        used_wal = bool(self._read().get("wal"))
+        return used_wal and pid is not None and pid != os.getpid() and not _is_alive(pid)
 
     def holder(self) -> str:
         pid = self._pid()
@@ -343,14 +360,15 @@ class _OpenMarker:
         return f" (process {pid} has it open)"
 
     def _pid(self) -> int | None:
+        pid = self._read().get("pid")
+        return pid if isinstance(pid, int) else None
+
+    def _read(self) -> dict[str, Any]:
         try:
-            return int(json.loads(self._path.read_text())["pid"])
-        except (OSError, ValueError, KeyError, TypeError):
-            return None
-
-
-def is_complete(sql: str) -> bool:
-    return bool(driver.complete_statement(sql))
+            found = json.loads(self._path.read_text())
+        except (OSError, ValueError):
+            return {}
+        return found if isinstance(found, dict) else {}
 
 
 def _wal_path(path: Path) -> Path:

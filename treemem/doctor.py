@@ -16,6 +16,9 @@ from treemem.errors import DatabaseError
 from treemem.model import Message, Span
 
 FINDINGS_MAX = 20
+_FULL_TEXT = "full text against content"
+REPETITIONS_MAX = 1_000_000
+REPETITIONS_STEP = 1_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,8 +50,11 @@ def diagnose(database: Database) -> Diagnosis:
     with database.reading():
         checks = [_run(database, name, check) for name, check in _CHECKS]
     # FTS5 is asked by an INSERT, which a read transaction may not do.
-    with database.transaction():
-        checks.append(_run(database, "full text against content", _full_text))
+    try:
+        with database.transaction():
+            checks.append(_run(database, _FULL_TEXT, _full_text))
+    except DatabaseError as error:  # a damaged page is met only when the transaction ends
+        checks.append(Check(_FULL_TEXT, 0, (str(error),)))
     return Diagnosis(tuple(checks))
 
 
@@ -84,28 +90,40 @@ def _message_hashes(database: Database) -> Iterator[str]:
     of the repetition, and on the source where it has no time."""
     sql = (f"SELECT m.seq, m.identity, m.chars, {messages.COLUMNS} FROM message m "  # noqa: S608
            "ORDER BY m.seq")  # fmt: skip
+    repetitions: dict[str, set[str]] = {}
     for seq, identity, chars, *row in database.execute(sql):
         message = messages.message_from(tuple(row))
+        is_global = message.unique_id and identity is not None
+        source_ids = [""] if is_global else _source_ids(database, seq)
         if len(message.text) != chars:
             yield f"message {message.id} has {len(message.text)} characters, {chars} are recorded"
-        elif not _id_is_right(database, seq, message, identity):
+        elif not any(_id_is_right(message, each, identity, repetitions) for each in source_ids):
             yield f"message {message.id} does not hold what its id says"
         else:
             yield ""
 
 
-def _id_is_right(database: Database, seq: int, message: Message, identity: str | None) -> bool:
+def _source_ids(database: Database, message_seq: int) -> list[str]:
     sql = ("SELECT s.id FROM source_message sm JOIN source s ON s.seq = sm.source_seq "
            "WHERE sm.message_seq = ?")  # fmt: skip
-    source_ids = [""] if message.unique_id else [row[0] for row in database.rows(sql, (seq,))]
+    return [source_id for (source_id,) in database.rows(sql, (message_seq,))]
+
+
+def _id_is_right(
+    message: Message, source_id: str, identity: str | None, repetitions: dict[str, set[str]]
+) -> bool:
+    """repetitions: by the id of the first, the ids computed so far. They are numbered without
+    gaps, and the messages come in order, so each is computed once."""
     sent_at = None if message.sent_at is None else str(message.sent_at)
-    # Repetitions are numbered from 0 without gaps; 10,000 equal ones are looked through.
-    repetitions = 1 if identity is not None else 10_000
-    return any(
-        ids.message_id(message, source_id, sent_at, occurrence) == message.id
-        for occurrence in range(repetitions)
-        for source_id in source_ids
-    )
+    first = ids.message_id(message, source_id, sent_at, 0)
+    if first == message.id or identity is not None:
+        return first == message.id
+    known = repetitions.setdefault(first, {first})
+    while message.id not in known and len(known) < REPETITIONS_MAX:
+        known.add(ids.message_id(message, source_id, sent_at, len(known)))
+        if len(known) % REPETITIONS_STEP == 0:
+            break
+    return message.id in known
 
 
 _SPANS = """

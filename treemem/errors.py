@@ -37,6 +37,10 @@ class DatabaseVersionError(DatabaseError):
     """The file was written by a newer treemem, or is no treemem database at all."""
 
 
+class ConstraintError(DatabaseError):
+    """A row does not fit the schema: a fault of ours, and of this one step only."""
+
+
 class DiskFullError(DatabaseError):
     """No space was left; the transaction was rolled back."""
 

@@ -8,12 +8,11 @@ next one being counted.
 from __future__ import annotations
 
 import hashlib
+import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
-
-import orjson
 
 from treemem import ids, importers, light, messages, times
 from treemem.database import Database
@@ -105,19 +104,19 @@ class FileIngest:
     # -- a file that was read to its end before ----------------------------------------
 
     def _known_file(self, digest: str) -> bool:
-        sql = "SELECT source_ids, records, messages, skipped FROM imported_file WHERE digest = ?"
+        sql = ("SELECT source_ids, records, messages, skipped, problems, problem_count "
+               "FROM imported_file WHERE digest = ?")  # fmt: skip
         row = self._database.row(sql, (digest,))
         if row is None:
             return False
-        self.report.sources = orjson.loads(row[0])
+        self.report.sources = json.loads(row[0])
         self.report.records, self.report.known = row[1], row[2]
-        self.report.skipped = orjson.loads(row[3])
+        self.report.skipped = json.loads(row[3])
+        self.report.problems, self.report.problem_count = json.loads(row[4]), row[5]
         return True
 
     def _finish(self, digest: str) -> None:
         """Remembers the file, only now that all of it is stored."""
-        sql = ("INSERT OR REPLACE INTO imported_file (digest, source_ids, records, messages, "
-               "skipped) VALUES (?, ?, ?, ?, ?)")  # fmt: skip
         report = self.report
         with self._database.transaction():
             for source_id, source in self._sources.items():
@@ -126,9 +125,9 @@ class FileIngest:
                     # Should the document go back to an earlier state, that has to be read.
                     self._database.execute(_FORGET_STATES, {"source": source_id})
             self._database.execute(
-                sql,
-                (digest, orjson.dumps(report.sources).decode(), report.records,
-                 report.added + report.known, orjson.dumps(report.skipped).decode()),
+                _REMEMBER,
+                (digest, json.dumps(report.sources), report.records, report.added + report.known,
+                 json.dumps(report.skipped), json.dumps(report.problems), report.problem_count),
             )  # fmt: skip
 
     def _retire_missing(self, source_id: str) -> None:
@@ -183,6 +182,7 @@ class FileIngest:
 
     def _prepare(self, message: Message, source_id: str) -> Prepared:
         """Repetitions without an id of their own are told apart by counting them."""
+        message = messages.cleaned(message)
         occurrence = 0
         if message.external_id is None:
             sent_at, _ = times.parse(message.sent_at)
@@ -225,6 +225,10 @@ class FileIngest:
             self._progress(self.report)
 
 
+_REMEMBER = """
+INSERT OR REPLACE INTO imported_file (digest, source_ids, records, messages, skipped, problems,
+  problem_count) VALUES (?, ?, ?, ?, ?, ?, ?)
+"""
 _FORGET_STATES = """
 DELETE FROM imported_file
 WHERE EXISTS (SELECT 1 FROM json_each(source_ids) WHERE value = :source)

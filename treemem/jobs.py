@@ -85,7 +85,7 @@ WHERE seq IN (
   WHERE state = 'todo' AND not_before_ms <= ? AND kind IN ({marks})
     AND NOT EXISTS (SELECT 1 FROM breaker b WHERE b.kind = job.kind AND b.paused_until_ms > ?)
   ORDER BY priority DESC, seq LIMIT ?)
-RETURNING seq, kind, payload, attempts
+RETURNING seq, kind, payload, attempts, priority
 """
 
 
@@ -109,7 +109,7 @@ def claim(
     # Subtle: RETURNING keeps no order.
     return [
         Claim(seq, kind, orjson.loads(payload), attempts, token)
-        for seq, kind, payload, attempts in sorted(rows)
+        for seq, kind, payload, attempts, _ in sorted(rows, key=lambda row: (-row[4], row[0]))
     ]
 
 
@@ -223,29 +223,29 @@ def recover_expired(database: Database, now_ms: int) -> int:
 
 # -- the circuit breaker ---------------------------------------------------------------
 
+_FAILING = "SELECT job_seqs FROM breaker WHERE kind = ?"
 _COUNT_FAILURE = """
-INSERT INTO breaker (kind, failures, last_job_seq, reason) VALUES (:kind, 1, :seq, :reason)
-ON CONFLICT (kind) DO UPDATE SET
-  failures = failures + (last_job_seq IS NOT excluded.last_job_seq),
-  last_job_seq = excluded.last_job_seq, reason = excluded.reason
-RETURNING failures
+INSERT INTO breaker (kind, job_seqs, reason) VALUES (:kind, :seqs, :reason)
+ON CONFLICT (kind) DO UPDATE SET job_seqs = excluded.job_seqs, reason = excluded.reason
 """
 _PAUSE = """
-INSERT INTO breaker (kind, failures, paused_until_ms, reason) VALUES (:kind, 0, :until, :reason)
-ON CONFLICT (kind) DO UPDATE SET failures = 0, paused_until_ms = excluded.paused_until_ms,
+INSERT INTO breaker (kind, job_seqs, paused_until_ms, reason) VALUES (:kind, '[]', :until, :reason)
+ON CONFLICT (kind) DO UPDATE SET job_seqs = '[]', paused_until_ms = excluded.paused_until_ms,
   reason = excluded.reason
 """
 
 
 def _count_failure(database: Database, held: Claim, reason: str, now_ms: int) -> None:
-    """Three different jobs of a kind failing in a row pause the kind; one poisoned job that
-    fails again and again does not."""
+    """Three different jobs of a kind failing without a success in between pause the kind; a
+    poisoned job or two that fail again and again do not."""
     with database.transaction():
-        failures = database.value(
+        failing = set(orjson.loads(database.value(_FAILING, (held.kind,)) or "[]")) | {held.seq}
+        database.execute(
             _COUNT_FAILURE,
-            {"kind": held.kind, "seq": held.seq, "reason": reason[:ERROR_CHARS_MAX]},
-        )
-        if failures >= BREAKER_FAILURES:
+            {"kind": held.kind, "seqs": orjson.dumps(sorted(failing)).decode(),
+             "reason": reason[:ERROR_CHARS_MAX]},
+        )  # fmt: skip
+        if len(failing) >= BREAKER_FAILURES:
             pause(database, held.kind, reason, now_ms)
 
 

@@ -72,21 +72,37 @@ def _extract(database: Database, held: Claim, clock: Clock, after_tree: AfterTre
     with database.transaction():
         producer = views.ensure_producer(database, extractive.NAME, extractive.RANK)
         tree = trees.ensure_tree(database, scope, key)
-    while missing := _missing(database, tree.seq, producer):
-        made = [(seq, _view_of(database, seq, level, producer)) for seq, level in missing]
+    while True:
+        while missing := _missing(database, tree.seq, producer):
+            made = [(seq, _view_of(database, seq, level, producer)) for seq, level in missing]
+            with database.transaction():
+                for seq, view in made:
+                    views.put(database, seq, producer, view, clock())
         with database.transaction():
-            for seq, view in made:
-                views.put(database, seq, producer, view, clock())
-    with database.transaction():
-        tree = trees.ensure_tree(database, scope, key)
-        source_seq = database.value(_SOURCE_SEQ, (key,)) if scope == "source" else None
-        trees.refresh_root(database, tree, source_seq)
-        tree = trees.ensure_tree(database, scope, key)
-        for node_seq in (tree.tail_seq, tree.root_seq):
-            if node_seq is not None:
-                _put_provisional(database, node_seq, producer, clock())
-        after_tree(tree, clock())
-        jobs.finish(database, [held], clock())
+            # Another worker may have sealed more in between.
+            if not _missing(database, tree.seq, producer):
+                _finish_tree(database, scope, key, producer, clock, after_tree)
+                jobs.finish(database, [held], clock())
+                return
+
+
+def _finish_tree(
+    database: Database,
+    scope: str,
+    key: str,
+    producer: int,
+    clock: Clock,
+    after_tree: AfterTree,
+) -> None:
+    """Every sealed node has its summary: now the tail and the root get theirs."""
+    tree = trees.ensure_tree(database, scope, key)
+    source_seq = database.value(_SOURCE_SEQ, (key,)) if scope == "source" else None
+    trees.refresh_root(database, tree, source_seq)
+    tree = trees.ensure_tree(database, scope, key)
+    for node_seq in (tree.tail_seq, tree.root_seq):
+        if node_seq is not None:
+            _put_provisional(database, node_seq, producer, clock())
+    after_tree(tree, clock())
 
 
 def _missing(database: Database, tree_seq: int, producer: int) -> list[tuple[int, int]]:

@@ -111,9 +111,9 @@ def _row_of(database: Database, node_seq: int) -> Row:
 def tree(database: Database, scope: Scope, *, cite: bool) -> Tree:
     """The tree of a scope from the root down; without a root where nothing is stored yet."""
     kind = "global" if scope.kind == "everything" else scope.kind
+    if scope.kind == "source":
+        scope = Scope.source(source_row(database, scope.key or "")[1])
     found = trees.find_tree(database, kind, scope.key or "")
-    if found is None and scope.kind == "source":
-        source_row(database, scope.key or "")
     if found is None or found.root_seq is None:
         return Tree(scope, None, ())
     root = _row_of(database, found.root_seq)

@@ -7,7 +7,7 @@ when to seal, and reads no log.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import orjson
 
@@ -53,6 +53,7 @@ def prepare(message: Message, source_id: str, occurrence: int) -> Prepared:
             f"A message of {len(message.text):,} characters is over the limit of "
             f"{TEXT_BYTES_MAX:,}. Split it before it is stored."
         )
+    message = cleaned(message)
     sent_at, sent_at_ms = times.parse(message.sent_at)
     return Prepared(
         message,
@@ -61,6 +62,29 @@ def prepare(message: Message, source_id: str, occurrence: int) -> Prepared:
         sent_at,
         sent_at_ms,
     )
+
+
+def cleaned(message: Message) -> Message:
+    """The message with no lone surrogate in its fields, which could not be stored. Its text is
+    left as it is: of that the exact bytes are kept."""
+    told: dict[str, object] = {}
+    for name in ("external_id", "author", "session", "sent_at"):
+        value = getattr(message, name)
+        if isinstance(value, str) and not value.isascii():
+            told[name] = _storable(value)[0]
+    for name in ("tool_use_ids", "tool_result_ids"):
+        if tool_ids := getattr(message, name):
+            told[name] = tuple(_storable(tool_id)[0] for tool_id in tool_ids)
+    if message.blobs:
+        told["blobs"] = tuple(
+            replace(blob, media_type=_storable(blob.media_type)[0]) for blob in message.blobs
+        )
+    if message.parts:
+        told["parts"] = tuple(
+            replace(part, name=_storable(part.name)[0]) if part.name else part
+            for part in message.parts
+        )
+    return replace(message, **told) if told else message  # type: ignore[arg-type]
 
 
 # -- sources ---------------------------------------------------------------------------
@@ -139,19 +163,11 @@ def add(
     next_seq = int(database.value("SELECT coalesce(max(seq), 0) + 1 FROM message"))
     for seq, item in enumerate(new, next_seq):
         seq_of[item.id] = seq
-    _replace_older(database, source_seq, new)
     rows = [_message_row(seq_of[item.id], item, tokens[item.id]) for item in new]
     database.many(_MESSAGE_INSERT, rows)
     _join(database, source_seq, batch, seq_of, snapshot=snapshot)
     seqs = tuple(dict.fromkeys(seq_of[item.id] for item in batch))
     return Stored(len(new), len(batch) - len(new), seqs)
-
-
-def _replace_older(database: Database, source_seq: int, new: Sequence[Prepared]) -> None:
-    """A message that changed in its source: the version there steps back."""
-    identities = [item.identity for item in new if item.identity]
-    older = _chunked(database, _OLDER_VERSIONS, identities, (source_seq,))
-    database.many(_SET_STATE, [("replaced", source_seq, position) for _, position in older])
 
 
 def _join(
@@ -163,25 +179,39 @@ def _join(
     snapshot: bool,
 ) -> None:
     """Puts the batch at the end of the source's history, but for what is there already."""
-    members = {
-        seq: (position, state)
-        for seq, position, state in _chunked(
-            database, _MEMBERS_OF, list(seq_of.values()), (), (source_seq,)
-        )
-    }
+    found = _chunked(database, _MEMBERS_OF, list(seq_of.values()), (), (source_seq,))
+    members = {seq: (position, state) for seq, position, state in found}
+    joining = {item.id: item for item in batch if seq_of[item.id] not in members}
+    newest = _replace_older(database, source_seq, joining.values())
     position = next_position(database, source_seq)
     rows = []
-    for item in batch:
-        seq = seq_of[item.id]
+    for item in joining.values():
         state = "active" if item.message.active else "abandoned"
-        if seq not in members:
-            members[seq] = (position, state)
-            rows.append((source_seq, position, seq, item.message.session, state))
-            position += 1
-        elif members[seq][1] != state and (snapshot or members[seq][1] != "replaced"):
-            database.execute(_SET_STATE, (state, source_seq, members[seq][0]))
-            database.execute(_REOPEN, (members[seq][0], source_seq))
+        if item.identity is not None and newest[item.identity] != item.id:
+            state = "replaced"
+        rows.append((source_seq, position, seq_of[item.id], item.message.session, state))
+        position += 1
     database.many(_MEMBER_INSERT, rows)
+    for item in batch:
+        if item.id not in joining:
+            state = "active" if item.message.active else "abandoned"
+            position, before = members[seq_of[item.id]]
+            if before != state and (snapshot or before != "replaced"):
+                database.execute(_SET_STATE, (state, source_seq, position))
+                database.execute(_REOPEN, (position, source_seq))
+
+
+def _replace_older(
+    database: Database, source_seq: int, joining: Iterable[Prepared]
+) -> dict[str, str]:
+    """A message that changed in its source: the version there steps back.
+
+    Returns the newest version of each identity that joins.
+    """
+    newest = {item.identity: item.id for item in joining if item.identity is not None}
+    older = _chunked(database, _OLDER_VERSIONS, list(newest), (source_seq,))
+    database.many(_SET_STATE, [("replaced", source_seq, position) for _, position in older])
+    return newest
 
 
 def next_position(database: Database, source_seq: int) -> int:
@@ -202,8 +232,8 @@ def _message_row(seq: int, item: Prepared, tokens: int) -> tuple[object, ...]:
     message = item.message
     text, exact = _storable(message.text)
     return (
-        seq, item.id, item.identity, _clean(message.external_id), message.role,
-        _clean(message.author), message.kind, _clean(item.sent_at), item.sent_at_ms,
+        seq, item.id, item.identity, message.external_id, message.role,
+        message.author, message.kind, item.sent_at, item.sent_at_ms,
         text, exact, fold(text), len(text), tokens, _extras(message),
     )  # fmt: skip
 
@@ -221,18 +251,14 @@ def _storable(text: str) -> tuple[str, bytes | None]:
     return text, None
 
 
-def _clean(text: str | None) -> str | None:
-    return None if text is None else _storable(text)[0]
-
-
 def _extras(message: Message) -> str | None:
     extras: dict[str, object] = {}
     if message.parts:
-        extras["parts"] = [[p.kind, p.start, p.end, _clean(p.name)] for p in message.parts]
+        extras["parts"] = [[p.kind, p.start, p.end, p.name] for p in message.parts]
     if message.tool_use_ids:
-        extras["uses"] = [_clean(tool_id) for tool_id in message.tool_use_ids]
+        extras["uses"] = message.tool_use_ids
     if message.tool_result_ids:
-        extras["results"] = [_clean(tool_id) for tool_id in message.tool_result_ids]
+        extras["results"] = message.tool_result_ids
     if message.blobs:
         extras["blobs"] = [[b.media_type, b.size_bytes, b.digest] for b in message.blobs]
     if message.unique_id:

@@ -66,7 +66,9 @@ CREATE UNIQUE INDEX source_message_once ON source_message (message_seq, source_s
 CREATE INDEX source_message_session ON source_message (session) WHERE session IS NOT NULL;
 
 CREATE TABLE node (                 -- a leaf (level 0) or a group of nodes
-  seq INTEGER PRIMARY KEY,
+  -- Subtle: AUTOINCREMENT, here and below, so that the number of a node that is gone never
+  -- names another one while a model still works on it.
+  seq INTEGER PRIMARY KEY AUTOINCREMENT,
   id TEXT NOT NULL UNIQUE CHECK (length(id) = 32),  -- hash over level and content, see ids.py
   level INTEGER NOT NULL CHECK (level BETWEEN 0 AND 64),
   tokens INTEGER NOT NULL,          -- of the verbatim text below
@@ -120,7 +122,9 @@ CREATE TABLE imported_file (        -- files read to their end; reading one agai
   source_ids TEXT NOT NULL,         -- JSON
   records INTEGER NOT NULL,
   messages INTEGER NOT NULL,        -- that they held, added or known
-  skipped TEXT NOT NULL             -- JSON {reason: count}
+  skipped TEXT NOT NULL,            -- JSON {reason: count}
+  problems TEXT NOT NULL,           -- JSON: the first of them, in words
+  problem_count INTEGER NOT NULL
 ) STRICT, WITHOUT ROWID;
 """
 
@@ -132,7 +136,7 @@ CREATE TABLE producer (             -- who makes summaries
 ) STRICT;
 
 CREATE TABLE summary (              -- one producer's view of one node
-  seq INTEGER PRIMARY KEY,
+  seq INTEGER PRIMARY KEY AUTOINCREMENT,
   node_seq INTEGER NOT NULL REFERENCES node ON DELETE CASCADE,
   producer_seq INTEGER NOT NULL REFERENCES producer,
   made_at_ms INTEGER NOT NULL,
@@ -158,7 +162,7 @@ CREATE TABLE model_output (         -- a call that was paid, until its summary i
 CREATE INDEX model_output_node ON model_output (node_seq);
 
 CREATE TABLE statement (            -- one checked sentence; parents refer to it, never copy it
-  seq INTEGER PRIMARY KEY,
+  seq INTEGER PRIMARY KEY AUTOINCREMENT,
   summary_seq INTEGER NOT NULL REFERENCES summary ON DELETE CASCADE,  -- that it was made for
   kind TEXT NOT NULL CHECK (kind IN ('gist','decision','fact','open','error','constraint')),
   text TEXT NOT NULL,
@@ -240,10 +244,9 @@ CREATE UNIQUE INDEX job_waiting ON job (dedupe_key) WHERE state = 'todo';
 CREATE INDEX job_next ON job (priority DESC, seq) WHERE state = 'todo';
 CREATE INDEX job_leases ON job (lease_until_ms) WHERE state = 'running';
 
-CREATE TABLE breaker (              -- failures in a row, by kind of job
+CREATE TABLE breaker (              -- failures without a success in between, by kind of job
   kind TEXT PRIMARY KEY,
-  failures INTEGER NOT NULL,
-  last_job_seq INTEGER,             -- the job that failed last: its retries count once
+  job_seqs TEXT NOT NULL,           -- JSON: the jobs that failed since the last success
   paused_until_ms INTEGER,          -- NULL: not paused
   reason TEXT
 ) STRICT, WITHOUT ROWID;

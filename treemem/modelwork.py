@@ -113,12 +113,19 @@ class ModelWork:
         node_seq, level = row
         view = self._summarize(node_seq, level, report, stop_reason)
         with self._database.transaction():
-            self._store(node_seq, view)
+            if self._is_there(node_seq):
+                self._store(node_seq, view)
             jobs.finish(self._database, [held], self._clock())
         report.offered += view.offered
         report.kept += view.offered - len(view.rejections)
         for rejection in view.rejections:
             report.rejected[rejection.reason] = report.rejected.get(rejection.reason, 0) + 1
+
+    def _is_there(self, node_seq: int) -> bool:
+        """A root can be replaced while the model works on it; its number names no other node
+        then."""
+        sql = "SELECT 1 FROM node WHERE seq = ?"
+        return self._database.value(sql, (node_seq,)) is not None
 
     def gave_up(self, held: Claim, message: str) -> None:
         """A node that no attempt could summarize keeps its extractive view, and the nodes
@@ -204,8 +211,9 @@ class ModelWork:
         with self._database.transaction():
             self._database.execute(
                 _PAY,
-                (key, node_seq, answer.text, answer.tokens_in, answer.tokens_out, answer.seconds),
-            )
+                {"key": key, "node": node_seq, "text": answer.text, "seconds": answer.seconds,
+                 "tokens_in": answer.tokens_in, "tokens_out": answer.tokens_out},
+            )  # fmt: skip
         report.model_calls += 1
         report.tokens_in += answer.tokens_in
         report.tokens_out += answer.tokens_out
@@ -246,5 +254,5 @@ _DROP_UNUSABLE = "DELETE FROM summary WHERE node_seq = ? AND producer_seq = ? AN
 _PAID = "SELECT text, tokens_in, tokens_out, seconds FROM model_output WHERE key = ?"
 _PAY = """
 INSERT OR REPLACE INTO model_output (key, node_seq, text, tokens_in, tokens_out, seconds)
-VALUES (?, ?, ?, ?, ?, ?)
+SELECT :key, seq, :text, :tokens_in, :tokens_out, :seconds FROM node WHERE seq = :node
 """

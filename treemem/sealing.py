@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
 LEAF_PIECES_MAX = 1_000
+WAITING_PIECES_MAX = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,17 +89,24 @@ def _cut_index(leaf: list[Piece], following: Piece, limit: int) -> int:
 def _pairs_that_fit(pieces: list[Piece], limit: int) -> list[tuple[int, int]]:
     """(index of the call, index of its result) where both could still stand in one leaf.
 
-    A call that has no result yet counts as answered by whatever comes after the last piece.
+    A call that has no result yet counts as answered by whatever comes after the last piece,
+    but only the latest WAITING_PIECES_MAX pieces with such calls do: calls that are never
+    answered must not make every leaf a short one.
     """
     answered = {
         result_id: index for index, piece in enumerate(pieces) for result_id in piece.result_ids
     }
     before = [0, *itertools.accumulate(piece.tokens for piece in pieces)]
-    last = len(pieces) - 1
-    pairs = []
-    for index, piece in enumerate(pieces):
-        for use_id in piece.use_ids:
-            result = answered.get(use_id, len(pieces))
-            if before[min(result, last) + 1] - before[index] <= limit:
-                pairs.append((index, result))
-    return pairs
+    after = len(pieces)
+    pairs = {
+        (index, answered.get(use_id, after))
+        for index, piece in enumerate(pieces)
+        for use_id in piece.use_ids
+    }
+    waiting = sorted(index for index, result in pairs if result == after)[-WAITING_PIECES_MAX:]
+    return [
+        (index, result)
+        for index, result in pairs
+        if before[min(result + 1, after)] - before[index] <= limit
+        and (result < after or index in waiting)
+    ]

@@ -20,20 +20,20 @@ QUERY_TERMS_MAX = 64
 def fold(text: str) -> str | None:
     """The text with unspaced runs cut into pairs, or None where it has none.
 
+    The last character of a run also stands alone, so that each character begins a word.
+
     Example:
         >>> fold("使用缓存 now")
-        ' 使用 用缓 缓存  now'
+        ' 使用 用缓 缓存 存  now'
         >>> fold("plain") is None
         True
     """
     if text.isascii() or not _RUN.search(text):
         return None
-    return _RUN.sub(lambda run: f" {' '.join(_pairs(run.group()))} ", text)
+    return _RUN.sub(lambda run: f" {' '.join(_pairs(run.group()))} {run.group()[-1]} ", text)
 
 
 def _pairs(run: str) -> list[str]:
-    if len(run) == 1:
-        return [run]
     return [run[index : index + 2] for index in range(len(run) - 1)]
 
 
@@ -44,7 +44,7 @@ def terms(text: str) -> list[str]:
         >>> terms('Why did "AND" fail?')
         ['why', 'did', 'and', 'fail']
     """
-    folded = fold(text) or text
+    folded = _RUN.sub(lambda run: f" {' '.join(_pairs(run.group()) or run.group())} ", text)
     words = (word for found in _WORD.findall(folded) for word in found.lower().split("_"))
     return list(dict.fromkeys(word for word in words if word))[:QUERY_TERMS_MAX]
 
@@ -58,6 +58,11 @@ def match_expression(words: Iterable[str], *, every: bool) -> str:
         >>> match_expression(["a", "near"], every=False)
         '"a" OR "near"'
     """
-    quoted = [f'"{word}"*' if _RUN.fullmatch(word) and len(word) == 1 else f'"{word}"'
-              for word in words]  # fmt: skip
+    quoted = [_quoted(word) for word in words]
     return (" AND " if every else " OR ").join(quoted)
+
+
+def _quoted(word: str) -> str:
+    escaped = word.replace('"', '""').replace("\0", " ")
+    is_single = len(word) == 1 and _RUN.fullmatch(word)
+    return f'"{escaped}"*' if is_single else f'"{escaped}"'

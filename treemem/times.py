@@ -6,7 +6,7 @@ Pure. A time without a zone stays without one in the text; for comparing it coun
 from __future__ import annotations
 
 import re
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _FRACTION = re.compile(r"(\.\d{6})\d+")
@@ -28,6 +28,8 @@ def parse(value: str | datetime | None) -> tuple[str | None, int | None]:
         return None, None
     if isinstance(value, datetime):
         return value.isoformat(), to_ms(value)
+    if value.strip().isdigit():  # a number is no date, though Python might read one into it
+        return value, None
     try:
         return value, to_ms(datetime.fromisoformat(_FRACTION.sub(r"\1", value.strip())))
     except (ValueError, OverflowError):
@@ -46,7 +48,7 @@ def to_ms(moment: datetime) -> int:
 
 
 def from_ms(ms: int | None) -> str | None:
-    """ISO 8601 in UTC, to the second.
+    """ISO 8601 in UTC, to the second; None for None, and outside the years 1 to 9999.
 
     Example:
         >>> from_ms(1000)
@@ -54,4 +56,7 @@ def from_ms(ms: int | None) -> str | None:
     """
     if ms is None:
         return None
-    return datetime.fromtimestamp(ms // 1000, UTC).isoformat()
+    try:
+        return (_EPOCH + timedelta(seconds=ms // 1000)).isoformat()
+    except OverflowError:  # a zone can move a time out of the calendar
+        return None

@@ -101,6 +101,9 @@ VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 _STATEMENT_INSERT = """
 INSERT INTO statement (seq, summary_seq, kind, text, speaker, importance) VALUES (?, ?, ?, ?, ?, ?)
 """
+_NEXT_STATEMENT = """
+SELECT coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'statement'), 0) + 1
+"""
 _SHOW_INSERT = """
 INSERT INTO summary_statement (summary_seq, ordinal, statement_seq) VALUES (?, ?, ?)
 """
@@ -126,7 +129,7 @@ def put(database: Database, node_seq: int, producer_seq: int, view: View, now_ms
 
 
 def _put_statements(database: Database, summary_seq: int, items: Sequence[Draft | Carried]) -> None:
-    next_seq = int(database.value("SELECT coalesce(max(seq), 0) + 1 FROM statement"))
+    next_seq = int(database.value(_NEXT_STATEMENT))
     drafts = [item for item in items if isinstance(item, Draft)]
     seq_of_draft = {id(draft): next_seq + index for index, draft in enumerate(drafts)}
     database.many(

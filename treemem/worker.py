@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 from treemem import jobs, light
 from treemem.database import Database
-from treemem.errors import DatabaseError, LeaseLostError, ModelError, TreememError
+from treemem.errors import ConstraintError, DatabaseError, LeaseLostError, ModelError, TreememError
 from treemem.jobs import Claim
 from treemem.model import WorkReport
 from treemem.modelwork import KIND as MODEL_KIND
@@ -110,6 +110,8 @@ class Worker:
             return False
         except LeaseLostError:
             self._count(self.report.failed, held.kind)
+        except ConstraintError as error:
+            self._fail(held, error)
         except DatabaseError:
             self._give_back(held)
             raise
