@@ -12,9 +12,9 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner, Result
-from treemem_cli.main import cli
 
 from treemem import Memory, Message, Scope
+from treemem_cli.main import cli
 
 DEMO = Path(__file__).parent.parent / "treemem" / "demo"
 QUESTIONS = json.loads((DEMO / "questions.json").read_text())

@@ -12,9 +12,9 @@ from pathlib import Path
 import click
 import pytest
 from click.testing import CliRunner
-from treemem_cli.main import cli
 
 import treemem
+from treemem_cli.main import cli
 
 ROOT = Path(__file__).parent.parent
 PAGES = sorted([ROOT / "README.md", ROOT / "ARCHITECTURE.md", *ROOT.glob("docs/*.md")])

@@ -186,8 +186,9 @@ class Database:
             try:
                 yield
             finally:
+                # Nothing was written, and on a damaged page a COMMIT fails.
                 if self._connection.in_transaction:
-                    self._connection.execute("COMMIT")
+                    self._connection.execute("ROLLBACK")
 
     @contextlib.contextmanager
     def undurable(self) -> Iterator[None]:
