@@ -11,10 +11,15 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 
 from treemem import Memory
 
 START_MS = 1_764_000_000_000
+
+# A busy machine must not fail a property.
+settings.register_profile("unhurried", deadline=None)
+settings.load_profile("unhurried")
 
 
 class FakeClock:

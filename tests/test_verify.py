@@ -214,6 +214,13 @@ def test_a_statement_may_be_put_in_fewer_or_other_forms_of_the_words(right: str)
     assert judge(right) == ""
 
 
+def test_a_statement_may_end_in_a_letter_that_is_a_name() -> None:
+    said = "We chose option A because it needs fewer servers."
+    log = [Excerpt(Message(author="Ana", text=said, id="m"), 0, len(said))]
+    assert refusal("Ana chose option A.", log, speakers=["Ana"], prompt=INSTRUCTIONS) == ""
+    assert refusal("Ana chose option a", log, speakers=["Ana"], prompt=INSTRUCTIONS) != ""
+
+
 @pytest.mark.parametrize(
     "wrong",
     [

@@ -7,7 +7,6 @@ the choice of journal, the notice of a missing -wal file. It knows no table.
 from __future__ import annotations
 
 import contextlib
-import json
 import os
 import threading
 from collections.abc import Iterable, Iterator, Mapping
@@ -23,6 +22,7 @@ from treemem.errors import (
     DatabaseVersionError,
     DiskFullError,
 )
+from treemem.open_marker import OpenMarker
 
 
 def _driver() -> Any:
@@ -68,7 +68,7 @@ class Database:
         self._lock = threading.RLock()
         self._depth = 0
         self._wal = False
-        self._marker = _OpenMarker(path)
+        self._marker = OpenMarker(path)
         self._connection: Any = None
         with self._translated():
             self._open(busy_timeout_ms)
@@ -248,8 +248,12 @@ class Database:
         with self._lock:
             if isinstance(self._connection, _Closed):
                 return
+            # Killed between closing the file and removing the marker, nothing is lost.
+            self._marker.put(wal=False)
             self._connection.close()
             self._connection = _Closed(self.path)
+            if _wal_path(self.path).exists():  # somebody else still has it open
+                self._marker.put(wal=True)
             if not _wal_path(self.path).exists():
                 self._marker.remove()
 
@@ -331,59 +335,8 @@ class _Closed:
         raise DatabaseError(f"{self._path} was closed. Open it again with Memory.open.")
 
 
-class _OpenMarker:
-    """A small file beside the database that stands there while someone has it open.
-
-    Without it a deleted -wal file could not be told from one that was never needed.
-    """
-
-    def __init__(self, path: Path) -> None:
-        self._path = path.with_name(path.name + "-open")
-
-    def put(self, *, wal: bool) -> None:
-        with contextlib.suppress(OSError):
-            self._path.write_text(json.dumps({"pid": os.getpid(), "wal": wal}))
-
-    def remove(self) -> None:
-        with contextlib.suppress(OSError):
-            self._path.unlink(missing_ok=True)
-
-    def is_stale(self) -> bool:
-        """A process that used a -wal file died without closing."""
-        pid = self._pid()
-        used_wal = bool(self._read().get("wal"))
-        return used_wal and pid is not None and pid != os.getpid() and not _is_alive(pid)
-
-    def holder(self) -> str:
-        pid = self._pid()
-        if pid is None or pid == os.getpid() or not _is_alive(pid):
-            return ""
-        return f" (process {pid} has it open)"
-
-    def _pid(self) -> int | None:
-        pid = self._read().get("pid")
-        return pid if isinstance(pid, int) else None
-
-    def _read(self) -> dict[str, Any]:
-        try:
-            found = json.loads(self._path.read_text())
-        except (OSError, ValueError):
-            return {}
-        return found if isinstance(found, dict) else {}
-
-
 def _wal_path(path: Path) -> Path:
     return path.with_name(path.name + "-wal")
-
-
-def _is_alive(pid: int) -> bool:
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    except OSError:
-        return True
-    return True
 
 
 def _check_folder(path: Path) -> None:

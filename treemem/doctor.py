@@ -17,6 +17,7 @@ from treemem.model import Message, Span
 
 FINDINGS_MAX = 20
 _FULL_TEXT = "full text against content"
+DEAD_JOBS_MAX = 100_000
 REPETITIONS_MAX = 1_000_000
 REPETITIONS_STEP = 1_000
 
@@ -280,8 +281,9 @@ def repair(database: Database, now_ms: int) -> None:
     with database.transaction():
         for table in _FTS_TABLES:
             database.execute(_FTS_REBUILD.format(table=table))
+        # What they were to do is asked for anew, here and by the sealing.
+        for job in jobs.listing(database, ["dead"], DEAD_JOBS_MAX):
+            if job.kind in light.KINDS:
+                jobs.cancel(database, job.id)
         for (source_id,) in database.rows("SELECT id FROM source"):
             light.admit_seal(database, source_id, now_ms)
-        for job in jobs.listing(database, ["dead"], 1_000):
-            if job.kind in light.KINDS:
-                jobs.retry(database, job.id, now_ms)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable
 
+from treemem import times
 from treemem.model import Message, Span
 
 ID_HEX_LENGTH = 32
@@ -42,13 +43,13 @@ def message_id(message: Message, source_id: str, sent_at: str | None, occurrence
 
     With an identity: over it and the words. Without: over who said what and when, and which
     repetition it is. A message with a time is the same in every source (so that a copied log
-    shares its leaves); one without a time is only known within its source.
+    shares its leaves); one without a time that can be told is only known within its source.
     """
     identity = message_identity(message, source_id)
     words = (message.role, message.author, message.kind, message.text)
     if identity is not None:
         return _digest(b"message", (identity, *words))
-    scope = None if sent_at else source_id
+    scope = source_id if times.parse(sent_at)[1] is None else None
     return _digest(b"anonymous", (scope, sent_at, occurrence, *words))
 
 

@@ -83,7 +83,6 @@ class FileIngest:
         self._progress = progress
         self._sources: dict[str, Source] = {}
         self._occurrences: dict[str, int] = {}
-        self._seen: dict[str, set[int]] = {}
         self.report = FileReport(file.label)
 
     def run(self) -> FileReport:
@@ -93,6 +92,7 @@ class FileIngest:
             self.report.format = importer.name
             digest = _digest(self._file, importer)
             if not self._known_file(digest):
+                self._retire_missing(importer)
                 self._read(importer)
                 self._finish(digest)
         except ImportFileError as error:
@@ -121,7 +121,6 @@ class FileIngest:
         with self._database.transaction():
             for source_id, source in self._sources.items():
                 if source.snapshot:
-                    self._retire_missing(source_id)
                     # Should the document go back to an earlier state, that has to be read.
                     self._database.execute(_FORGET_STATES, {"source": source_id})
             self._database.execute(
@@ -130,12 +129,28 @@ class FileIngest:
                  json.dumps(report.skipped), json.dumps(report.problems), report.problem_count),
             )  # fmt: skip
 
-    def _retire_missing(self, source_id: str) -> None:
-        """What a document no longer holds steps back; its words stay stored."""
-        seq = self._database.value("SELECT seq FROM source WHERE id = ?", (source_id,))
-        if seq is not None:
-            messages.retire_missing(self._database, seq, self._seen.get(source_id, set()))
-            light.admit_seal(self._database, source_id, self._clock())
+    def _retire_missing(self, importer: Importer) -> None:
+        """What a document no longer holds steps back, before anything new of it is stored, so
+        that a crash in between leaves no mixture of both to be sealed. Words stay stored."""
+        ids_now: dict[str, set[str]] = {}
+        current = ""
+        for event in importer.read(self._file):
+            if isinstance(event, Source):
+                if not event.snapshot:
+                    return
+                current = event.id
+                ids_now.setdefault(current, set())
+            elif isinstance(event, Message):
+                ids_now[current].add(self._prepare(event, current).id)
+        self._occurrences.clear()
+        for source_id, message_ids in ids_now.items():
+            with self._database.transaction():
+                sql = "SELECT seq FROM source WHERE id = ?"
+                source_seq = self._database.value(sql, (source_id,))
+                if source_seq is not None:
+                    kept = set(messages.known_ids(self._database, list(message_ids)).values())
+                    messages.retire_missing(self._database, source_seq, kept)
+                    light.admit_seal(self._database, source_id, self._clock())
 
     # -- reading -----------------------------------------------------------------------
 
@@ -216,8 +231,6 @@ class FileIngest:
                 stored = messages.add(
                     self._database, source_seq, items, tokens, snapshot=source.snapshot
                 )
-                if source.snapshot:
-                    self._seen.setdefault(source_id, set()).update(stored.seqs)
                 light.admit_seal(self._database, source_id, self._clock())
                 self.report.added += stored.added
                 self.report.known += stored.known

@@ -160,13 +160,17 @@ WHERE seq = :seq AND token = :token AND state = 'running'
 """
 
 
-def fail(database: Database, held: Claim, error: str, now_ms: int) -> None:
-    """Counts an attempt that failed: the job waits, longer each time, or is dead."""
+def fail(database: Database, held: Claim, error: str, now_ms: int, *, breaker: bool = True) -> None:
+    """Counts an attempt that failed: the job waits, longer each time, or is dead.
+
+    breaker: whether failures of other jobs of the kind are likely to have the same cause.
+    """
     spent = held.attempts >= int(
         database.value("SELECT max_attempts FROM job WHERE seq = ?", (held.seq,)) or 0
     )
     _give_back(database, held, now_ms, error=error, spent=spent, wait_ms=backoff_ms(held.attempts))
-    _count_failure(database, held, error, now_ms)
+    if breaker:
+        _count_failure(database, held, error, now_ms)
 
 
 def release(database: Database, held: Claim, now_ms: int) -> None:

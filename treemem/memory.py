@@ -298,7 +298,13 @@ class Memory:
 
     def retry_job(self, job_id: int) -> Job:
         """Lets a dead or waiting job run as soon as a worker comes."""
-        return jobs.retry(self._database, job_id, self._clock())
+        from treemem import modelwork
+
+        with self._database.transaction():
+            job = jobs.retry(self._database, job_id, self._clock())
+            if job.kind == modelwork.KIND:
+                modelwork.forget_failure(self._database, job)
+            return job
 
     def cancel_job(self, job_id: int) -> None:
         """Takes a job that does not run out of the queue; nothing stored is touched."""

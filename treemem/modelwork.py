@@ -17,7 +17,7 @@ from treemem.config import ROOT_INTERVAL_MS
 from treemem.database import Database
 from treemem.errors import ModelError
 from treemem.jobs import Claim
-from treemem.model import Message, Rejection, WorkReport
+from treemem.model import Job, Message, Rejection, WorkReport
 from treemem.proposals import Carried, View
 from treemem.summarizers import extractive
 from treemem.summarizers.llama import Call, LlamaSummarizer
@@ -36,6 +36,12 @@ StopReason = Callable[[], str | None]
 
 class BudgetSpentError(Exception):
     """A limit was met between two calls of one job; the answers so far are kept."""
+
+
+def forget_failure(database: Database, job: Job) -> None:
+    """Before a dead job is tried again: the mark that its node could not be summarized goes."""
+    producer_name, _, node_id = job.dedupe_key.removeprefix(f"{KIND}:").rpartition(":")
+    database.execute(_FORGET_FAILURE, {"producer": producer_name, "node": node_id})
 
 
 class ModelWork:
@@ -75,20 +81,23 @@ class ModelWork:
     def admit_tree(self, tree: object, now_ms: int) -> None:
         """Jobs for the tree's nodes that are ready, and for its root when its time has come."""
         assert isinstance(tree, trees.TreeRow)
-        parameters = {"tree": tree.seq, "producer": self._producer}
+        parameters = {"tree": tree.seq, "producer": self._producer, "extractive": self._extractive}
         for node_id, level in self._database.rows(_READY_IN_TREE, parameters):
             self._admit(node_id, NODE_PRIORITY + level, now_ms, now_ms)
         if tree.root_seq is not None:
             self._admit_root(tree.root_seq, now_ms)
 
     def _admit_root(self, node_seq: int, now_ms: int) -> None:
-        row = self._database.row(_READY_ROOT, {"node": node_seq, "producer": self._producer})
+        row = self._database.row(
+            _READY_ROOT,
+            {"node": node_seq, "producer": self._producer, "extractive": self._extractive},
+        )
         if row is not None:
             node_id, last_ms = row
             self._admit(node_id, ROOT_PRIORITY, now_ms, max(now_ms, last_ms + ROOT_INTERVAL_MS))
 
     def _admit_parents(self, node_seq: int, now_ms: int) -> None:
-        parameters = {"node": node_seq, "producer": self._producer}
+        parameters = {"node": node_seq, "producer": self._producer, "extractive": self._extractive}
         for node_id, level in self._database.rows(_READY_PARENTS, parameters):
             self._admit(node_id, NODE_PRIORITY + level, now_ms, now_ms)
         for (root_seq,) in self._database.rows(_ROOTS_ABOVE, {"node": node_seq}):
@@ -106,7 +115,9 @@ class ModelWork:
         """Does one summary job. Raises BudgetSpentError where a limit comes in between."""
         sql = "SELECT seq, level FROM node WHERE id = ?"
         row = self._database.row(sql, (held.payload["node"],))
-        if row is None:  # a root that has been replaced since
+        # A root may have been replaced since; and a job whose worker went silent may have been
+        # admitted and done a second time before its lease ran out.
+        if row is None or views.summary_by(self._database, row[0], self._producer) is not None:
             with self._database.transaction():
                 jobs.finish(self._database, [held], self._clock())
             return
@@ -144,7 +155,6 @@ class ModelWork:
 
     def _store(self, node_seq: int, view: View) -> None:
         now_ms = self._clock()
-        self._database.execute(_DROP_UNUSABLE, (node_seq, self._producer))
         views.put(self._database, node_seq, self._producer, view, now_ms)
         self._database.execute("DELETE FROM model_output WHERE node_seq = ?", (node_seq,))
         self._database.execute(_MARK_ROOT, (now_ms, node_seq))
@@ -226,8 +236,10 @@ class ModelWork:
         return state.hexdigest()
 
 
+# A model's view of a node builds on its extractive one, so that comes first.
 _UNSEEN = """
-NOT EXISTS (SELECT 1 FROM summary s WHERE s.node_seq = n.seq AND s.producer_seq = :producer)
+EXISTS (SELECT 1 FROM summary s WHERE s.node_seq = n.seq AND s.producer_seq = :extractive)
+AND NOT EXISTS (SELECT 1 FROM summary s WHERE s.node_seq = n.seq AND s.producer_seq = :producer)
 AND NOT EXISTS (
   SELECT 1 FROM node_child nc JOIN node child ON child.seq = nc.child_seq
   WHERE nc.node_seq = n.seq AND child.provisional = 0 AND NOT EXISTS (
@@ -250,7 +262,11 @@ SELECT DISTINCT t.root_seq FROM node_child up JOIN tree t ON t.root_seq = up.nod
 WHERE up.child_seq = :node
 """
 _MARK_ROOT = "UPDATE tree SET model_root_at_ms = ? WHERE root_seq = ?"
-_DROP_UNUSABLE = "DELETE FROM summary WHERE node_seq = ? AND producer_seq = ? AND usable = 0"
+_FORGET_FAILURE = """
+DELETE FROM summary WHERE usable = 0
+  AND node_seq = (SELECT seq FROM node WHERE id = :node)
+  AND producer_seq = (SELECT seq FROM producer WHERE name = :producer)
+"""
 _PAID = "SELECT text, tokens_in, tokens_out, seconds FROM model_output WHERE key = ?"
 _PAY = """
 INSERT OR REPLACE INTO model_output (key, node_seq, text, tokens_in, tokens_out, seconds)

@@ -39,7 +39,7 @@ _CHATTER = re.compile(
     re.IGNORECASE,
 )
 _BROKEN_OFF = re.compile(
-    r"[,;:–-]\s*[.?!]?$|\b(?:a|an|the|of|and|or)[.?!]?$",
+    r"[,;:–-]\s*[.?!]?$|\b(?:(?-i:a)|an|the|of|and|or)[.?!]?$",
     re.IGNORECASE,
 )
 _TURN_LABEL = re.compile(r"^(?:the )?(?:assistant|user|tool|system|human)\s*:", re.IGNORECASE)

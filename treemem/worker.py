@@ -142,7 +142,9 @@ class Worker:
             jobs.release(self._database, held, self._clock())
             jobs.pause(self._database, held.kind, message, self._clock())
         else:
-            jobs.fail(self._database, held, message, self._clock())
+            # A light job fails by its own data; the other sources must not wait for it.
+            is_model = held.kind == MODEL_KIND
+            jobs.fail(self._database, held, message, self._clock(), breaker=is_model)
             if held.kind == MODEL_KIND and self._model is not None:
                 self._model.gave_up(held, message)
         self._count(self.report.failed, held.kind)

@@ -112,6 +112,7 @@ def expect_the_same_end(place: Field, path: Path, expected: Picture) -> None:
 def appended(place: Field) -> Path:
     """A file to which many messages were appended, and nothing was sealed yet."""
     path = place.folder / "appended.sqlite3"
+    place.remove(path)
     draw = random.Random(SEED)
     words = "the queue keeps every job until a worker has stored its result for good".split()
     with Memory.open(path) as memory:
@@ -126,7 +127,9 @@ def appended(place: Field) -> Path:
 
 def killed_at_ingest(place: Field, kills: int) -> None:
     command = Command(place, ["ingest", str(place.logs)])
-    command.measure(place.folder / "measured.sqlite3")
+    measured = place.folder / "measured.sqlite3"
+    place.remove(measured)
+    command.measure(measured)
     kill_often(place, command, kills, None, place.undisturbed[1].picture)
 
 
@@ -135,6 +138,7 @@ def killed_at_work(place: Field, kills: int) -> None:
     undisturbed = place.folder / "worked.sqlite3"
     measured = place.folder / "measured-work.sqlite3"
     for copy in (undisturbed, measured):
+        place.remove(copy)
         shutil.copy(start, copy)
     place.outcome(undisturbed, minute=minutes_ahead())
     command = Command(place, ["work", "--max-calls", "0"])
@@ -151,12 +155,11 @@ def straced(place: Field, path: Path, options: Sequence[str]) -> int:
     ).returncode  # fmt: skip
 
 
-@pytest.fixture
-def place(tmp_path: Path) -> Field:
-    place = Field(tmp_path, "")
+@pytest.fixture(scope="module")
+def place(tmp_path_factory: pytest.TempPathFactory) -> Field:
+    place = Field(tmp_path_factory.mktemp("timed"), "")
     fault_logs.write(place.logs, 1)
-    path = place.folder / "undisturbed.sqlite3"
-    place.keep(1, path)
+    place.keep(1, place.folder / "undisturbed.sqlite3")
     return place
 
 
@@ -182,6 +185,7 @@ def test_the_command_work_killed_dozens_of_times_loses_nothing(place: Field) -> 
 @pytest.mark.parametrize("call", ["pwrite64", "fsync", "fdatasync", "unlink"])
 def test_the_command_ingest_killed_at_a_system_call_loses_nothing(place: Field, call: str) -> None:
     trace, path = place.folder / "trace", place.folder / "straced.sqlite3"
+    place.remove(path)
     if shutil.which("strace") is None:
         pytest.skip("needs strace")
     if straced(place, path, ["-e", f"trace={call}", "-o", str(trace)]) != 0:
