@@ -21,6 +21,7 @@ NEIGHBOUR_WEIGHT = 0.35
 WINDOW_WEIGHT = 0.5
 LEAF_WEIGHT = 0.2
 STATEMENT_WEIGHT = 0.4
+TOOL_WEIGHT = 0.5
 _COMMON = frozenset(
     "a about an and any are as at be been but by can could did do does for from had has have "
     "how i if in into is it its me my no not of on or our should so than that the their them "
@@ -41,6 +42,7 @@ class Hit:
     source_seq: int
     position: int
     tokens: int
+    role: str
     leaf_seq: int | None = None
     own: float = 0.0
     parts: dict[str, float] = field(default_factory=dict)
@@ -70,7 +72,7 @@ def route(database: Database, query: str, scope: Scope, times: Range) -> list[Hi
     hits: dict[int, Hit] = {}
     for message_seq in {*own, *stated}:
         for hit in _placed(database, message_seq, scope_sql, parameters):
-            hit.own = own.get(message_seq, 0.0)
+            hit.own = own.get(message_seq, 0.0) * _weight(hit)
             hit.parts = {
                 "own": hit.own,
                 "statement": STATEMENT_WEIGHT * stated.get(message_seq, 0.0),
@@ -147,7 +149,7 @@ AND sm.message_seq IN (
   WHERE t.scope = 'topic' AND t.key = :topic AND tn.level = 0)
 """
 _PLACE = """
-SELECT sm.message_seq, sm.source_seq, sm.position, m.tokens
+SELECT sm.message_seq, sm.source_seq, sm.position, m.tokens, m.role
 FROM source_message sm JOIN message m ON m.seq = sm.message_seq
 WHERE sm.message_seq = :message AND sm.state = 'active' {scope}
 ORDER BY sm.source_seq LIMIT 1
@@ -166,7 +168,7 @@ def _placed(
 # -- propagation -----------------------------------------------------------------------
 
 _AROUND = """
-SELECT sm.message_seq, sm.source_seq, sm.position, m.tokens,
+SELECT sm.message_seq, sm.source_seq, sm.position, m.tokens, m.role,
   (SELECT ls.node_seq FROM leaf_span ls JOIN node n ON n.seq = ls.node_seq
    WHERE ls.message_seq = sm.message_seq ORDER BY n.provisional, ls.node_seq LIMIT 1)
 FROM source_message sm JOIN message m ON m.seq = sm.message_seq
@@ -189,7 +191,7 @@ def propagate(database: Database, hits: Sequence[Hit]) -> list[Hit]:
             if key not in found:
                 known = own.get(key)
                 found[key] = Hit(*row) if known is None else known
-                found[key].leaf_seq = row[4]
+                found[key].leaf_seq = row[5]
     _spread(found)
     return sorted(found.values(), key=lambda hit: (-hit.score, hit.source_seq, hit.position))
 
@@ -204,10 +206,16 @@ def _spread(found: dict[tuple[int, int], Hit]) -> None:
     for index, hit in enumerate(ordered):
         before = _adjacent(ordered, index, -1)
         after = _adjacent(ordered, index, 1)
-        hit.parts["neighbours"] = NEIGHBOUR_WEIGHT * (before + after)
-        hit.parts["window"] = WINDOW_WEIGHT * _window_best(ordered, index)
+        weight = _weight(hit)
+        hit.parts["neighbours"] = weight * NEIGHBOUR_WEIGHT * (before + after)
+        hit.parts["window"] = weight * WINDOW_WEIGHT * _window_best(ordered, index)
         if hit.leaf_seq is not None:
-            hit.parts["leaf"] = LEAF_WEIGHT * leaves[hit.leaf_seq]
+            hit.parts["leaf"] = weight * LEAF_WEIGHT * leaves[hit.leaf_seq]
+
+
+def _weight(hit: Hit) -> float:
+    """What a tool printed matters less than what was said about it, however many words match."""
+    return TOOL_WEIGHT if hit.role == "tool" else 1.0
 
 
 def _adjacent(ordered: Sequence[Hit], index: int, step: int) -> float:

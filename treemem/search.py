@@ -21,6 +21,7 @@ from treemem.tokens import count_tokens
 BUDGET_MIN = 50
 CANDIDATES_MAX = 400
 SOURCE_CHARS_MAX = 24
+SCRAP_TOKENS = 4  # fewer say nothing by themselves
 _NO_EMBEDDER = "no embedding model is in use: searched by words only"
 
 
@@ -79,7 +80,7 @@ def _candidates(database: Database, hits: Sequence[Hit], span: Range) -> list[Ca
         Candidate(found[hit.message_seq], source_ids[hit.source_seq], hit.source_seq,
                   hit.position, hit.score, hit.leaf_seq)
         for hit in hits
-        if _inside(found[hit.message_seq], span)
+        if _inside(found[hit.message_seq], span) and (hit.own > 0 or hit.tokens >= SCRAP_TOKENS)
     ]  # fmt: skip
 
 

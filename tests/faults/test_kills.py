@@ -69,16 +69,17 @@ PLACES = {
 # So few steps that a kill may miss them.
 PLACES_SMALL = {"closing the file", "ending the work", "remembering a file"}
 
-# Where a process is rarely, or is at the edge of something; and whether the command is run
-# again while the dead one's lease still holds.
+# Where a process is rarely, or is at the edge of something; the state of the logs; and whether
+# the command is run again while the dead one's lease still holds.
 FUNCTIONS = (
-    ("ingest._finish", False),
-    ("light._extract", True),
-    ("modelwork._store", True),
-    pytest.param("messages._replace_older", False, marks=pytest.mark.slow),
-    pytest.param("trees.extend", True, marks=pytest.mark.slow),
-    pytest.param("light._put_provisional", False, marks=pytest.mark.slow),
-    pytest.param("jobs.prune", False, marks=pytest.mark.slow),
+    ("ingest._finish", 2, False),
+    ("light._extract", 2, True),
+    ("modelwork._store", 1, True),
+    pytest.param("modelwork._store", 2, True, marks=pytest.mark.slow),
+    pytest.param("messages._replace_older", 2, False, marks=pytest.mark.slow),
+    pytest.param("trees.extend", 2, True, marks=pytest.mark.slow),
+    pytest.param("light._put_provisional", 2, False, marks=pytest.mark.slow),
+    pytest.param("jobs.prune", 1, False, marks=pytest.mark.slow),
 )
 
 
@@ -225,12 +226,12 @@ def test_killed_anywhere_the_work_comes_to_the_same_end(place: Field) -> None:
     kill_and_report(KILLS_FEW, place)
 
 
-@pytest.mark.parametrize(("function", "soon"), FUNCTIONS)
+@pytest.mark.parametrize(("function", "state", "soon"), FUNCTIONS)
 def test_killed_inside_of_a_function_the_work_comes_to_the_same_end(
-    place: Field, function: str, soon: bool
+    place: Field, function: str, state: int, soon: bool
 ) -> None:
-    path = place.folder / f"{function}.sqlite3"
-    chain = Chain(state=2, fraction=0.0, length=1, work_first=True, soon=soon)
+    path = place.folder / f"{function}-{state}.sqlite3"
+    chain = Chain(state=state, fraction=0.0, length=1, work_first=True, soon=soon)
     fail_with(problems_after(place, chain, path, kill_in=function))
     assert function in place.kills[0]["where"]
 
