@@ -9,16 +9,15 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Container, Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
-from treemem import config, jobs, light, look, messages, times
+from treemem import config
 from treemem.database import Database
 from treemem.errors import UsageError
-from treemem.ids import message_id
 from treemem.model import (
     FileReport,
     IngestReport,
@@ -156,7 +155,9 @@ class Memory:
         without is new each time. Nothing but the write happens here: sealing waits in the
         queue for work().
         """
-        return _append(self._database, self._clock, Source(source, "api", title), messages)
+        from treemem.appending import append
+
+        return append(self._database, self._clock, Source(source, "api", title), messages)
 
     # -- working -----------------------------------------------------------------------
 
@@ -234,6 +235,8 @@ class Memory:
         cite: without it the nodes' statements come without their messages, which saves much
         in a large tree.
         """
+        from treemem import look
+
         with self._database.reading():
             return look.tree(self._database, scope, cite=cite)
 
@@ -242,26 +245,36 @@ class Memory:
 
         producer: whose view to show; the default is the best one.
         """
+        from treemem import look
+
         with self._database.reading():
             return look.node(self._database, node_id, producer)
 
     def expand(self, node_id: str) -> list[Node] | list[Message]:
         """What lies below a node: its children, or a leaf's messages word for word."""
+        from treemem import look
+
         with self._database.reading():
             return look.expand(self._database, node_id)
 
     def sources(self) -> list[SourceView]:
         """All sources, the most recent first."""
+        from treemem import look
+
         with self._database.reading():
             return look.sources(self._database)
 
     def source(self, name: str) -> SourceView:
         """One source, by its id or an unambiguous part of it."""
+        from treemem import look
+
         with self._database.reading():
             return look.source(self._database, name)
 
     def messages(self, source: str) -> list[Message]:
         """A source's history, word for word, in order."""
+        from treemem import look
+
         with self._database.reading():
             row = look.source_row(self._database, source)
             return look.source_messages(self._database, row[0])
@@ -290,15 +303,19 @@ class Memory:
 
     def jobs(self, states: Sequence[str], limit: int = 100) -> list[Job]:
         """The jobs in these states ("todo", "running", "done", "dead"), next ones first."""
+        from treemem import jobs
+
         return jobs.listing(self._database, states, limit)
 
     def job(self, job_id: int) -> Job:
         """One job of the queue. Raises NotFoundError."""
+        from treemem import jobs
+
         return jobs.get(self._database, job_id)
 
     def retry_job(self, job_id: int) -> Job:
         """Lets a dead or waiting job run as soon as a worker comes."""
-        from treemem import modelwork
+        from treemem import jobs, modelwork
 
         with self._database.transaction():
             job = jobs.retry(self._database, job_id, self._clock())
@@ -308,10 +325,14 @@ class Memory:
 
     def cancel_job(self, job_id: int) -> None:
         """Takes a job that does not run out of the queue; nothing stored is touched."""
+        from treemem import jobs
+
         jobs.cancel(self._database, job_id)
 
     def use_model(self, role: str, name: str) -> None:
         """Chooses the model for a role, "summarizer" or "embedder"; "none" chooses none."""
+        from treemem import jobs
+
         if role not in ("summarizer", "embedder"):
             raise UsageError(f"A model is used as summarizer or embedder, not as {role!r}.")
         if name != "none":
@@ -339,56 +360,3 @@ def _check_installed(role: str, name: str) -> None:
     model = installed(name)
     if model.role != role:
         raise UsageError(f"{name} is for use as {model.role}, not as {role}.")
-
-
-def _append(
-    database: Database, clock: Clock, source: Source, added: Sequence[Message]
-) -> list[str]:
-    from treemem.tokens import count_many
-
-    counts = count_many([message.text for message in added])
-    with database.transaction():
-        source_seq = messages.ensure_source(database, source, clock())
-        prepared: list[messages.Prepared] = []
-        tokens: dict[str, int] = {}
-        for message, count in zip(added, counts, strict=True):
-            occurrence = 0
-            if message.external_id is None:
-                occurrence = _first_free(database, source_seq, source.id, message, tokens)
-            prepared.append(messages.prepare(message, source.id, occurrence))
-            tokens[prepared[-1].id] = count
-        messages.add(database, source_seq, prepared, tokens)
-        light.admit_seal(database, source.id, clock())
-    return [item.id for item in prepared]
-
-
-_IS_MEMBER = """
-SELECT 1 FROM message m JOIN source_message sm ON sm.message_seq = m.seq
-WHERE m.id = ? AND sm.source_seq = ?
-"""
-
-
-def _first_free(
-    database: Database, source_seq: int, source_id: str, message: Message, taken: Container[str]
-) -> int:
-    """Which repetition of the same words this is: the first that the source does not have.
-
-    Repetitions are numbered without gaps, so it is found by doubling and halving.
-    """
-    sent_at, _ = times.parse(message.sent_at)
-
-    def is_taken(occurrence: int) -> bool:
-        found = message_id(message, source_id, sent_at, occurrence)
-        return found in taken or database.row(_IS_MEMBER, (found, source_seq)) is not None
-
-    high = 1
-    while is_taken(high - 1):
-        high *= 2
-    low = high // 2
-    while low < high - 1:
-        middle = (low + high) // 2
-        if is_taken(middle - 1):
-            low = middle
-        else:
-            high = middle
-    return high - 1

@@ -9,9 +9,6 @@ token too many.
 from __future__ import annotations
 
 import functools
-import gzip
-import hashlib
-import importlib.util
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -145,6 +142,8 @@ def _encoding() -> Encoding:
 def _ranks() -> dict[bytes, int]:
     """The published cl100k ranks, checked."""
     import base64
+    import gzip
+    import hashlib
 
     data = gzip.decompress(_vocabulary_path().read_bytes())
     found = hashlib.sha256(data).hexdigest()
@@ -159,6 +158,8 @@ def _ranks() -> dict[bytes, int]:
 
 def _vocabulary_path() -> Path:
     """The vocabulary file, found without importing the package (it is 70 MB of code)."""
+    import importlib.util
+
     spec = importlib.util.find_spec("bpe_openai")
     if spec is None or spec.origin is None:
         raise TreememError(

@@ -1,0 +1,65 @@
+"""From messages in hand to stored ones: what Memory.append does.
+
+It tells repetitions of the same words apart, and stores everything with the job that will
+seal it in one transaction.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Container, Sequence
+
+from treemem import ids, light, messages, times
+from treemem.database import Database
+from treemem.model import Message, Source
+from treemem.tokens import count_many
+
+Clock = Callable[[], int]
+
+
+def append(database: Database, clock: Clock, source: Source, added: Sequence[Message]) -> list[str]:
+    counts = count_many([message.text for message in added])
+    with database.transaction():
+        source_seq = messages.ensure_source(database, source, clock())
+        prepared: list[messages.Prepared] = []
+        tokens: dict[str, int] = {}
+        for message, count in zip(map(messages.cleaned, added), counts, strict=True):
+            occurrence = 0
+            if message.external_id is None:
+                occurrence = _first_free(database, source_seq, source.id, message, tokens)
+            prepared.append(messages.prepare(message, source.id, occurrence))
+            tokens[prepared[-1].id] = count
+        messages.add(database, source_seq, prepared, tokens)
+        light.admit_seal(database, source.id, clock())
+    return [item.id for item in prepared]
+
+
+_IS_MEMBER = """
+SELECT 1 FROM message m JOIN source_message sm ON sm.message_seq = m.seq
+WHERE m.id = ? AND sm.source_seq = ?
+"""
+
+
+def _first_free(
+    database: Database, source_seq: int, source_id: str, message: Message, taken: Container[str]
+) -> int:
+    """Which repetition of the same words this is: the first that the source does not have.
+
+    Repetitions are numbered without gaps, so it is found by doubling and halving.
+    """
+    sent_at, _ = times.parse(message.sent_at)
+
+    def is_taken(occurrence: int) -> bool:
+        found = ids.message_id(message, source_id, sent_at, occurrence)
+        return found in taken or database.row(_IS_MEMBER, (found, source_seq)) is not None
+
+    high = 1
+    while is_taken(high - 1):
+        high *= 2
+    low = high // 2
+    while low < high - 1:
+        middle = (low + high) // 2
+        if is_taken(middle - 1):
+            low = middle
+        else:
+            high = middle
+    return high - 1
