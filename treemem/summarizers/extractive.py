@@ -80,7 +80,8 @@ def summarize_group(children: Sequence[Sequence[Carried]]) -> View:
     # The same words as a rule and as something else are a rule.
     for statement in sorted(offered, key=lambda statement: statement.kind not in BINDING):
         once.setdefault(_normal(statement.text), statement)
-    unique = list(once.values())
+    place = {statement.seq: index for index, statement in enumerate(offered)}
+    unique = sorted(once.values(), key=lambda statement: place[statement.seq])
     chosen = [statement for statement in unique if statement.kind in BINDING]
     room = PARENT_CHARS_MAX
     for kind, share in (("gist", 0.4), ("decision", 0.6), ("error", 0.6), ("fact", 1.0)):
@@ -91,7 +92,6 @@ def summarize_group(children: Sequence[Sequence[Carried]]) -> View:
             picked = _fill_carried(pool, int(room * share))
         chosen += picked
         room -= sum(len(statement.text) for statement in picked)
-    place = {statement.seq: index for index, statement in enumerate(offered)}
     chosen.sort(key=lambda statement: (ORDER[statement.kind], place[statement.seq]))
     return View(chosen, len(offered))
 
@@ -214,8 +214,11 @@ def _first_of_each(
 
 
 def _fill_carried(pool: Sequence[Carried], room: int) -> list[Carried]:
+    """The most important that fit the room; of equal ones the earlier."""
     chosen: list[Carried] = []
-    for statement in sorted(pool, key=lambda statement: (-statement.importance, statement.seq)):
+    # Subtle: sorted is stable, and the pool is in the children's order. Row numbers would not
+    # do to break ties, since they tell in which order the children happened to be summarized.
+    for statement in sorted(pool, key=lambda statement: -statement.importance):
         if len(statement.text) <= room:
             chosen.append(statement)
             room -= len(statement.text)

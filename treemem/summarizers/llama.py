@@ -202,7 +202,7 @@ def _kind(offered: prompts.Offered) -> StatementKind:
 def _worth_telling(children: Sequence[Sequence[Carried]]) -> list[Carried]:
     """The children's statements that fit one window: gists first, then by importance."""
     unique = {statement.seq: statement for child in children for statement in child}
-    ranked = sorted(unique.values(), key=lambda s: (s.kind != "gist", -s.importance, s.seq))
+    ranked = sorted(unique.values(), key=lambda s: (s.kind != "gist", -s.importance))
     chosen, room = [], prompts.WINDOW_CHARS
     for statement in ranked:
         if len(statement.text) <= room:
