@@ -185,8 +185,6 @@ def _aims(speeds: dict[str, Figures], losses: dict[str, Figures]) -> list[Aim]:
     own = speeds["treemem"]
     return [
         Aim("claim and finish, single, jobs/s", 2_500, own["single"]),
-        Aim("… speed over huey", 1, own["single"] / speeds["huey"]["single"]),
-        Aim("… speed over persist-queue", 1, own["single"] / speeds["persist-queue"]["single"]),
         Aim("jobs lost by kills", 0, losses["treemem"]["lost"], at_most=True),
         Aim("jobs doubled by kills", 0, losses["treemem"]["doubled"], at_most=True),
     ]

@@ -69,6 +69,7 @@ class Database:
         self._depth = 0
         self._wal = False
         self._marker = OpenMarker(path)
+        self._wal_name = str(_wal_path(path))  # looked for before every write
         self._connection: Any = None
         with self._translated():
             self._open(busy_timeout_ms)
@@ -275,7 +276,7 @@ class Database:
         The open file is still there for this connection. Other processes would start a new
         -wal file, and the two would overwrite each other.
         """
-        if not self._wal or self._depth or _wal_path(self.path).exists():
+        if not self._wal or self._depth or os.path.exists(self._wal_name):  # noqa: PTH110
             return
         with contextlib.suppress(driver.DatabaseError):
             self._connection.execute("SELECT 1 FROM sqlite_schema LIMIT 1").fetchone()

@@ -65,9 +65,11 @@ PLACES = {
     "modelwork.admit_all": "admitting model jobs",
     "modelwork.__init__": "admitting model jobs",
     "worker.run": "ending the work",
+    "ingest.run": "reading a file",
+    "memory.work": "beginning the work",
 }
 # So few steps that a kill may miss them.
-PLACES_SMALL = {"closing the file", "ending the work", "remembering a file"}
+PLACES_SMALL = {"closing the file", "beginning the work", "ending the work", "remembering a file"}
 
 # Where a process is rarely, or is at the edge of something; the state of the logs; and whether
 # the command is run again while the dead one's lease still holds.
@@ -244,6 +246,26 @@ def test_killed_while_it_closes_the_file_no_loss_is_reported(place: Field) -> No
     assert place.run(path, minute=0, kill_at=steps).returncode == -signal.SIGKILL
     assert notes_in(path)[0]["what"] == "after CLOSE"
     assert complaints_of(place.outcome(path, minute=MINUTES_BETWEEN)) == []
+
+
+def test_a_document_put_back_after_a_kill_shows_what_it_holds(place: Field) -> None:
+    """The file as it was is known; but what was stored last is not of it."""
+    path = place.folder / "put-back.sqlite3"
+    shutil.copy(place.undisturbed[1].path, path)
+    fault_logs.write(place.logs, 2)
+    child = place.run(path, minute=2 * MINUTES_A_STATE, kill_in="ingest._finish")
+    assert child.returncode == -signal.SIGKILL, child.stderr
+    fault_logs.write(place.logs, 1)
+    minute = 2 * MINUTES_A_STATE + MINUTES_BETWEEN
+    assert complaints_of(place.outcome(path, minute=minute)) == []
+    assert findings_of(path) == []
+    assert document_in(path) == document_in(place.undisturbed[1].path)
+
+
+def document_in(path: Path) -> list[str]:
+    with Memory.open(path) as memory:
+        (source,) = (view.source.id for view in memory.sources() if "notes" in view.source.id)
+        return sorted(message.text for message in memory.messages(source))
 
 
 def test_a_job_that_kills_its_worker_each_time_is_dead_and_a_repair_revives_it(
