@@ -92,7 +92,6 @@ class FileIngest:
             self.report.format = importer.name
             digest = _digest(self._file, importer)
             if not self._known_file(digest):
-                self._retire_missing(importer)
                 self._read(importer)
                 self._finish(digest)
         except ImportFileError as error:
@@ -119,10 +118,6 @@ class FileIngest:
         """Remembers the file, only now that all of it is stored."""
         report = self.report
         with self._database.transaction():
-            for source_id, source in self._sources.items():
-                if source.snapshot:
-                    # Should the document go back to an earlier state, that has to be read.
-                    self._database.execute(_FORGET_STATES, {"source": source_id})
             self._database.execute(
                 _REMEMBER,
                 (digest, json.dumps(report.sources), report.records, report.added + report.known,
@@ -136,8 +131,6 @@ class FileIngest:
         current = ""
         for event in importer.read(self._file):
             if isinstance(event, Source):
-                if not event.snapshot:
-                    return
                 current = event.id
                 ids_now.setdefault(current, set())
             elif isinstance(event, Message):
@@ -150,6 +143,9 @@ class FileIngest:
                 if source_seq is not None:
                     kept = set(messages.known_ids(self._database, list(message_ids)).values())
                     messages.retire_missing(self._database, source_seq, kept)
+                    # Should the document go back to an earlier state, that has to be read: also
+                    # after a crash, so they are forgotten before anything of it is stored.
+                    self._database.execute(_FORGET_STATES, {"source": source_id})
                     light.admit_seal(self._database, source_id, self._clock())
 
     # -- reading -----------------------------------------------------------------------
@@ -171,6 +167,8 @@ class FileIngest:
         current: str | None = None
         for event in importer.read(self._file):
             if isinstance(event, Source):
+                if event.snapshot and not self._sources:
+                    self._retire_missing(importer)
                 current = self._open_source(event)
                 continue
             self.report.records += 1

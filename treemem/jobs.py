@@ -77,6 +77,14 @@ def admit(
     database.execute(_ADMIT, parameters)
 
 
+_RUNNING = "SELECT 1 FROM job WHERE dedupe_key = ? AND state = 'running'"
+
+
+def is_running(database: Database, kind: str, key: str) -> bool:
+    """Whether a worker holds such a job, alive or not: a silent one's job waits again."""
+    return database.row(_RUNNING, (f"{kind}:{key}",)) is not None
+
+
 # todo -> running
 _CLAIM = """
 UPDATE job SET state = 'running', token = ?, lease_until_ms = ?, attempts = attempts + 1

@@ -104,8 +104,12 @@ class ModelWork:
             self._admit_root(root_seq, now_ms)
 
     def _admit(self, node_id: str, priority: int, now_ms: int, not_before_ms: int) -> None:
+        key = f"{self._summarizer.name}:{node_id}"
+        # A node never changes, so the job that runs is enough: a second one would pay again.
+        if jobs.is_running(self._database, KIND, key):
+            return
         jobs.admit(
-            self._database, KIND, f"{self._summarizer.name}:{node_id}", {"node": node_id}, now_ms,
+            self._database, KIND, key, {"node": node_id}, now_ms,
             priority=priority, not_before_ms=not_before_ms,
         )  # fmt: skip
 
