@@ -22,7 +22,7 @@ BUDGET_MIN = 50
 CANDIDATES_MAX = 400
 SOURCE_CHARS_MAX = 24
 SCRAP_TOKENS = 4  # fewer say nothing by themselves
-_NO_EMBEDDER = "no embedding model is in use: searched by words only"
+_NO_EMBEDDER = "embeddings are not used yet: searched by words only"
 
 
 def search(
