@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from tests.logs import ClaudeSession, chat_lines, prose
 from treemem import Blob, FileReport, Memory, Message, Part, Scope, UsageError
+from treemem import messages as message_store
 
 UUID = "5c0375b4-57a5-4f26-b12d-d022ee4e51b7"
 OTHER_UUID = "5c0375b4-57a5-4f26-b12d-d022ee4e51b8"
@@ -465,3 +466,13 @@ def test_a_branch_that_is_taken_up_again_is_back_in_its_place(
     memory.ingest(session.write(tmp_path))
     assert texts(memory, session.source_id) == ["one", "two", "three", "five"]
     assert_whole(memory)
+
+
+@pytest.mark.parametrize("sql", [message_store._MEMBERS_OF, message_store._OLDER_VERSIONS])
+def test_what_a_batch_costs_does_not_depend_on_the_length_of_the_history(
+    memory: Memory, sql: str
+) -> None:
+    rows = memory._database.rows("EXPLAIN QUERY PLAN " + sql.format(marks="?,?"), (1, 2, 3))
+    plan = " | ".join(row[3] for row in rows)
+    assert "source_message_once (message_seq=?" in plan
+    assert "PRIMARY KEY (source_seq=?)" not in plan

@@ -124,14 +124,16 @@ _MEMBER_INSERT = """
 INSERT INTO source_message (source_seq, position, message_seq, session, state, open_from)
 VALUES (?, ?, ?, ?, ?, 0)
 """
+# Subtle: the + keeps SQLite from walking through the source's whole history for each batch,
+# which would make a long log cost its length squared.
 _MEMBERS_OF = """
 SELECT message_seq, position, state FROM source_message
-WHERE source_seq = ? AND message_seq IN ({marks})
+WHERE +source_seq = ? AND message_seq IN ({marks})
 """
 _OLDER_VERSIONS = """
 SELECT m.identity, sm.position FROM message m
 JOIN source_message sm ON sm.message_seq = m.seq
-WHERE m.identity IN ({marks}) AND sm.source_seq = ? AND sm.state <> 'replaced'
+WHERE m.identity IN ({marks}) AND +sm.source_seq = ? AND sm.state <> 'replaced'
 """
 _SET_STATE = "UPDATE source_message SET state = ? WHERE source_seq = ? AND position = ?"
 _REOPEN = "UPDATE source SET open_position = min(open_position, ?) WHERE seq = ?"
