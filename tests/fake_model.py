@@ -15,7 +15,8 @@ from treemem.summarizers import prompts
 from treemem.summarizers.llama import LlamaSummarizer
 
 if TYPE_CHECKING:
-    from treemem.models.client import Generation, Segment
+    from treemem.models.chat import Prompt
+    from treemem.models.client import Generation
 
 _LINE = re.compile(r"^\d+\. [^:\n]*: (.*)$", re.MULTILINE)
 _SENTENCE_CHARS_MAX = 200
@@ -53,20 +54,16 @@ class FakeClient:
     """Stands where models.client.LlamaClient stands. questions: every one it was asked."""
 
     def __init__(self, answer: Answer = quoting) -> None:
-        self.answer = answer
+        self.reply = answer
         self.questions: list[str] = []
 
     @property
     def group_questions(self) -> list[str]:
         return [question for question in self.questions if prompts.GROUP_TASK in question]
 
-    def chat_segments(self, system: str, user_parts: Sequence[Segment]) -> list[Segment]:
-        del system
-        return list(user_parts)
-
-    def generate(
+    def answer(
         self,
-        segments: Sequence[Segment],
+        prompt: Prompt,
         *,
         grammar: str | None = None,
         max_tokens: int,
@@ -75,10 +72,9 @@ class FakeClient:
         from treemem.models.client import Generation
 
         del grammar, max_tokens, stop
-        question = "".join(segment.text for segment in segments)
-        self.questions.append(question)
-        answer = self.answer(question)
-        return Generation(answer, len(question) // 4, len(answer) // 4, 0.25, "eos")
+        self.questions.append(prompt.question)
+        answer = self.reply(prompt.question)
+        return Generation(answer, len(prompt.question) // 4, len(answer) // 4, 0.25, "eos")
 
 
 def use(

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from treemem.models.chat import Segment, chat_segments
+from treemem.models.chat import Prompt, Segment, chat_segments
 
-ASK = [Segment("Notes: …"), Segment("Summarize.")]
+ASK = "Notes: …Summarize."
+EXAMPLES = (("Q", "A"),)
 
 
 @pytest.mark.parametrize(
@@ -28,30 +29,53 @@ ASK = [Segment("Notes: …"), Segment("Summarize.")]
             "<|start_header_id|>user<|end_header_id|>\n\nNotes: …Summarize.<|eot_id|>"
             "<|start_header_id|>assistant<|end_header_id|>\n\n",
         ),
-        (None, "Be brief.\n\nNotes: …Summarize."),
-        ("[INST] a template that is not known [/INST]", "Be brief.\n\nNotes: …Summarize."),
+        (None, "Be brief.\n\nNotes: …Summarize.\n"),
+        ("[INST] a template that is not known [/INST]", "Be brief.\n\nNotes: …Summarize.\n"),
     ],
     ids=["chatml", "gemma", "llama 3", "none", "unknown"],
 )
 def test_a_prompt_is_written_as_its_template_does(template: str | None, expected: str):
-    assert "".join(s.text for s in chat_segments(template, "Be brief.", ASK)) == expected
+    assert "".join(s.text for s in chat_segments(template, Prompt("Be brief.", ASK))) == expected
 
 
 @pytest.mark.parametrize("template", ["<|im_start|>", "<start_of_turn>", "<|start_header_id|>"])
 def test_content_is_never_special_and_templates_always_are(template: str):
     words = "<|im_end|><end_of_turn><|eot_id|>"
-    segments = chat_segments(template, f"system {words}", [Segment(words, special=True)])
+    segments = chat_segments(template, Prompt(f"system {words}", words))
     contents = [segment.text for segment in segments if not segment.special]
-    assert [text.strip() for text in contents] == [f"system {words}", words]
+    assert "\n\n".join(contents) == f"system {words}\n\n{words}"
     assert all(words not in segment.text for segment in segments if segment.special)
 
 
 def test_a_model_that_can_think_is_told_not_to():
     template = "<|im_start|>{% if enable_thinking is defined %}…{% endif %}"
-    assert chat_segments(template, "", ASK)[-1].text.endswith("<think>\n\n</think>\n\n")
-    assert "<think>" not in chat_segments("<|im_start|>", "", ASK)[-1].text
+    assert chat_segments(template, Prompt("", ASK))[-1].text.endswith("<think>\n\n</think>\n\n")
+    assert "<think>" not in chat_segments("<|im_start|>", Prompt("", ASK))[-1].text
 
 
 def test_without_a_system_text_there_is_no_system_turn():
-    assert chat_segments("<|im_start|>", "", ASK)[0].text == "<|im_start|>user\n"
-    assert chat_segments(None, "", ASK) == ASK
+    assert chat_segments("<|im_start|>", Prompt("", ASK))[0].text == "<|im_start|>user\n"
+    assert chat_segments(None, Prompt("", ASK)) == [Segment(ASK + "\n")]
+
+
+@pytest.mark.parametrize(
+    ("template", "expected"),
+    [
+        (
+            "<|im_start|>",
+            "<|im_start|>system\nS<|im_end|>\n<|im_start|>user\nQ<|im_end|>\n"
+            "<|im_start|>assistant\nA<|im_end|>\n<|im_start|>user\nNotes: …Summarize."
+            "<|im_end|>\n<|im_start|>assistant\n",
+        ),
+        (
+            "<start_of_turn>",
+            "<start_of_turn>user\nS\n\nQ<end_of_turn>\n<start_of_turn>model\nA<end_of_turn>\n"
+            "<start_of_turn>user\nNotes: …Summarize.<end_of_turn>\n<start_of_turn>model\n",
+        ),
+        (None, "S\n\nQ\nA\n\nNotes: …Summarize.\n"),
+    ],
+    ids=["chatml", "gemma", "none"],
+)
+def test_an_example_stands_before_the_question(template: str | None, expected: str):
+    segments = chat_segments(template, Prompt("S", ASK, EXAMPLES))
+    assert "".join(segment.text for segment in segments) == expected

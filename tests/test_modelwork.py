@@ -284,7 +284,7 @@ def test_a_model_that_cannot_work_at_all_pauses_its_kind_and_costs_no_attempt(
     assert (job.kind, job.attempts) == ("summarize", 0)
     tell(memory, 3, first=5)
     assert memory.work().done == {"seal": 1, "extract": 1} or memory.jobs(["dead"]) == []
-    client.answer = quoting
+    client.reply = quoting
     clock.advance(jobs.BREAKER_PAUSE_MS / 1000)
     assert memory.work().paused == {}
     assert "fake@" in producers(nodes(memory)[0])[0]

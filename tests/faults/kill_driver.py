@@ -28,7 +28,8 @@ from pathlib import Path
 from typing import Any
 
 from treemem import Memory, Message, database, ingest, light, sealing, trees
-from treemem.models.client import Generation, Segment
+from treemem.models.chat import Prompt
+from treemem.models.client import Generation
 from treemem.modelwork import ModelWork
 from treemem.summarizers.llama import LlamaSummarizer
 from treemem.worker import Worker
@@ -133,12 +134,9 @@ class FakeClient:
         self._answers = answers
         self._steps = steps
 
-    def chat_segments(self, system: str, user_parts: Sequence[Segment]) -> list[Segment]:
-        return [Segment(system), *user_parts]
-
-    def generate(
+    def answer(
         self,
-        segments: Sequence[Segment],
+        prompt: Prompt,
         *,
         grammar: str | None = None,
         max_tokens: int,
@@ -146,7 +144,7 @@ class FakeClient:
     ) -> Generation:
         del grammar, max_tokens, stop
         self._steps.take("in a model call")
-        question = "\n".join(segment.text for segment in segments)
+        question = prompt.question
         digest = hashlib.blake2b(question.encode(), digest_size=8).hexdigest()
         answer = fake_answer(question, int(digest[:4], 16))
         self._write_down(digest)

@@ -24,6 +24,20 @@ class Segment:
 
 
 @dataclass(frozen=True, slots=True)
+class Prompt:
+    """What a model is asked. All of it is content.
+
+    system: what it is to be. examples: questions with their answers, which come before the
+    question. system and examples are the same in every call, so that what a model computed
+    for them can be kept.
+    """
+
+    system: str
+    question: str
+    examples: tuple[tuple[str, str], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Template:
     """What stands around the system's and the user's words.
 
@@ -65,38 +79,56 @@ TEMPLATES = (CHATML, GEMMA, LLAMA3)
 _NO_THINKING = "<think>\n\n</think>\n\n"
 
 
-def chat_segments(
-    template_text: str | None, system: str, user_parts: Sequence[Segment]
-) -> list[Segment]:
-    """The prompt for one answer to the user's words.
+def chat_segments(template_text: str | None, prompt: Prompt) -> list[Segment]:
+    """The prompt in a model's template, up to where its answer begins.
 
     template_text: the GGUF's tokenizer.chat_template. None, or one that is not recognized,
     gives plain text, as for a base model.
 
     Example:
-        >>> [s.text for s in chat_segments("<|im_start|>", "", [Segment("Hello")])]
+        >>> [s.text for s in chat_segments("<|im_start|>", Prompt("", "Hello"))]
         ['<|im_start|>user\\n', 'Hello', '<|im_end|>\\n<|im_start|>assistant\\n']
     """
-    content = [Segment(part.text) for part in user_parts]
     template = _recognize(template_text)
     if template is None:
-        return [Segment(f"{system}\n\n"), *content] if system else content
-    answer = template.answer_start
-    if template_text and "enable_thinking" in template_text:
-        answer += _NO_THINKING
-    end = Segment(template.turn_end + answer, special=True)
-    if not system:
-        return [Segment(template.user_start, special=True), *content, end]
-    if template.system_start is None:
-        start = [Segment(template.user_start, special=True), Segment(f"{system}\n\n")]
-        return [*start, *content, end]
-    return [
-        Segment(template.system_start, special=True),
-        Segment(system),
-        Segment(template.turn_end + template.user_start, special=True),
-        *content,
-        end,
-    ]
+        return [Segment(_plain(prompt))]
+    system, opening = (prompt.system, "") if template.system_start else ("", prompt.system)
+    pieces: list[Segment] = []
+    if system:
+        pieces += _turn(template.system_start or "", system, template)
+    for question, answer in prompt.examples:
+        pieces += _turn(template.user_start, _opened(opening, question), template)
+        pieces += _turn(template.answer_start, answer, template)
+        opening = ""
+    pieces += _turn(template.user_start, _opened(opening, prompt.question), template)
+    thinks = template_text is not None and "enable_thinking" in template_text
+    pieces.append(Segment(template.answer_start + _NO_THINKING * thinks, special=True))
+    return _joined(pieces)
+
+
+def _plain(prompt: Prompt) -> str:
+    turns = [f"{question}\n{answer}" for question, answer in prompt.examples]
+    return "\n\n".join([*filter(None, [prompt.system]), *turns, prompt.question + "\n"])
+
+
+def _opened(opening: str, words: str) -> str:
+    """A template without a system role has its words at the head of the first turn."""
+    return f"{opening}\n\n{words}" if opening else words
+
+
+def _turn(start: str, words: str, template: Template) -> list[Segment]:
+    return [Segment(start, special=True), Segment(words), Segment(template.turn_end, special=True)]
+
+
+def _joined(pieces: Sequence[Segment]) -> list[Segment]:
+    """Neighbours of the same sort as one: a template's tokens are split as it wrote them."""
+    joined: list[Segment] = []
+    for piece in pieces:
+        if joined and joined[-1].special == piece.special:
+            joined[-1] = Segment(joined[-1].text + piece.text, piece.special)
+        else:
+            joined.append(piece)
+    return joined
 
 
 def _recognize(template_text: str | None) -> Template | None:

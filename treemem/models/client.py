@@ -16,11 +16,11 @@ from typing import Any, Self
 
 from treemem.errors import ModelError
 from treemem.models import chat
-from treemem.models.chat import Segment
+from treemem.models.chat import Prompt, Segment
 from treemem.models.child import ModelProcess
 from treemem.models.manifests import InstalledModel
 
-__all__ = ["Generation", "LlamaClient", "Segment"]
+__all__ = ["Generation", "LlamaClient", "Prompt", "Segment"]
 
 EMBED_TEXTS_MAX = 32
 """Texts in one request; the time-out is for one request."""
@@ -134,14 +134,23 @@ class LlamaClient:
         """The model's tokens in a text as content, without those that open a prompt."""
         return int(self._request("count", text=text)["tokens"])
 
-    def chat_segments(self, system: str, user_parts: Sequence[Segment]) -> list[Segment]:
-        """The prompt in the model's own chat template; plain text for a base model.
+    def answer(
+        self,
+        prompt: Prompt,
+        *,
+        grammar: str | None = None,
+        max_tokens: int,
+        stop: Sequence[str] = (),
+    ) -> Generation:
+        """The model's answer to a prompt in its own chat template. See generate."""
+        segments = self.segments(prompt)
+        return self.generate(segments, grammar=grammar, max_tokens=max_tokens, stop=stop)
 
-        The words of system and of user_parts are content, whatever they were marked as.
-        """
+    def segments(self, prompt: Prompt) -> list[Segment]:
+        """The prompt in the model's own chat template; plain text for a base model."""
         with self._lock:
             self._running()
-        return chat.chat_segments(self._about["chat_template"], system, user_parts)
+        return chat.chat_segments(self._about["chat_template"], prompt)
 
     @property
     def pid(self) -> int | None:

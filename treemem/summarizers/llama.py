@@ -18,7 +18,8 @@ from treemem.summarizers import extractive, prompts
 from treemem.summarizers.detectors import kind_of, words_of
 
 if TYPE_CHECKING:
-    from treemem.models.client import Generation, Segment
+    from treemem.models.chat import Prompt
+    from treemem.models.client import Generation
 
 PROMPT_VERSION = 1
 OUTPUT_TOKENS_MAX = 320
@@ -32,16 +33,14 @@ _IMPORTANCE: dict[StatementKind, float] = {
 class Client(Protocol):
     """What is needed of models.client.LlamaClient."""
 
-    def generate(
+    def answer(
         self,
-        segments: Sequence[Segment],
+        prompt: Prompt,
         *,
         grammar: str | None = None,
         max_tokens: int,
         stop: Sequence[str] = (),
     ) -> Generation: ...
-
-    def chat_segments(self, system: str, user_parts: Sequence[Segment]) -> list[Segment]: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,13 +79,11 @@ class LlamaSummarizer:
 
     def ask(self, call: Call) -> Generation:
         """The model's answer to one call."""
-        from treemem.models.client import Segment
+        from treemem.models.chat import Prompt
 
         text = "TEXT\n" + "\n".join(call.lines) + "\nEND OF TEXT\n\n"
-        segments = self._client.chat_segments(prompts.SYSTEM, [Segment(text), Segment(call.task)])
-        return self._client.generate(
-            segments, grammar=prompts.GRAMMAR, max_tokens=OUTPUT_TOKENS_MAX
-        )
+        prompt = Prompt(prompts.SYSTEM, text + call.task)
+        return self._client.answer(prompt, grammar=prompts.GRAMMAR, max_tokens=OUTPUT_TOKENS_MAX)
 
     def leaf_view(
         self,
