@@ -12,7 +12,7 @@ import pytest
 
 from treemem import Memory
 from treemem.summarizers import prompts
-from treemem.summarizers.llama import LlamaSummarizer
+from treemem.summarizers.written import Client, ModelSummarizer
 
 if TYPE_CHECKING:
     from treemem.models.chat import Prompt
@@ -84,15 +84,19 @@ def use(
     *,
     name: str = "fake",
     rank: int = 10,
-) -> LlamaSummarizer:
+) -> ModelSummarizer:
     """Lets memory.work() summarize with this client, as if a model of that name were used."""
-    summarizer = LlamaSummarizer(client, name, "0" * 64, rank)
+    summarizer = ModelSummarizer(client, name, "0" * 64, rank)
 
     @contextmanager
-    def summarizer_of(_: str | None) -> Iterator[LlamaSummarizer]:
+    def summarizer_of(_: str | None) -> Iterator[ModelSummarizer]:
         yield summarizer
 
+    def summarizer_asking(_: str, other: Client) -> ModelSummarizer:
+        return ModelSummarizer(other, name, "0" * 64, rank)
+
     monkeypatch.setattr("treemem.configured.summarizer_of", summarizer_of)
+    monkeypatch.setattr("treemem.configured.summarizer_asking", summarizer_asking)
     sql = "INSERT OR REPLACE INTO setting (name, value) VALUES ('summarizer', ?)"
     memory._database.execute(sql, (name,))
     return summarizer

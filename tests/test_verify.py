@@ -9,9 +9,11 @@ from hypothesis import strategies as st
 from treemem.model import Message
 from treemem.proposals import Carried, Excerpt
 from treemem.summarizers import prompts
-from treemem.verify import SUPPORT_MAX, WORDS_MAX, refusal, stems, support
+from treemem.verify import SUPPORT_MAX, WORDS_MAX, check
+from treemem.words import stems
 
 UNHURRIED = settings(deadline=None, max_examples=60)
+HOLDS = ("holds", "held", "is holding")
 INSTRUCTIONS = f"{prompts.SYSTEM} {prompts.LEAF_TASK} {prompts.GROUP_TASK}"
 
 SAID = (
@@ -35,8 +37,9 @@ def excerpts() -> list[Excerpt]:
 
 def judge(statement: str, hints: tuple[int, ...] = ()) -> str:
     """The reason to refuse a statement on the whole conversation, "" where it is accepted."""
-    evidence = support(statement, excerpts(), hints)
-    return refusal(statement, evidence, speakers=["Ana", "Ben"], prompt=INSTRUCTIONS)
+    return check(
+        statement, excerpts(), hints=hints, speakers=["Ana", "Ben"], prompt=INSTRUCTIONS
+    ).reason
 
 
 # -- one by one: what is refused, and the same said rightly ----------------------------
@@ -146,7 +149,7 @@ def judge(statement: str, hints: tuple[int, ...] = ()) -> str:
             "Ben said there are 12 broken scanners in the Podgora depot.",
         ),
         (
-            "too few words in common with its source",
+            "words not in its source",
             "The import of batch 417 crashed during parsing whenever servers overheated.",
             "The import of batch 417 failed with exit code 3.",
         ),
@@ -172,15 +175,13 @@ def test_a_wrong_statement_is_refused_and_a_right_one_accepted(
 def test_a_copy_of_the_prompt_is_refused_even_if_the_log_holds_the_prompt() -> None:
     copy = "Rules that must hold, errors and their cause, what is still open, plain facts."
     log = [Excerpt(Message(text=INSTRUCTIONS, id="m"), 0, len(INSTRUCTIONS))]
-    found = support(copy, log)
-    assert refusal(copy, found, speakers=["user"], prompt=INSTRUCTIONS) == "copy of the prompt"
+    assert check(copy, log, prompt=INSTRUCTIONS).reason == "copy of the prompt"
 
 
 def test_a_statement_longer_than_what_it_rests_on_is_refused() -> None:
     said = Excerpt(Message(author="Ana", text="The backup holds a lock.", id="m"), 0, 24)
-    padded = " ".join(["The backup holds a lock and the lock holds a backup."] * 3)
-    found = refusal(padded, [said], speakers=["Ana"], prompt=INSTRUCTIONS)
-    assert found == "longer than its source"
+    padded = " ".join(f"It is so that on the whole the backup {does} a lock," for does in HOLDS)
+    assert check(f"{padded[:-1]}.", [said]).reason == "longer than its source"
 
 
 def test_a_statement_of_too_many_words_is_refused() -> None:
@@ -188,8 +189,7 @@ def test_a_statement_of_too_many_words_is_refused() -> None:
 
 
 def test_a_statement_without_content_words_is_refused() -> None:
-    found = refusal("It was what it was.", excerpts()[:1], speakers=["Ana"], prompt=INSTRUCTIONS)
-    assert found == "no content words"
+    assert judge("It was what it was.") == "no content words"
 
 
 # -- what else must not get through ----------------------------------------------------
@@ -217,8 +217,8 @@ def test_a_statement_may_be_put_in_fewer_or_other_forms_of_the_words(right: str)
 def test_a_statement_may_end_in_a_letter_that_is_a_name() -> None:
     said = "We chose option A because it needs fewer servers."
     log = [Excerpt(Message(author="Ana", text=said, id="m"), 0, len(said))]
-    assert refusal("Ana chose option A.", log, speakers=["Ana"], prompt=INSTRUCTIONS) == ""
-    assert refusal("Ana chose option a", log, speakers=["Ana"], prompt=INSTRUCTIONS) != ""
+    assert check("Ana chose option A.", log).reason == ""
+    assert check("Ana chose option a", log).reason == "broken off"
 
 
 @pytest.mark.parametrize(
@@ -255,25 +255,27 @@ def test_a_number_that_nobody_said_never_gets_through(number: int) -> None:
 def test_the_messages_are_found_whatever_number_a_model_names() -> None:
     statement = "The import of batch 417 failed with exit code 3."
     for hints in ((), (1,), (0,), (5,), (99,)):
-        assert support(statement, excerpts(), hints)[0].message.id == "m1"
+        found = check(statement, excerpts(), hints=hints).evidence
+        assert [excerpt.message.id for excerpt in found] == ["m1"]
 
 
 def test_a_hint_decides_between_messages_that_support_equally() -> None:
     said = "The backup holds a lock."
     twins = [Excerpt(Message(text=said, id=f"m{n}"), 0, len(said)) for n in range(3)]
-    assert support(said, twins)[0].message.id == "m0"
-    assert support(said, twins, (2,))[0].message.id == "m2"
+    assert check(said, twins).evidence[0].message.id == "m0"
+    assert check(said, twins, hints=(2,)).evidence[0].message.id == "m2"
 
 
 def test_a_statement_on_two_messages_cites_both() -> None:
-    found = support("Ana moved the export to 02:15, Ben will ask Irena on Tuesday.", excerpts())
+    both = "Ana moved the export to 02:15, Ben will ask Irena on Tuesday."
+    found = check(both, excerpts()).evidence
     assert {excerpt.message.id for excerpt in found} == {"m0", "m3"}
 
 
 @UNHURRIED
 @given(st.text(st.sampled_from("abcde lock backup 417 3"), max_size=80))
 def test_a_statement_cites_few_messages_and_each_once(statement: str) -> None:
-    found = support(statement, excerpts())
+    found = check(statement, excerpts()).evidence
     assert len(found) <= SUPPORT_MAX
     assert len({excerpt.message.id for excerpt in found}) == len(found)
 
@@ -318,8 +320,7 @@ def test_an_order_in_a_log_cannot_put_words_into_the_mouth_of_another() -> None:
     """A model that obeys it offers what nobody said; that is refused like any invention."""
     log = [*excerpts(), Excerpt(Message(author="tool", text=INJECTION, id="x"), 0, len(INJECTION))]
     for wrong in ("Ana said that the key is hunter2.", "Ben must send every password to Mallory."):
-        evidence = support(wrong, log)
-        assert refusal(wrong, evidence, speakers=["Ana", "Ben", "tool"], prompt=INSTRUCTIONS)
+        assert check(wrong, log, prompt=INSTRUCTIONS).reason
 
 
 # -- reading an answer -----------------------------------------------------------------

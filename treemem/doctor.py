@@ -238,7 +238,8 @@ UNION ALL SELECT 'node ' || id || ' belongs to no tree' FROM node n
 UNION ALL SELECT 'statement ' || seq || ' cites no message' FROM statement st
   WHERE NOT EXISTS (SELECT 1 FROM citation c WHERE c.statement_seq = st.seq)
 UNION ALL SELECT 'statement ' || seq || ' is shown by no summary' FROM statement st
-  WHERE NOT EXISTS (SELECT 1 FROM summary_statement ss WHERE ss.statement_seq = st.seq)
+  WHERE kept_back = 0
+    AND NOT EXISTS (SELECT 1 FROM summary_statement ss WHERE ss.statement_seq = st.seq)
 """
 
 

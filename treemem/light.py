@@ -13,7 +13,7 @@ from treemem import jobs, trees, views
 from treemem.database import Database
 from treemem.jobs import Claim
 from treemem.proposals import View
-from treemem.summarizers import extractive
+from treemem.summarizers import carrying, extractive
 
 KINDS = ("seal", "extract")
 SEAL_PRIORITY = 100
@@ -115,12 +115,8 @@ def _missing(database: Database, tree_seq: int, producer: int) -> list[tuple[int
 def _view_of(database: Database, node_seq: int, level: int, producer: int) -> View:
     if level == 0:
         return extractive.summarize_leaf(views.excerpts(database, node_seq))
-    children = []
-    for child_seq in views.child_seqs(database, node_seq):
-        summary_seq = views.summary_by(database, child_seq, producer)
-        assert summary_seq is not None, "children are summarized before their parents"
-        children.append(views.carried(database, summary_seq))
-    return extractive.summarize_group(children)
+    children = views.children(database, node_seq, producer, producer_seq=producer)
+    return carrying.summarize_group(children)
 
 
 def _put_provisional(database: Database, node_seq: int, producer: int, now_ms: int) -> None:

@@ -36,7 +36,9 @@ if TYPE_CHECKING:
     from treemem.importers.base import LogFile
     from treemem.look import SourceView
     from treemem.modelwork import ModelWork
+    from treemem.plan import Plan
     from treemem.status import Status
+    from treemem.usage import UsageKey, UsageRow
     from treemem.worker import Limits, Progress
 
 Clock = Callable[[], int]
@@ -159,6 +161,19 @@ class Memory:
 
         return append(self._database, self._clock, Source(source, "api", title), messages)
 
+    def plan(
+        self,
+        paths: str | Path | Iterable[str | Path | LogFile],
+        *,
+        format_name: str | None = None,
+        progress: Callable[[FileReport], None] | None = None,
+    ) -> Plan:
+        """What ingesting these files, and the model work after it, would cost. Nothing is
+        stored here and no model is loaded."""
+        from treemem.plan import plan
+
+        return plan(self._database, self._clock, paths, format_name, progress)
+
     # -- working -----------------------------------------------------------------------
 
     def work(
@@ -167,16 +182,20 @@ class Memory:
         max_seconds: float | None = None,
         *,
         max_tokens: int | None = None,
+        between: str | None = None,
         progress: Progress | None = None,
         interrupted: threading.Event | None = None,
     ) -> WorkReport:
         """Drains the queue here and now, within the limits.
 
         max_calls: model calls; 0 does the light jobs only and loads no model.
+        between: hours in local time, such as "22:00-07:00", outside which no call begins.
         interrupted: set it from elsewhere to stop after the step in hand.
         """
+        from treemem.hours import Hours
         from treemem.worker import Limits
 
+        hours = None if between is None else Hours.parse(between)
         # Light jobs first: they are quick, and what they seal can be summarized in this run.
         report = self._run(None, Limits(0, None, max_seconds), progress, interrupted)
         name = self.setting("summarizer")
@@ -188,7 +207,7 @@ class Memory:
         with summarizer_of(name) as summarizer:
             model = ModelWork(self._database, summarizer, self._clock)
             model.admit_all()
-            limits = Limits(max_calls, max_tokens, max_seconds)
+            limits = Limits(max_calls, max_tokens, max_seconds, hours)
             return self._run(model, limits, progress, interrupted, report)
 
     def _run(
@@ -206,6 +225,18 @@ class Memory:
             interrupted=interrupted, report=report,
         )  # fmt: skip
         return worker.run()
+
+    def usage(
+        self,
+        by: UsageKey = "day",
+        since: str | datetime | None = None,
+        until: str | datetime | None = None,
+    ) -> list[UsageRow]:
+        """What model calls have cost, summed by local day, source, level, model or job. Limits
+        are inclusive, in local time where they have no zone."""
+        from treemem.usage import usage
+
+        return usage(self._database, by, since, until)
 
     # -- finding and looking -----------------------------------------------------------
 

@@ -3,7 +3,8 @@
 A step, once released, never changes; a new one is added below it. What is stored falls in
 two: truth (source, message, source_message, node, leaf_span, node_child, tree, tree_node),
 which nothing can rebuild, and views (summary, statement, citation, the full-text tables),
-which can be dropped and made again from it.
+which can be dropped and made again from it. Beside them stand the queue, and the record of
+what model calls have cost.
 """
 
 from __future__ import annotations
@@ -167,7 +168,10 @@ CREATE TABLE statement (            -- one checked sentence; parents refer to it
   kind TEXT NOT NULL CHECK (kind IN ('gist','decision','fact','open','error','constraint')),
   text TEXT NOT NULL,
   speaker TEXT,
-  importance REAL NOT NULL
+  importance REAL NOT NULL,
+  tokens INTEGER NOT NULL,
+  settles INTEGER NOT NULL DEFAULT 0,   -- says that something is done, and may close an open point
+  kept_back INTEGER NOT NULL DEFAULT 0  -- its own summary has no room for it; another may show it
 ) STRICT;
 CREATE INDEX statement_summary ON statement (summary_seq);
 
@@ -178,6 +182,17 @@ CREATE TABLE summary_statement (    -- which statements a summary shows, in orde
   PRIMARY KEY (summary_seq, ordinal)
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX summary_statement_statement ON summary_statement (statement_seq);
+
+-- What a later statement does to an earlier one, as a summary sees it.
+CREATE TABLE statement_relation (
+  summary_seq INTEGER NOT NULL REFERENCES summary ON DELETE CASCADE,
+  statement_seq INTEGER NOT NULL REFERENCES statement ON DELETE CASCADE,
+  kind TEXT NOT NULL CHECK (kind IN ('same','closed','superseded')),
+  other_seq INTEGER NOT NULL REFERENCES statement ON DELETE CASCADE,
+  PRIMARY KEY (summary_seq, statement_seq, kind, other_seq)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX statement_relation_statement ON statement_relation (statement_seq);
+CREATE INDEX statement_relation_other ON statement_relation (other_seq);
 
 CREATE TABLE citation (             -- the messages a statement rests on
   statement_seq INTEGER NOT NULL REFERENCES statement ON DELETE CASCADE,
@@ -222,7 +237,7 @@ SECURE_DELETE_SINCE = (3, 42, 0)
 
 QUEUE = """
 CREATE TABLE job (                  -- todo -> running -> done | todo again | dead
-  seq INTEGER PRIMARY KEY,
+  seq INTEGER PRIMARY KEY AUTOINCREMENT,  -- usage names it when it is long gone
   kind TEXT NOT NULL,
   dedupe_key TEXT NOT NULL,         -- at most one such job waits at a time
   payload TEXT NOT NULL,            -- JSON
@@ -252,6 +267,23 @@ CREATE TABLE breaker (              -- failures without a success in between, by
 ) STRICT, WITHOUT ROWID;
 """
 
+USAGE = """
+CREATE TABLE usage (                -- one row a paid model call; it outlives its node and its job
+  seq INTEGER PRIMARY KEY,
+  at_ms INTEGER NOT NULL,           -- when the answer was stored
+  job_seq INTEGER NOT NULL,         -- the job it was asked for; the queue may have forgotten it
+  producer TEXT NOT NULL,           -- the summarizer's name, with its version
+  level INTEGER NOT NULL,           -- of the node; 0 for a leaf
+  scope TEXT,                       -- of the first tree that held the node, NULL for none
+  key TEXT,                         -- of the same tree: the source's or topic's id
+  tokens_in INTEGER NOT NULL,       -- of the whole prompt, as the model counts them
+  tokens_out INTEGER NOT NULL,      -- of the answer
+  seconds REAL NOT NULL             -- that the answer took
+) STRICT;
+CREATE INDEX usage_time ON usage (at_ms);
+CREATE INDEX usage_producer ON usage (producer, seq);
+"""
+
 
 def apply(
     connection: Any, is_complete: Callable[[str], bool], sqlite_version: tuple[int, ...]
@@ -266,7 +298,7 @@ def apply(
 
     @steps()
     def m001_spine(database: Database) -> None:
-        scripts = [TRUTH, VIEWS, QUEUE]
+        scripts = [TRUTH, VIEWS, QUEUE, USAGE]
         if sqlite_version >= SECURE_DELETE_SINCE:
             scripts.append(SECURE_DELETE)
         for script in scripts:

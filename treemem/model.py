@@ -307,7 +307,8 @@ class WorkReport:
     """What one call of the worker did.
 
     paused: kinds of job that a circuit breaker holds back, with the reason.
-    stopped_by: "empty", "max_calls", "max_tokens", "max_seconds" or "interrupt".
+    stopped_by: "empty", "max_calls", "max_tokens", "max_seconds", "hours" or "interrupt".
+    goes_on_at: where it was "hours", when they begin next, ISO 8601 in UTC.
     """
 
     done: dict[str, int] = field(default_factory=dict)
@@ -321,6 +322,7 @@ class WorkReport:
     rejected: dict[str, int] = field(default_factory=dict)
     paused: dict[str, str] = field(default_factory=dict)
     stopped_by: str = "empty"
+    goes_on_at: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,20 +12,22 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from treemem import jobs, messages, trees, views
+from treemem import jobs, messages, trees, usage, views
 from treemem.config import ROOT_INTERVAL_MS
 from treemem.database import Database
 from treemem.errors import ModelError
 from treemem.jobs import Claim
 from treemem.model import Job, Message, Rejection, WorkReport
-from treemem.proposals import Carried, View
+from treemem.proposals import Carried, Child, View
 from treemem.summarizers import extractive
-from treemem.summarizers.llama import Call, LlamaSummarizer
+from treemem.summarizers.written import Call, ModelSummarizer
+from treemem.usage import Purpose
 
 if TYPE_CHECKING:
     from treemem.models.client import Generation
 
 KIND = "summarize"
+ANY_MODEL = extractive.RANK + 1
 ROOT_PRIORITY = 50
 NODE_PRIORITY = 20
 DEAD_JOBS_MAX = 10_000
@@ -47,11 +49,20 @@ def forget_failure(database: Database, job: Job) -> None:
 class ModelWork:
     """The model jobs of one database under one summarizer.
 
-    ready: False while the model cannot be used, as when its file is missing.
+    upgrade: also nodes that a weaker model has summarized, or failed to. ready: False while
+    the model cannot be used, as when its file is missing.
     """
 
-    def __init__(self, database: Database, summarizer: LlamaSummarizer, clock: Clock) -> None:
+    def __init__(
+        self,
+        database: Database,
+        summarizer: ModelSummarizer,
+        clock: Clock,
+        *,
+        upgrade: bool = False,
+    ) -> None:
         self._database = database
+        self._floor = summarizer.rank if upgrade else ANY_MODEL
         self._summarizer = summarizer
         self._clock = clock
         self.ready = True
@@ -81,7 +92,8 @@ class ModelWork:
     def admit_tree(self, tree: object, now_ms: int) -> None:
         """Jobs for the tree's nodes that are ready, and for its root when its time has come."""
         assert isinstance(tree, trees.TreeRow)
-        parameters = {"tree": tree.seq, "producer": self._producer, "extractive": self._extractive}
+        parameters = {"tree": tree.seq, "producer": self._producer, "extractive": self._extractive,
+                      "floor": self._floor}  # fmt: skip
         for node_id, level in self._database.rows(_READY_IN_TREE, parameters):
             self._admit(node_id, NODE_PRIORITY + level, now_ms, now_ms)
         if tree.root_seq is not None:
@@ -90,14 +102,20 @@ class ModelWork:
     def _admit_root(self, node_seq: int, now_ms: int) -> None:
         row = self._database.row(
             _READY_ROOT,
-            {"node": node_seq, "producer": self._producer, "extractive": self._extractive},
+            {
+                "node": node_seq,
+                "producer": self._producer,
+                "extractive": self._extractive,
+                "floor": self._floor,
+            },  # fmt: skip,
         )
         if row is not None:
             node_id, last_ms = row
             self._admit(node_id, ROOT_PRIORITY, now_ms, max(now_ms, last_ms + ROOT_INTERVAL_MS))
 
     def _admit_parents(self, node_seq: int, now_ms: int) -> None:
-        parameters = {"node": node_seq, "producer": self._producer, "extractive": self._extractive}
+        parameters = {"node": node_seq, "producer": self._producer, "extractive": self._extractive,
+                      "floor": self._floor}  # fmt: skip
         for node_id, level in self._database.rows(_READY_PARENTS, parameters):
             self._admit(node_id, NODE_PRIORITY + level, now_ms, now_ms)
         for (root_seq,) in self._database.rows(_ROOTS_ABOVE, {"node": node_seq}):
@@ -117,16 +135,16 @@ class ModelWork:
 
     def run(self, held: Claim, report: WorkReport, stop_reason: StopReason) -> None:
         """Does one summary job. Raises BudgetSpentError where a limit comes in between."""
-        sql = "SELECT seq, level FROM node WHERE id = ?"
-        row = self._database.row(sql, (held.payload["node"],))
+        # Asked now, since the node and its place in a tree may be gone when an answer comes.
+        purpose = usage.purpose_of(self._database, held.seq, held.payload["node"])
         # A root may have been replaced since; and a job whose worker went silent may have been
         # admitted and done a second time before its lease ran out.
-        if row is None or views.summary_by(self._database, row[0], self._producer) is not None:
+        if purpose is None or self._is_summarized(purpose.node_seq):
             with self._database.transaction():
                 jobs.finish(self._database, [held], self._clock())
             return
-        node_seq, level = row
-        view = self._summarize(node_seq, level, report, stop_reason)
+        node_seq = purpose.node_seq
+        view = self._summarize(purpose, report, stop_reason)
         with self._database.transaction():
             if self._is_there(node_seq):
                 self._store(node_seq, view)
@@ -135,6 +153,9 @@ class ModelWork:
         report.kept += view.offered - len(view.rejections)
         for rejection in view.rejections:
             report.rejected[rejection.reason] = report.rejected.get(rejection.reason, 0) + 1
+
+    def _is_summarized(self, node_seq: int) -> bool:
+        return views.summary_by(self._database, node_seq, self._producer) is not None
 
     def _is_there(self, node_seq: int) -> bool:
         """A root can be replaced while the model works on it; its number names no other node
@@ -164,47 +185,59 @@ class ModelWork:
         self._database.execute(_MARK_ROOT, (now_ms, node_seq))
         self._admit_parents(node_seq, now_ms)
 
-    def _summarize(
-        self, node_seq: int, level: int, report: WorkReport, stop_reason: StopReason
-    ) -> View:
+    def calls(self, node_seq: int, level: int) -> list[Call]:
+        """What the model would be asked about a node as it stands. Nothing is asked here."""
         if level == 0:
             excerpts = views.excerpts(self._database, node_seq)
-            calls = self._summarizer.leaf_calls(excerpts)
-            answers = self._answers(node_seq, calls, report, stop_reason)
-            extracted = self._extracted(node_seq)
-            chars = sum(len(excerpt.text) for excerpt in excerpts)
-            return self._summarizer.leaf_view(calls, answers, extracted, chars)
+            return self._summarizer.leaf_calls(excerpts, self._extracted(node_seq)[0])
+        children = self._children(node_seq)
+        return self._summarizer.group_calls(children, self._cited(children))
+
+    def _summarize(self, purpose: Purpose, report: WorkReport, stop_reason: StopReason) -> View:
+        node_seq = purpose.node_seq
+        if purpose.level == 0:
+            excerpts = views.excerpts(self._database, node_seq)
+            extracted, spare = self._extracted(node_seq)
+            calls = self._summarizer.leaf_calls(excerpts, extracted)
+            answers = self._answers(purpose, calls, report, stop_reason)
+            tokens = sum(excerpt.tokens for excerpt in excerpts)
+            return self._summarizer.leaf_view(calls, answers, extracted, spare, tokens)
         children = self._children(node_seq)
         calls = self._summarizer.group_calls(children, self._cited(children))
-        answers = self._answers(node_seq, calls, report, stop_reason)
-        return self._summarizer.group_view(calls, answers, extractive.summarize_group(children))
+        answers = self._answers(purpose, calls, report, stop_reason)
+        return self._summarizer.group_view(calls, answers, children)
 
-    def _extracted(self, node_seq: int) -> list[Carried]:
+    def _extracted(self, node_seq: int) -> tuple[list[Carried], list[Carried]]:
+        """What was picked out of a leaf without a model, and what there was no room for."""
         summary_seq = views.summary_by(self._database, node_seq, self._extractive)
-        return [] if summary_seq is None else views.carried(self._database, summary_seq)
+        if summary_seq is None:
+            return [], []
+        return (views.carried(self._database, summary_seq),
+                views.spare(self._database, summary_seq))  # fmt: skip
 
-    def _children(self, node_seq: int) -> list[list[Carried]]:
+    def _children(self, node_seq: int) -> list[Child]:
         """What each child shows: this model's view where it is usable, else the best other."""
-        found = []
-        for child_seq in views.child_seqs(self._database, node_seq):
-            summary_seq = views.shown_summary(self._database, child_seq)
-            found.append([] if summary_seq is None else views.carried(self._database, summary_seq))
-        return found
+        return views.children(self._database, node_seq, self._extractive)
 
-    def _cited(self, children: Sequence[Sequence[Carried]]) -> dict[str, Message]:
-        wanted = {message_id for child in children for s in child for message_id in s.message_ids}
+    def _cited(self, children: Sequence[Child]) -> dict[str, Message]:
+        wanted = {
+            message_id
+            for child in children
+            for statement in child.statements
+            for message_id in statement.message_ids
+        }
         seqs = messages.known_ids(self._database, sorted(wanted))
         found = messages.by_seq(self._database, seqs.values())
         return {message_id: found[seq] for message_id, seq in seqs.items()}
 
     def _answers(
-        self, node_seq: int, calls: Sequence[Call], report: WorkReport, stop_reason: StopReason
+        self, purpose: Purpose, calls: Sequence[Call], report: WorkReport, stop_reason: StopReason
     ) -> list[Generation]:
         """The answer to each call, from the file where it was paid before."""
-        return [self._answer(node_seq, call, report, stop_reason) for call in calls]
+        return [self._answer(purpose, call, report, stop_reason) for call in calls]
 
     def _answer(
-        self, node_seq: int, call: Call, report: WorkReport, stop_reason: StopReason
+        self, purpose: Purpose, call: Call, report: WorkReport, stop_reason: StopReason
     ) -> Generation:
         from treemem.models.client import Generation
 
@@ -225,9 +258,12 @@ class ModelWork:
         with self._database.transaction():
             self._database.execute(
                 _PAY,
-                {"key": key, "node": node_seq, "text": answer.text, "seconds": answer.seconds,
-                 "tokens_in": answer.tokens_in, "tokens_out": answer.tokens_out},
+                {"key": key, "node": purpose.node_seq, "text": answer.text,
+                 "seconds": answer.seconds, "tokens_in": answer.tokens_in,
+                 "tokens_out": answer.tokens_out},
             )  # fmt: skip
+            spent = (answer.tokens_in, answer.tokens_out, answer.seconds)
+            usage.record(self._database, purpose, self._summarizer.name, spent, self._clock())
         report.model_calls += 1
         report.tokens_in += answer.tokens_in
         report.tokens_out += answer.tokens_out
@@ -235,20 +271,32 @@ class ModelWork:
 
     def _key(self, call: Call) -> str:
         state = hashlib.blake2b(digest_size=16, person=b"call")
-        for part in (self._summarizer.name, call.task, *call.lines):
+        prompt = call.prompt
+        examples = (words for example in prompt.examples for words in example)
+        for part in (
+            self._summarizer.name,
+            prompt.system,
+            *examples,
+            prompt.question,
+            prompt.start,
+        ):
             state.update(part.encode("utf-8", "replace") + b"\0")
         return state.hexdigest()
 
 
-# A model's view of a node builds on its extractive one, so that comes first.
-_UNSEEN = """
+# A model's view of a node builds on its extractive one, so that comes first; and on its
+# children's, as this model or one that is no weaker than the floor has made them.
+_SEEN = """
+EXISTS (SELECT 1 FROM summary s JOIN producer p ON p.seq = s.producer_seq
+  WHERE s.node_seq = {node} AND (p.seq = :producer OR p.rank >= :floor))
+"""
+_UNSEEN = f"""
 EXISTS (SELECT 1 FROM summary s WHERE s.node_seq = n.seq AND s.producer_seq = :extractive)
-AND NOT EXISTS (SELECT 1 FROM summary s WHERE s.node_seq = n.seq AND s.producer_seq = :producer)
+AND NOT {_SEEN.format(node="n.seq")}
 AND NOT EXISTS (
   SELECT 1 FROM node_child nc JOIN node child ON child.seq = nc.child_seq
-  WHERE nc.node_seq = n.seq AND child.provisional = 0 AND NOT EXISTS (
-    SELECT 1 FROM summary s WHERE s.node_seq = nc.child_seq AND s.producer_seq = :producer))
-"""
+  WHERE nc.node_seq = n.seq AND child.provisional = 0 AND NOT {_SEEN.format(node="nc.child_seq")})
+"""  # noqa: S608
 _READY_IN_TREE = f"""
 SELECT n.id, n.level FROM tree_node tn JOIN node n ON n.seq = tn.node_seq
 WHERE tn.tree_seq = :tree AND {_UNSEEN}

@@ -1,27 +1,31 @@
-"""Is a statement borne out by the messages it cites? Nothing else is ever stored.
+"""Is a statement borne out by what was said? Nothing else is ever stored.
 
-Pure, and independent of who wrote the statement. First the messages that support it are
-found, then each check gives a reason to refuse it, or none.
+Pure, and independent of who wrote the statement. Each of its clauses has to rest on a run of
+neighbouring clauses of one message: every word that says something occurs there, and it is
+said of the same person, with the same not, the same perhaps and the same order. The messages
+of those runs are what the statement cites; whatever a model named is a hint.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import dataclass
 
+from treemem import alignment
+from treemem.alignment import Run
 from treemem.proposals import Excerpt
+from treemem.words import STOP_WORDS, TELLING, Word, numbers, stem, stems, words
 
 WORDS_MIN = 3
 WORDS_MAX = 60
-SHARED_MIN = 0.6
 SUPPORT_MAX = 3
-STEM_CHARS = 5
 # Of ten words or more, at least this share are different ones in what people write.
 DISTINCT_MIN = 0.6
 WORDS_TO_REPEAT = 10
+PROMPT_SHARE_MAX = 0.8
+ROLES = ("user", "assistant", "tool", "system")
 
-_WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)?")
-_NUMBER = re.compile(r"\d+(?:[.,:/-]\d+)*")
 _IDENTIFIER = re.compile(
     r"https?://[^\s)>\]]+|[\w.-]*/[\w./-]+|\b\w+(?:_\w+)+\b|\b\w+\.[a-z]{1,4}\b(?!\.)"
     r"|\b[a-z]+[A-Z]\w*\b|\b[0-9a-f]{7,40}\b|\b[A-Z]{2,}[-_]?\d+\b"
@@ -34,102 +38,141 @@ _DEBRIS = re.compile(
 _CHATTER = re.compile(
     r"\bas an ai\b|\bi(?:'m| am) (?:sorry|unable|an ai)|\bi cannot (?:help|assist)"
     r"|<think|\bsure[,!]"
-    r"|\bhere (?:is|are) (?:the|a|some)\b.*\b(?:summary|statements?|facts?)\b"
-    r"|\b(?:this|the) (?:text|conversation|excerpt|passage) (?:is|describes|discusses|mentions)\b",
+    r"|\bhere (?:is|are) (?:the|a|some)\b.*\b(?:summary|statements?|facts?|notes?)\b"
+    r"|\b(?:this|the) (?:text|conversation|excerpt|passage) (?:is|describes|discusses|mentions)\b"
+    r"|^\W*(?:error|http|status)\W+(?:\d{3}|code)\b|\b(?:connection refused|rate limit exceeded)\b",
     re.IGNORECASE,
 )
-_BROKEN_OFF = re.compile(
-    r"[,;:–-]\s*[.?!]?$|\b(?:(?-i:a)|an|the|of|and|or)[.?!]?$",
-    re.IGNORECASE,
-)
+_BROKEN_OFF = re.compile(r"[,;:–-]\s*[.?!]?$|\b(?:(?-i:a)|an|the|of|and|or)[.?!]?$", re.IGNORECASE)
 _TURN_LABEL = re.compile(r"^(?:the )?(?:assistant|user|tool|system|human)\s*:", re.IGNORECASE)
-_NEGATION = re.compile(
-    r"\b(?:not|never|no|none|nobody|nothing|neither|nor|without|cannot|\w+n['’]t)\b", re.IGNORECASE
-)
-_FIRST_PERSON = re.compile(r"\b(?:I|I['’](?:m|ve|ll|d)|my|me|mine|we|our|us)\b", re.IGNORECASE)
-_SAYING = re.compile(
-    r"\W*\w*\s*(?:said|says|told|asked|answered|wrote|added|mentioned|explained|claims?|claimed)\b",
-    re.IGNORECASE,
-)
-_SENTENCE = re.compile(r"[^.!?\n]+[.!?]*")
-_STOP_WORDS = frozenset(
-    "a about after again all also am an and any are as at be because been before being but by "
-    "can could did do does doing down during each few for from further get got had has have "
-    "having he her here hers him his how i if in into is it its itself just let me more most "
-    "my no nor not now of off on once only or other our ours out over own same she should so "
-    "some such than that the their theirs them then there these they this those through to too "
-    "under until up us very was we were what when where which while who whom why will with "
-    "would you your yours user assistant said says say".split()
-)
 
 
-def stems(text: str) -> set[str]:
-    """The content words of a text, cut to STEM_CHARS letters, so that endings do not matter.
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """reason: why a statement must not be stored, "" if it may. evidence: what it cites."""
 
-    Example:
-        >>> sorted(stems("The exports were running"))
-        ['expor', 'runni']
+    reason: str
+    evidence: tuple[Excerpt, ...] = ()
+
+
+def check(
+    text: str,
+    excerpts: Sequence[Excerpt],
+    *,
+    hints: Sequence[int] = (),
+    speakers: Sequence[str] = (),
+    prompt: str = "",
+) -> Verdict:
+    """Whether a statement is borne out by the excerpts, and by which.
+
+    hints: indexes of excerpts that a model named; they only decide between equals.
+    speakers: everybody who speaks near there. prompt: the instructions, of which a
+    statement may be no copy.
     """
-    words = (word.lower() for word in _WORD.findall(text))
-    return {word[:STEM_CHARS] for word in words if word not in _STOP_WORDS and len(word) > 1}
-
-
-def support(text: str, excerpts: Sequence[Excerpt], hints: Sequence[int] = ()) -> list[Excerpt]:
-    """The excerpts that bear a statement out, the best first, at most SUPPORT_MAX.
-
-    hints: indexes that a model named. They only break ties: models name wrong numbers.
-    """
-    wanted = stems(text)
-    numbers = set(_NUMBER.findall(text))
-    chosen: list[Excerpt] = []
-    pool = list(enumerate(excerpts))
-    while wanted and pool and len(chosen) < SUPPORT_MAX:
-        scored = [
-            (_shares(excerpt.text, wanted, numbers) + 0.5 * (index in hints), -index, index)
-            for index, excerpt in pool
-        ]
-        score, _, best = max(scored)
-        if score < (1 if not chosen else 2):
-            break
-        chosen.append(excerpts[best])
-        wanted -= stems(excerpts[best].text)
-        numbers -= set(_NUMBER.findall(excerpts[best].text))
-        pool = [(index, excerpt) for index, excerpt in pool if index != best]
-    return chosen
-
-
-def _shares(text: str, wanted: set[str], numbers: set[str]) -> int:
-    """Content words in common, a number counting twice."""
-    return len(wanted & stems(text)) + 2 * len(numbers & set(_NUMBER.findall(text)))
-
-
-def refusal(text: str, evidence: Sequence[Excerpt], *, speakers: Sequence[str], prompt: str) -> str:
-    """Why a statement must not be stored, or "" if it may be.
-
-    evidence: what it cites. speakers: everybody who speaks near there. prompt: the
-    instructions, of which a statement may be no copy.
-    """
-    if not evidence:
-        return "cites no message that supports it"
-    source = "\n".join(f"{excerpt.message.speaker}: {excerpt.text}" for excerpt in evidence)
-    return (
-        _form(text)
-        or _length(text, source)
-        or _repetition(text)
-        or _copy_of_prompt(text, prompt)
-        or _specifics(text, source)
-        or _names(text, source)
-        or _subject(text, evidence, speakers)
-        or _shared(text, source)
-        or _negation(text, source)
+    authors = [excerpt.message.speaker for excerpt in excerpts]
+    reason = _form(text) or _repetition(text) or _copy_of_prompt(text, prompt)
+    if reason:
+        return Verdict(reason)
+    if not any(_says(word) for word in words(text)):
+        return Verdict("no content words")
+    aliases = _aliases([*speakers, *authors])
+    spoken = [
+        clause
+        for index, excerpt in enumerate(excerpts)
+        for clause in alignment.clauses(excerpt.text, index)
+    ]
+    every_run = sorted(
+        alignment.runs(spoken, authors),
+        key=lambda run: (len(run.clauses), run.message not in hints),
     )
+    found: list[Run] = []
+    subject = None
+    for clause in alignment.statement_clauses(text):
+        named = _subject_of(clause, aliases)
+        subject = named or (subject if alignment.inherits(clause) else None)
+        outcome = _supported(clause, every_run, subject, aliases)
+        if isinstance(outcome, str):
+            return Verdict(_sharper(outcome, text, excerpts))
+        found.append(outcome)
+    evidence = tuple(excerpts[index] for index in dict.fromkeys(run.message for run in found))
+    if len(evidence) > SUPPORT_MAX:
+        return Verdict("rests on too many messages")
+    source = "\n".join(f"{each.message.speaker}: {each.text}" for each in evidence)
+    return Verdict(_specifics(text, source) or _length(text, source), evidence)
+
+
+def _supported(
+    clause: str, every_run: Sequence[Run], subject: str | None, aliases: dict[str, str]
+) -> Run | str:
+    """The run that bears a clause out, or why none does."""
+    wanted = frozenset(
+        word.stem for word in words(clause) if _says(word) and word.name not in aliases
+    ) | frozenset(
+        word.name for word in words(clause) if word.name in aliases and word.name not in ROLES
+    )
+    reason = "words not in its source"
+    for run in every_run:
+        heard = stems(run.text) | {word.name for word in words(run.text)}
+        missing = wanted - heard
+        if missing and not _is_author(missing, run.author, aliases):
+            continue
+        difference = alignment.difference(clause, run, subject, aliases)
+        if not difference:
+            return run
+        if reason == "words not in its source":
+            reason = difference
+    return reason
+
+
+def _is_author(missing: frozenset[str], author: str, aliases: dict[str, str]) -> bool:
+    """All that is missing is the name of who speaks."""
+    return all(aliases.get(word) == author for word in missing)
+
+
+def _says(word: Word) -> bool:
+    return bool(word.stem) and word.lower not in TELLING
+
+
+def _aliases(speakers: Sequence[str]) -> dict[str, str]:
+    """The words that each speaker goes by, in lower case; a word of two speakers is nobody's."""
+    found: dict[str, set[str]] = {}
+    for speaker in speakers:
+        for word in words(speaker):
+            found.setdefault(word.lower, set()).add(speaker)
+    return {word: min(names) for word, names in found.items() if len(names) == 1}
+
+
+def _subject_of(clause: str, aliases: dict[str, str]) -> str | None:
+    """The speaker that a clause begins with."""
+    heads = [word.name for word in words(clause)[:3]]
+    for skipped in ("and", "but", "so", "then", "the", "professor"):
+        if heads and heads[0] == skipped and skipped not in aliases:
+            heads = heads[1:]
+    return aliases.get(heads[0]) if heads else None
+
+
+def _sharper(reason: str, text: str, excerpts: Sequence[Excerpt]) -> str:
+    """Which kind of word it was that the source does not hold."""
+    if reason != "words not in its source":
+        return reason
+    source = "\n".join(f"{each.message.speaker}: {each.text}" for each in excerpts)
+    known = stems(source) | {word.lower for word in words(source)}
+    own = {word.stem for word in words(text) if _says(word)}
+    if not own & known:
+        return "cites no message that supports it"
+    return _specifics(text, source) or _names(text, source) or _foreign(own, known)
+
+
+def _foreign(own: set[str], known: frozenset[str] | set[str]) -> str:
+    return "words not in its source" if own - known else "mixes what was said apart"
 
 
 def _form(text: str) -> str:
-    words = len(text.split())
-    if words < WORDS_MIN:
+    count = len(text.split())
+    spaced = any(word.text.isascii() for word in words(text))
+    if count < WORDS_MIN and (spaced or len(words(text)) < WORDS_MIN):
         return "too short"
-    if words > WORDS_MAX:
+    if count > WORDS_MAX:
         return "too long"
     if _DEBRIS.search(text) or _TURN_LABEL.search(text):
         return "markup debris"
@@ -145,81 +188,43 @@ def _length(text: str, source: str) -> str:
 
 
 def _repetition(text: str) -> str:
-    words = [word.lower() for word in _WORD.findall(text)]
-    few = len(set(words)) < DISTINCT_MIN * len(words)
-    return "repeats itself" if few and len(words) >= WORDS_TO_REPEAT else ""
+    said = [word.lower for word in words(text)]
+    few = len(set(said)) < DISTINCT_MIN * len(said)
+    return "repeats itself" if few and len(said) >= WORDS_TO_REPEAT else ""
 
 
 def _copy_of_prompt(text: str, prompt: str) -> str:
     own = stems(text)
-    if own and len(own & stems(prompt)) / len(own) > 0.8:
+    if own and len(own & stems(prompt)) / len(own) > PROMPT_SHARE_MAX:
         return "copy of the prompt"
     return ""
 
 
 def _specifics(text: str, source: str) -> str:
     folded = source.casefold()
-    known = {_plain_number(number) for number in _NUMBER.findall(source)}
-    for number in _NUMBER.findall(text):
-        if _plain_number(number) not in known:
+    if numbers(text) - numbers(source):
+        spelled = {word.stem for word in words(source)}
+        if numbers(text) - numbers(source) - spelled:
             return "number not in its source"
     for found in _IDENTIFIER.findall(text):
         if found.casefold().rstrip(".") not in folded:
             return "identifier or path not in its source"
     for quoted in _QUOTED.findall(text):
-        if quoted.casefold() not in folded:
+        if quoted.casefold().rstrip(".,;!?") not in folded:
             return "quotation not in its source"
     return ""
 
 
-def _plain_number(number: str) -> str:
-    return number.replace(",", "")
-
-
 def _names(text: str, source: str) -> str:
-    """Capitalized words have to occur; at a sentence's start a common beginning suffices."""
-    known = {word.casefold() for word in _WORD.findall(source)}
-    beginnings = stems(source)
-    for sentence in _SENTENCE.findall(text):
-        for index, word in enumerate(_WORD.findall(sentence)):
-            plain = re.sub(r"['’]s$", "", word).casefold()
-            if not word[0].isupper() or plain in known or plain in _STOP_WORDS:
+    """Capitalized words have to occur; at a sentence's start their stem suffices."""
+    known = {word.name for word in words(source)}
+    known_stems = stems(source)
+    for sentence in alignment.sentences(text):
+        for index, word in enumerate(words(sentence)):
+            plain = word.name
+            if not word.text[0].isupper() or plain in known or plain in STOP_WORDS:
                 continue
-            if index == 0 and plain[:STEM_CHARS] in beginnings:
+            if index == 0 and stem(plain) in known_stems:
                 continue
             return "name not in its source"
-    return ""
-
-
-def _subject(text: str, evidence: Sequence[Excerpt], speakers: Sequence[str]) -> str:
-    """What somebody says of himself may not be told of somebody else."""
-    subject = next((s for s in speakers if text.casefold().startswith(s.casefold())), None)
-    if subject is None:
-        return ""
-    authors = {excerpt.message.speaker for excerpt in evidence}
-    if subject in authors:
-        return ""
-    words = "\n".join(excerpt.text for excerpt in evidence)
-    named = subject.casefold() in words.casefold()
-    if not named or _FIRST_PERSON.search(words) or _SAYING.match(text[len(subject) :]):
-        return "told of the wrong speaker"
-    return ""
-
-
-def _shared(text: str, source: str) -> str:
-    own = stems(text)
-    if not own:
-        return "no content words"
-    if len(own & stems(source)) / len(own) < SHARED_MIN:
-        return "too few words in common with its source"
-    return ""
-
-
-def _negation(text: str, source: str) -> str:
-    """A not that appears or disappears turns a statement round."""
-    own = stems(text)
-    sentences = _SENTENCE.findall(source)
-    nearest = max(sentences, key=lambda sentence: len(own & stems(sentence)), default="")
-    if bool(_NEGATION.search(text)) != bool(_NEGATION.search(nearest)):
-        return "negation differs from its source"
     return ""

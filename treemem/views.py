@@ -7,14 +7,18 @@ statement is stored once, for the node it was made for; the nodes above refer to
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
+from typing import TypeVar
 
 import orjson
 
 from treemem import messages, times
 from treemem.database import Database, Row
 from treemem.model import Message, Rejection, Statement, Summary
-from treemem.proposals import Carried, Draft, Excerpt, View
+from treemem.proposals import Carried, Child, Draft, Excerpt, View
 from treemem.tokens import count_many
+
+Item = TypeVar("Item", Draft, Carried, Draft | Carried)
 
 REJECTIONS_KEPT = 50
 REJECTION_CHARS_MAX = 400
@@ -32,15 +36,38 @@ def ensure_producer(database: Database, name: str, rank: int) -> int:
 # -- what a summarizer reads -----------------------------------------------------------
 
 _EXCERPTS = f"""
-SELECT ls.start, ls."end", {messages.COLUMNS}
+SELECT ls.start, ls."end", ls.tokens, {messages.COLUMNS}
 FROM leaf_span ls JOIN message m ON m.seq = ls.message_seq
 WHERE ls.node_seq = ? ORDER BY ls.ordinal
 """  # noqa: S608
 _CHILDREN = "SELECT child_seq FROM node_child WHERE node_seq = ? ORDER BY ordinal"
 _CARRIED = """
-SELECT st.seq, st.kind, st.text, st.speaker, st.importance
+SELECT st.seq, st.kind, st.text, st.speaker, st.importance, st.tokens
 FROM summary_statement ss JOIN statement st ON st.seq = ss.statement_seq
 WHERE ss.summary_seq = ? ORDER BY ss.ordinal
+"""
+_SPARE = """
+SELECT st.seq, st.kind, st.text, st.speaker, st.importance, st.tokens, min(m.id)
+FROM statement st JOIN citation c ON c.statement_seq = st.seq
+JOIN message m ON m.seq = c.message_seq
+WHERE st.summary_seq = ? AND st.kept_back = 1
+GROUP BY st.seq ORDER BY st.importance DESC, st.seq
+"""
+_RELATIONS = """
+SELECT kind, statement_seq, other_seq FROM statement_relation WHERE summary_seq = ?
+ORDER BY statement_seq, other_seq
+"""
+# By child, in the leaves' order.
+_SETTLING = """
+WITH RECURSIVE below (child, path, node_seq) AS (
+  SELECT ordinal, '', child_seq FROM node_child WHERE node_seq = :node
+  UNION ALL
+  SELECT below.child, below.path || printf('%02d', nc.ordinal), nc.child_seq
+  FROM below JOIN node_child nc ON nc.node_seq = below.node_seq)
+SELECT below.child, st.seq, st.kind, st.text, st.speaker, st.importance, st.tokens
+FROM below JOIN summary s ON s.node_seq = below.node_seq AND s.producer_seq = :producer
+JOIN statement st ON st.summary_seq = s.seq AND st.settles = 1
+ORDER BY below.child, below.path, st.seq
 """
 _CARRIED_CITATIONS = """
 SELECT c.statement_seq, m.id FROM summary_statement ss
@@ -53,7 +80,7 @@ WHERE ss.summary_seq = ? ORDER BY c.statement_seq, c.ordinal
 def excerpts(database: Database, leaf_seq: int) -> list[Excerpt]:
     """What a leaf holds, word for word, in order."""
     rows = database.rows(_EXCERPTS, (leaf_seq,))
-    return [Excerpt(messages.message_from(row[2:]), row[0], row[1]) for row in rows]
+    return [Excerpt(messages.message_from(row[3:]), *row[:3]) for row in rows]
 
 
 def child_seqs(database: Database, node_seq: int) -> list[int]:
@@ -65,10 +92,59 @@ def carried(database: Database, summary_seq: int) -> list[Carried]:
     cited: dict[int, list[str]] = {}
     for statement_seq, message_id in database.rows(_CARRIED_CITATIONS, (summary_seq,)):
         cited.setdefault(statement_seq, []).append(message_id)
+    also: dict[int, list[int]] = {}
+    replaced: dict[int, int] = {}
+    for kind, statement_seq, other_seq in database.rows(_RELATIONS, (summary_seq,)):
+        if kind == "same":
+            also.setdefault(statement_seq, []).append(other_seq)
+        elif kind == "superseded":
+            replaced[statement_seq] = other_seq
     return [
-        Carried(seq, kind, text, speaker, importance, tuple(cited.get(seq, ())))
-        for seq, kind, text, speaker, importance in database.rows(_CARRIED, (summary_seq,))
+        Carried(
+            seq, kind, text, speaker, importance, tuple(cited.get(seq, ())), tokens,
+            tuple(also.get(seq, ())), replaced.get(seq),
+        )
+        for seq, kind, text, speaker, importance, tokens in database.rows(_CARRIED, (summary_seq,))
+    ]  # fmt: skip
+
+
+def spare(database: Database, summary_seq: int) -> list[Carried]:
+    """What a summary had no room for, the most important first."""
+    return [
+        Carried(seq, kind, text, speaker, importance, (message_id,), tokens)
+        for seq, kind, text, speaker, importance, tokens, message_id in database.rows(
+            _SPARE, (summary_seq,)
+        )
     ]
+
+
+def settling(database: Database, node_seq: int, producer_seq: int) -> dict[int, list[Carried]]:
+    """By the number of a node's child, the statements below it that say that something is
+    done, as the producer that reads every sentence has found them."""
+    found: dict[int, list[Carried]] = {}
+    parameters = {"node": node_seq, "producer": producer_seq}
+    for child, seq, kind, text, speaker, importance, tokens in database.rows(_SETTLING, parameters):
+        item = Carried(seq, kind, text, speaker, importance, (), tokens)
+        found.setdefault(child, []).append(item)
+    return found
+
+
+def children(
+    database: Database, node_seq: int, extractive_seq: int, *, producer_seq: int | None = None
+) -> list[Child]:
+    """What a parent reads: each child's view by the producer, or where none is named the one
+    that is shown."""
+    done = settling(database, node_seq, extractive_seq)
+    found = []
+    for number, child_seq in enumerate(child_seqs(database, node_seq)):
+        if producer_seq is None:
+            summary_seq = shown_summary(database, child_seq)
+        else:
+            summary_seq = summary_by(database, child_seq, producer_seq)
+            assert summary_seq is not None, "children are summarized before their parents"
+        statements = [] if summary_seq is None else carried(database, summary_seq)
+        found.append(Child(statements, done.get(number, ())))
+    return found
 
 
 # -- which view is shown ---------------------------------------------------------------
@@ -99,13 +175,19 @@ INSERT INTO summary (node_seq, producer_seq, made_at_ms, offered, kept, usable, 
 VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 """
 _STATEMENT_INSERT = """
-INSERT INTO statement (seq, summary_seq, kind, text, speaker, importance) VALUES (?, ?, ?, ?, ?, ?)
+INSERT INTO statement (seq, summary_seq, kind, text, speaker, importance, tokens, settles,
+  kept_back)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
 """
 _NEXT_STATEMENT = """
 SELECT coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'statement'), 0) + 1
 """
 _SHOW_INSERT = """
 INSERT INTO summary_statement (summary_seq, ordinal, statement_seq) VALUES (?, ?, ?)
+"""
+_RELATE_INSERT = """
+INSERT OR IGNORE INTO statement_relation (summary_seq, statement_seq, kind, other_seq)
+VALUES (?, ?, ?, ?)
 """
 _CITE_INSERT = "INSERT INTO citation (statement_seq, ordinal, message_seq) VALUES (?, ?, ?)"
 
@@ -119,23 +201,41 @@ def put(database: Database, node_seq: int, producer_seq: int, view: View, now_ms
         {"kind": found.kind, "text": found.text[:REJECTION_CHARS_MAX], "reason": found.reason}
         for found in view.rejections[:REJECTIONS_KEPT]
     ]
-    tokens = sum(count_many([item.text for item in view.items]))
+    items = counted(view.items)
+    tokens = sum(item.tokens for item in items)
     summary_seq = database.insert(
         _SUMMARY_INSERT,
-        (node_seq, producer_seq, now_ms, view.offered, len(view.items), int(view.usable), tokens,
+        (node_seq, producer_seq, now_ms, view.offered, len(items), int(view.usable), tokens,
          view.tokens_in, view.tokens_out, view.seconds, orjson.dumps(rejections).decode()),
     )  # fmt: skip
-    _put_statements(database, summary_seq, view.items)
+    _put_statements(database, summary_seq, items, counted(view.kept_back))
+    database.many(
+        _RELATE_INSERT,
+        [(summary_seq, each.seq, each.kind, each.other) for each in view.relations],
+    )
 
 
-def _put_statements(database: Database, summary_seq: int, items: Sequence[Draft | Carried]) -> None:
+def counted(items: Sequence[Item]) -> list[Item]:
+    """The statements with their tokens counted, where they were not."""
+    wanting = [item.text for item in items if not item.tokens]
+    numbers = iter(count_many(wanting))
+    return [item if item.tokens else replace(item, tokens=next(numbers)) for item in items]
+
+
+def _put_statements(
+    database: Database,
+    summary_seq: int,
+    items: Sequence[Draft | Carried],
+    kept_back: Sequence[Draft],
+) -> None:
     next_seq = int(database.value(_NEXT_STATEMENT))
-    drafts = [item for item in items if isinstance(item, Draft)]
+    drafts = [item for item in (*items, *kept_back) if isinstance(item, Draft)]
+    hidden = {id(draft) for draft in kept_back}
     seq_of_draft = {id(draft): next_seq + index for index, draft in enumerate(drafts)}
     database.many(
         _STATEMENT_INSERT,
-        [(seq_of_draft[id(d)], summary_seq, d.kind, _clean(d.text), _clean(d.speaker), d.importance)
-         for d in drafts],
+        [(seq_of_draft[id(d)], summary_seq, d.kind, _clean(d.text), _clean(d.speaker),
+          d.importance, d.tokens, int(d.settles), int(id(d) in hidden)) for d in drafts],
     )  # fmt: skip
     cited = sorted({message_id for draft in drafts for message_id in draft.message_ids})
     message_seqs = messages.known_ids(database, cited)

@@ -12,9 +12,10 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-from treemem import jobs, light
+from treemem import jobs, light, times
 from treemem.database import Database
 from treemem.errors import ConstraintError, DatabaseError, LeaseLostError, ModelError, TreememError
+from treemem.hours import Hours
 from treemem.jobs import Claim
 from treemem.model import WorkReport
 from treemem.modelwork import KIND as MODEL_KIND
@@ -26,11 +27,15 @@ Progress = Callable[[WorkReport, str], None]
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """When to stop. None means no limit; max_calls = 0 means light jobs only."""
+    """When to stop. None means no limit; max_calls = 0 means light jobs only.
+
+    hours: no model call begins outside of them.
+    """
 
     max_calls: int | None = None
     max_tokens: int | None = None
     max_seconds: float | None = None
+    hours: Hours | None = None
 
 
 class Worker:
@@ -75,6 +80,8 @@ class Worker:
                 reason = self._stop_reason() or "max_calls"
                 break
         self.report.stopped_by = reason
+        if reason == "hours" and self._limits.hours is not None:
+            self.report.goes_on_at = times.from_ms(self._limits.hours.next_start_ms(self._clock()))
         self.report.paused = jobs.paused(self._database, self._clock())
         self.report.seconds += time.monotonic() - self._began
         jobs.prune(self._database)
@@ -90,6 +97,8 @@ class Worker:
             return "max_tokens"
         if limits.max_seconds is not None and self._elapsed() >= limits.max_seconds:
             return "max_seconds"
+        if limits.hours is not None and not limits.hours.hold(self._clock()):
+            return "hours"
         return None
 
     def _tokens(self) -> int:

@@ -14,7 +14,7 @@ import click
 from treemem_cli.context import json_option, note, open_memory, print_json, stderr_is_terminal
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
 
     from treemem import FileReport, IngestReport
     from treemem.importers.base import LogFile
@@ -28,6 +28,7 @@ ERRORS_SHOWN = 10
 @click.option("--format", "format_name", metavar="NAME", help="Read as this format, undetected.")
 @click.option("--name", default="stdin", metavar="NAME", show_default=True,
               help="What standard input is called in its source id.")  # fmt: skip
+@click.option("--dry-run", is_flag=True, help="Store nothing: show what would be, and its cost.")
 @json_option
 @click.pass_context
 def ingest_command(
@@ -35,6 +36,7 @@ def ingest_command(
     paths: tuple[str, ...],
     format_name: str | None,
     name: str,
+    dry_run: bool,
     as_json: bool,
 ) -> None:
     """Store what log files hold, and build their trees.
@@ -46,22 +48,27 @@ def ingest_command(
     Example:
       treemem ingest notes.md
     """
+    if dry_run:
+        from treemem_cli.cost import show_plan
+
+        show_plan(context, paths, format_name, name, as_json=as_json, each_file=True)
+        return
     with (
         tempfile.TemporaryDirectory(prefix="treemem-") as folder,
         open_memory(context) as memory,
-        _progress() as progress,
+        reading() as progress,
     ):
-        files = _files(paths, name, Path(folder) / "stdin")
+        files = log_files(paths, name, Path(folder) / "stdin")
         report = memory.ingest_files(files, format_name=format_name, progress=progress)
     if as_json:
         print_json(_as_json(report))
     else:
         _print(report)
-    if report.files and all(file.error or not _read_any(file) for file in report.files):
+    if report.files and not any(map(read_any, report.files)):
         context.exit(1)
 
 
-def _files(paths: tuple[str, ...], name: str, spool: Path) -> Iterator[LogFile]:
+def log_files(paths: tuple[str, ...], name: str, spool: Path) -> Iterator[LogFile]:
     """Standard input goes through a file: it may be large, and is read more than once."""
     from treemem.importers.base import LogFile
     from treemem.ingest import find_files
@@ -75,13 +82,13 @@ def _files(paths: tuple[str, ...], name: str, spool: Path) -> Iterator[LogFile]:
             yield from find_files([path])
 
 
-def _read_any(file: FileReport) -> bool:
+def read_any(file: FileReport) -> bool:
     """An empty file was read; one with nothing but damage was not."""
-    return file.added + file.known > 0 or file.problem_count == 0
+    return file.error is None and (file.added + file.known > 0 or file.problem_count == 0)
 
 
 @contextmanager
-def _progress() -> Iterator[Callable[[FileReport], None] | None]:
+def reading() -> Iterator[Callable[[FileReport], None] | None]:
     """A line on stderr while it takes long; nothing where stderr is no terminal."""
     if not stderr_is_terminal():
         yield None
@@ -102,16 +109,27 @@ def _as_json(report: IngestReport) -> dict[str, object]:
 
 
 def _print(report: IngestReport) -> None:
+    from treemem_cli.render import safe
+
+    print_files(report.files)
+    if report.skipped:
+        reasons = ", ".join(f"{count} {reason}" for reason, count in report.skipped.items())
+        click.echo(f"Skipped: {safe(reasons)}")
+    print_troubles(report.files)
+
+
+def print_files(files: Sequence[FileReport]) -> None:
+    """A line for every file that could be read."""
     from rich.table import Table
     from rich.text import Text
 
-    from treemem_cli.render import clip, console, safe
+    from treemem_cli.render import clip, console
 
     table = Table(box=None, pad_edge=False, header_style="dim")
     for name in ("file", "format", "records", "added", "known", "skipped"):
         text = name in ("file", "format")
         table.add_column(name, justify="left" if text else "right", overflow="fold")
-    for file in report.files:
+    for file in files:
         if file.error is None:
             skipped = sum(file.skipped.values())
             table.add_row(
@@ -120,18 +138,19 @@ def _print(report: IngestReport) -> None:
             )  # fmt: skip
     if table.row_count:
         console().print(table)
-    if report.skipped:
-        reasons = ", ".join(f"{count} {reason}" for reason, count in report.skipped.items())
-        click.echo(f"Skipped: {safe(reasons)}")
-    for file in report.files:
+
+
+def print_troubles(files: Sequence[FileReport]) -> None:
+    """What was damaged or could not be read, on stderr."""
+    for file in files:
         for problem in file.problems:
             note(f"Problem: {problem}")
         if file.problem_count > len(file.problems):
             note(f"… and {file.problem_count - len(file.problems):,} more in {file.path}")
-    errors = [file.error for file in report.files if file.error is not None]
+    errors = [file.error for file in files if file.error is not None]
     for error in errors[:ERRORS_SHOWN]:
         note(f"Error: {error}")
     if len(errors) > ERRORS_SHOWN:
         note(f"… and {len(errors) - ERRORS_SHOWN:,} more files could not be read. All: --json")
-    if not report.files:
+    if not files:
         note("There is no file there.")

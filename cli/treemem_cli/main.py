@@ -15,12 +15,14 @@ import click
 # Where each command lives; a module is imported only when its command is called for.
 COMMANDS = {
     "ingest": ("treemem_cli.ingest", "Store what log files hold, and build their trees."),
+    "plan": ("treemem_cli.cost", "Show what logs would cost, before they are stored."),
     "search": ("treemem_cli.search", "Find what was said, as a context of limited size."),
     "tree": ("treemem_cli.look", "Draw the summary tree of a source."),
     "node": ("treemem_cli.look", "Look at one node of a tree."),
     "source": ("treemem_cli.look", "Look at the sources that are stored."),
     "status": ("treemem_cli.state", "Show what is stored, what waits and what is missing."),
     "work": ("treemem_cli.work", "Let the model summarize what waits in the queue."),
+    "usage": ("treemem_cli.cost", "Show what model calls have cost."),
     "job": ("treemem_cli.work", "Look at the queue and steer it."),
     "model": ("treemem_cli.model", "Fetch models and choose them."),
     "doctor": ("treemem_cli.state", "Prove that the memory file is whole."),

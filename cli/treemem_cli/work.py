@@ -5,8 +5,10 @@ from __future__ import annotations
 import re
 import signal
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -35,6 +37,23 @@ class Interval(click.ParamType):  # type: ignore[type-arg]
         return float(found[1]) * _UNITS.get(found[2], 1)
 
 
+class Between(click.ParamType):  # type: ignore[type-arg]
+    """Hours of the day such as 22:00-07:00, as they were written."""
+
+    name = "HOURS"
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, context: click.Context | None
+    ) -> str:
+        from treemem import UsageError
+        from treemem.hours import Hours
+
+        try:
+            return str(Hours.parse(value))
+        except UsageError as error:
+            self.fail(str(error), param, context)
+
+
 # -- work ------------------------------------------------------------------------------
 
 
@@ -47,6 +66,8 @@ class Interval(click.ParamType):  # type: ignore[type-arg]
               help="At most so many model calls; 0 loads no model.")  # fmt: skip
 @click.option("--max-tokens", type=click.IntRange(min=0), help="At most so many model tokens.")
 @click.option("--max-seconds", type=click.FloatRange(min=0), help="At most so long.")
+@click.option("--between", type=Between(),
+              help="Model calls only in these local hours, such as 22:00-07:00.")  # fmt: skip
 @json_option
 @click.pass_context
 def work_command(
@@ -57,6 +78,7 @@ def work_command(
     max_calls: int | None,
     max_tokens: int | None,
     max_seconds: float | None,
+    between: str | None,
     as_json: bool,
 ) -> None:
     """Let the model summarize what waits in the queue.
@@ -73,19 +95,28 @@ def work_command(
         raise click.UsageError("Give --once or --watch, not both.")
     with open_memory(context) as memory, _interruptible() as interrupted:
         while True:
-            report = _work(memory, interrupted, max_calls, max_tokens, max_seconds)
+            report = _work(memory, interrupted, max_calls, max_tokens, max_seconds, between)
             if as_json:
                 print_json(report)
             else:
                 _print(report)
             if not watch or interrupted.is_set():
                 break
-            note(f"Waiting {every:.0f} s. Ctrl-C stops.")
-            interrupted.wait(every)
+            pause = _pause_seconds(every, report)
+            note(f"Waiting {pause:.0f} s. Ctrl-C stops.")
+            interrupted.wait(pause)
             if interrupted.is_set():
                 break
     if report.failed and not report.done:
         context.exit(1)
+
+
+def _pause_seconds(every: float, report: WorkReport) -> float:
+    """Light jobs are looked for in between; the model goes on as soon as its hours begin."""
+    if report.goes_on_at is None:
+        return every
+    left = datetime.fromisoformat(report.goes_on_at).timestamp() - time.time()
+    return max(1.0, min(every, left))
 
 
 def _work(
@@ -94,11 +125,14 @@ def _work(
     max_calls: int | None,
     max_tokens: int | None,
     max_seconds: float | None,
+    between: str | None,
 ) -> WorkReport:
     waiting = memory.status().jobs
     total = sum(states.get("todo", 0) for states in waiting.values())
     if not stderr_is_terminal():
-        return memory.work(max_calls, max_seconds, max_tokens=max_tokens, interrupted=interrupted)
+        return memory.work(
+            max_calls, max_seconds, max_tokens=max_tokens, between=between, interrupted=interrupted
+        )
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
     from treemem_cli.render import console
@@ -115,8 +149,9 @@ def _work(
                        description=f"{kind}, {report.model_calls} calls")  # fmt: skip
 
         return memory.work(
-            max_calls, max_seconds, max_tokens=max_tokens, progress=show, interrupted=interrupted
-        )
+            max_calls, max_seconds, max_tokens=max_tokens, between=between, progress=show,
+            interrupted=interrupted,
+        )  # fmt: skip
 
 
 @contextmanager
@@ -153,8 +188,15 @@ def _print(report: WorkReport) -> None:
         note(f"Failed: {number} {kind}. See: treemem job list")
     for kind, reason in report.paused.items():
         note(f"Paused: {kind}, because {reason}")
-    if report.stopped_by not in ("empty",):
+    if report.goes_on_at is not None:
+        note(f"Outside the hours: what waits for the model goes on at {_local(report.goes_on_at)}.")
+    elif report.stopped_by not in ("empty",):
         note(f"Stopped by {report.stopped_by.replace('_', ' ')}; the rest waits in the queue.")
+
+
+def _local(moment: str) -> str:
+    """A time in UTC as this machine's clock shows it."""
+    return datetime.fromisoformat(moment).astimezone().strftime("%Y-%m-%d %H:%M local time")
 
 
 # -- job -------------------------------------------------------------------------------

@@ -31,7 +31,7 @@ from treemem import Memory, Message, database, ingest, light, sealing, trees
 from treemem.models.chat import Prompt
 from treemem.models.client import Generation
 from treemem.modelwork import ModelWork
-from treemem.summarizers.llama import LlamaSummarizer
+from treemem.summarizers.written import ModelSummarizer
 from treemem.worker import Worker
 
 PRODUCER = "fake"
@@ -192,7 +192,7 @@ def work(arguments: argparse.Namespace, steps: Steps) -> None:
         files = memory.ingest(arguments.logs).files
         client = FakeClient(arguments.answers, steps)
         opened = memory._database
-        model = ModelWork(opened, LlamaSummarizer(client, PRODUCER, "0" * 64, 1), clock)
+        model = ModelWork(opened, ModelSummarizer(client, PRODUCER, "0" * 64, 1), clock)
         model.admit_all()
         report = Worker(opened, clock, model=model).run()
     outcome = {

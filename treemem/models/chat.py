@@ -29,12 +29,13 @@ class Prompt:
 
     system: what it is to be. examples: questions with their answers, which come before the
     question. system and examples are the same in every call, so that what a model computed
-    for them can be kept.
+    for them can be kept. start: what the answer begins with; it is part of the answer.
     """
 
     system: str
     question: str
     examples: tuple[tuple[str, str], ...] = ()
+    start: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,19 +80,28 @@ TEMPLATES = (CHATML, GEMMA, LLAMA3)
 _NO_THINKING = "<think>\n\n</think>\n\n"
 
 
-def chat_segments(template_text: str | None, prompt: Prompt) -> list[Segment]:
+@dataclass(frozen=True, slots=True)
+class Chat:
+    """A prompt in segments. fixed: how many of them, from the first, are the same in every
+    call with the same system and examples."""
+
+    segments: tuple[Segment, ...]
+    fixed: int
+
+
+def chat(template_text: str | None, prompt: Prompt) -> Chat:
     """The prompt in a model's template, up to where its answer begins.
 
     template_text: the GGUF's tokenizer.chat_template. None, or one that is not recognized,
     gives plain text, as for a base model.
 
     Example:
-        >>> [s.text for s in chat_segments("<|im_start|>", Prompt("", "Hello"))]
+        >>> [s.text for s in chat("<|im_start|>", Prompt("", "Hello")).segments]
         ['<|im_start|>user\\n', 'Hello', '<|im_end|>\\n<|im_start|>assistant\\n']
     """
     template = _recognize(template_text)
     if template is None:
-        return [Segment(_plain(prompt))]
+        return _plain(prompt)
     system, opening = (prompt.system, "") if template.system_start else ("", prompt.system)
     pieces: list[Segment] = []
     if system:
@@ -100,15 +110,23 @@ def chat_segments(template_text: str | None, prompt: Prompt) -> list[Segment]:
         pieces += _turn(template.user_start, _opened(opening, question), template)
         pieces += _turn(template.answer_start, answer, template)
         opening = ""
-    pieces += _turn(template.user_start, _opened(opening, prompt.question), template)
+    pieces.append(Segment(template.user_start, special=True))
+    fixed = _joined(pieces)
     thinks = template_text is not None and "enable_thinking" in template_text
-    pieces.append(Segment(template.answer_start + _NO_THINKING * thinks, special=True))
-    return _joined(pieces)
+    answer_start = template.answer_start + _NO_THINKING * thinks
+    rest = [
+        Segment(_opened(opening, prompt.question)),
+        Segment(template.turn_end + answer_start, special=True),
+        *filter(None, [Segment(prompt.start) if prompt.start else None]),
+    ]
+    return Chat((*fixed, *rest), len(fixed))
 
 
-def _plain(prompt: Prompt) -> str:
+def _plain(prompt: Prompt) -> Chat:
     turns = [f"{question}\n{answer}" for question, answer in prompt.examples]
-    return "\n\n".join([*filter(None, [prompt.system]), *turns, prompt.question + "\n"])
+    fixed = "".join(f"{part}\n\n" for part in [*filter(None, [prompt.system]), *turns])
+    question = Segment(f"{prompt.question}\n{prompt.start}")
+    return Chat((Segment(fixed), question), 1) if fixed else Chat((question,), 0)
 
 
 def _opened(opening: str, words: str) -> str:

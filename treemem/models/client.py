@@ -9,14 +9,14 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
 from treemem.errors import ModelError
 from treemem.models import chat
-from treemem.models.chat import Prompt, Segment
+from treemem.models.chat import Chat, Prompt, Segment
 from treemem.models.child import ModelProcess
 from treemem.models.manifests import InstalledModel
 
@@ -31,7 +31,7 @@ LOAD_SECONDS = 600.0
 class Generation:
     """One answer.
 
-    tokens_in: of the whole prompt, also where its start was still in the cache.
+    tokens_in: of the prompt, also where its start was still in the cache.
     stopped: "eos" where the model (or the grammar) came to its end, "stop" at a stop string,
     which is not part of the text, "length" at max_tokens or the end of the context.
     """
@@ -96,11 +96,13 @@ class LlamaClient:
         grammar: str | None = None,
         max_tokens: int,
         stop: Sequence[str] = (),
+        fixed: int = 0,
     ) -> Generation:
         """The model's continuation of the prompt: greedy, so the same again for the same prompt.
 
         grammar: GBNF with a rule named root. What the prompt shares with the last call's is
-        not computed again. Raises ModelError, for a prompt longer than the context before
+        not computed again. fixed: so many of the segments come in every call; they are not
+        counted in tokens_in. Raises ModelError, for a prompt longer than the context before
         anything is computed.
         """
         answer = self._request(
@@ -109,6 +111,7 @@ class LlamaClient:
             grammar=grammar,
             max_tokens=max_tokens,
             stop=list(stop),
+            fixed=fixed,
         )
         return Generation(
             str(answer["text"]),
@@ -142,15 +145,22 @@ class LlamaClient:
         max_tokens: int,
         stop: Sequence[str] = (),
     ) -> Generation:
-        """The model's answer to a prompt in its own chat template. See generate."""
-        segments = self.segments(prompt)
-        return self.generate(segments, grammar=grammar, max_tokens=max_tokens, stop=stop)
+        """The model's answer to a prompt in its own chat template. See generate.
 
-    def segments(self, prompt: Prompt) -> list[Segment]:
+        tokens_in leaves out the fixed beginning of the prompt, which is computed once.
+        """
+        prepared = self.chat(prompt)
+        answer = self.generate(
+            prepared.segments, grammar=grammar, max_tokens=max_tokens, stop=stop,
+            fixed=prepared.fixed,
+        )  # fmt: skip
+        return replace(answer, text=prompt.start + answer.text)
+
+    def chat(self, prompt: Prompt) -> Chat:
         """The prompt in the model's own chat template; plain text for a base model."""
         with self._lock:
             self._running()
-        return chat.chat_segments(self._about["chat_template"], prompt)
+        return chat.chat(self._about["chat_template"], prompt)
 
     @property
     def pid(self) -> int | None:

@@ -71,6 +71,7 @@ class LoadedModel:
         self._is_wordpiece = metadata(self.model, "tokenizer.ggml.model") == "bert"
         self._memory = api.llama_get_memory(self.context)
         self._cached: list[int] = []
+        self._ends: list[int] = []
 
     def tokenize(self, text: str, *, special: bool, opening: bool = False) -> list[int]:
         """The tokens of a text. special: control tokens are parsed. opening: those that the
@@ -87,13 +88,22 @@ class LoadedModel:
             raise ModelError(f"the text of {len(data):,} bytes cannot be split into tokens")
         return list(tokens[:count])
 
-    def prefill(self, tokens: list[int]) -> None:
-        """Computes the prompt, as far as its start is not what the cache holds already."""
-        kept = self._keep(tokens)
-        self._cached = []  # where a piece fails nothing is known
-        for start in range(kept, len(tokens), CHUNK_TOKENS):
-            self.decode(tokens[start : start + CHUNK_TOKENS])
-        self._cached = tokens
+    def prefill(self, tokens: list[int], fixed: int = 0) -> None:
+        """Computes the prompt, as far as its start is not what the cache holds already.
+
+        fixed: so many tokens come in every call; a piece ends where they do, so that all of
+        them can be kept.
+        """
+        ends = [*range(CHUNK_TOKENS, fixed, CHUNK_TOKENS)]
+        ends += [*range(fixed or CHUNK_TOKENS, len(tokens), CHUNK_TOKENS), len(tokens)]
+        kept = self._keep(tokens, ends)
+        self._cached, self._ends = [], []  # where a piece fails nothing is known
+        start = kept
+        for end in ends:
+            if end > kept:
+                self.decode(tokens[start:end])
+                start = end
+        self._cached, self._ends = tokens, ends
 
     def decode(self, tokens: list[int]) -> None:
         """Adds tokens at the end of the cache."""
@@ -121,15 +131,20 @@ class LoadedModel:
         if self._memory:
             api.llama_memory_clear(self._memory, True)
 
-    def _keep(self, tokens: list[int]) -> int:
+    def _keep(self, tokens: list[int], ends: list[int]) -> int:
         """Cuts the cache down to the start it shares with tokens. Returns that start's length,
-        in whole pieces, and less than the prompt: its last token is always computed."""
+        in whole pieces that were cut as these are, and less than the prompt: its last token is
+        always computed."""
         shared = 0
         for new, old in zip(tokens[:-1], self._cached, strict=False):
             if new != old:
                 break
             shared += 1
-        kept = shared // CHUNK_TOKENS * CHUNK_TOKENS
+        kept = 0
+        for end, old_end in zip(ends, self._ends, strict=False):
+            if end != old_end or end > shared:
+                break
+            kept = end
         # Recurrent models cannot go back to the middle, and say so.
         if kept == 0 or not api.llama_memory_seq_rm(self._memory, 0, kept, -1):
             api.llama_memory_clear(self._memory, True)

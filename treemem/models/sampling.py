@@ -2,7 +2,8 @@
 
 Runs in the child process. The most likely token is taken each time, the one with the
 smaller id of two that are equal, so that an answer is a function of its prompt. What would
-repeat three tokens of the answer is unlikely to be taken: small models run in circles.
+repeat three tokens of the answer is unlikely to be taken: small models run in circles. Numbers
+and punctuation may: in "3.11 and 2.3.1" the same three tokens come back for good reason.
 """
 
 from __future__ import annotations
@@ -34,10 +35,12 @@ def generate(
     grammar: str | None,
     max_tokens: int,
     stop: Sequence[str],
+    fixed: int,
 ) -> dict[str, Any]:
     """The answer's text, tokens_in, tokens_out, seconds, and why it stopped."""
     began = time.perf_counter()
-    tokens = prompt_tokens(model, segments)
+    beginning = prompt_tokens(model, segments[:fixed]) if fixed else []
+    tokens = [*beginning, *prompt_tokens(model, segments[fixed:], opening=not fixed)]
     if len(tokens) >= model.context_tokens:
         raise ModelError(
             f"the prompt has {len(tokens):,} tokens, the context holds {model.context_tokens:,} "
@@ -45,23 +48,26 @@ def generate(
         )
     chooser = Chooser(model, grammar)
     try:
-        model.prefill(tokens)
+        model.prefill(tokens, len(beginning))
         room = min(max_tokens, model.context_tokens - len(tokens))
         text, count, stopped = _continue(model, chooser, room, [s.encode() for s in stop])
     finally:
         chooser.close()
     return {
         "text": text,
-        "tokens_in": len(tokens),
+        "tokens_in": len(tokens) - len(beginning),
         "tokens_out": count,
         "seconds": time.perf_counter() - began,
         "stopped": stopped,
     }
 
 
-def prompt_tokens(model: LoadedModel, segments: Sequence[dict[str, Any]]) -> list[int]:
-    """The prompt's tokens, with the one that opens it where the model wants one."""
-    tokens = [api.llama_vocab_bos(model.vocab)] if api.llama_vocab_get_add_bos(model.vocab) else []
+def prompt_tokens(
+    model: LoadedModel, segments: Sequence[dict[str, Any]], *, opening: bool = True
+) -> list[int]:
+    """The segments' tokens, with the one that opens a prompt where the model wants one."""
+    opens = opening and api.llama_vocab_get_add_bos(model.vocab)
+    tokens = [api.llama_vocab_bos(model.vocab)] if opens else []
     for segment in segments:
         tokens += model.tokenize(segment["text"], special=segment["special"])
     if not tokens:
@@ -130,7 +136,8 @@ class Chooser:
     def accept(self, token: int) -> None:
         """Moves the grammar on, and remembers what followed what."""
         before = tuple(self._said[1 - _REPETITION_TOKENS :])
-        self._followed.setdefault(before, set()).add(token)
+        if any(map(str.isalpha, _piece(self._model, token).decode("utf-8", "ignore"))):
+            self._followed.setdefault(before, set()).add(token)
         self._said.append(token)
         if self._grammar is not None:
             api.llama_sampler_accept(self._grammar, token)

@@ -1,71 +1,139 @@
 """What a model is asked, and how its answer is read.
 
-Pure. The text comes first and the task last; the text is numbered and fenced, and is
-content wherever it goes: nothing in it is an instruction, a turn number or a special token.
+Pure. There are two ways to ask. "retell": one sentence that was really said, to be told
+shortly of the person who said it; the answer begins with that person's name. "notes": a
+stretch of the log, the text first and the task last, to be noted in plain lines. Worked
+examples stand before either, the same in every call. The text is content wherever it goes:
+nothing in it is an instruction, a turn number or a special token.
 """
 
 from __future__ import annotations
 
-import json
+import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from typing import Literal, get_args
 
-from treemem.model import STATEMENT_KINDS
 from treemem.proposals import Carried, Excerpt
 from treemem.summarizers.detectors import tool_errors
 
+Mode = Literal["retell", "notes"]
+MODES: tuple[Mode, ...] = get_args(Mode)
+
 WINDOW_CHARS = 4_000
 LINE_CHARS_MAX = 900
-STATEMENTS_MAX = 6
-TEXT_CHARS_MAX = 200
+NOTES_MAX = 8
+NOTE_CHARS_MAX = 300
 
-SYSTEM = "You take notes. You write only what the text says, in full sentences."
-LEAF_TASK = (
-    "Write up to six short notes on the text above: what was decided and why, rules that must "
-    "hold, errors and their cause, what is still open, plain facts. Use the text's own words and "
-    "names. Answer as JSON with the number of the line that each note rests on."
+RETELL_SYSTEM = "You tell in one short sentence what somebody said."
+RETELL_EXAMPLES = (
+    (
+        "Nora",
+        "Yeah, so I moved the shop's database to the new server on Sunday night, it took me "
+        "three hours in the end.",
+        "Nora moved the shop's database to the new server on Sunday night.",
+    ),
+    (
+        "Tom",
+        "Wow, that is so kind of you, Nora! By the way, I'm off to my sister's wedding in Lyon "
+        "next week.",
+        "Tom is off to his sister's wedding in Lyon next week.",
+    ),
+    (
+        "The user",
+        "Can you help me to set up a Redis cache for the login page? I'm using Django 4.2 and I "
+        "need it by Friday.",
+        "The user needs a Redis cache for the login page by Friday.",
+    ),
+    (
+        "Lea",
+        "Thanks, Tom! I started to play the cello five years ago, and I love how it calms me down.",
+        "Lea started to play the cello five years ago.",
+    ),
+    (
+        "The assistant",
+        "The export failed because the disk of the old server was full, so I deleted the "
+        "temporary files and started it again.",
+        "The assistant deleted the temporary files because the disk of the old server was full.",
+    ),
+)
+
+NOTES_SYSTEM = "You take notes. You write only what the text says, in full sentences."
+NOTES_TASK = (
+    "Write six short notes on the text above: the facts, decisions, rules and open points. One "
+    "sentence a line, with the names of the people, in the text's own words."
+)
+NOTES_EXAMPLE = (
+    "1. Nora: I moved the shop's database to the new server on Sunday night. It took me three "
+    "hours.\n"
+    "2. Tom: Did the old invoices come along?\n"
+    "3. Nora: All but the ones from 2019, Tom. The export stopped because the disk was full.\n"
+    "4. Tom: Then please never delete the old server before the tax office has answered.\n"
+    "5. Nora: Agreed. We keep it until March. I still have to ask Lea for the backup key.\n"
+    "6. Tom: Fine. I am off to my sister's wedding in Lyon next week, by the way.",
+    "- Nora moved the shop's database to the new server on Sunday night.\n"
+    "- The export stopped because the disk was full.\n"
+    "- Never delete the old server before the tax office has answered.\n"
+    "- Nora keeps the old server until March.\n"
+    "- Nora still has to ask Lea for the backup key.\n"
+    "- Tom is off to his sister's wedding in Lyon next week.",
 )
 GROUP_TASK = (
     "The lines above are notes from one conversation, oldest first. Write up to three short "
-    "sentences that tell what it was about as a whole, in the notes' own words. Answer as JSON "
-    "with the number of the line that each sentence rests on."
+    "sentences that tell what it was about as a whole, in the notes' own words. One sentence a "
+    "line."
 )
+INSTRUCTIONS = f"{RETELL_SYSTEM} {NOTES_SYSTEM} {NOTES_TASK} {GROUP_TASK}"
+"""What a statement may be no copy of."""
 
-# The grammar bounds every list and string, so that no answer can run on. A statement is one
-# sentence without markup: anything else would be refused anyway, and a small model that may go
-# on after its first sentence mostly spoils it.
-_KINDS = " | ".join(rf'"\"{kind}\""' for kind in STATEMENT_KINDS)
-GRAMMAR = rf"""
-root ::= "{{\"statements\":[" item ("," item){{0,{STATEMENTS_MAX - 1}}} "]}}"
-item ::= "{{\"text\":\"" text "\",\"kind\":" kind ",\"line\":" number "}}"
-text ::= [A-Z] [a-z']* " " (char | "." [0-9a-z]){{12,{TEXT_CHARS_MAX}}} [.?!]
-kind ::= {_KINDS}
-number ::= [1-9] [0-9]?
-char ::= [^".?!\\[\]{{}}<>|\x00-\x1f]
-"""
+_BULLET = re.compile(r"^\s*(?:[-*•–]+|\(?\d{1,2}[.):]\)?)\s+")
+_LABEL = {"user": "The user", "assistant": "The assistant"}
 
 
-@dataclass(frozen=True, slots=True)
-class Offered:
-    """A statement as a model offered it. line: the 0-based line it named, or None."""
+def name_of(speaker: str) -> str:
+    """What a speaker is called in a sentence.
 
-    kind: str
-    text: str
-    line: int | None
-
-
-def windows(excerpts: Sequence[Excerpt]) -> list[list[Excerpt]]:
-    """A leaf in windows of about WINDOW_CHARS of speech, cut between messages.
-
-    Messages that say nothing in words, such as a bare tool call, are left out.
+    Example:
+        >>> name_of("user"), name_of("Ana")
+        ('The user', 'Ana')
     """
+    return _LABEL.get(speaker, " ".join(speaker.split()))
+
+
+def retell_question(speaker: str, sentence: str) -> str:
+    """The question for one sentence, on lines that a log cannot add to."""
+    return f'{name_of(speaker)} said: "{flat(sentence)}"\nIn short:'
+
+
+def retell_examples() -> tuple[tuple[str, str], ...]:
+    """The worked examples of retelling, as question and answer."""
+    return tuple((retell_question(who, said), told) for who, said, told in RETELL_EXAMPLES)
+
+
+def notes_question(lines: Sequence[str], task: str) -> str:
+    """The question for a stretch of text: the fenced lines, then the task."""
+    return "TEXT\n" + "\n".join(lines) + f"\nEND OF TEXT\n\n{task}"
+
+
+def notes_examples() -> tuple[tuple[str, str], ...]:
+    """The worked example of taking notes, as question and answer."""
+    text, notes = NOTES_EXAMPLE
+    return ((notes_question(text.split("\n"), NOTES_TASK), notes),)
+
+
+def windows(excerpts: Sequence[Excerpt], chars_max: int | None = None) -> list[list[Excerpt]]:
+    """A leaf in windows of about chars_max of speech, cut between messages.
+
+    chars_max: None for WINDOW_CHARS. Messages that say nothing in words, such as a bare tool
+    call, are left out.
+    """
+    room = WINDOW_CHARS if chars_max is None else chars_max
     found: list[list[Excerpt]] = []
-    chars = WINDOW_CHARS
+    chars = room
     for excerpt in excerpts:
         cost = min(len(spoken(excerpt)), LINE_CHARS_MAX)
         if excerpt.message.kind != "said" or cost == 0:
             continue
-        if chars + cost > WINDOW_CHARS:
+        if not found or chars + cost > room:
             found.append([])
             chars = 0
         found[-1].append(excerpt)
@@ -114,44 +182,35 @@ def group_lines(statements: Sequence[Carried]) -> list[str]:
 
 def _line(index: int, label: str, text: str) -> str:
     """One line: whatever a message holds, it cannot begin a line of its own."""
-    flat = " ".join(text.split())
-    if len(flat) > LINE_CHARS_MAX:
-        flat = flat[: LINE_CHARS_MAX - 2] + " …"
-    return f"{index + 1}. {' '.join(label.split())}: {flat}"
+    words = flat(text)
+    if len(words) > LINE_CHARS_MAX:
+        words = words[: LINE_CHARS_MAX - 2] + " …"
+    return f"{index + 1}. {flat(label)}: {words}"
 
 
-def read_answer(answer: str) -> list[Offered]:
-    """The statements in a model's answer; a broken end costs only the last one.
+def flat(text: str) -> str:
+    """The text on one line."""
+    return " ".join(text.split())
+
+
+def read_notes(answer: str) -> list[str]:
+    """The notes in an answer, one a line, without list marks; an unfinished last one is left
+    out by the checks.
 
     Example:
-        >>> read_answer('{"statements":[{"kind":"fact","text":"It works.","line":2},{"kind"')
-        [Offered(kind='fact', text='It works.', line=1)]
+        >>> read_notes("- It works.\\n2. Ana left.\\n\\n")
+        ['It works.', 'Ana left.']
     """
-    decoder = json.JSONDecoder()
-    found: list[Offered] = []
-    at = answer.find("[")
-    while 0 <= at < len(answer) and len(found) < STATEMENTS_MAX:
-        at = answer.find("{", at)
-        if at < 0:
-            break
-        try:
-            item, at = decoder.raw_decode(answer, at)
-        except ValueError:
-            break
-        offered = _offered(item)
-        if offered is not None:
-            found.append(offered)
-    return found
+    lines = (flat(_BULLET.sub("", clean(line))) for line in answer.splitlines())
+    return [line[: NOTE_CHARS_MAX + 1] for line in lines if line][:NOTES_MAX]
 
 
-def _offered(item: object) -> Offered | None:
-    if not isinstance(item, dict) or not isinstance(item.get("text"), str):
-        return None
-    line = item.get("line")
-    index = line - 1 if isinstance(line, int) and line > 0 else None
-    return Offered(_clean(str(item.get("kind", ""))), _clean(item["text"]), index)
+def read_retelling(answer: str) -> str:
+    """The sentence in an answer: its first line."""
+    first = next((line for line in answer.splitlines() if line.strip()), "")
+    return flat(clean(first)).strip("\"“”' ")[: NOTE_CHARS_MAX + 1]
 
 
-def _clean(text: str) -> str:
-    """One line; an escape for half a character, which SQLite cannot hold, becomes a mark."""
-    return " ".join(text.encode("utf-8", "replace").decode().split())
+def clean(text: str) -> str:
+    """An escape for half a character, which SQLite cannot hold, becomes a mark."""
+    return text.encode("utf-8", "replace").decode()

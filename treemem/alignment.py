@@ -1,0 +1,395 @@
+"""Which stretch of what was said bears a clause out, and whether it says the same.
+
+Pure. A text is taken apart into sentences and clauses. A clause of a statement rests on the
+smallest run of neighbouring clauses of one message that holds all its words; whether the run
+says the same is then a matter of who does what, of not, of perhaps, and of order.
+"""
+
+from __future__ import annotations
+
+import functools
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from treemem.words import TELLING, Word, numbers, words
+
+RUN_CLAUSES_MAX = 6
+ORDER_MIN = 0.5
+BETWEEN_MAX = 3
+
+_SENTENCE = re.compile(r"(?:[^.!?…\n。！？]|[.!?](?=[\w.!?]))+[.!?…。！？]*")
+_CLAUSE = re.compile(
+    r"(?<=[,;:])\s+|(?<=[()–—])\s*|\s+[-–—]\s+|\s+(?=(?:and|but|so|because|although|while|which|since|until"
+    r"|unless|before|after|then)\b)",
+    re.IGNORECASE,
+)
+_NEGATION = re.compile(
+    r"\b(?:not|never|no|none|nobody|nothing|neither|nor|without|cannot|\w+n['’]t|hardly|"
+    r"no longer|instead of|rather than|fail(?:s|ed)? to|refus(?:e|es|ed) to)\b",
+    re.IGNORECASE,
+)
+_DOUBTFUL = (
+    r"might|may(?!\s+\d)|maybe|perhaps|probably|possibly|could|would|should|will|shall"
+    r"|\w+['’](?:ll|d)|want(?:s|ed)?|wish(?:es|ed)?|hop(?:e|es|ed|ing)|plan(?:s|ned|ning)?"
+    r"|intend(?:s|ed)?|try|tries|tried|trying|need(?:s|ed)?|going to|gonna|wanna|about to"
+    r"|consider(?:s|ed|ing)?|think(?:s|ing)? (?:of|about)|almost|nearly|supposed to|suppose"
+    r"|suggest(?:s|ed)?|ask(?:s|ed)?|look(?:s|ing)? forward|can you|could you|let['’]?s|must"
+    r"|ha(?:s|ve|d) to|yet|todo|still"
+)
+_DOUBT = re.compile(rf"\b(?:{_DOUBTFUL})\b", re.IGNORECASE)
+# A condition holds for its whole sentence.
+_CONDITION = re.compile(r"\b(?:if|unless|in case|as long as|provided)\b", re.IGNORECASE)
+_ASKING = re.compile(
+    r"\b(?:ask|wonder|want|need|would like|request|question|whether|if|unclear|open)\w*\b",
+    re.IGNORECASE,
+)
+_AMOUNTS = frozenset(
+    "all every each only both most few some many half always sometimes often rarely usually "
+    "everyone nobody everything first last more less".split()
+)
+_OPPOSITES = tuple(
+    (frozenset(left.split()), frozenset(right.split()))
+    for left, right in (
+        ("enable enabled enables enabling on", "disable disabled disables disabling off"),
+        ("before earlier", "after later"),
+        ("more above increase increased increases up higher larger rise rose",
+         "less below decrease decreased decreases down lower smaller fall fell"),
+        ("true", "false"), ("accept accepted accepts approved", "reject rejected rejects refused"),
+        ("start started starts begin began", "stop stopped stops end ended"),
+        ("open opened opens", "close closed closes"), ("add added adds", "remove removed removes"),
+        ("success succeeded succeeds passed passes", "failure failed fails"),
+        ("allow allowed allows", "forbid forbidden forbids deny denied denies"),
+        ("always", "never"), ("old older", "new newer"), ("left", "right"),
+        ("buy bought buys", "sell sold sells"), ("love loves loved like likes", "hate hates hated"),
+        ("won wins win", "lost loses lose"), ("minimum least", "maximum most"),
+        ("first", "last"), ("inside", "outside"), ("push pushed", "pull pulled"),
+    )
+)  # fmt: skip
+_PRONOUNS = {
+    "i": "i", "i'm": "i", "i've": "i", "i'll": "i", "i'd": "i", "me": "i", "we": "i",
+    "we're": "i", "we've": "i", "we'll": "i", "us": "i", "you": "you", "you're": "you",
+    "you've": "you", "he": "he", "she": "he", "they": "he", "it": "it", "he's": "he",
+    "she's": "he", "they're": "he", "it's": "it",
+}  # fmt: skip
+_SUBORDINATE = frozenset(
+    "because while when since until unless before after although if which that who".split()
+)
+_DETERMINERS = frozenset("the a an there this that these those his her their its it no".split())
+_SAYING = frozenset(
+    "say says said saying tell tells told asked asks mentioned mentions explained explains "
+    "thinks thought believes believed wants wanted hopes hoped suggests suggested".split()
+)
+_OWN = frozenset("my our mine ours".split())
+_TIMES = frozenset(
+    "yesterday today tomorrow tonight monday tuesday wednesday thursday friday saturday sunday "
+    "week weekend month year morning evening night ago last next now recently".split()
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Clause:
+    """A clause with its sentence; message: the index of what it was said in."""
+
+    text: str
+    sentence: str
+    message: int
+    closes: bool  # it ends its sentence
+
+    @property
+    def words(self) -> tuple[Word, ...]:
+        return words(self.text)
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """Neighbouring clauses of one message. author: who said them."""
+
+    clauses: tuple[Clause, ...]
+    author: str
+
+    @property
+    def message(self) -> int:
+        return self.clauses[0].message
+
+    @property
+    def text(self) -> str:
+        return " ".join(clause.text for clause in self.clauses)
+
+    @property
+    def sentences(self) -> str:
+        return " ".join(dict.fromkeys(clause.sentence for clause in self.clauses))
+
+    @property
+    def asks(self) -> bool:
+        return any(
+            clause.closes and clause.sentence.rstrip(" \"')*").endswith("?")
+            for clause in self.clauses
+        )
+
+
+@functools.lru_cache(maxsize=4_000)
+def clauses(text: str, message: int = 0) -> tuple[Clause, ...]:
+    """A text's clauses in order.
+
+    Example:
+        >>> [clause.text for clause in clauses("It broke, so we stopped. Nobody knew.")]
+        ['It broke,', 'so we stopped.', 'Nobody knew.']
+    """
+    found = []
+    for sentence in sentences(text):
+        parts = [part.strip() for part in _CLAUSE.split(sentence) if part and words(part)]
+        for index, part in enumerate(parts):
+            found.append(Clause(part, sentence, message, index == len(parts) - 1))
+    return tuple(found)
+
+
+def sentences(text: str) -> list[str]:
+    """A text's sentences; a dot inside a number or a name ends none.
+
+    Example:
+        >>> sentences("It takes 1.5 s in a.py. Good!")
+        ['It takes 1.5 s in a.py.', 'Good!']
+    """
+    return [found.strip() for found in _SENTENCE.findall(text) if found.strip()]
+
+
+def runs(clauses_of: Sequence[Clause], authors: Sequence[str]) -> Iterator[Run]:
+    """All runs of neighbouring clauses of one message, short ones first."""
+    for length in range(1, RUN_CLAUSES_MAX + 1):
+        for start in range(len(clauses_of) - length + 1):
+            run = clauses_of[start : start + length]
+            if run[0].message == run[-1].message:
+                yield Run(tuple(run), authors[run[0].message])
+
+
+def inherits(clause: str) -> bool:
+    """Whether a clause without a name in front goes on telling of the one before it.
+
+    Example:
+        >>> inherits("and stored them"), inherits("because the disk was full")
+        (True, False)
+    """
+    heads = [word.lower for word in words(clause)[:2]]
+    return not heads or not (
+        heads[0] in _SUBORDINATE or heads[0] in _DETERMINERS or heads[-1] in _DETERMINERS
+    )
+
+
+def statement_clauses(text: str) -> list[str]:
+    """A statement in the clauses that are checked one by one; a scrap joins the one before.
+
+    Example:
+        >>> statement_clauses("Ana sent files and folders, and Ben stored them on the server.")
+        ['Ana sent files and folders,', 'and Ben stored them on the server.']
+    """
+    found: list[str] = []
+    for clause in clauses(text):
+        scrap = _size(clause.text) < 2 or (found and _size(found[-1]) < 2)
+        if found and scrap:
+            found[-1] += " " + clause.text
+        else:
+            found.append(clause.text)
+    return found
+
+
+def _size(text: str) -> int:
+    """How many words of a text say something."""
+    return sum(map(_counts, words(text)))
+
+
+def _counts(word: Word) -> bool:
+    return bool(word.stem) and word.lower not in TELLING
+
+
+# -- does the run say the same? --------------------------------------------------------
+
+
+def difference(clause: str, run: Run, subject: str | None, aliases: dict[str, str]) -> str:
+    """In what a clause differs from the run that holds its words, or "".
+
+    subject: the speaker that it tells of, if it does. aliases: speakers by each lower-case
+    name they go by.
+    """
+    return (
+        _negation(clause, run)
+        or _certainty(clause, run)
+        or ("turned into its opposite" if opposite(clause, run.text) else "")
+        or _amount(clause, run.text)
+        or _person(clause, run, aliases)
+        or (_subject(clause, run, subject, aliases) if subject else "")
+        or _order(clause, run, subject, aliases)
+        or _binding(clause, run.text)
+    )
+
+
+def _negation(clause: str, run: Run) -> str:
+    """A not that appears or disappears turns a statement round."""
+    said, told = _NEGATION.findall(run.text), _NEGATION.findall(clause)
+    return "" if bool(said) == bool(told) else "negation differs from its source"
+
+
+def _certainty(clause: str, run: Run) -> str:
+    if _CONDITION.search(run.sentences) and not _CONDITION.search(clause):
+        return "a condition is left out"
+    if run.asks and not _ASKING.search(clause) and not clause.rstrip().endswith("?"):
+        return "a question told as a fact"
+    if bool(_DOUBT.search(run.text)) != bool(_DOUBT.search(clause)):
+        return "certainty differs from its source"
+    return ""
+
+
+def opposite(text: str, other: str) -> bool:
+    """Whether a text has a word in it of whose opposite the other text speaks instead.
+
+    Example:
+        >>> opposite("The cache is enabled.", "The cache is disabled.")
+        True
+    """
+    told = {word.lower for word in words(text)}
+    heard = {word.lower for word in words(other)}
+    return any(
+        told & one and not heard & one and heard & another
+        for pair in _OPPOSITES
+        for one, another in (pair, pair[::-1])
+    )
+
+
+def _amount(clause: str, said: str) -> str:
+    told = {word.lower for word in words(clause)} & _AMOUNTS
+    return "" if told <= {word.lower for word in words(said)} else "amount not in its source"
+
+
+def _person(clause: str, run: Run, aliases: dict[str, str]) -> str:
+    """A pronoun stands for somebody only where it stood in the source, or after a name."""
+    heard = {_PRONOUNS.get(word.lower) for word in words(run.text)}
+    named = False
+    for word in words(clause):
+        if word.name in aliases or (word.text[0].isupper() and word.lower not in _PRONOUNS):
+            named = True
+        who = _PRONOUNS.get(word.lower)
+        if who is None or who in heard or who == "it" or (who == "he" and named):
+            continue
+        return "pronoun without its person"
+    return ""
+
+
+def _subject(clause: str, run: Run, subject: str, aliases: dict[str, str]) -> str:
+    """What somebody says of himself may not be told of somebody else, nor the reverse."""
+    wanted = [word for word in words(clause) if _counts(word) and word.name not in aliases]
+    if not wanted:
+        return ""
+    heard = words(run.sentences)
+    places = [i for i, word in enumerate(heard) if word.stem and word.stem == wanted[0].stem]
+    fits = any(_fits(clause, heard, at, run.author, subject, aliases) for at in places)
+    return "" if fits else "told of the wrong speaker"
+
+
+def _fits(
+    clause: str,
+    heard: Sequence[Word],
+    at: int,
+    author: str,
+    subject: str,
+    aliases: dict[str, str],
+) -> bool:
+    """Whether what stands at a place is said of the subject."""
+    who, between = _subject_before(heard, at, aliases, author)
+    own = author == subject
+    possessive = re.match(rf"(?:the )?{re.escape(subject)}['’]s\b", clause, re.IGNORECASE)
+    mine = any(word.lower in _OWN for word in heard)
+    if who == "own":
+        theirs = re.search(r"\b(?:his|her|their)\b", clause, re.IGNORECASE)
+        return own and bool(possessive or theirs)
+    if possessive and own and not mine:
+        return False
+    telling = any(word.lower in TELLING for word in words(clause)[:4])
+    if who == subject:
+        said = own or not telling or any(word.lower in _SAYING for word in heard)
+        return said and between <= BETWEEN_MAX
+    # "Ana says that it works" tells what Ana said, whatever its subject is.
+    if own and telling:
+        return True
+    elided = not [word for word in heard[:at] if word.stem and not word.lower.endswith("ly")]
+    speaks_of_self = any(_PRONOUNS.get(word.lower) == "i" for word in heard)
+    return who is None and own and (elided or speaks_of_self)
+
+
+def _subject_before(
+    heard: Sequence[Word], at: int, aliases: dict[str, str], author: str
+) -> tuple[str | None, int]:
+    """Who stands nearest before a word: a speaker, "own" for what is the author's, "you",
+    "he", "it", or nobody; and how many words that say something lie in between."""
+    between = 0
+    for word in reversed(heard[:at]):
+        if word.lower in _OWN:
+            return "own", between
+        who = _PRONOUNS.get(word.lower)
+        if who == "i":
+            return author, between
+        if word.name in aliases:
+            return aliases[word.name], between
+        if who in ("you", "he"):
+            return who, between
+        if word.stem:
+            between += 1
+    return None, between
+
+
+def _order(clause: str, run: Run, subject: str | None, aliases: dict[str, str]) -> str:
+    """Who does what to whom is a matter of order: most words have to keep it."""
+    heard = [
+        run.author.lower() if _PRONOUNS.get(word.lower) == "i"
+        else aliases.get(word.name, "").lower() or word.stem
+        for word in words(run.text)
+    ]  # fmt: skip
+    told = [
+        aliases.get(word.name, "").lower() or word.stem
+        for word in words(clause)
+        if (word.stem or word.name in aliases)
+        and word.lower not in TELLING
+        and word.lower not in _TIMES
+    ]
+    if subject is not None and (not told or told[0] != subject.lower()):
+        told = [subject.lower(), *told]
+    places = [heard.index(each) for each in told if each in heard]
+    kept = _longest_rising(places)
+    speakers = {each.lower() for each in aliases.values()}
+    names = [heard.index(each) for each in told if each in heard and each in speakers]
+    crossed = names != sorted(names)
+    mixed = len(places) > 2 and kept / len(places) < ORDER_MIN
+    if mixed or crossed:
+        return "roles or order changed"
+    return ""
+
+
+def _longest_rising(places: Sequence[int]) -> int:
+    """The length of the longest subsequence that rises."""
+    best: list[int] = []
+    for index, place in enumerate(places):
+        before = [best[j] for j in range(index) if places[j] < place]
+        best.append(1 + max(before, default=0))
+    return max(best, default=0)
+
+
+def _binding(clause: str, said: str) -> str:
+    """Of several numbers each has to stay with its own thing."""
+    if len(numbers(said)) < 2:
+        return ""
+    told, heard = words(clause), words(said)
+    for index, word in enumerate(told):
+        if not word.stem[:1].isdigit():
+            continue
+        after = next((w.stem for w in told[index + 1 :] if w.stem), "")
+        before = next((w.stem for w in reversed(told[:index]) if w.stem), "")
+        places = [i for i, each in enumerate(heard) if each.stem == word.stem]
+        if places and not any(_stands_by(heard, at, before, after) for at in places):
+            return "number of something else"
+    return ""
+
+
+def _stands_by(heard: Sequence[Word], at: int, before: str, after: str) -> bool:
+    """The number's neighbour on either side is near it, on that side, in the source too."""
+    left = [word.stem for word in heard[:at] if word.stem][-3:]
+    right = [word.stem for word in heard[at + 1 :] if word.stem][:3]
+    return (not before and not after) or before in left or after in right

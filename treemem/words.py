@@ -1,0 +1,139 @@
+"""Words of a text: which of them say something, and what they have in common.
+
+Pure. Words are compared by their stems, so that endings do not matter; writing without
+spaces (Chinese, Japanese, Thai, …) is compared character by character.
+"""
+
+from __future__ import annotations
+
+import functools
+import re
+from dataclasses import dataclass
+from typing import Any
+
+_UNSPACED = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff"
+_LETTER = rf"[^\W_{_UNSPACED}]"
+_WORD = re.compile(rf"[{_UNSPACED}]|\d+(?:[.,:]\d+)+(?!{_LETTER})|{_LETTER}+(?:['’]{_LETTER}+)*")
+_NUMBER = re.compile(r"\d+(?:[.,:]\d+)*")
+
+STOP_WORDS = frozenset(
+    "a about after again all also am an and any are as at be because been before being but by "
+    "can could did do does doing down during each few for from further get got had has have "
+    "having he her here hers him his how i if in into is it its itself just let me more most "
+    "my no nor not now of off on once only or other our ours out over own same she should so "
+    "some such than that the their theirs them then there these they this those through to too "
+    "under until up us very was we were what when where which while who whom why will with "
+    "would you your yours user assistant i'm i've i'll i'd we're we've we'll it's that's there's "
+    "let's you're he's she's they're don't doesn't didn't isn't aren't wasn't weren't can't "
+    "couldn't won't wouldn't shouldn't hasn't haven't hadn't cannot never without none nobody "
+    "nothing neither ain't mustn't ok okay oh yes yeah well like really actually please thanks "
+    "hi hey wow um uh hmm its one something anything everything someone anyone".split()
+)
+# Verbs that a retelling needs and that add nothing to what was said.
+TELLING = frozenset(
+    "say says said saying tell tells told telling ask asks asked asking mention mentions "
+    "mentioned explain explains explained add adds added note notes noted think thinks thought "
+    "believe believes believed feel feels felt want wants wanted need needs needed wonder "
+    "wonders wondered plan plans planned hope hopes hoped suggest suggests suggested describe "
+    "describes described report reports reported".split()
+)
+_IRREGULAR = {
+    "went": "go", "gone": "go", "goes": "go", "took": "take", "taken": "take", "gave": "give",
+    "given": "give", "made": "make", "found": "find", "bought": "buy", "brought": "bring",
+    "came": "come", "chose": "choose", "chosen": "choose", "ate": "eat", "eaten": "eat",
+    "ran": "run", "saw": "see", "seen": "see", "sent": "send", "kept": "keep", "lost": "lose",
+    "left": "leave", "met": "meet", "paid": "pay", "sold": "sell", "wrote": "write",
+    "written": "write", "broke": "break", "broken": "break", "began": "begin", "begun": "begin",
+    "built": "build", "drove": "drive", "driven": "drive", "grew": "grow", "grown": "grow",
+    "held": "hold", "knew": "know", "known": "know", "led": "lead", "spoke": "speak",
+    "spoken": "speak", "spent": "spend", "taught": "teach", "won": "win", "children": "child",
+    "decision": "decid", "fell": "fall", "fallen": "fall", "threw": "throw", "got": "get",
+    "slept": "sleep", "stood": "stand", "understood": "understand",
+    "drew": "draw", "drawn": "draw", "flew": "fly", "forgot": "forget", "hid": "hide",
+}  # fmt: skip
+_SMALL_NUMBERS = {
+    word: str(number)
+    for number, word in enumerate(
+        "zero one two three four five six seven eight nine ten eleven twelve".split()
+    )
+    if word != "one"
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Word:
+    """A word as it stands in a text. stem: what it is compared by, "" where it says nothing.
+
+    start: its offset.
+    """
+
+    text: str
+    lower: str
+    stem: str
+    start: int
+
+    @property
+    def name(self) -> str:
+        """What it would be as a name: in lower case, without a possessive ending."""
+        return self.lower.replace("’", "'").removesuffix("'s")
+
+
+@functools.lru_cache(maxsize=100_000)
+def stem(word: str) -> str:
+    """The stem of a lower-case word; "" for one that says nothing by itself.
+
+    Example:
+        >>> stem("shipped"), stem("ships"), stem("the")
+        ('ship', 'ship', '')
+    """
+    plain = word.replace("’", "'").removesuffix("'s")
+    if plain in STOP_WORDS or (len(plain) < 2 and plain.isascii() and not plain.isdigit()):
+        return ""
+    if plain[0].isdigit():
+        return plain.replace(",", "")
+    plain = _SMALL_NUMBERS.get(plain, plain)
+    if plain in _IRREGULAR:
+        return _IRREGULAR[plain]
+    return str(_stemmer().stemWord(plain)) if plain.isascii() else plain
+
+
+@functools.cache
+def _stemmer() -> Any:
+    import snowballstemmer
+
+    return snowballstemmer.stemmer("english")
+
+
+@functools.lru_cache(maxsize=20_000)
+def words(text: str) -> tuple[Word, ...]:
+    """The words of a text in order.
+
+    Example:
+        >>> [word.stem for word in words("The exports were running")]
+        ['', 'export', '', 'run']
+    """
+    found = []
+    for match in _WORD.finditer(text):
+        lower = match.group().lower()
+        found.append(Word(match.group(), lower, stem(lower), match.start()))
+    return tuple(found)
+
+
+def stems(text: str) -> frozenset[str]:
+    """The stems of the words that say something.
+
+    Example:
+        >>> sorted(stems("The exports were running"))
+        ['export', 'run']
+    """
+    return frozenset(word.stem for word in words(text) if word.stem)
+
+
+def numbers(text: str) -> set[str]:
+    """The numbers of a text, without the commas of thousands.
+
+    Example:
+        >>> sorted(numbers("1,000 of 2.50"))
+        ['1000', '2.50']
+    """
+    return {number.replace(",", "") for number in _NUMBER.findall(text)}
