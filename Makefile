@@ -11,11 +11,11 @@ LLAMA_VERSION := 0.3.36
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-slow test-kills lint bench-smoke bench clean
+.PHONY: help setup demo test test-slow test-kills lint bench-smoke bench bench-faithfulness clean
 
 help:  ## Show what there is to make
 	@echo "make TARGET, where TARGET is one of:"
-	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  \1\t\2/' | expand -t 16
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  \1\t\2/' | expand -t 20
 
 setup: $(VENV)/.dev $(VENV)/.llama  ## Install everything into .venv: the package, llama.cpp, the tools
 
@@ -93,11 +93,15 @@ bench-smoke: setup  ## Run every benchmark in miniature
 	@$(BIN)/python -m pip install --quiet --quiet --group bench
 	$(BIN)/python benchmarks/ingest.py --smoke
 	$(BIN)/python benchmarks/queue.py --smoke
+	TREEMEM_MODELS=$(MODELS) $(BIN)/python benchmarks/faithfulness.py --sample
 
 bench: setup  ## Run the benchmarks whole; the figures go into benchmarks/README.md by hand
 	@$(BIN)/python -m pip install --quiet --quiet --group bench
 	$(BIN)/python benchmarks/ingest.py
 	$(BIN)/python benchmarks/queue.py
+
+bench-faithfulness: setup  ## Measure how far summaries can be trusted; TREEMEM_EVAL names the data
+	TREEMEM_MODELS=$(MODELS) $(BIN)/python benchmarks/faithfulness.py $(FAITHFULNESS)
 
 clean:  ## Remove the virtual environment, the demo and all caches
 	rm -rf $(VENV) $(DEMO) .mypy_cache .pytest_cache .ruff_cache .hypothesis build *.egg-info

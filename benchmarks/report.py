@@ -18,6 +18,7 @@ from typing import Any
 
 import orjson
 from rich.console import Console
+from rich.markup import escape
 from rich.table import Table
 
 from benchmarks import probe
@@ -120,20 +121,29 @@ def show(
     title: str, columns: Sequence[str], rows: Sequence[Sequence[str]], aims: Sequence[Aim]
 ) -> None:
     """The two tables of a benchmark: what was measured, and which aims were met."""
-    console = Console(width=TABLE_COLUMNS)
+    show_table(title, columns, rows)
+    show_aims(aims)
+
+
+def show_table(
+    title: str, columns: Sequence[str], rows: Sequence[Sequence[str]], text_columns: int = 1
+) -> None:
+    """One table. text_columns: how many columns from the left hold words, not figures."""
     table = Table(title=title, title_justify="left")
     for index, column in enumerate(columns):
-        table.add_column(column, justify="left" if index == 0 else "right")
+        table.add_column(column, justify="left" if index < text_columns else "right")
     for row in rows:
-        table.add_row(*row)
-    console.print(table)
-    table = Table(title="aims", title_justify="left")
-    for column in ("aim", "wanted", "found", ""):
-        table.add_column(column, justify="left" if column in ("aim", "") else "right")
+        table.add_row(*map(escape, row))
+    Console(width=TABLE_COLUMNS).print(table)
+
+
+def show_aims(aims: Sequence[Aim]) -> None:
+    """Which aims were met."""
+    rows = []
     for aim in aims:
-        sign = "≤" if aim.at_most else "≥"
-        table.add_row(aim.name, f"{sign} {shown(aim.wanted)}", shown(aim.found), aim.verdict)
-    console.print(table)
+        wanted = f"{'≤' if aim.at_most else '≥'} {shown(aim.wanted)}"
+        rows.append((aim.name, wanted, shown(aim.found), aim.verdict))
+    show_table("aims", ("aim", "wanted", "found", ""), rows)
 
 
 def shown(value: float | None) -> str:
