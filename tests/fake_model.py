@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -12,6 +11,7 @@ import pytest
 
 from treemem import Memory
 from treemem.summarizers import prompts
+from treemem.summarizers.prompts import Mode
 from treemem.summarizers.written import Client, ModelSummarizer
 
 if TYPE_CHECKING:
@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from treemem.models.client import Generation
 
 _LINE = re.compile(r"^\d+\. [^:\n]*: (.*)$", re.MULTILINE)
+_SAID = re.compile(r' said: "(.*)"\nIn short:$')
+_TAIL = re.compile(r",| because | after | before | and | instead of ")
 _SENTENCE_CHARS_MAX = 200
 QUOTED = 3
 
@@ -30,24 +32,25 @@ def lines_of(question: str) -> list[str]:
     return _LINE.findall(question)
 
 
-def statement(text: str, kind: str = "fact", line: int = 1) -> dict[str, object]:
-    return {"kind": kind, "text": text, "line": line}
-
-
-def answering(*statements: dict[str, object]) -> str:
-    return json.dumps({"statements": statements})
+def answering(*statements: str) -> str:
+    """An answer in the mode "notes"."""
+    return "\n".join(f"- {text}" for text in statements)
 
 
 def quoting(question: str) -> str:
-    """The first sentence of each of the first lines, word for word."""
+    """The first sentence of each of the first lines, word for word; of a sentence that is to
+    be retold its beginning."""
+    retold = _SAID.search(question)
+    if retold is not None:
+        return _TAIL.split(retold[1])[0].rstrip(".") + "."
     found = [line.split(". ")[0][:_SENTENCE_CHARS_MAX] for line in lines_of(question)[:QUOTED]]
-    return answering(*(statement(f"{text}.") for text in dict.fromkeys(found)))
+    return answering(*(f"{text}." for text in dict.fromkeys(found)))
 
 
 def raving(question: str) -> str:
     """What the text does not bear out."""
     del question
-    return answering(statement("Zanzibar ordered 98765 umbrellas from Mallory."))
+    return answering("Zanzibar ordered 98765 umbrellas from Mallory.")
 
 
 class FakeClient:
@@ -84,16 +87,17 @@ def use(
     *,
     name: str = "fake",
     rank: int = 10,
+    mode: Mode = "notes",
 ) -> ModelSummarizer:
     """Lets memory.work() summarize with this client, as if a model of that name were used."""
-    summarizer = ModelSummarizer(client, name, "0" * 64, rank)
+    summarizer = ModelSummarizer(client, name, "0" * 64, rank, mode=mode)
 
     @contextmanager
     def summarizer_of(_: str | None) -> Iterator[ModelSummarizer]:
         yield summarizer
 
     def summarizer_asking(_: str, other: Client) -> ModelSummarizer:
-        return ModelSummarizer(other, name, "0" * 64, rank)
+        return ModelSummarizer(other, name, "0" * 64, rank, mode=mode)
 
     monkeypatch.setattr("treemem.configured.summarizer_of", summarizer_of)
     monkeypatch.setattr("treemem.configured.summarizer_asking", summarizer_asking)

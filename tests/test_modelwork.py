@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.fake_model import FakeClient, answering, lines_of, quoting, raving, statement, use
+from tests.fake_model import FakeClient, answering, lines_of, quoting, raving, use
 from tests.logs import prose
 from treemem import Memory, Message, ModelError, Node, Scope, jobs, trees
 from treemem.config import ROOT_INTERVAL_MS
@@ -112,11 +112,11 @@ def test_a_better_model_adds_its_summaries_and_overwrites_none(
     names = {}
     for name, rank in (("small", 10), ("large", 20), ("tiny", 5)):
         names[name] = use(monkeypatch, memory, FakeClient(), name=name, rank=rank).name
-        memory.work()
+        memory.work(upgrade=name != "tiny")
         clock.advance(ROOT_INTERVAL_MS / 1000)
     root = nodes(memory)[0]
-    assert producers(root) == [names["large"], names["small"], names["tiny"], extractive.NAME]
-    assert [summary.shown for summary in root.summaries] == [True, False, False, False]
+    assert producers(root) == [names["large"], names["small"], extractive.NAME]
+    assert [summary.shown for summary in root.summaries] == [True, False, False]
     assert memory.node(root.id, producer=names["small"]).statements
     assert_whole(memory)
 
@@ -127,8 +127,8 @@ def test_a_better_model_adds_its_summaries_and_overwrites_none(
 def test_a_statement_rests_on_the_message_that_says_it_whatever_line_the_model_named(
     memory: Memory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    said = "Module 17 writes its report to /var/out/17.csv every night."
-    answer = answering(statement(said, line=1))
+    said = "Module 17 wrote the report of 3 May 2026 to /var/out/17.csv for Ana in Graz."
+    answer = answering(said)
     use(monkeypatch, memory, FakeClient(lambda _: answer))
     memory.append("s", [Message(text=prose(1, 3)), Message(text=prose(2, 3)), Message(text=said)])
     memory.work()
@@ -374,7 +374,7 @@ def test_a_statement_with_characters_that_sqlite_cannot_hold_fails_no_job(
 ) -> None:
     def answer(question: str) -> str:
         said = lines_of(question)[0].split(". ")[0]
-        return answering(statement(f"{said} \ud83d."), statement("Mallory \ud83d knows nothing."))
+        return answering(f"{said} \ud83d.", "Mallory \ud83d knows nothing.")
 
     use(monkeypatch, memory, FakeClient(answer))
     tell(memory, 3)

@@ -53,8 +53,7 @@ class CountingClient(FakeClient):
         stop: Sequence[str] = (),
     ) -> Generation:
         found = super().answer(prompt, grammar=grammar, max_tokens=max_tokens, stop=stop)
-        words = [prompt.system, *(each for pair in prompt.examples for each in pair)]
-        tokens_in = sum(map(count_tokens, [*words, prompt.question]))
+        tokens_in = count_tokens(prompt.question) + count_tokens(prompt.start)
         return replace(found, tokens_in=tokens_in, tokens_out=count_tokens(found.text))
 
 
@@ -234,14 +233,15 @@ def test_without_a_model_the_calls_are_planned_and_no_time_is_invented(
     without = memory.plan(path)
     assert (without.model, without.speed, without.seconds) == (None, None, None)
     assert without.tokens_out == without.calls * TOKENS_OUT_DEFAULT > 0
-    use(monkeypatch, memory, CountingClient())
+    use(monkeypatch, memory, CountingClient(), mode="retell")
     assert memory.plan(path) == replace(without, model="fake")
 
 
 def test_a_model_that_is_not_installed_is_planned_like_none(memory: Memory, tmp_path: Path) -> None:
     memory._database.execute("INSERT INTO setting VALUES ('summarizer', 'smollm2-135m')")
     plan = memory.plan(session(5).write(tmp_path))
-    assert (plan.model, plan.calls) == (None, 1)
+    assert plan.model is None
+    assert plan.calls > 1
 
 
 @pytest.mark.usefixtures("small_leaves")

@@ -13,8 +13,7 @@ from treemem.verify import SUPPORT_MAX, WORDS_MAX, check
 from treemem.words import stems
 
 UNHURRIED = settings(deadline=None, max_examples=60)
-HOLDS = ("holds", "held", "is holding")
-INSTRUCTIONS = f"{prompts.SYSTEM} {prompts.LEAF_TASK} {prompts.GROUP_TASK}"
+INSTRUCTIONS = prompts.INSTRUCTIONS
 
 SAID = (
     ("Ana", "I moved the export to 02:15 because the backup holds a lock until 02:00."),
@@ -173,15 +172,15 @@ def test_a_wrong_statement_is_refused_and_a_right_one_accepted(
 
 
 def test_a_copy_of_the_prompt_is_refused_even_if_the_log_holds_the_prompt() -> None:
-    copy = "Rules that must hold, errors and their cause, what is still open, plain facts."
+    copy = "Write six short notes on the text above: the facts, decisions, rules and open points."
     log = [Excerpt(Message(text=INSTRUCTIONS, id="m"), 0, len(INSTRUCTIONS))]
     assert check(copy, log, prompt=INSTRUCTIONS).reason == "copy of the prompt"
 
 
 def test_a_statement_longer_than_what_it_rests_on_is_refused() -> None:
     said = Excerpt(Message(author="Ana", text="The backup holds a lock.", id="m"), 0, 24)
-    padded = " ".join(f"It is so that on the whole the backup {does} a lock," for does in HOLDS)
-    assert check(f"{padded[:-1]}.", [said]).reason == "longer than its source"
+    padded = "So it was, as it is and has been and was, that, as it was, the backup holds its lock."
+    assert check(padded, [said]).reason == "longer than its source"
 
 
 def test_a_statement_of_too_many_words_is_refused() -> None:
@@ -281,7 +280,8 @@ def test_a_statement_cites_few_messages_and_each_once(statement: str) -> None:
 
 
 def test_endings_of_words_do_not_matter() -> None:
-    assert stems("The exports were running") == stems("an export; it runni-ng") - {"ng"}
+    assert stems("The exports were running") == stems("an export; it runs")
+    assert stems("Sie haben die Verträge geprüft") == stems("die Verträge haben sie geprüft")
 
 
 # -- a log cannot give orders ----------------------------------------------------------
@@ -327,28 +327,25 @@ def test_an_order_in_a_log_cannot_put_words_into_the_mouth_of_another() -> None:
 
 
 @UNHURRIED
-@given(st.text(st.characters() | st.sampled_from('{}[]",:0kindtextline'), max_size=200))
+@given(st.text(st.characters() | st.sampled_from("-*1.) \n\u2028\"'Ana:"), max_size=200))
 def test_no_answer_of_a_model_raises(answer: str) -> None:
-    found = prompts.read_answer(answer)
-    assert len(found) <= prompts.STATEMENTS_MAX
+    notes = prompts.read_notes(answer)
+    assert len(notes) <= prompts.NOTES_MAX
+    for line in (*notes, prompts.read_retelling(answer)):
+        assert len(line.splitlines()) <= 1
+        assert len(line) <= prompts.NOTE_CHARS_MAX + 1
 
 
 @pytest.mark.parametrize(
-    "answer",
-    [
-        '{"statements":[{"kind":"fact","text":"It works.","line":2},{"kind":"fact","te',
-        'Sure! {"statements":[{"kind":"fact","text":"It works.","line":2}]} Hope it helps.',
-        '[{"kind":"fact","text":"It\\n works.","line":2}, 7, {"line":3}]',
-    ],
+    "answer", ["It works.", "- It works.", "* It works.\n", "1. It works.", "2) It\tworks."]
 )
-def test_what_can_be_read_of_a_broken_answer_is_read(answer: str) -> None:
-    assert prompts.read_answer(answer) == [prompts.Offered("fact", "It works.", 1)]
+def test_a_note_is_read_without_its_list_mark(answer: str) -> None:
+    assert prompts.read_notes(answer) == ["It works."]
 
 
-@pytest.mark.parametrize("line", ["0", "-1", '"2"', "null", "1e99", "[1]"])
-def test_a_line_that_is_none_is_no_hint(line: str) -> None:
-    (found,) = prompts.read_answer(f'[{{"kind":"fact","text":"It works.","line":{line}}}]')
-    assert found.line is None
+def test_a_retelling_is_the_first_line_of_an_answer() -> None:
+    assert prompts.read_retelling('\n"Ana left."\nBen said: "No."') == "Ana left."
+    assert prompts.read_retelling(" \n ") == ""
 
 
 # -- windows ---------------------------------------------------------------------------

@@ -19,7 +19,7 @@ ORDER_MIN = 0.5
 BETWEEN_MAX = 3
 
 _SENTENCE = re.compile(r"(?:[^.!?…\n。！？]|[.!?](?=[\w.!?]))+[.!?…。！？]*")
-_CLAUSE = re.compile(
+CLAUSE_END = re.compile(
     r"(?<=[,;:])\s+|(?<=[()–—])\s*|\s+[-–—]\s+|\s+(?=(?:and|but|so|because|although|while|which|since|until"
     r"|unless|before|after|then)\b)",
     re.IGNORECASE,
@@ -75,6 +75,7 @@ _PRONOUNS = {
 _SUBORDINATE = frozenset(
     "because while when since until unless before after although if which that who".split()
 )
+_JOINTS = frozenset("because while when since until unless before after although".split())
 _DETERMINERS = frozenset("the a an there this that these those his her their its it no".split())
 _SAYING = frozenset(
     "say says said saying tell tells told asked asks mentioned mentions explained explains "
@@ -95,10 +96,6 @@ class Clause:
     sentence: str
     message: int
     closes: bool  # it ends its sentence
-
-    @property
-    def words(self) -> tuple[Word, ...]:
-        return words(self.text)
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,7 +135,7 @@ def clauses(text: str, message: int = 0) -> tuple[Clause, ...]:
     """
     found = []
     for sentence in sentences(text):
-        parts = [part.strip() for part in _CLAUSE.split(sentence) if part and words(part)]
+        parts = [part.strip() for part in CLAUSE_END.split(sentence) if part and words(part)]
         for index, part in enumerate(parts):
             found.append(Clause(part, sentence, message, index == len(parts) - 1))
     return tuple(found)
@@ -194,7 +191,6 @@ def statement_clauses(text: str) -> list[str]:
 
 
 def _size(text: str) -> int:
-    """How many words of a text say something."""
     return sum(map(_counts, words(text)))
 
 
@@ -216,6 +212,7 @@ def difference(clause: str, run: Run, subject: str | None, aliases: dict[str, st
         or _certainty(clause, run)
         or ("turned into its opposite" if opposite(clause, run.text) else "")
         or _amount(clause, run.text)
+        or _joint(clause, run)
         or _person(clause, run, aliases)
         or (_subject(clause, run, subject, aliases) if subject else "")
         or _order(clause, run, subject, aliases)
@@ -260,6 +257,15 @@ def _amount(clause: str, said: str) -> str:
     return "" if told <= {word.lower for word in words(said)} else "amount not in its source"
 
 
+def _joint(clause: str, run: Run) -> str:
+    told = {word.lower for word in words(clause)}
+    for part in run.clauses[1:]:
+        first = words(part.text)[0].lower
+        if first in _JOINTS and first not in told:
+            return "how it hangs together is left out"
+    return ""
+
+
 def _person(clause: str, run: Run, aliases: dict[str, str]) -> str:
     """A pronoun stands for somebody only where it stood in the source, or after a name."""
     heard = {_PRONOUNS.get(word.lower) for word in words(run.text)}
@@ -293,7 +299,6 @@ def _fits(
     subject: str,
     aliases: dict[str, str],
 ) -> bool:
-    """Whether what stands at a place is said of the subject."""
     who, between = _subject_before(heard, at, aliases, author)
     own = author == subject
     possessive = re.match(rf"(?:the )?{re.escape(subject)}['’]s\b", clause, re.IGNORECASE)
@@ -364,7 +369,6 @@ def _order(clause: str, run: Run, subject: str | None, aliases: dict[str, str]) 
 
 
 def _longest_rising(places: Sequence[int]) -> int:
-    """The length of the longest subsequence that rises."""
     best: list[int] = []
     for index, place in enumerate(places):
         before = [best[j] for j in range(index) if places[j] < place]
@@ -389,7 +393,6 @@ def _binding(clause: str, said: str) -> str:
 
 
 def _stands_by(heard: Sequence[Word], at: int, before: str, after: str) -> bool:
-    """The number's neighbour on either side is near it, on that side, in the source too."""
     left = [word.stem for word in heard[:at] if word.stem][-3:]
     right = [word.stem for word in heard[at + 1 :] if word.stem][:3]
     return (not before and not after) or before in left or after in right

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+import hashlib
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from treemem import exam
+from treemem.model import ServedModel
 from treemem.summarizers.written import Client, ModelSummarizer
 
 if TYPE_CHECKING:
+    from treemem.models.endpoint import EndpointClient
     from treemem.models.manifests import InstalledModel
 
 CONTEXT_TOKENS_MAX = 4_096
@@ -17,6 +21,58 @@ CONTEXT_TOKENS_MAX = 4_096
 WHOLE_LEAF_TOKENS_MAX = 8_192
 """For a model that reads a leaf in one window."""
 RANK_PER_POINT = 10**12
+"""A point in the exam counts more than any size; of equal models the larger one is shown."""
+SERVED_BYTES = 100_000_000_000
+"""A server does not tell how large its model is; it is there because it is larger than what
+runs here."""
+
+
+@dataclass(frozen=True, slots=True)
+class Slot:
+    """A place where one model call at a time can be made.
+
+    endpoint: the server's address, empty for a local model. alive: whether it can be used,
+    asked after a call that failed.
+    """
+
+    summarizer: ModelSummarizer
+    endpoint: str = ""
+    alive: Callable[[], bool] = lambda: True
+
+
+@contextmanager
+def slots_of(setting: str) -> Iterator[list[Slot]]:
+    """What the setting "summarizer" names: one slot for a local model, one or more for each
+    of a served model's servers, neighbours at different servers.
+
+    Raises ModelError where it cannot be used at all. Servers are not asked yet.
+    """
+    from treemem.models import serving
+
+    served = serving.from_setting(setting)
+    if served is None:
+        with summarizer_of(setting) as summarizer:
+            yield [Slot(summarizer)]
+        return
+    with ExitStack() as stack:
+        found = []
+        for url in served.urls * served.slots:
+            client = stack.enter_context(serving.opened(served, url))
+            found.append(Slot(_served_summarizer(client, served), url, client.alive))
+        yield found
+
+
+def _served_summarizer(client: EndpointClient, served: ServedModel) -> ModelSummarizer:
+    return _with_exam(client, served_identity(served), SERVED_BYTES)
+
+
+def served_identity(served: ServedModel) -> str:
+    """Named after the model alone: whichever server it runs on, it is the same producer."""
+    from treemem.models.reading import clean
+
+    name = clean(served.model or "")
+    digest = hashlib.sha256(f"endpoint:{name}".encode()).hexdigest()
+    return f"{name}@{digest[:8]}"
 
 
 @contextmanager
@@ -44,15 +100,19 @@ def client_of(model: InstalledModel) -> Iterator[Client]:
         yield client
 
 
-def summarizer_asking(name: str, client: Client) -> ModelSummarizer:
-    """The summarizer by that name, but with this client in the model's place, which is neither
-    read nor loaded.
+def summarizer_asking(setting: str, client: Client) -> ModelSummarizer:
+    """The summarizer that a setting names, but with this client in the model's place, which is
+    neither read nor loaded nor asked.
 
     Raises ModelError where the model is not installed.
     """
+    from treemem.models import serving
     from treemem.models.manifests import installed
 
-    return _over(installed(name), client)
+    served = serving.from_setting(setting)
+    if served is not None:
+        return _with_exam(client, served_identity(served), SERVED_BYTES)
+    return _over(installed(setting), client)
 
 
 def identity(model: InstalledModel) -> str:
@@ -61,20 +121,35 @@ def identity(model: InstalledModel) -> str:
     return f"{model.name}-{model.quantization}@{model.source_sha256[:8]}"
 
 
-def exam_of(name: str) -> exam.ExamResult | None:
-    """What the model by that name showed in its exam; None where it took none."""
-    from treemem.models.manifests import find
+def exam_of(setting: str) -> exam.ExamResult | None:
+    """What the model that a setting names showed in its exam; None where it took none."""
+    name = identity_of(setting)
+    return None if name is None else exam.result_of(name)
 
-    model = find(name)
-    return None if model is None else exam.result_of(identity(model))
+
+def identity_of(setting: str) -> str | None:
+    """What the exam of the model that a setting names is kept by; None where it is gone."""
+    from treemem.models import manifests, serving
+
+    served = serving.from_setting(setting)
+    if served is not None:
+        return served_identity(served)
+    model = manifests.find(setting)
+    return None if model is None else identity(model)
 
 
 def _over(model: InstalledModel, client: Client) -> ModelSummarizer:
-    name, _, digest = identity(model).rpartition("@")
-    result = exam.result_of(identity(model))
+    return _with_exam(client, identity(model), model.size_bytes)
+
+
+def _with_exam(client: Client, name: str, size_bytes: int) -> ModelSummarizer:
+    """The summarizer in the mode that its exam has shown to be the best; without an exam it
+    retells, and every model that has passed one is shown before it."""
+    result = exam.result_of(name)
+    model, _, digest = name.rpartition("@")
     if result is None or result.mode is None:
-        return ModelSummarizer(client, name, digest, model.size_bytes)
-    rank = result.points * RANK_PER_POINT + model.size_bytes
+        return ModelSummarizer(client, model, digest, size_bytes)
+    rank = result.points * RANK_PER_POINT + size_bytes
     return ModelSummarizer(
-        client, name, digest, rank, mode=result.mode, window_chars=result.window_chars
+        client, model, digest, rank, mode=result.mode, window_chars=result.window_chars
     )

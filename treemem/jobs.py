@@ -168,16 +168,26 @@ WHERE seq = :seq AND token = :token AND state = 'running'
 """
 
 
-def fail(database: Database, held: Claim, error: str, now_ms: int, *, breaker: bool = True) -> None:
+def fail(
+    database: Database,
+    held: Claim,
+    error: str,
+    now_ms: int,
+    *,
+    breaker: bool = True,
+    wait: bool = True,
+) -> None:
     """Counts an attempt that failed: the job waits, longer each time, or is dead.
 
     breaker: whether failures of other jobs of the kind are likely to have the same cause.
+    wait: False where another worker, elsewhere, may try it at once.
     """
     spent = held.attempts >= int(
         database.value("SELECT max_attempts FROM job WHERE seq = ?", (held.seq,)) or 0
     )
-    _give_back(database, held, now_ms, error=error, spent=spent, wait_ms=backoff_ms(held.attempts))
-    if breaker:
+    wait_ms = backoff_ms(held.attempts) if wait else 0
+    ours = _give_back(database, held, now_ms, error=error, spent=spent, wait_ms=wait_ms)
+    if ours and breaker:
         _count_failure(database, held, error, now_ms)
 
 
@@ -195,14 +205,16 @@ def _give_back(
     spent: bool = False,
     wait_ms: int = 0,
     uncounted: int = 0,
-) -> None:
+) -> bool:
+    """Returns False where the job was no longer held; nothing happens then."""
     with database.transaction():
-        database.execute(
+        changed = database.changed(
             _GIVE_BACK,
             {"seq": held.seq, "token": held.token, "now": now_ms, "spent": spent,
              "not_before": now_ms + wait_ms, "uncounted": uncounted,
              "error": error and error[:ERROR_CHARS_MAX]},
         )  # fmt: skip
+    return changed == 1
 
 
 def backoff_ms(attempts: int, jitter: float | None = None) -> int:

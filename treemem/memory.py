@@ -8,7 +8,6 @@ asyncio.to_thread.
 from __future__ import annotations
 
 import threading
-import time
 from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
 from pathlib import Path
@@ -26,26 +25,24 @@ from treemem.model import (
     Node,
     Scope,
     SearchResult,
+    ServedModel,
     Source,
     Tree,
     WorkReport,
 )
+from treemem.times import now_ms
 
 if TYPE_CHECKING:
     from treemem.doctor import Diagnosis
     from treemem.importers.base import LogFile
     from treemem.look import SourceView
-    from treemem.modelwork import ModelWork
+    from treemem.model import ServedModel
     from treemem.plan import Plan
     from treemem.status import Status
     from treemem.usage import UsageKey, UsageRow
-    from treemem.worker import Limits, Progress
+    from treemem.worker import Progress
 
 Clock = Callable[[], int]
-
-
-def _now_ms() -> int:
-    return time.time_ns() // 1_000_000
 
 
 class Memory:
@@ -61,12 +58,12 @@ class Memory:
         ['We ship on Friday.']
     """
 
-    def __init__(self, database: Database, clock: Clock = _now_ms) -> None:
+    def __init__(self, database: Database, clock: Clock = now_ms) -> None:
         self._database = database
         self._clock = clock
 
     @classmethod
-    def open(cls, path: str | Path | None = None, *, clock: Clock = _now_ms) -> Memory:
+    def open(cls, path: str | Path | None = None, *, clock: Clock = now_ms) -> Memory:
         """Opens a memory file, makes it if it is not there, and brings its schema up to date.
 
         path: the default is TREEMEM_DB, or a file in the user's data folder. Raises
@@ -183,6 +180,7 @@ class Memory:
         *,
         max_tokens: int | None = None,
         between: str | None = None,
+        upgrade: bool = False,
         progress: Progress | None = None,
         interrupted: threading.Event | None = None,
     ) -> WorkReport:
@@ -190,41 +188,32 @@ class Memory:
 
         max_calls: model calls; 0 does the light jobs only and loads no model.
         between: hours in local time, such as "22:00-07:00", outside which no call begins.
-        interrupted: set it from elsewhere to stop after the step in hand.
+        upgrade: also nodes that a weaker model has summarized.
+        interrupted: set it from elsewhere to stop after the step in hand. progress is called
+        on this thread, however many servers work at once.
         """
+        from treemem.budget import Budget, Limits
         from treemem.hours import Hours
-        from treemem.worker import Limits
-
-        hours = None if between is None else Hours.parse(between)
-        # Light jobs first: they are quick, and what they seal can be summarized in this run.
-        report = self._run(None, Limits(0, None, max_seconds), progress, interrupted)
-        name = self.setting("summarizer")
-        if max_calls == 0 or name is None or report.stopped_by != "empty":
-            return report
-        from treemem.configured import summarizer_of
-        from treemem.modelwork import ModelWork
-
-        with summarizer_of(name) as summarizer:
-            model = ModelWork(self._database, summarizer, self._clock)
-            model.admit_all()
-            limits = Limits(max_calls, max_tokens, max_seconds, hours)
-            return self._run(model, limits, progress, interrupted, report)
-
-    def _run(
-        self,
-        model: ModelWork | None,
-        limits: Limits,
-        progress: Progress | None,
-        interrupted: threading.Event | None,
-        report: WorkReport | None = None,
-    ) -> WorkReport:
         from treemem.worker import Worker
 
-        worker = Worker(
-            self._database, self._clock, model=model, limits=limits, progress=progress,
-            interrupted=interrupted, report=report,
-        )  # fmt: skip
-        return worker.run()
+        # Light jobs first: they are quick, and what they seal can be summarized in this run.
+        hours = None if between is None else Hours.parse(between)
+        budget = Budget(Limits(0, None, max_seconds), self._clock, interrupted=interrupted)
+        report = Worker(self._database, self._clock, budget=budget, progress=progress).run()
+        setting = self.setting("summarizer")
+        if max_calls == 0 or setting is None or report.stopped_by != "empty":
+            return report
+        from treemem import configured, slots
+
+        result = configured.exam_of(setting)
+        if result is not None and result.mode is None:
+            return report  # it adds nothing, and status says so
+        limits = Limits(max_calls, max_tokens, max_seconds, hours)
+        budget = Budget(limits, self._clock, interrupted=interrupted, report=report)
+        with configured.slots_of(setting) as opened:
+            return slots.work(
+                self._database, self._clock, opened, budget, progress, upgrade=upgrade
+            )
 
     def usage(
         self,
@@ -360,20 +349,24 @@ class Memory:
 
         jobs.cancel(self._database, job_id)
 
-    def use_model(self, role: str, name: str) -> None:
-        """Chooses the model for a role, "summarizer" or "embedder"; "none" chooses none."""
+    def use_model(self, role: str, choice: str | ServedModel) -> None:
+        """Chooses the model for a role, "summarizer" or "embedder".
+
+        choice: an installed model's name, "none", the address of a model server, or a
+        ServedModel; servers are asked what they serve. Raises ModelError where the model is
+        not there, UsageError where it cannot be meant.
+        """
         from treemem import jobs
 
         if role not in ("summarizer", "embedder"):
             raise UsageError(f"A model is used as summarizer or embedder, not as {role!r}.")
-        if name != "none":
-            _check_installed(role, name)
+        setting = _checked_choice(role, choice)
         with self._database.transaction():
-            if name == "none":
+            if setting is None:
                 self._database.execute("DELETE FROM setting WHERE name = ?", (role,))
             else:
                 sql = "INSERT OR REPLACE INTO setting (name, value) VALUES (?, ?)"
-                self._database.execute(sql, (role, name))
+                self._database.execute(sql, (role, setting))
             jobs.resume(self._database, "summarize")
 
     def setting(self, name: str) -> str | None:
@@ -382,6 +375,22 @@ class Memory:
             "SELECT value FROM setting WHERE name = ?", (name,)
         )
         return found
+
+
+def _checked_choice(role: str, choice: str | ServedModel) -> str | None:
+    """What is kept of a choice; None where it is "none"."""
+    if isinstance(choice, str) and "://" in choice:
+        choice = ServedModel((choice,))
+    if isinstance(choice, ServedModel):
+        from treemem.models import serving
+
+        if role != "summarizer":
+            raise UsageError(f"A model server is for use as summarizer, not as {role}.")
+        return serving.to_setting(serving.checked(choice))
+    if choice == "none":
+        return None
+    _check_installed(role, choice)
+    return choice
 
 
 def _check_installed(role: str, name: str) -> None:

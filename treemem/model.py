@@ -307,6 +307,7 @@ class WorkReport:
     """What one call of the worker did.
 
     paused: kinds of job that a circuit breaker holds back, with the reason.
+    left_out: endpoints that could not be used in the end, with the reason.
     stopped_by: "empty", "max_calls", "max_tokens", "max_seconds", "hours" or "interrupt".
     goes_on_at: where it was "hours", when they begin next, ISO 8601 in UTC.
     """
@@ -321,8 +322,24 @@ class WorkReport:
     kept: int = 0
     rejected: dict[str, int] = field(default_factory=dict)
     paused: dict[str, str] = field(default_factory=dict)
+    left_out: dict[str, str] = field(default_factory=dict)
     stopped_by: str = "empty"
     goes_on_at: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ServedModel:
+    """A model behind one or several servers that speak OpenAI's protocol.
+
+    urls: such as "http://host:8080", with or without /v1; all serve the same model. model:
+    its name there; None takes the only one they have. slots: calls at once to each of them.
+    key_env: the environment variable that holds the API key, which itself is stored nowhere.
+    """
+
+    urls: tuple[str, ...]
+    model: str | None = None
+    slots: int = 1
+    key_env: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,11 +13,12 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from treemem import jobs, messages, trees, usage, views
+from treemem.budget import Budget
 from treemem.config import ROOT_INTERVAL_MS
 from treemem.database import Database
 from treemem.errors import ModelError
 from treemem.jobs import Claim
-from treemem.model import Job, Message, Rejection, WorkReport
+from treemem.model import Job, Message, Rejection
 from treemem.proposals import Carried, Child, View
 from treemem.summarizers import extractive
 from treemem.summarizers.written import Call, ModelSummarizer
@@ -33,11 +34,6 @@ NODE_PRIORITY = 20
 DEAD_JOBS_MAX = 10_000
 
 Clock = Callable[[], int]
-StopReason = Callable[[], str | None]
-
-
-class BudgetSpentError(Exception):
-    """A limit was met between two calls of one job; the answers so far are kept."""
 
 
 def forget_failure(database: Database, job: Job) -> None:
@@ -49,8 +45,9 @@ def forget_failure(database: Database, job: Job) -> None:
 class ModelWork:
     """The model jobs of one database under one summarizer.
 
-    upgrade: also nodes that a weaker model has summarized, or failed to. ready: False while
-    the model cannot be used, as when its file is missing.
+    alive: asked after a call that failed whether the model can be used at all. upgrade: also
+    nodes that a weaker model has summarized, or failed to.
+    ready: False while the model cannot be used, as when its file is missing.
     """
 
     def __init__(
@@ -59,12 +56,14 @@ class ModelWork:
         summarizer: ModelSummarizer,
         clock: Clock,
         *,
+        alive: Callable[[], bool] = lambda: True,
         upgrade: bool = False,
     ) -> None:
         self._database = database
         self._floor = summarizer.rank if upgrade else ANY_MODEL
         self._summarizer = summarizer
         self._clock = clock
+        self._alive = alive
         self.ready = True
         with database.transaction():
             self._producer = views.ensure_producer(database, summarizer.name, summarizer.rank)
@@ -133,7 +132,7 @@ class ModelWork:
 
     # -- one job -----------------------------------------------------------------------
 
-    def run(self, held: Claim, report: WorkReport, stop_reason: StopReason) -> None:
+    def run(self, held: Claim, budget: Budget) -> None:
         """Does one summary job. Raises BudgetSpentError where a limit comes in between."""
         # Asked now, since the node and its place in a tree may be gone when an answer comes.
         purpose = usage.purpose_of(self._database, held.seq, held.payload["node"])
@@ -144,15 +143,16 @@ class ModelWork:
                 jobs.finish(self._database, [held], self._clock())
             return
         node_seq = purpose.node_seq
-        view = self._summarize(purpose, report, stop_reason)
+        view = self._summarize(purpose, budget)
         with self._database.transaction():
             if self._is_there(node_seq):
                 self._store(node_seq, view)
             jobs.finish(self._database, [held], self._clock())
-        report.offered += view.offered
-        report.kept += view.offered - len(view.rejections)
-        for rejection in view.rejections:
-            report.rejected[rejection.reason] = report.rejected.get(rejection.reason, 0) + 1
+        with budget.counting() as report:
+            report.offered += view.offered
+            report.kept += view.offered - len(view.rejections)
+            for rejection in view.rejections:
+                report.rejected[rejection.reason] = report.rejected.get(rejection.reason, 0) + 1
 
     def _is_summarized(self, node_seq: int) -> bool:
         return views.summary_by(self._database, node_seq, self._producer) is not None
@@ -193,18 +193,18 @@ class ModelWork:
         children = self._children(node_seq)
         return self._summarizer.group_calls(children, self._cited(children))
 
-    def _summarize(self, purpose: Purpose, report: WorkReport, stop_reason: StopReason) -> View:
+    def _summarize(self, purpose: Purpose, budget: Budget) -> View:
         node_seq = purpose.node_seq
         if purpose.level == 0:
             excerpts = views.excerpts(self._database, node_seq)
             extracted, spare = self._extracted(node_seq)
             calls = self._summarizer.leaf_calls(excerpts, extracted)
-            answers = self._answers(purpose, calls, report, stop_reason)
+            answers = self._answers(purpose, calls, budget)
             tokens = sum(excerpt.tokens for excerpt in excerpts)
             return self._summarizer.leaf_view(calls, answers, extracted, spare, tokens)
         children = self._children(node_seq)
         calls = self._summarizer.group_calls(children, self._cited(children))
-        answers = self._answers(purpose, calls, report, stop_reason)
+        answers = self._answers(purpose, calls, budget)
         return self._summarizer.group_view(calls, answers, children)
 
     def _extracted(self, node_seq: int) -> tuple[list[Carried], list[Carried]]:
@@ -230,15 +230,11 @@ class ModelWork:
         found = messages.by_seq(self._database, seqs.values())
         return {message_id: found[seq] for message_id, seq in seqs.items()}
 
-    def _answers(
-        self, purpose: Purpose, calls: Sequence[Call], report: WorkReport, stop_reason: StopReason
-    ) -> list[Generation]:
+    def _answers(self, purpose: Purpose, calls: Sequence[Call], budget: Budget) -> list[Generation]:
         """The answer to each call, from the file where it was paid before."""
-        return [self._answer(purpose, call, report, stop_reason) for call in calls]
+        return [self._answer(purpose, call, budget) for call in calls]
 
-    def _answer(
-        self, purpose: Purpose, call: Call, report: WorkReport, stop_reason: StopReason
-    ) -> Generation:
+    def _answer(self, purpose: Purpose, call: Call, budget: Budget) -> Generation:
         from treemem.models.client import Generation
 
         key = self._key(call)
@@ -246,28 +242,31 @@ class ModelWork:
         if row is not None:
             text, tokens_in, tokens_out, seconds = row
             return Generation(text, tokens_in, tokens_out, seconds, "stop")
-        if stop_reason() is not None:
-            raise BudgetSpentError
+        with budget.call():
+            answer = self._ask(call)
+            with self._database.transaction():
+                self._database.execute(
+                    _PAY,
+                    {"key": key, "node": purpose.node_seq, "text": answer.text,
+                     "seconds": answer.seconds, "tokens_in": answer.tokens_in,
+                     "tokens_out": answer.tokens_out},
+                )  # fmt: skip
+                spent = (answer.tokens_in, answer.tokens_out, answer.seconds)
+                usage.record(self._database, purpose, self._summarizer.name, spent, self._clock())
+            with budget.counting() as report:
+                report.model_calls += 1
+                report.tokens_in += answer.tokens_in
+                report.tokens_out += answer.tokens_out
+        return answer
+
+    def _ask(self, call: Call) -> Generation:
         try:
             answer = self._summarizer.ask(call)
         except ModelError as error:
-            self.ready = error.recoverable
+            self.ready = error.recoverable and self._alive()
             raise
         # What SQLite cannot hold no statement may hold either.
-        answer = replace(answer, text=answer.text.encode("utf-8", "replace").decode())
-        with self._database.transaction():
-            self._database.execute(
-                _PAY,
-                {"key": key, "node": purpose.node_seq, "text": answer.text,
-                 "seconds": answer.seconds, "tokens_in": answer.tokens_in,
-                 "tokens_out": answer.tokens_out},
-            )  # fmt: skip
-            spent = (answer.tokens_in, answer.tokens_out, answer.seconds)
-            usage.record(self._database, purpose, self._summarizer.name, spent, self._clock())
-        report.model_calls += 1
-        report.tokens_in += answer.tokens_in
-        report.tokens_out += answer.tokens_out
-        return answer
+        return replace(answer, text=answer.text.encode("utf-8", "replace").decode())
 
     def _key(self, call: Call) -> str:
         state = hashlib.blake2b(digest_size=16, person=b"call")

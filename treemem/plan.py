@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 import orjson
 
 from treemem import configured, importers, usage
+from treemem.budget import Budget, Limits
 from treemem.database import Database
 from treemem.errors import ModelError
 from treemem.importers.base import LogFile
@@ -26,7 +27,7 @@ from treemem.model import FileReport
 from treemem.modelwork import ModelWork
 from treemem.summarizers.written import ModelSummarizer
 from treemem.tokens import count_tokens
-from treemem.worker import Limits, Worker
+from treemem.worker import Worker
 
 if TYPE_CHECKING:
     from treemem.models.chat import Prompt
@@ -126,7 +127,7 @@ def plan(
                 run = FileIngest(trial, file, clock, importer=importer, progress=progress)
                 before = _last_message(trial)
                 added.count(run.run(), _messages_after(trial, before), database)
-                Worker(trial, clock, limits=Limits(max_calls=0)).run()
+                Worker(trial, clock, budget=Budget(Limits(max_calls=0))).run()
             return _plan(database, trial, clock, added)
         finally:
             trial.close()

@@ -68,10 +68,12 @@ class Carried:
 @dataclass(frozen=True, slots=True)
 class Child:
     """What a parent reads of a child: the statements it shows, and those that say that
-    something is done, shown or not, from anywhere below it."""
+    something is done, shown or not, from anywhere below it. is_open: an open tail, of which no
+    model has made a view."""
 
     statements: Sequence[Carried]
     settling: Sequence[Carried] = ()
+    is_open: bool = False
 
 
 RelationKind = Literal["same", "closed", "superseded"]

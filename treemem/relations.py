@@ -7,13 +7,15 @@ mistake is lost to a reader, one that stays on it too long is only a nuisance.
 from __future__ import annotations
 
 import functools
+import itertools
 import re
 from collections.abc import Iterable, Sequence
 
-from treemem.alignment import clauses, opposite
-from treemem.words import numbers, stems, words
+from treemem.alignment import CLAUSE_END, opposite
+from treemem.words import Word, stems, words
 
 CLOSED_SHARE_MIN = 0.6
+OTHER_WORDS_SHARE_MIN = 0.75
 REPLACED_SHARE_MIN = 0.6
 REPLACED_WORDS_MIN = 2
 
@@ -24,7 +26,8 @@ _OPENING = frozenset(
         "still need needs needed have has to do todo fixme tbd open question point item wait "
         "waiting blocked follow up remind reminder decide decided decides check confirm figure "
         "clarify unclear unresolved undecided unanswered missing pending somebody should next "
-        "step later tomorrow know sure yet whether remain remains left done"
+        "step later tomorrow know sure yet whether remain remains left done forget far find many "
+        "word news answer reply stuck round"
     ).split()
     for stem in stems(text)
 )
@@ -34,27 +37,48 @@ _DONE = re.compile(
     r"|approved|found|figured out|turned out|cleared up|taken care of|checked|signed|paid|booked"
     r"|bought|ordered|delivered|received|cancelled|canceled|dropped|obsolete|added|written"
     r"|installed|repaired|replaced|returned|picked|chose|chosen|renewed|moved|removed|updated"
-    r"|never mind|no longer (?:needed|necessary|an issue|open|a problem)|(?:is|are|was) not needed"
-    r"|works? (?:now|again)|is (?:in|up|there|here|ready|available|over|out)\b|went with"
-    r"|we (?:take|use|go with|keep)|the answer is|got (?:it|them|the|a|an)\b)",
+    r"|forwarded|came through|granted|shared|uploaded|cleared|clear now|final decision"
+    r"|(?:do|does)(?:n['’]t| not) (?:need|have to)|never mind"
+    r"|no longer (?:needed|needs?|ha(?:s|ve)|necessary|an issue|open|a problem)"
+    r"|(?:is|became) clear(?: now| that)|(?:is|are|was) not needed"
+    r"|going with|signed (?:it |that )?off|says? (?:yes|no)|works for|voted|came in|went out"
+    r"|tak(?:es|en) care of|turned up|all back|now (?:go|goes|runs?|fine|smooth|works?)"
+    r"|(?:fine|smooth|solid|dry) now|stays?\b|works? (?:now|again)"
+    r"|is (?:in|up|there|here|ready|available|over|out)\b|went with"
+    r"|we (?:take|use|go with|keep)|the answer(?: to that)? is|got (?:it|them|the|a|an)\b)",
     re.IGNORECASE,
 )
 _NOT_DONE = re.compile(
     r"\b(?:not|never(?! mind)|nobody|nothing|without|hardly|cannot|\w+n['’]t|yet|still|will|shall"
     r"|would|should|could|might|may|must|if|once|when|until|unless|before|after we|needs? to"
-    r"|ha(?:s|ve) to|going to|gonna|wants?|plans?|hopes?|tr(?:y|ies|ying)|almost|nearly|partly"
-    r"|half|\w+['’]ll|todo|about to|to be)\b",
+    r"|ha(?:s|ve) to|going to|gonna|(?:wants?|plans?|hopes?|tr(?:y|ies|ying)) to|almost|nearly"
+    r"|partly|half|\w+['’]ll|todo|about to|to be)\b",
     re.IGNORECASE,
 )
 _CLOSING_NOT = re.compile(
-    r"\b(?:no longer|not needed|not necessary|not an issue any ?more|never mind)\b", re.IGNORECASE
+    r"\b(?:no longer(?: needs? to| ha(?:s|ve) to)?|not needed|not necessary|never mind"
+    r"|not an issue any ?more"
+    r"|(?:do|does)(?:n['’]t| not) (?:need|have to))\b",
+    re.IGNORECASE,
 )
+_PAST = re.compile(r"\b\w{3,}ed\b", re.IGNORECASE)
+_SUBORDINATE = frozenset("which who whom whose how where whether that if once when until".split())
+_COMMON = stems(
+    "go going today yesterday now already finally morning evening week news good great time thing"
+)
+_ASKED = re.compile(r"\b(?:which|what|whose|how (?:many|much|long))\s+(\w+)\s+(\w+)", re.IGNORECASE)
 _UPDATE = re.compile(
     r"\b(?:now|instead|no longer|any ?more|from now on|changed|switch(?:ed)?|moved to|replac\w+"
     r"|rather than|actually|correction|on second thought|new (?:limit|rule|plan|date|deadline))\b",
     re.IGNORECASE,
 )
 _NEGATION = re.compile(r"\b(?:not|never|no|without|cannot|\w+n['’]t)\b", re.IGNORECASE)
+# A number that says how much, not which one: "limit is 20", not "batch 20".
+_VALUE = re.compile(
+    r"\b(?:is|are|was|were|be|at|to|for|every|within|after|most|least|than|takes?|costs?|lasts?"
+    r"|limit|port|version|keep|keeps|until|on|by)\s+(?:only |about |now |just )?(\d[\d.,:]*)",
+    re.IGNORECASE,
+)
 _NAME = re.compile(r"(?<=[\w,;] )[A-Z][\w-]+")
 
 
@@ -78,27 +102,33 @@ def subject_of(text: str) -> frozenset[str]:
     return stems(text) - _OPENING
 
 
-@functools.lru_cache(maxsize=20_000)
 def settles(text: str) -> bool:
-    """Whether a sentence says that something is done.
+    """Whether a sentence says that something is done; of what, closes looks at.
 
     Example:
         >>> settles("The lock is fixed now."), settles("The lock will be fixed tomorrow.")
         (True, False)
     """
-    if not _DONE.search(text) or text.rstrip().endswith("?"):
+    if text.rstrip().endswith("?") or not (_DONE.search(text) or _PAST.search(text)):
         return False
-    return any(_settles_clause(clause.text) for clause in clauses(text))
+    return any(map(_settles_clause, CLAUSE_END.split(text)))
 
 
 def _settles_clause(text: str) -> bool:
-    allowed = _CLOSING_NOT.sub(" ", text)
-    return bool(_DONE.search(text)) and not _NOT_DONE.search(allowed)
+    first = text.split(maxsplit=1)[:1]
+    if first and first[0].lower() in _SUBORDINATE:
+        return False
+    done = _DONE.search(text) or _PAST.search(text)
+    return bool(done) and not _NOT_DONE.search(_CLOSING_NOT.sub(" ", text))
+
+
+def _is_past(word: Word) -> bool:
+    return len(word.lower) > 4 and word.lower.endswith("ed")
 
 
 def closes(later: str, open_point: str) -> bool:
     """Whether a later sentence closes an open point: it says that something is done, and that
-    is what the point is about.
+    is what the point is about, not another thing of the same sort.
 
     Example:
         >>> closes("I asked Lea about the key, she sent it.", "I still need Lea's key.")
@@ -106,11 +136,62 @@ def closes(later: str, open_point: str) -> bool:
         >>> closes("The invoice was sent to Lea.", "I still need Lea's key.")
         False
     """
-    about = subject_of(open_point)
-    if not about or later == open_point or not settles(later):
+    if later == open_point or not settles(later):
         return False
-    shared = about & stems(later)
-    return len(shared) >= max(min(2, len(about)), CLOSED_SHARE_MIN * len(about))
+    about, heard = subject_of(open_point), stems(later)
+    announced = _DONE.search(later) is not None
+    # What was to be done, now told as done: "rotate the key", "the key is rotated".
+    acts = frozenset(word.stem for word in words(later) if _is_past(word)) & about
+    if not (announced or acts):
+        return False
+    if _is_other(later, open_point):
+        return False
+    things = (about - acts) or about
+    if _covers(things, heard, later):
+        return True
+    return announced and any(
+        len(left) >= 2 and left <= heard for left in _without_asked(open_point, things)
+    )
+
+
+def _covers(things: frozenset[str], heard: frozenset[str], later: str) -> bool:
+    shared = things & heard
+    if len(shared) < min(2, len(things)):
+        return False
+    # Where a word is missing and others stand in its place, it may be about another thing.
+    extra = heard - things - _OPENING - _COMMON - stems(" ".join(_DONE.findall(later)))
+    least = OTHER_WORDS_SHARE_MIN if extra else CLOSED_SHARE_MIN
+    return len(shared) >= least * len(things)
+
+
+def _is_other(later: str, open_point: str) -> bool:
+    """Whether the same noun has another word before it: the parking slot, the delivery slot."""
+    ours, theirs = _before(later), _before(open_point)
+    told, asked = stems(later), stems(open_point)
+    return any(
+        mine != its and mine not in asked and its not in told
+        for noun, mine in ours.items()
+        if (its := theirs.get(noun)) is not None
+    )
+
+
+def _before(text: str) -> dict[str, str]:
+    """The word right before each word, where both say something and neither tells an act."""
+    found: dict[str, str] = {}
+    for first, second in itertools.pairwise(words(text)):
+        if not (first.stem and second.stem) or first.stem[0].isdigit():
+            continue
+        if not _is_past(first) and not _is_past(second):
+            found[second.stem] = first.stem
+    return {noun: word for noun, word in found.items() if word not in _OPENING | _COMMON}
+
+
+def _without_asked(open_point: str, things: frozenset[str]) -> list[frozenset[str]]:
+    """What a question is about without what it asks for: "which colour the labels get"."""
+    found = _ASKED.search(open_point)
+    if found is None:
+        return []
+    return [things - stems(found[1]), things - stems(f"{found[1]} {found[2]}")]
 
 
 def closed_by(open_point: str, later: Sequence[str]) -> int | None:
@@ -143,8 +224,8 @@ def replaces(newer: str, older: str) -> bool:
 
 
 def _differs(newer: str, older: str) -> bool:
-    """In a number, in a not, or by an opposite."""
-    ours, theirs = numbers(newer), numbers(older)
+    """In a value, in a not, or by an opposite."""
+    ours, theirs = set(_VALUE.findall(newer)), set(_VALUE.findall(older))
     if ours and theirs and not ours & theirs:
         return True
     negated = bool(_NEGATION.search(newer)) != bool(_NEGATION.search(older))

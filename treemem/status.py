@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from treemem import jobs
 from treemem.database import SQLITE_VERSION, Database
+from treemem.model import ServedModel
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +25,11 @@ class ProducerStatus:
 
 @dataclass(frozen=True, slots=True)
 class Status:
-    """The state of one memory file. missing: what would make it better, in sentences."""
+    """The state of one memory file.
+
+    summarizer, embedder: the models in use. served: where the summarizer's model runs, None
+    for a local one. missing: what would make it better, in sentences.
+    """
 
     path: str
     size_bytes: int
@@ -40,6 +45,7 @@ class Status:
     paused: dict[str, str]
     summarizer: str | None
     embedder: str | None
+    served: ServedModel | None
     missing: tuple[str, ...]
 
 
@@ -63,9 +69,12 @@ WHERE s.producer_seq = ? GROUP BY 1 ORDER BY 2 DESC
 
 
 def status(database: Database, now_ms: int) -> Status:
+    from treemem.models import serving
+
     counts = database.row(_COUNTS)
     assert counts is not None
     sources, messages, tokens, leaves, groups, open_messages, summarizer, embedder = counts
+    served = serving.from_setting(summarizer)
     return Status(
         path=str(database.path),
         size_bytes=database.path.stat().st_size,
@@ -82,8 +91,9 @@ def status(database: Database, now_ms: int) -> Status:
         ),
         jobs=jobs.counts(database),
         paused=jobs.paused(database, now_ms),
-        summarizer=summarizer,
+        summarizer=summarizer if served is None else served.model,
         embedder=embedder,
+        served=served,
         missing=_missing(database, summarizer),
     )
 

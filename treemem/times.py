@@ -6,6 +6,7 @@ Pure. A time without a zone stays without one in the text; for comparing it coun
 from __future__ import annotations
 
 import re
+import time
 from datetime import UTC, datetime, timedelta
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -60,3 +61,8 @@ def from_ms(ms: int | None) -> str | None:
         return (_EPOCH + timedelta(seconds=ms // 1000)).isoformat()
     except OverflowError:  # a zone can move a time out of the calendar
         return None
+
+
+def now_ms() -> int:
+    """Milliseconds since 1970, by the machine's clock."""
+    return time.time_ns() // 1_000_000

@@ -76,6 +76,8 @@ def check(
     if not any(_says(word) for word in words(text)):
         return Verdict("no content words")
     aliases = _aliases([*speakers, *authors])
+    if text.partition(":")[0].strip().lower() in aliases:
+        return Verdict("markup debris")
     spoken = [
         clause
         for index, excerpt in enumerate(excerpts)
@@ -91,6 +93,10 @@ def check(
         named = _subject_of(clause, aliases)
         subject = named or (subject if alignment.inherits(clause) else None)
         outcome = _supported(clause, every_run, subject, aliases)
+        if isinstance(outcome, str) and found and not _goes_on(clause, named):
+            # It goes on with what the same message says: its subject was looked at before.
+            same = [run for run in every_run if run.message == found[-1].message]
+            outcome = _supported(clause, same, None, aliases)
         if isinstance(outcome, str):
             return Verdict(_sharper(outcome, text, excerpts))
         found.append(outcome)
@@ -99,6 +105,11 @@ def check(
         return Verdict("rests on too many messages")
     source = "\n".join(f"{each.message.speaker}: {each.text}" for each in evidence)
     return Verdict(_specifics(text, source) or _length(text, source), evidence)
+
+
+def _goes_on(clause: str, named: str | None) -> bool:
+    """Whether a clause says something more of the same person, or of another that it names."""
+    return named is not None or words(clause)[0].lower in ("and", "but", "or", "so", "then")
 
 
 def _supported(

@@ -40,7 +40,10 @@ SELECT ls.start, ls."end", ls.tokens, {messages.COLUMNS}
 FROM leaf_span ls JOIN message m ON m.seq = ls.message_seq
 WHERE ls.node_seq = ? ORDER BY ls.ordinal
 """  # noqa: S608
-_CHILDREN = "SELECT child_seq FROM node_child WHERE node_seq = ? ORDER BY ordinal"
+_CHILDREN = """
+SELECT nc.child_seq, n.provisional FROM node_child nc JOIN node n ON n.seq = nc.child_seq
+WHERE nc.node_seq = ? ORDER BY nc.ordinal
+"""
 _CARRIED = """
 SELECT st.seq, st.kind, st.text, st.speaker, st.importance, st.tokens
 FROM summary_statement ss JOIN statement st ON st.seq = ss.statement_seq
@@ -136,14 +139,14 @@ def children(
     that is shown."""
     done = settling(database, node_seq, extractive_seq)
     found = []
-    for number, child_seq in enumerate(child_seqs(database, node_seq)):
+    for number, (child_seq, is_open) in enumerate(database.rows(_CHILDREN, (node_seq,))):
         if producer_seq is None:
             summary_seq = shown_summary(database, child_seq)
         else:
             summary_seq = summary_by(database, child_seq, producer_seq)
             assert summary_seq is not None, "children are summarized before their parents"
         statements = [] if summary_seq is None else carried(database, summary_seq)
-        found.append(Child(statements, done.get(number, ())))
+        found.append(Child(statements, done.get(number, ()), bool(is_open)))
     return found
 
 

@@ -1,49 +1,41 @@
-"""The worker: takes jobs from the queue, does them, and stops within its limits.
+"""The worker: takes jobs from the queue, does them, and stops within its budget.
 
-It owns leases, limits, interruptions and the circuit breaker; what a job does is light.py's
-and modelwork.py's. No transaction is open while a model runs.
+It owns leases, interruptions and the circuit breaker; what a job does is light.py's and
+modelwork.py's. No transaction is open while a model runs. slots.py lets several work at once.
 """
 
 from __future__ import annotations
 
 import threading
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from typing import Literal
 
 from treemem import jobs, light, times
+from treemem.budget import Budget, BudgetSpentError
 from treemem.database import Database
 from treemem.errors import ConstraintError, DatabaseError, LeaseLostError, ModelError, TreememError
-from treemem.hours import Hours
 from treemem.jobs import Claim
 from treemem.model import WorkReport
 from treemem.modelwork import KIND as MODEL_KIND
-from treemem.modelwork import BudgetSpentError, ModelWork
+from treemem.modelwork import ModelWork
 
 Clock = Callable[[], int]
 Progress = Callable[[WorkReport, str], None]
+Outcome = Literal["did", "nothing", "spent"]
+LeaveOut = Callable[[str], bool]
 
 
-@dataclass(frozen=True, slots=True)
-class Limits:
-    """When to stop. None means no limit; max_calls = 0 means light jobs only.
-
-    hours: no model call begins outside of them.
-    """
-
-    max_calls: int | None = None
-    max_tokens: int | None = None
-    max_seconds: float | None = None
-    hours: Hours | None = None
+def _nobody_else(_reason: str) -> bool:
+    return False
 
 
 class Worker:
-    """Drains the queue of one database until it is empty or a limit is met.
+    """Drains the queue of one database until it is empty or the budget is spent.
 
-    model: what does model jobs, None where none is configured. interrupted: set by a signal
-    handler; the job in hand is finished if it is light, and released if a model works on it.
-    report: goes on counting in this one.
+    model: what does model jobs, None where none is configured. An interruption lets the job
+    in hand end if it is light, and releases it if a model works on it. leave_out: told why
+    this worker's model cannot be used; returns whether other workers go on with its jobs.
     """
 
     def __init__(
@@ -52,63 +44,57 @@ class Worker:
         clock: Clock,
         *,
         model: ModelWork | None = None,
-        limits: Limits | None = None,
+        budget: Budget | None = None,
         progress: Progress | None = None,
-        interrupted: threading.Event | None = None,
-        report: WorkReport | None = None,
+        leave_out: LeaveOut = _nobody_else,
     ) -> None:
         self._database = database
         self._clock = clock
         self._model = model
-        self._limits = limits or Limits()
+        self._budget = budget or Budget()
         self._progress = progress
-        self._interrupted = interrupted or threading.Event()
-        self._began = time.monotonic()
-        self.report = report or WorkReport()
+        self._leave_out = leave_out
+        self._claiming = threading.Lock()
+        self._in_hand: Claim | None = None
+        self._gone = False
 
     def run(self) -> WorkReport:
         """Works until nothing is due, a limit is met, or it is interrupted."""
         kinds = [*light.KINDS]
-        if self._model is not None and self._limits.max_calls != 0:
+        if self._model is not None and self._budget.limits.max_calls != 0:
             kinds.append(MODEL_KIND)
-        while (reason := self._stop_reason()) is None:
-            claimed = jobs.claim(self._database, kinds, self._clock())
-            if not claimed:
+        while (reason := self._budget.stop_reason()) is None:
+            outcome = self.step(kinds)
+            if outcome == "nothing":
                 reason = "empty"
                 break
-            if not self._do(claimed[0]):
-                reason = self._stop_reason() or "max_calls"
+            if outcome == "spent":
+                reason = self._budget.stop_reason() or "max_calls"
                 break
-        self.report.stopped_by = reason
-        if reason == "hours" and self._limits.hours is not None:
-            self.report.goes_on_at = times.from_ms(self._limits.hours.next_start_ms(self._clock()))
-        self.report.paused = jobs.paused(self._database, self._clock())
-        self.report.seconds += time.monotonic() - self._began
-        jobs.prune(self._database)
-        return self.report
+        return ended(self._database, self._budget, reason, self._clock())
 
-    def _stop_reason(self) -> str | None:
-        limits, report = self._limits, self.report
-        if self._interrupted.is_set():
-            return "interrupt"
-        if limits.max_calls and report.model_calls >= limits.max_calls:
-            return "max_calls"
-        if limits.max_tokens is not None and self._tokens() >= limits.max_tokens:
-            return "max_tokens"
-        if limits.max_seconds is not None and self._elapsed() >= limits.max_seconds:
-            return "max_seconds"
-        if limits.hours is not None and not limits.hours.hold(self._clock()):
-            return "hours"
-        return None
+    def step(self, kinds: Sequence[str]) -> Outcome:
+        """Does one job of these kinds: "spent" where a limit stopped it half-way, with its
+        calls kept."""
+        with self._claiming:
+            claimed = [] if self._gone else jobs.claim(self._database, kinds, self._clock())
+            if not claimed:
+                return "nothing"
+            self._in_hand = claimed[0]
+        outcome = self._do(claimed[0])
+        self._in_hand = None
+        return outcome
 
-    def _tokens(self) -> int:
-        return self.report.tokens_in + self.report.tokens_out
+    def give_up(self) -> None:
+        """Releases the job in hand, from another thread: this worker can no longer finish it,
+        and takes no other."""
+        with self._claiming:
+            self._gone = True
+            held = self._in_hand
+        if held is not None:
+            self._give_back(held)
 
-    def _elapsed(self) -> float:
-        return time.monotonic() - self._began
-
-    def _do(self, held: Claim) -> bool:
-        """Does one job; False where a limit stopped it half-way, with its calls kept."""
+    def _do(self, held: Claim) -> Outcome:
         try:
             if held.kind == MODEL_KIND:
                 self._do_model(held)
@@ -116,9 +102,9 @@ class Worker:
                 light.run(self._database, held, self._clock, self._after_tree)
         except BudgetSpentError:
             jobs.release(self._database, held, self._clock())
-            return False
+            return "spent"
         except LeaseLostError:
-            self._count(self.report.failed, held.kind)
+            self._count_failed(held)
         except ConstraintError as error:
             self._fail(held, error)
         except DatabaseError:
@@ -130,33 +116,49 @@ class Worker:
         except Exception as error:
             self._fail(held, error)
         else:
-            self._count(self.report.done, held.kind)
+            with self._budget.counting() as report:
+                report.done[held.kind] = report.done.get(held.kind, 0) + 1
         if self._progress is not None:
-            self._progress(self.report, held.kind)
-        return True
+            self._progress(self._budget.report, held.kind)
+        return "did"
 
     def _do_model(self, held: Claim) -> None:
         assert self._model is not None
         with self._lease_kept(held):
-            self._model.run(held, self.report, self._stop_reason)
+            self._model.run(held, self._budget)
 
     def _after_tree(self, tree: object, now_ms: int) -> None:
         if self._model is not None:
             self._model.admit_tree(tree, now_ms)
 
     def _fail(self, held: Claim, error: Exception) -> None:
-        """A missing or broken model is nobody's fault but the model's: the kind waits."""
         message = str(error) or type(error).__name__
         if isinstance(error, ModelError) and self._model is not None and not self._model.ready:
-            jobs.release(self._database, held, self._clock())
-            jobs.pause(self._database, held.kind, message, self._clock())
+            self._without_model(held, error, message)
         else:
             # A light job fails by its own data; the other sources must not wait for it.
             is_model = held.kind == MODEL_KIND
             jobs.fail(self._database, held, message, self._clock(), breaker=is_model)
-            if held.kind == MODEL_KIND and self._model is not None:
+            if is_model and self._model is not None:
                 self._model.gave_up(held, message)
-        self._count(self.report.failed, held.kind)
+        self._count_failed(held)
+
+    def _without_model(self, held: Claim, error: ModelError, message: str) -> None:
+        """A missing or broken model is nobody's fault but the model's: the job is given back,
+        and where nobody else can do it, the kind waits."""
+        assert self._model is not None
+        if error.recoverable:
+            # It was at work on this job. One that takes down every server has to end.
+            jobs.fail(self._database, held, message, self._clock(), breaker=False, wait=False)
+            self._model.gave_up(held, message)
+        else:
+            jobs.release(self._database, held, self._clock())
+        if not self._leave_out(message):
+            jobs.pause(self._database, held.kind, message, self._clock())
+
+    def _count_failed(self, held: Claim) -> None:
+        with self._budget.counting() as report:
+            report.failed[held.kind] = report.failed.get(held.kind, 0) + 1
 
     def _give_back(self, held: Claim) -> None:
         try:
@@ -186,6 +188,15 @@ class Worker:
             done.set()
             keeper.join()
 
-    @staticmethod
-    def _count(counts: dict[str, int], kind: str) -> None:
-        counts[kind] = counts.get(kind, 0) + 1
+
+def ended(database: Database, budget: Budget, reason: str, now_ms: int) -> WorkReport:
+    """The report of a run that is over, with what is paused; old jobs are forgotten."""
+    report = budget.report
+    report.stopped_by = reason
+    hours = budget.limits.hours
+    if reason == "hours" and hours is not None:
+        report.goes_on_at = times.from_ms(hours.next_start_ms(now_ms))
+    report.paused = jobs.paused(database, now_ms)
+    report.seconds += budget.seconds
+    jobs.prune(database)
+    return report

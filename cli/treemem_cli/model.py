@@ -104,23 +104,62 @@ def path_command(name: str) -> None:
 
 @model_command.command("use")
 @click.argument("role", type=click.Choice(ROLES))
-@click.argument("name", metavar="NAME|none")
+@click.argument("names", metavar="NAME|URL...|none", nargs=-1, required=True)
+@click.option("--model", help="For URLs: the model's name there. Default: the only one it has.")
+@click.option("--slots", type=click.IntRange(min=1), help="For URLs: calls at once to each (1).")
+@click.option("--key-env", metavar="VARIABLE", help="For URLs: the variable with the API key.")
 @click.pass_context
-def use_command(context: click.Context, role: str, name: str) -> None:
+def use_command(
+    context: click.Context,
+    role: str,
+    names: tuple[str, ...],
+    model: str | None,
+    slots: int | None,
+    key_env: str | None,
+) -> None:
     """Choose the model that this memory is worked on with.
 
     The summaries and vectors of the models used before stay. NAME has to be pulled; none
-    switches the role off.
+    switches the role off. URLs are servers that speak OpenAI's protocol, such as llama-server,
+    Ollama, LM Studio or vLLM; all of them serve the same model and are asked at once. Of an API
+    key only the name of its environment variable is stored.
 
     \b
     Example:
       treemem model use summarizer smollm2-135m
+      treemem model use summarizer http://gpu:8080 http://desk:11434 --model qwen3:8b
     """
+    if any("://" in name for name in names):
+        _use_served(context, role, names, model, slots, key_env)
+        return
+    if len(names) > 1 or any(option is not None for option in (model, slots, key_env)):
+        raise click.UsageError(
+            "Several names, --model, --slots and --key-env are for servers: give their URLs, "
+            "like http://host:8080"
+        )
+    (name,) = names
     if name != NONE:
         _check_role(role, name)
     with open_memory(context) as memory:
         memory.use_model(role, name)
     note(f"No {role} is used now." if name == NONE else f"{name} is the {role} now.")
+
+
+def _use_served(
+    context: click.Context,
+    role: str,
+    urls: tuple[str, ...],
+    model: str | None,
+    slots: int | None,
+    key_env: str | None,
+) -> None:
+    from treemem import ServedModel
+
+    with open_memory(context) as memory:
+        memory.use_model(role, ServedModel(urls, model, slots or 1, key_env))
+        served = memory.status().served
+    assert served is not None
+    note(f"{served.model} is the {role} now, at {', '.join(served.urls)}.")
 
 
 def _check_role(role: str, name: str) -> None:

@@ -44,6 +44,9 @@ def _print(status: Status) -> None:
     }  # fmt: skip
     for name, value in rows.items():
         click.echo(f"{name:12} {safe(value)}")
+        if name == "summarizer" and status.served is not None:
+            for url in status.served.urls:
+                click.echo(f"{'':12}   {safe(url)}, calls at once: {status.served.slots}")
     for producer in status.producers:
         refused = sum(producer.refused.values())
         detail = f", {refused:,} of {producer.offered:,} statements refused" if refused else ""

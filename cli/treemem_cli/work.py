@@ -186,6 +186,8 @@ def _print(report: WorkReport) -> None:
             click.echo(f"  {number:4}  refused: {reason}")
     for kind, number in report.failed.items():
         note(f"Failed: {number} {kind}. See: treemem job list")
+    for endpoint, reason in report.left_out.items():
+        note(f"Left out: {endpoint}, because {reason}")
     for kind, reason in report.paused.items():
         note(f"Paused: {kind}, because {reason}")
     if report.goes_on_at is not None:

@@ -120,8 +120,7 @@ def watch_every_statement(steps: Steps) -> None:
 
 # -- a model that is none --------------------------------------------------------------
 
-_LINE = re.compile(r"^(\d+)\. ([^:\n]+): (.*)$", re.MULTILINE)
-_KINDS = ("gist", "fact", "decision", "open", "error", "constraint")
+_LINE = re.compile(r"^\d+\. [^:\n]+: (.*)$", re.MULTILINE)
 
 
 class FakeClient:
@@ -161,19 +160,17 @@ class FakeClient:
 
 
 def fake_answer(question: str, number: int) -> str:
-    """Sentences of the question as statements; every ninth answer is no JSON."""
+    """Sentences of the question as notes; every ninth answer says nothing of the text."""
     if number % 9 == 0:
         return "I have read the text and there is nothing to say"
     lines = _LINE.findall(question)
-    statements = [{"kind": "fact", "text": "Zanzibar ordered 98765 umbrellas.", "line": 1}]
+    notes = ["Zanzibar ordered 98765 umbrellas."]
     for place in range(4):
-        line, _, text = lines[(number + 5 * place) % len(lines)]
+        text = lines[(number + 5 * place) % len(lines)]
         sentences = [each for each in re.split(r"(?<=[.?]) ", text) if 20 < len(each) < 200]
         if sentences:
-            kind = _KINDS[(number + place) % len(_KINDS)]
-            text = sentences[number % len(sentences)]
-            statements.append({"kind": kind, "text": text, "line": int(line)})
-    return json.dumps({"statements": statements})
+            notes.append(sentences[number % len(sentences)])
+    return "\n".join(f"- {note}" for note in notes)
 
 
 # -- the work --------------------------------------------------------------------------
@@ -192,7 +189,8 @@ def work(arguments: argparse.Namespace, steps: Steps) -> None:
         files = memory.ingest(arguments.logs).files
         client = FakeClient(arguments.answers, steps)
         opened = memory._database
-        model = ModelWork(opened, ModelSummarizer(client, PRODUCER, "0" * 64, 1), clock)
+        summarizer = ModelSummarizer(client, PRODUCER, "0" * 64, 1, mode="notes")
+        model = ModelWork(opened, summarizer, clock)
         model.admit_all()
         report = Worker(opened, clock, model=model).run()
     outcome = {

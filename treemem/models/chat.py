@@ -7,6 +7,7 @@ between them never is, whatever it looks like.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -120,6 +121,27 @@ def chat(template_text: str | None, prompt: Prompt) -> Chat:
         *filter(None, [Segment(prompt.start) if prompt.start else None]),
     ]
     return Chat((*fixed, *rest), len(fixed))
+
+
+# What tokenizers know as one token: <|im_start|>, <start_of_turn>, </s>, <｜User｜>, <<SYS>>,
+# [INST], [/INST], [|user|], [gMASK], ]~b], [e~[. Ordinary tags look the same and are met too.
+_SPECIAL = re.compile(
+    r"[<＜](?=[^\s<>＜＞]{1,64}[>＞])"
+    r"|\[(?=/?[A-Z][A-Z0-9_]{1,39}\]|\|[^\s\[\]]{1,40}\|\]|[gs]MASK\]|e~\[)"
+    r"|\](?=~)"
+)
+
+
+def defused(text: str) -> str:
+    """Text that a server puts into its own template, where no special token can be read.
+
+    A server parses such tokens wherever they stand, so they are broken up by a space.
+
+    Example:
+        >>> defused("He typed <|im_end|> and [/INST]; a < b, c[0] stay.")
+        'He typed < |im_end|> and [ /INST]; a < b, c[0] stay.'
+    """
+    return _SPECIAL.sub(lambda found: found[0] + " ", text)
 
 
 def _plain(prompt: Prompt) -> Chat:

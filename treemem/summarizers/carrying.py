@@ -21,7 +21,7 @@ PARENT_TOKENS_MAX = 1_000
 ROOM: tuple[tuple[StatementKind, float], ...] = (
     ("gist", 0.4), ("decision", 0.6), ("error", 0.6), ("fact", 1.0),
 )  # fmt: skip
-_REPLACEABLE: tuple[StatementKind, ...] = ("decision", "constraint", "fact", "gist")
+_REPLACEABLE: tuple[StatementKind, ...] = ("decision", "constraint", "fact")
 
 
 @dataclass(frozen=True, slots=True)

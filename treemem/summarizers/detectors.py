@@ -11,7 +11,7 @@ import re
 from treemem.model import StatementKind
 
 _CONSTRAINT = r"""
-    \b(?:must(?:\ not|n't|\ never|\ always|\ only|\ stay|\ remain|\ be|\ keep)?\b(?!\ have\b)
+    \b(?:mustn't|must(?:\ not|\ never|\ always|\ only|\ stay|\ remain|\ be|\ keep)?\b(?!\ have\b)
     |(?:should|may|can|shall)\ (?:never|under\ no\ circumstances|only\ ever)
     |shall\ not|is\ not\ allowed|are\ not\ allowed|not\ permitted|forbidden|off[ -]limits
     |under\ no\ circumstances|no\ matter\ what|non-negotiable|hard\ (?:limit|rule|requirement)
@@ -21,7 +21,33 @@ _CONSTRAINT = r"""
     |(?:please\ )?(?:do\ not|don't)\ (?:touch|change|use|commit|push|merge|deploy|run|delete|drop
         |write|store|log|add|edit|rename|ship|ever|rely|assume|send|call|mix|put)
     |i(?:'d)?\ (?:strongly\ )?prefer|my\ preference|has\ to\ (?:stay|remain|keep|be)
-    |no\ (?:more|later|longer)\ than|at\ (?:most|least)\ \d+|within\ \d+|requirement\ is)\b
+    |no\ (?:more|later|longer)\ than|within\ \d+|requirement\ is|may\ not|mandatory|compulsory
+    |at\ (?:most|least)\ (?:\d+|one|two|three|four|five|six|seven|eight|nine|ten|twelve)
+    |only\ [^.,;]{2,40}\ (?:may|can|should|shall)|(?:on|as\ a)\ rule
+    |nothing\ else\ (?:for|than)|nothing\ but|from\ now\ on|whatever\ happens
+    |(?:the|my|our)\ (?:limit|rule|maximum|minimum)s?\ (?:is|are|for)
+    |(?:only|not|n't)\ (?:[^.,;]{1,40}\ (?:is|are)\ )?(?:allowed|permitted)
+    |n't\ (?:allowed|permitted)
+    |(?:is|are|you're)\ (?:not|only|ever\ only|only\ ever)\ to\ [a-z]+|no\ exceptions?|nowhere\ else
+    |(?:nobody|no\ one)\ (?:else|except|but)|under\ no\ condition|capped\ at|no\ third[- ]party
+    |i'd\ rather|i\ can't\ stand|(?:ask|tell)\ me\ (?:first|before)|at\ the\ (?:latest|most)
+    |without\ (?:my|our)\ [a-z ]{0,20}(?:ok|okay|consent|approval|permission)
+    |leave\ [^,;]{2,60}\ alone|or\ (?:less|fewer|more)(?=[.!;]|$)
+    |(?:do\ not|don't)\ let|(?:^|(?<=[:,]\ ))always\ [a-z]+
+    |without\ (?:asking|telling)\ me|until\ i\ say)\b
+"""
+# Said by a person these are rules; an assistant's advice is full of them.
+_WISH = r"""
+    ^\W*(?:please\ )?(?:make\ sure|be\ sure\ to|stick\ to
+    |keep\ [^,;]{2,60}\ (?:at|below|under|within|out)|always\ [a-z]+|never\ [a-z]+|only\ use
+    |avoid|remember\ to|remember\ that|whenever\ you
+    |no\ [a-z]+\ (?:in|on|past|after|before|beyond|for)
+    |(?:all|every|each)\ [a-z -]{2,40}\ (?:needs?|gets?|goes|go|belongs?|comes?|come))\b
+    |\b(?:i\ want\ [^.,;]{2,40}\ (?:in|on|for|with)\ (?:every|each|all)|has\ to\ be|have\ to\ be
+    |stop\ and\ (?:tell|ask|page|call|wait)|everything\ that|each\ time|every\ time
+    |(?:requires?|needs?)\ (?:a|an|one|two|three|\d+)\b[^.?]{3,}\bor\b|everywhere\b|throughout\b
+    |for\ me,?\ please|(?:is|are)\ to\ be\ [a-z]+(?:ed|n|wn)|frozen\ (?:from|until)
+    |no\ matter\ how)\b
 """
 _DECISION = r"""
     \b(?:(?:we|i|let's|let\ us|they)
@@ -40,12 +66,28 @@ _DECISION = r"""
 _OPEN = r"""
     \b(?:todo|fixme|tbd)\b
     |\b(?:still\ (?:need|needs|have|has|open|missing|unclear|to\ do|to\ be|pending|waiting|not)
-    |not\ yet|yet\ to\ (?:be|do|see|decide)|(?:have|has)(?:n't|\ not)\ [^.]{1,40}\ yet
+    |not\ yet|yet\ to\ [a-z]+|stuck|(?:have|has)(?:n't|\ not)\ [^.]{1,40}\ yet
     |(?:is|remains?|stays?|left)\ (?:open|unresolved|undecided|unclear)
     |open\ (?:question|point|item)s?
     |need(?:s)?\ to\ (?:decide|check|ask|confirm|find\ out|figure|clarify|talk|follow)
     |follow[ -]up|waiting\ (?:for|on)|blocked\ (?:on|by)|to\ be\ (?:decided|confirmed|done)
-    |unresolved|unanswered|don't\ know\ (?:yet|whether|if)|not\ sure\ (?:yet|whether|if)
+    |unaddressed|in\ the\ queue|ran\ out\ of\ time|under\ investigation|holding\ off
+    |up\ in\ the\ air
+    |keeps?\ forgetting|could(?:n't|\ not)\ agree|waiting\ to\ be|(?:i|we)\ (?:still\ )?owe
+    |think\ it\ over
+    |(?:don't|do\ not)\ know\ why|can't\ (?:figure\ out|find\ out|tell)\ (?:why|how|what|whether)
+    |to\ follow\b(?=[.!]|$)|scheduled\ but|postpone[sd]?|has\ anyone|get\ back\ to\ (?:me|us|you)
+    |(?:is|are|was|has|have|do|does|did)(?:n't|\ not)\ [^.!?]{0,60}\bso\ far
+    |(?:has|have)(?:n't|\ not)\ (?:said|told\ us|decided|answered|replied)
+    |unresolved|unanswered|unfinished|outstanding|pending|awaiting|to\ be\ decided
+    |(?:no|not\ any)\ (?:answer|reply|word|news)|(?:have|has)(?:n't|\ not)\ heard
+    |(?:is|are|was|were|do|does|did|have|has|had|can|could)(?:n't|\ not)\ [^.!?]{0,60}\byet
+    |nobody\ (?:has|have|knows?|did)|what(?:'s|\ is)\ left|left\ to\ do|(?:did|do)(?:n't|\ not)\ get
+        \ (?:a)?round\ to
+    |(?:someone|somebody|one\ of\ us)\ (?:still\ )?(?:has\ to|needs\ to|should|must)
+    |(?:you|we)\ still\ have\ to
+    |(?:let's|let\ us|do)\ not\ forget|don't\ forget|remains\ to|so\ far\ (?:no|nobody|nothing)
+    |don't\ know\ (?:yet|whether|if)|not\ sure\ (?:yet|whether|if)
     |remind\ me|for\ (?:later|tomorrow|next\ (?:week|time|sprint))|next\ steps?)\b
 """
 _ERROR = r"""
@@ -57,11 +99,13 @@ _ERROR = r"""
 """
 _FLAGS = re.IGNORECASE | re.VERBOSE
 
-# In order of precedence: a rule matters more than a plan, a plan more than a mishap.
+CONSTRAINT_WEIGHT = 3.0
+# In order of precedence: a rule matters more than what is unfinished, that more than a plan (a
+# decision that is not made yet is open), a plan more than a mishap.
 KINDS: tuple[tuple[StatementKind, re.Pattern[str], float], ...] = (
-    ("constraint", re.compile(_CONSTRAINT, _FLAGS), 3.0),
-    ("decision", re.compile(_DECISION, _FLAGS), 2.5),
+    ("constraint", re.compile(_CONSTRAINT, _FLAGS), CONSTRAINT_WEIGHT),
     ("open", re.compile(_OPEN, _FLAGS), 2.5),
+    ("decision", re.compile(_DECISION, _FLAGS), 2.5),
     ("error", re.compile(_ERROR, _FLAGS), 2.0),
 )
 # The words without which an expression cannot match: most sentences hold none of them, and
@@ -70,7 +114,9 @@ _TRIGGERS: dict[StatementKind, frozenset[str]] = {
     "constraint": frozenset(
         "must mustn't never always should may can shall allowed permitted forbidden off "
         "off-limits limits circumstances matter non-negotiable hard please do don't prefer "
-        "preference has no most least within requirement".split()
+        "preference has no most least within requirement may mandatory compulsory only rule "
+        "leave i'd i can't ask tell at is are you're isn't aren't nobody capped mustn't nothing "
+        "from whatever limit maximum minimum or without until".split()
     ),
     "decision": frozenset(
         "go went stick stay decided chosen chose agreed settled opted picked decision signed "
@@ -80,7 +126,12 @@ _TRIGGERS: dict[StatementKind, frozenset[str]] = {
     "open": frozenset(
         "todo fixme tbd still not yet haven't hasn't have has is remains remain stays left "
         "open need needs follow follow-up up waiting blocked be unresolved unanswered don't "
-        "remind later tomorrow next".split()
+        "remind later tomorrow next stuck one unaddressed in ran under holding forgetting "
+        "forget agree i "
+        "think know can't follow scheduled postpone anyone get unfinished outstanding pending "
+        "awaiting no nobody "
+        "what's what someone somebody we you let's so did didn't isn't aren't wasn't "
+        "doesn't".split()
     ),
     "error": frozenset(
         "root caused cause because turns turn regression bug broke broken crash crashed "
@@ -93,6 +144,12 @@ _TOOL_ERROR = re.compile(
     r"^(?:E\s+)?\w*(?:Error|Exception|Panic|panic)\b.{0,300}|^(?:FAILED|FAIL|ERROR|fatal:|error:)\W.{3,300}"
     r"|^.{0,80}\bexit (?:code|status) [1-9]\d*",
     re.MULTILINE,
+)
+_WISHES = re.compile(_WISH, _FLAGS)
+_WISHING = frozenset(
+    "make be stick leave keep always never only avoid remember want has have stop everything "
+    "each every all whenever no requires require needs need everywhere throughout please is are "
+    "frozen matter".split()
 )
 _PUNCTUATION = str.maketrans(dict.fromkeys('.,;:!?()[]{}"*`“”…', " ") | {"’": "'"})
 _TIME_WORDS = frozenset(
@@ -113,8 +170,12 @@ def words_of(sentence: str) -> list[str]:
     return sentence.translate(_PUNCTUATION).split()
 
 
-def kind_of(sentence: str, lower_words: frozenset[str]) -> tuple[StatementKind, float]:
+def kind_of(
+    sentence: str, lower_words: frozenset[str], *, by_person: bool = False
+) -> tuple[StatementKind, float]:
     """The kind of a sentence and the weight of that kind.
+
+    by_person: said by somebody who may set rules, not by an assistant that gives advice.
 
     Example:
         >>> kind_of("Never push to main.", frozenset({"never", "push", "to", "main"}))
@@ -122,6 +183,8 @@ def kind_of(sentence: str, lower_words: frozenset[str]) -> tuple[StatementKind, 
         >>> kind_of("It runs on port 8080.", frozenset({"it", "runs", "on", "port", "8080"}))
         ('fact', 1.0)
     """
+    if by_person and not lower_words.isdisjoint(_WISHING) and _WISHES.search(sentence):
+        return "constraint", CONSTRAINT_WEIGHT
     for kind, pattern, weight in KINDS:
         suspected = not lower_words.isdisjoint(_TRIGGERS[kind])
         if (suspected or (kind == "error" and "rror" in sentence)) and pattern.search(sentence):

@@ -37,6 +37,7 @@ ORDER: dict[StatementKind, int] = {
 }  # fmt: skip
 # People's own words weigh more than an assistant's; documents speak for themselves.
 _ROLE_WEIGHT = {"user": 1.3, "assistant": 1.0, "document": 1.1, "tool": 0.7, "system": 0.5}
+_RULING = ("user", "system", "document")
 BINDING: tuple[StatementKind, ...] = ("constraint", "open")
 BINDING_MAX = 100  # of one leaf; there are fewer sentences in most
 # A message's second sentence tells less that is new than another message's first (evidence
@@ -146,8 +147,8 @@ def _drafts(excerpt: Excerpt) -> Iterator[tuple[Draft, frozenset[str]]]:
         words = words_of(sentence.text)
         lower = frozenset(map(str.lower, words))
         content = frozenset(word for word in lower if len(word) >= CONTENT_CHARS_MIN)
-        kind, kind_weight = kind_of(sentence.text, lower)
-        if kind == "error" and sentence.text.endswith("?"):
+        kind, kind_weight = kind_of(sentence.text, lower, by_person=message.role in _RULING)
+        if kind in ("error", "constraint") and sentence.text.endswith("?"):
             kind, kind_weight = "fact", 1.0
         importance = weight * kind_weight * _density(words, lower, len(content))
         draft = Draft(
@@ -229,6 +230,8 @@ def _chars(chosen: Sequence[_Candidate]) -> int:
 
 def _closed(candidates: Sequence[_Candidate]) -> list[_Candidate]:
     """An open point that is closed further down in the same leaf is history."""
+    if not any(c.draft.kind == "open" for c in candidates):
+        return list(candidates)
     settling = [c for c in candidates if c.draft.settles]
     found = []
     for candidate in candidates:
@@ -249,7 +252,9 @@ def _weighed(candidates: Sequence[_Candidate]) -> list[_Candidate]:
         weight[candidate.place] = AGAIN ** seen[cited]
         seen[cited] += 1
     return [
-        replace(c, draft=replace(c.draft, importance=c.draft.importance * weight[c.place]))
+        c
+        if weight[c.place] == 1
+        else replace(c, draft=replace(c.draft, importance=c.draft.importance * weight[c.place]))
         for c in candidates
     ]
 

@@ -85,7 +85,7 @@ GROUP_TASK = (
 INSTRUCTIONS = f"{RETELL_SYSTEM} {NOTES_SYSTEM} {NOTES_TASK} {GROUP_TASK}"
 """What a statement may be no copy of."""
 
-_BULLET = re.compile(r"^\s*(?:[-*•–]+|\(?\d{1,2}[.):]\)?)\s+")
+_BULLET = re.compile(r"^\s*(?:[-*•–]+\s*|\(?\d{1,2}[.):]\)?\s+)")
 _LABEL = {"user": "The user", "assistant": "The assistant"}
 
 

@@ -99,20 +99,16 @@ class ModelSummarizer:
                 _notes_call(prompts.leaf_lines(window), prompts.NOTES_TASK, window)
                 for window in prompts.windows(excerpts, self.window_chars)
             ]
-        worth = [item for item in extracted if _worth_retelling(item)]
-        worth = sorted(worth, key=lambda item: -item.importance)[:RETOLD_MAX]
-        wanted = {item.seq for item in worth}
-        calls = []
-        for item in extracted:
-            excerpt = _origin(item, excerpts) if item.seq in wanted else None
-            if excerpt is not None:
-                calls.append(_retell_call(item, excerpt))
-        return calls
+        return _retell_calls(extracted, excerpts)
 
     def group_calls(self, children: Sequence[Child], cited: dict[str, Message]) -> list[Call]:
         """The questions for a parent: in the mode "notes" one over its children's most
-        important statements, else none. cited: the messages that they cite."""
-        statements = _worth_telling(children) if self.mode == "notes" else []
+        important statements; in the mode "retell" those of an open tail, which has no view of
+        its own. cited: the messages that they cite."""
+        if self.mode == "retell":
+            own = [item for child in children if child.is_open for item in child.statements]
+            return _retell_calls(own, [_whole(message) for message in cited.values()])
+        statements = _worth_telling(children)
         if not statements:
             return []
         excerpts = [_as_excerpt(statement, cited) for statement in statements]
@@ -155,15 +151,17 @@ class ModelSummarizer:
         checked = _Checked()
         for call, answer in zip(calls, answers, strict=True):
             checked.read(call, answer)
+        retold = {call.original.seq for call, _ in checked.passed if call.original is not None}
+        kept = [each for each in carried_up.items if getattr(each, "seq", 0) not in retold]
         known = {item.text.casefold() for item in carried_up.items}
         room = sum(item.tokens for child in children for item in child.statements)
         room = min(carrying.PARENT_TOKENS_MAX, room)
-        gists = [
-            replace(draft, kind="gist", speaker=None)
-            for _, draft in checked.passed
+        drafts = [
+            replace(draft, kind="gist", speaker=None) if call.original is None else draft
+            for call, draft in checked.passed
             if draft.text.casefold() not in known
         ]
-        items = _filled(gists, list(carried_up.items), (), room)
+        items = _filled(drafts, kept, (), room)
         return replace(checked.view(items, answers), relations=carried_up.relations)
 
 
@@ -175,6 +173,23 @@ def _notes_call(lines: Sequence[str], task: str, excerpts: Sequence[Excerpt]) ->
         prompts.NOTES_SYSTEM, prompts.notes_question(lines, task), prompts.notes_examples()
     )
     return Call(prompt, tuple(excerpts), NOTES_TOKENS_MAX, ("\n\n", "TEXT", "END OF"))
+
+
+def _retell_calls(items: Sequence[Carried], excerpts: Sequence[Excerpt]) -> list[Call]:
+    """A question for each of the most important statements that can be told shortly."""
+    worth = [item for item in items if _worth_retelling(item)]
+    worth = sorted(worth, key=lambda item: -item.importance)[:RETOLD_MAX]
+    wanted = {item.seq for item in worth}
+    calls = []
+    for item in items:
+        excerpt = _origin(item, excerpts) if item.seq in wanted else None
+        if excerpt is not None:
+            calls.append(_retell_call(item, excerpt))
+    return calls
+
+
+def _whole(message: Message) -> Excerpt:
+    return Excerpt(message, 0, len(message.text))
 
 
 def _retell_call(item: Carried, excerpt: Excerpt) -> Call:

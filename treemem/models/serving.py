@@ -1,0 +1,90 @@
+"""The choice of a model behind servers: checked, written into a setting, read out of it."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from contextlib import ExitStack
+from dataclasses import asdict, replace
+from typing import TYPE_CHECKING
+
+from treemem.errors import ModelError, UsageError
+from treemem.model import ServedModel
+from treemem.models.reading import clean
+
+if TYPE_CHECKING:
+    from treemem.models.endpoint import EndpointClient
+
+URLS_MAX = 32
+SLOTS_MAX = 64
+
+
+def checked(choice: ServedModel) -> ServedModel:
+    """The choice with its addresses in one form and its model's name, after asking each server.
+
+    Raises UsageError where it cannot be meant, ModelError where a server does not answer, has
+    not the model, or another one than the others.
+    """
+    from treemem.models.endpoint import base_of
+
+    urls = tuple(dict.fromkeys(map(base_of, choice.urls)))
+    if not 1 <= len(urls) <= URLS_MAX:
+        raise UsageError(f"Name 1 to {URLS_MAX} model servers, not {len(urls)}.")
+    if not 1 <= choice.slots <= SLOTS_MAX:
+        raise UsageError(f"A server has 1 to {SLOTS_MAX} slots, not {choice.slots}.")
+    if choice.key_env is not None and not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", choice.key_env):
+        # It is not repeated: somebody may have given the key itself.
+        raise UsageError("--key-env takes the name of an environment variable, not a key.")
+    choice = replace(choice, urls=urls)
+    with ExitStack() as stack:
+        serving = [stack.enter_context(opened(choice, url)).serving() for url in urls]
+    if len(set(map(clean, serving))) > 1:
+        pairs = ", ".join(f"{url}: {name}" for url, name in zip(urls, serving, strict=True))
+        raise ModelError(
+            f"The model servers do not serve the same model ({pairs}). Name one that all of them "
+            "have by --model, or use them one at a time.",
+            recoverable=False,
+        )
+    return replace(choice, model=serving[0])
+
+
+def opened(choice: ServedModel, url: str) -> EndpointClient:
+    """A client for one of the servers. Raises ModelError where its key is not set."""
+    from treemem.models.endpoint import EndpointClient
+
+    api_key = None
+    if choice.key_env is not None:
+        api_key = os.environ.get(choice.key_env)
+        if not api_key:
+            raise ModelError(
+                f"The environment variable {choice.key_env}, which should hold the API key for "
+                f"{url}, is not set.",
+                recoverable=False,
+            )
+    return EndpointClient(url, choice.model, api_key=api_key)
+
+
+def to_setting(choice: ServedModel) -> str:
+    """The choice as it is kept in the memory file."""
+    return json.dumps(asdict(choice))
+
+
+def from_setting(setting: str | None) -> ServedModel | None:
+    """The choice that a setting holds; None where it names a local model, or nothing.
+
+    Raises UsageError where it is damaged.
+
+    Example:
+        >>> from_setting("smollm2-135m") is None
+        True
+    """
+    if setting is None or not setting.startswith("{"):
+        return None
+    try:
+        found = ServedModel(**json.loads(setting))
+        return replace(found, urls=tuple(found.urls))
+    except (ValueError, TypeError) as error:
+        raise UsageError(
+            "The summarizer's setting is damaged. Choose it again: treemem model use summarizer"
+        ) from error
