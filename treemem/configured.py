@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from treemem import exam
+from treemem.errors import UsageError
 from treemem.model import ServedModel
 from treemem.summarizers.written import Client, ModelSummarizer
 
@@ -127,6 +128,25 @@ def exam_of(setting: str) -> exam.ExamResult | None:
     return None if name is None else exam.result_of(name)
 
 
+def rank_of(setting: str | None) -> int:
+    """The rank of the views that the model a setting names would make; 0 without a model."""
+    from treemem.models import manifests, serving
+
+    if setting is None:
+        return 0
+    result = exam_of(setting)
+    model = None if serving.from_setting(setting) else manifests.find(setting)
+    size_bytes = SERVED_BYTES if model is None else model.size_bytes
+    if result is not None and result.mode is None:
+        return 0
+    return _rank(result, size_bytes)
+
+
+def _rank(result: exam.ExamResult | None, size_bytes: int) -> int:
+    """By points in the exam, then by size. A model that was never examined is behind all."""
+    return size_bytes if result is None else result.points * RANK_PER_POINT + size_bytes
+
+
 def identity_of(setting: str) -> str | None:
     """What the exam of the model that a setting names is kept by; None where it is gone."""
     from treemem.models import manifests, serving
@@ -149,7 +169,59 @@ def _with_exam(client: Client, name: str, size_bytes: int) -> ModelSummarizer:
     model, _, digest = name.rpartition("@")
     if result is None or result.mode is None:
         return ModelSummarizer(client, model, digest, size_bytes)
-    rank = result.points * RANK_PER_POINT + size_bytes
+    rank = _rank(result, size_bytes)
     return ModelSummarizer(
         client, model, digest, rank, mode=result.mode, window_chars=result.window_chars
     )
+
+
+# -- choosing and examining ------------------------------------------------------------
+
+
+def checked_choice(role: str, choice: str | ServedModel) -> str | None:
+    """What is kept of a choice; None where it is "none"."""
+    if isinstance(choice, str) and "://" in choice:
+        choice = ServedModel((choice,))
+    if isinstance(choice, ServedModel):
+        from treemem.models import serving
+
+        if role != "summarizer":
+            raise UsageError(f"A model server is for use as summarizer, not as {role}.")
+        return serving.to_setting(serving.checked(choice))
+    if choice == "none":
+        return None
+    _check_installed(role, choice)
+    return choice
+
+
+def _check_installed(role: str, name: str) -> None:
+    """Raises ModelError where there is no such model, UsageError where it is for another role."""
+    from treemem.models.manifests import installed
+
+    model = installed(name)
+    if model.role != role:
+        raise UsageError(f"{name} is for use as {model.role}, not as {role}.")
+
+
+def examine(
+    choice: str | ServedModel, taken_at: str, progress: exam.Progress | None = None
+) -> exam.ExamResult:
+    """Lets a model take the exam, and keeps the result. choice: an installed model's name, or
+    a served model.
+
+    Raises ModelError where the model cannot be used.
+    """
+    from treemem.models import serving
+    from treemem.models.manifests import installed
+
+    setting = checked_choice("summarizer", choice)
+    served = serving.from_setting(setting)
+    if served is not None:
+        with serving.opened(served, served.urls[0]) as client:
+            result = exam.take(client, served_identity(served), taken_at, progress)
+    else:
+        model = installed(str(setting), verify=True)
+        with client_of(model) as local:
+            result = exam.take(local, identity(model), taken_at, progress)
+    exam.save(result)
+    return result

@@ -6,6 +6,7 @@ Everything here is one consistent read; nothing is changed.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal
 
 from treemem import messages, times, trees, views
 from treemem.database import Database, Row
@@ -227,3 +228,56 @@ def source_messages(database: Database, source_seq: int) -> list[Message]:
            "JOIN message m ON m.seq = sm.message_seq "
            "WHERE sm.source_seq = ? AND sm.state = 'active' ORDER BY sm.position")  # fmt: skip
     return [messages.message_from(row[1:], row[0]) for row in database.rows(sql, (source_seq,))]
+
+
+# -- what could be summarized better ---------------------------------------------------
+
+Reason = Literal["only picked out", "a weaker model", "the model's view was not used"]
+
+
+@dataclass(frozen=True, slots=True)
+class UpgradableNode:
+    """A node whose shown summary could be a better one, and why."""
+
+    id: str
+    level: int
+    source_id: str
+    producer: str
+    reason: Reason
+
+
+# The best view by rank, whether a model has looked at all, and the tree it belongs to.
+_UPGRADABLE = """
+SELECT n.id, n.level, t.key, p.name, p.rank,
+  (SELECT max(q.rank) FROM summary tried JOIN producer q ON q.seq = tried.producer_seq
+   WHERE tried.node_seq = n.seq) AS best_try
+FROM tree t JOIN (
+  SELECT tree_seq, node_seq FROM tree_node
+  UNION SELECT seq, root_seq FROM tree WHERE root_seq IS NOT NULL) placed ON placed.tree_seq = t.seq
+JOIN node n ON n.seq = placed.node_seq
+JOIN summary s ON s.seq = (
+  SELECT shown.seq FROM summary shown JOIN producer sp ON sp.seq = shown.producer_seq
+  WHERE shown.node_seq = n.seq AND shown.usable = 1 ORDER BY sp.rank DESC, shown.seq DESC LIMIT 1)
+JOIN producer p ON p.seq = s.producer_seq
+WHERE t.scope = 'source' AND (:source IS NULL OR t.key = :source)
+  AND (p.rank = 0 OR p.rank < :rank)
+GROUP BY n.seq ORDER BY t.seq, n.level, placed.node_seq
+"""
+
+
+def upgradable(database: Database, rank: int, source_id: str | None) -> list[UpgradableNode]:
+    """The nodes whose shown view is only extractive, or by a model of a lower rank.
+
+    rank: that of the model in use, 0 for none. What that model itself, or a better one, has
+    tried in vain is left out.
+    """
+    found = []
+    parameters = {"rank": rank, "source": source_id}
+    for node_id, level, key, producer, shown, best_try in database.rows(_UPGRADABLE, parameters):
+        if 0 < rank <= best_try:
+            continue
+        reason: Reason = "only picked out" if shown == best_try == 0 else "a weaker model"
+        if shown == 0 < best_try:
+            reason = "the model's view was not used"
+        found.append(UpgradableNode(node_id, level, key, producer, reason))
+    return found

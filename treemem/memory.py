@@ -35,7 +35,7 @@ from treemem.times import now_ms
 if TYPE_CHECKING:
     from treemem.doctor import Diagnosis
     from treemem.importers.base import LogFile
-    from treemem.look import SourceView
+    from treemem.look import SourceView, UpgradableNode
     from treemem.model import ServedModel
     from treemem.plan import Plan
     from treemem.status import Status
@@ -270,6 +270,16 @@ class Memory:
         with self._database.reading():
             return look.node(self._database, node_id, producer)
 
+    def upgradable(self, source: str | None = None) -> list[UpgradableNode]:
+        """The nodes whose summary is only picked out, or made by a weaker model than the one
+        in use; work(upgrade=True) lets that one summarize them."""
+        from treemem import configured, look
+
+        rank = configured.rank_of(self.setting("summarizer"))
+        with self._database.reading():
+            source_id = None if source is None else look.source_row(self._database, source)[1]
+            return look.upgradable(self._database, rank, source_id)
+
     def expand(self, node_id: str) -> list[Node] | list[Message]:
         """What lies below a node: its children, or a leaf's messages word for word."""
         from treemem import look
@@ -301,10 +311,14 @@ class Memory:
 
     def status(self) -> Status:
         """What is stored, what waits, and what is missing."""
+        from treemem import configured
         from treemem.status import status
 
+        setting = self.setting("summarizer")
+        result = None if setting is None else configured.exam_of(setting)
+        waiting = len(self.upgradable())
         with self._database.reading():
-            return status(self._database, self._clock())
+            return status(self._database, self._clock(), result, waiting)
 
     def diagnose(self) -> Diagnosis:
         """Proves the file whole, or says what is wrong with it. See doctor.py."""
@@ -356,11 +370,11 @@ class Memory:
         ServedModel; servers are asked what they serve. Raises ModelError where the model is
         not there, UsageError where it cannot be meant.
         """
-        from treemem import jobs
+        from treemem import configured, jobs
 
         if role not in ("summarizer", "embedder"):
             raise UsageError(f"A model is used as summarizer or embedder, not as {role!r}.")
-        setting = _checked_choice(role, choice)
+        setting = configured.checked_choice(role, choice)
         with self._database.transaction():
             if setting is None:
                 self._database.execute("DELETE FROM setting WHERE name = ?", (role,))
@@ -375,28 +389,3 @@ class Memory:
             "SELECT value FROM setting WHERE name = ?", (name,)
         )
         return found
-
-
-def _checked_choice(role: str, choice: str | ServedModel) -> str | None:
-    """What is kept of a choice; None where it is "none"."""
-    if isinstance(choice, str) and "://" in choice:
-        choice = ServedModel((choice,))
-    if isinstance(choice, ServedModel):
-        from treemem.models import serving
-
-        if role != "summarizer":
-            raise UsageError(f"A model server is for use as summarizer, not as {role}.")
-        return serving.to_setting(serving.checked(choice))
-    if choice == "none":
-        return None
-    _check_installed(role, choice)
-    return choice
-
-
-def _check_installed(role: str, name: str) -> None:
-    """Raises ModelError where there is no such model, UsageError where it is for another role."""
-    from treemem.models.manifests import installed
-
-    model = installed(name)
-    if model.role != role:
-        raise UsageError(f"{name} is for use as {model.role}, not as {role}.")

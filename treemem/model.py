@@ -144,12 +144,22 @@ class Scope:
 
 
 @dataclass(frozen=True, slots=True)
+class Later:
+    """What a later statement did to an earlier one, and the messages that say so."""
+
+    text: str
+    message_ids: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Statement:
     """One checked sentence of a summary, with the messages it rests on.
 
     text: for extractive producers the words themselves, else the model's, checked.
     producer: who made it, such as "extractive/1".
     speaker: who said it, where it rests on one person's words.
+    messages: those it cites, also for others that say the same.
+    closed_by: what closed an open point later on. superseded_by: what replaced it.
     """
 
     id: int
@@ -159,6 +169,8 @@ class Statement:
     speaker: str | None
     messages: tuple[Message, ...] = ()
     importance: float = 0.0
+    closed_by: Later | None = None
+    superseded_by: Later | None = None
 
 
 @dataclass(frozen=True, slots=True)

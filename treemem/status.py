@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from treemem import jobs
 from treemem.database import SQLITE_VERSION, Database
+from treemem.exam import ExamResult
 from treemem.model import ServedModel
 
 
@@ -47,6 +48,8 @@ class Status:
     embedder: str | None
     served: ServedModel | None
     missing: tuple[str, ...]
+    exam: ExamResult | None = None
+    upgradable: int = 0
 
 
 _COUNTS = """
@@ -68,7 +71,11 @@ WHERE s.producer_seq = ? GROUP BY 1 ORDER BY 2 DESC
 """
 
 
-def status(database: Database, now_ms: int) -> Status:
+def status(
+    database: Database, now_ms: int, exam: ExamResult | None = None, upgradable: int = 0
+) -> Status:
+    """exam: what the summarizer in use has shown, None where it took no exam. upgradable: how
+    many nodes could have a better summary."""
     from treemem.models import serving
 
     counts = database.row(_COUNTS)
@@ -94,12 +101,32 @@ def status(database: Database, now_ms: int) -> Status:
         summarizer=summarizer if served is None else served.model,
         embedder=embedder,
         served=served,
-        missing=_missing(database, summarizer),
+        missing=_missing(database, summarizer, exam, upgradable),
+        exam=exam,
+        upgradable=upgradable,
     )
 
 
-def _missing(database: Database, summarizer: str | None) -> tuple[str, ...]:
+def _missing(
+    database: Database, summarizer: str | None, exam: ExamResult | None, upgradable: int
+) -> tuple[str, ...]:
     found = list(database.notices)
+    if summarizer is not None and exam is None:
+        found.append(
+            "The summarizer has not shown yet what it can do: it only retells sentences. "
+            "Let it take the exam: treemem model check"
+        )
+    elif exam is not None and exam.mode is None:
+        found.append(
+            f"{exam.model} adds nothing: in its exam it got {exam.retell.points} of "
+            f"{exam.retell.total} sentences and {exam.notes.points} of {exam.notes.total} notes "
+            "right. It is not used; summaries are picked out, not written."
+        )
+    elif summarizer is not None and upgradable:
+        found.append(
+            f"{upgradable:,} nodes could have a better summary. See: treemem node list. "
+            "Make them: treemem work --upgrade"
+        )
     if summarizer is None:
         found.append(
             "No summarizer is in use: summaries are picked out, not written. "

@@ -14,7 +14,7 @@ import orjson
 
 from treemem import messages, times
 from treemem.database import Database, Row
-from treemem.model import Message, Rejection, Statement, Summary
+from treemem.model import Later, Message, Rejection, Statement, Summary
 from treemem.proposals import Carried, Child, Draft, Excerpt, View
 from treemem.tokens import count_many
 
@@ -269,10 +269,26 @@ JOIN summary made ON made.seq = st.summary_seq
 JOIN producer p ON p.seq = made.producer_seq
 WHERE ss.summary_seq = ? ORDER BY ss.ordinal
 """
+# What says the same counts with its citations.
 _CITATIONS = """
-SELECT c.statement_seq, c.message_seq FROM summary_statement ss
-JOIN citation c ON c.statement_seq = ss.statement_seq
-WHERE ss.summary_seq = ? ORDER BY c.statement_seq, c.ordinal
+SELECT ss.statement_seq, c.message_seq FROM summary_statement ss
+JOIN (SELECT statement_seq AS seq, statement_seq AS source FROM summary_statement
+        WHERE summary_seq = :summary
+      UNION SELECT statement_seq, other_seq FROM statement_relation
+        WHERE summary_seq = :summary AND kind = 'same') cited ON cited.seq = ss.statement_seq
+JOIN citation c ON c.statement_seq = cited.source
+WHERE ss.summary_seq = :summary
+ORDER BY ss.statement_seq, cited.source <> ss.statement_seq, cited.source, c.ordinal
+"""
+_LATER = """
+SELECT DISTINCT r.statement_seq, r.kind, st.text, st.seq FROM summary_statement ss
+JOIN statement_relation r ON r.statement_seq = ss.statement_seq AND r.kind <> 'same'
+JOIN statement st ON st.seq = r.other_seq
+WHERE ss.summary_seq = ? ORDER BY r.statement_seq, st.seq
+"""
+_CITED_IDS = """
+SELECT m.id FROM citation c JOIN message m ON m.seq = c.message_seq
+WHERE c.statement_seq = ? ORDER BY c.ordinal
 """
 _SUMMARIES = """
 SELECT s.seq, p.name, s.made_at_ms, s.offered, s.kept, s.tokens, s.tokens_in, s.tokens_out,
@@ -291,18 +307,37 @@ def statements(
     cited: dict[int, list[int]] = {}
     found: dict[int, Message] = {}
     if cite:
-        for statement_seq, message_seq in database.rows(_CITATIONS, (summary_seq,)):
+        for statement_seq, message_seq in database.rows(_CITATIONS, {"summary": summary_seq}):
             cited.setdefault(statement_seq, []).append(message_seq)
         found = messages.by_seq(database, {seq for seqs in cited.values() for seq in seqs})
+    later = _later(database, summary_seq)
     return tuple(
-        _statement_from(row, tuple(found[seq] for seq in cited.get(row[0], ())))
+        _statement_from(
+            row,
+            tuple(found[seq] for seq in dict.fromkeys(cited.get(row[0], ()))),
+            later.get((row[0], "closed")),
+            later.get((row[0], "superseded")),
+        )
         for row in database.rows(_STATEMENTS, (summary_seq,))
     )
 
 
-def _statement_from(row: Row, cited: tuple[Message, ...]) -> Statement:
+def _later(database: Database, summary_seq: int) -> dict[tuple[int, str], Later]:
+    """What became of the statements of a summary later on, wherever that was noticed."""
+    found = {}
+    for statement_seq, kind, text, other_seq in database.rows(_LATER, (summary_seq,)):
+        ids = tuple(row[0] for row in database.rows(_CITED_IDS, (other_seq,)))
+        found[statement_seq, kind] = Later(text, ids)
+    return found
+
+
+def _statement_from(
+    row: Row, cited: tuple[Message, ...], closed_by: Later | None, superseded_by: Later | None
+) -> Statement:
     seq, kind, text, producer, speaker, importance = row
-    return Statement(seq, kind, text, producer, speaker or None, cited, importance)
+    return Statement(
+        seq, kind, text, producer, speaker or None, cited, importance, closed_by, superseded_by
+    )
 
 
 def summaries(database: Database, node_seq: int) -> tuple[Summary, ...]:

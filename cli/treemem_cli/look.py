@@ -74,7 +74,8 @@ def _node_json(node: Node) -> dict[str, object]:
         "statements": [
             {"kind": s.kind, "text": s.text, "speaker": s.speaker, "producer": s.producer,
              "message_ids": [message.id for message in s.messages],
-             "external_ids": [message.external_id for message in s.messages]}
+             "external_ids": [message.external_id for message in s.messages],
+             "closed_by": s.closed_by, "superseded_by": s.superseded_by}
             for s in node.statements
         ],
         "summaries": node.summaries,
@@ -148,6 +149,47 @@ def _print_node(node: Node, *, rejected: bool) -> None:
         for refused in view.rejections if rejected else ():
             screen.print(f"  refused, {refused.reason}: {clip(safe(refused.text), 160)}",
                          style="dim", markup=False)  # fmt: skip
+
+
+@node_command.command("list")
+@click.option("--source", metavar="NAME", help="Only nodes of this source's tree.")
+@click.option("--limit", default=50, show_default=True, type=click.IntRange(min=1))
+@json_option
+@click.pass_context
+def list_nodes(context: click.Context, source: str | None, limit: int, as_json: bool) -> None:
+    """List the nodes that a model, or a better one, could still summarize.
+
+    Their summary is only picked out, not written, or was made by a model that did worse in its
+    exam than the one in use. They are summarized by: treemem work --upgrade
+
+    \b
+    Example:
+      treemem node list --limit 20
+    """
+    with open_memory(context) as memory:
+        nodes = memory.upgradable(source)
+    if as_json:
+        print_json(nodes[:limit])
+        return
+    if not nodes:
+        note("Every node has the best summary that there is for it.")
+        return
+    from rich.table import Table
+    from rich.text import Text
+
+    from treemem_cli.render import clip, console, short
+
+    table = Table(box=None, pad_edge=False, header_style="dim")
+    for name in ("node", "level", "source", "shown view", "why"):
+        table.add_column(name, overflow="fold")
+    for node in nodes[:limit]:
+        table.add_row(
+            Text(short(node.id), style="cyan"), str(node.level), Text(clip(node.source_id, 50)),
+            Text(clip(node.producer, 40)), node.reason,
+        )  # fmt: skip
+    console().print(table)
+    if len(nodes) > limit:
+        note(f"{len(nodes) - limit:,} more; show them with --limit {len(nodes)}.")
 
 
 @node_command.command("expand")

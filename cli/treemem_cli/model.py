@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from typing import TYPE_CHECKING
 
 import click
@@ -11,6 +12,7 @@ import click
 from treemem_cli.context import json_option, note, open_memory, print_json, stderr_is_terminal
 
 if TYPE_CHECKING:
+    from treemem.exam import ExamResult
     from treemem.models.catalog import Entry
     from treemem.models.manifests import InstalledModel, Progress
 
@@ -142,7 +144,76 @@ def use_command(
         _check_role(role, name)
     with open_memory(context) as memory:
         memory.use_model(role, name)
+        status = memory.status()
     note(f"No {role} is used now." if name == NONE else f"{name} is the {role} now.")
+    if role == "summarizer" and name != NONE:
+        _note_exam(status.exam, name)
+
+
+@model_command.command("check")
+@click.argument("name", metavar="NAME|URL", required=False)
+@click.option("--model", help="For a URL: the model, where the server has several.")
+@click.option("--key-env", metavar="VARIABLE", help="For a URL: where the API key is.")
+@json_option
+@click.pass_context
+def check_command(
+    context: click.Context,
+    name: str | None,
+    model: str | None,
+    key_env: str | None,
+    as_json: bool,
+) -> None:
+    """Let a summarizer show what it can do, in a short exam with known answers.
+
+    The result decides how the model is asked from now on: to retell sentences, to take notes,
+    or not at all where it adds nothing. It is kept beside the models. Without NAME the
+    summarizer in use takes the exam.
+
+    \b
+    Example:
+      treemem model check smollm2-135m
+    """
+    from treemem import ServedModel, configured
+    from treemem.models import manifests, serving
+
+    choice: str | ServedModel
+    if name is None:
+        with open_memory(context) as memory:
+            setting = memory.setting("summarizer")
+        if setting is None:
+            raise click.UsageError("No summarizer is in use: name one. See: treemem model list")
+        choice = serving.from_setting(setting) or setting
+    elif "://" in name:
+        choice = ServedModel((name,), model, 1, key_env)
+    else:
+        choice = name
+    with _progress() as progress:
+        tell = None if progress is None else partial(progress, "exam")
+        result = configured.examine(choice, manifests.now(), tell)
+    if as_json:
+        print_json(result)
+    else:
+        _print_exam(result)
+
+
+def _print_exam(result: ExamResult) -> None:
+    from rich.table import Table
+
+    from treemem_cli.render import console, safe
+
+    table = Table(box=None, pad_edge=False, header_style="dim")
+    for column in ("asked to", "right", "offered", "passed the checks", "seconds a call"):
+        table.add_column(column, justify="left" if column == "asked to" else "right")
+    parts = (("retell sentences", result.retell), ("take notes", result.notes),
+             ("note a long text", result.long))  # fmt: skip
+    for label, part in parts:
+        if part is not None:
+            table.add_row(label, f"{part.points} of {part.total}", str(part.offered),
+                          str(part.kept), f"{part.seconds:.1f}")  # fmt: skip
+    console().print(table)
+    use = {"retell": "It retells the sentences that matter.", "notes": "It takes notes.",
+           None: "It adds nothing, and is not used."}[result.mode]  # fmt: skip
+    click.echo(f"{safe(result.model)}: {result.points} of 1000 points. {use}")
 
 
 def _use_served(
@@ -157,9 +228,18 @@ def _use_served(
 
     with open_memory(context) as memory:
         memory.use_model(role, ServedModel(urls, model, slots or 1, key_env))
-        served = memory.status().served
+        status = memory.status()
+        served = status.served
     assert served is not None
     note(f"{served.model} is the {role} now, at {', '.join(served.urls)}.")
+    _note_exam(status.exam, "")
+
+
+def _note_exam(result: ExamResult | None, name: str) -> None:
+    if result is None:
+        note(f"Let it show what it can do: treemem model check {name}".rstrip())
+    elif result.mode is None:
+        note("It added nothing in its exam, so it is not used: treemem status")
 
 
 def _check_role(role: str, name: str) -> None:
@@ -183,6 +263,7 @@ def _from_catalog(entry: Entry, model: InstalledModel | None) -> dict[str, objec
         "licence": entry.licence,
         "installed": model is not None,
         "damage": _damage(model),
+        "exam": _points(model),
         "chat": entry.chat,
         "sha256": model.sha256 if model else None,
         "source_sha256": entry.sha256 or (model.source_sha256 if model else None),
@@ -202,6 +283,7 @@ def _of_ones_own(model: InstalledModel) -> dict[str, object]:
         "licence": model.licence,
         "installed": True,
         "damage": _damage(model),
+        "exam": _points(model),
         "chat": model.chat,
         "sha256": model.sha256,
         "source_sha256": model.source_sha256,
@@ -238,8 +320,20 @@ def _print(rows: list[dict[str, object]]) -> None:
     console().print(table)
 
 
+def _points(model: InstalledModel | None) -> int | None:
+    """What it got in its exam, of a thousand; None where it took none."""
+    from treemem import configured
+
+    if model is None or model.role != "summarizer":
+        return None
+    result = configured.exam_of(model.name)
+    return None if result is None else result.points
+
+
 def _note(row: dict[str, object]) -> str:
     words = [str(row["damage"] or row["description"])]
+    if row["exam"] is not None:
+        words.append(f"Exam: {row['exam']} of 1000.")
     if row["role"] == "summarizer" and not row["chat"]:
         words.append("No chat template.")
     if not row["pinned"]:

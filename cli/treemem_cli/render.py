@@ -147,11 +147,22 @@ def statements_view(statements: tuple[Statement, ...], width: int) -> Table:
         more = len(statement.messages) - 2
         table.add_row(
             Text(statement.kind, style=KIND_STYLES[statement.kind]),
-            Text(clip(statement.text, max(200, width * 3))),
+            _told(statement, max(200, width * 3)),
             Text(clip(statement.speaker or "", 16), style="dim"),
             Text(cites + (f" +{more}" if more > 0 else ""), style="dim"),
         )
     return table
+
+
+def _told(statement: Statement, width: int) -> Text:
+    """The statement, and below it what became of it later on."""
+    text = Text(clip(statement.text, width))
+    for word, later in (("closed by", statement.closed_by),
+                        ("superseded by", statement.superseded_by)):  # fmt: skip
+        if later is not None:
+            cites = " ".join(short(message_id) for message_id in later.message_ids[:2])
+            text.append(f"\n{word}: {clip(later.text, 160)}  {cites}", style="dim")
+    return text
 
 
 def message_view(message: Message) -> Text:

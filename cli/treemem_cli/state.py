@@ -47,6 +47,10 @@ def _print(status: Status) -> None:
         if name == "summarizer" and status.served is not None:
             for url in status.served.urls:
                 click.echo(f"{'':12}   {safe(url)}, calls at once: {status.served.slots}")
+        if name == "summarizer" and status.exam is not None:
+            used = {"retell": "retells sentences", "notes": "takes notes", None: "not used"}
+            click.echo(f"{'':12}   {used[status.exam.mode]}, {status.exam.points} of 1000 in "
+                       f"its exam on {status.exam.taken_at[:10]}")  # fmt: skip
     for producer in status.producers:
         refused = sum(producer.refused.values())
         detail = f", {refused:,} of {producer.offered:,} statements refused" if refused else ""

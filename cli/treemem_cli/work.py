@@ -66,6 +66,8 @@ class Between(click.ParamType):  # type: ignore[type-arg]
               help="At most so many model calls; 0 loads no model.")  # fmt: skip
 @click.option("--max-tokens", type=click.IntRange(min=0), help="At most so many model tokens.")
 @click.option("--max-seconds", type=click.FloatRange(min=0), help="At most so long.")
+@click.option("--upgrade", is_flag=True,
+              help="Also nodes that a weaker model has summarized; see node list.")  # fmt: skip
 @click.option("--between", type=Between(),
               help="Model calls only in these local hours, such as 22:00-07:00.")  # fmt: skip
 @json_option
@@ -79,6 +81,7 @@ def work_command(
     max_tokens: int | None,
     max_seconds: float | None,
     between: str | None,
+    upgrade: bool,
     as_json: bool,
 ) -> None:
     """Let the model summarize what waits in the queue.
@@ -95,7 +98,9 @@ def work_command(
         raise click.UsageError("Give --once or --watch, not both.")
     with open_memory(context) as memory, _interruptible() as interrupted:
         while True:
-            report = _work(memory, interrupted, max_calls, max_tokens, max_seconds, between)
+            report = _work(
+                memory, interrupted, max_calls, max_tokens, max_seconds, between, upgrade
+            )
             if as_json:
                 print_json(report)
             else:
@@ -126,12 +131,18 @@ def _work(
     max_tokens: int | None,
     max_seconds: float | None,
     between: str | None,
+    upgrade: bool,
 ) -> WorkReport:
     waiting = memory.status().jobs
     total = sum(states.get("todo", 0) for states in waiting.values())
     if not stderr_is_terminal():
         return memory.work(
-            max_calls, max_seconds, max_tokens=max_tokens, between=between, interrupted=interrupted
+            max_calls,
+            max_seconds,
+            max_tokens=max_tokens,
+            between=between,
+            upgrade=upgrade,
+            interrupted=interrupted,
         )
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
@@ -149,7 +160,8 @@ def _work(
                        description=f"{kind}, {report.model_calls} calls")  # fmt: skip
 
         return memory.work(
-            max_calls, max_seconds, max_tokens=max_tokens, between=between, progress=show,
+            max_calls, max_seconds, max_tokens=max_tokens, between=between, upgrade=upgrade,
+            progress=show,
             interrupted=interrupted,
         )  # fmt: skip
 
