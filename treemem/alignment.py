@@ -12,80 +12,12 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from treemem.words import TELLING, Word, numbers, words
+from treemem import lexicon
+from treemem.words import IRREGULAR, SAYING, TELLING, WANTING, Word, numbers, stem, words
 
 RUN_CLAUSES_MAX = 6
 ORDER_MIN = 0.5
 BETWEEN_MAX = 3
-
-_SENTENCE = re.compile(r"(?:[^.!?…\n。！？]|[.!?](?=[\w.!?]))+[.!?…。！？]*")
-CLAUSE_END = re.compile(
-    r"(?<=[,;:])\s+|(?<=[()–—])\s*|\s+[-–—]\s+|\s+(?=(?:and|but|so|because|although|while|which|since|until"
-    r"|unless|before|after|then)\b)",
-    re.IGNORECASE,
-)
-_NEGATION = re.compile(
-    r"\b(?:not|never|no|none|nobody|nothing|neither|nor|without|cannot|\w+n['’]t|hardly|"
-    r"no longer|instead of|rather than|fail(?:s|ed)? to|refus(?:e|es|ed) to)\b",
-    re.IGNORECASE,
-)
-_DOUBTFUL = (
-    r"might|may(?!\s+\d)|maybe|perhaps|probably|possibly|could|would|should|will|shall"
-    r"|\w+['’](?:ll|d)|want(?:s|ed)?|wish(?:es|ed)?|hop(?:e|es|ed|ing)|plan(?:s|ned|ning)?"
-    r"|intend(?:s|ed)?|try|tries|tried|trying|need(?:s|ed)?|going to|gonna|wanna|about to"
-    r"|consider(?:s|ed|ing)?|think(?:s|ing)? (?:of|about)|almost|nearly|supposed to|suppose"
-    r"|suggest(?:s|ed)?|ask(?:s|ed)?|look(?:s|ing)? forward|can you|could you|let['’]?s|must"
-    r"|ha(?:s|ve|d) to|yet|todo|still"
-)
-_DOUBT = re.compile(rf"\b(?:{_DOUBTFUL})\b", re.IGNORECASE)
-# A condition holds for its whole sentence.
-_CONDITION = re.compile(r"\b(?:if|unless|in case|as long as|provided)\b", re.IGNORECASE)
-_ASKING = re.compile(
-    r"\b(?:ask|wonder|want|need|would like|request|question|whether|if|unclear|open)\w*\b",
-    re.IGNORECASE,
-)
-_AMOUNTS = frozenset(
-    "all every each only both most few some many half always sometimes often rarely usually "
-    "everyone nobody everything first last more less".split()
-)
-_OPPOSITES = tuple(
-    (frozenset(left.split()), frozenset(right.split()))
-    for left, right in (
-        ("enable enabled enables enabling on", "disable disabled disables disabling off"),
-        ("before earlier", "after later"),
-        ("more above increase increased increases up higher larger rise rose",
-         "less below decrease decreased decreases down lower smaller fall fell"),
-        ("true", "false"), ("accept accepted accepts approved", "reject rejected rejects refused"),
-        ("start started starts begin began", "stop stopped stops end ended"),
-        ("open opened opens", "close closed closes"), ("add added adds", "remove removed removes"),
-        ("success succeeded succeeds passed passes", "failure failed fails"),
-        ("allow allowed allows", "forbid forbidden forbids deny denied denies"),
-        ("always", "never"), ("old older", "new newer"), ("left", "right"),
-        ("buy bought buys", "sell sold sells"), ("love loves loved like likes", "hate hates hated"),
-        ("won wins win", "lost loses lose"), ("minimum least", "maximum most"),
-        ("first", "last"), ("inside", "outside"), ("push pushed", "pull pulled"),
-    )
-)  # fmt: skip
-_PRONOUNS = {
-    "i": "i", "i'm": "i", "i've": "i", "i'll": "i", "i'd": "i", "me": "i", "we": "i",
-    "we're": "i", "we've": "i", "we'll": "i", "us": "i", "you": "you", "you're": "you",
-    "you've": "you", "he": "he", "she": "he", "they": "he", "it": "it", "he's": "he",
-    "she's": "he", "they're": "he", "it's": "it",
-}  # fmt: skip
-_SUBORDINATE = frozenset(
-    "because while when since until unless before after although if which that who".split()
-)
-_JOINTS = frozenset("because while when since until unless before after although".split())
-_DETERMINERS = frozenset("the a an there this that these those his her their its it no".split())
-_SAYING = frozenset(
-    "say says said saying tell tells told asked asks mentioned mentions explained explains "
-    "thinks thought believes believed wants wanted hopes hoped suggests suggested".split()
-)
-_OWN = frozenset("my our mine ours".split())
-_TIMES = frozenset(
-    "yesterday today tomorrow tonight monday tuesday wednesday thursday friday saturday sunday "
-    "week weekend month year morning evening night ago last next now recently".split()
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,9 +52,14 @@ class Run:
     @property
     def asks(self) -> bool:
         return any(
-            clause.closes and clause.sentence.rstrip(" \"')*").endswith("?")
+            (clause.closes or words(clause.text)[0].lower in lexicon.INVERTED)
+            and clause.sentence.rstrip(" \"')*").endswith("?")
             for clause in self.clauses
         )
+
+    def holds(self, other: Run) -> bool:
+        """Whether all clauses of another run are among these."""
+        return other.message == self.message and all(each in self.clauses for each in other.clauses)
 
 
 @functools.lru_cache(maxsize=4_000)
@@ -135,7 +72,9 @@ def clauses(text: str, message: int = 0) -> tuple[Clause, ...]:
     """
     found = []
     for sentence in sentences(text):
-        parts = [part.strip() for part in CLAUSE_END.split(sentence) if part and words(part)]
+        parts = [
+            part.strip() for part in lexicon.CLAUSE_END.split(sentence) if part and words(part)
+        ]
         for index, part in enumerate(parts):
             found.append(Clause(part, sentence, message, index == len(parts) - 1))
     return tuple(found)
@@ -148,7 +87,7 @@ def sentences(text: str) -> list[str]:
         >>> sentences("It takes 1.5 s in a.py. Good!")
         ['It takes 1.5 s in a.py.', 'Good!']
     """
-    return [found.strip() for found in _SENTENCE.findall(text) if found.strip()]
+    return [found.strip() for found in lexicon.SENTENCE.findall(text) if found.strip()]
 
 
 def runs(clauses_of: Sequence[Clause], authors: Sequence[str]) -> Iterator[Run]:
@@ -169,7 +108,9 @@ def inherits(clause: str) -> bool:
     """
     heads = [word.lower for word in words(clause)[:2]]
     return not heads or not (
-        heads[0] in _SUBORDINATE or heads[0] in _DETERMINERS or heads[-1] in _DETERMINERS
+        heads[0] in lexicon.SUBORDINATE
+        or heads[0] in lexicon.DETERMINERS
+        or heads[-1] in lexicon.DETERMINERS
     )
 
 
@@ -222,16 +163,20 @@ def difference(clause: str, run: Run, subject: str | None, aliases: dict[str, st
 
 def _negation(clause: str, run: Run) -> str:
     """A not that appears or disappears turns a statement round."""
-    said, told = _NEGATION.findall(run.text), _NEGATION.findall(clause)
+    said, told = lexicon.NEGATION.findall(run.text), lexicon.NEGATION.findall(clause)
     return "" if bool(said) == bool(told) else "negation differs from its source"
 
 
 def _certainty(clause: str, run: Run) -> str:
-    if _CONDITION.search(run.sentences) and not _CONDITION.search(clause):
+    if lexicon.CONDITION.search(run.sentences) and not lexicon.CONDITION.search(clause):
         return "a condition is left out"
-    if run.asks and not _ASKING.search(clause) and not clause.rstrip().endswith("?"):
+    wants = any(word.lower in WANTING for word in words(clause))
+    asks = lexicon.ASKING.search(clause) or clause.rstrip().endswith("?")
+    if run.asks and not asks and not (wants and lexicon.REQUEST.search(run.text)):
         return "a question told as a fact"
-    if bool(_DOUBT.search(run.text)) != bool(_DOUBT.search(clause)):
+    if wants and not lexicon.AFTER.search(run.sentences):
+        return "a wish not in its source"
+    if bool(lexicon.DOUBT.search(run.text)) != bool(lexicon.DOUBT.search(clause)):
         return "certainty differs from its source"
     return ""
 
@@ -247,33 +192,43 @@ def opposite(text: str, other: str) -> bool:
     heard = {word.lower for word in words(other)}
     return any(
         told & one and not heard & one and heard & another
-        for pair in _OPPOSITES
+        for pair in lexicon.OPPOSITES
         for one, another in (pair, pair[::-1])
     )
 
 
 def _amount(clause: str, said: str) -> str:
-    told = {word.lower for word in words(clause)} & _AMOUNTS
+    told = {word.lower for word in words(clause)} & lexicon.AMOUNTS
     return "" if told <= {word.lower for word in words(said)} else "amount not in its source"
+
+
+def speaks(text: str) -> bool:
+    """Whether a text says I, we or you outside of quotation marks, as only a speaker can.
+
+    Example:
+        >>> speaks("Ana sold my boat."), speaks('Ana said "I sold it".')
+        (True, False)
+    """
+    return lexicon.SELF.search(lexicon.QUOTED.sub("", text)) is not None
 
 
 def _joint(clause: str, run: Run) -> str:
     told = {word.lower for word in words(clause)}
     for part in run.clauses[1:]:
         first = words(part.text)[0].lower
-        if first in _JOINTS and first not in told:
+        if first in lexicon.JOINTS and first not in told:
             return "how it hangs together is left out"
     return ""
 
 
 def _person(clause: str, run: Run, aliases: dict[str, str]) -> str:
     """A pronoun stands for somebody only where it stood in the source, or after a name."""
-    heard = {_PRONOUNS.get(word.lower) for word in words(run.text)}
+    heard = {lexicon.PRONOUNS.get(word.lower) for word in words(run.text)}
     named = False
     for word in words(clause):
-        if word.name in aliases or (word.text[0].isupper() and word.lower not in _PRONOUNS):
+        if word.name in aliases or (word.text[0].isupper() and word.lower not in lexicon.PRONOUNS):
             named = True
-        who = _PRONOUNS.get(word.lower)
+        who = lexicon.PRONOUNS.get(word.lower)
         if who is None or who in heard or who == "it" or (who == "he" and named):
             continue
         return "pronoun without its person"
@@ -286,15 +241,34 @@ def _subject(clause: str, run: Run, subject: str, aliases: dict[str, str]) -> st
     if not wanted:
         return ""
     heard = words(run.sentences)
-    places = [i for i, word in enumerate(heard) if word.stem and word.stem == wanted[0].stem]
-    fits = any(_fits(clause, heard, at, run.author, subject, aliases) for at in places)
+    # Who said something is told by the log too, where it has the same verb.
+    stems_heard = {stem(word.lower) or word.lower for word in heard}
+    saying = [w for w in words(clause)[:4] if w.lower in SAYING and w.stem in stems_heard]
+    verb = (saying or wanted)[0]
+    places = [i for i, word in enumerate(heard) if word.stem and word.stem == verb.stem]
+    fits = any(
+        _fits(clause, heard, at, verb.lower, run.author, subject, aliases)
+        and not lexicon.BETWEEN.search(
+            run.sentences[_start_before(heard, at, aliases) : heard[at].start]
+        )
+        for at in places
+    )
     return "" if fits else "told of the wrong speaker"
+
+
+def _start_before(heard: Sequence[Word], at: int, aliases: dict[str, str]) -> int:
+    """Where the nearest person before a word stands; what stands between is what it belongs to."""
+    for word in reversed(heard[:at]):
+        if word.lower in lexicon.PRONOUNS or word.lower in lexicon.OWN or word.name in aliases:
+            return word.start
+    return heard[at].start
 
 
 def _fits(
     clause: str,
     heard: Sequence[Word],
     at: int,
+    form: str,
     author: str,
     subject: str,
     aliases: dict[str, str],
@@ -302,22 +276,23 @@ def _fits(
     who, between = _subject_before(heard, at, aliases, author)
     own = author == subject
     possessive = re.match(rf"(?:the )?{re.escape(subject)}['’]s\b", clause, re.IGNORECASE)
-    mine = any(word.lower in _OWN for word in heard)
+    mine = any(word.lower in lexicon.OWN for word in heard)
     if who == "own":
         theirs = re.search(r"\b(?:his|her|their)\b", clause, re.IGNORECASE)
         return own and bool(possessive or theirs)
     if possessive and own and not mine:
         return False
-    telling = any(word.lower in TELLING for word in words(clause)[:4])
+    telling = any(word.lower in SAYING and word.lower != form for word in words(clause)[:4])
     if who == subject:
-        said = own or not telling or any(word.lower in _SAYING for word in heard)
+        said = own or not telling or any(word.lower in SAYING for word in heard)
         return said and between <= BETWEEN_MAX
     # "Ana says that it works" tells what Ana said, whatever its subject is.
     if own and telling:
         return True
-    elided = not [word for word in heard[:at] if word.stem and not word.lower.endswith("ly")]
-    speaks_of_self = any(_PRONOUNS.get(word.lower) == "i" for word in heard)
-    return who is None and own and (elided or speaks_of_self)
+    # "Went to the lake": the speaker is left out, and the verb is the first word.
+    elided = all(word.lower in lexicon.LEADING for word in heard[:at])
+    is_verb = form.endswith(("ed", "ing")) or form in IRREGULAR
+    return who is None and own and elided and heard[at].lower == form and is_verb
 
 
 def _subject_before(
@@ -327,14 +302,14 @@ def _subject_before(
     "he", "it", or nobody; and how many words that say something lie in between."""
     between = 0
     for word in reversed(heard[:at]):
-        if word.lower in _OWN:
+        if word.lower in lexicon.OWN:
             return "own", between
-        who = _PRONOUNS.get(word.lower)
+        who = lexicon.PRONOUNS.get(word.lower)
         if who == "i":
             return author, between
         if word.name in aliases:
             return aliases[word.name], between
-        if who in ("you", "he"):
+        if who is not None:
             return who, between
         if word.stem:
             between += 1
@@ -344,7 +319,7 @@ def _subject_before(
 def _order(clause: str, run: Run, subject: str | None, aliases: dict[str, str]) -> str:
     """Who does what to whom is a matter of order: most words have to keep it."""
     heard = [
-        run.author.lower() if _PRONOUNS.get(word.lower) == "i"
+        run.author.lower() if lexicon.PRONOUNS.get(word.lower) == "i"
         else aliases.get(word.name, "").lower() or word.stem
         for word in words(run.text)
     ]  # fmt: skip
@@ -353,7 +328,7 @@ def _order(clause: str, run: Run, subject: str | None, aliases: dict[str, str]) 
         for word in words(clause)
         if (word.stem or word.name in aliases)
         and word.lower not in TELLING
-        and word.lower not in _TIMES
+        and word.lower not in lexicon.TIMES
     ]
     if subject is not None and (not told or told[0] != subject.lower()):
         told = [subject.lower(), *told]

@@ -11,7 +11,8 @@ import itertools
 import re
 from collections.abc import Iterable, Sequence
 
-from treemem.alignment import CLAUSE_END, opposite
+from treemem.alignment import opposite
+from treemem.lexicon import CLAUSE_END
 from treemem.words import Word, stems, words
 
 CLOSED_SHARE_MIN = 0.6

@@ -9,6 +9,7 @@ of those runs are what the statement cites; whatever a model named is a hint.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -19,6 +20,7 @@ from treemem.words import STOP_WORDS, TELLING, Word, numbers, stem, stems, words
 
 WORDS_MIN = 3
 WORDS_MAX = 60
+CONTENT_WORDS_MIN = 2
 SUPPORT_MAX = 3
 # Of ten words or more, at least this share are different ones in what people write.
 DISTINCT_MIN = 0.6
@@ -43,7 +45,9 @@ _CHATTER = re.compile(
     r"|^\W*(?:error|http|status)\W+(?:\d{3}|code)\b|\b(?:connection refused|rate limit exceeded)\b",
     re.IGNORECASE,
 )
-_BROKEN_OFF = re.compile(r"[,;:–-]\s*[.?!]?$|\b(?:(?-i:a)|an|the|of|and|or)[.?!]?$", re.IGNORECASE)
+_BROKEN_OFF = re.compile(
+    r"[,;:–-]\s*[.?!]?$|\b(?:(?-i:a)|an|the|of|and|or)[.?!]?$|\s(?-i:[b-hj-z]|th)$", re.IGNORECASE
+)
 _TURN_LABEL = re.compile(r"^(?:the )?(?:assistant|user|tool|system|human)\s*:", re.IGNORECASE)
 
 
@@ -73,9 +77,10 @@ def check(
     reason = _form(text) or _repetition(text) or _copy_of_prompt(text, prompt)
     if reason:
         return Verdict(reason)
-    if not any(_says(word) for word in words(text)):
-        return Verdict("no content words")
     aliases = _aliases([*speakers, *authors])
+    telling = [word for word in words(text) if _says(word) and word.name not in aliases]
+    if len(telling) < CONTENT_WORDS_MIN:
+        return Verdict("says too little")
     if text.partition(":")[0].strip().lower() in aliases:
         return Verdict("markup debris")
     spoken = [
@@ -89,6 +94,8 @@ def check(
     )
     found: list[Run] = []
     subject = None
+    if _subject_of(text, aliases) and alignment.speaks(text):
+        return Verdict("pronoun without its person")
     for clause in alignment.statement_clauses(text):
         named = _subject_of(clause, aliases)
         subject = named or (subject if alignment.inherits(clause) else None)
@@ -104,7 +111,16 @@ def check(
     if len(evidence) > SUPPORT_MAX:
         return Verdict("rests on too many messages")
     source = "\n".join(f"{each.message.speaker}: {each.text}" for each in evidence)
-    return Verdict(_specifics(text, source) or _length(text, source), evidence)
+    reason = _specifics(text, source) or _length(text, source) or _more_often(text, source)
+    return Verdict(reason, evidence)
+
+
+def _more_often(text: str, source: str) -> str:
+    """A word that comes twice, and once in the source, was put where another one stood."""
+    told = Counter(word.stem for word in words(text) if _says(word))
+    heard = Counter(word.stem for word in words(source))
+    twice = any(count > max(1, heard[each]) for each, count in told.items())
+    return "repeats itself" if twice else ""
 
 
 def _goes_on(clause: str, named: str | None) -> bool:
@@ -122,11 +138,16 @@ def _supported(
         word.name for word in words(clause) if word.name in aliases and word.name not in ROLES
     )
     reason = "words not in its source"
+    covering: list[Run] = []
     for run in every_run:
         heard = stems(run.text) | {word.name for word in words(run.text)}
         missing = wanted - heard
         if missing and not _is_author(missing, run.author, aliases):
             continue
+        # What lies around the words that were said could only lend a not or a perhaps.
+        if any(run.holds(smaller) for smaller in covering):
+            continue
+        covering.append(run)
         difference = alignment.difference(clause, run, subject, aliases)
         if not difference:
             return run
@@ -187,7 +208,7 @@ def _form(text: str) -> str:
         return "too long"
     if _DEBRIS.search(text) or _TURN_LABEL.search(text):
         return "markup debris"
-    if _BROKEN_OFF.search(text):
+    if _BROKEN_OFF.search(text) or text.count('"') % 2 or text.count("“") != text.count("”"):
         return "broken off"
     if _CHATTER.search(text):
         return "chatter instead of a statement"

@@ -29,15 +29,17 @@ STOP_WORDS = frozenset(
     "nothing neither ain't mustn't ok okay oh yes yeah well like really actually please thanks "
     "hi hey wow um uh hmm its one something anything everything someone anyone".split()
 )
-# Verbs that a retelling needs and that add nothing to what was said.
-TELLING = frozenset(
+# Verbs that a retelling needs and that add nothing to what its speaker said.
+SAYING = frozenset(
     "say says said saying tell tells told telling ask asks asked asking mention mentions "
-    "mentioned explain explains explained add adds added note notes noted think thinks thought "
-    "believe believes believed feel feels felt want wants wanted need needs needed wonder "
-    "wonders wondered plan plans planned hope hopes hoped suggest suggests suggested describe "
-    "describes described report reports reported".split()
+    "mentioned explain explains explained wonder wonders wondered".split()
 )
-_IRREGULAR = {
+# Verbs that tell what somebody is after; they are borne out by each other.
+WANTING = frozenset(
+    "want wants wanted need needs needed plan plans planned hope hopes hoped wish wishes".split()
+)
+TELLING = SAYING | WANTING
+IRREGULAR = {
     "went": "go", "gone": "go", "goes": "go", "took": "take", "taken": "take", "gave": "give",
     "given": "give", "made": "make", "found": "find", "bought": "buy", "brought": "bring",
     "came": "come", "chose": "choose", "chosen": "choose", "ate": "eat", "eaten": "eat",
@@ -92,8 +94,8 @@ def stem(word: str) -> str:
     if plain[0].isdigit():
         return plain.replace(",", "")
     plain = _SMALL_NUMBERS.get(plain, plain)
-    if plain in _IRREGULAR:
-        return _IRREGULAR[plain]
+    if plain in IRREGULAR:
+        return IRREGULAR[plain]
     return str(_stemmer().stemWord(plain)) if plain.isascii() else plain
 
 

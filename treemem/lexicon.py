@@ -1,0 +1,92 @@
+"""The words and phrases by which sentences are taken apart and compared. Data, English.
+
+What each is for is told where it is used, in alignment.py.
+"""
+
+from __future__ import annotations
+
+import re
+
+SENTENCE = re.compile(r"(?:[^.!?…\n。！？]|[.!?](?=[\w.!?]))+[.!?…。！？]*")
+CLAUSE_END = re.compile(
+    r"(?<=[,;:])\s+|(?<=[()–—])\s*|\s*(?:\{[^{}]{0,40}\}|\.\.\.|…)\s*|\s+[-–—]\s+"
+    r"|\s+(?=(?:and|but|so|because|although|while|which|since|until|unless|before|after|then)\b)",
+    re.IGNORECASE,
+)
+NEGATION = re.compile(
+    r"\b(?:not|never|no|none|nobody|nothing|neither|nor|without|cannot|\w+n['’]t|hardly|"
+    r"no longer|instead of|rather than|fail(?:s|ed)? to|refus(?:e|es|ed) to)\b",
+    re.IGNORECASE,
+)
+DOUBTFUL = (
+    r"might|can|may(?!\s+\d)|maybe|perhaps|probably|possibly|could|would|should|will|shall"
+    r"|\w+['’](?:ll|d)|want(?:s|ed)?|wish(?:es|ed)?|hop(?:e|es|ed|ing)|plan(?:s|ned|ning)?"
+    r"|intend(?:s|ed)?|try|tries|tried|trying|need(?:s|ed)?|going to|gonna|wanna|about to"
+    r"|consider(?:s|ed|ing)?|think(?:s|ing)? (?:of|about)|almost|nearly|supposed to|suppose"
+    r"|suggest(?:s|ed)?|ask(?:s|ed)?|look(?:s|ing)? forward|can you|could you|let['’]?s|must"
+    r"|ha(?:s|ve|d) to|yet|todo|still"
+)
+DOUBT = re.compile(rf"\b(?:{DOUBTFUL})\b", re.IGNORECASE)
+AFTER = re.compile(
+    r"\b(?:want\w*|need\w*|plan\w*|hop(?:e|es|ed|ing)|wish\w*|try|tries|trying|tried|like to"
+    r"|love to|can you|could you|please|let['’]?s|going to|looking (?:to|for)|would|must|ha(?:s|ve)"
+    r" to)\b",
+    re.IGNORECASE,
+)
+# A condition holds for its whole sentence.
+CONDITION = re.compile(r"\b(?:if|unless|in case|as long as|provided)\b", re.IGNORECASE)
+ASKING = re.compile(r"\b(?:ask|wonder|question|whether|if|unclear)\w*\b", re.IGNORECASE)
+REQUEST = re.compile(r"\b(?:can|could|would|will) you\b", re.IGNORECASE)
+AMOUNTS = frozenset(
+    "all every each only both most few some many half always sometimes often rarely usually "
+    "everyone nobody everything first last more less".split()
+)
+OPPOSITES = tuple(
+    (frozenset(left.split()), frozenset(right.split()))
+    for left, right in (
+        ("enable enabled enables enabling on", "disable disabled disables disabling off"),
+        ("before earlier", "after later"),
+        ("more above increase increased increases up higher larger rise rose",
+         "less below decrease decreased decreases down lower smaller fall fell"),
+        ("true", "false"), ("accept accepted accepts approved", "reject rejected rejects refused"),
+        ("start started starts begin began", "stop stopped stops end ended"),
+        ("open opened opens", "close closed closes"), ("add added adds", "remove removed removes"),
+        ("success succeeded succeeds passed passes", "failure failed fails"),
+        ("allow allowed allows", "forbid forbidden forbids deny denied denies"),
+        ("always", "never"), ("old older", "new newer"), ("left", "right"),
+        ("buy bought buys", "sell sold sells"), ("love loves loved like likes", "hate hates hated"),
+        ("won wins win", "lost loses lose"), ("minimum least", "maximum most"),
+        ("first", "last"), ("to into", "from"), ("with", "without"),
+        ("inside", "outside"), ("push pushed", "pull pulled"),
+    )
+)  # fmt: skip
+PRONOUNS = {
+    "i": "i", "i'm": "i", "i've": "i", "i'll": "i", "i'd": "i", "me": "i", "we": "i",
+    "we're": "i", "we've": "i", "we'll": "i", "us": "i", "you": "you", "you're": "you",
+    "you've": "you", "he": "he", "she": "he", "they": "he", "it": "it", "he's": "he",
+    "she's": "he", "they're": "he", "it's": "it", "them": "it", "that": "it", "that's": "it",
+    "this": "it", "which": "it", "there": "it", "there's": "it", "these": "it", "those": "it",
+}  # fmt: skip
+SUBORDINATE = frozenset(
+    "because while when since until unless before after although if which that who".split()
+)
+JOINTS = frozenset("but because while when since until unless before after although".split())
+DETERMINERS = frozenset("the a an there this that these those his her their its it no".split())
+INVERTED = frozenset(
+    "should shall do does did is are am was were can could will would have has what why how who "
+    "when where which may might".split()
+)
+LEADING = frozenset(
+    "and so also just finally then been already yeah yes well oh btw anyway actually really "
+    "thanks today yesterday".split()
+)
+SELF = re.compile(
+    r"\b(?:i|i['’]\w+|my|me|mine|we|we['’]\w+|our|us|you|you['’]\w+|your)\b", re.IGNORECASE
+)
+QUOTED = re.compile(r'"[^"]*"|“[^”]*”')
+BETWEEN = re.compile(r'[:"“”]')
+OWN = frozenset("my our mine ours".split())
+TIMES = frozenset(
+    "yesterday today tomorrow tonight monday tuesday wednesday thursday friday saturday sunday "
+    "week weekend month year morning evening night ago last next now recently".split()
+)
