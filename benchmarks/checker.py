@@ -146,7 +146,7 @@ _NO_NEGATION = re.compile(
     r"|\b(?:\w+n't|not) (?:you|it|we|they|he|she|i)\b[^.]*\?"
 )
 _CLAUSE_END = re.compile(
-    r"[,;:()]|\s-+\s|\b(?:but|because|since|although|though|while|whereas|so that)\b"
+    r"[,;:()]|\s-+\s|\b(?:but|because|since|although|though|while|whereas|so)\b"
 )
 
 

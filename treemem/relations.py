@@ -166,25 +166,30 @@ def _covers(things: frozenset[str], heard: frozenset[str], later: str) -> bool:
 
 
 def _is_other(later: str, open_point: str) -> bool:
-    """Whether the same noun has another word before it: the parking slot, the delivery slot."""
-    ours, theirs = _before(later), _before(open_point)
+    """Whether the same word stands with another one beside it: the parking slot and the
+    delivery slot, the filter for the press and the filter for the pump."""
     told, asked = stems(later), stems(open_point)
-    return any(
-        mine != its and mine not in asked and its not in told
-        for noun, mine in ours.items()
-        if (its := theirs.get(noun)) is not None
-    )
+    for ours, theirs in zip(_beside(later), _beside(open_point), strict=True):
+        for word in ours.keys() & theirs.keys():
+            if ours[word] not in asked and theirs[word] not in told:
+                return True
+    return False
 
 
-def _before(text: str) -> dict[str, str]:
-    """The word right before each word, where both say something and neither tells an act."""
-    found: dict[str, str] = {}
-    for first, second in itertools.pairwise(words(text)):
-        if not (first.stem and second.stem) or first.stem[0].isdigit():
+def _beside(text: str) -> tuple[dict[str, str], dict[str, str]]:
+    """For each word the one right before it, and the next one with at most two that say
+    nothing in between; acts and common words are nobody's neighbours."""
+    before: dict[str, str] = {}
+    after: dict[str, str] = {}
+    said = [(at, word) for at, word in enumerate(words(text)) if word.stem]
+    for (place, first), (next_place, second) in itertools.pairwise(said):
+        if any(_is_past(w) or w.stem in _OPENING | _COMMON for w in (first, second)):
             continue
-        if not _is_past(first) and not _is_past(second):
-            found[second.stem] = first.stem
-    return {noun: word for noun, word in found.items() if word not in _OPENING | _COMMON}
+        if next_place == place + 1 and not first.stem[0].isdigit():
+            before[second.stem] = first.stem
+        if next_place <= place + 3 and not second.stem[0].isdigit():
+            after[first.stem] = second.stem
+    return before, after
 
 
 def _without_asked(open_point: str, things: frozenset[str]) -> list[frozenset[str]]:

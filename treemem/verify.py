@@ -39,7 +39,7 @@ _DEBRIS = re.compile(
 )
 _CHATTER = re.compile(
     r"\bas an ai\b|\bi(?:'m| am) (?:sorry|unable|an ai)|\bi cannot (?:help|assist)"
-    r"|<think|\bsure[,!]"
+    r"|<think|\bsure[,!]|\b(?:was|were) like\b"
     r"|\bhere (?:is|are) (?:the|a|some)\b.*\b(?:summary|statements?|facts?|notes?)\b"
     r"|\b(?:this|the) (?:text|conversation|excerpt|passage) (?:is|describes|discusses|mentions)\b"
     r"|^\W*(?:error|http|status)\W+(?:\d{3}|code)\b|\b(?:connection refused|rate limit exceeded)\b",
