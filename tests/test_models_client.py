@@ -164,3 +164,24 @@ def test_characters_cut_in_the_middle_are_left_out(client: LlamaClient):
 
 def test_one_core_is_left_free_by_default():
     assert default_threads() >= 1
+
+
+def test_what_every_prompt_begins_with_is_computed_once_and_changes_nothing(client: LlamaClient):
+    examples = tuple((f"What is {n} more than {n}?", f"It is {2 * n}.") for n in range(2, 14))
+    asked = [Prompt("You answer briefly.", f"What is {n} more than 1?", examples) for n in (5, 8)]
+    client.generate([Segment("x")], max_tokens=1)  # drops the cache
+    cold, warm = (client.answer(prompt, max_tokens=1) for prompt in asked)
+    assert warm.seconds < cold.seconds / 2
+    assert cold.tokens_in == warm.tokens_in < 40
+    client.close()
+    assert (
+        client.answer(asked[1], max_tokens=12).text == client.answer(asked[1], max_tokens=12).text
+    )
+    before = client.answer(asked[0], max_tokens=12).text
+    client.generate([Segment("x")], max_tokens=1)
+    assert client.answer(asked[0], max_tokens=12).text == before
+
+
+def test_an_answer_begins_as_it_is_told_to(client: LlamaClient):
+    found = client.answer(Prompt("", "Who is Ana?", start="Ana is"), max_tokens=6)
+    assert found.text.startswith("Ana is")

@@ -27,7 +27,7 @@ def test_a_real_model_is_asked_checked_and_accounted_for(told: Memory) -> None:
     told.use_model("summarizer", "smollm2-135m")
     report = told.work()
     assert report.done["summarize"] == 1
-    assert report.model_calls == 1
+    assert report.model_calls == 2
     assert report.tokens_in > 100
     assert report.offered == report.kept + sum(report.rejected.values()) > 0
     root_id = told.tree(Scope.source("chat/1")).root_id
@@ -44,7 +44,7 @@ def test_a_real_model_is_asked_checked_and_accounted_for(told: Memory) -> None:
 @pytest.mark.usefixtures("models_folder")
 def test_the_same_question_is_not_asked_again(told: Memory) -> None:
     told.use_model("summarizer", "smollm2-135m")
-    assert told.work().model_calls == 1
+    assert told.work().model_calls == 2
     assert told.work().model_calls == 0
 
 
@@ -57,7 +57,7 @@ def test_a_model_that_is_missing_costs_nothing_but_model_work(
         told.work()
     assert told.tree(Scope.source("chat/1")).statements  # the light jobs were done before
     monkeypatch.setenv("TREEMEM_MODELS", str(models_folder))
-    assert told.work().model_calls == 1
+    assert told.work().model_calls == 2
 
 
 def test_a_damaged_model_is_named_before_it_is_loaded(

@@ -1,163 +1,55 @@
 """Which stretch of what was said bears a clause out, and whether it says the same.
 
-Pure. A text is taken apart into sentences and clauses. A clause of a statement rests on the
-smallest run of neighbouring clauses of one message that holds all its words; whether the run
-says the same is then a matter of who does what, of not, of perhaps, and of order.
+Pure. A clause of a statement rests on the smallest run of neighbouring clauses of one message
+that holds all its words; whether the run says the same is then a matter of who does what, of
+not, of perhaps, and of order.
 """
 
 from __future__ import annotations
 
-import functools
 import re
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 
 from treemem import lexicon
-from treemem.words import IRREGULAR, SAYING, TELLING, WANTING, Word, numbers, stem, words
+from treemem.clauses import Run, counts
+from treemem.words import (
+    IRREGULAR,
+    SAYING,
+    TELLING,
+    WANTING,
+    Word,
+    misplaced_number,
+    names_by_role,
+    stem,
+    words,
+)
 
-RUN_CLAUSES_MAX = 6
 ORDER_MIN = 0.5
 BETWEEN_MAX = 3
-
-
-@dataclass(frozen=True, slots=True)
-class Clause:
-    """A clause with its sentence; message: the index of what it was said in."""
-
-    text: str
-    sentence: str
-    message: int
-    closes: bool  # it ends its sentence
-
-
-@dataclass(frozen=True, slots=True)
-class Run:
-    """Neighbouring clauses of one message. author: who said them."""
-
-    clauses: tuple[Clause, ...]
-    author: str
-
-    @property
-    def message(self) -> int:
-        return self.clauses[0].message
-
-    @property
-    def text(self) -> str:
-        return " ".join(clause.text for clause in self.clauses)
-
-    @property
-    def sentences(self) -> str:
-        return " ".join(dict.fromkeys(clause.sentence for clause in self.clauses))
-
-    @property
-    def asks(self) -> bool:
-        return any(
-            (clause.closes or words(clause.text)[0].lower in lexicon.INVERTED)
-            and clause.sentence.rstrip(" \"')*").endswith("?")
-            for clause in self.clauses
-        )
-
-    def holds(self, other: Run) -> bool:
-        """Whether all clauses of another run are among these."""
-        return other.message == self.message and all(each in self.clauses for each in other.clauses)
-
-
-@functools.lru_cache(maxsize=4_000)
-def clauses(text: str, message: int = 0) -> tuple[Clause, ...]:
-    """A text's clauses in order.
-
-    Example:
-        >>> [clause.text for clause in clauses("It broke, so we stopped. Nobody knew.")]
-        ['It broke,', 'so we stopped.', 'Nobody knew.']
-    """
-    found = []
-    for sentence in sentences(text):
-        parts = [
-            part.strip() for part in lexicon.CLAUSE_END.split(sentence) if part and words(part)
-        ]
-        for index, part in enumerate(parts):
-            found.append(Clause(part, sentence, message, index == len(parts) - 1))
-    return tuple(found)
-
-
-def sentences(text: str) -> list[str]:
-    """A text's sentences; a dot inside a number or a name ends none.
-
-    Example:
-        >>> sentences("It takes 1.5 s in a.py. Good!")
-        ['It takes 1.5 s in a.py.', 'Good!']
-    """
-    return [found.strip() for found in lexicon.SENTENCE.findall(text) if found.strip()]
-
-
-def runs(clauses_of: Sequence[Clause], authors: Sequence[str]) -> Iterator[Run]:
-    """All runs of neighbouring clauses of one message, short ones first."""
-    for length in range(1, RUN_CLAUSES_MAX + 1):
-        for start in range(len(clauses_of) - length + 1):
-            run = clauses_of[start : start + length]
-            if run[0].message == run[-1].message:
-                yield Run(tuple(run), authors[run[0].message])
-
-
-def inherits(clause: str) -> bool:
-    """Whether a clause without a name in front goes on telling of the one before it.
-
-    Example:
-        >>> inherits("and stored them"), inherits("because the disk was full")
-        (True, False)
-    """
-    heads = [word.lower for word in words(clause)[:2]]
-    return not heads or not (
-        heads[0] in lexicon.SUBORDINATE
-        or heads[0] in lexicon.DETERMINERS
-        or heads[-1] in lexicon.DETERMINERS
-    )
-
-
-def statement_clauses(text: str) -> list[str]:
-    """A statement in the clauses that are checked one by one; a scrap joins the one before.
-
-    Example:
-        >>> statement_clauses("Ana sent files and folders, and Ben stored them on the server.")
-        ['Ana sent files and folders,', 'and Ben stored them on the server.']
-    """
-    found: list[str] = []
-    for clause in clauses(text):
-        scrap = _size(clause.text) < 2 or (found and _size(found[-1]) < 2)
-        if found and scrap:
-            found[-1] += " " + clause.text
-        else:
-            found.append(clause.text)
-    return found
-
-
-def _size(text: str) -> int:
-    return sum(map(_counts, words(text)))
-
-
-def _counts(word: Word) -> bool:
-    return bool(word.stem) and word.lower not in TELLING
 
 
 # -- does the run say the same? --------------------------------------------------------
 
 
-def difference(clause: str, run: Run, subject: str | None, aliases: dict[str, str]) -> str:
+def difference(
+    clause: str, run: Run, subject: str | None, aliases: dict[str, str], whole: str = ""
+) -> str:
     """In what a clause differs from the run that holds its words, or "".
 
     subject: the speaker that it tells of, if it does. aliases: speakers by each lower-case
-    name they go by.
+    name they go by. whole: the statement that it is part of, where a condition may stand.
     """
     return (
         _negation(clause, run)
-        or _certainty(clause, run)
+        or _certainty(clause, run, whole or clause)
         or ("turned into its opposite" if opposite(clause, run.text) else "")
         or _amount(clause, run.text)
         or _joint(clause, run)
-        or _person(clause, run, aliases)
+        or ("mixes what was said apart" if _is_mixed(run) else "")
+        or _person(clause, run, subject, aliases)
         or (_subject(clause, run, subject, aliases) if subject else "")
         or _order(clause, run, subject, aliases)
-        or _binding(clause, run.text)
+        or ("number of something else" if misplaced_number(clause, run.text) else "")
     )
 
 
@@ -167,8 +59,8 @@ def _negation(clause: str, run: Run) -> str:
     return "" if bool(said) == bool(told) else "negation differs from its source"
 
 
-def _certainty(clause: str, run: Run) -> str:
-    if lexicon.CONDITION.search(run.sentences) and not lexicon.CONDITION.search(clause):
+def _certainty(clause: str, run: Run, whole: str) -> str:
+    if lexicon.CONDITION.search(run.sentences) and not lexicon.CONDITION.search(whole):
         return "a condition is left out"
     wants = any(word.lower in WANTING for word in words(clause))
     asks = lexicon.ASKING.search(clause) or clause.rstrip().endswith("?")
@@ -176,6 +68,10 @@ def _certainty(clause: str, run: Run) -> str:
         return "a question told as a fact"
     if wants and not lexicon.AFTER.search(run.sentences):
         return "a wish not in its source"
+    if lexicon.REPORT.search(run.text) and not any(w.lower in SAYING for w in words(whole)):
+        return "certainty differs from its source"
+    if run.asks and lexicon.ASKS.search(clause):
+        return ""
     if bool(lexicon.DOUBT.search(run.text)) != bool(lexicon.DOUBT.search(clause)):
         return "certainty differs from its source"
     return ""
@@ -198,8 +94,9 @@ def opposite(text: str, other: str) -> bool:
 
 
 def _amount(clause: str, said: str) -> str:
-    told = {word.lower for word in words(clause)} & lexicon.AMOUNTS
-    return "" if told <= {word.lower for word in words(said)} else "amount not in its source"
+    told, heard = ({word.lower for word in words(text)} for text in (clause, said))
+    kept = told & lexicon.AMOUNTS <= heard and heard & lexicon.LIMITING <= told
+    return "" if kept else "amount not in its source"
 
 
 def speaks(text: str) -> bool:
@@ -221,11 +118,36 @@ def _joint(clause: str, run: Run) -> str:
     return ""
 
 
-def _person(clause: str, run: Run, aliases: dict[str, str]) -> str:
+def _is_mixed(run: Run) -> bool:
+    """Whether a clause after the first has a subject of its own: then what one says and what
+    another says would be put together."""
+    for part in run.clauses[1:]:
+        said = [word for word in words(part.text) if word.lower not in lexicon.LINKS]
+        if not said or not _is_past_or_finite(part.text):
+            continue
+        head = said[0]
+        named = head.text[0].isupper() and bool(head.stem)
+        if lexicon.PRONOUNS.get(head.lower) == "i" and lexicon.SELF.search(run.clauses[0].text):
+            continue  # the same person goes on
+        if named or head.lower in lexicon.DETERMINERS | lexicon.OWN | lexicon.PRONOUNS.keys():
+            return True
+    return False
+
+
+def _is_past_or_finite(text: str) -> bool:
+    found = lexicon.FINITE.search(text) is not None
+    return found or any(word.lower in IRREGULAR for word in words(text))
+
+
+def _person(clause: str, run: Run, subject: str | None, aliases: dict[str, str]) -> str:
     """A pronoun stands for somebody only where it stood in the source, or after a name."""
     heard = {lexicon.PRONOUNS.get(word.lower) for word in words(run.text)}
-    named = False
+    named = subject == run.author and "i" in heard
+    owners = {word.lower for word in words(run.text)} & (lexicon.OWN | lexicon.THEIRS)
+    strange = lexicon.THEIRS if "you" in heard and "i" not in heard and not owners else frozenset()
     for word in words(clause):
+        if word.lower in strange:
+            return "pronoun without its person"
         if word.name in aliases or (word.text[0].isupper() and word.lower not in lexicon.PRONOUNS):
             named = True
         who = lexicon.PRONOUNS.get(word.lower)
@@ -237,7 +159,7 @@ def _person(clause: str, run: Run, aliases: dict[str, str]) -> str:
 
 def _subject(clause: str, run: Run, subject: str, aliases: dict[str, str]) -> str:
     """What somebody says of himself may not be told of somebody else, nor the reverse."""
-    wanted = [word for word in words(clause) if _counts(word) and word.name not in aliases]
+    wanted = [word for word in words(clause) if counts(word) and word.name not in aliases]
     if not wanted:
         return ""
     heard = words(run.sentences)
@@ -245,7 +167,10 @@ def _subject(clause: str, run: Run, subject: str, aliases: dict[str, str]) -> st
     stems_heard = {stem(word.lower) or word.lower for word in heard}
     saying = [w for w in words(clause)[:4] if w.lower in SAYING and w.stem in stems_heard]
     verb = (saying or wanted)[0]
-    places = [i for i, word in enumerate(heard) if word.stem and word.stem == verb.stem]
+    begin = run.sentences.find(run.clauses[0].text)
+    end = run.sentences.rfind(run.clauses[-1].text) + len(run.clauses[-1].text)
+    within = [i for i, word in enumerate(heard) if begin <= word.start < end]
+    places = [i for i in within if heard[i].stem and heard[i].stem == verb.stem]
     fits = any(
         _fits(clause, heard, at, verb.lower, run.author, subject, aliases)
         and not lexicon.BETWEEN.search(
@@ -276,16 +201,21 @@ def _fits(
     who, between = _subject_before(heard, at, aliases, author)
     own = author == subject
     possessive = re.match(rf"(?:the )?{re.escape(subject)}['’]s\b", clause, re.IGNORECASE)
+    before = clause[: next(w.start for w in words(clause) if w.stem == heard[at].stem)]
     mine = any(word.lower in lexicon.OWN for word in heard)
     if who == "own":
-        theirs = re.search(r"\b(?:his|her|their)\b", clause, re.IGNORECASE)
-        return own and bool(possessive or theirs)
+        return own and bool(
+            possessive or any(word.lower in lexicon.THEIRS for word in words(before))
+        )
     if possessive and own and not mine:
         return False
     telling = any(word.lower in SAYING and word.lower != form for word in words(clause)[:4])
     if who == subject:
         said = own or not telling or any(word.lower in SAYING for word in heard)
         return said and between <= BETWEEN_MAX
+    # "Can you mend it?" is what the one who asks wants.
+    if own and who == "you" and any(word.lower in WANTING for word in words(clause)[:4]):
+        return True
     # "Ana says that it works" tells what Ana said, whatever its subject is.
     if own and telling:
         return True
@@ -301,7 +231,8 @@ def _subject_before(
     """Who stands nearest before a word: a speaker, "own" for what is the author's, "you",
     "he", "it", or nobody; and how many words that say something lie in between."""
     between = 0
-    for word in reversed(heard[:at]):
+    for index in range(at - 1, -1, -1):
+        word = heard[index]
         if word.lower in lexicon.OWN:
             return "own", between
         who = lexicon.PRONOUNS.get(word.lower)
@@ -309,8 +240,12 @@ def _subject_before(
             return author, between
         if word.name in aliases:
             return aliases[word.name], between
+        opens = index > 0 and heard[index - 1].lower in lexicon.OPENING
+        next_to = index == at - 1 and word.stem and word.lower not in lexicon.LEADING
         if who is not None:
             return who, between
+        if (opens or next_to) and word.text[0].isupper() and word.lower not in lexicon.PRONOUNS:
+            return "he", between
         if word.stem:
             between += 1
     return None, between
@@ -335,7 +270,10 @@ def _order(clause: str, run: Run, subject: str | None, aliases: dict[str, str]) 
     places = [heard.index(each) for each in told if each in heard]
     kept = _longest_rising(places)
     speakers = {each.lower() for each in aliases.values()}
-    names = [heard.index(each) for each in told if each in heard and each in speakers]
+    roles, others = names_by_role(clause), names_by_role(run.text)
+    moved = {name for name, role in roles.items() if not role or role != others.get(name)}
+    proper = [each for each in dict.fromkeys(told) if each in heard and each in speakers | moved]
+    names = [heard.index(each) for each in proper]
     crossed = names != sorted(names)
     mixed = len(places) > 2 and kept / len(places) < ORDER_MIN
     if mixed or crossed:
@@ -349,25 +287,3 @@ def _longest_rising(places: Sequence[int]) -> int:
         before = [best[j] for j in range(index) if places[j] < place]
         best.append(1 + max(before, default=0))
     return max(best, default=0)
-
-
-def _binding(clause: str, said: str) -> str:
-    """Of several numbers each has to stay with its own thing."""
-    if len(numbers(said)) < 2:
-        return ""
-    told, heard = words(clause), words(said)
-    for index, word in enumerate(told):
-        if not word.stem[:1].isdigit():
-            continue
-        after = next((w.stem for w in told[index + 1 :] if w.stem), "")
-        before = next((w.stem for w in reversed(told[:index]) if w.stem), "")
-        places = [i for i, each in enumerate(heard) if each.stem == word.stem]
-        if places and not any(_stands_by(heard, at, before, after) for at in places):
-            return "number of something else"
-    return ""
-
-
-def _stands_by(heard: Sequence[Word], at: int, before: str, after: str) -> bool:
-    left = [word.stem for word in heard[:at] if word.stem][-3:]
-    right = [word.stem for word in heard[at + 1 :] if word.stem][:3]
-    return (not before and not after) or before in left or after in right

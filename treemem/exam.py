@@ -34,8 +34,9 @@ if TYPE_CHECKING:
 
 SHARE_MIN = 0.25
 """Below this share of the points in every mode a model is not used."""
-LONG_SHARE_MIN = 0.75
-"""From this share on in the long text, a leaf is read in one window instead of several."""
+LONG_SHARE_MIN = 0.4
+"""From this share on of a long text's 13 facts, in eight notes at most, a leaf is read in one
+window instead of several."""
 WHOLE_LEAF_CHARS = 14_000
 
 Progress = Callable[[int, int], None]

@@ -14,29 +14,41 @@ CLAUSE_END = re.compile(
     re.IGNORECASE,
 )
 NEGATION = re.compile(
-    r"\b(?:not|never|no|none|nobody|nothing|neither|nor|without|cannot|\w+n['’]t|hardly|"
-    r"no longer|instead of|rather than|fail(?:s|ed)? to|refus(?:e|es|ed) to)\b",
+    r"\b(?:not|never|no|none|nobody|nothing|neither|nor|without|cannot|\w+n['’]t|hardly"
+    r"|stop(?:s|ped)? \w+ing|no longer|instead of"
+    r"|rather than|fail(?:s|ed)? to|refus(?:e|es|ed) to)\b",
     re.IGNORECASE,
 )
 DOUBTFUL = (
-    r"might|can|may(?!\s+\d)|maybe|perhaps|probably|possibly|could|would|should|will|shall"
+    r"might|can|(?-i:may)|maybe|perhaps|probably|possibly|could|would|should|will|shall"
     r"|\w+['’](?:ll|d)|want(?:s|ed)?|wish(?:es|ed)?|hop(?:e|es|ed|ing)|plan(?:s|ned|ning)?"
     r"|intend(?:s|ed)?|try|tries|tried|trying|need(?:s|ed)?|going to|gonna|wanna|about to"
     r"|consider(?:s|ed|ing)?|think(?:s|ing)? (?:of|about)|almost|nearly|supposed to|suppose"
     r"|suggest(?:s|ed)?|ask(?:s|ed)?|look(?:s|ing)? forward|can you|could you|let['’]?s|must"
-    r"|ha(?:s|ve|d) to|yet|todo|still"
+    r"|ha(?:s|ve|d) to|yet|todo|still|promis(?:e|es|ed)|forg[eo]ts?|doubts?|dream(?:s|ed|t)?"
+    r"|imagin\w*|claim(?:s|ed)?|thought|believed?|offer\w* to|false|pretend\w*"
+    r"|(?:say|write|answer) that"
 )
 DOUBT = re.compile(rf"\b(?:{DOUBTFUL})\b", re.IGNORECASE)
 AFTER = re.compile(
     r"\b(?:want\w*|need\w*|plan\w*|hop(?:e|es|ed|ing)|wish\w*|try|tries|trying|tried|like to"
-    r"|love to|can you|could you|please|let['’]?s|going to|looking (?:to|for)|would|must|ha(?:s|ve)"
-    r" to)\b",
+    r"|love to|can you|could you|please|let['’]?s|going to|looking (?:to|for)|would|should"
+    r"|how about|must|ha(?:s|ve) to)\b",
     re.IGNORECASE,
 )
 # A condition holds for its whole sentence.
-CONDITION = re.compile(r"\b(?:if|unless|in case|as long as|provided)\b", re.IGNORECASE)
+CONDITION = re.compile(
+    r"\b(?:if|unless|in case|as long as|as soon as|provided|whenever"
+    r"|once (?:the|we|i|you|he|she|it|they))\b|^\W*when\b",
+    re.IGNORECASE,
+)
 ASKING = re.compile(r"\b(?:ask|wonder|question|whether|if|unclear)\w*\b", re.IGNORECASE)
 REQUEST = re.compile(r"\b(?:can|could|would|will) you\b", re.IGNORECASE)
+REPORT = re.compile(
+    r"\b(?:says?|said|writes?|wrote|thinks?|believes?|claims?|told (?:me|us)) that\b", re.IGNORECASE
+)
+ASKS = re.compile(r"\bask(?:s|ed)\b", re.IGNORECASE)
+LIMITING = frozenset("few half only rarely seldom sometimes".split())
 AMOUNTS = frozenset(
     "all every each only both most few some many half always sometimes often rarely usually "
     "everyone nobody everything first last more less".split()
@@ -62,14 +74,24 @@ OPPOSITES = tuple(
 )  # fmt: skip
 PRONOUNS = {
     "i": "i", "i'm": "i", "i've": "i", "i'll": "i", "i'd": "i", "me": "i", "we": "i",
-    "we're": "i", "we've": "i", "we'll": "i", "us": "i", "you": "you", "you're": "you",
-    "you've": "you", "he": "he", "she": "he", "they": "he", "it": "it", "he's": "he",
+    "we're": "i", "we've": "i", "we'll": "i", "us": "i", "let's": "i", "you": "you",
+    "you're": "you",
+    "you've": "you", "your": "you", "yours": "you",
+    "he": "he", "she": "he", "they": "he", "it": "it", "he's": "he",
     "she's": "he", "they're": "he", "it's": "it", "them": "it", "that": "it", "that's": "it",
     "this": "it", "which": "it", "there": "it", "there's": "it", "these": "it", "those": "it",
 }  # fmt: skip
 SUBORDINATE = frozenset(
     "because while when since until unless before after although if which that who".split()
 )
+OPENING = SUBORDINATE | frozenset("and but so".split())
+THEIRS = frozenset("his her their hers theirs".split())
+FINITE = re.compile(
+    r"\b(?:is|are|was|were|am|has|have|had|do|does|did|will|would|can|could|should|may|might|must"
+    r"|goes|\w{3,}ed|\w+n['’]t|\w+['’](?:s|re|ve|ll|m|d))\b",
+    re.IGNORECASE,
+)
+LINKS = frozenset("and but so or while because then".split())
 JOINTS = frozenset("but because while when since until unless before after although".split())
 DETERMINERS = frozenset("the a an there this that these those his her their its it no".split())
 INVERTED = frozenset(

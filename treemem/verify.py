@@ -14,7 +14,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from treemem import alignment
-from treemem.alignment import Run
+from treemem.alignment import speaks
+from treemem.clauses import Run, clauses, inherits, runs, sentences, statement_clauses
 from treemem.proposals import Excerpt
 from treemem.words import STOP_WORDS, TELLING, Word, numbers, stem, stems, words
 
@@ -42,7 +43,7 @@ _CHATTER = re.compile(
     r"|<think|\bsure[,!]|\b(?:was|were) like\b"
     r"|\bhere (?:is|are) (?:the|a|some)\b.*\b(?:summary|statements?|facts?|notes?)\b"
     r"|\b(?:this|the) (?:text|conversation|excerpt|passage) (?:is|describes|discusses|mentions)\b"
-    r"|^\W*(?:error|http|status)\W+(?:\d{3}|code)\b|\b(?:connection refused|rate limit exceeded)\b",
+    r"|^\W*(?:error|http)\W+(?:\d{3}|code)\b|\b(?:connection refused|rate limit exceeded)\b",
     re.IGNORECASE,
 )
 _BROKEN_OFF = re.compile(
@@ -84,26 +85,25 @@ def check(
     if text.partition(":")[0].strip().lower() in aliases:
         return Verdict("markup debris")
     spoken = [
-        clause
-        for index, excerpt in enumerate(excerpts)
-        for clause in alignment.clauses(excerpt.text, index)
+        clause for index, excerpt in enumerate(excerpts) for clause in clauses(excerpt.text, index)
     ]
     every_run = sorted(
-        alignment.runs(spoken, authors),
+        runs(spoken, authors),
         key=lambda run: (len(run.clauses), run.message not in hints),
     )
     found: list[Run] = []
     subject = None
-    if _subject_of(text, aliases) and alignment.speaks(text):
+    if _subject_of(text, aliases) and speaks(text):
         return Verdict("pronoun without its person")
-    for clause in alignment.statement_clauses(text):
+    for clause, begins in statement_clauses(text):
         named = _subject_of(clause, aliases)
-        subject = named or (subject if alignment.inherits(clause) else None)
-        outcome = _supported(clause, every_run, subject, aliases)
-        if isinstance(outcome, str) and found and not _goes_on(clause, named):
+        goes_on = inherits(clause) and not begins
+        subject = named or (subject if goes_on else None)
+        outcome = _supported(clause, text, every_run, subject, aliases)
+        if isinstance(outcome, str) and found and not begins and not _goes_on(clause, named):
             # It goes on with what the same message says: its subject was looked at before.
             same = [run for run in every_run if run.message == found[-1].message]
-            outcome = _supported(clause, same, None, aliases)
+            outcome = _supported(clause, text, same, None, aliases)
         if isinstance(outcome, str):
             return Verdict(_sharper(outcome, text, excerpts))
         found.append(outcome)
@@ -129,9 +129,13 @@ def _goes_on(clause: str, named: str | None) -> bool:
 
 
 def _supported(
-    clause: str, every_run: Sequence[Run], subject: str | None, aliases: dict[str, str]
+    clause: str,
+    text: str,
+    every_run: Sequence[Run],
+    subject: str | None,
+    aliases: dict[str, str],
 ) -> Run | str:
-    """The run that bears a clause out, or why none does."""
+    """The run that bears a clause of a statement out, or why none does."""
     wanted = frozenset(
         word.stem for word in words(clause) if _says(word) and word.name not in aliases
     ) | frozenset(
@@ -142,13 +146,14 @@ def _supported(
     for run in every_run:
         heard = stems(run.text) | {word.name for word in words(run.text)}
         missing = wanted - heard
-        if missing and not _is_author(missing, run.author, aliases):
+        own = subject == run.author or speaks(run.text)
+        if missing and not (own and _is_author(missing, run.author, aliases)):
             continue
         # What lies around the words that were said could only lend a not or a perhaps.
         if any(run.holds(smaller) for smaller in covering):
             continue
         covering.append(run)
-        difference = alignment.difference(clause, run, subject, aliases)
+        difference = alignment.difference(clause, run, subject, aliases, text)
         if not difference:
             return run
         if reason == "words not in its source":
@@ -251,7 +256,7 @@ def _names(text: str, source: str) -> str:
     """Capitalized words have to occur; at a sentence's start their stem suffices."""
     known = {word.name for word in words(source)}
     known_stems = stems(source)
-    for sentence in alignment.sentences(text):
+    for sentence in sentences(text):
         for index, word in enumerate(words(sentence)):
             plain = word.name
             if not word.text[0].isupper() or plain in known or plain in STOP_WORDS:

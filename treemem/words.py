@@ -9,6 +9,7 @@ from __future__ import annotations
 import functools
 import re
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 _UNSPACED = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff"
@@ -26,8 +27,8 @@ STOP_WORDS = frozenset(
     "would you your yours user assistant i'm i've i'll i'd we're we've we'll it's that's there's "
     "let's you're he's she's they're don't doesn't didn't isn't aren't wasn't weren't can't "
     "couldn't won't wouldn't shouldn't hasn't haven't hadn't cannot never without none nobody "
-    "nothing neither ain't mustn't ok okay oh yes yeah well like really actually please thanks "
-    "hi hey wow um uh hmm its one something anything everything someone anyone".split()
+    "nothing neither ain't mustn't whether ok okay oh yes yeah well like really actually please "
+    "thanks hi hey wow um uh hmm its one something anything everything someone anyone".split()
 )
 # Verbs that a retelling needs and that add nothing to what its speaker said.
 SAYING = frozenset(
@@ -36,7 +37,8 @@ SAYING = frozenset(
 )
 # Verbs that tell what somebody is after; they are borne out by each other.
 WANTING = frozenset(
-    "want wants wanted need needs needed plan plans planned hope hopes hoped wish wishes".split()
+    "want wants wanted need needs needed plan plans planned hope hopes hoped wish wishes suggest "
+    "suggests suggested".split()
 )
 TELLING = SAYING | WANTING
 IRREGULAR = {
@@ -53,6 +55,9 @@ IRREGULAR = {
     "slept": "sleep", "stood": "stand", "understood": "understand",
     "drew": "draw", "drawn": "draw", "flew": "fly", "forgot": "forget", "hid": "hide",
 }  # fmt: skip
+_PREPOSITIONS = frozenset(
+    "at by for from in into of off on onto over than through to toward under until with".split()
+)
 _SMALL_NUMBERS = {
     word: str(number)
     for number, word in enumerate(
@@ -139,3 +144,43 @@ def numbers(text: str) -> set[str]:
         ['1000', '2.50']
     """
     return {number.replace(",", "") for number in _NUMBER.findall(text)}
+
+
+def names_by_role(text: str) -> dict[str, str]:
+    """The stems of names and numbers, each with the preposition before it, "" without one.
+
+    Example:
+        >>> names_by_role("Anton moved from Graz to Wels.")
+        {'anton': '', 'graz': 'from', 'wel': 'to'}
+    """
+    found = {}
+    for before, word in pairwise((Word("", "", "", 0), *words(text))):
+        if word.stem and (word.text[0].isupper() or word.text[0].isdigit()):
+            found[word.stem] = before.lower if before.lower in _PREPOSITIONS else ""
+    return found
+
+
+def misplaced_number(told: str, said: str) -> bool:
+    """Whether a number stands by another thing than in what was said; what several numbers
+    there count, such as euros, tells none of them from the others.
+
+    Example:
+        >>> said = "I paid 40 euros for the lamp and 15 euros for the bulb."
+        >>> misplaced_number("Ana paid 15 euros for the bulb.", said)
+        False
+        >>> misplaced_number("Ana paid 15 euros for the lamp.", said)
+        True
+    """
+    heard = [word.stem for word in words(said) if word.stem]
+    if sum(each[0].isdigit() for each in heard) < 2:
+        return False
+    counted = [after for number, after in pairwise(heard) if number[0].isdigit()]
+    shared = {each for each in counted if counted.count(each) > 1}
+    stated = [word.stem for word in words(told) if word.stem and word.stem not in shared]
+    for index, number in enumerate(stated):
+        before, after = {*stated[:index][-1:]}, {*stated[index + 1 :][:1]}
+        places = [at for at, each in enumerate(heard) if each == number]
+        fits = [before & {*heard[:at][-3:]} or after & {*heard[at + 1 :][:3]} for at in places]
+        if number[0].isdigit() and places and (before or after) and not any(fits):
+            return True
+    return False

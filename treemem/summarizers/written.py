@@ -11,7 +11,7 @@ window and notes what it finds. Which of the two a model can do is measured, see
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Protocol
 
@@ -131,7 +131,8 @@ class ModelSummarizer:
         """The checked view of a leaf of so many tokens: what the model wrote, and by reference
         what was picked out without it, so that no model makes a summary poorer. spare: what
         the extractive summary had no room for."""
-        checked = _Checked()
+        binding = [item for item in extracted if item.kind in extractive.BINDING]
+        checked = _Checked({(i.kind, cited) for i in binding for cited in i.message_ids})
         for call, answer in zip(calls, answers, strict=True):
             checked.read(call, answer)
         retold = {call.original.seq for call, _ in checked.passed if call.original is not None}
@@ -252,9 +253,14 @@ def _as_excerpt(statement: Carried, cited: dict[str, Message]) -> Excerpt:
 
 
 class _Checked:
-    """What of the answers passed, and what was refused and why."""
+    """What of the answers passed, and what was refused and why.
 
-    def __init__(self) -> None:
+    binding: the messages in which a rule or an open point was found without a model. Only of
+    those may a model tell one: nothing that speaks to the model becomes a rule by it.
+    """
+
+    def __init__(self, binding: Container[tuple[StatementKind, str]] = ()) -> None:
+        self._binding = binding
         self.passed: list[tuple[Call, Draft]] = []
         self._rejections: list[Rejection] = []
         self._offered = 0
@@ -298,6 +304,8 @@ class _Checked:
             ids = original.message_ids
         else:
             ids = tuple(dict.fromkeys(each.message.id or "" for each in verdict.evidence))
+            if kind in extractive.BINDING and not any((kind, i) in self._binding for i in ids):
+                kind = "fact"
             authors = {each.message.speaker for each in verdict.evidence}
             speaker = min(authors) if len(authors) == 1 else None
             importance = _KIND_WEIGHT[kind] * extractive.density(text)
