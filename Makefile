@@ -68,6 +68,7 @@ demo: $(VENV)/.base  ## See it work: first without a model, then with two small 
 	TREEMEM_MODELS=$(MODELS) $(BIN)/treemem model pull smollm2-135m
 	TREEMEM_MODELS=$(MODELS) $(BIN)/treemem model pull minilm
 	TREEMEM_MODELS=$(MODELS) $(BIN)/treemem --db $(DEMO)/memory.sqlite3 model use summarizer smollm2-135m
+	TREEMEM_MODELS=$(MODELS) $(BIN)/treemem --db $(DEMO)/memory.sqlite3 model check
 	TREEMEM_MODELS=$(MODELS) $(BIN)/treemem --db $(DEMO)/memory.sqlite3 work
 	TREEMEM_MODELS=$(MODELS) $(BIN)/treemem --db $(DEMO)/memory.sqlite3 status
 	@echo; echo "== 3. What the model added: statements that passed the checks =="; echo

@@ -92,6 +92,17 @@ def test_what_need_not_rise_is_bounded() -> None:
     assert sum(item.tokens for item in summarize_group(children).items) <= PARENT_TOKENS_MAX
 
 
+def test_many_rules_leave_room_for_what_it_was_about() -> None:
+    rules = [
+        carried(n, "constraint", f"You must never restart worker {n} by night.")
+        for n in range(1, 200)
+    ]
+    gist = carried(900, "gist", "The settlement was paid out twice.")
+    view = summarize_group([child(*rules, gist), child(carried(901, "decision"))])
+    assert {item.kind for item in view.items} == {"gist", "decision", "constraint"}
+    assert sum(item.kind == "constraint" for item in view.items) == len(rules)
+
+
 def test_every_child_is_told_of_by_a_gist() -> None:
     children = [
         child(carried(n + 1, "gist"), carried(n + 50, "fact", f"{RULE} {n}" * 3)) for n in range(8)

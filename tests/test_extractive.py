@@ -123,7 +123,9 @@ def test_no_summary_goes_over_its_budget_but_for_what_binds(texts: list[str]) ->
 
 
 def test_a_message_tells_its_best_sentence_before_another_message_tells_two() -> None:
-    rich = "Ana met Ben in Graz on 3 May 2024. Ana met Lea in Linz on 4 May 2024."
+    rich = (
+        "Ana visited the bakery in Graz on 3 May 2024. Ana visited the dairy in Linz on 4 May 2024."
+    )
     drafts = leaf_of(rich, "Jonas met Mira in Wels at the old harbour there.")
     weight = {draft.text: draft.importance for draft in drafts}
     first, second = (weight[text] for text in rich.replace(". ", ".|").split("|"))

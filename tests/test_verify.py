@@ -34,11 +34,9 @@ def excerpts() -> list[Excerpt]:
     ]
 
 
-def judge(statement: str, hints: tuple[int, ...] = ()) -> str:
+def judge(statement: str) -> str:
     """The reason to refuse a statement on the whole conversation, "" where it is accepted."""
-    return check(
-        statement, excerpts(), hints=hints, speakers=["Ana", "Ben"], prompt=INSTRUCTIONS
-    ).reason
+    return check(statement, excerpts(), speakers=["Ana", "Ben"], prompt=INSTRUCTIONS).reason
 
 
 # -- one by one: what is refused, and the same said rightly ----------------------------
@@ -251,18 +249,15 @@ def test_a_number_that_nobody_said_never_gets_through(number: int) -> None:
 # -- finding the messages --------------------------------------------------------------
 
 
-def test_the_messages_are_found_whatever_number_a_model_names() -> None:
-    statement = "The import of batch 417 failed with exit code 3."
-    for hints in ((), (1,), (0,), (5,), (99,)):
-        found = check(statement, excerpts(), hints=hints).evidence
-        assert [excerpt.message.id for excerpt in found] == ["m1"]
+def test_the_messages_behind_a_statement_are_found() -> None:
+    found = check("The import of batch 417 failed with exit code 3.", excerpts()).evidence
+    assert [excerpt.message.id for excerpt in found] == ["m1"]
 
 
-def test_a_hint_decides_between_messages_that_support_equally() -> None:
+def test_of_messages_that_support_equally_the_first_is_cited() -> None:
     said = "The backup holds a lock."
     twins = [Excerpt(Message(text=said, id=f"m{n}"), 0, len(said)) for n in range(3)]
-    assert check(said, twins).evidence[0].message.id == "m0"
-    assert check(said, twins, hints=(2,)).evidence[0].message.id == "m2"
+    assert [excerpt.message.id for excerpt in check(said, twins).evidence] == ["m0"]
 
 
 def test_a_statement_on_two_messages_cites_both() -> None:

@@ -84,12 +84,11 @@ def opposite(text: str, other: str) -> bool:
         >>> opposite("The cache is enabled.", "The cache is disabled.")
         True
     """
-    told = {word.lower for word in words(text)}
     heard = {word.lower for word in words(other)}
     return any(
-        told & one and not heard & one and heard & another
-        for pair in lexicon.OPPOSITES
-        for one, another in (pair, pair[::-1])
+        not heard & own and heard & opposed
+        for word in words(text)
+        for own, opposed in lexicon.OPPOSED.get(word.lower, ())
     )
 
 

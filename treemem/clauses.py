@@ -6,11 +6,11 @@ Pure.
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from treemem import lexicon
-from treemem.words import TELLING, Word, words
+from treemem.words import TELLING, Word, stems, words
 
 RUN_CLAUSES_MAX = 6
 
@@ -27,10 +27,12 @@ class Clause:
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """Neighbouring clauses of one message. author: who said them."""
+    """Neighbouring clauses of one message. author: who said them. heard: their words, each as
+    its stem and as the name that it would be."""
 
     clauses: tuple[Clause, ...]
     author: str
+    heard: frozenset[str]
 
     @property
     def message(self) -> int:
@@ -85,13 +87,23 @@ def sentences(text: str) -> list[str]:
     return [found.strip() for found in lexicon.SENTENCE.findall(text) if found.strip()]
 
 
-def runs(clauses_of: Sequence[Clause], authors: Sequence[str]) -> Iterator[Run]:
+def runs(clauses_of: Sequence[Clause], authors: Sequence[str]) -> list[Run]:
     """All runs of neighbouring clauses of one message, short ones first."""
-    for length in range(1, RUN_CLAUSES_MAX + 1):
-        for start in range(len(clauses_of) - length + 1):
-            run = clauses_of[start : start + length]
-            if run[0].message == run[-1].message:
-                yield Run(tuple(run), authors[run[0].message])
+    found: list[list[Run]] = [[] for _ in range(RUN_CLAUSES_MAX)]
+    for start, first in enumerate(clauses_of):
+        heard: frozenset[str] = frozenset()
+        for length, last in enumerate(clauses_of[start : start + RUN_CLAUSES_MAX]):
+            if last.message != first.message:
+                break
+            heard |= _heard(last.text)
+            run = tuple(clauses_of[start : start + length + 1])
+            found[length].append(Run(run, authors[first.message], heard))
+    return [run for same_length in found for run in same_length]
+
+
+@functools.lru_cache(maxsize=8_000)
+def _heard(text: str) -> frozenset[str]:
+    return stems(text) | {word.name for word in words(text)}
 
 
 def inherits(clause: str) -> bool:

@@ -72,6 +72,12 @@ OPPOSITES = tuple(
         ("inside", "outside"), ("push pushed", "pull pulled"),
     )
 )  # fmt: skip
+# By each word: the words of its own side, and those of the other.
+OPPOSED: dict[str, list[tuple[frozenset[str], frozenset[str]]]] = {}
+for _pair in OPPOSITES:
+    for _own, _other in (_pair, _pair[::-1]):
+        for _word in _own:
+            OPPOSED.setdefault(_word, []).append((_own, _other))
 PRONOUNS = {
     "i": "i", "i'm": "i", "i've": "i", "i'll": "i", "i'd": "i", "me": "i", "we": "i",
     "we're": "i", "we've": "i", "we'll": "i", "us": "i", "let's": "i", "you": "you",

@@ -150,6 +150,22 @@ def speed_of(database: Database, producer_name: str) -> Speed | None:
     )
 
 
+def _speed_in_exam(setting: str) -> Speed | None:
+    """How fast the model was in its exam, in the way it is asked; None where it took none."""
+    result = configured.exam_of(setting)
+    if result is None or result.mode is None:
+        return None
+    part = result.retell if result.mode == "retell" else result.notes
+    if not part.calls or not part.seconds:
+        return None
+    return Speed(
+        seconds_per_call=part.seconds,
+        tokens_per_second=(part.tokens_in + part.tokens_out) / (part.calls * part.seconds),
+        tokens_out_per_call=part.tokens_out / part.calls,
+        calls=part.calls,
+    )
+
+
 # -- what the files hold ---------------------------------------------------------------
 
 _KNOWN_MESSAGES = "SELECT id FROM message WHERE id IN (SELECT value FROM json_each(?))"
@@ -226,7 +242,9 @@ def _plan(database: Database, trial: Database, clock: Clock, added: _Added) -> P
     name = database.value("SELECT value FROM setting WHERE name = 'summarizer'")
     sources = list(dict.fromkeys(each for file in added.files for each in file.sources))
     summarizer = _summarizer(name)
-    speed = None if summarizer is None else speed_of(database, summarizer.name)
+    speed = None
+    if summarizer is not None and name is not None:
+        speed = speed_of(database, summarizer.name) or _speed_in_exam(name)
     nodes = _new_nodes(database, trial, sources)
     asked = list(_asked(trial, clock, summarizer or ModelSummarizer(_Meter(), "", "", 0), nodes))
     leaf_calls = sum(node.is_leaf for node, _ in asked)

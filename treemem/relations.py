@@ -19,6 +19,7 @@ CLOSED_SHARE_MIN = 0.6
 OTHER_WORDS_SHARE_MIN = 0.75
 REPLACED_SHARE_MIN = 0.6
 REPLACED_WORDS_MIN = 2
+UPDATED_ALIKE_MIN = 0.4
 
 # What announces an open point says nothing of which one it is.
 _OPENING = frozenset(
@@ -208,6 +209,11 @@ def closed_by(open_point: str, later: Sequence[str]) -> int | None:
 # -- contradictions --------------------------------------------------------------------
 
 
+def fewest_shared(text: str) -> int:
+    """How many words that say something a statement shares at least with one that replaces it."""
+    return max(REPLACED_WORDS_MIN, round(UPDATED_ALIKE_MIN * len(_topic(text))))
+
+
 def replaces(newer: str, older: str) -> bool:
     """Whether a newer statement says of the same thing something that cannot both hold.
 
@@ -224,24 +230,37 @@ def replaces(newer: str, older: str) -> bool:
     share = len(shared) / min(len(ours), len(theirs))
     alike = len(shared) / len(ours | theirs)
     updates = bool(_UPDATE.search(newer))
-    if share < REPLACED_SHARE_MIN or alike < (0.4 if updates else REPLACED_SHARE_MIN):
+    if share < REPLACED_SHARE_MIN or alike < (UPDATED_ALIKE_MIN if updates else REPLACED_SHARE_MIN):
         return False
     return _differs(newer, older)
 
 
 def _differs(newer: str, older: str) -> bool:
     """In a value, in a not, or by an opposite."""
-    ours, theirs = set(_VALUE.findall(newer)), set(_VALUE.findall(older))
+    ours, theirs = _values(newer), _values(older)
     if ours and theirs and not ours & theirs:
         return True
-    negated = bool(_NEGATION.search(newer)) != bool(_NEGATION.search(older))
-    return negated or opposite(newer, older) or opposite(older, newer)
+    return (
+        _is_negated(newer) != _is_negated(older) or opposite(newer, older) or opposite(older, newer)
+    )
 
 
+@functools.lru_cache(maxsize=20_000)
+def _values(text: str) -> frozenset[str]:
+    return frozenset(_VALUE.findall(text))
+
+
+@functools.lru_cache(maxsize=20_000)
+def _is_negated(text: str) -> bool:
+    return _NEGATION.search(text) is not None
+
+
+@functools.lru_cache(maxsize=20_000)
 def _topic(text: str) -> frozenset[str]:
     return frozenset(stem for stem in stems(text) if not stem[0].isdigit())
 
 
+@functools.lru_cache(maxsize=20_000)
 def _names(text: str) -> frozenset[str]:
     """Names inside the sentence, and possessives at its head: they tell two things apart."""
     inside = {found.lower() for found in _NAME.findall(text)}

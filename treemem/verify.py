@@ -3,11 +3,12 @@
 Pure, and independent of who wrote the statement. Each of its clauses has to rest on a run of
 neighbouring clauses of one message: every word that says something occurs there, and it is
 said of the same person, with the same not, the same perhaps and the same order. The messages
-of those runs are what the statement cites; whatever a model named is a hint.
+of those runs are what the statement cites; no model is asked where it found it.
 """
 
 from __future__ import annotations
 
+import functools
 import re
 from collections import Counter
 from collections.abc import Sequence
@@ -64,13 +65,11 @@ def check(
     text: str,
     excerpts: Sequence[Excerpt],
     *,
-    hints: Sequence[int] = (),
     speakers: Sequence[str] = (),
     prompt: str = "",
 ) -> Verdict:
     """Whether a statement is borne out by the excerpts, and by which.
 
-    hints: indexes of excerpts that a model named; they only decide between equals.
     speakers: everybody who speaks near there. prompt: the instructions, of which a
     statement may be no copy.
     """
@@ -84,13 +83,7 @@ def check(
         return Verdict("says too little")
     if text.partition(":")[0].strip().lower() in aliases:
         return Verdict("markup debris")
-    spoken = [
-        clause for index, excerpt in enumerate(excerpts) for clause in clauses(excerpt.text, index)
-    ]
-    every_run = sorted(
-        runs(spoken, authors),
-        key=lambda run: (len(run.clauses), run.message not in hints),
-    )
+    every_run = _runs_of(tuple((excerpt.text, excerpt.message.speaker) for excerpt in excerpts))
     found: list[Run] = []
     subject = None
     if _subject_of(text, aliases) and speaks(text):
@@ -123,6 +116,13 @@ def _more_often(text: str, source: str) -> str:
     return "repeats itself" if twice else ""
 
 
+@functools.lru_cache(maxsize=8)
+def _runs_of(said: tuple[tuple[str, str], ...]) -> list[Run]:
+    """The runs of all that was said, short ones first; kept for the next statement on it."""
+    spoken = [clause for at, (text, _) in enumerate(said) for clause in clauses(text, at)]
+    return runs(spoken, [author for _, author in said])
+
+
 def _goes_on(clause: str, named: str | None) -> bool:
     """Whether a clause says something more of the same person, or of another that it names."""
     return named is not None or words(clause)[0].lower in ("and", "but", "or", "so", "then")
@@ -144,11 +144,11 @@ def _supported(
     reason = "words not in its source"
     covering: list[Run] = []
     for run in every_run:
-        heard = stems(run.text) | {word.name for word in words(run.text)}
-        missing = wanted - heard
-        own = subject == run.author or speaks(run.text)
-        if missing and not (own and _is_author(missing, run.author, aliases)):
-            continue
+        missing = wanted - run.heard
+        if missing:
+            own = subject == run.author or (len(missing) <= 2 and speaks(run.text))
+            if not (own and _is_author(missing, run.author, aliases)):
+                continue
         # What lies around the words that were said could only lend a not or a perhaps.
         if any(run.holds(smaller) for smaller in covering):
             continue

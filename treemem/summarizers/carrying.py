@@ -8,16 +8,19 @@ is marked so.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from treemem import relations
 from treemem.model import StatementKind
 from treemem.proposals import Carried, Child, Relation, View
 from treemem.summarizers.extractive import BINDING, ORDER
+from treemem.words import stems
 
 PARENT_TOKENS_MAX = 1_000
-"""Rules and open points alone may go beyond."""
+"""Rules and open points may push it beyond, for then the rest keeps REST_SHARE of it."""
+REST_SHARE = 0.4
 ROOM: tuple[tuple[StatementKind, float], ...] = (
     ("gist", 0.4), ("decision", 0.6), ("error", 0.6), ("fact", 1.0),
 )  # fmt: skip
@@ -88,10 +91,16 @@ def _closing(
     open_point: _Offered, settling: Sequence[tuple[int, Carried]], holding: dict[str, list[int]]
 ) -> Carried | None:
     about = relations.subject_of(open_point.item.text)
-    near = sorted({at for stem in about for at in holding.get(stem, ())})
+    near = _sharing(about, holding, min(2, len(about)))
     later = [settling[at][1] for at in near if settling[at][0] > open_point.child]
     at = relations.closed_by(open_point.item.text, [item.text for item in later])
     return None if at is None else later[at]
+
+
+def _sharing(wanted: Iterable[str], holding: dict[str, list[int]], least: int) -> list[int]:
+    """Which texts hold at least so many of the stems: those that cannot matter are many."""
+    counts = Counter(at for stem in wanted for at in holding.get(stem, ()))
+    return sorted(at for at, count in counts.items() if count >= least)
 
 
 def _superseded(offered: Sequence[_Offered]) -> list[Relation]:
@@ -100,7 +109,8 @@ def _superseded(offered: Sequence[_Offered]) -> list[Relation]:
     holding = relations.index(each.item.text for each in pool)
     found = []
     for each in pool:
-        near = {at for stem in relations.subject_of(each.item.text) for at in holding.get(stem, ())}
+        least = relations.fewest_shared(each.item.text)
+        near = _sharing(stems(each.item.text), holding, least)
         newer = [pool[at] for at in near if _comes_later(pool[at], each)]
         fitting = [n for n in newer if relations.replaces(n.item.text, each.item.text)]
         if fitting:
@@ -129,7 +139,8 @@ def _chosen(
     total = sum(item.tokens for child in children for item in child.statements)
     chosen = [each for each in offered if each.item.kind in BINDING]
     room = min(PARENT_TOKENS_MAX, total)
-    left = room - _tokens(chosen)
+    # However many rules there are, what it was about and what was decided is told too.
+    left = max(room - _tokens(chosen), int(room * REST_SHARE))
     for kind, share in ROOM:
         pool = [e for e in offered if e.item.kind == kind and e.item.seq not in older]
         space = min(max(0, left), int(room * share))

@@ -48,6 +48,8 @@ SETTLING_MAX = 60
 SPARE_MAX = 12
 CONTENT_CHARS_MIN = 4
 CONTENT_WORDS_FULL = 7
+CONTENT_WORDS_MIN = 3
+"""A fact has at least so many: "She laughed." says nothing without what is around it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +77,12 @@ def summarize_leaf(excerpts: Sequence[Excerpt]) -> View:
     chosen += sorted(binding, key=lambda c: (-c.draft.importance, c.place))[:BINDING_MAX]
     left = room - _chars(chosen)
     for kind in ("decision", "error", "fact"):
-        pool = [c for c in candidates if c.draft.kind == kind and c.place not in taken]
+        least = CONTENT_WORDS_MIN if kind == "fact" else 0
+        pool = [
+            c
+            for c in candidates
+            if c.draft.kind == kind and c.place not in taken and len(c.words) >= least
+        ]
         picked = _fill(pool, min(max(left, 0), int(room * ROOM[kind])))
         chosen += picked
         left -= _chars(picked)
@@ -88,7 +95,8 @@ def _kept_back(candidates: Sequence[_Candidate], shown: Sequence[Draft]) -> list
     told = {draft.text for draft in shown}
     left = [c.draft for c in candidates if c.draft.text not in told]
     settling = [draft for draft in left if draft.settles][:SETTLING_MAX]
-    rest = [draft for draft in left if not draft.settles and draft.kind not in BINDING]
+    worth = {c.draft.text for c in candidates if len(c.words) >= CONTENT_WORDS_MIN}
+    rest = [d for d in left if not d.settles and d.kind not in BINDING and d.text in worth]
     rest.sort(key=lambda draft: -draft.importance)
     return settling + rest[:SPARE_MAX]
 
@@ -187,10 +195,10 @@ def _tool_errors(excerpt: Excerpt) -> Iterator[tuple[str, str]]:
 
 
 def _gists(candidates: Sequence[_Candidate], room: int) -> list[_Candidate]:
-    """The sentences that share most words with the rest of the leaf; rules and open points are
-    shown as what they are instead."""
+    """The sentences that share most words with the rest of the leaf; rules, open points and
+    decisions are shown as what they are instead."""
     counts = Counter(word for candidate in candidates for word in candidate.words)
-    speaking = [c for c in candidates if c.draft.kind not in BINDING]
+    speaking = [c for c in candidates if c.draft.kind not in (*BINDING, "decision")]
     pool = [c for c in speaking if len(c.words) >= CONTENT_WORDS_FULL] or speaking
 
     def centrality(candidate: _Candidate) -> float:
