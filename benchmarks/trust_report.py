@@ -21,7 +21,7 @@ _LOST = "constraints lost before the root"
 _OPEN_LOST = "open points lost before the root"
 _CLOSED = "closed points gone from the open list, %"
 _FAILED = "model jobs that failed"
-_LONG = "summaries over a third of what they cover"
+_LONG = "summaries longer than they may be"
 GATING = (_UNSUPPORTED, _SPEAKER, _LOST, _OPEN_LOST, _CLOSED, _FAILED)
 
 
@@ -88,7 +88,7 @@ def show(results: Results, aims: Sequence[Aim]) -> None:
 def _show_statements(results: Results) -> None:
     rows = results.statements
     columns = ("set", "level", "producer", "usable", "offered", "kept", "refused", "unsupp.",
-               "speaker", "mean", "max", "> ⅓")  # fmt: skip
+               "speaker", "mean", "max", "over")  # fmt: skip
     cells = [
         (
             *(row.dataset, row.level, row.producer.partition("@")[0]),

@@ -87,7 +87,7 @@ class FakeServer:
         self.asked.append(body)
         if self.replies:
             return self.replies.popleft()
-        return telling(quoting(body["messages"][-1]["content"]))
+        return telling(quoting(body["messages"][-1]["content"]) or "There is nothing to say.")
 
     def _handler(self) -> type[BaseHTTPRequestHandler]:
         server = self

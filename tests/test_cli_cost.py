@@ -242,3 +242,12 @@ def test_watching_sleeps_until_the_hours_begin_and_goes_on(
         memory.append("s", [Message(text=prose(1, 8))])
     assert run("work", "--watch", "--every", "30m", "--between", "22:00-07:00").exit_code == 0
     assert sleeps == [(1_800, 0), (900, 0), (1_800, 1)]
+
+
+def test_a_document_needs_no_model_where_sentences_are_retold(tmp_path: Path) -> None:
+    """Nobody in person says what stands in a document."""
+    (tmp_path / "note.md").write_text(f"# Pickup\n\n{prose(7, 8)}\n")
+    planned = CliRunner().invoke(
+        cli, ["--db", str(tmp_path / "m.sqlite3"), "plan", str(tmp_path / "note.md")]
+    )
+    assert "nothing in it is speech that a model would retell" in " ".join(planned.output.split())

@@ -597,7 +597,7 @@ def test_one_slot_works_like_any_model(server: FakeServer, memory: Memory):
     root_id = memory.tree(Scope.source("chat/1")).root_id
     assert root_id is not None
     (view, _) = memory.node(root_id).summaries
-    assert re.fullmatch(r"tiny@[0-9a-f]{8}/\d+", view.producer)
+    assert re.fullmatch(r"tiny@[0-9a-f]{8}/retell-\d+", view.producer)
     assert view.shown
 
 

@@ -175,6 +175,22 @@ def test_without_a_model_everything_is_only_picked_out(memory: Memory) -> None:
     assert f"{len(found) - 1} more" in shown.output
 
 
+def test_a_tail_that_cannot_be_retold_takes_nothing_from_its_root(
+    memory: Memory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The root still carries up what the model made of the leaves below it."""
+    tell(memory, LIMIT)
+
+    def only_leaves(question: str) -> str:
+        return quoting(question) if "900" not in question else raving(question)
+
+    name = use(monkeypatch, memory, FakeClient(only_leaves), mode="retell").name
+    memory.work()
+    root = nodes(memory)[0]
+    assert (root.summaries[0].producer, root.summaries[0].shown) == (name, True)
+    assert told(root, LIMIT)
+
+
 # -- the exam decides ------------------------------------------------------------------
 
 

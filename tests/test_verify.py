@@ -181,6 +181,10 @@ def test_a_statement_longer_than_what_it_rests_on_is_refused() -> None:
     assert check(padded, [said]).reason == "longer than its source"
 
 
+def test_a_phrase_said_twice_in_a_row_is_refused() -> None:
+    assert judge("Ana moved the export the export to 02:15.") == "repeats itself"
+
+
 def test_a_statement_of_too_many_words_is_refused() -> None:
     assert judge(" ".join(["lock"] * (WORDS_MAX + 1))) == "too long"
 
@@ -355,3 +359,9 @@ def test_every_message_is_in_one_window_and_windows_are_bounded(lengths: list[in
     for window in windows:
         shown = sum(min(len(excerpt.text), prompts.LINE_CHARS_MAX) for excerpt in window)
         assert shown <= prompts.WINDOW_CHARS
+
+
+def test_whoever_is_spoken_to_did_not_do_what_comes_next() -> None:
+    said = "Thanks, Ben! [shares a photo: a red tractor in front of the old dairy]"
+    log = [Excerpt(Message(author="Ana", text=said, id="m"), 0, len(said)), *excerpts()]
+    assert check("Ben shares a photo of a red tractor.", log).reason

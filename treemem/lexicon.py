@@ -112,7 +112,7 @@ SELF = re.compile(
     r"\b(?:i|i['’]\w+|my|me|mine|we|we['’]\w+|our|us|you|you['’]\w+|your)\b", re.IGNORECASE
 )
 QUOTED = re.compile(r'"[^"]*"|“[^”]*”')
-BETWEEN = re.compile(r'[:"“”]')
+BETWEEN = re.compile(r'[:"“”\[]|[.!?]\s')
 OWN = frozenset("my our mine ours".split())
 TIMES = frozenset(
     "yesterday today tomorrow tonight monday tuesday wednesday thursday friday saturday sunday "

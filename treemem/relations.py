@@ -111,7 +111,7 @@ def settles(text: str) -> bool:
         >>> settles("The lock is fixed now."), settles("The lock will be fixed tomorrow.")
         (True, False)
     """
-    if text.rstrip().endswith("?") or not (_DONE.search(text) or _PAST.search(text)):
+    if text.rstrip().endswith("?") or not (_PAST.search(text) or _DONE.search(text)):
         return False
     return any(map(_settles_clause, CLAUSE_END.split(text)))
 
@@ -120,7 +120,7 @@ def _settles_clause(text: str) -> bool:
     first = text.split(maxsplit=1)[:1]
     if first and first[0].lower() in _SUBORDINATE:
         return False
-    done = _DONE.search(text) or _PAST.search(text)
+    done = _PAST.search(text) or _DONE.search(text)
     return bool(done) and not _NOT_DONE.search(_CLOSING_NOT.sub(" ", text))
 
 

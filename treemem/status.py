@@ -124,8 +124,8 @@ def _missing(
         )
     elif summarizer is not None and upgradable:
         found.append(
-            f"{upgradable:,} nodes could have a better summary. See: treemem node list. "
-            "Make them: treemem work --upgrade"
+            f"{upgradable:,} nodes have only a picked-out summary, or a weaker model's (treemem "
+            "node list). treemem work makes the first, treemem work --upgrade the others."
         )
     if summarizer is None:
         found.append(

@@ -50,6 +50,7 @@ _CHATTER = re.compile(
 _BROKEN_OFF = re.compile(
     r"[,;:–-]\s*[.?!]?$|\b(?:(?-i:a)|an|the|of|and|or)[.?!]?$|\s(?-i:[b-hj-z]|th)$", re.IGNORECASE
 )
+_AGAIN = re.compile(r"\b(\w+(?:\s+\w+){1,3})\s+\1\b", re.IGNORECASE)
 _TURN_LABEL = re.compile(r"^(?:the )?(?:assistant|user|tool|system|human)\s*:", re.IGNORECASE)
 
 
@@ -225,6 +226,8 @@ def _length(text: str, source: str) -> str:
 
 
 def _repetition(text: str) -> str:
+    if _AGAIN.search(text):
+        return "repeats itself"
     said = [word.lower for word in words(text)]
     few = len(set(said)) < DISTINCT_MIN * len(said)
     return "repeats itself" if few and len(said) >= WORDS_TO_REPEAT else ""

@@ -108,8 +108,10 @@ def _per(ratio: float | None, what: str) -> str:
 
 
 def _time(plan: Plan) -> str:
-    if plan.calls == 0:
+    if plan.jobs == 0:
         return "none: nothing new is to be summarized"
+    if plan.calls == 0:
+        return "none: nothing in it is speech that a model would retell"
     if plan.seconds is not None and plan.speed is not None:
         return (
             f"about {_duration(plan.seconds)} on this machine with {plan.model} "

@@ -151,7 +151,7 @@ def use_command(
 
 
 @model_command.command("check")
-@click.argument("name", metavar="NAME|URL", required=False)
+@click.argument("name", metavar="[NAME|URL]", required=False)
 @click.option("--model", help="For a URL: the model, where the server has several.")
 @click.option("--key-env", metavar="VARIABLE", help="For a URL: where the API key is.")
 @json_option

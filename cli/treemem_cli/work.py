@@ -105,6 +105,9 @@ def work_command(
                 print_json(report)
             else:
                 _print(report)
+                found = memory.status().exam
+                if found is not None and found.mode is None:
+                    note("The summarizer adds nothing and is not used. See: treemem status")
             if not watch or interrupted.is_set():
                 break
             pause = _pause_seconds(every, report)

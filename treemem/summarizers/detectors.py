@@ -112,11 +112,12 @@ KINDS: tuple[tuple[StatementKind, re.Pattern[str], float], ...] = (
 # looking a word up in a set is a hundred times faster than trying the expression.
 _TRIGGERS: dict[StatementKind, frozenset[str]] = {
     "constraint": frozenset(
-        "must mustn't never always should may can shall allowed permitted forbidden off "
-        "off-limits limits circumstances matter non-negotiable hard please do don't prefer "
-        "preference has no most least within requirement may mandatory compulsory only rule "
-        "leave i'd i can't ask tell at is are you're isn't aren't nobody capped mustn't nothing "
-        "from whatever limit maximum minimum or without until".split()
+        "must mustn't never always should may can shall allowed permitted forbidden off-limits "
+        "limits circumstances matter non-negotiable limit rule requirement do don't don’t prefer "
+        "preference has no most least latest within mandatory compulsory only not isn't aren't "
+        "i'd rather stand ask tell nobody one capped nothing now whatever maximum minimum rules "
+        "limits less fewer more without until alone exceptions exception nowhere condition off "
+        "let please".split()
     ),
     "decision": frozenset(
         "go went stick stay decided chosen chose agreed settled opted picked decision signed "
@@ -124,14 +125,13 @@ _TRIGGERS: dict[StatementKind, frozenset[str]] = {
         "final".split()
     ),
     "open": frozenset(
-        "todo fixme tbd still not yet haven't hasn't have has is remains remain stays left "
-        "open need needs follow follow-up up waiting blocked be unresolved unanswered don't "
-        "remind later tomorrow next stuck one unaddressed in ran under holding forgetting "
-        "forget agree i "
-        "think know can't follow scheduled postpone anyone get unfinished outstanding pending "
-        "awaiting no nobody "
-        "what's what someone somebody we you let's so did didn't isn't aren't wasn't "
-        "doesn't".split()
+        "todo fixme tbd still yet open unresolved undecided unclear need needs follow follow-up "
+        "waiting blocked decided confirmed done answer reply word news heard nobody what's left "
+        "round around someone somebody us forget remains far know sure remind later tomorrow next "
+        "unaddressed queue ran investigation holding air forgetting agree owe think figure find "
+        "tell scheduled postpone postpones postponed anyone back said told answered replied "
+        "outstanding pending awaiting unfinished stuck unanswered question point item questions "
+        "points items steps step".split()
     ),
     "error": frozenset(
         "root caused cause because turns turn regression bug broke broken crash crashed "

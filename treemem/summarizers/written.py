@@ -163,7 +163,11 @@ class ModelSummarizer:
             if draft.text.casefold() not in known
         ]
         items = _filled(drafts, kept, (), room)
-        return replace(checked.view(items, answers), relations=carried_up.relations)
+        view = replace(checked.view(items, answers), relations=carried_up.relations)
+        if self.mode == "retell":
+            # What the children say stands whether or not the tail could be retold.
+            return replace(view, items=items, usable=True)
+        return view
 
 
 # -- questions -------------------------------------------------------------------------
