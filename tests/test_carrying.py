@@ -5,10 +5,12 @@ from __future__ import annotations
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from treemem.model import STATEMENT_KINDS, StatementKind
-from treemem.proposals import Carried, Child, Relation
+from tests.fake_model import FakeClient
+from treemem.model import STATEMENT_KINDS, Message, StatementKind
+from treemem.proposals import Carried, Child, Draft, Relation, View
 from treemem.summarizers.carrying import PARENT_TOKENS_MAX, summarize_group
 from treemem.summarizers.extractive import BINDING, ORDER
+from treemem.summarizers.written import ModelSummarizer
 from treemem.tokens import count_tokens
 
 UNHURRIED = settings(deadline=None, max_examples=50)
@@ -168,3 +170,42 @@ def test_a_decision_that_was_replaced_makes_room_for_the_newer_one() -> None:
     newer = carried(2, "decision", "We decided to keep the old invoices for 7 years.", 1.0)
     view = summarize_group([child(older), child(newer)])
     assert [item.text for item in view.items] == [newer.text]
+
+
+# -- the same under a model's view -----------------------------------------------------
+
+MOVED = "On 3 May Oskar moved 12 boxes from Graz to Linz, because the old hall was full."
+
+
+def retold(*below: Child) -> tuple[View, Carried]:
+    """A parent's view by a model that retells the one sentence of an open tail."""
+    own = ModelSummarizer(FakeClient(), "fake", "0" * 8, 1)
+    tail = carried(990, "fact", MOVED, importance=0.1)
+    children = [*below, Child([tail], is_open=True)]
+    cited = {"m990": Message(author="Ana", text=MOVED, id="m990")}
+    calls = own.group_calls(children, cited)
+    assert len(calls) == 1
+    return own.group_view(calls, [own.ask(call) for call in calls], children), tail
+
+
+def test_many_rules_leave_room_for_the_rest_in_a_models_view_too() -> None:
+    rules = [carried(n, "constraint", f"You must never restart hall {n}.") for n in range(1, 200)]
+    gist = carried(900, "gist", "The settlement was paid out twice.")
+    view, _ = retold(child(*rules, gist, carried(901, "decision")))
+    assert {item.kind for item in view.items} == {"gist", "decision", "constraint", "fact"}
+    assert sum(item.kind == "constraint" for item in view.items) == len(rules)
+
+
+def test_a_retelling_of_what_is_said_twice_takes_no_citation_away() -> None:
+    view, _ = retold(child(carried(1, "fact", MOVED)))
+    (item,) = view.items
+    assert isinstance(item, Carried)
+    assert (item.seq, item.also) == (1, (990,))
+
+
+def test_a_retelling_stands_where_its_sentence_stood() -> None:
+    view, tail = retold(child(carried(1, "fact")))
+    told = [item for item in view.items if isinstance(item, Draft)]
+    assert [item.text for item in told] == ["On 3 May Oskar moved 12 boxes from Graz to Linz."]
+    assert told[0].message_ids == tail.message_ids
+    assert tail not in view.items

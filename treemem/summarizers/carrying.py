@@ -139,8 +139,7 @@ def _chosen(
     total = sum(item.tokens for child in children for item in child.statements)
     chosen = [each for each in offered if each.item.kind in BINDING]
     room = min(PARENT_TOKENS_MAX, total)
-    # However many rules there are, what it was about and what was decided is told too.
-    left = max(room - _tokens(chosen), int(room * REST_SHARE))
+    left = rest_budget(total, _tokens(chosen))
     for kind, share in ROOM:
         pool = [e for e in offered if e.item.kind == kind and e.item.seq not in older]
         space = min(max(0, left), int(room * share))
@@ -148,6 +147,20 @@ def _chosen(
         chosen += picked
         left -= _tokens(picked)
     return sorted(chosen, key=lambda each: (ORDER[each.item.kind], each.place))
+
+
+def rest_budget(below: int, binding: int) -> int:
+    """The most tokens of a parent's summary beside its rules and open points. However many of
+    those there are, what it was about and what was decided is told too.
+
+    below: the tokens of all that its children say. binding: of the rules and open points.
+
+    Example:
+        >>> rest_budget(5_000, 300), rest_budget(5_000, 2_000), rest_budget(500, 450)
+        (700, 400, 50)
+    """
+    room = min(PARENT_TOKENS_MAX, below)
+    return min(below - binding, max(room - binding, int(room * REST_SHARE)))
 
 
 def _first_of_each(pool: Sequence[_Offered], room: int) -> list[_Offered]:

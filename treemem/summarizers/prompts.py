@@ -11,13 +11,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import Literal, get_args
+from typing import Literal
 
 from treemem.proposals import Carried, Excerpt
 from treemem.summarizers.detectors import tool_errors
 
 Mode = Literal["retell", "notes"]
-MODES: tuple[Mode, ...] = get_args(Mode)
 
 WINDOW_CHARS = 4_000
 LINE_CHARS_MAX = 900

@@ -139,8 +139,8 @@ class ModelSummarizer:
         drafts = [draft for _, draft in checked.passed]
         told = {draft.text.casefold() for draft in drafts}
         kept = [i for i in extracted if i.seq not in retold and i.text.casefold() not in told]
-        items = _filled(drafts, kept, spare, extractive.leaf_budget(tokens))
-        return checked.view(items, answers)
+        budget = extractive.leaf_budget(tokens) - sum(item.tokens for item in binding)
+        return checked.view(_filled(drafts, kept, spare, budget), answers)
 
     def group_view(
         self, calls: Sequence[Call], answers: Sequence[Generation], children: Sequence[Child]
@@ -152,17 +152,25 @@ class ModelSummarizer:
         checked = _Checked()
         for call, answer in zip(calls, answers, strict=True):
             checked.read(call, answer)
-        retold = {call.original.seq for call, _ in checked.passed if call.original is not None}
-        kept = [each for each in carried_up.items if getattr(each, "seq", 0) not in retold]
         known = {item.text.casefold() for item in carried_up.items}
-        room = sum(item.tokens for child in children for item in child.statements)
-        room = min(carrying.PARENT_TOKENS_MAX, room)
-        drafts = [
-            replace(draft, kind="gist", speaker=None) if call.original is None else draft
+        # What is said twice keeps its words, and with them all its citations.
+        same = [relation for relation in carried_up.relations if relation.kind == "same"]
+        twice = {seq for relation in same for seq in (relation.seq, relation.other)}
+        passed = [
+            (call.original, draft)
             for call, draft in checked.passed
             if draft.text.casefold() not in known
+            and (call.original is None or call.original.seq not in twice)
         ]
-        items = _filled(drafts, kept, (), room)
+        retold = {original.seq for original, _ in passed if original is not None}
+        kept = [i for i in carried_up.items if not isinstance(i, Carried) or i.seq not in retold]
+        drafts = [
+            replace(draft, kind="gist", speaker=None) if original is None else draft
+            for original, draft in passed
+        ]
+        below = sum(item.tokens for child in children for item in child.statements)
+        binding = sum(i.tokens for i in carried_up.items if i.kind in extractive.BINDING)
+        items = _filled(drafts, kept, (), carrying.rest_budget(below, binding))
         view = replace(checked.view(items, answers), relations=carried_up.relations)
         if self.mode == "retell":
             # What the children say stands whether or not the tail could be retold.
@@ -342,13 +350,12 @@ def _filled(
     spare: Sequence[Carried],
     budget: int,
 ) -> list[Draft | Carried]:
-    """The statements that fit the budget, by kind: what binds in any case, then what the model
+    """The statements by kind: what binds in any case; then, within the budget, what the model
     wrote and what was picked out by importance, then the spare ones."""
-    binding = [item for item in kept if item.kind in extractive.BINDING]
+    chosen: list[Draft | Carried] = [i for i in kept if i.kind in extractive.BINDING]
     rest = [item for item in kept if item.kind not in extractive.BINDING]
-    chosen: list[Draft | Carried] = list(binding)
-    room = budget - sum(item.tokens for item in chosen)
     ranked: list[Draft | Carried] = sorted([*drafts, *rest], key=lambda item: -item.importance)
+    room = budget
     for item in [*ranked, *spare]:
         if item.tokens <= room:
             chosen.append(item)
