@@ -36,7 +36,7 @@ def excerpts() -> list[Excerpt]:
 
 def judge(statement: str) -> str:
     """The reason to refuse a statement on the whole conversation, "" where it is accepted."""
-    return check(statement, excerpts(), speakers=["Ana", "Ben"], prompt=INSTRUCTIONS).reason
+    return check(statement, excerpts(), prompt=INSTRUCTIONS).reason
 
 
 # -- one by one: what is refused, and the same said rightly ----------------------------

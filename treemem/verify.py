@@ -62,23 +62,15 @@ class Verdict:
     evidence: tuple[Excerpt, ...] = ()
 
 
-def check(
-    text: str,
-    excerpts: Sequence[Excerpt],
-    *,
-    speakers: Sequence[str] = (),
-    prompt: str = "",
-) -> Verdict:
+def check(text: str, excerpts: Sequence[Excerpt], *, prompt: str = "") -> Verdict:
     """Whether a statement is borne out by the excerpts, and by which.
 
-    speakers: everybody who speaks near there. prompt: the instructions, of which a
-    statement may be no copy.
+    prompt: the instructions, of which a statement may be no copy.
     """
-    authors = [excerpt.message.speaker for excerpt in excerpts]
     reason = _form(text) or _repetition(text) or _copy_of_prompt(text, prompt)
     if reason:
         return Verdict(reason)
-    aliases = _aliases([*speakers, *authors])
+    aliases = _aliases([excerpt.message.speaker for excerpt in excerpts])
     telling = [word for word in words(text) if _says(word) and word.name not in aliases]
     if len(telling) < CONTENT_WORDS_MIN:
         return Verdict("says too little")
