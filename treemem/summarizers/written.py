@@ -148,7 +148,7 @@ class ModelSummarizer:
         """The checked view of a parent: the model's gist above what is carried up."""
         carried_up = carrying.summarize_group(children)
         if not calls:
-            return carried_up
+            return replace(carried_up, offered=0)  # the model offered nothing here
         checked = _Checked()
         for call, answer in zip(calls, answers, strict=True):
             checked.read(call, answer)
