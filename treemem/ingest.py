@@ -117,6 +117,10 @@ class FileIngest:
     def _finish(self, digest: str) -> None:
         """Remembers the file, only now that all of it is stored."""
         report = self.report
+        # Not an empty one: it belongs to no source yet, so that nothing could make it forgotten
+        # when a document, filled in the meantime, is emptied again.
+        if report.added + report.known == 0:
+            return
         with self._database.transaction():
             self._database.execute(
                 _REMEMBER,
