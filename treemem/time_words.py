@@ -1,0 +1,390 @@
+"""English words for a stretch of time, read against a given moment: "last week", "5 May 2024".
+
+Pure. It owns the grammar and the calendar: which day, week or month some words mean in the zone
+of that moment. Whether a question that holds such words is limited to that time is when.py's
+to judge. Weeks begin on Monday. Parts of a day are taken wide: a morning is midnight to noon,
+an afternoon noon to 18:00, an evening 17:00 to midnight, a night 18:00 to 6:00.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, replace
+from datetime import UTC, date, datetime, time, timedelta
+from typing import Literal
+
+WEEKDAYS = {
+    "monday": 0, "tuesday": 1, "wednesday": 2, "thursday": 3, "friday": 4, "saturday": 5,
+    "sunday": 6, "mon": 0, "tue": 1, "tues": 1, "wed": 2, "thu": 3, "thur": 3, "thurs": 3, "fri": 4,
+}  # fmt: skip
+UNITS = ("hour", "day", "week", "month", "quarter", "year")
+
+_MONTHS = {
+    "january": 1, "february": 2, "march": 3, "april": 4, "may": 5, "june": 6, "july": 7,
+    "august": 8, "september": 9, "october": 10, "november": 11, "december": 12, "jan": 1, "feb": 2,
+    "mar": 3, "apr": 4, "jun": 6, "jul": 7, "aug": 8, "sep": 9, "sept": 9, "oct": 10, "nov": 11,
+    "dec": 12,
+}  # fmt: skip
+_ALSO_WORDS = ("may", "march", "mar", "august")
+_NUMBERS = {
+    "a": 1, "an": 1, "one": 1, "two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "seven": 7,
+    "eight": 8, "nine": 9, "ten": 10, "eleven": 11, "twelve": 12,
+}  # fmt: skip
+_PARTS = {"morning": (0, 12), "afternoon": (12, 18), "evening": (17, 24), "night": (18, 30)}
+# "Two months ago" is meant roughly: these many days to either side.
+_SLACK_DAYS = {"day": 0, "week": 3, "month": 15, "year": 183}
+_MONTHS_LONG = {"month": 1, "quarter": 3, "year": 12}
+
+_WORD = re.compile(r"""[^\s,;!?()\[\]{}"“”„«»…]+""")
+_ISO_DAY = re.compile(r"\d{4}-\d{2}-\d{2}", re.ASCII)
+_YEAR = re.compile(r"(?:19|20)\d{2}", re.ASCII)
+_DAY = re.compile(r"(\d{1,2})(?:st|nd|rd|th)?", re.ASCII)
+_COUNT = re.compile(r"\d{1,3}", re.ASCII)
+
+
+@dataclass(frozen=True, slots=True)
+class Word:
+    """A word of a text, in lower case, with where it stands.
+
+    before: what lies between the word before it and this one. raw: as it was written.
+    """
+
+    text: str
+    raw: str
+    start: int
+    end: int
+    before: str
+
+    @property
+    def joined(self) -> bool:
+        """Whether only blanks part it from the word before."""
+        return self.before.isspace()
+
+    @property
+    def owner(self) -> str:
+        """The word without a possessive 's."""
+        return re.sub("['’]s$", "", self.text)
+
+
+@dataclass(frozen=True, slots=True)
+class Period:
+    """A stretch of time that words name; both ends in the user's zone, end exclusive.
+
+    kind: a "day" or a part of one; a "span" of the calendar, such as a week; "recent", the
+    last so many units up to the end of today.
+    sure: by its own words it is no time to come, or has its year with it.
+    bare: a mere name, that means a time only after a word such as "in" or "since".
+    cycle_days: after how many days a name without a year comes again; 0 for all else.
+    rough: the wider stretch in which a question about "two months ago" may lie.
+    capital: its month was not written as the words "may", "march", "mar" and "august" are.
+    """
+
+    start: datetime
+    end: datetime
+    kind: Literal["day", "span", "recent"]
+    sure: bool = True
+    bare: bool = False
+    cycle_days: int = 0
+    rough: tuple[datetime, datetime] | None = None
+    capital: bool = True
+
+
+Read = tuple[Period, int]
+"""A period, and the number of the first word after it."""
+
+
+def split(text: str) -> list[Word]:
+    """The words of a text, without the stops and quotes around them."""
+    words: list[Word] = []
+    last = 0
+    for found in _WORD.finditer(text):
+        raw = found.group().strip(".:'‘’`*_")
+        if raw:
+            start = text.index(raw, found.start())
+            words.append(
+                Word(raw.lower().replace("’", "'"), raw, start, start + len(raw), text[last:start])
+            )
+            last = start + len(raw)
+    return words
+
+
+class Reader:
+    """Reads periods from words of which the first is the beginning of an expression.
+
+    Every method takes the number of a word, and gives a period with the number of the word
+    after it, or None where no period begins. A period never reaches over a punctuation mark,
+    but for the comma of a date. by: the day that a name without a year is to have begun by;
+    the day of now where it is None.
+    """
+
+    def __init__(self, words: list[Word], first: int, now: datetime) -> None:
+        self._words = words
+        self._first = first
+        self._now = now
+        self._today = now.date()
+
+    def at(self, i: int, *, comma: bool = False) -> str:
+        """The word at i, or "" where the expression has ended."""
+        if not 0 <= i < len(self._words):
+            return ""
+        word = self._words[i]
+        if i == self._first or word.joined or (comma and word.before.strip() == ","):
+            return word.text
+        return ""
+
+    def period(self, i: int, by: date | None = None) -> Read | None:
+        by = by or self._today
+        return (
+            self._near(i) or self._recent(i) or self._last(i) or self._this(i) or self._ago(i)
+            or self._week_of(i, by) or self._date(i, by) or self._month(i, by)
+            or self._weekday(i, by) or self._quarter(i) or self._year(i)
+        )  # fmt: skip
+
+    # -- counted from now ----------------------------------------------------------------
+
+    def _near(self, i: int) -> Read | None:
+        owner = self._owner(i)
+        if owner == "today":
+            return self._days(self._today, 1, sure=False), i + 1
+        if owner == "yesterday":
+            return self._with_part(self._days(self._today - timedelta(days=1), 1), i + 1)
+        j = i + (self.at(i) == "the")
+        if [self.at(j), self.at(j + 1), self._owner(j + 2)] == ["day", "before", "yesterday"]:
+            return self._days(self._today - timedelta(days=2), 1), j + 3
+        if self.at(i) == "the" and self._owner(i + 1) == "weekend":
+            weekend = self._weekend(self._today)
+            return replace(weekend, sure=False, bare=True, cycle_days=7), i + 2
+        return None
+
+    def _recent(self, i: int) -> Read | None:
+        """The last ten days: from the start of the tenth day back to the end of today."""
+        the = self.at(i) == "the"
+        j = i + the
+        if self.at(j) not in ("last", "past"):
+            return None
+        past = self.at(j) == "past"
+        count, after = self._number(j + 1) or (0, j + 1)
+        unit = self._unit(after)
+        if not unit or (not count and not past and (not the or unit == "day")):
+            return None
+        since = self._back(count or 1, unit)
+        until = self._midnight(self._today + timedelta(days=1))
+        return Period(since, until, "recent", bare=not (the or past)), after + 1
+
+    def _last(self, i: int) -> Read | None:
+        # Subtle: "the last Friday" is one of a row, not the one before today.
+        if self.at(i) != "last" or (i and self._words[i - 1].text == "the"):
+            return None
+        name = self._owner(i + 1)
+        if name == "night":
+            return self._part(self._today - timedelta(days=1), "night"), i + 2
+        if name == "weekend":
+            return self._weekend(self._today - timedelta(days=2)), i + 2
+        if name in ("week", "month", "quarter", "year"):
+            return self._unit_around(self._today, name, -1), i + 2
+        found = self._weekday(i + 1, self._today)
+        if found is None and not self.at(i + 2)[:1].isdigit():
+            found = self._month(i + 1, self._today.replace(day=1) - timedelta(days=1))
+        if found is None or not found[0].cycle_days:
+            return None
+        return replace(found[0], sure=True, bare=False), found[1]
+
+    def _this(self, i: int) -> Read | None:
+        name = self._owner(i + 1)
+        if self.at(i) != "this":
+            return None
+        if name in ("morning", "afternoon", "evening"):
+            return replace(self._part(self._today, name), sure=False), i + 2
+        if name in ("week", "month", "quarter", "year"):
+            return replace(self._unit_around(self._today, name, 0), sure=False), i + 2
+        return None
+
+    def _ago(self, i: int) -> Read | None:
+        """The day so many units back; months keep the day of the month where they have it.
+        Of hours, the moment."""
+        count, after = self._number(i) or (0, 0)
+        unit = self._unit(after) if count else ""
+        if self.at(after + 1) != "ago" or not (unit == "hour" or unit in _SLACK_DAYS):
+            return None
+        if unit == "hour":
+            early, start, soon, late = (self._back(count, unit, n) for n in (30, 0, -1, -30))
+            return Period(start, soon, "day", rough=(early, late)), after + 2
+        first, slack = self._back(count, unit).date(), timedelta(days=_SLACK_DAYS[unit])
+        rough = (self._midnight(first - slack), self._midnight(first + slack + timedelta(days=1)))
+        return replace(self._days(first, 1), rough=rough), after + 2
+
+    # -- named ---------------------------------------------------------------------------
+
+    def _week_of(self, i: int, by: date) -> Read | None:
+        j = i + (self.at(i) == "the")
+        found = self._date(j + 2, by) if (self.at(j), self.at(j + 1)) == ("week", "of") else None
+        if found is None:
+            return None
+        week = self._unit_around(found[0].start.date(), "week", 0)
+        return replace(found[0], start=week.start, end=week.end, kind="span"), found[1]
+
+    def _date(self, i: int, by: date) -> Read | None:
+        """A day of the calendar: 2026-11-03, 5 March 2024, March 5th, 2024, Friday, 5 March."""
+        if self.at(i) in WEEKDAYS and self.at(i + 1, comma=True):
+            dated = Reader(self._words, i + 1, self._now)._date(i + 1, by)
+            if dated:
+                return dated
+        if _ISO_DAY.fullmatch(self.at(i)):
+            try:
+                return self._days(date.fromisoformat(self.at(i)), 1), i + 1
+            except ValueError:
+                return None
+        j = i + (self.at(i) == "the")
+        number, month, after = _DAY.fullmatch(self.at(j)), j + 1, j + 2
+        if number is None:
+            number, month, after = _DAY.fullmatch(self.at(i + 1)), i, i + 2
+        elif self.at(month) == "of":
+            month, after = month + 1, after + 1
+        if number is None or self.at(month) not in _MONTHS:
+            return None
+        year, after = self._its_year(after)
+        first = _latest(_MONTHS[self.at(month)], int(number[1]), year, by)
+        if first is None:
+            return None
+        dated_period = self._days(first, 1, sure=year is not None)
+        capital, cycle = self._capital(month), 0 if year else 365
+        return replace(dated_period, cycle_days=cycle, capital=capital), after
+
+    def _month(self, i: int, by: date) -> Read | None:
+        if self.at(i) not in _MONTHS or (i and _DAY.fullmatch(self._words[i - 1].text)):
+            return None  # a day before it that it does not have is a slip, not a month
+        year, after = self._its_year(i + 1)
+        first = _latest(_MONTHS[self.at(i)], 1, year, by)
+        if first is None:
+            return None
+        period, named = self._unit_around(first, "month", 0), year is None
+        capital, cycle = self._capital(i), 365 if named else 0
+        return replace(
+            period, sure=not named, bare=named, cycle_days=cycle, capital=capital
+        ), after  # fmt: skip
+
+    def _weekday(self, i: int, by: date) -> Read | None:
+        """The last such day before by."""
+        number = WEEKDAYS.get(self._owner(i))
+        if number is None:
+            return None
+        back = (by.weekday() - number - 1) % 7 + 1
+        day = self._days(by - timedelta(days=back), 1, sure=False)
+        return self._with_part(replace(day, bare=True, cycle_days=7), i + 1)
+
+    def _quarter(self, i: int) -> Read | None:
+        name, (year, after) = self.at(i), self._its_year(i + 1)
+        if name not in ("q1", "q2", "q3", "q4") or year is None:
+            return None
+        return self._unit_around(date(year, 3 * int(name[1]), 1), "quarter", 0), after
+
+    def _year(self, i: int) -> Read | None:
+        j = i + 2 * ((self.at(i), self.at(i + 1)) == ("the", "year"))
+        if not _YEAR.fullmatch(self.at(j)):
+            return None
+        return replace(self._unit_around(date(int(self.at(j)), 1, 1), "year", 0), bare=True), j + 1
+
+    # -- pieces --------------------------------------------------------------------------
+
+    def _owner(self, i: int) -> str:
+        return self._words[i].owner if self.at(i) else ""
+
+    def _capital(self, i: int) -> bool:
+        return self._words[i].raw[0].isupper() or self._words[i].text not in _ALSO_WORDS
+
+    def _unit(self, i: int) -> str:
+        unit = self._owner(i)
+        return next((name for name in UNITS if unit in (name, f"{name}s", f"{name}s'")), "")
+
+    def _number(self, i: int) -> tuple[int, int] | None:
+        j = i + (self.at(i) == "a" and self.at(i + 1) == "couple")
+        if self.at(j) == "couple":
+            return 2, j + 1 + (self.at(j + 1) == "of")
+        found = self.at(i)
+        count = int(found) if _COUNT.fullmatch(found) else _NUMBERS.get(found, 0)
+        return (count, i + 1) if count else None
+
+    def _its_year(self, i: int) -> tuple[int | None, int]:
+        """The year that follows a day or a month, if one does."""
+        j = i + (self.at(i) == "of")
+        if _YEAR.fullmatch(self.at(j, comma=True)):
+            return int(self.at(j, comma=True)), j + 1
+        if self.at(j) in ("last", "this") and self._owner(j + 1) == "year":
+            return self._today.year - (self.at(j) == "last"), j + 2
+        return None, i
+
+    def _with_part(self, day: Period, i: int) -> Read:
+        if self._owner(i) not in _PARTS:
+            return day, i
+        part = self._part(day.start.date(), self._owner(i))
+        return replace(day, start=part.start, end=part.end), i + 1
+
+    def _midnight(self, day: date) -> datetime:
+        # Subtle: where clocks skip midnight this is the moment of the change, and where they
+        # repeat it the first of the two, so that days neither overlap nor leave a gap.
+        return datetime.combine(day, time(), tzinfo=self._now.tzinfo)
+
+    def _days(self, first: date, count: int, *, sure: bool = True) -> Period:
+        after = first + timedelta(days=count)
+        return Period(self._midnight(first), self._midnight(after), "day", sure=sure)
+
+    def _part(self, day: date, name: str) -> Period:
+        """Hours past 24 are those of the next day."""
+        start, end = (
+            self._midnight(day + timedelta(days=hour // 24)).replace(hour=hour % 24)
+            for hour in _PARTS[name]
+        )
+        return Period(start, end, "day")
+
+    def _weekend(self, by: date) -> Period:
+        """Saturday and Sunday, the last that began by the day by."""
+        saturday = by - timedelta(days=(by.weekday() - 5) % 7)
+        return replace(self._days(saturday, 2), kind="span")
+
+    def _unit_around(self, day: date, unit: str, steps: int) -> Period:
+        """The week, month, quarter or year that holds the day, moved by so many of them."""
+        if unit == "week":
+            monday = day + timedelta(days=7 * steps - day.weekday())
+            return replace(self._days(monday, 7), kind="span")
+        length = _MONTHS_LONG[unit]
+        number = (_month_number(day) // length + steps) * length
+        start, end = (self._midnight(_first_of(n)) for n in (number, number + length))
+        return Period(start, end, "span")
+
+    def _back(self, count: int, unit: str, minutes: int = 0) -> datetime:
+        """So many units before now: for hours the moment, and so many minutes more, else the
+        start of the day."""
+        if unit == "hour":  # by the hours that went by, whatever the clocks did
+            moment = self._now.astimezone(UTC) - timedelta(hours=count, minutes=minutes)
+            return moment.astimezone(self._now.tzinfo)
+        if unit in _MONTHS_LONG:
+            first = _first_of(_month_number(self._today) - count * _MONTHS_LONG[unit])
+            length = (_first_of(_month_number(first) + 1) - first).days
+            return self._midnight(first.replace(day=min(self._today.day, length)))
+        return self._midnight(self._today - timedelta(days=count * (7 if unit == "week" else 1)))
+
+
+def _month_number(day: date) -> int:
+    return day.year * 12 + day.month - 1
+
+
+def _first_of(month_number: int) -> date:
+    return date(month_number // 12, month_number % 12 + 1, 1)
+
+
+def _latest(month: int, day: int, year: int | None, by: date) -> date | None:
+    """The day in that year, or in the last year in which it came by the day by; None where
+    the month has no such day.
+
+    Example:
+        >>> _latest(2, 29, None, date(2026, 1, 1))
+        datetime.date(2024, 2, 29)
+    """
+    for candidate in (year,) if year else range(by.year, by.year - 9, -1):
+        try:
+            found = date(candidate, month, day)
+        except ValueError:
+            continue
+        if year or found <= by:
+            return found
+    return None
