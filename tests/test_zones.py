@@ -1,0 +1,100 @@
+"""The zone of a message is kept from append to search; order and limits go by real time."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import TYPE_CHECKING
+from zoneinfo import ZoneInfo
+
+import pytest
+
+from tests.logs import prose
+from treemem import Memory, Message, Scope, trees
+
+if TYPE_CHECKING:
+    from tests.conftest import FakeClock
+
+BERLIN = ZoneInfo("Europe/Berlin")
+
+# In the order of real time, which is neither that of the texts nor that of the wall clocks.
+SENT: list[tuple[str | datetime, str]] = [
+    ("2026-03-28T17:20:00-07:00", "2026-03-29T00:20:00+00:00"),
+    ("2026-03-29T01:30:00+01:00", "2026-03-29T00:30:00+00:00"),  # before clocks change in Berlin
+    ("2026-03-29T00:40:00", "2026-03-29T00:40:00+00:00"),  # without a zone: counts as UTC
+    ("2026-03-29T00:50:00Z", "2026-03-29T00:50:00+00:00"),
+    (datetime(2026, 3, 29, 3, 0, tzinfo=BERLIN), "2026-03-29T01:00:00+00:00"),
+    (datetime(2026, 10, 25, 2, 30, tzinfo=BERLIN, fold=0), "2026-10-25T00:30:00+00:00"),
+    (datetime(2026, 10, 25, 2, 30, tzinfo=BERLIN, fold=1), "2026-10-25T01:30:00+00:00"),
+]
+MESSAGES = [
+    Message(text=f"The importer, remark {number}.", sent_at=sent_at)
+    for number, (sent_at, _) in enumerate(SENT)
+]
+WRITTEN = [sent_at.isoformat() if isinstance(sent_at, datetime) else sent_at for sent_at, _ in SENT]
+
+
+@pytest.fixture
+def scattered(memory: Memory) -> Memory:
+    """Each message in a source of its own, stored in the reverse order of time."""
+    for number in reversed(range(len(MESSAGES))):
+        memory.append(f"s{number}", [MESSAGES[number]])
+    memory.work(max_calls=0)
+    return memory
+
+
+def found(memory: Memory, **limits: str | datetime) -> list[str]:
+    result = memory.search("importer remark", budget_tokens=2_000, **limits)  # type: ignore[arg-type]
+    return [str(message.sent_at) for passage in result.passages for message in passage.messages]
+
+
+def test_messages_come_back_with_the_time_as_it_was_given(memory: Memory) -> None:
+    memory.append("s", MESSAGES)
+    assert [message.sent_at for message in memory.messages("s")] == WRITTEN
+    memory.work(max_calls=0)
+    assert [message.sent_at for message in memory.messages("s")] == WRITTEN
+
+
+def test_a_time_written_by_a_datetime_names_the_same_moment(memory: Memory) -> None:
+    memory.append("s", MESSAGES)
+    for message, (_, moment) in zip(memory.messages("s"), SENT, strict=True):
+        read = datetime.fromisoformat(str(message.sent_at))
+        assert read.replace(tzinfo=read.tzinfo or ZoneInfo("UTC")) == datetime.fromisoformat(moment)
+
+
+def test_a_search_returns_them_unchanged_and_in_the_order_of_real_time(scattered: Memory) -> None:
+    assert found(scattered) == WRITTEN
+
+
+@pytest.mark.parametrize("number", range(len(SENT)))
+def test_a_limit_in_any_zone_cuts_at_the_real_time(scattered: Memory, number: int) -> None:
+    sent_at, moment = SENT[number]
+    tokyo = datetime.fromisoformat(moment).astimezone(ZoneInfo("Asia/Tokyo"))
+    for limit in (sent_at, moment, tokyo, tokyo.isoformat()):
+        assert found(scattered, since=limit, until=limit) == [WRITTEN[number]]
+        assert found(scattered, since=limit) == WRITTEN[number:]
+        assert found(scattered, until=limit) == WRITTEN[: number + 1]
+
+
+def test_the_same_words_at_the_same_wall_clock_in_two_zones_are_two_messages(
+    memory: Memory,
+) -> None:
+    texts = ["2026-03-29T01:30:00+01:00", "2026-03-29T01:30:00-07:00", "2026-03-29T01:30:00"]
+    ids = memory.append("s", [Message(text="Yes.", sent_at=text) for text in texts])
+    assert len(set(ids)) == 3
+    assert [message.sent_at for message in memory.messages("s")] == texts
+
+
+def test_a_node_begins_and_ends_by_real_time(
+    memory: Memory, monkeypatch: pytest.MonkeyPatch, clock: FakeClock
+) -> None:
+    """Its times are those of its messages in UTC."""
+    monkeypatch.setattr(trees, "LEAF_TOKENS_MAX", 200)
+    late = Message(text=prose(1, 8), sent_at="2026-03-29T01:30:00+01:00")
+    early = Message(text=prose(2, 8), sent_at="2026-03-29T02:00:00+09:00")
+    memory.append("s", [late, early])
+    memory.work(max_calls=0)
+    root = memory.node(str(memory.tree(Scope.source("s")).root_id))
+    assert root.started_at is not None
+    assert root.ended_at is not None
+    assert datetime.fromisoformat(root.started_at) == datetime.fromisoformat(str(early.sent_at))
+    assert datetime.fromisoformat(root.ended_at) == datetime.fromisoformat(str(late.sent_at))
