@@ -11,6 +11,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, Self
 
 from tests.fake_model import quoting
+from treemem.embedders import HashingEmbedder
 
 
 @dataclass(frozen=True)
@@ -35,6 +36,13 @@ def telling(
 def as_json(value: object, status: int = 200, **headers: str) -> Reply:
     named = {name.replace("_", "-"): text for name, text in headers.items()}
     return Reply(status, json.dumps(value).encode(), named)
+
+
+def embedding(texts: list[str]) -> Reply:
+    """Hashed vectors, not of length 1 and in another order than the texts, as servers may."""
+    rows = HashingEmbedder().embed_documents(texts)
+    data = [{"index": at, "embedding": (3 * row).tolist()} for at, row in enumerate(rows)]
+    return as_json({"object": "list", "data": data[::-1]})
 
 
 def drop(handler: BaseHTTPRequestHandler) -> None:
@@ -82,11 +90,13 @@ class FakeServer:
             if self.models is None:
                 return as_json({"error": "no such page"}, 404)
             return as_json({"object": "list", "data": [{"id": name} for name in self.models]})
-        assert path == "/v1/chat/completions", path
+        assert path in ("/v1/chat/completions", "/v1/embeddings"), path
         assert body is not None
         self.asked.append(body)
         if self.replies:
             return self.replies.popleft()
+        if path == "/v1/embeddings":
+            return embedding(body["input"])
         return telling(quoting(body["messages"][-1]["content"]) or "There is nothing to say.")
 
     def _handler(self) -> type[BaseHTTPRequestHandler]:

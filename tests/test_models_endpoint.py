@@ -494,11 +494,6 @@ def test_a_choice_that_cannot_be_meant_is_refused(memory: Memory, choice: Served
     assert memory.setting("summarizer") is None
 
 
-def test_a_server_is_no_embedder(server: FakeServer, memory: Memory):
-    with pytest.raises(UsageError, match="for use as summarizer"):
-        memory.use_model("embedder", server.url)
-
-
 def test_a_damaged_setting_is_an_error_with_a_way_out(memory: Memory):
     for value in ("{", '{"urls": 7}', '{"colour": "red"}'):
         sql = "INSERT OR REPLACE INTO setting (name, value) VALUES ('summarizer', ?)"

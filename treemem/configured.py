@@ -8,7 +8,8 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from treemem import exam
+from treemem import embedders, embedding, exam, jobs
+from treemem.database import Database
 from treemem.errors import UsageError
 from treemem.model import ServedModel
 from treemem.summarizers.written import Client, ModelSummarizer
@@ -178,6 +179,25 @@ def _with_exam(client: Client, name: str, size_bytes: int) -> ModelSummarizer:
 # -- choosing and examining ------------------------------------------------------------
 
 
+def use(database: Database, role: str, choice: str | ServedModel, now_ms: int) -> None:
+    """Keeps the choice of a model for a role. See Memory.use_model."""
+    if role not in ("summarizer", "embedder"):
+        raise UsageError(f"A model is used as summarizer or embedder, not as {role!r}.")
+    setting = checked_choice(role, choice)
+    with database.transaction():
+        if setting is None:
+            database.execute("DELETE FROM setting WHERE name = ?", (role,))
+        else:
+            sql = "INSERT OR REPLACE INTO setting (name, value) VALUES (?, ?)"
+            database.execute(sql, (role, setting))
+        if role == "embedder":
+            jobs.resume(database, embedding.KIND)
+            embedding.withdraw(database)
+            embedding.admit_all(database, now_ms)
+        else:
+            jobs.resume(database, "summarize")
+
+
 def checked_choice(role: str, choice: str | ServedModel) -> str | None:
     """What is kept of a choice; None where it is "none"."""
     if isinstance(choice, str) and "://" in choice:
@@ -185,11 +205,11 @@ def checked_choice(role: str, choice: str | ServedModel) -> str | None:
     if isinstance(choice, ServedModel):
         from treemem.models import serving
 
-        if role != "summarizer":
-            raise UsageError(f"A model server is for use as summarizer, not as {role}.")
         return serving.to_setting(serving.checked(choice))
     if choice == "none":
         return None
+    if role == "embedder" and choice == embedders.HASHING:
+        return choice
     _check_installed(role, choice)
     return choice
 

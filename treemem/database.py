@@ -7,6 +7,7 @@ the choice of journal, the notice of a missing -wal file. It knows no table.
 from __future__ import annotations
 
 import contextlib
+import importlib.util
 import os
 import threading
 from collections.abc import Iterable, Iterator, Mapping
@@ -68,6 +69,7 @@ class Database:
         self._lock = threading.RLock()
         self._depth = 0
         self._wal = False
+        self._vector_functions: bool | None = None
         self._marker = OpenMarker(path)
         self._wal_name = str(_wal_path(path))  # looked for before every write
         self._connection: Any = None
@@ -243,6 +245,27 @@ class Database:
 
     def can_load_extensions(self) -> bool:
         return hasattr(self._connection, "enable_load_extension")
+
+    def has_vector_functions(self) -> bool:
+        """Whether SQL has sqlite-vec's functions; they are loaded at the first call."""
+        with self._lock:
+            if self._vector_functions is None:
+                self._vector_functions = self._load_vector_functions()
+            return self._vector_functions
+
+    def _load_vector_functions(self) -> bool:
+        # Its Python package is not imported: that would load numpy and the other driver.
+        package = importlib.util.find_spec("sqlite_vec")
+        if package is None or package.origin is None or not self.can_load_extensions():
+            return False
+        try:
+            self._connection.enable_load_extension(True)
+            self._connection.load_extension(str(Path(package.origin).with_name("vec0")))
+        except driver.Error:  # built for another processor, or without extensions after all
+            return False
+        finally:
+            self._connection.enable_load_extension(False)
+        return True
 
     def close(self) -> None:
         """Closes the connection; the last one to close folds the -wal file into the main one."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from treemem import ids, jobs, light, messages
+from treemem import embedding, ids, jobs, light, messages, vectors
 from treemem.config import FANOUT, LEAF_TOKENS_MAX
 from treemem.database import Database
 from treemem.errors import DatabaseError
@@ -249,6 +249,56 @@ def _orphans(database: Database) -> Iterator[str]:
         yield finding
 
 
+_SETTLED = """
+SELECT EXISTS (SELECT 1 FROM setting WHERE name = 'embedder')
+  AND NOT EXISTS (SELECT 1 FROM job WHERE kind = 'embed' AND state <> 'done')
+"""
+
+
+def _vectors(database: Database) -> Iterator[str]:
+    """Vectors of nodes that are gone are no fault while a job waits that will copy from them
+    or remove them, or no embedder is in use."""
+    yield ""
+    settled = bool(database.value(_SETTLED))
+    for embedder in vectors.stored(database):
+        for node_seq, problem in _vector_faults(database, embedder):
+            if problem and (settled or problem != _GONE):
+                yield f"node number {node_seq} has vectors of {embedder.name}, but {problem}"
+            else:
+                yield ""
+
+
+_GONE = "the node is gone"
+_VECTOR_FAULTS = """
+SELECT v.node_seq, max(n.seq IS NULL),
+  max(length(v.vector) <> :dimensions OR v.vector = zeroblob(:dimensions)),
+  min(v.ordinal) = 0 AND (max(v.ordinal) + 1 <> count(*) OR (n.level = 0) <> (count(*) > 1)),
+  max(v.ordinal > 0 AND n.seq IS NOT NULL AND (v.first_span > v.last_span OR NOT EXISTS (
+    SELECT 1 FROM leaf_span ls WHERE ls.node_seq = v.node_seq AND ls.ordinal = v.last_span)))
+FROM {table} v LEFT JOIN node n ON n.seq = v.node_seq GROUP BY v.node_seq
+"""
+
+
+def _vector_faults(
+    database: Database, embedder: vectors.StoredEmbedder
+) -> Iterator[tuple[int, str]]:
+    """Each node that has vectors, with what is wrong with them; "" where nothing is."""
+    sql = _VECTOR_FAULTS.format(table=vectors.table_of(embedder.seq))
+    for node_seq, gone, odd, miscounted, misplaced in database.execute(
+        sql, {"dimensions": embedder.dimensions}
+    ):
+        if gone:
+            yield node_seq, _GONE
+        elif odd:
+            yield node_seq, f"one has not {embedder.dimensions} numbers, or is all zero"
+        elif miscounted:
+            yield node_seq, "some are missing or too many"
+        elif misplaced:
+            yield node_seq, "a window does not lie in its leaf"
+        else:
+            yield node_seq, ""
+
+
 _FTS_TABLES = ("message_fts", "statement_fts")
 _FTS_CHECK = "INSERT INTO {table} ({table}, rank) VALUES ('integrity-check', 1)"
 _FTS_REBUILD = "INSERT INTO {table} ({table}) VALUES ('rebuild')"
@@ -273,12 +323,14 @@ _CHECKS: tuple[tuple[str, Callable[[Database], Iterator[str]]], ...] = (
     ("trees: every node in its place", _trees),
     ("messages in exactly one leaf", _coverage),
     ("nothing without an owner", _orphans),
+    ("vectors of nodes", _vectors),
 )
 
 
 def repair(database: Database, now_ms: int) -> None:
-    """Makes the full-text index again, and asks for every source to be sealed and summarized
-    again where something is missing. Truth is not touched."""
+    """Makes the full-text index again, removes vectors that do not fit, and asks for every
+    source to be sealed, summarized and embedded again where something is missing. Truth is
+    not touched."""
     with database.transaction():
         for table in _FTS_TABLES:
             database.execute(_FTS_REBUILD.format(table=table))
@@ -288,3 +340,12 @@ def repair(database: Database, now_ms: int) -> None:
                 jobs.cancel(database, job.id)
         for (source_id,) in database.rows("SELECT id FROM source"):
             light.admit_seal(database, source_id, now_ms)
+        _repair_vectors(database)
+        embedding.admit_all(database, now_ms)
+
+
+def _repair_vectors(database: Database) -> None:
+    vectors.remove_gone(database)
+    for embedder in vectors.stored(database):
+        bad = [node_seq for node_seq, problem in _vector_faults(database, embedder) if problem]
+        vectors.remove(database, bad, embedder.seq)

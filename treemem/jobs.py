@@ -85,6 +85,12 @@ def is_running(database: Database, kind: str, key: str) -> bool:
     return database.row(_RUNNING, (f"{kind}:{key}",)) is not None
 
 
+def has_open(database: Database, kind: str) -> bool:
+    """Whether a job of the kind waits or runs."""
+    sql = "SELECT 1 FROM job WHERE kind = ? AND state IN ('todo', 'running')"
+    return database.row(sql, (kind,)) is not None
+
+
 # todo -> running
 _CLAIM = """
 UPDATE job SET state = 'running', token = ?, lease_until_ms = ?, attempts = attempts + 1

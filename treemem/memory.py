@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Self
 
 from treemem import config
 from treemem.database import Database
-from treemem.errors import UsageError
+from treemem.embedders import QueryEmbedder
 from treemem.model import (
     FileReport,
     IngestReport,
@@ -36,7 +36,6 @@ if TYPE_CHECKING:
     from treemem.doctor import Diagnosis
     from treemem.importers.base import LogFile
     from treemem.look import SourceView, UpgradableNode
-    from treemem.model import ServedModel
     from treemem.plan import Plan
     from treemem.status import Status
     from treemem.usage import UsageKey, UsageRow
@@ -61,6 +60,7 @@ class Memory:
     def __init__(self, database: Database, clock: Clock = now_ms) -> None:
         self._database = database
         self._clock = clock
+        self._queries = QueryEmbedder()
 
     @classmethod
     def open(cls, path: str | Path | None = None, *, clock: Clock = now_ms) -> Memory:
@@ -85,6 +85,7 @@ class Memory:
 
     def close(self) -> None:
         """Closes the file. A closed memory cannot be used again."""
+        self._queries.close()
         self._database.close()
 
     @property
@@ -192,28 +193,41 @@ class Memory:
         interrupted: set it from elsewhere to stop after the step in hand. progress is called
         on this thread, however many servers work at once.
         """
-        from treemem.budget import Budget, Limits
-        from treemem.hours import Hours
-        from treemem.worker import Worker
+        from treemem import running
 
-        # Light jobs first: they are quick, and what they seal can be summarized in this run.
-        hours = None if between is None else Hours.parse(between)
-        budget = Budget(Limits(0, None, max_seconds), self._clock, interrupted=interrupted)
-        report = Worker(self._database, self._clock, budget=budget, progress=progress).run()
-        setting = self.setting("summarizer")
-        if max_calls == 0 or setting is None or report.stopped_by != "empty":
-            return report
-        from treemem import configured, slots
+        limits = running.limits(max_calls, max_tokens, max_seconds, between)
+        return running.work(
+            self._database, self._clock, limits,
+            upgrade=upgrade, progress=progress, interrupted=interrupted,
+        )  # fmt: skip
 
-        result = configured.exam_of(setting)
-        if result is not None and result.mode is None:
-            return report  # it adds nothing, and status says so
-        limits = Limits(max_calls, max_tokens, max_seconds, hours)
-        budget = Budget(limits, self._clock, interrupted=interrupted, report=report)
-        with configured.slots_of(setting) as opened:
-            return slots.work(
-                self._database, self._clock, opened, budget, progress, upgrade=upgrade
-            )
+    def embed(
+        self,
+        max_calls: int | None = None,
+        max_seconds: float | None = None,
+        *,
+        retry: bool = False,
+        progress: Progress | None = None,
+        interrupted: threading.Event | None = None,
+    ) -> WorkReport:
+        """Gives every node a vector under the embedder in use, within the limits; work() does
+        it too. retry: also while a circuit breaker holds it back.
+
+        Raises UsageError where none is in use, ModelError where it cannot be opened.
+        """
+        from treemem import running
+
+        return running.embed(
+            self._database, self._clock, running.limits(max_calls, None, max_seconds),
+            retry=retry, progress=progress, interrupted=interrupted,
+        )  # fmt: skip
+
+    def prune_embeddings(self, name: str) -> str:
+        """Deletes all vectors of an embedder, named as status() or its model is called, and
+        returns its full name. Raises NotFoundError."""
+        from treemem import running
+
+        return running.prune(self._database, name)
 
     def usage(
         self,
@@ -349,13 +363,9 @@ class Memory:
 
     def retry_job(self, job_id: int) -> Job:
         """Lets a dead or waiting job run as soon as a worker comes."""
-        from treemem import jobs, modelwork
+        from treemem import modelwork
 
-        with self._database.transaction():
-            job = jobs.retry(self._database, job_id, self._clock())
-            if job.kind == modelwork.KIND:
-                modelwork.forget_failure(self._database, job)
-            return job
+        return modelwork.retry(self._database, job_id, self._clock())
 
     def cancel_job(self, job_id: int) -> None:
         """Takes a job that does not run out of the queue; nothing stored is touched."""
@@ -367,21 +377,13 @@ class Memory:
         """Chooses the model for a role, "summarizer" or "embedder".
 
         choice: an installed model's name, "none", the address of a model server, or a
-        ServedModel; servers are asked what they serve. Raises ModelError where the model is
+        ServedModel; servers are asked what they serve. "hashing" is an embedder without a
+        model, for tests. What other models have made stays. Raises ModelError where the model is
         not there, UsageError where it cannot be meant.
         """
-        from treemem import configured, jobs
+        from treemem import configured
 
-        if role not in ("summarizer", "embedder"):
-            raise UsageError(f"A model is used as summarizer or embedder, not as {role!r}.")
-        setting = configured.checked_choice(role, choice)
-        with self._database.transaction():
-            if setting is None:
-                self._database.execute("DELETE FROM setting WHERE name = ?", (role,))
-            else:
-                sql = "INSERT OR REPLACE INTO setting (name, value) VALUES (?, ?)"
-                self._database.execute(sql, (role, setting))
-            jobs.resume(self._database, "summarize")
+        configured.use(self._database, role, choice, self._clock())
 
     def setting(self, name: str) -> str | None:
         """A choice kept in this file, such as "summarizer", or None."""

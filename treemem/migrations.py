@@ -2,9 +2,9 @@
 
 A step, once released, never changes; a new one is added below it. What is stored falls in
 two: truth (source, message, source_message, node, leaf_span, node_child, tree, tree_node),
-which nothing can rebuild, and views (summary, statement, citation, the full-text tables),
-which can be dropped and made again from it. Beside them stand the queue, and the record of
-what model calls have cost.
+which nothing can rebuild, and views (summary, statement, citation, the full-text tables, the
+vectors), which can be dropped and made again from it. Beside them stand the queue, and the
+record of what model calls have cost.
 """
 
 from __future__ import annotations
@@ -228,6 +228,35 @@ CREATE TRIGGER statement_fts_delete AFTER DELETE ON statement BEGIN
 END;
 """
 
+# Each embedder has a table of its own, vector_N by its number, which vectors.py makes and drops.
+EMBEDDERS = """
+CREATE TABLE embedder (             -- who makes vectors
+  seq INTEGER PRIMARY KEY AUTOINCREMENT,
+  name TEXT NOT NULL UNIQUE,        -- with a digest of weights, pooling and prefix
+  setting TEXT NOT NULL,            -- what opens it, as in the setting 'embedder'
+  dimensions INTEGER NOT NULL CHECK (dimensions BETWEEN 1 AND 65536)
+) STRICT;
+"""
+VECTORS = """
+CREATE TABLE IF NOT EXISTS {table} (  -- what one embedder made of each node
+  node_seq INTEGER NOT NULL,        -- no reference: vectors outlive an open tail, to be copied
+  ordinal INTEGER NOT NULL,         -- 0: of the node itself, the last to be stored; 1, …: windows
+  first_span INTEGER NOT NULL,      -- a window's place: spans of the leaf by their ordinals,
+  start INTEGER NOT NULL,           -- characters of the message; "end" is exclusive
+  last_span INTEGER NOT NULL,
+  "end" INTEGER NOT NULL,
+  digest BLOB NOT NULL,             -- of the embedded text; of a node, of the vectors it is made of
+  vector BLOB NOT NULL,             -- a signed byte a dimension, the largest of them 127
+  PRIMARY KEY (node_seq, ordinal)
+) STRICT
+"""
+VECTORS_BY_DIGEST = """
+CREATE INDEX IF NOT EXISTS {table}_digest ON {table} (digest) WHERE ordinal > 0
+"""
+VECTORS_OF_NODES = """
+CREATE INDEX IF NOT EXISTS {table}_node ON {table} (node_seq) WHERE ordinal = 0
+"""
+
 # Deleted text must not linger in the index's pages (SQLite 3.42 and later know how).
 SECURE_DELETE = """
 INSERT INTO message_fts (message_fts, rank) VALUES ('secure-delete', 1);
@@ -298,7 +327,7 @@ def apply(
 
     @steps()
     def m001_spine(database: Database) -> None:
-        scripts = [TRUTH, VIEWS, QUEUE, USAGE]
+        scripts = [TRUTH, VIEWS, EMBEDDERS, QUEUE, USAGE]
         if sqlite_version >= SECURE_DELETE_SINCE:
             scripts.append(SECURE_DELETE)
         for script in scripts:

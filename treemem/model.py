@@ -320,6 +320,7 @@ class WorkReport:
 
     paused: kinds of job that a circuit breaker holds back, with the reason.
     left_out: endpoints that could not be used in the end, with the reason.
+    embedded: nodes that got their vectors.
     stopped_by: "empty", "max_calls", "max_tokens", "max_seconds", "hours" or "interrupt".
     goes_on_at: where it was "hours", when they begin next, ISO 8601 in UTC.
     """
@@ -332,6 +333,7 @@ class WorkReport:
     seconds: float = 0.0
     offered: int = 0
     kept: int = 0
+    embedded: int = 0
     rejected: dict[str, int] = field(default_factory=dict)
     paused: dict[str, str] = field(default_factory=dict)
     left_out: dict[str, str] = field(default_factory=dict)

@@ -36,10 +36,14 @@ DEAD_JOBS_MAX = 10_000
 Clock = Callable[[], int]
 
 
-def forget_failure(database: Database, job: Job) -> None:
-    """Before a dead job is tried again: the mark that its node could not be summarized goes."""
-    producer_name, _, node_id = job.dedupe_key.removeprefix(f"{KIND}:").rpartition(":")
-    database.execute(_FORGET_FAILURE, {"producer": producer_name, "node": node_id})
+def retry(database: Database, job_id: int, now_ms: int) -> Job:
+    """See Memory.retry_job. The mark that a node could not be summarized goes before."""
+    with database.transaction():
+        job = jobs.retry(database, job_id, now_ms)
+        if job.kind == KIND:
+            producer_name, _, node_id = job.dedupe_key.removeprefix(f"{KIND}:").rpartition(":")
+            database.execute(_FORGET_FAILURE, {"producer": producer_name, "node": node_id})
+        return job
 
 
 class ModelWork:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from treemem import jobs
+from treemem import embedders, jobs, vectors
 from treemem.database import SQLITE_VERSION, Database
 from treemem.exam import ExamResult
 from treemem.model import ServedModel
@@ -22,6 +22,21 @@ class ProducerStatus:
     usable: int
     offered: int
     refused: dict[str, int]
+
+
+@dataclass(frozen=True, slots=True)
+class EmbedderStatus:
+    """One embedder's share: how many of the nodes have vectors under it.
+
+    windows: vectors of pieces of leaves. in_use: whether new nodes get vectors of it.
+    """
+
+    name: str
+    dimensions: int
+    nodes: int
+    of: int
+    windows: int
+    in_use: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +65,7 @@ class Status:
     missing: tuple[str, ...]
     exam: ExamResult | None = None
     upgradable: int = 0
+    embedders: tuple[EmbedderStatus, ...] = ()
 
 
 _COUNTS = """
@@ -99,16 +115,32 @@ def status(
         jobs=jobs.counts(database),
         paused=jobs.paused(database, now_ms),
         summarizer=summarizer if served is None else served.model,
-        embedder=embedder,
+        embedder=None if embedder is None else embedders.label(embedder),
         served=served,
-        missing=_missing(database, summarizer, exam, upgradable),
+        missing=_missing(database, summarizer, embedder, exam, upgradable),
         exam=exam,
         upgradable=upgradable,
+        embedders=_embedders(database, embedder),
     )
 
 
+def _embedders(database: Database, setting: str | None) -> tuple[EmbedderStatus, ...]:
+    in_use = None if setting is None else embedders.identity_of(setting)
+    return tuple(
+        EmbedderStatus(
+            each.name, each.dimensions, each.embedded, each.total,
+            vectors.window_count(database, each.seq), each.name == in_use,
+        )
+        for each in vectors.stored(database)
+    )  # fmt: skip
+
+
 def _missing(
-    database: Database, summarizer: str | None, exam: ExamResult | None, upgradable: int
+    database: Database,
+    summarizer: str | None,
+    embedder: str | None,
+    exam: ExamResult | None,
+    upgradable: int,
 ) -> tuple[str, ...]:
     found = list(database.notices)
     if summarizer is not None and exam is None:
@@ -132,9 +164,11 @@ def _missing(
             "No summarizer is in use: summaries are picked out, not written. "
             "See: treemem model list"
         )
+    if (lacking := vectors.missing(database, embedder)) is not None:
+        found.append(lacking)
     if not database.can_load_extensions():
         found.append(
-            "This Python's SQLite cannot load extensions: vectors will be searched with numpy. "
-            "For sqlite-vec: pip install pysqlite3"
+            "This Python's SQLite cannot load extensions: vectors are searched with numpy, which "
+            "takes longer. For sqlite-vec: pip install pysqlite3"
         )
     return tuple(found)

@@ -213,6 +213,18 @@ def _message_times(database: Database, seqs: Sequence[int]) -> tuple[int | None,
     return row[0], row[1]
 
 
+_LEAVES_BELOW = """
+WITH RECURSIVE below (seq) AS (
+  SELECT ? UNION SELECT nc.child_seq FROM below JOIN node_child nc ON nc.node_seq = below.seq)
+SELECT n.seq FROM below JOIN node n ON n.seq = below.seq WHERE n.level = 0 ORDER BY n.seq
+"""
+
+
+def leaves_below(database: Database, node_seq: int) -> list[int]:
+    """The leaves that a node covers, the node itself where it is one."""
+    return [seq for (seq,) in database.rows(_LEAVES_BELOW, (node_seq,))]
+
+
 # -- growing ---------------------------------------------------------------------------
 
 _LAST_POSITION = "SELECT max(position) FROM tree_node WHERE tree_seq = ? AND level = ?"

@@ -1,7 +1,8 @@
 """The worker: takes jobs from the queue, does them, and stops within its budget.
 
-It owns leases, interruptions and the circuit breaker; what a job does is light.py's and
-modelwork.py's. No transaction is open while a model runs. slots.py lets several work at once.
+It owns leases, interruptions and the circuit breaker; what a job does is light.py's,
+modelwork.py's and embedding.py's. No transaction is open while a model runs. slots.py lets
+several work at once.
 """
 
 from __future__ import annotations
@@ -11,9 +12,10 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Literal
 
-from treemem import jobs, light, times
+from treemem import embedding, jobs, light, times, trees
 from treemem.budget import Budget, BudgetSpentError
 from treemem.database import Database
+from treemem.embedding import EmbedWork
 from treemem.errors import ConstraintError, DatabaseError, LeaseLostError, ModelError, TreememError
 from treemem.jobs import Claim
 from treemem.model import WorkReport
@@ -33,7 +35,8 @@ def _nobody_else(_reason: str) -> bool:
 class Worker:
     """Drains the queue of one database until it is empty or the budget is spent.
 
-    model: what does model jobs, None where none is configured. An interruption lets the job
+    model, embedder: what does summary jobs and embed jobs, None for a worker that leaves them
+    to others. An interruption lets the job
     in hand end if it is light, and releases it if a model works on it. leave_out: told why
     this worker's model cannot be used; returns whether other workers go on with its jobs.
     """
@@ -44,6 +47,7 @@ class Worker:
         clock: Clock,
         *,
         model: ModelWork | None = None,
+        embedder: EmbedWork | None = None,
         budget: Budget | None = None,
         progress: Progress | None = None,
         leave_out: LeaveOut = _nobody_else,
@@ -51,6 +55,11 @@ class Worker:
         self._database = database
         self._clock = clock
         self._model = model
+        self._by_kind: dict[str, ModelWork | EmbedWork] = {}
+        if model is not None:
+            self._by_kind[MODEL_KIND] = model
+        if embedder is not None:
+            self._by_kind[embedding.KIND] = embedder
         self._budget = budget or Budget()
         self._progress = progress
         self._leave_out = leave_out
@@ -61,8 +70,8 @@ class Worker:
     def run(self) -> WorkReport:
         """Works until nothing is due, a limit is met, or it is interrupted."""
         kinds = [*light.KINDS]
-        if self._model is not None and self._budget.limits.max_calls != 0:
-            kinds.append(MODEL_KIND)
+        if self._budget.limits.max_calls != 0:
+            kinds += self._by_kind
         while (reason := self._budget.stop_reason()) is None:
             outcome = self.step(kinds)
             if outcome == "nothing":
@@ -96,8 +105,9 @@ class Worker:
 
     def _do(self, held: Claim) -> Outcome:
         try:
-            if held.kind == MODEL_KIND:
-                self._do_model(held)
+            if held.kind in self._by_kind:
+                with self._lease_kept(held):
+                    self._by_kind[held.kind].run(held, self._budget)
             else:
                 light.run(self._database, held, self._clock, self._after_tree)
         except BudgetSpentError:
@@ -122,35 +132,33 @@ class Worker:
             self._progress(self._budget.report, held.kind)
         return "did"
 
-    def _do_model(self, held: Claim) -> None:
-        assert self._model is not None
-        with self._lease_kept(held):
-            self._model.run(held, self._budget)
-
-    def _after_tree(self, tree: object, now_ms: int) -> None:
+    def _after_tree(self, tree: trees.TreeRow, now_ms: int) -> None:
+        embedding.admit_tree(self._database, tree, now_ms)
         if self._model is not None:
             self._model.admit_tree(tree, now_ms)
 
     def _fail(self, held: Claim, error: Exception) -> None:
         message = str(error) or type(error).__name__
-        if isinstance(error, ModelError) and self._model is not None and not self._model.ready:
-            self._without_model(held, error, message)
+        work = self._by_kind.get(held.kind)
+        if isinstance(error, ModelError) and work is not None and not work.ready:
+            self._without_model(held, work, error, message)
         else:
             # A light job fails by its own data; the other sources must not wait for it.
-            is_model = held.kind == MODEL_KIND
-            jobs.fail(self._database, held, message, self._clock(), breaker=is_model)
-            if is_model and self._model is not None:
-                self._model.gave_up(held, message)
+            breaker = work is not None
+            jobs.fail(self._database, held, message, self._clock(), breaker=breaker)
+            if work is not None:
+                work.gave_up(held, message)
         self._count_failed(held)
 
-    def _without_model(self, held: Claim, error: ModelError, message: str) -> None:
+    def _without_model(
+        self, held: Claim, work: ModelWork | EmbedWork, error: ModelError, message: str
+    ) -> None:
         """A missing or broken model is nobody's fault but the model's: the job is given back,
         and where nobody else can do it, the kind waits."""
-        assert self._model is not None
         if error.recoverable:
             # It was at work on this job. One that takes down every server has to end.
             jobs.fail(self._database, held, message, self._clock(), breaker=False, wait=False)
-            self._model.gave_up(held, message)
+            work.gave_up(held, message)
         else:
             jobs.release(self._database, held, self._clock())
         if not self._leave_out(message):

@@ -15,9 +15,11 @@ if TYPE_CHECKING:
     from treemem.exam import ExamResult
     from treemem.models.catalog import Entry
     from treemem.models.manifests import InstalledModel, Progress
+    from treemem.status import Status
 
 ROLES = ("summarizer", "embedder")
 NONE = "none"
+HASHING = "hashing"
 
 
 @click.group("model")
@@ -122,9 +124,11 @@ def use_command(
     """Choose the model that this memory is worked on with.
 
     The summaries and vectors of the models used before stay. NAME has to be pulled; none
-    switches the role off. URLs are servers that speak OpenAI's protocol, such as llama-server,
-    Ollama, LM Studio or vLLM; all of them serve the same model and are asked at once. Of an API
-    key only the name of its environment variable is stored.
+    switches the role off; hashing is an embedder without a model, for tests and weak.
+
+    URLs are servers that speak OpenAI's protocol, such as llama-server, Ollama, LM Studio or
+    vLLM; all of them serve the same model. Of an API key only the name of its environment
+    variable is stored.
 
     \b
     Example:
@@ -140,7 +144,7 @@ def use_command(
             "like http://host:8080"
         )
     (name,) = names
-    if name != NONE:
+    if name not in (NONE, HASHING):
         _check_role(role, name)
     with open_memory(context) as memory:
         memory.use_model(role, name)
@@ -148,6 +152,8 @@ def use_command(
     note(f"No {role} is used now." if name == NONE else f"{name} is the {role} now.")
     if role == "summarizer" and name != NONE:
         _note_exam(status.exam, name)
+    if role == "embedder" and name != NONE:
+        _note_vectors(status)
 
 
 @model_command.command("check")
@@ -229,10 +235,21 @@ def _use_served(
     with open_memory(context) as memory:
         memory.use_model(role, ServedModel(urls, model, slots or 1, key_env))
         status = memory.status()
-        served = status.served
-    assert served is not None
-    note(f"{served.model} is the {role} now, at {', '.join(served.urls)}.")
-    _note_exam(status.exam, "")
+    model = status.summarizer if role == "summarizer" else status.embedder
+    note(f"{model} is the {role} now, at {', '.join(urls)}.")
+    if role == "summarizer":
+        _note_exam(status.exam, "")
+    else:
+        _note_vectors(status)
+
+
+def _note_vectors(status: Status) -> None:
+    """How much is to be embedded; until then the vectors of before are searched."""
+    found = next((each for each in status.embedders if each.in_use), None)
+    if found is None:
+        note("Nothing is embedded under it yet: treemem embed")
+    elif found.nodes < found.of:
+        note(f"{found.nodes:,} of {found.of:,} nodes are embedded under it: treemem embed")
 
 
 def _note_exam(result: ExamResult | None, name: str) -> None:

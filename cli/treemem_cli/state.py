@@ -51,6 +51,11 @@ def _print(status: Status) -> None:
             used = {"retell": "retells sentences", "notes": "takes notes", None: "not used"}
             click.echo(f"{'':12}   {used[status.exam.mode]}, {status.exam.points} of 1000 in "
                        f"its exam on {status.exam.taken_at[:10]}")  # fmt: skip
+    for embedder in status.embedders:
+        share = 100 * embedder.nodes // max(1, embedder.of)
+        mark = "" if embedder.in_use else ", not in use"
+        click.echo(f"{'vectors':12} {safe(embedder.name)}: {embedder.nodes:,} of "
+                   f"{embedder.of:,} nodes ({share} %){mark}")  # fmt: skip
     for producer in status.producers:
         refused = sum(producer.refused.values())
         detail = f", {refused:,} of {producer.offered:,} statements refused" if refused else ""
@@ -76,8 +81,8 @@ def _print(status: Status) -> None:
 def doctor_command(context: click.Context, repair: bool, as_json: bool) -> None:
     """Prove that the memory file is whole, or say what is wrong.
 
-    Every hash is computed again from the content. --repair makes the full-text index and
-    missing summaries again; it never touches what was said.
+    Every hash is computed again from the content. --repair makes the full-text index, missing
+    summaries and damaged vectors again; it never touches what was said.
 
     \b
     Example:

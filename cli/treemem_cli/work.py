@@ -84,7 +84,7 @@ def work_command(
     upgrade: bool,
     as_json: bool,
 ) -> None:
-    """Let the model summarize what waits in the queue.
+    """Let the models do what waits in the queue: vectors first, then summaries.
 
     Without a model only the light jobs are done. Ctrl-C finishes a light job and gives back
     one that a model works on; a second Ctrl-C stops at once. Nothing is lost either way, and
@@ -96,7 +96,7 @@ def work_command(
     """
     if once and watch:
         raise click.UsageError("Give --once or --watch, not both.")
-    with open_memory(context) as memory, _interruptible() as interrupted:
+    with open_memory(context) as memory, interruptible() as interrupted:
         while True:
             report = _work(
                 memory, interrupted, max_calls, max_tokens, max_seconds, between, upgrade
@@ -104,7 +104,7 @@ def work_command(
             if as_json:
                 print_json(report)
             else:
-                _print(report)
+                print_report(report)
                 found = memory.status().exam
                 if found is not None and found.mode is None:
                     note("The summarizer adds nothing and is not used. See: treemem status")
@@ -170,7 +170,7 @@ def _work(
 
 
 @contextmanager
-def _interruptible() -> Iterator[threading.Event]:
+def interruptible() -> Iterator[threading.Event]:
     """The first Ctrl-C asks the worker to stop, the second stops it."""
     interrupted = threading.Event()
 
@@ -187,7 +187,8 @@ def _interruptible() -> Iterator[threading.Event]:
         signal.signal(signal.SIGINT, before)
 
 
-def _print(report: WorkReport) -> None:
+def print_report(report: WorkReport) -> None:
+    """What a run did, on stdout; what it could not do, as notes."""
     done = ", ".join(f"{number} {kind}" for kind, number in report.done.items()) or "nothing to do"
     click.echo(f"Done: {done} ({report.seconds:.1f} s)")
     if report.model_calls:
@@ -196,6 +197,9 @@ def _print(report: WorkReport) -> None:
             f"Model: {report.model_calls} calls, {report.tokens_in:,} tokens in, "
             f"{report.tokens_out:,} out, {speed:,.0f} tokens/s"
         )
+    if report.embedded:
+        click.echo(f"Vectors: of {report.embedded:,} nodes")
+    if report.offered or report.rejected:
         click.echo(f"Statements: {report.offered} offered, {report.kept} kept")
         for reason, number in sorted(report.rejected.items(), key=lambda item: -item[1]):
             click.echo(f"  {number:4}  refused: {reason}")

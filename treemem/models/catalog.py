@@ -74,7 +74,8 @@ class Entry:
     chat: whether it was taught to follow instructions.
     requantize: the quantization it is turned into at the pull, or None.
     vocabulary: of a model that is converted to GGUF at the pull, or None.
-    dimensions, pooling, query_prefix, document_prefix: of embedders.
+    dimensions, pooling, query_prefix, document_prefix: of embedders. family: what the names
+    of files and served models of the same kind have in them, or None.
     """
 
     name: str
@@ -93,6 +94,7 @@ class Entry:
     pooling: str | None = None
     query_prefix: str = ""
     document_prefix: str = ""
+    family: str | None = None
 
 
 @functools.cache
@@ -110,6 +112,21 @@ def find(name: str) -> Entry | None:
         384
     """
     return next((entry for entry in entries() if entry.name == name), None)
+
+
+def prefixes_of(model: str) -> tuple[str, str]:
+    """What a model that is called so, but is not of the catalog, wants before a query and
+    before a document: as its family does, or nothing.
+
+    Example:
+        >>> prefixes_of("embeddinggemma:300m")[1], prefixes_of("nomic-embed-text")
+        ('title: none | text: ', ('', ''))
+    """
+    plain = re.sub(r"[^a-z0-9]", "", model.lower())
+    for entry in entries():
+        if entry.family is not None and entry.family in plain:
+            return entry.query_prefix, entry.document_prefix
+    return "", ""
 
 
 def check_name(name: str) -> str:

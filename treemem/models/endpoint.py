@@ -33,11 +33,12 @@ TRIES = 4
 WAIT_FIRST_SECONDS = 0.5
 WAIT_SECONDS_MAX = 30.0
 """A server that wants a longer wait than this is not asked again in this call."""
-BODY_BYTES_MAX = 4_000_000
+BODY_BYTES_MAX = 8_000_000
 
 _PIP = "pip install 'treemem[endpoint]'"
 _CHAT = "/v1/chat/completions"
 _MODELS = "/v1/models"
+_EMBEDDINGS = "/v1/embeddings"
 # llama-server and vLLM: a model that can think first is asked not to, as its thoughts would
 # use up the tokens of the answer.
 _NO_THINKING = {"chat_template_kwargs": {"enable_thinking": False}}
@@ -125,6 +126,15 @@ class EndpointClient:
             time.monotonic() - began,
             told.stopped,
         )
+
+    def embed(self, texts: Sequence[str]) -> list[list[float]]:
+        """One vector for each text, as long as the server makes it. Raises ModelError, as
+        answer does."""
+        whole = [_whole(text) for text in texts]
+        body = {"model": self._model_id(), "input": whole, "encoding_format": "float"}
+        with self._named():
+            told = self._asked(_EMBEDDINGS, body, self._timeout_seconds, TRIES)
+            return reading.vectors(told, len(texts))
 
     def models(self) -> list[str]:
         """The names of the models the server has. One try, a few seconds."""

@@ -64,6 +64,24 @@ def completion(told: Any) -> Completion:
     )  # fmt: skip
 
 
+def vectors(told: Any, count: int) -> list[list[float]]:
+    """The vectors in the body of an answer about embeddings, in the order of the texts.
+
+    Raises ModelError for a body that is an error, or has not one vector of numbers a text.
+    """
+    if (message := _error_in(told)) is not None:
+        raise ModelError(f"an error instead of vectors: {message}")
+    try:
+        rows = sorted(told["data"], key=lambda row: int(row["index"]))
+        found = [[float(number) for number in row["embedding"]] for row in rows]
+        places = [int(row["index"]) for row in rows]
+    except (LookupError, TypeError, ValueError) as error:
+        raise ModelError(f"no vectors in {short(told)}") from error
+    if places != list(range(count)):
+        raise ModelError(f"{len(found)} vectors where {count} texts were sent")
+    return found
+
+
 def without_thoughts(text: str) -> str:
     """The text without a block of thoughts at its head; one that does not end leaves nothing.
 

@@ -55,6 +55,9 @@ def register(
     )
     if model.role == "summarizer":
         model = replace(model, dimensions=None, pooling=None)
+    else:
+        queries, documents = catalog.prefixes_of(path.stem)
+        model = replace(model, query_prefix=queries, document_prefix=documents)
     folder.mkdir(parents=True, exist_ok=True)
     manifests.write(model, folder)
     return model

@@ -86,5 +86,5 @@ def from_setting(setting: str | None) -> ServedModel | None:
         return replace(found, urls=tuple(found.urls))
     except (ValueError, TypeError) as error:
         raise UsageError(
-            "The summarizer's setting is damaged. Choose it again: treemem model use summarizer"
+            "The setting of the model server is damaged. Choose it again: treemem model use"
         ) from error
