@@ -11,7 +11,7 @@ LLAMA_VERSION := 0.3.36
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-slow test-kills lint bench-smoke bench bench-sample bench-faithfulness clean
+.PHONY: help setup demo test test-slow test-kills lint bench-smoke bench bench-sample bench-faithfulness bench-recall bench-latency clean
 
 help:  ## Show what there is to make
 	@echo "make TARGET, where TARGET is one of:"
@@ -94,6 +94,8 @@ bench-smoke: setup  ## Run every benchmark in miniature
 	@$(BIN)/python -m pip install --quiet --quiet --group bench
 	$(BIN)/python benchmarks/ingest.py --smoke
 	$(BIN)/python benchmarks/queue.py --smoke
+	$(BIN)/python benchmarks/recall.py --sample --budgets 500,2000
+	$(BIN)/python benchmarks/latency.py --smoke
 
 bench: setup  ## Run the benchmarks whole; the figures go into benchmarks/README.md by hand
 	@$(BIN)/python -m pip install --quiet --quiet --group bench
@@ -105,6 +107,12 @@ bench-sample: setup  ## Check in three minutes that summaries say only what was 
 
 bench-faithfulness: setup  ## Measure how far summaries can be trusted; TREEMEM_EVAL names the data
 	TREEMEM_MODELS=$(MODELS) $(BIN)/python benchmarks/faithfulness.py $(FAITHFULNESS)
+
+bench-recall: setup  ## Measure what comes back of what answers a question; RECALL="--data FILE …"
+	TREEMEM_MODELS=$(MODELS) $(BIN)/python benchmarks/recall.py $(or $(RECALL),--sample)
+
+bench-latency: setup  ## Measure how long a search takes; LATENCY="--messages 1000000"
+	$(BIN)/python benchmarks/latency.py $(LATENCY)
 
 clean:  ## Remove the virtual environment, the demo and all caches
 	rm -rf $(VENV) $(DEMO) .mypy_cache .pytest_cache .ruff_cache .hypothesis build *.egg-info

@@ -22,6 +22,7 @@ from treemem.embedders import (
 )
 from treemem.models import catalog, serving
 from treemem.models.manifests import installed
+from treemem.vector_bytes import packed
 
 TEXTS = ["Ana: We ship on Friday.", "Ben: The cat sleeps.", "\ud800 half", "Ana:", "猫が好き"]
 
@@ -63,7 +64,7 @@ def test_every_embedder_keeps_the_contract(embedder: Embedder) -> None:
 
 def test_hashing_is_the_same_on_every_machine() -> None:
     row = HashingEmbedder().embed_query("We ship on Friday, das heißt am 5. März.")
-    digest = hashlib.sha256(vectors.packed(row[None, :])[0]).hexdigest()
+    digest = hashlib.sha256(packed(row[None, :])[0]).hexdigest()
     assert digest[:16] == "c10677122d25485f"
 
 
@@ -238,3 +239,16 @@ def test_the_recommended_embedders_say_how_they_are_asked() -> None:
     pooling = {entry.name: entry.pooling for entry in catalog.entries() if entry.family}
     assert pooling == {"embeddinggemma-300m": "mean", "bge-m3": "cls",
                        "qwen3-embedding-0.6b": "last"}  # fmt: skip
+
+
+def test_a_file_of_ones_own_gets_the_prefixes_of_its_family(
+    models_folder: Path, tmp_path: Path
+) -> None:
+    from treemem.models.registering import register
+
+    file = tmp_path / "EmbeddingGemma-300M-Q8_0.gguf"
+    file.symlink_to(models_folder / "minilm.gguf")
+    model = register(file, tmp_path, "mine", None, False)
+    assert (model.role, model.dimensions) == ("embedder", 384)
+    assert model.query_prefix.startswith("task: search result")
+    assert model.document_prefix.startswith("title: none")

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from tests.intervals import jobs_of_sources, without_intervals
 from tests.logs import ClaudeSession, prose
 from treemem import (
     AmbiguousIdError,
@@ -126,7 +127,7 @@ def test_a_folder_is_ingested_with_all_its_files_and_the_trees_are_whole(
     report = memory.ingest(folder)
     assert sorted(file.format or "" for file in report.files) == ["claude-code", "markdown"]
     assert (report.added, report.known, report.records) == (3, 0, 3)
-    assert memory.jobs(["todo", "running", "dead"]) == []
+    assert jobs_of_sources(memory) == []
     for view in memory.sources():
         assert memory.tree(Scope.source(view.source.id)).statements
 
@@ -190,7 +191,7 @@ def test_a_search_by_time_includes_its_limits_and_leaves_out_what_has_no_time(
 @pytest.mark.parametrize("field", ["since", "until"])
 def test_a_limit_that_is_no_time_is_named(memory: Memory, field: str) -> None:
     with pytest.raises(UsageError, match=field):
-        memory.search("importer", **{field: "last week"})  # type: ignore[arg-type]
+        memory.search("importer", **{field: "some day soon"})  # type: ignore[arg-type]
 
 
 def test_a_search_stays_in_its_scope(memory: Memory) -> None:
@@ -400,7 +401,8 @@ def test_a_dead_job_is_listed_retried_and_done(
     (dead,) = memory.jobs(["dead"])
     assert memory.job(dead.id).error == "no such luck"
     memory.retry_job(dead.id)
-    assert memory.work(max_calls=0).done == {"seal": 1, "extract": 1}
+    done = without_intervals(memory.work(max_calls=0).done)
+    assert done == {"seal": 1, "extract": 1}
     assert memory.jobs(["dead"]) == []
 
 

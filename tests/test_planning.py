@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from treemem import ids
 from treemem.config import FANOUT
-from treemem.planning import Group, Growth, grow, root_children, summaries_bound
+from treemem.planning import Group, Growth, grow, layers, root_children, summaries_bound
 
 # Members of a source or topic are leaves, those of the global tree first-level nodes.
 BASE_LEVELS = pytest.mark.parametrize("base_level", [0, 1], ids=["source or topic", "global"])
@@ -159,3 +159,43 @@ def test_a_root_covers_what_is_in_no_group_oldest_first(count: int, tail: str | 
 def test_no_members_are_no_tree() -> None:
     assert grow([], []).groups == ()
     assert root_children(grow([], []).frontier, None) == ()
+
+
+# -- members that are known all at once -----------------------------------------------
+
+
+@UNHURRIED
+@given(COUNTS)
+def test_layers_are_grouped_as_a_tree_that_grew(count: int) -> None:
+    tree = grow([], members(count))
+    laid = layers([(member, 0) for member in members(count)])
+    full = {group.id for group in laid if group.id in {each.id for each in tree.groups}}
+    assert full == {group.id for group in tree.groups}
+    above = [group.child_ids for group in laid if group.id not in full]
+    covered = root_children(tree.frontier, None)
+    assert above == ([covered] if len(covered) > 1 else [])
+
+
+@UNHURRIED
+@given(st.lists(st.integers(0, 5), max_size=200))
+def test_a_group_stands_above_its_highest_child_and_after_its_children(levels: list[int]) -> None:
+    known = {f"member{at}": level for at, level in enumerate(levels)}
+    below: list[str] = []
+    for group in layers(list(known.items())):
+        assert group.level == 1 + max(known[child] for child in group.child_ids)
+        assert group.id == ids.group_id(group.level, group.child_ids)
+        known[group.id] = group.level
+        below += group.child_ids
+    assert len(below) == len(set(below)) == max(0, len(known) - 1)
+
+
+@UNHURRIED
+@given(st.integers(2, 400), st.data())
+def test_a_member_that_changes_changes_only_what_stands_above_it(
+    count: int, data: st.DataObject
+) -> None:
+    before = [(member, 0) for member in members(count)]
+    at = data.draw(st.integers(0, count - 1))
+    after = [*before[:at], ("changed", 0), *before[at + 1 :]]
+    new = {group.id for group in layers(after)} - {group.id for group in layers(before)}
+    assert 1 <= len(new) <= log_ceiling(count) + 1

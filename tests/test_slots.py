@@ -16,6 +16,7 @@ import pytest
 from tests.conftest import FakeClock
 from tests.fake_model import FakeClient, quoting
 from tests.fake_server import FakeServer, as_json
+from tests.intervals import jobs_of_sources
 from tests.logs import prose
 from treemem import (
     DiskFullError,
@@ -99,7 +100,7 @@ def summaries(memory: Memory) -> dict[str, list[Any]]:
 
 
 def assert_all_summarized(memory: Memory) -> None:
-    assert memory.jobs(["todo", "running", "dead"]) == []
+    assert jobs_of_sources(memory) == []
     for node in memory.tree(Scope.source("s")).nodes():
         if not node.provisional:
             assert memory.node(node.id).summaries[0].producer.startswith("fake@")

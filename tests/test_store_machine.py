@@ -24,6 +24,7 @@ from hypothesis.stateful import (
     run_state_machine_as_test,
 )
 
+from tests.intervals import jobs_of_sources
 from tests.logs import ClaudeSession, prose
 from treemem import FileReport, Memory, Message, Scope, trees
 
@@ -55,6 +56,7 @@ class Store(RuleBasedStateMachine):
         self.folder = Path(tempfile.mkdtemp(prefix="treemem-machine-"))
         self.now_ms = 1_764_000_000_000
         self.memory = self.opened()
+        self.memory.use_model("embedder", "hashing")
         self.histories: dict[str, list[str]] = {}
         self.versions: dict[str, str] = {}
         self.document: list[str] = []
@@ -135,9 +137,9 @@ class Store(RuleBasedStateMachine):
     @rule(seconds=st.integers(0, 7_200))
     def work(self, seconds: int) -> None:
         self.now_ms += 1_000 * seconds
-        report = self.memory.work(max_calls=0)
+        report = self.memory.work()
         assert (report.stopped_by, report.failed) == ("empty", {})
-        assert self.memory.jobs(["todo", "running", "dead"]) == []
+        assert jobs_of_sources(self.memory) == []
 
     @rule()
     def reopen(self) -> None:
@@ -201,12 +203,14 @@ class Store(RuleBasedStateMachine):
 
     @invariant()
     def a_tree_that_is_worked_off_covers_its_history(self) -> None:
-        if self.memory.jobs(["todo", "running", "dead"]):
+        if jobs_of_sources(self.memory):
             return
         for source, history in self.histories.items():
             tree = self.memory.tree(Scope.source(source))
             root = next(tree.nodes(), None)
             assert (root is None) == (not history and not self.sealed[source])
+        for embedder in self.memory.status().embedders:
+            assert embedder.nodes == embedder.of
 
 
 def test_a_memory_holds_what_a_plain_model_of_it_holds(monkeypatch: pytest.MonkeyPatch) -> None:

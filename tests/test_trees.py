@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from tests.logs import ClaudeSession, prose
 from treemem import Memory, Message, Node, Scope, planning, sealing, trees
-from treemem.config import FANOUT, LEAF_TOKENS_MAX
+from treemem.config import LEAF_TOKENS_MAX
 from treemem.sealing import LEAF_PIECES_MAX
 
 if TYPE_CHECKING:
@@ -221,13 +221,18 @@ def test_the_root_covers_the_whole_history_once(memory: Memory) -> None:
 
 
 @pytest.mark.usefixtures("small_leaves")
-def test_what_a_grown_source_replaces_leaves_nothing_behind(memory: Memory) -> None:
+def test_what_a_grown_source_replaces_leaves_nothing_behind(
+    memory: Memory, clock: FakeClock
+) -> None:
     for n in range(25):
         store(memory, "s", talk(1, sentences=4, first=n))
         rows = memory._database.rows("SELECT id FROM node WHERE provisional = 1")
-        assert {node_id for (node_id,) in rows} == {
+        # The tree over everything follows at intervals, and holds what it stood over till then.
+        above = {node.id for node in memory.tree(Scope.everything()).nodes() if node.provisional}
+        assert {node_id for (node_id,) in rows} == above | {
             node.id for node in nodes(memory, "s", provisional=True)
         }
+        clock.advance(300)
     assert_whole(memory)
 
 
@@ -332,31 +337,29 @@ def test_a_fork_shares_the_summaries_of_the_common_leaves(memory: Memory, tmp_pa
 
 
 @pytest.mark.usefixtures("small_leaves")
-@pytest.mark.parametrize(
-    ("scope", "key", "base_level"), [("topic", "exports", 0), ("global", "", 1)]
+@SHARED
+@given(
+    steps=st.lists(st.lists(st.integers(0, 59), unique=True, max_size=40), min_size=1, max_size=4)
 )
-def test_a_tree_of_any_scope_grows_as_planned_in_any_batches(
-    memory: Memory, scope: str, key: str, base_level: int
+def test_a_tree_over_members_is_the_same_whatever_it_stood_over_before(
+    memory: Memory, steps: list[list[int]]
 ) -> None:
-    for number in range(3):
-        store(memory, f"s{number}", talk(60, first=100 * number))
+    """And what only an earlier tree held is gone."""
+    if memory.status().sources == 0:
+        store(memory, "s", talk(60))
+        store(memory, "t", talk(3, first=60))
     database = memory._database
-    sql = "SELECT seq, id FROM node WHERE level = ? AND provisional = 0 ORDER BY seq"
-    members = database.rows(sql, (base_level,))
-    assert len(members) > FANOUT
-    start = 0
-    for stop in (1, 3, 9, 10, len(members)):
-        with database.transaction():
-            tree = trees.ensure_tree(database, scope, key, base_level)
-            trees.extend(database, tree, [seq for seq, _ in members[start:stop]])
-            trees.refresh_root(database, trees.ensure_tree(database, scope, key, base_level), None)
-        start = max(start, stop)
-    planned = planning.grow([], [node_id for _, node_id in members], base_level)
-    with memory._database.reading():
-        stored = trees.frontier(database, tree)
-    ids: dict[int, str] = dict(database.rows("SELECT seq, id FROM node"))
-    assert [[ids[seq] for seq in level] for level in stored] == [
-        list(level) for level in planned.frontier
-    ]
-    assert {group.id for group in planned.groups} <= set(ids.values())
-    assert_whole(memory)
+    sql = "SELECT seq, id, level FROM node ORDER BY level, seq"
+    known = database.rows(sql)
+    members = [row for row in known if row[2] == 0][:60]
+    with database.transaction():
+        for step in [*steps, []]:
+            tree = trees.ensure_tree(database, "topic", "exports")
+            groups = trees.derive(database, tree, [members[at][0] for at in step])
+            planned = planning.layers([(members[at][1], 0) for at in step])
+            ids: dict[int, str] = dict(database.rows("SELECT seq, id FROM node"))
+            assert [ids[seq] for seq in groups] == [group.id for group in planned]
+            root = trees.ensure_tree(database, "topic", "exports").root_seq
+            expected = planned[-1].id if planned else next((members[at][1] for at in step), None)
+            assert (None if root is None else ids[root]) == expected
+        assert database.rows(sql) == known

@@ -59,6 +59,12 @@ class PaidClient(FakeClient):
         return found
 
 
+@pytest.fixture
+def sources_only(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing stands above the sources, whose root would be a call of its own."""
+    monkeypatch.setattr("treemem.derived.admit", lambda *_, **__: None)
+
+
 @dataclass(frozen=True)
 class Sums:
     calls: int
@@ -112,12 +118,12 @@ def test_each_key_tells_its_calls_apart(memory: Memory, monkeypatch: pytest.Monk
     tell(memory, 20)
     tell(memory, 11, first=50, source="t")
     memory.work()
-    leaves, groups, roots = 19 + 10, 2 + 1, 2
+    leaves, groups, roots = 19 + 10, 2 + 1, 2 + 1
     assert {row.key: row.calls for row in memory.usage("source")} == {
-        "s": 19 + 2 + 1, "t": 10 + 1 + 1,
+        "s": 19 + 2 + 1, "t": 10 + 1 + 1, "global": 1,
     }  # fmt: skip
     assert [(row.key, row.calls) for row in memory.usage("level")] == [
-        ("0", leaves), ("1", groups), ("2", roots),
+        ("0", leaves), ("1", groups), ("2", 2), ("3", 1),
     ]  # fmt: skip
     assert [(row.key, row.jobs) for row in memory.usage("model")] == [
         (name, leaves + groups + roots)
@@ -127,7 +133,7 @@ def test_each_key_tells_its_calls_apart(memory: Memory, monkeypatch: pytest.Monk
     assert asked == dict.fromkeys(done, 1)
 
 
-@pytest.mark.usefixtures("new_york")
+@pytest.mark.usefixtures("new_york", "sources_only")
 def test_days_are_local_and_limits_are_inclusive(
     memory: Memory, monkeypatch: pytest.MonkeyPatch, clock: FakeClock
 ) -> None:
@@ -193,7 +199,7 @@ def test_a_root_that_is_replaced_while_a_model_works_on_it_was_paid_all_the_same
     assert [row.key for row in memory.usage("source")] == ["s"]
 
 
-@pytest.mark.usefixtures("small_leaves")
+@pytest.mark.usefixtures("small_leaves", "sources_only")
 def test_what_was_paid_stays_counted_when_its_node_and_its_job_are_gone(
     memory: Memory, monkeypatch: pytest.MonkeyPatch, clock: FakeClock
 ) -> None:

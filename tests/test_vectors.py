@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from treemem import Memory, ModelError, NotFoundError, vectors
 from treemem.database import Database
+from treemem.vector_bytes import packed, unpacked
 from treemem.vectors import WindowVector
 
 DIMENSIONS = 384
@@ -44,7 +45,7 @@ def known(database: Database) -> Matrix:
 
 
 def put(database: Database, seq: int, made: Matrix) -> None:
-    rows = vectors.packed(made)
+    rows = packed(made)
     for leaf in range(LEAVES):
         part = rows[leaf * WINDOWS : (leaf + 1) * WINDOWS]
         stored = [
@@ -159,7 +160,7 @@ def test_a_file_written_with_the_extension_is_read_without_it(
 @given(st.integers(0, 10_000), st.sampled_from([2, 64, 384, 1024]))
 def test_packing_moves_a_cosine_by_little(seed: int, dimensions: int) -> None:
     one, other = random_unit(2, dimensions, seed)
-    rows = vectors.packed(np.stack([one, other]))
+    rows = packed(np.stack([one, other]))
     assert [len(row) for row in rows] == [dimensions] * 2
-    again = vectors._unpacked(rows)
+    again = unpacked(rows)
     assert again[0] @ again[1] == pytest.approx(one @ other, abs=0.01)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from treemem import embedding, ids, jobs, light, messages, vectors
+from treemem import derived, embedding, ids, jobs, light, messages, vectors
 from treemem.config import FANOUT, LEAF_TOKENS_MAX
 from treemem.database import Database
 from treemem.errors import DatabaseError
@@ -235,12 +235,25 @@ SELECT 'message ' || id || ' belongs to no source' FROM message m
 UNION ALL SELECT 'node ' || id || ' belongs to no tree' FROM node n
   WHERE NOT EXISTS (SELECT 1 FROM tree_node tn WHERE tn.node_seq = n.seq)
     AND NOT EXISTS (SELECT 1 FROM tree t WHERE t.root_seq = n.seq OR t.tail_seq = n.seq)
+    AND NOT EXISTS (SELECT 1 FROM node_child up WHERE up.child_seq = n.seq)
+    AND NOT EXISTS (SELECT 1 FROM topic_leaf tl WHERE tl.node_seq = n.seq)
 UNION ALL SELECT 'statement ' || seq || ' cites no message' FROM statement st
   WHERE NOT EXISTS (SELECT 1 FROM citation c WHERE c.statement_seq = st.seq)
 UNION ALL SELECT 'statement ' || seq || ' is shown by no summary' FROM statement st
   WHERE kept_back = 0
     AND NOT EXISTS (SELECT 1 FROM summary_statement ss WHERE ss.statement_seq = st.seq)
 """
+
+
+def _derived(database: Database) -> Iterator[str]:
+    """The trees above the sources, laid out again from their members. Where a job for them
+    waits, they are behind by right."""
+    for kind, name, stands in derived.as_it_should_be(database):
+        behind = any(jobs.has_open(database, each) for each in ("seal", "extract", kind))
+        if stands or behind:
+            yield ""
+        else:
+            yield f"{name} does not stand over its members. Mend it: treemem doctor --repair"
 
 
 def _orphans(database: Database) -> Iterator[str]:
@@ -299,6 +312,30 @@ def _vector_faults(
             yield node_seq, ""
 
 
+_OTHER_FORMS = (
+    ("message", "SELECT seq, search_text, author, text FROM message"),
+    ("statement", "SELECT seq, search_text, NULL, text FROM statement"),
+)
+
+
+def _other_forms(database: Database) -> Iterator[str]:
+    """What full text finds a text by, beside its own words, is what the text says."""
+    for table, sql in _OTHER_FORMS:
+        for seq, stored, author, text in database.execute(sql):
+            is_right = stored == messages.search_text(author, text)
+            yield "" if is_right else f"{table} row {seq} is found by words it does not have"
+
+
+def _mend_other_forms(database: Database) -> None:
+    for table, sql in _OTHER_FORMS:
+        wanted = [
+            (right, seq)
+            for seq, stored, author, text in database.execute(sql)
+            if (right := messages.search_text(author, text)) != stored
+        ]
+        database.many(f"UPDATE {table} SET search_text = ? WHERE seq = ?", wanted)  # noqa: S608
+
+
 _FTS_TABLES = ("message_fts", "statement_fts")
 _FTS_CHECK = "INSERT INTO {table} ({table}, rank) VALUES ('integrity-check', 1)"
 _FTS_REBUILD = "INSERT INTO {table} ({table}) VALUES ('rebuild')"
@@ -322,16 +359,19 @@ _CHECKS: tuple[tuple[str, Callable[[Database], Iterator[str]]], ...] = (
     ("nodes against their ids", _node_hashes),
     ("trees: every node in its place", _trees),
     ("messages in exactly one leaf", _coverage),
+    ("trees above the sources", _derived),
     ("nothing without an owner", _orphans),
     ("vectors of nodes", _vectors),
+    ("other forms of words", _other_forms),
 )
 
 
 def repair(database: Database, now_ms: int) -> None:
     """Makes the full-text index again, removes vectors that do not fit, and asks for every
-    source to be sealed, summarized and embedded again where something is missing. Truth is
-    not touched."""
+    source to be sealed, summarized and embedded again where something is missing, and for the
+    trees above them. Truth is not touched."""
     with database.transaction():
+        _mend_other_forms(database)
         for table in _FTS_TABLES:
             database.execute(_FTS_REBUILD.format(table=table))
         # What they were to do is asked for anew, here and by the sealing.
@@ -342,6 +382,7 @@ def repair(database: Database, now_ms: int) -> None:
             light.admit_seal(database, source_id, now_ms)
         _repair_vectors(database)
         embedding.admit_all(database, now_ms)
+        derived.admit(database, now_ms, at_once=True)
 
 
 def _repair_vectors(database: Database) -> None:

@@ -231,7 +231,7 @@ def opened(setting: str, *, verify: bool = False) -> Embedder:
 
     if setting == HASHING:
         return HashingEmbedder()
-    served = serving.from_setting(setting)
+    served = serving.from_setting(setting, "embedder")
     if served is not None:
         return EndpointEmbedder(served)
     return LlamaEmbedder(installed(setting, verify=verify))
@@ -249,7 +249,7 @@ def identity_of(setting: str) -> str | None:
 
     if setting == HASHING:
         return HASHING_NAME
-    served = serving.from_setting(setting)
+    served = serving.from_setting(setting, "embedder")
     if served is not None:
         return _served_identity(served)
     with suppress(ModelError):
@@ -263,7 +263,7 @@ def label(setting: str) -> str:
     """What a setting names, for people: the model, not where it is served."""
     from treemem.models import serving
 
-    served = serving.from_setting(setting)
+    served = serving.from_setting(setting, "embedder")
     return setting if served is None else served.model or setting
 
 

@@ -17,6 +17,7 @@ from treemem.errors import DatabaseError, ModelError
 from treemem.jobs import Claim
 from treemem.model import WorkReport
 from treemem.tokens import count_tokens
+from treemem.vector_bytes import packed
 from treemem.vectors import WindowVector
 from treemem.windows import SpanText, Window, windows
 
@@ -237,7 +238,7 @@ class EmbedWork:
             with budget.counting() as report:
                 report.model_calls += 1
                 report.tokens_in += sum(map(count_tokens, texts))
-        return vectors.packed(made)
+        return packed(made)
 
     def _count(self, budget: Budget) -> None:
         with budget.counting() as report:

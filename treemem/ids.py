@@ -13,6 +13,7 @@ from treemem import times
 from treemem.model import Message, Span
 
 ID_HEX_LENGTH = 32
+TOPIC_HEX_LENGTH = 7
 
 
 def _digest(person: bytes, fields: Iterable[str | int | None]) -> str:
@@ -69,3 +70,14 @@ def group_id(level: int, child_ids: Iterable[str]) -> str:
         False
     """
     return _digest(b"node", (level, *child_ids))
+
+
+def topic_id(leaf_ids: Iterable[str], attempt: int = 0) -> str:
+    """A topic is called after the leaves it began with. attempt: counted up where another one
+    is called so already.
+
+    Example:
+        >>> len(topic_id(["a", "b"])), topic_id(["a", "b"]) == topic_id(["b", "a"])
+        (8, True)
+    """
+    return "t" + _digest(b"topic", (attempt, *sorted(leaf_ids)))[:TOPIC_HEX_LENGTH]

@@ -91,6 +91,15 @@ def has_open(database: Database, kind: str) -> bool:
     return database.row(sql, (kind,)) is not None
 
 
+_LAST_DONE = "SELECT max(finished_at_ms) FROM job WHERE kind = ? AND state = 'done'"
+
+
+def last_done_ms(database: Database, kind: str) -> int | None:
+    """When a job of this kind was last done; None where that was never, or is forgotten."""
+    found = database.value(_LAST_DONE, (kind,))
+    return None if found is None else int(found)
+
+
 # todo -> running
 _CLAIM = """
 UPDATE job SET state = 'running', token = ?, lease_until_ms = ?, attempts = attempts + 1

@@ -1,4 +1,4 @@
-"""The light jobs: sealing, and the summaries that need no model.
+"""The light jobs: sealing, the summaries that need no model, and the trees above the sources.
 
 They take milliseconds, so `ingest` runs them at once and the tree is whole on any machine.
 Each step is a transaction of its own, and the last one ends the job: a crash anywhere
@@ -7,21 +7,15 @@ repeats a step, and repeating it changes nothing.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
-from treemem import jobs, trees, views
+from treemem import derived, jobs, picking, trees, views
 from treemem.database import Database
+from treemem.derived import AfterTree, Clock
 from treemem.jobs import Claim
-from treemem.proposals import View
-from treemem.summarizers import carrying, extractive
 
-KINDS = ("seal", "extract")
+KINDS = ("seal", "extract", *derived.KINDS)
 SEAL_PRIORITY = 100
 EXTRACT_PRIORITY = 90
 EXTRACT_BATCH = 64
-
-Clock = Callable[[], int]
-AfterTree = Callable[[trees.TreeRow, int], None]
 
 _SOURCE_SEQ = "SELECT seq FROM source WHERE id = ?"
 _MISSING = """
@@ -45,8 +39,10 @@ def run(database: Database, held: Claim, clock: Clock, after_tree: AfterTree) ->
     """
     if held.kind == "seal":
         _seal(database, held, clock)
-    else:
+    elif held.kind == "extract":
         _extract(database, held, clock, after_tree)
+    else:
+        derived.run(database, held, clock, after_tree)
 
 
 def _seal(database: Database, held: Claim, clock: Clock) -> None:
@@ -70,11 +66,13 @@ def _extract(database: Database, held: Claim, clock: Clock, after_tree: AfterTre
     """Summarizes what has no extractive summary yet, children first, then the root."""
     scope, key = held.payload["scope"], held.payload["key"]
     with database.transaction():
-        producer = views.ensure_producer(database, extractive.NAME, extractive.RANK)
+        producer = picking.ensure_producer(database)
         tree = trees.ensure_tree(database, scope, key)
     while True:
         while missing := _missing(database, tree.seq, producer):
-            made = [(seq, _view_of(database, seq, level, producer)) for seq, level in missing]
+            made = [
+                (seq, picking.view_of(database, seq, level, producer)) for seq, level in missing
+            ]
             with database.transaction():
                 for seq, view in made:
                     views.put(database, seq, producer, view, clock())
@@ -94,14 +92,17 @@ def _finish_tree(
     clock: Clock,
     after_tree: AfterTree,
 ) -> None:
-    """Every sealed node has its summary: now the tail and the root get theirs."""
-    tree = trees.ensure_tree(database, scope, key)
+    """Every sealed node has its summary: now the tail and the root get theirs, and what stands
+    above the sources follows when its time has come."""
+    before = trees.ensure_tree(database, scope, key)
     source_seq = database.value(_SOURCE_SEQ, (key,)) if scope == "source" else None
-    trees.refresh_root(database, tree, source_seq)
+    trees.refresh_root(database, before, source_seq)
     tree = trees.ensure_tree(database, scope, key)
     for node_seq in (tree.tail_seq, tree.root_seq):
         if node_seq is not None:
-            _put_provisional(database, node_seq, producer, clock())
+            picking.put(database, node_seq, producer, clock())
+    if tree.root_seq != before.root_seq:
+        derived.admit(database, clock())
     after_tree(tree, clock())
 
 
@@ -110,19 +111,3 @@ def _missing(database: Database, tree_seq: int, producer: int) -> list[tuple[int
     parameters = {"tree": tree_seq, "producer": producer, "limit": EXTRACT_BATCH}
     rows = database.rows(_MISSING, parameters)
     return [(seq, level) for seq, level in rows if level == rows[0][1]]
-
-
-def _view_of(database: Database, node_seq: int, level: int, producer: int) -> View:
-    if level == 0:
-        return extractive.summarize_leaf(views.excerpts(database, node_seq))
-    children = views.children(database, node_seq, producer, producer_seq=producer)
-    return carrying.summarize_group(children)
-
-
-def _put_provisional(database: Database, node_seq: int, producer: int, now_ms: int) -> None:
-    """A tail or a root gets its summary in the transaction that makes it, for it is small."""
-    if views.summary_by(database, node_seq, producer) is None:
-        level = database.value("SELECT level FROM node WHERE seq = ?", (node_seq,))
-        views.put(
-            database, node_seq, producer, _view_of(database, node_seq, level, producer), now_ms
-        )

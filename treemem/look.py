@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from treemem import messages, times, trees, views
+from treemem import messages, times, topic_trees, trees, views
 from treemem.database import Database, Row
 from treemem.errors import AmbiguousIdError, NotFoundError
 from treemem.model import Message, Node, Scope, Source, Tree
@@ -114,18 +114,21 @@ def tree(database: Database, scope: Scope, *, cite: bool) -> Tree:
     kind = "global" if scope.kind == "everything" else scope.kind
     if scope.kind == "source":
         scope = Scope.source(source_row(database, scope.key or "")[1])
+    if scope.kind == "topic":
+        scope = Scope.topic(topic_trees.resolve(database, scope.key or ""))
     found = trees.find_tree(database, kind, scope.key or "")
     if found is None or found.root_seq is None:
         return Tree(scope, None, ())
     root = _row_of(database, found.root_seq)
-    nodes: list[Node] = []
+    nodes: dict[int, Node] = {}
     stack = [found.root_seq]
     while stack:
         seq = stack.pop()
-        nodes.append(node_from(database, _row_of(database, seq), cite=cite))
-        stack += reversed(views.child_seqs(database, seq))
+        if seq not in nodes:  # sources may share what they begin with
+            nodes[seq] = node_from(database, _row_of(database, seq), cite=cite)
+            stack += reversed(views.child_seqs(database, seq))
     statements = views.statements(database, views.shown_summary(database, root[0]))
-    return Tree(scope, root[1], statements, tuple(nodes))
+    return Tree(scope, root[1], statements, tuple(nodes.values()))
 
 
 _UP = """

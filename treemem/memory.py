@@ -8,13 +8,13 @@ asyncio.to_thread.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
-from treemem import config
+from treemem import config, times
 from treemem.database import Database
 from treemem.embedders import QueryEmbedder
 from treemem.model import (
@@ -37,7 +37,9 @@ if TYPE_CHECKING:
     from treemem.importers.base import LogFile
     from treemem.look import SourceView, UpgradableNode
     from treemem.plan import Plan
+    from treemem.search import Mode
     from treemem.status import Status
+    from treemem.topic_api import Topics
     from treemem.usage import UsageKey, UsageRow
     from treemem.worker import Progress
 
@@ -251,17 +253,25 @@ class Memory:
         budget_tokens: int = 2_000,
         since: str | datetime | None = None,
         until: str | datetime | None = None,
+        now: datetime | None = None,
+        mode: Mode = "auto",
+        fts: bool = False,
+        tuning: Mapping[str, float] | None = None,
     ) -> SearchResult:
-        """The messages that answer a query, as a context of at most budget_tokens.
+        """What answers a query, as a context of at most budget_tokens, in the order of time.
 
-        since, until: both inclusive; a day without a time means from its start, or to its
-        end. Messages without a time are left out of a search by time.
+        since, until: both inclusive, a day, a time, or words such as "last week"; a day without
+        a time means from its start, or to its end. Messages without a time are left out of a
+        search by time. now: what such words count from, in the query too; the default is the
+        clock's. mode: "verbatim" returns messages only, "summary" statements of summaries only,
+        "auto" what the question wants. fts: the query is an FTS5 expression. tuning: weights
+        in place of the tuned ones, see weights.Weights.
         """
-        from treemem.search import search
+        from treemem.search import Query, search
 
-        return search(
-            self._database, query, scope or Scope.everything(), budget_tokens, since, until
-        )
+        asked = Query(query, scope or Scope.everything(), now or times.local(self._clock()),
+                      budget_tokens, since, until, mode, tuning or {}, fts)  # fmt: skip
+        return search(self._database, asked, self.setting("embedder"), self._queries.vector)
 
     def tree(self, scope: Scope, *, cite: bool = True) -> Tree:
         """The tree of a scope as it stands.
@@ -283,6 +293,13 @@ class Memory:
 
         with self._database.reading():
             return look.node(self._database, node_id, producer)
+
+    @property
+    def topics(self) -> Topics:
+        """The topics: to list, show, rename, pin, merge and rebuild."""
+        from treemem.topic_api import Topics
+
+        return Topics(self._database, self._clock, lambda: self.work(max_calls=0))
 
     def upgradable(self, source: str | None = None) -> list[UpgradableNode]:
         """The nodes whose summary is only picked out, or made by a weaker model than the one

@@ -15,7 +15,7 @@ from treemem import ids, times
 from treemem.database import Database, Row
 from treemem.errors import UsageError
 from treemem.model import MESSAGE_KINDS, ROLES, Blob, Message, Part, Source
-from treemem.search_text import fold
+from treemem.search_text import extra_words
 
 TEXT_BYTES_MAX = 256 * 1024 * 1024
 _IN_CHUNK = 500
@@ -236,8 +236,13 @@ def _message_row(seq: int, item: Prepared, tokens: int) -> tuple[object, ...]:
     return (
         seq, item.id, item.identity, message.external_id, message.role,
         message.author, message.kind, item.sent_at, item.sent_at_ms,
-        text, exact, fold(text), len(text), tokens, _extras(message),
+        text, exact, search_text(message.author, text), len(text), tokens, _extras(message),
     )  # fmt: skip
+
+
+def search_text(author: str | None, text: str) -> str | None:
+    """What full text indexes of a message beside its author and text; None for nothing."""
+    return extra_words(f"{author}: {text}" if author else text)
 
 
 def _storable(text: str) -> tuple[str, bytes | None]:

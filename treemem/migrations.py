@@ -3,14 +3,17 @@
 A step, once released, never changes; a new one is added below it. What is stored falls in
 two: truth (source, message, source_message, node, leaf_span, node_child, tree, tree_node),
 which nothing can rebuild, and views (summary, statement, citation, the full-text tables, the
-vectors), which can be dropped and made again from it. Beside them stand the queue, and the
-record of what model calls have cost.
+vectors), which can be dropped and made again from it. Topics are views too, but for the names,
+pins and merges that are a user's. Beside them stand the queue, and the record of what model
+calls have cost.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
+
+from treemem.search_text import TOKENIZER
 
 if TYPE_CHECKING:
     from sqlite_utils import Database
@@ -47,7 +50,7 @@ CREATE TABLE message (              -- verbatim, append-only
   sent_at_ms INTEGER,               -- the same in UTC, for comparing
   text TEXT NOT NULL,
   exact BLOB,                       -- text as bytes, where it holds lone surrogates
-  search_text TEXT,                 -- what full text indexes, where that is not the text
+  search_text TEXT,                 -- what full text indexes beside the text, see search_text.py
   chars INTEGER NOT NULL,           -- of text; length() would stop at a NUL
   tokens INTEGER NOT NULL CHECK (tokens >= 0),
   extras TEXT                       -- JSON: parts, tool ids, blobs; NULL where there are none
@@ -108,8 +111,10 @@ CREATE TABLE tree (                 -- one scope's tree
   model_root_at_ms INTEGER NOT NULL DEFAULT 0,  -- when a model was last asked for the root
   UNIQUE (scope, key)
 ) STRICT;
+CREATE INDEX tree_root ON tree (root_seq);
+CREATE INDEX tree_tail ON tree (tail_seq);
 
-CREATE TABLE tree_node (            -- the sealed nodes of a tree, level by level
+CREATE TABLE tree_node (            -- the sealed nodes of a source's tree, level by level
   tree_seq INTEGER NOT NULL REFERENCES tree ON DELETE CASCADE,
   level INTEGER NOT NULL,
   position INTEGER NOT NULL,
@@ -127,6 +132,34 @@ CREATE TABLE imported_file (        -- files read to their end; reading one agai
   problems TEXT NOT NULL,           -- JSON: the first of them, in words
   problem_count INTEGER NOT NULL
 ) STRICT, WITHOUT ROWID;
+"""
+
+TOPICS = """
+CREATE TABLE topic (                -- leaves of any source that belong together
+  seq INTEGER PRIMARY KEY,
+  id TEXT NOT NULL UNIQUE,          -- 't' and 7 hex digits of a hash over the leaves it began with
+  name TEXT,                        -- words of its statements, or the user's; NULL until it has one
+  named INTEGER NOT NULL DEFAULT 0 CHECK (named IN (0, 1)),    -- the name is the user's
+  pinned INTEGER NOT NULL DEFAULT 0 CHECK (pinned IN (0, 1))   -- a rebuild leaves it as it is
+) STRICT;
+
+CREATE TABLE topic_alias (          -- ids of topics that the user merged into another
+  id TEXT PRIMARY KEY,
+  topic_seq INTEGER NOT NULL REFERENCES topic ON DELETE CASCADE
+) STRICT, WITHOUT ROWID;
+CREATE INDEX topic_alias_topic ON topic_alias (topic_seq);
+
+CREATE TABLE topic_leaf (           -- which leaves a topic has; a leaf is in two topics at most
+  topic_seq INTEGER NOT NULL REFERENCES topic ON DELETE CASCADE,
+  node_seq INTEGER NOT NULL REFERENCES node ON DELETE CASCADE,
+  PRIMARY KEY (topic_seq, node_seq)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX topic_leaf_node ON topic_leaf (node_seq);
+
+CREATE TABLE leaf_profile (         -- what a leaf is about, in words; a view
+  node_seq INTEGER PRIMARY KEY REFERENCES node ON DELETE CASCADE,
+  terms TEXT NOT NULL               -- JSON {term: weight}
+) STRICT;
 """
 
 VIEWS = """
@@ -167,6 +200,7 @@ CREATE TABLE statement (            -- one checked sentence; parents refer to it
   summary_seq INTEGER NOT NULL REFERENCES summary ON DELETE CASCADE,  -- that it was made for
   kind TEXT NOT NULL CHECK (kind IN ('gist','decision','fact','open','error','constraint')),
   text TEXT NOT NULL,
+  search_text TEXT,                 -- what full text indexes beside the text
   speaker TEXT,
   importance REAL NOT NULL,
   tokens INTEGER NOT NULL,
@@ -201,31 +235,6 @@ CREATE TABLE citation (             -- the messages a statement rests on
   PRIMARY KEY (statement_seq, ordinal)
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX citation_message ON citation (message_seq);
-
--- What full text sees of a message: who said it, and the words. Stemmed, since a question
--- seldom has the forms of the answer (LoCoMo, 500 tokens: 58 against 49 % of the evidence;
--- with the author 63).
-CREATE VIEW message_search AS
-  SELECT seq, coalesce(author || ': ', '') || coalesce(search_text, text) AS text FROM message;
-CREATE VIRTUAL TABLE message_fts USING fts5(
-  text, content='message_search', content_rowid='seq', tokenize='porter unicode61');
-CREATE TRIGGER message_fts_insert AFTER INSERT ON message BEGIN
-  INSERT INTO message_fts (rowid, text) VALUES (
-    new.seq, coalesce(new.author || ': ', '') || coalesce(new.search_text, new.text));
-END;
-CREATE TRIGGER message_fts_delete AFTER DELETE ON message BEGIN
-  INSERT INTO message_fts (message_fts, rowid, text) VALUES (
-    'delete', old.seq, coalesce(old.author || ': ', '') || coalesce(old.search_text, old.text));
-END;
-
-CREATE VIRTUAL TABLE statement_fts USING fts5(
-  text, content='statement', content_rowid='seq', tokenize='porter unicode61');
-CREATE TRIGGER statement_fts_insert AFTER INSERT ON statement BEGIN
-  INSERT INTO statement_fts (rowid, text) VALUES (new.seq, new.text);
-END;
-CREATE TRIGGER statement_fts_delete AFTER DELETE ON statement BEGIN
-  INSERT INTO statement_fts (statement_fts, rowid, text) VALUES ('delete', old.seq, old.text);
-END;
 """
 
 # Each embedder has a table of its own, vector_N by its number, which vectors.py makes and drops.
@@ -256,6 +265,31 @@ CREATE INDEX IF NOT EXISTS {table}_digest ON {table} (digest) WHERE ordinal > 0
 VECTORS_OF_NODES = """
 CREATE INDEX IF NOT EXISTS {table}_node ON {table} (node_seq) WHERE ordinal = 0
 """
+
+
+def _full_text(table: str, words: str) -> str:
+    """An index over the words of a table. words: SQL, with {0} before each column's name."""
+    return f"""
+CREATE VIEW {table}_search AS SELECT seq, {words.format("")} AS text FROM {table};
+CREATE VIRTUAL TABLE {table}_fts USING fts5(
+  text, content='{table}_search', content_rowid='seq', tokenize="{TOKENIZER}");
+CREATE TRIGGER {table}_fts_insert AFTER INSERT ON {table} BEGIN
+  INSERT INTO {table}_fts (rowid, text) VALUES (new.seq, {words.format("new.")});
+END;
+CREATE TRIGGER {table}_fts_delete AFTER DELETE ON {table} BEGIN
+  INSERT INTO {table}_fts ({table}_fts, rowid, text)
+  VALUES ('delete', old.seq, {words.format("old.")});
+END;
+"""  # noqa: S608
+
+
+# What full text sees of a message: who said it, the words, and other forms of them. Stemmed,
+# since a question seldom has the forms of the answer (LoCoMo, 500 tokens: 58 against 49 % of
+# the evidence; with the author 63).
+_WORDS = "{0}text || coalesce(char(10) || {0}search_text, '')"
+FULL_TEXT = _full_text("message", "coalesce({0}author || ': ', '') || " + _WORDS) + _full_text(
+    "statement", _WORDS
+)
 
 # Deleted text must not linger in the index's pages (SQLite 3.42 and later know how).
 SECURE_DELETE = """
@@ -327,7 +361,7 @@ def apply(
 
     @steps()
     def m001_spine(database: Database) -> None:
-        scripts = [TRUTH, VIEWS, EMBEDDERS, QUEUE, USAGE]
+        scripts = [TRUTH, TOPICS, VIEWS, FULL_TEXT, EMBEDDERS, QUEUE, USAGE]
         if sqlite_version >= SECURE_DELETE_SINCE:
             scripts.append(SECURE_DELETE)
         for script in scripts:

@@ -239,16 +239,29 @@ class Tree:
     _nodes: tuple[Node, ...] = ()
 
     def nodes(self) -> Iterator[Node]:
-        """Every node from the root down, each before its children."""
+        """Every node once, from the root down, each before its children."""
         return iter(self._nodes)
 
 
 @dataclass(frozen=True, slots=True)
-class Passage:
-    """A run of consecutive messages that answers a query, or a statement of a summary.
+class Explained:
+    """Why a stretch of a message was returned: the parts that its score is the sum of."""
 
-    breadcrumb: from the root to the leaf, as "id gist" lines' short ids.
-    explanation: the parts of the score by name.
+    message_id: str
+    start: int
+    end: int
+    score: float
+    parts: tuple[tuple[str, float], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Passage:
+    """What one source said on one day that answers a query: messages, excerpts of long ones,
+    and single statements of summaries, in order.
+
+    text: begins with "[number day]". messages: those that it holds or rests on. breadcrumb:
+    ids of the nodes from the source's root down to the leaf of the best of them, node_id.
+    score: of the best of them; explanation: the parts of each one's.
     """
 
     text: str
@@ -258,17 +271,23 @@ class Passage:
     node_id: str | None
     breadcrumb: tuple[str, ...]
     messages: tuple[Message, ...]
-    explanation: tuple[tuple[str, float], ...] = ()
+    explanation: tuple[Explained, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class SearchResult:
-    """What was found: the rendered context, its size, and what was not available."""
+    """What was found: the context as text, its size, and what was not available.
+
+    standing: instructions and preferences that hold in the scope; the text begins with them.
+    kind: what kind of answer the question was taken to want.
+    """
 
     text: str
     tokens: int
     passages: tuple[Passage, ...]
     missing: tuple[str, ...] = ()
+    standing: tuple[str, ...] = ()
+    kind: str = "narrow"
 
 
 @dataclass(slots=True)

@@ -287,8 +287,9 @@ class ModelWork:
         return state.hexdigest()
 
 
-# A model's view of a node builds on its extractive one, so that comes first; and on its
-# children's, as this model or one that is no weaker than the floor has made them.
+# A model's view of a node builds on its extractive one, so that comes first; and on those of
+# its sealed children, and of sources' roots, as this model or one that is no weaker than the
+# floor has made them. Of the groups above the sources only the roots are a model's work.
 _SEEN = """
 EXISTS (SELECT 1 FROM summary s JOIN producer p ON p.seq = s.producer_seq
   WHERE s.node_seq = {node} AND (p.seq = :producer OR p.rank >= :floor))
@@ -298,7 +299,9 @@ EXISTS (SELECT 1 FROM summary s WHERE s.node_seq = n.seq AND s.producer_seq = :e
 AND NOT {_SEEN.format(node="n.seq")}
 AND NOT EXISTS (
   SELECT 1 FROM node_child nc JOIN node child ON child.seq = nc.child_seq
-  WHERE nc.node_seq = n.seq AND child.provisional = 0 AND NOT {_SEEN.format(node="nc.child_seq")})
+  WHERE nc.node_seq = n.seq AND NOT {_SEEN.format(node="nc.child_seq")}
+    AND (child.provisional = 0
+      OR EXISTS (SELECT 1 FROM tree t WHERE t.root_seq = child.seq AND t.scope = 'source')))
 """  # noqa: S608
 _READY_IN_TREE = f"""
 SELECT n.id, n.level FROM tree_node tn JOIN node n ON n.seq = tn.node_seq

@@ -1,156 +1,133 @@
-"""From scored messages to a context of at most so many tokens.
+"""Pack: which units and statements make a context of at most so many tokens.
 
-Pure. Whole messages where they fit, an excerpt around the query's words where one is long,
-calls together with their results, and everything in the order in which it was said.
+Pure. What is chosen stands in the order in which it was said; small gaps between chosen
+messages are filled, calls come with their results, and what is said twice comes once.
 """
 
 from __future__ import annotations
 
-import re
+import math
 from collections import Counter
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 
-from treemem import search_text
-from treemem.model import Message
+from treemem.propagation import Unit
+from treemem.weights import Weights
 
-EXCERPT_CHARS = 900
-LONG_SHARE = 0.4
-HEADER_TOKENS = 24
-GAP_TOKENS = 3
-GAP = " […] "
+HEADER_TOKENS = 9
+GAP_TOKENS = 2
+AGAIN_MAX = 3
+TRIED_MAX = 2_000
 
-Count = Callable[[str], int]
-
-
-@dataclass(frozen=True, slots=True)
-class Candidate:
-    """A message that may be returned, where it stands, and its score."""
-
-    message: Message
-    source_id: str
-    source_order: int
-    position: int
-    score: float
-    leaf: int | None = None
-
-    @property
-    def place(self) -> tuple[int, int]:
-        """What shares a place shares a header: one leaf of one source, or its open tail."""
-        return self.source_order, -1 if self.leaf is None else self.leaf
+Place = tuple[int, int]
 
 
-@dataclass(frozen=True, slots=True)
-class Chosen:
-    """A message as it is returned: whole, or an excerpt of it."""
+@dataclass(slots=True)
+class Packed:
+    """What was chosen: indexes of units, and what is left of the budget.
 
-    candidate: Candidate
-    text: str
-    tokens: int
+    headed: the sources that have a header already.
+    """
+
+    left: float
+    chosen: set[int] = field(default_factory=set)
+    headed: set[int] = field(default_factory=set)
+
+
+def utilities(units: Sequence[Unit], weights: Weights) -> list[float]:
+    """What each unit is worth: its score, less for what it costs, and less for a further part
+    of a message of which a better part can be had."""
+    ranked = sorted(range(len(units)), key=lambda index: -units[index].score)
+    seen: Counter[Place] = Counter()
+    found = [0.0] * len(units)
+    for index in ranked:
+        unit = units[index]
+        place = (unit.source_seq, unit.position)
+        price = weights.cost * math.log((unit.tokens + weights.cost_tokens) / 30)
+        found[index] = unit.score - price - weights.again * min(AGAIN_MAX, seen[place])
+        seen[place] += 1
+    return found
 
 
 def choose(
-    candidates: Sequence[Candidate], query: str, budget_tokens: int, count: Count
-) -> list[Chosen]:
-    """The best candidates that fit the budget, headers included, in the order of the sources.
+    units: Sequence[Unit],
+    worth: Sequence[float],
+    weights: Weights,
+    packed: Packed,
+    companions: Mapping[Place, Place],
+    keep: float = 0.0,
+) -> None:
+    """Adds units to what is packed, the most worthy ones first, until only keep tokens are left.
 
-    candidates: best first. A message over LONG_SHARE of the budget is cut to an excerpt.
+    units: in the order of their places. A call and its result are taken together or not at all.
     """
-    words = search_text.terms(query)
-    chosen: dict[tuple[int, int], Chosen] = {}
-    places: set[tuple[int, int]] = set()
-    left = budget_tokens
-    for candidate in candidates:
-        key = (candidate.source_order, candidate.position)
-        if key in chosen or left <= 0:
-            continue
-        taken = _as_returned(candidate, words, budget_tokens, count)
-        cost = taken.tokens + (GAP_TOKENS if candidate.place in places else HEADER_TOKENS)
-        if cost <= left:
-            chosen[key] = taken
-            places.add(candidate.place)
-            left -= cost
-    return [chosen[key] for key in sorted(chosen)]
+    packing = _Packing(units, weights, packed, companions)
+    ranked = sorted(range(len(units)), key=lambda index: (-worth[index], index))
+    for index in ranked[:TRIED_MAX]:
+        if packed.left - keep < HEADER_TOKENS:
+            break
+        if index not in packed.chosen and worth[index] > -math.inf:
+            packing.take(index, keep)
 
 
-def _as_returned(
-    candidate: Candidate, words: Sequence[str], budget_tokens: int, count: Count
-) -> Chosen:
-    message = candidate.message
-    text = f"{message.speaker}: {message.text}"
-    tokens = (message.tokens or 0) + 4
-    if tokens > budget_tokens * LONG_SHARE or tokens > 1_500:
-        text = f"{message.speaker}: {excerpt(message.text, words)}"
-        tokens = count(text) + 1
-    return Chosen(candidate, text, tokens)
+class _Packing:
+    def __init__(
+        self,
+        units: Sequence[Unit],
+        weights: Weights,
+        packed: Packed,
+        companions: Mapping[Place, Place],
+    ) -> None:
+        self._units = units
+        self._fill = weights.fill
+        self._packed = packed
+        self._companions = companions
+        self._at: dict[Place, list[int]] = {}
+        if companions:
+            for index, unit in enumerate(units):
+                self._at.setdefault((unit.source_seq, unit.position), []).append(index)
 
+    def take(self, index: int, keep: float) -> None:
+        """Takes a unit with what belongs to it, if all of that fits."""
+        group = self._together(index)
+        wanted = set(group)
+        cost = 0.0
+        for each in group:
+            beside = self._fill_between(each, -1, wanted), self._fill_between(each, 1, wanted)
+            for between in beside:
+                wanted.update(between or ())
+            if beside == (None, None):
+                is_headed = self._units[each].source_seq in self._packed.headed
+                cost += GAP_TOKENS if is_headed else HEADER_TOKENS
+        cost += sum(self._units[each].tokens for each in wanted - self._packed.chosen)
+        if cost <= self._packed.left - keep:
+            self._packed.left -= cost
+            self._packed.chosen |= wanted
+            self._packed.headed.update(self._units[each].source_seq for each in group)
 
-def excerpt(text: str, words: Sequence[str], chars: int = EXCERPT_CHARS) -> str:
-    """The stretch of about chars characters that holds most of the words, cut at line ends or
-    spaces, with marks where something was left out.
+    def _together(self, index: int) -> list[int]:
+        """The unit, and the best one of the call or the result that belongs to it."""
+        unit = self._units[index]
+        other = self._companions.get((unit.source_seq, unit.position))
+        found = self._at.get(other, []) if other is not None else []
+        if not found or any(each in self._packed.chosen for each in found):
+            return [index]
+        return [index, max(found, key=lambda each: self._units[each].score)]
 
-    Example:
-        >>> excerpt("one two three four five six", ["four"], chars=11)
-        ' […] four […] '
-    """
-    if len(text) <= chars:
-        return text
-    start = _densest(text, words, chars)
-    end = min(len(text), start + chars)
-    if start > 0:
-        start = _next_break(text, start, end)
-    if end < len(text):
-        end = _last_break(text, start, end)
-    head = GAP if start > 0 else ""
-    tail = GAP if end < len(text) else ""
-    return f"{head}{text[start:end].strip()}{tail}"
-
-
-def _densest(text: str, words: Sequence[str], chars: int) -> int:
-    """Where a stretch of chars holds the most different words."""
-    if not words:
-        return 0
-    pattern = re.compile("|".join(re.escape(word) for word in words), re.IGNORECASE)
-    places = [(found.start(), found.group().lower()) for found in pattern.finditer(text)]
-    best, best_start, last = 0, 0, 0
-    inside: Counter[str] = Counter()
-    for start, word in places:
-        while last < len(places) and places[last][0] < start + chars * 2 // 3:
-            inside[places[last][1]] += 1
-            last += 1
-        if len(inside) > best:
-            best, best_start = len(inside), start
-        inside[word] -= 1
-        if not inside[word]:
-            del inside[word]
-    return max(0, min(best_start - chars // 3, len(text) - chars))
-
-
-def _next_break(text: str, start: int, end: int) -> int:
-    found = [at for mark in ("\n", " ") if 0 <= (at := text.find(mark, start, start + 80)) < end]
-    return min(found) + 1 if found else start
-
-
-def _last_break(text: str, start: int, end: int) -> int:
-    found = max(text.rfind(mark, max(start, end - 80), end) for mark in ("\n", " "))
-    return found if found > start else end
-
-
-def by_place(chosen: Sequence[Chosen]) -> list[list[Chosen]]:
-    """The messages of one leaf as one passage, in order."""
-    found: dict[tuple[int, int], list[Chosen]] = {}
-    for item in chosen:
-        found.setdefault(item.candidate.place, []).append(item)
-    return list(found.values())
-
-
-def body(passage: Sequence[Chosen]) -> str:
-    """A passage's messages, with a mark where something between them was left out."""
-    lines: list[str] = []
-    last: int | None = None
-    for item in passage:
-        if last is not None and item.candidate.position != last + 1:
-            lines.append(GAP.strip())
-        lines.append(item.text)
-        last = item.candidate.position
-    return "\n".join(lines)
+    def _fill_between(self, index: int, step: int, wanted: set[int]) -> list[int] | None:
+        """What lies between a unit and the nearest chosen one, where that is little; None where
+        none is near."""
+        source = self._units[index].source_seq
+        between: list[int] = []
+        tokens = 0
+        other = index + step
+        while 0 <= other < len(self._units) and self._units[other].source_seq == source:
+            if other in self._packed.chosen:
+                return between
+            tokens += self._units[other].tokens
+            if tokens > self._fill:
+                return None
+            if other not in wanted:
+                between.append(other)
+            other += step
+        return None

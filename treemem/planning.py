@@ -1,7 +1,10 @@
 """How a tree grows: an ordered list of members, grouped by FANOUT, level by level.
 
-Pure, and the same for every scope. A group is made when it is full and never changes; the
-nodes not yet in a full group are the frontier, fewer than FANOUT on each level.
+Pure, and the same rule for every scope. A source only grows at its end, so a group is made
+when it is full and never changes; the nodes not yet in a full group are the frontier, fewer
+than FANOUT on each level. The members of a topic, or of everything, change in the middle as
+well, so such a tree is laid out anew from all of them; groups that stay the same have the
+same ids.
 """
 
 from __future__ import annotations
@@ -83,6 +86,37 @@ def root_children(frontier: Sequence[Sequence[Id]], tail: Id | None) -> tuple[Id
     """
     ordered = [node for level in reversed(frontier) for node in level]
     return tuple(ordered) if tail is None else (*ordered, tail)
+
+
+def layers(members: Sequence[tuple[str, int]]) -> tuple[Group, ...]:
+    """The groups of a tree over members that are all known, children before their parents and
+    the root last; none where fewer than two members need no root.
+
+    members: ids with levels, in order, each once. They may stand on different levels; a group
+    stands one above its highest child. The grouping is that of grow and root_children.
+
+    Example:
+        >>> [len(group.child_ids) for group in layers([(str(n), 0) for n in range(18)])]
+        [8, 8, 4]
+    """
+    groups: list[Group] = []
+
+    def over(children: Sequence[tuple[str, int]]) -> tuple[str, int]:
+        level = 1 + max(level for _, level in children)
+        child_ids = tuple(child_id for child_id, _ in children)
+        groups.append(Group(level, ids.group_id(level, child_ids), child_ids))
+        return groups[-1].id, level
+
+    below = list(members)
+    frontier = []
+    while below:
+        full = len(below) - len(below) % FANOUT
+        frontier.append(below[full:])
+        below = [over(below[start : start + FANOUT]) for start in range(0, full, FANOUT)]
+    top = root_children(frontier, None)
+    if len(top) > 1:
+        over(top)
+    return tuple(groups)
 
 
 def summaries_bound(leaves: int) -> int:

@@ -1,129 +1,287 @@
 """Search: route, propagate, zoom and pack, and the context as text.
 
-It puts retrieve.py and packing.py together and names what was not available. Text from
-logs is returned as it is; whoever prints it cares for the terminal.
+It puts route.py, propagation.py, stated.py and packing.py together and names what was not
+available. Text from logs is returned as it is; whoever prints it cares for the terminal.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from datetime import datetime, time
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from functools import cached_property
+from itertools import compress
+from typing import TYPE_CHECKING, Literal
 
-from treemem import look, messages, packing, retrieve
-from treemem import times as clock
+from treemem import lexical, packing, questions, route, stated, vectors
+from treemem import propagation as spread
+from treemem import when as time_words
 from treemem.database import Database
-from treemem.errors import UsageError
-from treemem.model import Message, Passage, Scope, SearchResult
-from treemem.packing import Candidate, Chosen
-from treemem.retrieve import Hit, Range
+from treemem.errors import ModelError, UsageError
+from treemem.model import Message, Scope, SearchResult
+from treemem.packing import Packed
+from treemem.route import Range, Vectors
+from treemem.stated import Stated
+from treemem.telling import Chosen, Teller
 from treemem.tokens import count_tokens
+from treemem.weights import fitting
 
+if TYPE_CHECKING:
+    from treemem.vector_bytes import Vector
+
+    VectorOf = Callable[[str, str], Vector]
+
+Mode = Literal["auto", "verbatim", "summary"]
+MODES: tuple[Mode, ...] = ("auto", "verbatim", "summary")
 BUDGET_MIN = 50
-CANDIDATES_MAX = 400
-SOURCE_CHARS_MAX = 24
-SCRAP_TOKENS = 4  # fewer say nothing by themselves
-_NO_EMBEDDER = "embeddings are not used yet: searched by words only"
+STATED_FROM = 200
+"""Statements are looked for at so many of the best messages."""
+NOT_REACHED = -3.0
+"""What a standing instruction is worth that has nothing to do with the query."""
+STATED_FIRST_SHARE = 0.6
+"""Of the budget, for the kind of statement that a question asks for."""
+REPEATED_TOKENS_MIN = 16
+"""What is shorter, such as "Yes, please", is often said twice and means it."""
+TRIES = 5
+FULL = 0.97
+"""A context that fills so much of its budget is full."""
+_NO_EMBEDDER = (
+    "Searched by words only: no embedder is in use. See: treemem model list, then "
+    "treemem model use embedder NAME"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """What is asked. now: the time that words such as "last week" are seen from, with its zone.
+
+    changes: weights in place of the tuned ones. fts: text is an expression in FTS5's syntax.
+    """
+
+    text: str
+    scope: Scope
+    now: datetime
+    budget_tokens: int = 2_000
+    since: str | datetime | None = None
+    until: str | datetime | None = None
+    mode: Mode = "auto"
+    changes: Mapping[str, float] = field(default_factory=dict)
+    fts: bool = False
 
 
 def search(
-    database: Database,
-    query: str,
-    scope: Scope,
-    budget_tokens: int,
-    since: str | datetime | None = None,
-    until: str | datetime | None = None,
+    database: Database, query: Query, embedder: str | None, vector_of: VectorOf
 ) -> SearchResult:
-    """The passages that answer query, best ones first chosen, in the order of time."""
-    if budget_tokens < BUDGET_MIN:
-        raise UsageError(f"A budget of {budget_tokens} tokens is too small; give at least "
-                         f"{BUDGET_MIN}.")  # fmt: skip
-    span = Range(_bound(since, "since", time.min), _bound(until, "until", time.max))
+    """The passages that answer a query, in the order of time.
+
+    embedder: the setting of that name. vector_of: gives a text's vector under a setting; may
+    raise ModelError, then words alone have to do.
+    """
+    _check(query)
+    times = Range(_bound(query, "since"), _bound(query, "until"))
+    missing: list[str] = []
+    by = _vectors(database, query, embedder, vector_of, missing)
     with database.reading():
-        hits = retrieve.propagate(database, retrieve.route(database, query, scope, span))
-        candidates = _candidates(database, hits[:CANDIDATES_MAX], span)
-        by_key = {(hit.source_seq, hit.position): hit for hit in hits}
-        while True:
-            chosen = packing.choose(candidates, query, budget_tokens, count_tokens)
-            passages = [_passage(database, run, by_key) for run in packing.by_place(chosen)]
-            passages.sort(key=lambda passage: _when(passage.messages))
-            text = "\n\n".join(passage.text for passage in passages)
-            tokens = count_tokens(text)
-            if tokens <= budget_tokens or not candidates:
-                return SearchResult(text, tokens, tuple(passages), (_NO_EMBEDDER,))
-            # Headers were longer than reckoned: do without the weakest message.
-            weakest = min(chosen, key=lambda item: item.candidate.score).candidate
-            candidates = [candidate for candidate in candidates if candidate is not weakest]
+        return _Search(database, query, times, _hint(query, times), by, missing).run()
 
 
-def _bound(value: str | datetime | None, name: str, edge: time) -> int | None:
-    """A limit in time as milliseconds; a bare day is taken to the day's edge."""
-    if value is None:
+def _check(query: Query) -> None:
+    if query.budget_tokens < BUDGET_MIN:
+        raise UsageError(f"A budget of {query.budget_tokens} tokens is too small; give at least "
+                         f"{BUDGET_MIN}.")  # fmt: skip
+    if query.mode not in MODES:
+        raise UsageError(f"There is no mode {query.mode!r}; there are {', '.join(MODES)}.")
+
+
+def _bound(query: Query, edge: Literal["since", "until"]) -> int | None:
+    value = query.since if edge == "since" else query.until
+    return None if value is None else time_words.bound(value, edge, query.now)
+
+
+def _hint(query: Query, times: Range) -> Range | None:
+    """When the query itself says that it was."""
+    found = time_words.find(query.text, query.now) if times.is_open and not query.fts else None
+    return None if found is None else Range(found.since_ms, found.until_ms)
+
+
+def _vectors(
+    database: Database, query: Query, embedder: str | None, vector_of: VectorOf, missing: list[str]
+) -> Vectors | None:
+    """The query under the embedder that covers most; what stands against it goes into missing."""
+    if embedder is None:
+        missing.append(_NO_EMBEDDER)
         return None
-    if isinstance(value, str) and len(value.strip()) == len("2026-01-01"):
-        try:
-            return clock.to_ms(datetime.combine(datetime.fromisoformat(value.strip()), edge))
-        except ValueError:
-            pass
-    _, ms = clock.parse(value)
-    if ms is None:
-        raise UsageError(
-            f"{name} is a date or time such as 2026-11-27 or 2026-11-27T09:30+01:00, not {value!r}."
-        )
-    return ms
+    choice = vectors.choose(database, embedder)
+    lack = vectors.missing(database, embedder) if choice is None else choice.missing
+    if lack is not None:
+        missing.append(lack)
+    if choice is None or not query.text.strip():
+        return None
+    try:
+        return Vectors(choice.seq, vector_of(choice.setting, query.text))
+    except ModelError as error:
+        missing.append(f"Searched by words only: {error}")
+        return None
 
 
-def _candidates(database: Database, hits: Sequence[Hit], span: Range) -> list[Candidate]:
-    found = messages.by_seq(database, [hit.message_seq for hit in hits])
-    sql = "SELECT seq, id FROM source"
-    source_ids: dict[int, str] = dict(database.rows(sql)) if hits else {}
-    return [
-        Candidate(found[hit.message_seq], source_ids[hit.source_seq], hit.source_seq,
-                  hit.position, hit.score, hit.leaf_seq)
-        for hit in hits
-        if _inside(found[hit.message_seq], span) and (hit.own > 0 or hit.tokens >= SCRAP_TOKENS)
-    ]  # fmt: skip
+class _Search:
+    """One search, step by step: what is looked at, what is chosen, and how it is told."""
+
+    def __init__(
+        self,
+        database: Database,
+        query: Query,
+        times: Range,
+        hint: Range | None,
+        by: Vectors | None,
+        missing: Sequence[str],
+    ) -> None:
+        self._database = database
+        self._query = query
+        self._missing = missing
+        self._kind = questions.kind_of(query.text) if query.mode == "auto" else "narrow"
+        expression = query.text if query.fts else None
+        found = route.route(database, query.text, query.scope, times, by, hint, expression)
+        self._units = found.units
+        self._companions = found.companions
+        fitted = fitting(spread.fragments(found.units)).of_kind(self._kind)
+        self._weights = fitted.changed(query.changes)
+        spread.propagate(found.units, self._weights, found.total)
+        allowed = self._allowed()
+        values = packing.utilities(found.units, self._weights)
+        self._values = [value if fits else -math.inf
+                        for value, fits in zip(values, allowed, strict=True)]  # fmt: skip
+        self._worth = self._worth_of_messages(allowed)
+        self._teller = Teller(database, found.units, self._kind)
+        self._stems: dict[int, list[str]] = {}
+
+    def run(self) -> SearchResult:
+        budget = float(self._query.budget_tokens)
+        room = budget
+        best, best_tokens = Chosen(), 0
+        for _ in range(TRIES):
+            chosen = self._chosen(room)
+            while self._drop_repeated(chosen):
+                chosen = self._chosen(room)
+            tokens = count_tokens(self._teller.told(chosen))
+            if best_tokens < tokens <= budget:
+                best, best_tokens = chosen, tokens
+            if FULL * budget <= tokens <= budget or not tokens:
+                break
+            # What headers and marks cost is only reckoned; now it is known.
+            room = max(1.0, room + (1 + FULL) / 2 * budget - tokens)
+        return self._teller.result(best, best_tokens, self._missing)
+
+    def _allowed(self) -> list[bool]:
+        """What may be returned: for a broad question about a time all of that time, for any
+        other broad one all there is, and else what has to do with the query."""
+        if self._kind == "narrow":
+            return spread.reached(self._units)
+        in_time = [unit.in_time for unit in self._units]
+        return in_time if any(in_time) else [True] * len(in_time)
+
+    def _worth_of_messages(self, allowed: Sequence[bool]) -> dict[int, float]:
+        """The standard score of each message's best unit, of those that may be returned."""
+        scores = spread.standard([unit.score for unit in self._units], len(self._units))
+        found: dict[int, float] = {}
+        for unit, score in compress(zip(self._units, scores, strict=True), allowed):
+            found[unit.message_seq] = max(score, found.get(unit.message_seq, score))
+        return found
+
+    # -- choosing ----------------------------------------------------------------------
+
+    def _chosen(self, budget: float) -> Chosen:
+        """What fits into a budget, the standing instructions first."""
+        mode = self._query.mode
+        standing = self._standing_within(self._weights.standing * budget)
+        packed = packing.Packed(budget - _tokens(standing))
+        first = stated.choose(self._first, STATED_FIRST_SHARE * packed.left, ())
+        packed.left -= _tokens(first)
+        share = {"verbatim": 0.0, "summary": 1.0}.get(mode, self._weights.stated)
+        pack = (self._units, self._values, self._weights, packed, self._companions)
+        packing.choose(*pack, keep=share * packed.left)
+        more: list[Stated] = []
+        if share:
+            more = self._statements_beside(packed, [*standing, *first])
+            packed.left -= _tokens(more)
+        if mode != "summary":
+            packing.choose(*pack)
+        return Chosen(standing, [*first, *more], sorted(packed.chosen))
+
+    def _drop_repeated(self, chosen: Chosen) -> bool:
+        """Whether a chosen message says word for word what another one does, as copies of a
+        forked session do; of those only the first can be chosen again."""
+        texts = self._teller.texts(self._units[index].message_seq for index in chosen.units)
+        first: dict[tuple[str, str], int] = {}
+        dropped = False
+        for index in chosen.units:
+            unit = self._units[index]
+            message = texts[unit.message_seq]
+            said = (message.speaker, message.text[unit.start : unit.end])
+            is_long = unit.tokens > REPEATED_TOKENS_MIN
+            if is_long and first.setdefault(said, unit.message_seq) != unit.message_seq:
+                self._values[index] = -math.inf
+                dropped = True
+        return dropped
+
+    def _standing_within(self, budget: float) -> list[Stated]:
+        left = budget - stated.LINE_TOKENS
+        chosen: list[Stated] = []
+        for rule in self._standing:
+            cost = rule.tokens + stated.LINE_TOKENS
+            if cost <= left and not any(rule.stems <= other.stems for other in chosen):
+                chosen.append(rule)
+                left -= cost
+        return chosen
+
+    @cached_property
+    def _standing(self) -> list[Stated]:
+        """What a person told an assistant to do always, the most fitting first."""
+        said = {unit.message_seq: self._worth.get(unit.message_seq, NOT_REACHED)
+                for unit in self._units if unit.role == "user"}  # fmt: skip
+        has_assistant = any(unit.role == "assistant" for unit in self._units)
+        if not said or not has_assistant or not self._weights.standing:
+            return []
+        rules = stated.of_messages(self._database, said, "constraint")
+        found = [rule for rule in rules if stated.is_standing(rule)]
+        return sorted(found, key=lambda each: (-each.worth, each.seq))
+
+    @cached_property
+    def _first(self) -> list[Stated]:
+        """The decisions, open points or rules, where the question asks for them."""
+        kind = questions.STATEMENTS_FIRST.get(self._kind)
+        return [] if kind is None else stated.of_messages(self._database, self._worth, kind)
+
+    @cached_property
+    def _statements(self) -> list[Stated]:
+        """The statements that rest on the best messages."""
+        best = sorted(self._worth, key=lambda seq: (-self._worth[seq], seq))[:STATED_FROM]
+        return stated.of_messages(self._database, {seq: self._worth[seq] for seq in best})
+
+    def _statements_beside(self, packed: Packed, others: Sequence[Stated]) -> list[Stated]:
+        """Statements for what is left of a budget, but for what stands in the context anyway."""
+        units = [self._units[index] for index in packed.chosen]
+        whole = {unit.message_seq for unit in units if unit.is_whole}
+        taken = {each.seq for each in others}
+        candidates = [
+            each for each in self._statements
+            if each.seq not in taken and not whole.issuperset(each.message_seqs)
+        ]  # fmt: skip
+        known = {stem for each in others for stem in each.stems}
+        texts = self._teller.texts(unit.message_seq for unit in units)
+        for index in packed.chosen:
+            known.update(self._stems_of(index, texts))
+        return stated.choose(candidates, packed.left, known)
+
+    def _stems_of(self, index: int, texts: Mapping[int, Message]) -> list[str]:
+        found = self._stems.get(index)
+        if found is None:
+            unit = self._units[index]
+            text = texts[unit.message_seq].text[unit.start : unit.end]
+            found = self._stems[index] = lexical.stems(text)
+        return found
 
 
-def _inside(message: Message, span: Range) -> bool:
-    """Neighbours of a hit are returned only if they lie in the range themselves."""
-    if span.since_ms is None and span.until_ms is None:
-        return True
-    _, ms = clock.parse(message.sent_at)
-    if ms is None:
-        return False
-    return (span.since_ms or ms) <= ms <= (span.until_ms or ms)
-
-
-def _passage(
-    database: Database, run: Sequence[Chosen], by_key: dict[tuple[int, int], Hit]
-) -> Passage:
-    first = run[0].candidate
-    hits = [by_key[(item.candidate.source_order, item.candidate.position)] for item in run]
-    best = max(hits, key=lambda hit: hit.score)
-    crumbs = look.breadcrumb(database, first.source_id, best.leaf_seq)
-    sent_at = next((item.candidate.message.sent_at for item in run), None)
-    text = f"{_header(first.source_id, sent_at, crumbs)}\n{packing.body(run)}"
-    return Passage(
-        text=text,
-        tokens=count_tokens(text),
-        score=round(best.score, 4),
-        source_id=first.source_id,
-        node_id=crumbs[-1] if crumbs else None,
-        breadcrumb=crumbs,
-        messages=tuple(item.candidate.message for item in run),
-        explanation=tuple((name, round(value, 4)) for name, value in best.parts.items()),
-    )
-
-
-def _header(source_id: str, sent_at: object, crumbs: Sequence[str]) -> str:
-    """One short line that says where the passage comes from: it costs budget."""
-    source = source_id if len(source_id) <= SOURCE_CHARS_MAX else source_id[:SOURCE_CHARS_MAX] + "…"
-    when = str(sent_at)[:16].replace("T", " ") if sent_at else ""
-    leaf = crumbs[-1][:8] if crumbs else ""
-    return "[" + " ".join(part for part in (source, when, leaf) if part) + "]"
-
-
-def _when(found: Sequence[Message]) -> tuple[float, str]:
-    """For sorting by time; what has no time comes first, in its own order."""
-    _, ms = clock.parse(found[0].sent_at)
-    return (float("-inf") if ms is None else ms, "")
+def _tokens(statements: Sequence[Stated]) -> float:
+    return sum(each.tokens + stated.LINE_TOKENS for each in statements)

@@ -43,6 +43,7 @@ class EmbedderStatus:
 class Status:
     """The state of one memory file.
 
+    leaves_without_topic: sealed ones and open tails that belong together with too few others.
     summarizer, embedder: the models in use. served: where the summarizer's model runs, None
     for a local one. missing: what would make it better, in sentences.
     """
@@ -66,6 +67,8 @@ class Status:
     exam: ExamResult | None = None
     upgradable: int = 0
     embedders: tuple[EmbedderStatus, ...] = ()
+    topics: int = 0
+    leaves_without_topic: int = 0
 
 
 _COUNTS = """
@@ -75,7 +78,12 @@ SELECT (SELECT count(*) FROM source), (SELECT count(*) FROM message),
   (SELECT count(*) FROM node WHERE level > 0 AND provisional = 0),
   (SELECT count(*) FROM source_message WHERE state = 'active' AND open_from IS NOT NULL),
   (SELECT value FROM setting WHERE name = 'summarizer'),
-  (SELECT value FROM setting WHERE name = 'embedder')
+  (SELECT value FROM setting WHERE name = 'embedder'),
+  (SELECT count(*) FROM topic),
+  (SELECT count(*) FROM node n WHERE n.level = 0
+     AND NOT EXISTS (SELECT 1 FROM topic_leaf tl WHERE tl.node_seq = n.seq)
+     AND (EXISTS (SELECT 1 FROM tree_node tn WHERE tn.node_seq = n.seq)
+       OR EXISTS (SELECT 1 FROM tree t WHERE t.scope = 'source' AND t.tail_seq = n.seq)))
 """
 _PRODUCERS = """
 SELECT p.seq, p.name, count(*), sum(s.usable), sum(s.offered)
@@ -96,7 +104,8 @@ def status(
 
     counts = database.row(_COUNTS)
     assert counts is not None
-    sources, messages, tokens, leaves, groups, open_messages, summarizer, embedder = counts
+    (sources, messages, tokens, leaves, groups, open_messages, summarizer, embedder, topics,
+     without_topic) = counts  # fmt: skip
     served = serving.from_setting(summarizer)
     return Status(
         path=str(database.path),
@@ -121,6 +130,8 @@ def status(
         exam=exam,
         upgradable=upgradable,
         embedders=_embedders(database, embedder),
+        topics=topics,
+        leaves_without_topic=without_topic,
     )
 
 

@@ -5,9 +5,11 @@ Pure. A time without a zone stays without one in the text; for comparing it coun
 
 from __future__ import annotations
 
+import os
 import re
 import time
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime, timedelta, tzinfo
+from pathlib import Path
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _FRACTION = re.compile(r"(\.\d{6})\d+")
@@ -61,6 +63,25 @@ def from_ms(ms: int | None) -> str | None:
         return (_EPOCH + timedelta(seconds=ms // 1000)).isoformat()
     except OverflowError:  # a zone can move a time out of the calendar
         return None
+
+
+def local(ms: int) -> datetime:
+    """A moment in the machine's zone, which knows when its clocks change where the system tells
+    (TZ, or /etc/localtime); elsewhere it has the offset of that moment."""
+    return datetime.fromtimestamp(ms / 1000, _local_zone())
+
+
+def _local_zone() -> tzinfo | None:
+    from zoneinfo import ZoneInfo
+
+    named = os.environ.get("TZ", "").lstrip(":")
+    try:
+        if named:
+            return ZoneInfo(named)
+        with Path("/etc/localtime").open("rb") as file:
+            return ZoneInfo.from_file(file)
+    except (OSError, ValueError):  # a TZ such as "CET-1CEST" is no zone's name
+        return datetime.now(UTC).astimezone().tzinfo
 
 
 def now_ms() -> int:

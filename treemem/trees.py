@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import orjson
 
-from treemem import ids, messages, planning, sealing, tokens
+from treemem import ids, messages, planning, sealing, tokens, views
 from treemem.config import FANOUT, LEAF_TOKENS_MAX
 from treemem.database import Database, Row
 from treemem.model import Span
@@ -294,6 +294,7 @@ _DROP_PROVISIONAL = """
 DELETE FROM node WHERE seq = :seq AND provisional = 1
   AND NOT EXISTS (SELECT 1 FROM tree WHERE root_seq = :seq OR tail_seq = :seq)
   AND NOT EXISTS (SELECT 1 FROM node_child WHERE child_seq = :seq)
+  AND NOT EXISTS (SELECT 1 FROM topic_leaf WHERE node_seq = :seq)
 """
 
 
@@ -313,8 +314,18 @@ def refresh_root(database: Database, tree: TreeRow, source_seq: int | None) -> i
     if (root_seq, tail_seq) != (tree.root_seq, tree.tail_seq):
         database.execute(_SET_ROOT, (root_seq, tail_seq, tree.seq))
         for old in (tree.root_seq, tree.tail_seq):
-            database.execute(_DROP_PROVISIONAL, {"seq": old})
+            release(database, old)
     return root_seq
+
+
+def release(database: Database, node_seq: int | None) -> None:
+    """Drops a provisional node that nothing holds any more, and what only it held."""
+    waiting = [] if node_seq is None else [node_seq]
+    while waiting:
+        seq = waiting.pop()
+        below = views.child_seqs(database, seq)
+        if database.changed(_DROP_PROVISIONAL, {"seq": seq}):
+            waiting += below
 
 
 def _root_over(database: Database, child_seqs: Sequence[int]) -> int | None:
@@ -327,3 +338,63 @@ def _root_over(database: Database, child_seqs: Sequence[int]) -> int | None:
         tuple(child_seqs),
     )
     return _put_group(database, child_seqs, highest + 1, provisional=True)
+
+
+# -- trees over members that change in the middle --------------------------------------
+
+
+def derive(database: Database, tree: TreeRow, member_seqs: Sequence[int]) -> list[int]:
+    """Lets the tree of a topic, or of everything, stand over these members, in order, each
+    named once; returns its groups, children before parents.
+
+    All of its groups are provisional. Those that no tree holds any more go, and so does what
+    only they held. Nothing happens where the tree stands already.
+    """
+    ids_of, seqs = _members(database, member_seqs)
+    groups = planning.layers(ids_of)
+    for group in groups:
+        child_seqs = [seqs[child_id] for child_id in group.child_ids]
+        seqs[group.id] = _put_group(database, child_seqs, group.level, provisional=True)
+    root_seq = seqs[groups[-1].id] if groups else next(iter(member_seqs), None)
+    if root_seq != tree.root_seq:
+        database.execute(_SET_ROOT, (root_seq, None, tree.seq))
+        release(database, tree.root_seq)
+    return [seqs[group.id] for group in groups]
+
+
+def drop(database: Database, tree: TreeRow) -> None:
+    """Takes away a tree over derived members, and the groups that only it held."""
+    database.execute("DELETE FROM tree WHERE seq = ?", (tree.seq,))
+    release(database, tree.root_seq)
+
+
+def affordable(database: Database, member_seqs: Sequence[int], groups_max: int) -> int:
+    """Over how many of these members, from the first on, a tree can be laid with at most so
+    many new groups on its lowest level; what stands above them is an eighth as much."""
+    members, _ = _members(database, member_seqs)
+    new = 0
+    for start in range(0, len(members) - FANOUT + 1, FANOUT):
+        (group,) = planning.layers(members[start : start + FANOUT])
+        new += database.row(_NODE_FIND, (group.id,)) is None
+        if new > groups_max:
+            return start
+    return len(members)
+
+
+def derived_root_id(database: Database, member_seqs: Sequence[int]) -> str | None:
+    """The id of the root that a tree over these members has; None for no members."""
+    members, _ = _members(database, member_seqs)
+    groups = planning.layers(members)
+    if groups:
+        return groups[-1].id
+    return members[0][0] if members else None
+
+
+def _members(
+    database: Database, seqs: Sequence[int]
+) -> tuple[list[tuple[str, int]], dict[str, int]]:
+    """The ids and levels of these nodes in their order, and their numbers by id."""
+    sql = "SELECT n.seq, n.id, n.level FROM json_each(?) j JOIN node n ON n.seq = j.value"
+    rows = database.rows(sql, (orjson.dumps(list(seqs)).decode(),))
+    found = {seq: (node_id, level) for seq, node_id, level in rows}
+    return [found[seq] for seq in seqs], {node_id: seq for seq, (node_id, _) in found.items()}

@@ -19,12 +19,10 @@ from treemem import embedders
 from treemem.database import Database, Row
 from treemem.errors import ModelError, NotFoundError
 from treemem.migrations import VECTORS, VECTORS_BY_DIGEST, VECTORS_OF_NODES
+from treemem.vector_bytes import mean, packed, unpacked
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
-    Vector = NDArray[np.float32]
+    from treemem.vector_bytes import Vector
 
 ROWS_A_BATCH = 4_096
 """Rows that numpy looks at in one go."""
@@ -160,10 +158,12 @@ def choose(database: Database, setting: str | None) -> EmbedderChoice | None:
     best = max(usable, key=lambda each: (each.embedded, each.name == in_use), default=None)
     if best is None:
         return None
+    lacking = missing(database, setting)
+    if best.name != in_use:
+        lacking = f"{lacking}; until then the vectors of {best.name} are searched"
     return EmbedderChoice(
-        best.seq, best.name, best.setting, best.dimensions, best.embedded, best.total,
-        missing(database, setting),
-    )  # fmt: skip
+        best.seq, best.name, best.setting, best.dimensions, best.embedded, best.total, lacking
+    )
 
 
 def missing(database: Database, setting: str | None) -> str | None:
@@ -232,13 +232,8 @@ def put_windows(
 def put_node(database: Database, embedder_seq: int, node_seq: int, parts: Sequence[bytes]) -> None:
     """Stores a node's own vector, the mean of its parts, in the caller's transaction. The node
     counts as embedded from then on."""
-    import numpy as np
-
-    mean = _unpacked(parts).mean(axis=0)
-    if not np.any(mean):  # opposite parts; the first is as good as any
-        mean = _unpacked(parts[:1])[0]
     digest = hashlib.blake2b(b"".join(parts), digest_size=16).digest()
-    row = (node_seq, 0, 0, 0, 0, 0, digest, packed(mean[None, :])[0])
+    row = (node_seq, 0, 0, 0, 0, 0, digest, mean(parts))
     database.execute(_PUT.format(table=table_of(embedder_seq)), row)
 
 
@@ -303,7 +298,7 @@ def node_vectors(
 ) -> dict[int, Vector]:
     """The vectors of whole nodes, of length 1; what has none is left out."""
     found = node_bytes(database, embedder_seq, node_seqs)
-    return dict(zip(found, _unpacked(list(found.values())), strict=True)) if found else {}
+    return dict(zip(found, unpacked(list(found.values())), strict=True)) if found else {}
 
 
 def node_bytes(database: Database, embedder_seq: int, node_seqs: Sequence[int]) -> dict[int, bytes]:
@@ -336,7 +331,8 @@ def _scored(
         sql = f"SELECT {_COLUMNS}, {_COSINE} {source} {order}"
         return database.rows(sql, parameters)
     sql = f"SELECT {_COLUMNS}, v.vector {source}"
-    return _by_numpy(database.execute(sql, parameters), parameters["query"], limit)
+    with database.reading():
+        return _by_numpy(database.execute(sql, parameters), parameters["query"], limit)
 
 
 def _check_query(database: Database, embedder_seq: int, query_vector: Vector) -> None:
@@ -355,11 +351,11 @@ def _check_query(database: Database, embedder_seq: int, query_vector: Vector) ->
 
 def _by_numpy(cursor: Any, query: bytes, limit: int | None) -> list[Row]:
     """What sqlite-vec does, batch by batch, so that memory is bounded by the limit."""
-    wanted = _unpacked([query])[0]
+    wanted = unpacked([query])[0]
     found: list[Row] = []
     least = -2.0  # what a cosine has to reach
     while batch := cursor.fetchmany(ROWS_A_BATCH):
-        cosines = (_unpacked([row[6] for row in batch]) @ wanted).tolist()
+        cosines = (unpacked([row[6] for row in batch]) @ wanted).tolist()
         scored = zip(batch, cosines, strict=True)
         found += [(*row[:6], cosine) for row, cosine in scored if cosine >= least]
         if limit is not None and len(found) > limit:
@@ -370,27 +366,3 @@ def _by_numpy(cursor: Any, query: bytes, limit: int | None) -> list[Row]:
 
 def _best_first(row: Row) -> tuple[float, int, int]:
     return -row[6], row[0], row[1]
-
-
-# -- bytes -----------------------------------------------------------------------------
-
-
-def packed(vectors: Vector) -> list[bytes]:
-    """Each row as signed bytes, its largest number as 127; its length does not matter.
-
-    Against 32-bit floats the cosines differ by at most 0.002, and of 40 questions about the
-    demo's session each had the same first window and the same best 20.
-    """
-    import numpy as np
-
-    largest = np.abs(vectors).max(axis=1, keepdims=True)
-    return [row.tobytes() for row in np.rint(vectors * (127 / largest)).astype(np.int8)]
-
-
-def _unpacked(rows: Sequence[bytes]) -> Vector:
-    """The vectors again, of length 1."""
-    import numpy as np
-
-    raw = np.frombuffer(b"".join(rows), dtype=np.int8).reshape(len(rows), -1).astype(np.float32)
-    raw /= np.sqrt(np.einsum("ij,ij->i", raw, raw))[:, None]
-    return raw

@@ -16,6 +16,7 @@ from treemem import messages, times
 from treemem.database import Database, Row
 from treemem.model import Later, Message, Rejection, Statement, Summary
 from treemem.proposals import Carried, Child, Draft, Excerpt, View
+from treemem.search_text import extra_words
 from treemem.tokens import count_many
 
 Item = TypeVar("Item", Draft, Carried, Draft | Carried)
@@ -40,9 +41,12 @@ SELECT ls.start, ls."end", ls.tokens, {messages.COLUMNS}
 FROM leaf_span ls JOIN message m ON m.seq = ls.message_seq
 WHERE ls.node_seq = ? ORDER BY ls.ordinal
 """  # noqa: S608
+# A tail is open below its own source's root; the trees above the sources hold it as any other
+# leaf.
 _CHILDREN = """
-SELECT nc.child_seq, n.provisional FROM node_child nc JOIN node n ON n.seq = nc.child_seq
-WHERE nc.node_seq = ? ORDER BY nc.ordinal
+SELECT nc.child_seq, EXISTS (
+  SELECT 1 FROM tree t WHERE t.root_seq = nc.node_seq AND t.tail_seq = nc.child_seq)
+FROM node_child nc WHERE nc.node_seq = ? ORDER BY nc.ordinal
 """
 _CARRIED = """
 SELECT st.seq, st.kind, st.text, st.speaker, st.importance, st.tokens
@@ -178,9 +182,9 @@ INSERT INTO summary (node_seq, producer_seq, made_at_ms, offered, kept, usable, 
 VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 """
 _STATEMENT_INSERT = """
-INSERT INTO statement (seq, summary_seq, kind, text, speaker, importance, tokens, settles,
-  kept_back)
-VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
+INSERT INTO statement (seq, summary_seq, kind, text, search_text, speaker, importance, tokens,
+  settles, kept_back)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 """
 _NEXT_STATEMENT = """
 SELECT coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'statement'), 0) + 1
@@ -237,8 +241,9 @@ def _put_statements(
     seq_of_draft = {id(draft): next_seq + index for index, draft in enumerate(drafts)}
     database.many(
         _STATEMENT_INSERT,
-        [(seq_of_draft[id(d)], summary_seq, d.kind, _clean(d.text), _clean(d.speaker),
-          d.importance, d.tokens, int(d.settles), int(id(d) in hidden)) for d in drafts],
+        [(seq_of_draft[id(d)], summary_seq, d.kind, text := _clean(d.text), extra_words(text),
+          _clean(d.speaker), d.importance, d.tokens, int(d.settles), int(id(d) in hidden))
+         for d in drafts],
     )  # fmt: skip
     cited = sorted({message_id for draft in drafts for message_id in draft.message_ids})
     message_seqs = messages.known_ids(database, cited)

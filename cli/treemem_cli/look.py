@@ -17,45 +17,53 @@ if TYPE_CHECKING:
 
 @click.command("tree")
 @click.argument("source", required=False)
+@click.option("--topic", metavar="ID", help="The tree of a topic, not of a source.")
 @click.option("--depth", type=click.IntRange(min=0), help="Show so many levels below the root.")
 @json_option
 @click.pass_context
 def tree_command(
-    context: click.Context, source: str | None, depth: int | None, as_json: bool
+    context: click.Context,
+    source: str | None,
+    topic: str | None,
+    depth: int | None,
+    as_json: bool,
 ) -> None:
-    """Draw the summary tree of a source, or of every source.
+    """Draw the summary tree of a source or a topic, or the one over everything.
 
     SOURCE is its id or an unambiguous part of it. Each node shows its id, its size, when it
-    was said, and its gist in the words of the log.
+    was said, and its gist in the words of the log. The tree over everything follows its sources
+    at most every 15 minutes.
 
     \b
     Example:
       treemem tree --depth 1
     """
+    if source is not None and topic is not None:
+        raise click.UsageError("Give a source or a topic, not both.")
     with open_memory(context) as memory:
-        trees = [memory.tree(scope, cite=as_json) for scope in _scopes(memory, source)]
+        tree = memory.tree(_scope(memory, source, topic), cite=as_json)
+        roots = {view.root_id: view.source.id for view in memory.sources()}
     if as_json:
-        print_json([_tree_json(tree) for tree in trees])
+        print_json([_tree_json(tree)])
         return
     from treemem_cli.render import console, safe, tree_view
 
+    if tree.root_id is None:
+        note("Nothing is stored yet. See: treemem ingest --help, treemem work --help")
+        return
     screen = console()
-    for tree in trees:
-        screen.print(safe(str(tree.scope)), style="bold", markup=False)
-        if tree.root_id is None:
-            screen.print("  nothing is stored yet", style="dim")
-        else:
-            screen.print(tree_view(tree, depth, screen.width))
-    if not trees:
-        note("Nothing is stored yet. See: treemem ingest --help")
+    screen.print(safe(str(tree.scope)), style="bold", markup=False)
+    screen.print(tree_view(tree, depth, screen.width, roots))
 
 
-def _scopes(memory: Memory, source: str | None) -> list[Scope]:
+def _scope(memory: Memory, source: str | None, topic: str | None) -> Scope:
     from treemem import Scope
 
+    if topic is not None:
+        return Scope.topic(topic)
     if source is not None:
-        return [Scope.source(memory.source(source).source.id)]
-    return [Scope.source(view.source.id) for view in memory.sources()]
+        return Scope.source(memory.source(source).source.id)
+    return Scope.everything()
 
 
 def _tree_json(tree: Tree) -> dict[str, object]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import sys
 import unicodedata
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from rich.console import Console
@@ -87,29 +88,43 @@ def period(started_at: str | None, ended_at: str | None) -> str:
 # -- trees -----------------------------------------------------------------------------
 
 
-def tree_view(tree: Tree, depth: int | None, width: int) -> RichTree:
-    """The tree from its root down; each node with its id, size, time and gist."""
+def tree_view(
+    tree: Tree, depth: int | None, width: int, roots: Mapping[str | None, str]
+) -> RichTree:
+    """The tree from its root down; each node with its id, size, time and gist.
+
+    roots: the sources by their roots, which are named where they stand below another root.
+    """
     nodes = {node.id: node for node in tree.nodes()}
     assert tree.root_id is not None
-    return _branch(nodes, tree.root_id, depth, width, is_root=True)
+    return _branch(nodes, tree.root_id, depth, width, roots, is_root=True)
 
 
 def _branch(
-    nodes: dict[str, Node], node_id: str, depth: int | None, width: int, *, is_root: bool = False
+    nodes: dict[str, Node],
+    node_id: str,
+    depth: int | None,
+    width: int,
+    roots: Mapping[str | None, str],
+    *,
+    is_root: bool = False,
 ) -> RichTree:
     node = nodes[node_id]
-    branch = RichTree(_node_label(node, width, is_root=is_root), guide_style="dim")
+    label = _node_label(
+        node, width, is_root=is_root, source=None if is_root else roots.get(node_id)
+    )
+    branch = RichTree(label, guide_style="dim")
     if node.child_ids and depth == 0:
         branch.add(Text(f"… {len(node.child_ids)} below", style="dim"))
         return branch
     for child_id in node.child_ids:
         branch.children.append(
-            _branch(nodes, child_id, None if depth is None else depth - 1, width - 4)
+            _branch(nodes, child_id, None if depth is None else depth - 1, width - 4, roots)
         )
     return branch
 
 
-def _node_label(node: Node, width: int, *, is_root: bool) -> Text:
+def _node_label(node: Node, width: int, *, is_root: bool, source: str | None) -> Text:
     kind = "leaf" if node.is_leaf else f"level {node.level}"
     if node.is_leaf and node.provisional:
         kind = "open tail"
@@ -119,6 +134,8 @@ def _node_label(node: Node, width: int, *, is_root: bool) -> Text:
         (f"  {period(node.started_at, node.ended_at)}", "dim"), ("  ", ""),
         (_counts(node), "dim"),
     )  # fmt: skip
+    if source is not None:
+        label.append("\n" + clip(f"source {source}", max(40, width - 8)), "cyan")
     gists = [s for s in node.statements if s.kind == "gist"] or list(node.statements)
     for statement in gists[: 2 if is_root else 1]:
         label.append("\n" + clip(statement.text, max(40, width - 8)))

@@ -39,6 +39,7 @@ def _print(status: Status) -> None:
                   f"{status.tokens:,} tokens",
         "tree": f"{status.leaves:,} leaves, {status.groups:,} groups above them, "
                 f"{status.open_messages:,} messages in open tails",
+        "topics": f"{status.topics:,}, {status.leaves_without_topic:,} leaves without one",
         "summarizer": status.summarizer or "none",
         "embedder": status.embedder or "none",
     }  # fmt: skip

@@ -18,6 +18,7 @@ from treemem_cli.context import json_option, note, open_memory, print_json, stde
 if TYPE_CHECKING:
     from treemem import Job, Memory, WorkReport
 
+SHOW_SECONDS = 0.2
 _UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86_400}
 
 
@@ -155,8 +156,13 @@ def _work(
                TimeElapsedColumn())  # fmt: skip
     with Progress(*columns, console=console(stderr=True), transient=True) as bar:
         task = bar.add_task("Working", total=max(1, total))
+        shown_at = 0.0
 
         def show(report: WorkReport, kind: str) -> None:
+            nonlocal shown_at
+            if time.monotonic() - shown_at < SHOW_SECONDS:
+                return  # counting what is left takes longer than many a step
+            shown_at = time.monotonic()
             done = sum(report.done.values()) + sum(report.failed.values())
             left = sum(states.get("todo", 0) for states in memory.status().jobs.values())
             bar.update(task, completed=done, total=done + left,

@@ -18,7 +18,7 @@ from treemem import Memory
 
 DRIVER = Path(__file__).with_name("kill_driver.py")
 START_MS = 1_772_400_000_000
-MINUTES_BETWEEN = 10  # every lease has run out, and a new day is far
+MINUTES_BETWEEN = 20  # every lease and every interval has run out, and a new day is far
 MINUTES_A_STATE = 24 * 60
 
 Note = dict[str, Any]

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
+from treemem import topic_trees
 from treemem.database import Database
 
 Rows = list[tuple[Any, ...]]
@@ -66,6 +68,8 @@ UNION ALL SELECT 'the model has not seen node ' || n.id FROM node n
   WHERE NOT EXISTS (SELECT 1 FROM summary s JOIN producer p ON p.seq = s.producer_seq
                     WHERE s.node_seq = n.seq AND p.name LIKE 'fake@%')
     AND NOT EXISTS (SELECT 1 FROM tree t WHERE t.tail_seq = n.seq)
+    AND (EXISTS (SELECT 1 FROM tree_node tn WHERE tn.node_seq = n.seq)
+      OR EXISTS (SELECT 1 FROM tree t WHERE t.root_seq = n.seq))
 UNION ALL SELECT 'message ' || m.id || ' is stored twice in ' || sm.source_seq
   FROM source_message sm JOIN message m ON m.seq = sm.message_seq
   GROUP BY m.id, sm.source_seq HAVING count(*) > 1
@@ -74,9 +78,17 @@ UNION ALL SELECT 'message with the external id ' || external_id || ' is stored t
 """
 
 
+class _TakenError(Exception):
+    """Raised to undo what was changed for the picture."""
+
+
 @dataclass(frozen=True, slots=True)
 class Picture:
-    """Everything that two runs over the same logs must have in common."""
+    """Everything that two runs over the same logs must have in common.
+
+    Topics are left out: which leaves were there when the first of them was found is part of
+    what they are. Whether their trees are whole, the doctor tells.
+    """
 
     messages: Rows
     histories: Rows
@@ -91,16 +103,25 @@ class Picture:
     @classmethod
     def of(cls, path: Path) -> Picture:
         database = Database(path)
-        try:
-            return cls(
-                *map(
-                    database.rows,
-                    (_MESSAGES, _HISTORIES, _FILES, _NODES, _TREES, _ROOTS, _SUMMARIES,
-                     _STATEMENTS, _LEFT_OVER),
-                )
-            )  # fmt: skip
-        finally:
-            database.close()
+        parts: list[Rows] = []
+        left_over = database.rows(_LEFT_OVER)
+        with contextlib.suppress(_TakenError), database.transaction():
+            for topic in topic_trees.topics(database):
+                topic_trees.remove(database, topic.id)
+            wanted = (
+                _MESSAGES,
+                _HISTORIES,
+                _FILES,
+                _NODES,
+                _TREES,
+                _ROOTS,
+                _SUMMARIES,
+                _STATEMENTS,
+            )
+            parts += map(database.rows, wanted)
+            raise _TakenError
+        database.close()
+        return cls(*parts, left_over)
 
     def differences(self, other: Picture) -> list[str]:
         """A sentence for each part that is not the same, with the first row that differs."""

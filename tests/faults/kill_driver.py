@@ -27,7 +27,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from treemem import Memory, Message, database, ingest, light, sealing, trees
+from treemem import Memory, Message, database, derived, ingest, light, sealing, topic_placing, trees
 from treemem.models.chat import Prompt
 from treemem.models.client import Generation
 from treemem.modelwork import ModelWork
@@ -40,6 +40,10 @@ ingest.BATCH_MESSAGES_MAX = 40
 light.EXTRACT_BATCH = 3
 trees.OPEN_TOKENS_MAX = 9_000
 sealing.LEAF_PIECES_MAX = 60
+derived.GROUPS_AT_ONCE = 1
+topic_placing.LEAVES_AT_ONCE = 3
+# What stands above the sources must not wait beyond the end of the last run.
+derived.ROOT_INTERVAL_MS = 0
 
 
 # -- dying -----------------------------------------------------------------------------

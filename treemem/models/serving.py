@@ -70,7 +70,7 @@ def to_setting(choice: ServedModel) -> str:
     return json.dumps(asdict(choice))
 
 
-def from_setting(setting: str | None) -> ServedModel | None:
+def from_setting(setting: str | None, role: str = "summarizer") -> ServedModel | None:
     """The choice that a setting holds; None where it names a local model, or nothing.
 
     Raises UsageError where it is damaged.
@@ -86,5 +86,5 @@ def from_setting(setting: str | None) -> ServedModel | None:
         return replace(found, urls=tuple(found.urls))
     except (ValueError, TypeError) as error:
         raise UsageError(
-            "The setting of the model server is damaged. Choose it again: treemem model use"
+            f"The {role}'s setting is damaged. Choose it again: treemem model use {role}"
         ) from error

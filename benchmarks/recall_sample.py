@@ -1,0 +1,99 @@
+"""Made-up conversations with questions for the recall benchmark: no data, no model, seconds.
+
+Two people talk about nothing much (talk.py); into that 40 facts are set, each asked for once,
+in three ways: said in one message, said in answer to a question, and said somewhere in a long
+message. The same seed gives the same conversations. It shows that the benchmark runs and that
+its order is sane, not how good a memory is.
+"""
+
+from __future__ import annotations
+
+import itertools
+import random
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from benchmarks import talk
+from benchmarks.samples import Conversation, Question
+from treemem import Message
+
+CONVERSATIONS = 2
+SESSIONS = 4
+SESSION_MESSAGES = 60
+TOLD, ASKED, BURIED = "told", "asked", "buried"
+COUNTS = {TOLD: 20, ASKED: 12, BURIED: 8}
+_LONG_CHARS = 2_000
+_SPEAKERS = ("Vesna", "Luka")
+_BEGAN = datetime(2026, 3, 2, 9)
+_NAMES = """Ajda Blaž Cilka Darko Edo Filip Gaja Helena Ivo Jana Klemen Lara Miha Neža Oskar Petra
+Rok Sara Tadej Urška""".split()
+_JOBS = """beekeeper carpenter dentist electrician florist glazier jeweller locksmith midwife
+optician plumber roofer surgeon tailor translator upholsterer welder baker farrier potter""".split()
+_TOWNS = """Celje Domžale Grosuplje Idrija Izola Jesenice Kamnik Koper Litija Maribor Metlika
+Nazarje Ormož Piran Postojna Ptuj Radovljica Sevnica Tolmin Velenje""".split()
+_THINGS = """ladder passport stapler umbrella corkscrew torch drill thermos kettle compass magnifier
+toolbox""".split()
+_SPOTS = """cupboard dishwasher fireplace freezer piano greenhouse shed attic cellar wardrobe
+bookcase garage""".split()
+_PETS = "parrot tortoise ferret hamster donkey goldfish iguana peacock".split()
+_PET_NAMES = "Mavra Lisko Pika Runo Zvezda Bruno Cofko Murka".split()
+
+
+@dataclass(frozen=True, slots=True)
+class _Fact:
+    """What is said, by turns, with the question for it; evidence is all that is said."""
+
+    category: str
+    said: tuple[str, ...]
+    question: str
+    answer: str
+
+
+def conversations(seed: int = 1) -> list[Conversation]:
+    """The conversations, with 40 questions in all."""
+    rng = random.Random(seed)
+    facts = list(_facts(rng))
+    rng.shuffle(facts)
+    return [_conversation(rng, at, facts[at::CONVERSATIONS]) for at in range(CONVERSATIONS)]
+
+
+def _facts(rng: random.Random) -> Iterator[_Fact]:
+    for name, job, town in zip(_NAMES, _JOBS, _TOWNS, strict=True):
+        text = f"By the way, my cousin {name} found work as a {job} in {town} and loves it."
+        yield _Fact(TOLD, (text,), f"What work does {name} do, and where?", f"{job} in {town}")
+    for thing, spot in zip(_THINGS, _SPOTS, strict=True):
+        said = (f"Do you know where the {thing} is?", f"I left it behind the {spot} last time.")
+        yield _Fact(ASKED, said, f"Where was the {thing} put?", f"behind the {spot}")
+    for pet, name in zip(_PETS, _PET_NAMES, strict=True):
+        words = talk.message(rng, _LONG_CHARS)
+        at = rng.randrange(len(words))
+        words[at:at] = [f"Our {pet} is called {name}.", f"We bought {name} a new blanket."]
+        yield _Fact(BURIED, (" ".join(words),), f"What is the name of the {pet}?", name)
+
+
+def _conversation(rng: random.Random, number: int, facts: list[_Fact]) -> Conversation:
+    slots = SESSIONS * SESSION_MESSAGES
+    at = dict(zip(sorted(rng.sample(range(slots), len(facts))), facts, strict=True))
+    messages: list[Message] = []
+    questions: list[Question] = []
+    speakers = itertools.cycle(_SPEAKERS)
+    for slot in range(slots):
+        fact = at.get(slot)
+        said = fact.said if fact else (" ".join(talk.message(rng, 100)),)
+        ids = []
+        for text in said:
+            ids.append(f"m{len(messages)}")
+            messages.append(_message(text, next(speakers), ids[-1], slot))
+        if fact:
+            questions.append(Question(fact.category, fact.question, fact.answer, tuple(ids)))
+    return Conversation("sample", f"sample-{number}", messages, questions)
+
+
+def _message(text: str, author: str, external_id: str, slot: int) -> Message:
+    session, turn = divmod(slot, SESSION_MESSAGES)
+    sent_at = _BEGAN + timedelta(days=3 * session, minutes=turn)
+    return Message(
+        author=author, text=text, sent_at=sent_at.isoformat(), external_id=external_id,
+        session=f"day-{session + 1}",
+    )  # fmt: skip

@@ -1,0 +1,80 @@
+"""How well the words of a query match a text: BM25 over windows, counted within the scope.
+
+Pure. A common word of one scope may be a rare one elsewhere; so the frequencies are those
+of what is searched, not of the whole file.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+import re
+import unicodedata
+from collections import Counter
+from collections.abc import Callable, Sequence
+
+from treemem import search_text
+
+K1 = 1.2
+B = 0.75
+"""The usual constants (Robertson and Zaragoza, The Probabilistic Relevance Framework, 2009)."""
+STEMS_KEPT = 50_000
+_WORD = re.compile(r"[^\W_]+")
+COMMON = frozenset(
+    "a about an and any are as at be been but by can could did do does for from had has have "
+    "how i if in into is it its me my no not of on or our should so than that the their them "
+    "then there these they this to up was we were what when where which who why will with "
+    "would you your".split()
+)
+
+
+def telling(words: Sequence[str]) -> list[str]:
+    """The words without the very common ones, unless there are no others."""
+    return [word for word in words if word not in COMMON] or list(words)
+
+
+@functools.lru_cache(maxsize=STEMS_KEPT)
+def stem(word: str) -> str:
+    """A word as full text compares it: without accents and endings."""
+    if not word.isascii():
+        parts = unicodedata.normalize("NFKD", word)
+        word = "".join(part for part in parts if not unicodedata.combining(part))
+    return _stemmer()(word)
+
+
+@functools.cache
+def _stemmer() -> Callable[[str], str]:
+    import snowballstemmer
+
+    found: Callable[[str], str] = snowballstemmer.stemmer("porter").stemWord
+    return found
+
+
+def stems(text: str) -> list[str]:
+    """The stems of a text's words, in order, and after them those of its other forms."""
+    words = _WORD.findall(text.lower())
+    extra = search_text.extra_words(text)
+    return [stem(word) for word in (words + extra.split() if extra else words)]
+
+
+def query_stems(query: str) -> list[str]:
+    """The distinct stems of a query without the very common words, unless there are no others."""
+    return list(dict.fromkeys(stems(" ".join(telling(search_text.terms(query))))))
+
+
+def bm25(texts: Sequence[Sequence[str]], query: Sequence[str], total: int) -> list[float]:
+    """The BM25 of each text, given as stems, with a query, given as stems.
+
+    total: how many texts there are in all; those that are not given hold no word of the query.
+    """
+    wanted = set(query)
+    counts = [Counter(word for word in text if word in wanted) for text in texts]
+    held = Counter(word for count in counts for word in count)
+    average = sum(map(len, texts)) / len(texts) if texts else 1.0
+    size = max(total, len(texts))
+    idf = {word: max(1e-3, math.log((size - n + 0.5) / (n + 0.5))) for word, n in held.items()}
+    found = []
+    for text, count in zip(texts, counts, strict=True):
+        norm = K1 * (1 - B + B * len(text) / (average or 1.0))
+        found.append(sum(idf[word] * n * (K1 + 1) / (n + norm) for word, n in count.items()))
+    return found

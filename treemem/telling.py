@@ -1,0 +1,176 @@
+"""Telling: the context as text, and the passages that it is made of.
+
+Messages and statements stand by source and day, in the order of time. What a passage costs
+in tokens is its text; where it comes from is in its fields.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from functools import cached_property
+from itertools import chain, groupby
+
+from treemem import excerpts, look, messages, questions
+from treemem.database import Database
+from treemem.excerpts import Line
+from treemem.model import Explained, Message, Passage, SearchResult
+from treemem.propagation import Unit
+from treemem.questions import QuestionKind
+from treemem.stated import Stated
+from treemem.tokens import count_tokens
+
+STANDING_TITLE = "Standing instructions:"
+
+
+@dataclass(frozen=True, slots=True)
+class Chosen:
+    """What a context is made of. units: by their index, in the order of their places."""
+
+    standing: Sequence[Stated] = ()
+    statements: Sequence[Stated] = ()
+    units: Sequence[int] = ()
+
+
+class Teller:
+    """Puts what was chosen of these units into words. Messages are read once."""
+
+    def __init__(self, database: Database, units: Sequence[Unit], kind: QuestionKind) -> None:
+        self._database = database
+        self._units = units
+        self._kind = kind
+        self._texts: dict[int, Message] = {}
+
+    def texts(self, seqs: Iterable[int]) -> Mapping[int, Message]:
+        """At least these messages, by their numbers."""
+        wanted = {seq for seq in seqs if seq not in self._texts}
+        if wanted:
+            self._texts.update(messages.by_seq(self._database, wanted))
+        return self._texts
+
+    def told(self, chosen: Chosen) -> str:
+        """The context as text."""
+        return self._joined(
+            chosen, [each.text(n) for n, each in enumerate(self._groups(chosen), 1)]
+        )
+
+    def _joined(self, chosen: Chosen, passages: Sequence[str]) -> str:
+        parts = list(passages)
+        if chosen.standing:
+            rules = (f"- {self._line_of(each)}" for each in chosen.standing)
+            parts.insert(0, "\n".join([STANDING_TITLE, *rules]))
+        return "\n".join(parts)
+
+    def _line_of(self, each: Stated) -> str:
+        message = self._texts[each.message_seqs[0]]
+        return f"{each.speaker or message.speaker}: {each.text}" if each.is_verbatim else each.text
+
+    def _groups(self, chosen: Chosen) -> list[_Group]:
+        """Messages and statements by source and day, in the order of time."""
+        units = [self._units[index] for index in chosen.units]
+        cited = (each.message_seqs for each in (*chosen.standing, *chosen.statements))
+        self.texts([*(unit.message_seq for unit in units), *chain.from_iterable(cited)])
+        groups: dict[tuple[int, str | None], _Group] = {}
+        for _, parts in groupby(units, key=lambda unit: unit.message_seq):
+            self._add_message(groups, list(parts))
+        for each in chosen.statements:
+            self._add_statement(groups, each)
+        return sorted(groups.values(), key=_Group.order)
+
+    def _group_of(self, groups: dict[tuple[int, str | None], _Group], unit: Unit) -> _Group:
+        day = _day(self._texts[unit.message_seq])
+        return groups.setdefault((unit.source_seq, day), _Group(day))
+
+    def _add_message(
+        self, groups: dict[tuple[int, str | None], _Group], parts: Sequence[Unit]
+    ) -> None:
+        message = self._texts[parts[0].message_seq]
+        text = message.text
+        if not parts[0].is_whole:
+            text = excerpts.excerpt(text, [(part.start, part.end) for part in parts])
+        group = self._group_of(groups, parts[0])
+        group.units += parts
+        group.lines.append(Line(parts[0].place, f"{message.speaker}: {text}"))
+
+    def _add_statement(self, groups: dict[tuple[int, str | None], _Group], each: Stated) -> None:
+        unit = self._unit_of[each.message_seqs[0]]
+        group = self._group_of(groups, unit)
+        if each.is_verbatim and group.holds(unit, each.text):
+            return
+        group.units.append(unit)
+        asked_for = each.kind == questions.STATEMENTS_FIRST.get(self._kind)
+        mark = f"({each.kind}) " if asked_for else "" if each.is_verbatim else "(summary) "
+        place = (unit.source_seq, unit.position, unit.start + 1)
+        group.lines.append(Line(place, mark + self._line_of(each)))
+
+    @cached_property
+    def _unit_of(self) -> dict[int, Unit]:
+        return {unit.message_seq: unit for unit in reversed(self._units)}
+
+    def result(self, chosen: Chosen, tokens: int, missing: Sequence[str]) -> SearchResult:
+        """All of it, with where each passage comes from and why."""
+        passages = [self._passage(n, each) for n, each in enumerate(self._groups(chosen), 1)]
+        return SearchResult(
+            self._joined(chosen, [passage.text for passage in passages]),
+            tokens,
+            tuple(passages),
+            tuple(missing),
+            tuple(each.text for each in chosen.standing),
+            self._kind,
+        )
+
+    def _passage(self, number: int, group: _Group) -> Passage:
+        units = sorted(group.units, key=lambda unit: unit.place)
+        best = max(units, key=lambda unit: unit.score)
+        sql = "SELECT id FROM source WHERE seq = ?"
+        source_id = str(self._database.value(sql, (best.source_seq,)))
+        crumbs = look.breadcrumb(self._database, source_id, best.leaf_seq)
+        text = group.text(number)
+        return Passage(
+            text=text,
+            tokens=count_tokens(text),
+            score=round(best.score, 4),
+            source_id=source_id,
+            node_id=crumbs[-1] if crumbs else None,
+            breadcrumb=crumbs,
+            messages=tuple(self._texts[seq] for seq in dict.fromkeys(u.message_seq for u in units)),
+            explanation=tuple(self._explained(unit) for unit in units),
+        )
+
+    def _explained(self, unit: Unit) -> Explained:
+        parts = tuple((name, round(value, 3)) for name, value in unit.parts.items() if value)
+        message_id = self._texts[unit.message_seq].id or ""
+        return Explained(message_id, unit.start, unit.end, round(unit.score, 3), parts)
+
+
+@dataclass(slots=True)
+class _Group:
+    """What becomes a passage: what one source said on one day."""
+
+    day: str | None
+    units: list[Unit] = field(default_factory=list)
+    lines: list[Line] = field(default_factory=list)
+
+    def holds(self, unit: Unit, text: str) -> bool:
+        """Whether a line of the same message says this already."""
+        plain = " ".join(text.split())
+        return any(plain in " ".join(line.text.split()) for line in self.lines
+                   if line.place[:2] == unit.place[:2])  # fmt: skip
+
+    def text(self, number: int) -> str:
+        return f"{excerpts.header(number, self.day)}\n{excerpts.body(self.lines)}"
+
+    def order(self) -> tuple[float, tuple[int, int, int]]:
+        """By time; what has no time comes first, in its own order."""
+        first = min(self.units, key=lambda unit: unit.place)
+        return (-math.inf if first.sent_at_ms is None else first.sent_at_ms, first.place)
+
+
+def _day(message: Message) -> str | None:
+    """The day of a message in its own zone, as far as the log tells."""
+    if isinstance(message.sent_at, datetime):
+        return message.sent_at.date().isoformat()
+    text = message.sent_at or ""
+    return text[:10] if len(text) >= 10 and text[4] == "-" else None
