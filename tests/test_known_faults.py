@@ -271,7 +271,7 @@ def test_of_a_leaf_of_several_windows_only_the_call_in_flight_is_repeated(
 
 
 def break_constraint(database: Database) -> None:
-    database.execute("INSERT INTO tree (scope, key, base_level) VALUES ('nowhere', '', 0)")
+    database.execute("INSERT INTO tree (scope, key) VALUES ('nowhere', '')")
 
 
 def break_value(database: Database) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from itertools import pairwise
 
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -13,8 +12,6 @@ from treemem import ids
 from treemem.config import FANOUT
 from treemem.planning import Group, Growth, grow, layers, root_children, summaries_bound
 
-# Members of a source or topic are leaves, those of the global tree first-level nodes.
-BASE_LEVELS = pytest.mark.parametrize("base_level", [0, 1], ids=["source or topic", "global"])
 UNHURRIED = settings(deadline=None, max_examples=40)
 COUNTS = st.integers(0, 600)
 
@@ -23,13 +20,13 @@ def members(count: int) -> list[str]:
     return [f"member{number}" for number in range(count)]
 
 
-def grown(count: int, stops: list[int], base_level: int) -> Growth:
+def grown(count: int, stops: list[int]) -> Growth:
     """The tree of so many members that arrived in batches ending at the stops."""
     frontier: tuple[tuple[str, ...], ...] = ()
     groups: list[Group] = []
     start = 0
     for stop in sorted([*(stop for stop in stops if stop < count), count]):
-        growth = grow(frontier, members(count)[start:stop], base_level)
+        growth = grow(frontier, members(count)[start:stop])
         groups += growth.groups
         frontier, start = growth.frontier, stop
     return Growth(tuple(groups), frontier)
@@ -50,25 +47,19 @@ def without_empty(frontier: tuple[tuple[str, ...], ...]) -> list[tuple[str, ...]
     return found
 
 
-@BASE_LEVELS
 @UNHURRIED
 @given(count=COUNTS, stops=st.lists(COUNTS, max_size=10))
-def test_any_batching_of_the_members_gives_the_same_groups(
-    base_level: int, count: int, stops: list[int]
-) -> None:
-    at_once = grown(count, [], base_level)
-    in_batches = grown(count, stops, base_level)
+def test_any_batching_of_the_members_gives_the_same_groups(count: int, stops: list[int]) -> None:
+    at_once = grown(count, [])
+    in_batches = grown(count, stops)
     assert in_batches.groups == at_once.groups
     assert without_empty(in_batches.frontier) == without_empty(at_once.frontier)
 
 
-@BASE_LEVELS
 @UNHURRIED
 @given(count=COUNTS)
-def test_every_node_stands_under_exactly_one_parent_or_in_the_frontier(
-    base_level: int, count: int
-) -> None:
-    tree = grown(count, [], base_level)
+def test_every_node_stands_under_exactly_one_parent_or_in_the_frontier(count: int) -> None:
+    tree = grown(count, [])
     nodes = [*members(count), *(group.id for group in tree.groups)]
     above = [child for group in tree.groups for child in group.child_ids]
     above += [node for level in tree.frontier for node in level]
@@ -76,14 +67,11 @@ def test_every_node_stands_under_exactly_one_parent_or_in_the_frontier(
     assert max(Counter(above).values(), default=1) == 1
 
 
-@BASE_LEVELS
 @UNHURRIED
 @given(count=COUNTS)
-def test_a_group_covers_eight_nodes_of_the_level_below_in_order(
-    base_level: int, count: int
-) -> None:
-    tree = grown(count, [], base_level)
-    level_of = dict.fromkeys(members(count), base_level)
+def test_a_group_covers_eight_nodes_of_the_level_below_in_order(count: int) -> None:
+    tree = grown(count, [])
+    level_of = dict.fromkeys(members(count), 0)
     level_of |= {group.id: group.level for group in tree.groups}
     order = {node: at for at, node in enumerate(level_of)}
     for group in tree.groups:
@@ -93,31 +81,28 @@ def test_a_group_covers_eight_nodes_of_the_level_below_in_order(
         assert group.id == ids.group_id(group.level, group.child_ids)
 
 
-@BASE_LEVELS
 @UNHURRIED
 @given(count=COUNTS)
-def test_children_come_to_be_before_their_parents(base_level: int, count: int) -> None:
+def test_children_come_to_be_before_their_parents(count: int) -> None:
     known = set(members(count))
-    for group in grown(count, [], base_level).groups:
+    for group in grown(count, []).groups:
         assert set(group.child_ids) <= known
         known.add(group.id)
 
 
-@BASE_LEVELS
 @UNHURRIED
 @given(count=COUNTS)
-def test_the_frontier_has_fewer_than_eight_nodes_a_level(base_level: int, count: int) -> None:
-    frontier = grown(count, [], base_level).frontier
+def test_the_frontier_has_fewer_than_eight_nodes_a_level(count: int) -> None:
+    frontier = grown(count, []).frontier
     assert all(len(level) < FANOUT for level in frontier)
     assert sum(len(level) * FANOUT**height for height, level in enumerate(frontier)) == count
 
 
-@BASE_LEVELS
 @UNHURRIED
 @given(before=st.integers(0, 5_000))
-def test_an_append_makes_at_most_one_group_a_level(base_level: int, before: int) -> None:
-    frontier = grow([], members(before), base_level).frontier
-    growth = grow(frontier, ["new"], base_level)
+def test_an_append_makes_at_most_one_group_a_level(before: int) -> None:
+    frontier = grow([], members(before)).frontier
+    growth = grow(frontier, ["new"])
     assert len(growth.groups) <= log_ceiling(before + 1)
     assert len({group.level for group in growth.groups}) == len(growth.groups)
 
@@ -125,12 +110,6 @@ def test_an_append_makes_at_most_one_group_a_level(base_level: int, before: int)
 def test_the_most_expensive_append_to_4096_leaves_makes_four_groups() -> None:
     frontier = grow([], members(4_095)).frontier
     assert [group.level for group in grow(frontier, ["last"]).groups] == [1, 2, 3, 4]
-
-
-def test_a_group_of_the_global_tree_stands_a_level_higher() -> None:
-    assert [group.level for group in grow([], members(8), base_level=1).groups] == [2]
-    low = grow([], members(8)).groups[0].id
-    assert grow([], members(8), base_level=1).groups[0].id != low
 
 
 @UNHURRIED

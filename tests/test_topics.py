@@ -35,7 +35,7 @@ from treemem.topics import Known, Leaf
 from treemem_cli.main import cli
 
 INTERVAL_SECONDS = ROOT_INTERVAL_MS / 1000
-UNHURRIED = settings(deadline=None, max_examples=25)
+UNHURRIED = settings(deadline=None, max_examples=15)
 TERMS = st.dictionaries(
     st.sampled_from([f"term{n}" for n in range(24)]), st.floats(1, 8), min_size=1, max_size=8
 )

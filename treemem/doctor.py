@@ -174,7 +174,7 @@ def _group_finding(
 
 
 _LEVELS = """
-SELECT t.seq, t.scope, t.key, tn.level, count(*), max(tn.position) + 1, t.base_level
+SELECT t.seq, t.scope, t.key, tn.level, count(*), max(tn.position) + 1
 FROM tree t JOIN tree_node tn ON tn.tree_seq = t.seq GROUP BY t.seq, tn.level
 """
 _MISGROUPED = """
@@ -182,7 +182,7 @@ SELECT count(*) FROM tree_node up
 JOIN node_child nc ON nc.node_seq = up.node_seq
 LEFT JOIN tree_node below ON below.tree_seq = up.tree_seq AND below.level = up.level - 1
   AND below.position = up.position * :fanout + nc.ordinal
-WHERE up.tree_seq = :tree AND up.level = :level AND up.level > :base
+WHERE up.tree_seq = :tree AND up.level = :level AND up.level > 0
   AND below.node_seq IS NOT nc.child_seq
 """
 
@@ -190,16 +190,14 @@ WHERE up.tree_seq = :tree AND up.level = :level AND up.level > :base
 def _trees(database: Database) -> Iterator[str]:
     """Every member stands under exactly one parent on each level, and in its place."""
     sizes: dict[tuple[int, int], int] = {}
-    for tree, scope, key, level, number, end, base in database.rows(_LEVELS):
+    for tree, scope, key, level, number, end in database.rows(_LEVELS):
         sizes[tree, level] = number
         name = f"the {scope} tree {key}".rstrip()
         if number != end:
             yield f"{name} has a gap on level {level}"
-        elif level > base and sizes.get((tree, level - 1), 0) // FANOUT != number:
+        elif level > 0 and sizes.get((tree, level - 1), 0) // FANOUT != number:
             yield f"{name} has {number} groups on level {level}, which does not fit the level below"
-        elif database.value(
-            _MISGROUPED, {"tree": tree, "level": level, "base": base, "fanout": FANOUT}
-        ):
+        elif database.value(_MISGROUPED, {"tree": tree, "level": level, "fanout": FANOUT}):
             yield f"{name} has groups on level {level} that cover other nodes than they should"
         else:
             yield ""

@@ -7,12 +7,14 @@ parts of one message that touch are one excerpt.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 
 GAP = "…"
-EXCERPT_WORDS_MIN = 85
-"""A shorter stretch of a long message says too little by itself."""
+EXCERPT_WORDS = 85
+"""An excerpt has so many words, and those to the end of the sentence: less says too little by
+itself, and more is better spent on another message."""
+EXCERPT_WORDS_MORE = 10
 _WORD = re.compile(r"\S+")
 
 Stretch = tuple[int, int]
@@ -29,15 +31,22 @@ class Line:
     text: str
 
 
-def stretches(text: str, wanted: Iterable[Stretch]) -> list[Stretch]:
-    """The wanted stretches of a message, none too short, in order, those that touch as one.
+def stretches(text: str, wanted: Collection[Stretch]) -> list[Stretch]:
+    """The wanted stretches of a message in order, those that touch as one, and one that stands
+    alone neither too short nor longer than it needs to be.
 
     Example:
         >>> stretches("one two", [(0, 3), (3, 7)])
         [(0, 7)]
     """
+    whole = _joined(text, wanted)
+    windows = set(wanted)
+    return _joined(text, (_fitted(text, *each) if each in windows else each for each in whole))
+
+
+def _joined(text: str, wanted: Iterable[Stretch]) -> list[Stretch]:
     found: list[Stretch] = []
-    for start, end in sorted(_long_enough(text, start, end) for start, end in wanted):
+    for start, end in sorted(wanted):
         if found and not text[found[-1][1] : start].strip():
             found[-1] = (found[-1][0], max(end, found[-1][1]))
         else:
@@ -45,11 +54,13 @@ def stretches(text: str, wanted: Iterable[Stretch]) -> list[Stretch]:
     return found
 
 
-def _long_enough(text: str, start: int, end: int) -> Stretch:
-    """The stretch with as many words after it, then before it, as it lacks."""
-    lack = EXCERPT_WORDS_MIN - len(_WORD.findall(text, start, end))
+def _fitted(text: str, start: int, end: int) -> Stretch:
+    """The stretch with as many words after it, then before it, as it lacks; one that has more
+    ends with the first sentence or line after them."""
+    words = list(_WORD.finditer(text, start, end))
+    lack = EXCERPT_WORDS - len(words)
     if lack <= 0:
-        return start, end
+        return start, _first_end(text, words[EXCERPT_WORDS - 1 :])
     after = [found.end() for _, found in zip(range(lack), _WORD.finditer(text, end), strict=False)]
     end = after[-1] if after else end
     lack -= len(after)
@@ -61,7 +72,16 @@ def _long_enough(text: str, start: int, end: int) -> Stretch:
     return start, end
 
 
-def excerpt(text: str, wanted: Iterable[Stretch]) -> str:
+def _first_end(text: str, words: Sequence[re.Match[str]]) -> int:
+    """Where the first of the words ends that ends a sentence or a line, or the last one looked
+    at."""
+    for word in words[:EXCERPT_WORDS_MORE]:
+        if word.group()[-1] in ".!?:;" or text[word.end() : word.end() + 1] == "\n":
+            return word.end()
+    return words[:EXCERPT_WORDS_MORE][-1].end()
+
+
+def excerpt(text: str, wanted: Collection[Stretch]) -> str:
     """The stretches as one text with marks where something of the message was left out.
 
     Example:

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from treemem.importers.base import LogFile
     from treemem.look import SourceView, UpgradableNode
     from treemem.plan import Plan
-    from treemem.search import Mode
+    from treemem.search import Mode, Rerank
     from treemem.status import Status
     from treemem.topic_api import Topics
     from treemem.usage import UsageKey, UsageRow
@@ -257,6 +257,7 @@ class Memory:
         mode: Mode = "auto",
         fts: bool = False,
         tuning: Mapping[str, float] | None = None,
+        rerank: Rerank | None = None,
     ) -> SearchResult:
         """What answers a query, as a context of at most budget_tokens, in the order of time.
 
@@ -265,12 +266,12 @@ class Memory:
         search by time. now: what such words count from, in the query too; the default is the
         clock's. mode: "verbatim" returns messages only, "summary" statements of summaries only,
         "auto" what the question wants. fts: the query is an FTS5 expression. tuning: weights
-        in place of the tuned ones, see weights.Weights.
+        in place of the tuned ones, see weights.Weights. rerank: see search.Rerank.
         """
         from treemem.search import Query, search
 
         asked = Query(query, scope or Scope.everything(), now or times.local(self._clock()),
-                      budget_tokens, since, until, mode, tuning or {}, fts)  # fmt: skip
+                      budget_tokens, since, until, mode, tuning or {}, fts, rerank)  # fmt: skip
         return search(self._database, asked, self.setting("embedder"), self._queries.vector)
 
     def tree(self, scope: Scope, *, cite: bool = True) -> Tree:

@@ -105,7 +105,6 @@ CREATE TABLE tree (                 -- one scope's tree
   seq INTEGER PRIMARY KEY,
   scope TEXT NOT NULL CHECK (scope IN ('source','topic','global')),
   key TEXT NOT NULL,                -- the source's or topic's id; '' for global
-  base_level INTEGER NOT NULL,      -- the level of its members
   root_seq INTEGER REFERENCES node, -- NULL while there is nothing
   tail_seq INTEGER REFERENCES node, -- the open tail as a leaf, if there is one
   model_root_at_ms INTEGER NOT NULL DEFAULT 0,  -- when a model was last asked for the root

@@ -38,10 +38,10 @@ class Growth:
     frontier: tuple[tuple[str, ...], ...]
 
 
-def grow(frontier: Sequence[Sequence[str]], members: Sequence[str], base_level: int = 0) -> Growth:
-    """Adds members, in order, to a tree whose frontier is given lowest level first.
+def grow(frontier: Sequence[Sequence[str]], members: Sequence[str]) -> Growth:
+    """Adds leaves, in order, to a tree whose frontier is given lowest level first.
 
-    base_level: the level of the members themselves. Costs one group for every FANOUT nodes
+    Costs one group for every FANOUT nodes
     of a level, so fewer than members / (FANOUT - 1) + levels.
 
     Example:
@@ -54,11 +54,11 @@ def grow(frontier: Sequence[Sequence[str]], members: Sequence[str], base_level: 
     levels = [list(level) for level in frontier] or [[]]
     groups: list[Group] = []
     for member in members:
-        _add(levels, groups, member, base_level)
+        _add(levels, groups, member)
     return Growth(tuple(groups), tuple(tuple(level) for level in levels))
 
 
-def _add(levels: list[list[str]], groups: list[Group], member: str, base_level: int) -> None:
+def _add(levels: list[list[str]], groups: list[Group], member: str) -> None:
     """Puts one member on the lowest level and closes every group that it fills."""
     rising: str | None = member
     height = 0
@@ -68,7 +68,7 @@ def _add(levels: list[list[str]], groups: list[Group], member: str, base_level: 
         levels[height].append(rising)
         rising = None
         if len(levels[height]) == FANOUT:
-            level = base_level + height + 1
+            level = height + 1
             group = Group(level, ids.group_id(level, levels[height]), tuple(levels[height]))
             groups.append(group)
             levels[height] = []

@@ -7,7 +7,7 @@ message separates its neighbours where short turns do not.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 
@@ -53,6 +53,10 @@ class Unit:
         return self.source_seq, self.position, self.start
 
 
+Above = Mapping[str, Mapping[int, Sequence[int]]]
+"""By the name of a weight: the groups that each leaf belongs to, by their numbers."""
+
+
 def fragments(units: Sequence[Unit]) -> float:
     """The share of messages that are too short to say anything by themselves."""
     if not units:
@@ -61,30 +65,35 @@ def fragments(units: Sequence[Unit]) -> float:
     return short / len({(unit.source_seq, unit.position) for unit in units})
 
 
-def propagate(units: Sequence[Unit], weights: Weights, total: int) -> None:
+def propagate(
+    units: Sequence[Unit], weights: Weights, total: int, above: Above | None = None
+) -> None:
     """Fills in each unit's parts and score.
 
-    units: in the order of their places. total: how many units there are in the whole scope;
+    units: in the order of their places. above: the groups that leaves belong to, by the name
+    of their weight. total: how many units there are in the whole scope;
     those that are not given match no word.
     """
     words = standard([unit.words for unit in units], total)
     known = [unit.meaning for unit in units if unit.meaning is not None]
     meanings = iter(standard(known, len(known)))
     mixed = len({unit.role == "user" for unit in units}) > 1
+    by_word = weights.words if known else weights.words_alone
     own = []
     for unit, by_words in zip(units, words, strict=True):
         trust = TOOL_WEIGHT if unit.role == "tool" else 1.0
         meaning = 0.0 if unit.meaning is None else next(meanings)
         unit.parts = {
-            "words": weights.own * trust * weights.words * by_words,
+            "words": weights.own * trust * by_word * by_words,
             "meaning": weights.own * trust * weights.meaning * meaning,
             "speaker": weights.own * weights.speaker * unit.by_named,
             "person": weights.person * (mixed and unit.role == "user"),
             "time": weights.in_time * unit.in_time,
         }
-        own.append(trust * (weights.words * by_words + weights.meaning * meaning)
+        own.append(trust * (by_word * by_words + weights.meaning * meaning)
                    + weights.speaker * unit.by_named)  # fmt: skip
     _spread(units, own, weights)
+    _from_above(units, own, weights, above or {})
     for unit in units:
         unit.score = sum(unit.parts.values())
 
@@ -104,6 +113,37 @@ def _spread(units: Sequence[Unit], own: Sequence[float], weights: Weights) -> No
                 values += spread([value - least for value in own[first:last]], gaps, reach)
             for unit, value in zip(units, standard(values, len(values)), strict=True):
                 unit.parts[name] = weight * value
+
+
+def _from_above(
+    units: Sequence[Unit], own: Sequence[float], weights: Weights, above: Above
+) -> None:
+    """Adds what the groups of a unit have of their own on average."""
+    ways: list[tuple[str, float, list[Sequence[int]]]] = [
+        ("leaf", weights.leaf, [() if u.leaf_seq is None else (u.leaf_seq,) for u in units]),
+        ("source", weights.source, [(unit.source_seq,) for unit in units]),
+    ]
+    for name, groups in above.items():
+        keys = [groups.get(unit.leaf_seq or 0, ()) for unit in units]
+        ways.append((name, getattr(weights, name), keys))
+    for name, weight, keys in ways:
+        if weight:
+            values = _group_means(own, keys)
+            for unit, value in zip(units, standard(values, len(values)), strict=True):
+                unit.parts[name] = weight * value
+
+
+def _group_means(own: Sequence[float], keys: Sequence[Sequence[int]]) -> list[float]:
+    """For each unit the best of the means over its groups; the mean of all where it has none."""
+    sums: dict[int, float] = {}
+    counts: dict[int, int] = {}
+    for value, groups in zip(own, keys, strict=True):
+        for group in groups:
+            sums[group] = sums.get(group, 0.0) + value
+            counts[group] = counts.get(group, 0) + 1
+    means = {group: total / counts[group] for group, total in sums.items()}
+    mean = sum(own) / len(own) if own else 0.0
+    return [max((means[group] for group in groups), default=mean) for groups in keys]
 
 
 def runs(units: Sequence[Unit]) -> Iterator[tuple[int, int]]:

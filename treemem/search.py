@@ -14,7 +14,7 @@ from functools import cached_property
 from itertools import compress
 from typing import TYPE_CHECKING, Literal
 
-from treemem import lexical, packing, questions, route, stated, vectors
+from treemem import above, lexical, packing, questions, route, stated, vectors
 from treemem import propagation as spread
 from treemem import when as time_words
 from treemem.database import Database
@@ -27,6 +27,9 @@ from treemem.telling import Chosen, Teller
 from treemem.tokens import count_tokens
 from treemem.weights import fitting
 
+Rerank = Callable[[str, Sequence[str]], Sequence[float]]
+"""Given a query and texts, how well each answers it, larger is better; on any scale."""
+
 if TYPE_CHECKING:
     from treemem.vector_bytes import Vector
 
@@ -37,6 +40,8 @@ MODES: tuple[Mode, ...] = ("auto", "verbatim", "summary")
 BUDGET_MIN = 50
 STATED_FROM = 200
 """Statements are looked for at so many of the best messages."""
+RERANKED = 60
+"""Units that a reranker sees."""
 NOT_REACHED = -3.0
 """What a standing instruction is worth that has nothing to do with the query."""
 STATED_FIRST_SHARE = 0.6
@@ -57,6 +62,7 @@ class Query:
     """What is asked. now: the time that words such as "last week" are seen from, with its zone.
 
     changes: weights in place of the tuned ones. fts: text is an expression in FTS5's syntax.
+    rerank: see Rerank.
     """
 
     text: str
@@ -68,6 +74,7 @@ class Query:
     mode: Mode = "auto"
     changes: Mapping[str, float] = field(default_factory=dict)
     fts: bool = False
+    rerank: Rerank | None = None
 
 
 def search(
@@ -135,7 +142,7 @@ class _Search:
         times: Range,
         hint: Range | None,
         by: Vectors | None,
-        missing: Sequence[str],
+        missing: list[str],
     ) -> None:
         self._database = database
         self._query = query
@@ -147,13 +154,15 @@ class _Search:
         self._companions = found.companions
         fitted = fitting(spread.fragments(found.units)).of_kind(self._kind)
         self._weights = fitted.changed(query.changes)
-        spread.propagate(found.units, self._weights, found.total)
+        over = above.above(database, found.units, self._weights)
+        spread.propagate(found.units, self._weights, found.total, over)
+        self._teller = Teller(database, found.units, self._kind)
         allowed = self._allowed()
+        self._rerank(allowed)
         values = packing.utilities(found.units, self._weights)
         self._values = [value if fits else -math.inf
                         for value, fits in zip(values, allowed, strict=True)]  # fmt: skip
         self._worth = self._worth_of_messages(allowed)
-        self._teller = Teller(database, found.units, self._kind)
         self._stems: dict[int, list[str]] = {}
 
     def run(self) -> SearchResult:
@@ -180,6 +189,27 @@ class _Search:
             return spread.reached(self._units)
         in_time = [unit.in_time for unit in self._units]
         return in_time if any(in_time) else [True] * len(in_time)
+
+    def _rerank(self, allowed: Sequence[bool]) -> None:
+        """Adds what a reranker says of the best units; the others get what the worst of them
+        got. One that fails costs nothing but its help."""
+        rerank = self._query.rerank
+        best = sorted(compress(self._units, allowed), key=lambda unit: -unit.score)[:RERANKED]
+        if rerank is None or not best:
+            return
+        texts = self._teller.texts(unit.message_seq for unit in best)
+        said = [texts[unit.message_seq].text[unit.start : unit.end] for unit in best]
+        try:
+            given = [float(value) for value in rerank(self._query.text, said)]
+            if len(given) != len(said):
+                raise ValueError(f"{len(given)} scores for {len(said)} texts")
+        except Exception as error:
+            self._missing.append(f"The reranker failed, so it was not used: {error}")
+            return
+        scores = dict(zip(map(id, best), spread.standard(given, len(given)), strict=True))
+        for unit in self._units:
+            unit.parts["rerank"] = self._weights.rerank * scores.get(id(unit), min(scores.values()))
+            unit.score += unit.parts["rerank"]
 
     def _worth_of_messages(self, allowed: Sequence[bool]) -> dict[int, float]:
         """The standard score of each message's best unit, of those that may be returned."""

@@ -7,11 +7,11 @@ only where nothing has changed in between, and found again otherwise.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from treemem import picking, profiles, topic_names, topic_trees, topics, views
+from treemem import embedders, picking, profiles, topic_names, topic_trees, topics, vectors, views
 from treemem.database import Database
 from treemem.topic_trees import Topic
 from treemem.topics import Known, Leaf
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     Vectors = Mapping[int, NDArray[Any]]
 
-LEAVES_AT_ONCE = 32
+LEAVES_AT_ONCE = 128
 NAME_LEAVES_MAX = 48
 NAME_STATEMENTS_MAX = 40
 
@@ -93,7 +93,7 @@ def _spoken(database: Database, leaf_seq: int) -> list[str]:
 # -- placing ---------------------------------------------------------------------------
 
 
-def place(database: Database, vectors: Vectors | None = None) -> None:
+def place(database: Database) -> None:
     """Puts the leaves that are in no topic yet where they belong, and founds new topics."""
     while True:
         with database.transaction():
@@ -101,7 +101,7 @@ def place(database: Database, vectors: Vectors | None = None) -> None:
             before = _state(database)
         known = _leaves(database, before)
         members = {topic.id: topic.leaves for topic in before.topics}
-        placing = topics.place(known, members, vectors)
+        placing = topics.place(known, members, _vectors(database, known))
         with database.transaction():
             if _state(database) != before:
                 continue
@@ -113,9 +113,7 @@ def place(database: Database, vectors: Vectors | None = None) -> None:
             return
 
 
-def rebuild(
-    database: Database, written: Callable[[], None], vectors: Vectors | None = None
-) -> None:
+def rebuild(database: Database, written: Callable[[], None]) -> None:
     """Finds all topics anew. Ids stay where the content does; what the user has pinned, named
     or merged stays. written: called in the transaction that stores them."""
     while True:
@@ -126,7 +124,8 @@ def rebuild(
             topic.id: Known(topic.leaves, topic.pinned, topic.named, bool(topic.aliases))
             for topic in before.topics
         }
-        kept, fresh = topics.rebuild(_leaves(database, before), earlier, vectors)
+        known = _leaves(database, before)
+        kept, fresh = topics.rebuild(known, earlier, _vectors(database, known))
         with database.transaction():
             if _state(database) != before:
                 continue
@@ -144,6 +143,14 @@ def rebuild(
 def _leaves(database: Database, before: State) -> list[Leaf]:
     read = topic_trees.profiles(database)
     return [Leaf(seq, read[seq]) for seq in before.leaves if seq in read]
+
+
+def _vectors(database: Database, known: Sequence[Leaf]) -> Vectors:
+    """Those that leaves have of the embedder in use."""
+    setting = database.value("SELECT value FROM setting WHERE name = 'embedder'")
+    name = None if setting is None else embedders.identity_of(setting)
+    seq = None if name is None else vectors.seq_of(database, name)
+    return {} if seq is None else vectors.node_vectors(database, seq, [leaf.seq for leaf in known])
 
 
 def _found(database: Database, before: State, members: tuple[int, ...]) -> None:

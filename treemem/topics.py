@@ -24,6 +24,10 @@ if TYPE_CHECKING:
 # for 99 pairs in a hundred.
 LINK_MIN = 0.12
 JOIN_MIN = 0.25
+# Vectors around their mean are a little alike by chance, words are not: below this a cosine
+# counts for nothing (all-MiniLM-L6-v2, 161 of these leaves: of a topic's leaves 75 % are of one
+# conversation, with words alone 66 %, with every cosine 49 %).
+COSINE_MIN = 0.35
 SECOND_SHARE = 0.8
 TOPICS_OF_A_LEAF = 2
 LEAVES_MIN = 3
@@ -270,8 +274,8 @@ class _Space:
                 found[at] += weight * weights
         own = self._vectors.get(seq)
         if own is not None and rows.vectors is not None and rows.known is not None:
-            cosines = np.clip(rows.vectors @ own, 0.0, 1.0)
-            found = np.where(rows.known, (found + cosines) / 2, found)
+            above = np.clip((rows.vectors @ own - COSINE_MIN) / (1 - COSINE_MIN), 0.0, 1.0)
+            found = np.where(rows.known, (found + above) / 2, found)
         # Subtle: the last digits may differ from one machine to the next.
         return np.round(found, DECIMALS)
 

@@ -26,24 +26,23 @@ class TreeRow:
     seq: int
     scope: str
     key: str
-    base_level: int
     root_seq: int | None
     tail_seq: int | None
 
 
 _TREE_ENSURE = """
-INSERT INTO tree (scope, key, base_level) VALUES (?, ?, ?)
-ON CONFLICT (scope, key) DO UPDATE SET base_level = base_level
-RETURNING seq, scope, key, base_level, root_seq, tail_seq
+INSERT INTO tree (scope, key) VALUES (?, ?)
+ON CONFLICT (scope, key) DO UPDATE SET key = excluded.key
+RETURNING seq, scope, key, root_seq, tail_seq
 """
 _TREE_FIND = """
-SELECT seq, scope, key, base_level, root_seq, tail_seq FROM tree WHERE scope = ? AND key = ?
+SELECT seq, scope, key, root_seq, tail_seq FROM tree WHERE scope = ? AND key = ?
 """
 
 
-def ensure_tree(database: Database, scope: str, key: str, base_level: int = 0) -> TreeRow:
+def ensure_tree(database: Database, scope: str, key: str) -> TreeRow:
     """The scope's tree; its row is made at the first call."""
-    row = database.row(_TREE_ENSURE, (scope, key, base_level))
+    row = database.row(_TREE_ENSURE, (scope, key))
     assert row is not None
     return TreeRow(*row)
 
@@ -237,15 +236,14 @@ INSERT INTO tree_node (tree_seq, level, position, node_seq) VALUES (?, ?, ?, ?)
 
 
 def extend(database: Database, tree: TreeRow, member_seqs: Sequence[int]) -> None:
-    """Adds members, in order, to a tree of any scope and makes the groups that fill up."""
+    """Adds leaves, in order, to a source's tree and makes the groups that fill up."""
     levels = frontier(database, tree)
     growth = planning.grow(
         [_ids_of(database, level) for level in levels],
         _ids_of(database, member_seqs),
-        tree.base_level,
     )
     for seq in member_seqs:
-        _append(database, tree, tree.base_level, seq)
+        _append(database, tree, 0, seq)
     for group in growth.groups:
         child_seqs = [_known(database, child_id) for child_id in group.child_ids]
         _append(database, tree, group.level, _put_group(database, child_seqs, group.level))
@@ -257,7 +255,7 @@ def frontier(database: Database, tree: TreeRow) -> list[list[int]]:
     levels = []
     for height, _ in enumerate(counts):
         grouped = counts[height + 1] if height + 1 < len(counts) else 0
-        parameters = (tree.seq, tree.base_level + height, grouped * FANOUT)
+        parameters = (tree.seq, height, grouped * FANOUT)
         levels.append([row[0] for row in database.rows(_LEVEL_FROM, parameters)])
     return levels
 
@@ -266,8 +264,7 @@ def level_counts(database: Database, tree: TreeRow) -> list[int]:
     """How many sealed nodes the tree has on each level, lowest first."""
     counts: list[int] = []
     while True:
-        level = tree.base_level + len(counts)
-        last = database.value(_LAST_POSITION, (tree.seq, level))
+        last = database.value(_LAST_POSITION, (tree.seq, len(counts)))
         if last is None:
             return counts
         counts.append(last + 1)

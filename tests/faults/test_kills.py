@@ -81,7 +81,7 @@ FUNCTIONS = (
     ("light._extract", 2, True),
     ("modelwork._store", 1, True),
     ("derived._stand_over", 2, False),
-    ("topic_placing.place", 2, True),
+    pytest.param("topic_placing.place", 2, True, marks=pytest.mark.slow),
     pytest.param("topic_placing.read_some", 1, False, marks=pytest.mark.slow),
     pytest.param("trees.release", 2, True, marks=pytest.mark.slow),
     pytest.param("modelwork._store", 2, True, marks=pytest.mark.slow),
