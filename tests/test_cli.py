@@ -201,3 +201,95 @@ def test_ctrl_c_stops_watching_and_leaves_the_queue_whole(tmp_path: Path) -> Non
     worker.send_signal(signal.SIGINT)
     assert worker.wait(timeout=20) == 0
     worker.communicate()
+
+
+# -- search ----------------------------------------------------------------------------
+
+
+@pytest.fixture
+def talk() -> str:
+    """A talk of some turns in the default memory; returns its source's id."""
+    said = ["Farm 0417 has no number.", "We decided to skip farm 0417 in October.", "Good.",
+            *["The weather is fine, and the road is dry. " * 9] * 3]  # fmt: skip
+    with Memory.open() as memory:
+        memory.append("chat/1", [
+            Message(role="assistant" if at % 2 else "user", text=text, sent_at=f"2026-01-0{at + 1}")
+            for at, text in enumerate(said)
+        ])  # fmt: skip
+        memory.work(max_calls=0)
+    return "chat/1"
+
+
+def test_explain_shows_what_each_score_is_the_sum_of(talk: str) -> None:
+    result = run("search", "farm 0417", "--explain", "--budget", "300")
+    assert result.exit_code == 0, result.output
+    assert "is the sum of" in result.stdout
+    plain = run("search", "farm 0417", "--budget", "300")
+    assert "is the sum of" not in plain.stdout
+    told = json.loads(run("search", "farm 0417", "--budget", "300", "--json").stdout)
+    explained = [each for passage in told["passages"] for each in passage["explanation"]]
+    assert explained
+    for each in explained:
+        parts = dict(each["parts"])
+        assert {"words"} <= parts.keys() <= {
+            "words", "meaning", "speaker", "person", "time", "near", "around", "best near"
+        }  # fmt: skip
+        assert each["score"] == pytest.approx(sum(parts.values()), abs=0.02)
+        assert f"{each['message_id'][:8]}" in result.stdout
+
+
+def test_each_passage_of_a_search_names_source_days_nodes_and_messages(talk: str) -> None:
+    told = json.loads(run("search", "farm 0417", "--json").stdout)
+    assert told.keys() == {"text", "tokens", "passages", "missing", "standing", "kind"}
+    assert told["tokens"] <= 2_000
+    for passage in told["passages"]:
+        assert passage["source_id"] == talk
+        assert passage["breadcrumb"][-1] == passage["node_id"]
+        assert passage["messages"]
+        assert run("node", "show", passage["node_id"][:12]).exit_code == 0
+
+
+@pytest.mark.parametrize(
+    ("mode", "kind"), [("auto", "decisions"), ("summary", "decisions"), ("verbatim", "narrow")]
+)
+def test_a_mode_says_whether_statements_or_messages_come(talk: str, mode: str, kind: str) -> None:
+    question = ("search", "what did we decide?", "--mode", mode)
+    told = json.loads(run(*question, "--json").stdout)
+    assert told["kind"] == kind
+    assert ("(decision) " in told["text"]) == (mode != "verbatim")
+    shown = run(*question)
+    assert ("(decision) " in shown.stdout) == (mode != "verbatim")
+    assert ('of the kind "decisions"' in shown.stderr) == (mode != "verbatim")
+
+
+def test_an_unknown_mode_is_a_usage_error(talk: str) -> None:
+    result = run("search", "farm", "--mode", "loud")
+    assert result.exit_code == 2
+    assert "'auto', 'verbatim', 'summary'" in result.stderr
+
+
+def test_an_expression_is_taken_where_it_is_asked_for_and_only_there(talk: str) -> None:
+    found = run("search", "farm NOT farm", "--fts", "--json")
+    assert found.exit_code == 0, found.output
+    assert json.loads(found.stdout)["passages"] == []
+    assert json.loads(run("search", "farm NOT farm", "--json").stdout)["passages"]
+    assert json.loads(run("search", '"farm 0417" OR nothing*', "--fts", "--json").stdout)[
+        "passages"
+    ]
+
+
+@pytest.mark.parametrize("expression", ['"farm', "AND farm", "nobody : farm", "", "*"])
+def test_a_bad_expression_exits_with_1_and_shows_a_good_one(talk: str, expression: str) -> None:
+    result = run("search", expression, "--fts", "--json")
+    assert result.exit_code == 1
+    assert result.stdout == ""
+    assert "is no FTS5 expression" in result.stderr
+    assert '"rounding error" AND' in result.stderr
+    assert run("search", expression, "--json").exit_code == 0
+
+
+def test_what_nothing_was_found_for_is_a_note_and_no_failure(talk: str) -> None:
+    for query in ("xylophone", "?!", ""):
+        result = run("search", query)
+        assert result.exit_code == 0
+        assert "Nothing was found" in result.stderr

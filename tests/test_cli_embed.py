@@ -39,7 +39,7 @@ def test_embed_reports_and_status_shows_the_coverage() -> None:
     assert "0 of 1 nodes are embedded under hashing: treemem work" in run("status").stdout
     done = run("embed")
     assert done.exit_code == 0
-    assert "Vectors: of 1 nodes" in done.stdout
+    assert "Vectors: 1 nodes have new ones" in done.stdout
     assert "Statements" not in done.stdout
     assert "vectors      hashing/1: 1 of 1 nodes (100 %)\n" in run("status").stdout
     status = json.loads(run("status", "--json").stdout)

@@ -10,22 +10,22 @@ import re
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 
+from treemem.windows import WINDOW_WORDS, WORD, WORD_CHARS_MAX
+
 GAP = "…"
 EXCERPT_WORDS = 85
 """An excerpt has so many words, and those to the end of the sentence: less says too little by
-itself, and more is better spent on another message."""
+itself, and more is better spent on another message. Where nothing stands between spaces, the
+words are those of windows.py, and as many as a window has are enough."""
 EXCERPT_WORDS_MORE = 10
-_WORD = re.compile(r"\S+")
+_SPACED = re.compile(r"\S+")
 
 Stretch = tuple[int, int]
 
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """A line of a passage. place: source, position and first character, for the order.
-
-    follows: the position before it is a line of the same passage, so nothing lies between.
-    """
+    """A line of a passage. place: source, position and first character, for the order."""
 
     place: tuple[int, int, int]
     text: str
@@ -55,21 +55,54 @@ def _joined(text: str, wanted: Iterable[Stretch]) -> list[Stretch]:
 
 
 def _fitted(text: str, start: int, end: int) -> Stretch:
-    """The stretch with as many words after it, then before it, as it lacks; one that has more
-    ends with the first sentence or line after them."""
-    words = list(_WORD.finditer(text, start, end))
-    lack = EXCERPT_WORDS - len(words)
-    if lack <= 0:
+    """A window cut to the size of an excerpt, or with what it lacks; more than a window stays."""
+    start, end = _begin_of_word(text, start), _end_of_word(text, end)
+    words = list(_SPACED.finditer(text, start, end))
+    if EXCERPT_WORDS <= len(words) <= WINDOW_WORDS:
         return start, _first_end(text, words[EXCERPT_WORDS - 1 :])
-    after = [found.end() for _, found in zip(range(lack), _WORD.finditer(text, end), strict=False)]
-    end = after[-1] if after else end
-    lack -= len(after)
-    if lack > 0:
-        before = _WORD.finditer(text[max(0, start - 40 * lack) : start])
-        starts = [found.start() for found in before]
-        if starts:
-            start = max(0, start - 40 * lack) + starts[max(0, len(starts) - lack)]
-    return start, end
+    return _long_enough(text, start, end)
+
+
+def _long_enough(text: str, start: int, end: int) -> Stretch:
+    """The stretch with as many words after it, then before it, as it lacks. No word is cut but
+    for a very long one."""
+    start, end = _begin_of_word(text, start), _end_of_word(text, end)
+    lack = EXCERPT_WORDS - len(_SPACED.findall(text, start, end))
+    parts_lack = WINDOW_WORDS - sum(1 for _ in WORD.finditer(text, start, end))
+    if lack <= 0 or parts_lack <= 0:
+        return start, end
+    for part in WORD.finditer(text, end):
+        end = part.end()
+        lack -= text[part.start() - 1 : part.start()].isspace()
+        parts_lack -= 1
+        if lack <= 0 or parts_lack <= 0:
+            return start, _end_of_word(text, end)
+    begin = _begin_of_word(text, max(0, start - parts_lack * (WORD_CHARS_MAX + 1)))
+    for part in reversed(list(WORD.finditer(text, begin, start))):
+        start = part.start()
+        lack -= not start or text[start - 1].isspace()
+        parts_lack -= 1
+        if lack <= 0 or parts_lack <= 0:
+            break
+    return _begin_of_word(text, start), end
+
+
+def _begin_of_word(text: str, at: int) -> int:
+    """Where the word begins that a stretch would begin within; at, where that is far."""
+    if 0 < at < len(text) and not text[at].isspace():
+        for begin in range(at, max(0, at - WORD_CHARS_MAX) - 1, -1):
+            if begin == 0 or text[begin - 1].isspace():
+                return begin
+    return at
+
+
+def _end_of_word(text: str, at: int) -> int:
+    """Where the word ends that a stretch would end within; at, where that is far."""
+    if 0 < at < len(text) and not text[at - 1].isspace():
+        for end in range(at, min(len(text), at + WORD_CHARS_MAX) + 1):
+            if end == len(text) or text[end].isspace():
+                return end
+    return at
 
 
 def _first_end(text: str, words: Sequence[re.Match[str]]) -> int:

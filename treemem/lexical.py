@@ -19,6 +19,11 @@ K1 = 1.2
 B = 0.75
 """The usual constants (Robertson and Zaragoza, The Probabilistic Relevance Framework, 2009)."""
 STEMS_KEPT = 50_000
+_OPERATORS = re.compile(
+    r"""("(?:[^"]|"")*")|\bNOT\s+(?:"(?:[^"]|"")*"|[^\s()"]+)|\b(?:AND|OR|NOT|NEAR)\b
+    |,\s*\d+\s*\)|[^\W\d]\w*\s*:""",
+    re.VERBOSE,
+)
 _WORD = re.compile(r"[^\W_]+")
 COMMON = frozenset(
     "a about an and any are as at be been but by can could did do does for from had has have "
@@ -57,9 +62,35 @@ def stems(text: str) -> list[str]:
     return [stem(word) for word in (words + extra.split() if extra else words)]
 
 
+def telling_stems(text: str) -> list[str]:
+    """The stems of a text without those of the very common words.
+
+    Example:
+        >>> telling_stems("This was what they decided.")
+        ['decid']
+    """
+    return [found for found in stems(text) if found not in _common_stems()]
+
+
+@functools.cache
+def _common_stems() -> frozenset[str]:
+    return frozenset(map(stem, COMMON))
+
+
 def query_stems(query: str) -> list[str]:
     """The distinct stems of a query without the very common words, unless there are no others."""
     return list(dict.fromkeys(stems(" ".join(telling(search_text.terms(query))))))
+
+
+def expression_words(expression: str) -> str:
+    """The words that an FTS5 expression looks for, without its operators and what it excludes.
+
+    Example:
+        >>> expression_words('text : "late fee" AND (cents OR NEAR(euro sum, 5)) NOT draft').split()
+        ['late', 'fee', 'cents', 'euro', 'sum']
+    """
+    told = _OPERATORS.sub(lambda found: f" {found[1] or ''} ", expression)
+    return " ".join(search_text.terms(told))
 
 
 def bm25(texts: Sequence[Sequence[str]], query: Sequence[str], total: int) -> list[float]:

@@ -11,7 +11,6 @@ import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
-from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
 from treemem import config, times
@@ -77,12 +76,7 @@ class Memory:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self.close()
 
     def close(self) -> None:
@@ -145,11 +139,7 @@ class Memory:
         return report
 
     def append(
-        self,
-        source: str,
-        messages: Sequence[Message],
-        *,
-        title: str | None = None,
+        self, source: str, messages: Sequence[Message], *, title: str | None = None
     ) -> list[str]:
         """Adds messages to the end of a source and returns their ids; stored when it returns.
 
@@ -266,7 +256,9 @@ class Memory:
         search by time. now: what such words count from, in the query too; the default is the
         clock's. mode: "verbatim" returns messages only, "summary" statements of summaries only,
         "auto" what the question wants. fts: the query is an FTS5 expression. tuning: weights
-        in place of the tuned ones, see weights.Weights. rerank: see search.Rerank.
+        in place of the tuned ones, see weights.Weights. rerank: see search.Rerank. A missing or
+        failing model makes the answer poorer and is named in it. Raises UsageError,
+        NotFoundError for the scope.
         """
         from treemem.search import Query, search
 
@@ -392,12 +384,11 @@ class Memory:
         jobs.cancel(self._database, job_id)
 
     def use_model(self, role: str, choice: str | ServedModel) -> None:
-        """Chooses the model for a role, "summarizer" or "embedder".
-
-        choice: an installed model's name, "none", the address of a model server, or a
-        ServedModel; servers are asked what they serve. "hashing" is an embedder without a
-        model, for tests. What other models have made stays. Raises ModelError where the model is
-        not there, UsageError where it cannot be meant.
+        """Chooses the model for a role, "summarizer" or "embedder". choice: an installed
+        model's name, "none", the address of a model server, or a ServedModel; servers are
+        asked what they serve. "hashing" is an embedder without a model, for tests. What
+        other models have made stays. Raises ModelError where the model is not there,
+        UsageError where it cannot be meant.
         """
         from treemem import configured
 
@@ -405,7 +396,6 @@ class Memory:
 
     def setting(self, name: str) -> str | None:
         """A choice kept in this file, such as "summarizer", or None."""
-        found: str | None = self._database.value(
-            "SELECT value FROM setting WHERE name = ?", (name,)
-        )
+        sql = "SELECT value FROM setting WHERE name = ?"
+        found: str | None = self._database.value(sql, (name,))
         return found

@@ -54,14 +54,15 @@ def choose(
     worth: Sequence[float],
     weights: Weights,
     packed: Packed,
-    companions: Mapping[Place, Place],
+    companions: Mapping[Place, Sequence[Place]],
     keep: float = 0.0,
 ) -> None:
     """Adds units to what is packed, the most worthy ones first, until only keep tokens are left.
 
-    units: in the order of their places. A call and its result are taken together or not at all.
+    units: in the order of their places. What is worth -inf is not taken for itself. Calls and
+    their results are taken together or not at all.
     """
-    packing = _Packing(units, weights, packed, companions)
+    packing = _Packing(units, worth, weights, packed, companions)
     ranked = sorted(range(len(units)), key=lambda index: (-worth[index], index))
     for index in ranked[:TRIED_MAX]:
         if packed.left - keep < HEADER_TOKENS:
@@ -74,11 +75,13 @@ class _Packing:
     def __init__(
         self,
         units: Sequence[Unit],
+        worth: Sequence[float],
         weights: Weights,
         packed: Packed,
-        companions: Mapping[Place, Place],
+        companions: Mapping[Place, Sequence[Place]],
     ) -> None:
         self._units = units
+        self._worth = worth
         self._fill = weights.fill
         self._packed = packed
         self._companions = companions
@@ -106,17 +109,25 @@ class _Packing:
             self._packed.headed.update(self._units[each].source_seq for each in group)
 
     def _together(self, index: int) -> list[int]:
-        """The unit, and the best one of the call or the result that belongs to it."""
+        """The unit, and the best one of each call and result that belongs to it, or to those,
+        and has none yet."""
         unit = self._units[index]
-        other = self._companions.get((unit.source_seq, unit.position))
-        found = self._at.get(other, []) if other is not None else []
-        if not found or any(each in self._packed.chosen for each in found):
-            return [index]
-        return [index, max(found, key=lambda each: self._units[each].score)]
+        group = [index]
+        seen = {(unit.source_seq, unit.position)}
+        waiting = list(seen)
+        while waiting:
+            for place in self._companions.get(waiting.pop(), ()):
+                if place not in seen:
+                    seen.add(place)
+                    waiting.append(place)
+                    found = self._at.get(place, ())
+                    if found and self._packed.chosen.isdisjoint(found):
+                        group.append(max(found, key=lambda each: self._units[each].score))
+        return group
 
     def _fill_between(self, index: int, step: int, wanted: set[int]) -> list[int] | None:
-        """What lies between a unit and the nearest chosen one, where that is little; None where
-        none is near."""
+        """What lies between a unit and the nearest chosen one, where that is little and may stand
+        there by itself; None where none is near."""
         source = self._units[index].source_seq
         between: list[int] = []
         tokens = 0
@@ -128,6 +139,13 @@ class _Packing:
             if tokens > self._fill:
                 return None
             if other not in wanted:
+                if not self._may_fill(other):
+                    return None
                 between.append(other)
             other += step
         return None
+
+    def _may_fill(self, index: int) -> bool:
+        unit = self._units[index]
+        is_half = (unit.source_seq, unit.position) in self._companions
+        return not is_half and self._worth[index] > -math.inf

@@ -17,6 +17,8 @@ SPEAKER_TOKENS = 4
 TOOL_WEIGHT = 0.5
 """What a tool printed matters less than what was said about it, however many words match."""
 REACH_TOKENS = 500
+SKIPPED_TOKENS = 20
+"""The length taken for a message that is not looked at, in between two that are."""
 LIKE_FROM = 1.0
 """From which standard score on a cosine says that something is like the query."""
 
@@ -38,7 +40,6 @@ class Unit:
     tokens: int
     role: str
     is_whole: bool = True
-    leaf_seq: int | None = None
     sent_at_ms: int | None = None
     words: float = 0.0
     meaning: float | None = None
@@ -54,7 +55,7 @@ class Unit:
 
 
 Above = Mapping[str, Mapping[int, Sequence[int]]]
-"""By the name of a weight: the groups that each leaf belongs to, by their numbers."""
+"""By the name of a weight: the groups that each message belongs to, by their numbers."""
 
 
 def fragments(units: Sequence[Unit]) -> float:
@@ -70,8 +71,8 @@ def propagate(
 ) -> None:
     """Fills in each unit's parts and score.
 
-    units: in the order of their places. above: the groups that leaves belong to, by the name
-    of their weight. total: how many units there are in the whole scope;
+    units: in the order of their places. above: the groups that messages belong to, by the
+    name of their weight. total: how many units there are in the whole scope;
     those that are not given match no word.
     """
     words = standard([unit.words for unit in units], total)
@@ -120,11 +121,10 @@ def _from_above(
 ) -> None:
     """Adds what the groups of a unit have of their own on average."""
     ways: list[tuple[str, float, list[Sequence[int]]]] = [
-        ("leaf", weights.leaf, [() if u.leaf_seq is None else (u.leaf_seq,) for u in units]),
-        ("source", weights.source, [(unit.source_seq,) for unit in units]),
+        ("source", weights.source, [(unit.source_seq,) for unit in units])
     ]
     for name, groups in above.items():
-        keys = [groups.get(unit.leaf_seq or 0, ()) for unit in units]
+        keys = [groups.get(unit.message_seq, ()) for unit in units]
         ways.append((name, getattr(weights, name), keys))
     for name, weight, keys in ways:
         if weight:
@@ -157,7 +157,14 @@ def runs(units: Sequence[Unit]) -> Iterator[tuple[int, int]]:
 
 def _gaps(units: Sequence[Unit]) -> list[float]:
     """The distance in tokens from the middle of each unit to that of the next one."""
-    return [(one.tokens + other.tokens) / 2 for one, other in pairwise(units)]
+    return [
+        (one.tokens + other.tokens) / 2 + _skipped(one, other) for one, other in pairwise(units)
+    ]
+
+
+def _skipped(one: Unit, other: Unit) -> int:
+    """The tokens of what lies between two units and is not looked at."""
+    return SKIPPED_TOKENS * max(0, abs(other.position - one.position) - 1)
 
 
 def _means(own: Sequence[float], gaps: Sequence[float], reach: float) -> list[float]:
@@ -207,10 +214,12 @@ def reached(units: Sequence[Unit]) -> list[bool]:
     for first, last in runs(units):
         for order in (range(first, last), range(last - 1, first - 1, -1)):
             distance = math.inf
+            before = units[order[0]]
             for index in order:
-                distance = 0 if matching[index] else distance
-                found[index] = found[index] or distance <= REACH_TOKENS
-                distance += units[index].tokens
+                distance += _skipped(before, units[index])
+                found[index] = found[index] or matching[index] or distance <= REACH_TOKENS
+                distance = 0.0 if matching[index] else distance + units[index].tokens
+                before = units[index]
     return found
 
 

@@ -14,14 +14,15 @@ from functools import cached_property
 from itertools import compress
 from typing import TYPE_CHECKING, Literal
 
-from treemem import above, lexical, packing, questions, route, stated, vectors
+from treemem import above, lexical, packing, questions, route, search_text, stated, vectors
 from treemem import propagation as spread
 from treemem import when as time_words
 from treemem.database import Database
 from treemem.errors import ModelError, UsageError
+from treemem.ground import Range, Vectors
 from treemem.model import Message, Scope, SearchResult
 from treemem.packing import Packed
-from treemem.route import Range, Vectors
+from treemem.questions import QuestionKind
 from treemem.stated import Stated
 from treemem.telling import Chosen, Teller
 from treemem.tokens import count_tokens
@@ -49,12 +50,17 @@ STATED_FIRST_SHARE = 0.6
 REPEATED_TOKENS_MIN = 16
 """What is shorter, such as "Yes, please", is often said twice and means it."""
 TRIES = 5
+HALVINGS = 6
+"""Tries with ever less room, where nothing fitted by then."""
 FULL = 0.97
 """A context that fills so much of its budget is full."""
 _NO_EMBEDDER = (
     "Searched by words only: no embedder is in use. See: treemem model list, then "
     "treemem model use embedder NAME"
 )
+
+_PRUNED = "Searched by words only: the vectors were pruned meanwhile. Make new ones: treemem embed"
+_MATCH = "SELECT 1 FROM message_fts WHERE message_fts MATCH ? LIMIT 1"
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,20 +91,25 @@ def search(
     embedder: the setting of that name. vector_of: gives a text's vector under a setting; may
     raise ModelError, then words alone have to do.
     """
-    _check(query)
+    _check(database, query)
     times = Range(_bound(query, "since"), _bound(query, "until"))
     missing: list[str] = []
     by = _vectors(database, query, embedder, vector_of, missing)
     with database.reading():
+        if by is not None and not vectors.is_there(database, by.embedder_seq):
+            missing.append(_PRUNED)
+            by = None
         return _Search(database, query, times, _hint(query, times), by, missing).run()
 
 
-def _check(query: Query) -> None:
+def _check(database: Database, query: Query) -> None:
     if query.budget_tokens < BUDGET_MIN:
         raise UsageError(f"A budget of {query.budget_tokens} tokens is too small; give at least "
                          f"{BUDGET_MIN}.")  # fmt: skip
     if query.mode not in MODES:
         raise UsageError(f"There is no mode {query.mode!r}; there are {', '.join(MODES)}.")
+    if query.fts:
+        search_text.check_fts(query.text, lambda told: database.rows(_MATCH, (told,)))
 
 
 def _bound(query: Query, edge: Literal["since", "until"]) -> int | None:
@@ -115,7 +126,10 @@ def _hint(query: Query, times: Range) -> Range | None:
 def _vectors(
     database: Database, query: Query, embedder: str | None, vector_of: VectorOf, missing: list[str]
 ) -> Vectors | None:
-    """The query under the embedder that covers most; what stands against it goes into missing."""
+    """The query under the embedder that covers most; what stands against it goes into missing.
+    An expression has no meaning that could be compared."""
+    if query.fts:
+        return None
     if embedder is None:
         missing.append(_NO_EMBEDDER)
         return None
@@ -123,13 +137,27 @@ def _vectors(
     lack = vectors.missing(database, embedder) if choice is None else choice.missing
     if lack is not None:
         missing.append(lack)
-    if choice is None or not query.text.strip():
+    if choice is None or not search_text.terms(query.text):
         return None
     try:
-        return Vectors(choice.seq, vector_of(choice.setting, query.text))
+        vector = vector_of(choice.setting, query.text)
     except ModelError as error:
         missing.append(f"Searched by words only: {error}")
         return None
+    if vector.shape != (choice.dimensions,):
+        missing.append(
+            f"Searched by words only: {choice.name} gives {vector.size} numbers where its vectors "
+            f"here have {choice.dimensions}. Embed again: treemem embed --prune {choice.name}"
+        )
+        return None
+    return Vectors(choice.seq, vector)
+
+
+def _kind(query: Query) -> QuestionKind:
+    """What the question wants; words for word search and expressions are taken as they are."""
+    if query.mode == "verbatim" or query.fts:
+        return "narrow"
+    return questions.kind_of(query.text)
 
 
 class _Search:
@@ -147,9 +175,13 @@ class _Search:
         self._database = database
         self._query = query
         self._missing = missing
-        self._kind = questions.kind_of(query.text) if query.mode == "auto" else "narrow"
+        self._kind = _kind(query)
+        self._roots = [] if self._kind == "narrow" else stated.of_root(database, query.scope)
+        self._words = lexical.expression_words(query.text) if query.fts else query.text
         expression = query.text if query.fts else None
-        found = route.route(database, query.text, query.scope, times, by, hint, expression)
+        found = route.route(
+            database, self._words, query.scope, times, by, hint, expression, self._also
+        )
         self._units = found.units
         self._companions = found.companions
         fitted = fitting(spread.fragments(found.units)).of_kind(self._kind)
@@ -169,7 +201,9 @@ class _Search:
         budget = float(self._query.budget_tokens)
         room = budget
         best, best_tokens = Chosen(), 0
-        for _ in range(TRIES):
+        if not (search_text.terms(self._words) or self._query.fts):
+            return self._teller.result(best, 0, self._missing)
+        for attempt in range(TRIES + HALVINGS):
             chosen = self._chosen(room)
             while self._drop_repeated(chosen):
                 chosen = self._chosen(room)
@@ -180,7 +214,16 @@ class _Search:
                 break
             # What headers and marks cost is only reckoned; now it is known.
             room = max(1.0, room + (1 + FULL) / 2 * budget - tokens)
+            if attempt >= TRIES - 1:
+                if best_tokens:
+                    break
+                room = budget / 2 ** (attempt + 2 - TRIES)  # reckoned too low, such as long names
         return self._teller.result(best, best_tokens, self._missing)
+
+    def _also(self) -> list[int]:
+        """What is looked at in a large scope whatever the words of the query are."""
+        cited = {seq for each in self._roots for seq in each.message_seqs}
+        return [*stated.standing_messages(self._database), *sorted(cited)]
 
     def _allowed(self) -> list[bool]:
         """What may be returned: for a broad question about a time all of that time, for any
@@ -224,9 +267,13 @@ class _Search:
     def _chosen(self, budget: float) -> Chosen:
         """What fits into a budget, the standing instructions first."""
         mode = self._query.mode
-        standing = self._standing_within(self._weights.standing * budget)
+        standing = stated.in_order(self._standing, self._weights.standing * budget)
         packed = packing.Packed(budget - _tokens(standing))
-        first = stated.choose(self._first, STATED_FIRST_SHARE * packed.left, ())
+        first_share = 1.0 if mode == "summary" else STATED_FIRST_SHARE
+        if self._kind == "about":
+            first = stated.in_order(self._first, first_share * packed.left)
+        else:
+            first = stated.choose(self._first, first_share * packed.left, ())
         packed.left -= _tokens(first)
         share = {"verbatim": 0.0, "summary": 1.0}.get(mode, self._weights.stated)
         pack = (self._units, self._values, self._weights, packed, self._companions)
@@ -241,7 +288,7 @@ class _Search:
 
     def _drop_repeated(self, chosen: Chosen) -> bool:
         """Whether a chosen message says word for word what another one does, as copies of a
-        forked session do; of those only the first can be chosen again."""
+        forked session do; of those only the first can be chosen again for itself."""
         texts = self._teller.texts(self._units[index].message_seq for index in chosen.units)
         first: dict[tuple[str, str], int] = {}
         dropped = False
@@ -251,19 +298,9 @@ class _Search:
             said = (message.speaker, message.text[unit.start : unit.end])
             is_long = unit.tokens > REPEATED_TOKENS_MIN
             if is_long and first.setdefault(said, unit.message_seq) != unit.message_seq:
+                dropped = dropped or self._values[index] > -math.inf
                 self._values[index] = -math.inf
-                dropped = True
         return dropped
-
-    def _standing_within(self, budget: float) -> list[Stated]:
-        left = budget - stated.LINE_TOKENS
-        chosen: list[Stated] = []
-        for rule in self._standing:
-            cost = rule.tokens + stated.LINE_TOKENS
-            if cost <= left and not any(rule.stems <= other.stems for other in chosen):
-                chosen.append(rule)
-                left -= cost
-        return chosen
 
     @cached_property
     def _standing(self) -> list[Stated]:
@@ -273,15 +310,34 @@ class _Search:
         has_assistant = any(unit.role == "assistant" for unit in self._units)
         if not said or not has_assistant or not self._weights.standing:
             return []
-        rules = stated.of_messages(self._database, said, "constraint")
+        rules = stated.of_messages(self._database, said, ("constraint",))
         found = [rule for rule in rules if stated.is_standing(rule)]
         return sorted(found, key=lambda each: (-each.worth, each.seq))
 
     @cached_property
     def _first(self) -> list[Stated]:
-        """The decisions, open points or rules, where the question asks for them."""
-        kind = questions.STATEMENTS_FIRST.get(self._kind)
-        return [] if kind is None else stated.of_messages(self._database, self._worth, kind)
+        """The decisions, open points or rules, where the question asks for them; of the roots,
+        where it asks what all of it is about, or what they say of the thing it asks about."""
+        kinds = questions.STATEMENTS_FIRST.get(self._kind, ())
+        if self._kind != "about":
+            return stated.of_messages(self._database, self._worth, kinds) if kinds else []
+        subject = self._subject()
+        found = []
+        for each in self._roots:
+            each.message_seqs = [seq for seq in each.message_seqs if seq in self._worth]
+            fits = each.kind == "gist" and subject & each.stems if subject else each.kind in kinds
+            if fits and each.message_seqs:
+                found.append(each)
+        return sorted(found, key=lambda each: kinds.index(each.kind))
+
+    def _subject(self) -> set[str]:
+        """The stems of what a question asks a summary of; none where it is all there is."""
+        text = self._query.text
+        when = time_words.find(text, self._query.now)
+        if when is not None:
+            text = text[: when.start] + text[when.end :]
+        forms = lexical.telling_stems(" ".join(questions.FORMS))
+        return set(lexical.telling_stems(text)).difference(forms)
 
     @cached_property
     def _statements(self) -> list[Stated]:

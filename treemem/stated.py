@@ -16,9 +16,9 @@ from dataclasses import dataclass, field
 
 import orjson
 
-from treemem import lexical
-from treemem.database import Database
-from treemem.model import StatementKind
+from treemem import lexical, topic_trees, trees, views
+from treemem.database import Database, Row
+from treemem.model import STATEMENT_KINDS, Scope, StatementKind
 
 CANDIDATES_MAX = 400
 NOVELTY_POWER = 0.7
@@ -57,41 +57,112 @@ class Stated:
     stems: frozenset[str] = frozenset()
 
 
-_OF_MESSAGES = """
-SELECT s.seq, s.kind, s.text, s.speaker, s.tokens, s.importance, p.name LIKE 'extractive/%',
-  c.message_seq
-FROM citation c JOIN json_each(:seqs) j ON j.value = c.message_seq
+# The same words of the same message may be stated for several nodes, as for an open tail and the
+# leaf that it became. What is over for one of them is over.
+_COLUMNS = """
+s.seq, s.kind, s.text, s.speaker, s.tokens, s.importance, p.name LIKE 'extractive/%',
+c.message_seq, EXISTS (SELECT 1 FROM citation too JOIN statement same
+    ON same.seq = too.statement_seq AND same.kind = s.kind AND same.text = s.text
+  JOIN statement_relation r
+    ON r.statement_seq = same.seq AND r.kind IN ('closed', 'superseded')
+  WHERE too.message_seq = c.message_seq)
+"""
+_OF_MESSAGES = f"""
+SELECT {_COLUMNS} FROM citation c JOIN json_each(:seqs) j ON j.value = c.message_seq
 JOIN statement s ON s.seq = c.statement_seq
 JOIN summary su ON su.seq = s.summary_seq JOIN producer p ON p.seq = su.producer_seq
-WHERE su.usable = 1 AND (:kind IS NULL OR s.kind = :kind)
-  AND NOT EXISTS (SELECT 1 FROM statement_relation r WHERE r.statement_seq = s.seq
-                  AND r.kind IN ('closed', 'superseded'))
+WHERE su.usable = 1 AND s.kind IN (SELECT value FROM json_each(:kinds))
 ORDER BY s.seq, c.ordinal
+"""  # noqa: S608
+_OF_SUMMARY = f"""
+SELECT {_COLUMNS} FROM summary_statement ss JOIN statement s ON s.seq = ss.statement_seq
+JOIN summary su ON su.seq = s.summary_seq JOIN producer p ON p.seq = su.producer_seq
+JOIN citation c ON c.statement_seq = s.seq
+WHERE ss.summary_seq = :summary ORDER BY ss.ordinal, c.ordinal
+"""  # noqa: S608
+_SOURCES_OF_SESSION = """
+SELECT DISTINCT s.id FROM source_message sm JOIN source s ON s.seq = sm.source_seq
+WHERE sm.session = ? ORDER BY s.seq
+"""
+_RULES = """
+SELECT DISTINCT s.text, c.message_seq FROM statement s
+JOIN citation c ON c.statement_seq = s.seq JOIN message m ON m.seq = c.message_seq
+WHERE s.kind = 'constraint' AND m.role = 'user'
 """
 
 
 def of_messages(
-    database: Database, worth: Mapping[int, float], kind: StatementKind | None = None
+    database: Database,
+    worth: Mapping[int, float],
+    kinds: Sequence[StatementKind] = STATEMENT_KINDS,
 ) -> list[Stated]:
-    """The statements that rest on these messages and still hold. worth: of each message."""
-    seqs = orjson.dumps(list(worth)).decode()
+    """The statements of these kinds that rest on these messages and still hold. worth: of each
+    message."""
+    parameters = {"seqs": orjson.dumps(list(worth)).decode(), "kinds": orjson.dumps(kinds).decode()}
+    found = _from_rows(database.rows(_OF_MESSAGES, parameters))
+    for stated in found:
+        stated.worth = max(worth[seq] for seq in stated.message_seqs)
+    return found
+
+
+def of_root(database: Database, scope: Scope) -> list[Stated]:
+    """What the root of a scope says and still holds, in its order. A session has no tree of its
+    own: what its sources' roots say."""
+    found: list[Stated] = []
+    for kind, key in _trees(database, scope):
+        tree = trees.find_tree(database, kind, key)
+        if tree is not None and tree.root_seq is not None:
+            summary = views.shown_summary(database, tree.root_seq)
+            found += _from_rows(database.rows(_OF_SUMMARY, {"summary": summary}))
+    return found
+
+
+def _trees(database: Database, scope: Scope) -> list[tuple[str, str]]:
+    if scope.kind == "everything":
+        return [("global", "")]
+    if scope.kind == "topic":
+        return [("topic", topic_trees.resolve(database, scope.key or ""))]
+    if scope.kind == "source":
+        return [("source", scope.key or "")]
+    return [("source", key) for (key,) in database.rows(_SOURCES_OF_SESSION, (scope.key,))]
+
+
+def _from_rows(rows: Iterable[Row]) -> list[Stated]:
+    """The statements that still hold."""
     found: dict[int, Stated] = {}
-    for *row, message_seq in database.rows(_OF_MESSAGES, {"seqs": seqs, "kind": kind}):
-        stated = found.get(row[0])
-        if stated is None:
-            stated = found[row[0]] = Stated(*row)
-            stated.worth = worth[message_seq]
-            stated.stems = frozenset(
-                stem for stem in lexical.stems(stated.text) if stem not in lexical.COMMON
-            )
+    over: set[int] = set()
+    for *row, message_seq, is_over in rows:
+        stated = found.setdefault(row[0], Stated(*row))
         stated.message_seqs.append(message_seq)
-        stated.worth = max(stated.worth, worth[message_seq])
-    return list(found.values())
+        if is_over:
+            over.add(stated.seq)
+    kept = [stated for stated in found.values() if stated.seq not in over]
+    for stated in kept:
+        stated.stems = frozenset(lexical.telling_stems(stated.text))
+    return kept
+
+
+def standing_messages(database: Database) -> list[int]:
+    """The messages, of all there are, in which a person told an assistant what to do."""
+    rows = database.rows(_RULES)
+    return sorted({seq for text, seq in rows if _STANDING.search(text)})
 
 
 def is_standing(stated: Stated) -> bool:
     """Whether a rule tells an assistant what to do from now on."""
     return _STANDING.search(stated.text) is not None
+
+
+def in_order(candidates: Iterable[Stated], budget_tokens: float) -> list[Stated]:
+    """The statements that fit, the first ones first, without those whose words another has."""
+    chosen: list[Stated] = []
+    left = budget_tokens
+    for stated in candidates:
+        cost = stated.tokens + LINE_TOKENS
+        if cost <= left and not any(stated.stems <= other.stems for other in chosen):
+            chosen.append(stated)
+            left -= cost
+    return chosen
 
 
 def choose(
@@ -108,7 +179,8 @@ def choose(
     seen = set(known)
 
     def utility(stated: Stated) -> float:
-        gain = sum(rarity[stem] for stem in stated.stems if stem not in seen)
+        # Subtle: a set's order differs from run to run, and with it what a plain sum rounds to.
+        gain = math.fsum(rarity[stem] for stem in stated.stems if stem not in seen)
         weight = max(0.01, stated.worth + WORTH_ABOVE)
         price = (stated.tokens + LINE_TOKENS) ** COST_POWER
         return float(weight * gain**NOVELTY_POWER / price)

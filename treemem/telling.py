@@ -23,6 +23,12 @@ from treemem.stated import Stated
 from treemem.tokens import count_tokens
 
 STANDING_TITLE = "Standing instructions:"
+_LEAVES = """
+SELECT ls.node_seq FROM leaf_span ls JOIN node n ON n.seq = ls.node_seq
+WHERE ls.message_seq = :message AND ls.start <= :start
+  AND (:start < ls."end" OR ls.start = ls."end")
+ORDER BY n.provisional, ls.node_seq
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,15 +101,20 @@ class Teller:
         group.lines.append(Line(parts[0].place, f"{message.speaker}: {text}"))
 
     def _add_statement(self, groups: dict[tuple[int, str | None], _Group], each: Stated) -> None:
+        """A line for a statement, before that of its message where the question asks for its
+        kind; none where the message is told anyway and it does not."""
         unit = self._unit_of[each.message_seqs[0]]
         group = self._group_of(groups, unit)
-        if each.is_verbatim and group.holds(unit, each.text):
+        text = self._line_of(each)
+        asked_for = each.kind in questions.STATEMENTS_FIRST.get(self._kind, ())
+        if each.is_verbatim and not asked_for and group.holds(unit, each.text):
             return
         group.units.append(unit)
-        asked_for = each.kind == questions.STATEMENTS_FIRST.get(self._kind)
+        group.cited += each.message_seqs
         mark = f"({each.kind}) " if asked_for else "" if each.is_verbatim else "(summary) "
-        place = (unit.source_seq, unit.position, unit.start + 1)
-        group.lines.append(Line(place, mark + self._line_of(each)))
+        place = (unit.source_seq, unit.position, -1 if asked_for else unit.start + 1)
+        group.lines = [line for line in group.lines if line != Line(unit.place, text)]
+        group.lines.append(Line(place, mark + text))
 
     @cached_property
     def _unit_of(self) -> dict[int, Unit]:
@@ -122,11 +133,14 @@ class Teller:
         )
 
     def _passage(self, number: int, group: _Group) -> Passage:
-        units = sorted(group.units, key=lambda unit: unit.place)
+        units = sorted(
+            {unit.place: unit for unit in group.units}.values(), key=lambda unit: unit.place
+        )
         best = max(units, key=lambda unit: unit.score)
         sql = "SELECT id FROM source WHERE seq = ?"
         source_id = str(self._database.value(sql, (best.source_seq,)))
-        crumbs = look.breadcrumb(self._database, source_id, best.leaf_seq)
+        crumbs = self._breadcrumb(source_id, best)
+        seqs = dict.fromkeys([*(unit.message_seq for unit in units), *group.cited])
         text = group.text(number)
         return Passage(
             text=text,
@@ -135,9 +149,17 @@ class Teller:
             source_id=source_id,
             node_id=crumbs[-1] if crumbs else None,
             breadcrumb=crumbs,
-            messages=tuple(self._texts[seq] for seq in dict.fromkeys(u.message_seq for u in units)),
+            messages=tuple(self._texts[seq] for seq in seqs),
             explanation=tuple(self._explained(unit) for unit in units),
         )
+
+    def _breadcrumb(self, source_id: str, unit: Unit) -> tuple[str, ...]:
+        """The way down to the leaf of a unit. Other sources may hold it in leaves of their own;
+        the way from this one's root is the longest."""
+        at = {"message": unit.message_seq, "start": unit.start}
+        leaves = [row[0] for row in self._database.rows(_LEAVES, at)]
+        ways = (look.breadcrumb(self._database, source_id, leaf) for leaf in leaves)
+        return max(ways, key=len, default=())
 
     def _explained(self, unit: Unit) -> Explained:
         parts = tuple((name, round(value, 3)) for name, value in unit.parts.items() if value)
@@ -147,10 +169,12 @@ class Teller:
 
 @dataclass(slots=True)
 class _Group:
-    """What becomes a passage: what one source said on one day."""
+    """What becomes a passage: what one source said on one day. cited: messages that its single
+    statements rest on."""
 
     day: str | None
     units: list[Unit] = field(default_factory=list)
+    cited: list[int] = field(default_factory=list)
     lines: list[Line] = field(default_factory=list)
 
     def holds(self, unit: Unit, text: str) -> bool:

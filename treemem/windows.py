@@ -20,7 +20,10 @@ WORD_CHARS_MAX = 24
 # Han, kana, hangul, Thai, Lao, Khmer, Myanmar: two characters are about a word.
 _UNSPACED = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff"
 _UNSPACED += "\uac00-\ud7af\uf900-\ufaff\U00020000-\U0003fffd"
-_WORD = re.compile(rf"[{_UNSPACED}]{{1,2}}|[^\s{_UNSPACED}]{{1,{WORD_CHARS_MAX}}}")
+# Emoji, and scripts so rare that each of their letters costs as much as a word.
+_RARE = "\U00010000-\U0001ffff"
+WORD = re.compile(rf"[{_UNSPACED}]{{1,2}}|[{_RARE}]|[^\s{_UNSPACED}{_RARE}]{{1,{WORD_CHARS_MAX}}}")
+"""A word, or a piece of a long one, or about as much of a script without spaces."""
 _SENTENCE_END = re.compile(r"[.!?…;][\"'”’»)\]*_`]*\Z|[。！？；]")
 
 
@@ -72,7 +75,7 @@ def windows(spans: Sequence[SpanText]) -> list[Window]:
 
 
 def _of_span(number: int, span: SpanText) -> Iterator[Window]:
-    found = [match.span() for match in _WORD.finditer(span.text)]
+    found = [match.span() for match in WORD.finditer(span.text)]
     done = 0
     while done < len(found):
         count = _next_size(span.text, found, done)

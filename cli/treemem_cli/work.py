@@ -204,7 +204,7 @@ def print_report(report: WorkReport) -> None:
             f"{report.tokens_out:,} out, {speed:,.0f} tokens/s"
         )
     if report.embedded:
-        click.echo(f"Vectors: of {report.embedded:,} nodes")
+        click.echo(f"Vectors: {report.embedded:,} nodes have new ones")
     if report.offered or report.rejected:
         click.echo(f"Statements: {report.offered} offered, {report.kept} kept")
         for reason, number in sorted(report.rejected.items(), key=lambda item: -item[1]):

@@ -1,0 +1,229 @@
+"""The ground of a search: the messages of a scope within some times, and the places in it that
+words and vectors name.
+
+Named SQL over the histories of the sources; it scores nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import orjson
+
+from treemem import topic_trees, vectors
+from treemem.database import Database, Row
+from treemem.errors import NotFoundError
+from treemem.model import Scope
+
+if TYPE_CHECKING:
+    from treemem.vector_bytes import Vector
+
+HITS_MAX = 80
+"""Places that words and vectors name, each."""
+TRIED = 4
+"""So many times as many are asked for: some are no messages of a history any more."""
+REACH = 8
+"""Messages before and after such a place."""
+
+
+@dataclass(frozen=True, slots=True)
+class Range:
+    """Times in milliseconds UTC, both inclusive; None is open."""
+
+    since_ms: int | None = None
+    until_ms: int | None = None
+
+    @property
+    def is_open(self) -> bool:
+        return self.since_ms is None and self.until_ms is None
+
+    def holds(self, ms: int | None) -> bool:
+        if ms is None:
+            return self.is_open
+        return (self.since_ms is None or self.since_ms <= ms) and (
+            self.until_ms is None or ms <= self.until_ms
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Vectors:
+    """Vectors to search by: an embedder's number, and the query under it."""
+
+    embedder_seq: int
+    query: Vector
+
+
+_HISTORY = """
+FROM source_message sm JOIN message m ON m.seq = sm.message_seq
+WHERE sm.state = 'active' AND m.kind = 'said'
+"""
+_COUNT_ALL = "SELECT count(*) FROM source_message WHERE state = 'active'"
+# Subtle: with min() the other columns come from the row that has the minimum, so a message
+# that several sources share stands once, in the first of them.
+_ROWS = f"""
+SELECT sm.message_seq, min(sm.source_seq), sm.position, m.tokens, m.role, m.author,
+  m.sent_at_ms, m.chars, m.extras {_HISTORY} {{where}}
+GROUP BY sm.message_seq ORDER BY 2, 3
+"""
+_PLACES = f"""
+SELECT min(sm.source_seq), sm.position {_HISTORY} {{where}} GROUP BY sm.message_seq
+"""
+_IN_TIME = """
+AND (:{0}since IS NULL OR m.sent_at_ms >= :{0}since)
+AND (:{0}until IS NULL OR m.sent_at_ms <= :{0}until)
+"""
+_THESE = " AND sm.message_seq IN (SELECT value FROM json_each(:these))"
+_BETWEEN = " AND sm.source_seq = :at_source AND sm.position BETWEEN :first AND :last"
+_OF_LEAVES = """
+AND sm.message_seq IN (
+  SELECT ls.message_seq FROM leaf_span ls JOIN json_each(:leaves) j ON ls.node_seq = j.value)
+"""
+
+
+class Ground:
+    """The messages of a scope, within times. Raises NotFoundError for a scope that is not there."""
+
+    def __init__(self, database: Database, scope: Scope, times: Range) -> None:
+        self._database = database
+        self._where, self._parameters = _scoped(database, scope)
+        if not times.is_open:
+            self._where += _IN_TIME.format("")
+            self._parameters |= {"since": times.since_ms, "until": times.until_ms}
+
+    def count(self) -> int:
+        """How many there are, at least."""
+        sql = f"SELECT count(*) {_HISTORY} {self._where}" if self._where else _COUNT_ALL
+        return int(self._database.value(sql, self._parameters))
+
+    def rows(self) -> list[Row]:
+        """All of them, in the order of their places: (number, source, position, tokens, role,
+        author, time in ms, characters, extras)."""
+        return self._rows("")
+
+    def rows_of(self, seqs: Iterable[int]) -> list[Row]:
+        """Those of these messages that belong to it."""
+        return self._rows(_THESE, these=orjson.dumps(list(seqs)).decode())
+
+    def rows_around(self, seqs: Iterable[int]) -> list[Row]:
+        """These messages and what stands within REACH of them."""
+        given = {**self._parameters, "these": orjson.dumps(list(seqs)).decode()}
+        places = self._database.rows(_PLACES.format(where=self._where + _THESE), given)
+        found: dict[int, Row] = {}
+        for source_seq, first, last in stretches(places):
+            for row in self._rows(_BETWEEN, at_source=source_seq, first=first, last=last):
+                found.setdefault(row[0], row)
+        return list(found.values())
+
+    def seqs_in(self, times: Range, limit: int) -> list[int]:
+        """The messages of a time; none where they are more than limit."""
+        sql = f"SELECT DISTINCT sm.message_seq {_HISTORY} {self._where} "
+        sql += _IN_TIME.format("hint_") + " LIMIT :limit"
+        hint = {"hint_since": times.since_ms, "hint_until": times.until_ms, "limit": limit + 1}
+        found = [row[0] for row in self._database.rows(sql, self._parameters | hint)]
+        return found if len(found) <= limit else []
+
+    def best_by_words(self, matches: Iterable[str | None]) -> list[int]:
+        """The HITS_MAX messages that match best; by the first expression, and by the later ones
+        where that gives too few."""
+        scoped = _SCOPED.format(where=self._where) if self._where else ""
+        found: dict[int, None] = {}
+        for match in dict.fromkeys(matches):
+            if match is not None and len(found) < HITS_MAX // 4:
+                given = {**self._parameters, "match": match, "limit": TRIED * HITS_MAX}
+                rows = self._database.rows(_BEST.format(scoped=scoped), given)
+                found.update(dict.fromkeys(self._said(row[0] for row in rows)))
+        return list(found)
+
+    def best_by_vectors(self, by: Vectors) -> list[int]:
+        """The HITS_MAX messages that are nearest to the query."""
+        leaves = None
+        if self._where:
+            sql = _LEAVES.format(where=self._where)
+            leaves = [row[0] for row in self._database.rows(sql, self._parameters)]
+        limit = TRIED * HITS_MAX
+        best = vectors.scores(self._database, by.embedder_seq, by.query, leaves, limit=limit)
+        spans = orjson.dumps([(row.node_seq, row.first_span) for row in best]).decode()
+        return self._said(row[0] for row in self._database.rows(_OF_SPANS, {"spans": spans}))
+
+    def _rows(self, more: str, **parameters: object) -> list[Row]:
+        return self._database.rows(
+            _ROWS.format(where=self._where + more), self._parameters | parameters
+        )
+
+    def _said(self, seqs: Iterable[int]) -> list[int]:
+        """The first HITS_MAX of these messages that belong to it."""
+        told = orjson.dumps(list(dict.fromkeys(seqs))).decode()
+        given = {**self._parameters, "seqs": told, "limit": HITS_MAX}
+        return [row[0] for row in self._database.rows(_SAID.format(where=self._where), given)]
+
+
+def _scoped(database: Database, scope: Scope) -> tuple[str, dict[str, object]]:
+    if scope.kind == "source":
+        seq = database.value("SELECT seq FROM source WHERE id = ?", (scope.key,))
+        if seq is None:
+            raise NotFoundError(f"There is no source {scope.key!r}. See: treemem source list")
+        return " AND sm.source_seq = :source", {"source": seq}
+    if scope.kind == "session":
+        return " AND sm.session = :session", {"session": scope.key}
+    if scope.kind == "topic":
+        leaves = topic_trees.leaf_seqs(database, scope.key or "")
+        return _OF_LEAVES, {"leaves": orjson.dumps(leaves).decode()}
+    return "", {}
+
+
+# -- what matches ----------------------------------------------------------------------
+
+_AMONG = """
+SELECT f.rowid FROM message_fts f
+WHERE message_fts MATCH :match AND f.rowid BETWEEN :first AND :last
+"""
+_SCOPED = f"""
+AND EXISTS (SELECT 1 {_HISTORY} AND sm.message_seq = f.rowid {{where}})
+"""
+_BEST = """
+SELECT f.rowid FROM message_fts f
+WHERE message_fts MATCH :match {scoped}
+ORDER BY bm25(message_fts), f.rowid LIMIT :limit
+"""
+_SAID = f"""
+SELECT j.value FROM json_each(:seqs) j
+WHERE EXISTS (SELECT 1 {_HISTORY} AND sm.message_seq = j.value {{where}})
+ORDER BY j.key LIMIT :limit
+"""  # noqa: S608
+_LEAVES = f"""
+SELECT DISTINCT ls.node_seq FROM leaf_span ls
+JOIN (SELECT sm.message_seq {_HISTORY} {{where}}) said ON said.message_seq = ls.message_seq
+"""  # noqa: S608
+_OF_SPANS = """
+SELECT ls.message_seq FROM json_each(:spans) j JOIN leaf_span ls
+  ON ls.node_seq = j.value ->> 0 AND ls.ordinal = j.value ->> 1
+ORDER BY j.key
+"""
+
+
+def matched_among(database: Database, match: str | None, seqs: Sequence[int]) -> set[int]:
+    """Those of the messages that an FTS5 expression finds."""
+    if match is None or not seqs:
+        return set()
+    parameters = {"match": match, "first": min(seqs), "last": max(seqs)}
+    return {row[0] for row in database.rows(_AMONG, parameters)}.intersection(seqs)
+
+
+def stretches(places: Iterable[Row]) -> list[tuple[int, int, int]]:
+    """What stands within REACH of the places, given as (source, position): stretches as (source,
+    first, last), apart from each other.
+
+    Example:
+        >>> stretches([(1, 40), (1, 50), (2, 50)])
+        [(1, 28, 62), (2, 38, 62)]
+    """
+    found: list[tuple[int, int, int]] = []
+    for source_seq, position in sorted(places):
+        first, last = position - REACH, position + REACH
+        if found and found[-1][0] == source_seq and first <= found[-1][2] + 1:
+            found[-1] = (source_seq, found[-1][1], last)
+        else:
+            found.append((source_seq, first, last))
+    return found
