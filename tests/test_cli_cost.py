@@ -237,7 +237,7 @@ def test_watching_sleeps_until_the_hours_begin_and_goes_on(
     def interruptible() -> Iterator[threading.Event]:
         yield Sleeper()
 
-    monkeypatch.setattr("treemem_cli.work._interruptible", interruptible)
+    monkeypatch.setattr("treemem_cli.work.interruptible", interruptible)
     with Memory.open() as memory:
         memory.append("s", [Message(text=prose(1, 8))])
     assert run("work", "--watch", "--every", "30m", "--between", "22:00-07:00").exit_code == 0

@@ -55,7 +55,7 @@ def test_embed_reports_and_status_shows_the_coverage() -> None:
 def test_embed_prints_json_and_prunes() -> None:
     run("model", "use", "embedder", "hashing")
     report = json.loads(run("embed", "--all", "--json").stdout)
-    assert (report["embedded"], report["done"], report["stopped_by"]) == (1, {"embed": 1}, "empty")
+    assert (report["embedded"], report["done"], report["stopped_by"]) == (1, {"embed": 2}, "empty")
     assert json.loads(run("embed", "--prune", "hashing", "--json").stdout) == {
         "pruned": "hashing/1"
     }

@@ -15,6 +15,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.intervals import without_intervals
 from tests.logs import prose
 from treemem import LeaseLostError, Memory, Message, NotFoundError, UsageError, jobs
 from treemem.database import Database
@@ -402,7 +403,7 @@ def test_a_worker_recovers_a_lost_lease_without_being_started_anew(
     jobs.claim(memory._database, ["seal"], clock())
     assert memory.work(max_calls=0).done == {}
     clock.advance(jobs.LEASE_MS / 1000)
-    assert memory.work(max_calls=0).done == {"seal": 1, "extract": 1}
+    assert without_intervals(memory.work(max_calls=0).done) == {"seal": 1, "extract": 1}
 
 
 def test_an_interrupted_worker_stops_and_the_next_one_goes_on(memory: Memory) -> None:

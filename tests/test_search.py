@@ -407,6 +407,25 @@ def test_a_broad_question_about_a_time_is_answered_from_that_time(
     assert days == {f"[{0} 2026-01-{day}]".split()[1] for day in range(12, 19)}
 
 
+def test_a_broad_question_about_much_is_answered_from_all_over_it(
+    memory: Memory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Even where there is no root yet, and no word of the question stands anywhere."""
+    monkeypatch.setattr(route, "FIELD_MAX", 20)
+    memory.append("s", [
+        Message(text=f"Crate {at} stands on shelf {at % 7} of the hall.",
+                sent_at=START + timedelta(days=at)) for at in range(100)
+    ])  # fmt: skip
+    for question in ("what happened?", "what is this about?", "what is still open?"):
+        found = memory.search(question, budget_tokens=300)
+        holds_together(found, 300)
+        assert len(found.passages) > 3
+    found = memory.search("what happened since 10 March 2026?", now=NOW + timedelta(days=90))
+    days = [passage.text.split()[1] for passage in found.passages]
+    assert days
+    assert min(days) >= "2026-03-10]"
+
+
 def test_where_nothing_was_said_in_the_time_a_broad_question_gets_the_rest(memory: Memory) -> None:
     tell(memory, "We fed the walrus.")
     assert texts(memory.search("what happened last week?", now=NOW)) == ["We fed the walrus."]
@@ -621,6 +640,6 @@ def test_weights_can_be_tried_out(memory: Memory) -> None:
         found = memory.search("walrus", tuning=changes)
         return [each.score for passage in found.passages for each in passage.explanation]
 
-    assert scores({}) != scores({"words": 9.0})
+    assert scores({}) != scores({"words_alone": 9.0})
     assert scores({}) == scores({"words": 1.0})
     assert vectors.stored(memory._database) == []

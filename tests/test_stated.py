@@ -144,11 +144,9 @@ def test_what_is_over_is_over_for_every_copy_of_it(memory: Memory, relation: str
 def test_a_point_that_was_closed_in_the_log_is_open_no_more(memory: Memory) -> None:
     tell(memory, "s", ("user", "It is still open whether the export of invoices runs at night."))
     assert stated.of_messages(memory._database, worth(memory), ("open",))
-    tell(memory, "s", ("assistant", "The export of invoices runs at night now, that is done."))
-    database = memory._database
-    closed = database.value("SELECT count(*) FROM statement_relation WHERE kind = 'closed'")
-    found = stated.of_messages(database, worth(memory), ("open",))
-    assert bool(closed) == (not found)
+    tell(memory, "s", ("assistant", "Plain talk about shelves and crates. " * 900),
+         ("assistant", "Done: the export of invoices runs at night."))  # fmt: skip
+    assert stated.of_messages(memory._database, worth(memory), ("open",)) == []
 
 
 def test_each_scope_has_the_statements_of_its_root(memory: Memory) -> None:

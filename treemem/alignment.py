@@ -7,6 +7,7 @@ not, of perhaps, and of order.
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Sequence
 
@@ -84,9 +85,24 @@ def opposite(text: str, other: str) -> bool:
         >>> opposite("The cache is enabled.", "The cache is disabled.")
         True
     """
-    heard = {word.lower for word in words(other)}
-    return any(
-        not heard & own and heard & opposed
+    pairs = _opposable(text)
+    if not pairs:
+        return False
+    heard = _heard(other)
+    return any(not heard & own and heard & opposed for own, opposed in pairs)
+
+
+# Of a summary's statements each is held against many others.
+@functools.lru_cache(maxsize=20_000)
+def _heard(text: str) -> frozenset[str]:
+    return frozenset(word.lower for word in words(text))
+
+
+@functools.lru_cache(maxsize=20_000)
+def _opposable(text: str) -> tuple[tuple[frozenset[str], frozenset[str]], ...]:
+    """What its words mean and what their opposites are."""
+    return tuple(
+        (frozenset(own), frozenset(opposed))
         for word in words(text)
         for own, opposed in lexicon.OPPOSED.get(word.lower, ())
     )

@@ -117,12 +117,15 @@ class Ground:
         return list(found.values())
 
     def seqs_in(self, times: Range, limit: int) -> list[int]:
-        """The messages of a time; none where they are more than limit."""
-        sql = f"SELECT DISTINCT sm.message_seq {_HISTORY} {self._where} "
-        sql += _IN_TIME.format("hint_") + " LIMIT :limit"
-        hint = {"hint_since": times.since_ms, "hint_until": times.until_ms, "limit": limit + 1}
-        found = [row[0] for row in self._database.rows(sql, self._parameters | hint)]
-        return found if len(found) <= limit else []
+        """The messages of a time; of more than limit some, evenly spread over the histories."""
+        inside = f"{_HISTORY} {self._where} {_IN_TIME.format('hint_')}"
+        hint = {"hint_since": times.since_ms, "hint_until": times.until_ms}
+        parameters = self._parameters | hint
+        count = int(self._database.value(f"SELECT count(*) {inside}", parameters))
+        sql = f"SELECT sm.message_seq {inside} AND sm.position % :step = 0 LIMIT :limit"
+        step = max(1, -(-count // limit))
+        rows = self._database.rows(sql, parameters | {"step": step, "limit": 2 * limit})
+        return [row[0] for row in rows]
 
     def best_by_words(self, matches: Iterable[str | None]) -> list[int]:
         """The HITS_MAX messages that match best; by the first expression, and by the later ones

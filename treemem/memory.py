@@ -215,8 +215,7 @@ class Memory:
         )  # fmt: skip
 
     def prune_embeddings(self, name: str) -> str:
-        """Deletes all vectors of an embedder, named as status() or its model is called, and
-        returns its full name. Raises NotFoundError."""
+        """Deletes an embedder's vectors and returns its full name. Raises NotFoundError."""
         from treemem import running
 
         return running.prune(self._database, name)

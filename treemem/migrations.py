@@ -207,6 +207,7 @@ CREATE TABLE statement (            -- one checked sentence; parents refer to it
   kept_back INTEGER NOT NULL DEFAULT 0  -- its own summary has no room for it; another may show it
 ) STRICT;
 CREATE INDEX statement_summary ON statement (summary_seq);
+CREATE INDEX statement_rule ON statement (seq) WHERE kind = 'constraint';
 
 CREATE TABLE summary_statement (    -- which statements a summary shows, in order
   summary_seq INTEGER NOT NULL REFERENCES summary ON DELETE CASCADE,

@@ -58,12 +58,14 @@ def route(
     hint: Range | None = None,
     expression: str | None = None,
     also: Callable[[], Iterable[int]] = tuple,
+    is_broad: bool = False,
 ) -> Field:
     """The units of a scope with what the query's words and meaning say about each.
 
     times: what lies outside is left out. hint: when the query says that it was; what lies
     inside is marked. expression: FTS5's own syntax for what the query's words are searched by.
     also: gives the numbers of messages that are looked at in a large scope in any case.
+    is_broad: messages from all over it, or over the hinted time, are looked at as well.
     """
     ground = Ground(database, scope, times)
     every, anyone = (expression, expression) if expression else _expressions(query)
@@ -74,8 +76,9 @@ def route(
     else:
         hits = ground.best_by_words((every, anyone))
         near = [] if by is None else ground.best_by_vectors(by)
-        in_time = [] if hint is None else ground.seqs_in(hint, FIELD_MAX)
-        beside = ground.rows_of([*also(), *in_time])
+        over = hint or (Range() if is_broad else None)
+        spread = [] if over is None else ground.seqs_in(over, FIELD_MAX)
+        beside = ground.rows_of([*also(), *spread])
         found = {row[0]: row for row in (*ground.rows_around([*hits, *near]), *beside)}
         rows = sorted(found.values(), key=lambda row: (row[1], row[2]))
         matched = matched_among(database, anyone, [row[0] for row in beside]).union(hits)

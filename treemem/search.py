@@ -154,7 +154,7 @@ def _vectors(
 
 
 def _kind(query: Query) -> QuestionKind:
-    """What the question wants; words for word search and expressions are taken as they are."""
+    """What the question wants; where messages are asked for, or an expression, just those."""
     if query.mode == "verbatim" or query.fts:
         return "narrow"
     return questions.kind_of(query.text)
@@ -180,8 +180,9 @@ class _Search:
         self._words = lexical.expression_words(query.text) if query.fts else query.text
         expression = query.text if query.fts else None
         found = route.route(
-            database, self._words, query.scope, times, by, hint, expression, self._also
-        )
+            database, self._words, query.scope, times, by, hint, expression, self._also,
+            is_broad=self._kind != "narrow",
+        )  # fmt: skip
         self._units = found.units
         self._companions = found.companions
         fitted = fitting(spread.fragments(found.units)).of_kind(self._kind)

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 
 from treemem import relations
 from treemem.model import StatementKind
@@ -24,6 +25,8 @@ REST_SHARE = 0.4
 ROOM: tuple[tuple[StatementKind, float], ...] = (
     ("gist", 0.4), ("decision", 0.6), ("error", 0.6), ("fact", 1.0),
 )  # fmt: skip
+HELD_MAX = 200
+NEAREST_MAX = 32
 _REPLACEABLE: tuple[StatementKind, ...] = ("decision", "constraint", "fact")
 
 
@@ -98,9 +101,18 @@ def _closing(
 
 
 def _sharing(wanted: Iterable[str], holding: dict[str, list[int]], least: int) -> list[int]:
-    """Which texts hold at least so many of the stems: those that cannot matter are many."""
-    counts = Counter(at for stem in wanted for at in holding.get(stem, ()))
-    return sorted(at for at, count in counts.items() if count >= least)
+    """Which texts hold at least so many of the stems: those that cannot matter are many.
+
+    Of a great many statements the NEAREST_MAX that share most are looked at, and a stem that
+    more than HELD_MAX of them hold tells none from the others: the work must not grow with the
+    square of what a root over many sources says.
+    """
+    held = [holding[stem] for stem in wanted if stem in holding]
+    telling = [at for at in held if len(at) <= HELD_MAX]
+    least = max(1, least - (len(held) - len(telling)))
+    counts = Counter(chain.from_iterable(telling))
+    near = [(-count, at) for at, count in counts.items() if count >= least]
+    return sorted(at for _, at in sorted(near)[:NEAREST_MAX])
 
 
 def _superseded(offered: Sequence[_Offered]) -> list[Relation]:
