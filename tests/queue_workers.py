@@ -11,7 +11,7 @@ import multiprocessing
 import time
 from pathlib import Path
 
-from treemem import Memory, jobs
+from treemem import Memory, derived, jobs
 from treemem.database import Database
 
 JOB_SECONDS = 0.003
@@ -33,9 +33,9 @@ def claim_all(path: Path) -> None:
 
 
 def build_trees(path: Path) -> None:
-    """Drains the light jobs of a memory until there is nothing to do."""
+    """Drains the light jobs of a memory until only what waits for an interval is left."""
     with Memory.open(path) as memory:
-        while memory.jobs(["todo", "running"]):
+        while {job.kind for job in memory.jobs(["todo", "running"])} - set(derived.KINDS):
             report = memory.work(max_calls=0)
             assert report.failed == {}, report
 

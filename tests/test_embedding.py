@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
+from tests.intervals import without_intervals
 from tests.logs import prose
 from treemem import (
     Memory,
@@ -140,7 +141,7 @@ def test_work_gives_every_node_a_vector_and_asks_only_about_leaves(
     assert max(node.level for node in nodes) >= 2
     assert covered(memory) == {"counting@1": (len(nodes), len(nodes))}
     assert report.embedded == len(nodes)
-    assert report.done["embed"] == 1
+    assert report.done["embed"] == 2  # the source, and the tree over everything
     assert report.model_calls == sum(node.is_leaf for node in nodes)
     assert report.tokens_in > 0
     assert len(counting.asked) == len(set(counting.asked)) == 30
@@ -154,7 +155,7 @@ def test_work_gives_every_node_a_vector_and_asks_only_about_leaves(
 
 def test_without_an_embedder_nothing_is_embedded_and_no_job_waits(memory: Memory) -> None:
     tell(memory, 3)
-    assert memory.work().done == {"seal": 1, "extract": 1}
+    assert without_intervals(memory.work().done) == {"seal": 1, "extract": 1}
     assert memory.status().embedders == ()
     assert vectors.choose(memory._database, None) is None
     with pytest.raises(UsageError, match="treemem model use embedder"):
@@ -163,10 +164,12 @@ def test_without_an_embedder_nothing_is_embedded_and_no_job_waits(memory: Memory
 
 def test_light_work_admits_the_job_and_loads_nothing(memory: Memory, counting: Counting) -> None:
     tell(memory, 3)
-    assert memory.work(max_calls=0).done == {"seal": 1, "extract": 1}
-    assert [job.dedupe_key for job in memory.jobs(["todo"])] == ["embed:source:s"]
+    assert without_intervals(memory.work(max_calls=0).done) == {"seal": 1, "extract": 1}
+    assert [job.dedupe_key for job in memory.jobs(["todo"])] == [
+        "embed:source:s", "embed:global:",
+    ]  # fmt: skip
     assert counting.asked == []
-    assert memory.embed().done == {"embed": 1}
+    assert memory.embed().done == {"embed": 2}
 
 
 def test_an_open_tail_that_grows_costs_only_what_is_new(memory: Memory, counting: Counting) -> None:
@@ -178,7 +181,10 @@ def test_an_open_tail_that_grows_costs_only_what_is_new(memory: Memory, counting
     assert counting.asked == ["user: Turn 4 about the import."]
     assert_whole(memory)
     counted = memory.status().embedders[0]
-    assert (counted.nodes, counted.windows) == (1, 5)  # those of the old tail are gone
+    assert (counted.nodes, counted.windows) == (
+        2,
+        9,
+    )  # the tree over everything still holds the old tail
 
 
 def test_what_two_sources_share_is_embedded_once(memory: Memory, counting: Counting) -> None:
@@ -196,7 +202,7 @@ def test_a_leaf_of_whitespace_and_odd_characters_is_embedded_too(
     memory.append("s", [Message(text=" \n")])
     memory.append("t", [Message(text="half \ud800 a character, and a NUL: \0.")])
     assert memory.work().failed == {}
-    assert covered(memory) == {"counting@1": (2, 2)}
+    assert covered(memory) == {"counting@1": (3, 3)}
 
 
 # -- limits, faults and kills ----------------------------------------------------------
@@ -230,11 +236,10 @@ def test_a_text_that_the_model_cannot_take_keeps_no_other_waiting(
     tell(memory, 6)
     memory.append("s", [Message(text=f"POISON {prose(6, 8)}")])
     tell(memory, 6, first=7)
-    assert memory.work().failed == {"embed": 1}
+    assert memory.work().failed == {"embed": 2}
     (embedded, of), *_ = covered(memory).values()
     assert of - embedded == 3  # its leaf, the group above it, the root
-    (job,) = memory.jobs(["todo"])
-    assert job.error == "too odd a text"
+    assert {job.error for job in memory.jobs(["todo"])} == {"too odd a text"}
     monkeypatch.setattr(counting, "told", lambda texts: None)
     clock.advance(3600)
     assert memory.work().failed == {}
@@ -252,10 +257,10 @@ def test_an_embedder_that_is_gone_pauses_its_jobs_and_nothing_else(
     report = memory.work()
     assert report.failed == {"embed": 1}
     assert report.paused == {"embed": "no connection"}
-    assert report.done == {"seal": 1, "extract": 1}
+    assert without_intervals(report.done) == {"seal": 1, "extract": 1}
     assert memory.embed().done == {}
     monkeypatch.setattr(counting, "told", lambda texts: None)
-    assert memory.embed(retry=True).done == {"embed": 1}
+    assert memory.embed(retry=True).done == {"embed": 2}
 
 
 def test_a_model_that_is_not_there_is_named_and_the_rest_is_done(memory: Memory) -> None:
@@ -263,7 +268,7 @@ def test_a_model_that_is_not_there_is_named_and_the_rest_is_done(memory: Memory)
     memory._database.execute(sql)
     tell(memory, 3)
     report = memory.work()
-    assert report.done == {"seal": 1, "extract": 1}
+    assert without_intervals(report.done) == {"seal": 1, "extract": 1}
     assert "treemem model pull minilm" in report.left_out["minilm"]
     assert any("treemem model pull minilm" in each for each in memory.status().missing)
     with pytest.raises(ModelError, match="treemem model pull minilm"):
@@ -303,7 +308,7 @@ def test_a_worker_that_is_killed_loses_at_most_the_call_in_flight(
     first = log.read_text().splitlines()
     clock.advance(3600)
     report = memory.embed()
-    assert report.done == {"embed": 1}
+    assert report.done == {"embed": 2}
     (nodes, of), *_ = covered(memory).values()
     assert nodes == of
     # Two calls were kept. Each leaf is one call.
@@ -345,11 +350,11 @@ def test_use_model_asks_for_what_is_missing_and_none_withdraws_it(memory: Memory
     tell(memory, 3)
     memory.work()
     memory.use_model("embedder", "hashing")
-    assert [job.kind for job in memory.jobs(["todo"])] == ["embed"]
+    assert [job.kind for job in memory.jobs(["todo"])] == ["embed", "embed"]
     memory.use_model("embedder", "none")
     assert memory.jobs(["todo"]) == []
     memory.use_model("embedder", "hashing")
-    assert memory.work().done == {"embed": 1}
+    assert memory.work().done == {"embed": 2}
     memory.use_model("embedder", "hashing")
     assert memory.jobs(["todo"]) == []
 
@@ -440,7 +445,7 @@ def test_a_real_model_finds_what_shares_no_word_with_the_question(real: Memory) 
         Message(text="Let us write all timestamps in UTC from now on."),
     ])  # fmt: skip
     report = real.work()
-    assert (report.done["embed"], report.embedded) == (1, 1)
+    assert (report.done["embed"], report.embedded) == (2, 1)
     assert covered(real).keys() == {embedders.identity_of("minilm")}
     _, text = nearest(real, "Which pet had a health problem?")
     assert text.startswith("My kitten was sick")
@@ -458,3 +463,21 @@ def test_the_end_of_a_long_message_is_found(real: Memory) -> None:
     assert text.endswith("from Prague.")
     assert best.end == len(long)
     assert best.start > len(long) * 0.9
+
+
+def test_nothing_of_the_trees_above_the_sources_is_left_without_a_vector(
+    memory: Memory, clock: FakeClock
+) -> None:
+    memory.use_model("embedder", "hashing")
+    for number in range(20):
+        memory.append(f"s{number}", [Message(text=prose(number, 3))])
+    memory.work()
+    memory.append("s7", [Message(text=prose(70, 3))])
+    memory.work()
+    (counted,) = memory.status().embedders
+    assert counted.nodes == counted.of
+    clock.advance(3_600)
+    memory.append("s3", [Message(text=prose(71, 3))])
+    memory.work()
+    (counted,) = memory.status().embedders
+    assert (counted.nodes, memory.diagnose().healthy) == (counted.of, True)

@@ -15,7 +15,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.intervals import without_intervals
+from tests.intervals import jobs_of_sources, without_intervals
 from tests.logs import prose
 from treemem import LeaseLostError, Memory, Message, NotFoundError, UsageError, jobs
 from treemem.database import Database
@@ -472,7 +472,7 @@ def test_four_processes_build_the_tree_that_one_builds(tmp_path: Path) -> None:
                 run_in_processes(program, path)
             else:
                 memory.work(max_calls=0)
-            assert memory.jobs(["todo", "running", "dead"]) == []
+            assert jobs_of_sources(memory) == []
             assert memory.diagnose().healthy
             roots.append([(view.source.id, view.root_id) for view in memory.sources()])
     assert roots[0] == roots[1]

@@ -73,11 +73,14 @@ def _admit(database: Database, scope: str, key: str, now_ms: int) -> None:
     jobs.admit(database, KIND, f"{scope}:{key}", payload, now_ms, priority=PRIORITY)
 
 
+# Subtle: the groups of a tree above the sources stand below its root only, and it holds roots and
+# tails that their sources have replaced since.
 _WITHOUT = """
-WITH member (seq) AS (
+WITH RECURSIVE member (seq) AS (
   SELECT node_seq FROM tree_node WHERE tree_seq = :tree
   UNION SELECT root_seq FROM tree WHERE seq = :tree
-  UNION SELECT tail_seq FROM tree WHERE seq = :tree)
+  UNION SELECT tail_seq FROM tree WHERE seq = :tree
+  UNION SELECT nc.child_seq FROM member JOIN node_child nc ON nc.node_seq = member.seq)
 SELECT n.seq, n.level FROM member JOIN node n ON n.seq = member.seq
 WHERE NOT EXISTS (SELECT 1 FROM {table} v WHERE v.node_seq = n.seq AND v.ordinal = 0)
 ORDER BY n.level, n.seq DESC LIMIT :limit

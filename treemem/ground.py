@@ -220,7 +220,7 @@ def stretches(places: Iterable[Row]) -> list[tuple[int, int, int]]:
 
     Example:
         >>> stretches([(1, 40), (1, 50), (2, 50)])
-        [(1, 28, 62), (2, 38, 62)]
+        [(1, 32, 58), (2, 42, 58)]
     """
     found: list[tuple[int, int, int]] = []
     for source_seq, position in sorted(places):

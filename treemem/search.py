@@ -185,7 +185,8 @@ class _Search:
         )  # fmt: skip
         self._units = found.units
         self._companions = found.companions
-        fitted = fitting(spread.fragments(found.units)).of_kind(self._kind)
+        assisted = {"user", "assistant"} <= {unit.role for unit in found.units}
+        fitted = fitting(spread.fragments(found.units), assisted=assisted).of_kind(self._kind)
         self._weights = fitted.changed(query.changes)
         over = above.above(database, found.units, self._weights)
         spread.propagate(found.units, self._weights, found.total, over)

@@ -89,16 +89,21 @@ TALK = Weights()
 """Where a message says something by itself: chats, and sessions with an assistant."""
 MEETING = Weights(
     own=0.3, near=1.0, near_tokens=200, around=3.0, around_tokens=500, best=0.3,
-    cost=3.0, fill=50, stated=0.3,
+    cost=3.0, fill=50, stated=0.26,
 )  # fmt: skip
 """Where people speak in fragments: what a stretch is about counts more than a message."""
+ASSISTED: dict[str, float] = {"person": 4.0, "stated": 0.07}
+"""What differs where an assistant takes part: its answers are long, so what a person said, and
+single sentences of the rest, tell more for their tokens."""
 WORTHLESS_TOKENS = 9
 """A message of so few, its speaker included, says nothing by itself."""
 FRAGMENTS_NONE, FRAGMENTS_ALL = 0.1, 0.35
 """The share of such messages at which talk begins to be a meeting, and is one."""
 
 
-def fitting(fragments: float) -> Weights:
-    """The weights for a scope where so large a share of the messages are fragments."""
+def fitting(fragments: float, *, assisted: bool = False) -> Weights:
+    """The weights for a scope where so large a share of the messages are fragments. assisted:
+    people and an assistant speak there."""
     share = (fragments - FRAGMENTS_NONE) / (FRAGMENTS_ALL - FRAGMENTS_NONE)
-    return TALK.blended(MEETING, min(1.0, max(0.0, share)))
+    talk = replace(TALK, **ASSISTED) if assisted else TALK
+    return talk.blended(MEETING, min(1.0, max(0.0, share)))
