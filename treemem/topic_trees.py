@@ -172,8 +172,9 @@ def set_members(database: Database, topic_id: str, leaf_seqs: Sequence[int]) -> 
 
 
 def remove_leaf(database: Database, node_seq: int) -> None:
-    """Takes a leaf out of every topic."""
+    """Takes a leaf out of every topic; it goes where nothing else holds it any more."""
     database.execute(_REMOVE_LEAF, (node_seq,))
+    trees.release(database, node_seq)
 
 
 def remove(database: Database, topic_id: str) -> None:
