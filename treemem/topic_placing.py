@@ -100,7 +100,10 @@ def place(database: Database) -> None:
             _succeed(database, _state(database))
             before = _state(database)
         known = _leaves(database, before)
-        members = {topic.id: topic.leaves for topic in before.topics}
+        # A tail that came in between was not read yet, though it has its predecessor's topics.
+        read = {leaf.seq for leaf in known}
+        members = {topic.id: [seq for seq in topic.leaves if seq in read]
+                   for topic in before.topics}  # fmt: skip
         placing = topics.place(known, members, _vectors(database, known))
         with database.transaction():
             if _state(database) != before:
