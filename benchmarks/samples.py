@@ -21,10 +21,10 @@ import orjson
 import treemem.demo
 from benchmarks.planted import PlantedLog, planted_log
 from treemem import Memory, Message, Scope
-from treemem.model import WorkReport
 from treemem.models import client
 from treemem.models.chat import Prompt
 from treemem.models.client import Generation, LlamaClient
+from treemem.reports import WorkReport
 from treemem.tokens import count_many
 
 DATA_SETS = ("locomo", "qmsum", "beam-100k")

@@ -38,7 +38,7 @@ from treemem import (
     trees,
 )
 from treemem.database import Database, driver
-from treemem.model import WorkReport
+from treemem.reports import WorkReport
 from treemem.summarizers import extractive
 
 if TYPE_CHECKING:

@@ -25,8 +25,6 @@ from treemem.errors import (
 from treemem.memory import Memory
 from treemem.model import (
     Blob,
-    FileReport,
-    IngestReport,
     Job,
     Message,
     Node,
@@ -40,8 +38,8 @@ from treemem.model import (
     Statement,
     Summary,
     Tree,
-    WorkReport,
 )
+from treemem.reports import FileReport, IngestReport, WorkReport
 
 __version__ = "0.1.0"
 

@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 from treemem.hours import Hours
-from treemem.model import WorkReport
+from treemem.reports import WorkReport
 from treemem.times import now_ms
 
 

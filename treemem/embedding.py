@@ -15,7 +15,7 @@ from treemem.database import Database
 from treemem.embedders import Embedder
 from treemem.errors import DatabaseError, ModelError
 from treemem.jobs import Claim
-from treemem.model import WorkReport
+from treemem.reports import WorkReport
 from treemem.tokens import count_tokens
 from treemem.vector_bytes import packed
 from treemem.vectors import WindowVector

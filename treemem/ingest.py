@@ -13,18 +13,20 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TypedDict, Unpack
 
-from treemem import ids, importers, light, messages, times
+from treemem import blobs, ids, importers, light, messages, times
 from treemem.database import Database
 from treemem.errors import ImportFileError, UsageError
+from treemem.importers import archives
 from treemem.importers.base import Importer, LogFile, Skipped
 from treemem.messages import Prepared
-from treemem.model import FileReport, Message, Source
+from treemem.model import Message, Source
+from treemem.reports import FileReport, IngestReport
 from treemem.tokens import count_many
 
 BATCH_MESSAGES_MAX = 1_000
 BATCH_CHARS_MAX = 4_000_000
-PROBLEMS_KEPT = 20
 _HASH_BLOCK_BYTES = 1 << 20
 # What is in a folder but is no log: skipped without a word unless it is named itself.
 _IGNORED_FOLDERS = {".git", "node_modules", "__pycache__", ".venv"}
@@ -42,7 +44,7 @@ def find_files(paths: Iterable[str | Path]) -> Iterator[LogFile]:
             for found in sorted(path.rglob("*")):
                 inside = found.relative_to(path).parts
                 if found.is_file() and not _IGNORED_FOLDERS.intersection(inside):
-                    yield LogFile(str(found), found)
+                    yield LogFile(str(found), found, found=True)
         elif path.is_file():
             yield LogFile(str(path), path)
         elif path.exists():
@@ -50,6 +52,56 @@ def find_files(paths: Iterable[str | Path]) -> Iterator[LogFile]:
             raise UsageError(f"{path} is no regular file. Pipe it in instead: treemem ingest -")
         else:
             raise UsageError(f"{path} does not exist.")
+
+
+def ingest_all(
+    database: Database,
+    files: Iterable[LogFile],
+    clock: Clock,
+    finish: Callable[[], object],
+    **options: Unpack[Options],
+) -> IngestReport:
+    """Stores what the files hold, those in archives too; calls finish after each."""
+    report = IngestReport()
+    for file in files:
+        for file_report in file_reports(database, file, clock, options):
+            report.files.append(file_report)
+            finish()
+    return report
+
+
+def file_reports(
+    database: Database, file: LogFile, clock: Clock, options: Options
+) -> Iterator[FileReport]:
+    """What became of a file; of an archive, of each of its members, and of those passed over."""
+    try:
+        with archives.opened(file) as archive:
+            if archive is None:
+                yield FileIngest(database, file, clock, **options).run()
+                return
+            passed_over = FileReport(file.label, found=file.found)
+            for skipped in archive.survey():
+                passed_over.note(skipped)
+            if passed_over.records:
+                yield passed_over
+            for member in archive.members():
+                yield FileIngest(database, member, clock, **options).run()
+    except (ImportFileError, OSError) as error:
+        yield FileReport(file.label, error=_told(file, error), found=file.found)
+
+
+def _told(file: LogFile, error: ImportFileError | OSError) -> str:
+    if isinstance(error, ImportFileError):
+        return str(error)
+    return f"{file.label}: {error.strerror or error}"
+
+
+class Options(TypedDict, total=False):
+    """importer: None finds out. keep_blobs: a folder for the bytes of attachments."""
+
+    importer: Importer | None
+    progress: Progress | None
+    keep_blobs: Path | None
 
 
 @dataclass(slots=True)
@@ -75,15 +127,17 @@ class FileIngest:
         *,
         importer: Importer | None = None,
         progress: Progress | None = None,
+        keep_blobs: Path | None = None,
     ) -> None:
         self._database = database
         self._file = file
         self._clock = clock
         self._importer = importer
         self._progress = progress
+        self._keep_blobs = keep_blobs
         self._sources: dict[str, Source] = {}
         self._occurrences: dict[str, int] = {}
-        self.report = FileReport(file.label)
+        self.report = FileReport(file.label, found=file.found)
 
     def run(self) -> FileReport:
         """Stores what the file holds. A file that is no log ends up as report.error."""
@@ -94,10 +148,8 @@ class FileIngest:
             if not self._known_file(digest):
                 self._read(importer)
                 self._finish(digest)
-        except ImportFileError as error:
-            self.report.error = str(error)
-        except OSError as error:
-            self.report.error = f"{self._file.label}: {error.strerror or error}"
+        except (ImportFileError, OSError) as error:
+            self.report.error = _told(self._file, error)
         return self.report
 
     # -- a file that was read to its end before ----------------------------------------
@@ -175,10 +227,10 @@ class FileIngest:
                     self._retire_missing(importer)
                 current = self._open_source(event)
                 continue
-            self.report.records += 1
             if isinstance(event, Skipped):
-                self._note(event)
+                self.report.note(event)
                 continue
+            self.report.records += 1
             assert current is not None, f"{importer.name} yielded a message before its source"
             batch.by_source.setdefault(current, []).append(self._prepare(event, current))
             batch.count += 1
@@ -199,7 +251,7 @@ class FileIngest:
 
     def _prepare(self, message: Message, source_id: str) -> Prepared:
         """Repetitions without an id of their own are told apart by counting them."""
-        message = messages.cleaned(message)
+        message = messages.cleaned(blobs.kept(message, self._keep_blobs))
         occurrence = 0
         if message.external_id is None:
             sent_at, _ = times.parse(message.sent_at)
@@ -207,16 +259,6 @@ class FileIngest:
             occurrence = self._occurrences.get(plain, 0)
             self._occurrences[plain] = occurrence + 1
         return messages.prepare(message, source_id, occurrence)
-
-    def _note(self, event: Skipped) -> None:
-        report = self.report
-        report.skipped[event.reason] = report.skipped.get(event.reason, 0) + 1
-        if event.problem:
-            report.problem_count += 1
-            if len(report.problems) < PROBLEMS_KEPT:
-                where = f"{report.path}:{event.line}" if event.line else report.path
-                detail = f" ({event.detail})" if event.detail else ""
-                report.problems.append(f"{where}: {event.reason}{detail}")
 
     # -- storing -----------------------------------------------------------------------
 
@@ -257,10 +299,14 @@ def _count(unknown: Sequence[Prepared]) -> dict[str, int]:
 
 
 def _digest(file: LogFile, importer: Importer) -> str:
-    """Over the importer and every byte: the same file again is known at reading speed."""
+    """Over the importer and every byte of the file and of those read with it: the same again is
+    known at reading speed."""
     state = hashlib.blake2b(digest_size=16, person=b"file")
     state.update(f"{importer.name}/{importer.version}\n".encode())
-    with file.open() as stream:
-        while block := stream.read(_HASH_BLOCK_BYTES):
-            state.update(block)
+    for part in (file, *importer.companions(file)):
+        with part.open() as stream:
+            while block := stream.read(_HASH_BLOCK_BYTES):
+                state.update(block)
+        # Subtle: only a companion's end is marked, so that a file alone keeps its digest.
+        state.update(b"" if part is file else b"\0end\0")
     return state.hexdigest()

@@ -16,19 +16,8 @@ from typing import TYPE_CHECKING, Self
 from treemem import config, times
 from treemem.database import Database
 from treemem.embedders import QueryEmbedder
-from treemem.model import (
-    FileReport,
-    IngestReport,
-    Job,
-    Message,
-    Node,
-    Scope,
-    SearchResult,
-    ServedModel,
-    Source,
-    Tree,
-    WorkReport,
-)
+from treemem.model import Job, Message, Node, Scope, SearchResult, ServedModel, Source, Tree
+from treemem.reports import FileReport, IngestReport, WorkReport
 from treemem.times import now_ms
 
 if TYPE_CHECKING:
@@ -101,12 +90,14 @@ class Memory:
         *,
         format_name: str | None = None,
         progress: Callable[[FileReport], None] | None = None,
+        keep_blobs: str | Path | None = None,
     ) -> IngestReport:
         """Stores what the files, or the files in the folders, hold; light jobs are done on
         return, so the tree is whole. No model is called.
 
         A file that is no log, or cannot be read, has an error in its report and costs the
-        others nothing. Reading a file again adds only what is new in it.
+        others nothing. Reading a file again adds only what is new in it. The bytes of
+        attachments go into the folder keep_blobs, or nowhere.
         """
         from treemem.ingest import find_files
 
@@ -115,6 +106,7 @@ class Memory:
             find_files([paths] if single else paths),  # type: ignore[list-item,arg-type]
             format_name=format_name,
             progress=progress,
+            keep_blobs=keep_blobs,
         )
 
     def ingest_files(
@@ -123,20 +115,21 @@ class Memory:
         *,
         format_name: str | None = None,
         progress: Callable[[FileReport], None] | None = None,
+        keep_blobs: str | Path | None = None,
     ) -> IngestReport:
         """As ingest, for LogFile values: standard input, or bytes in memory."""
         from treemem import importers
-        from treemem.ingest import FileIngest
+        from treemem.ingest import ingest_all
 
-        importer = None if format_name is None else importers.by_name(format_name)
-        report = IngestReport()
-        for file in files:
-            run = FileIngest(
-                self._database, file, self._clock, importer=importer, progress=progress
-            )
-            report.files.append(run.run())
-            self.work(max_calls=0)
-        return report
+        return ingest_all(
+            self._database,
+            files,
+            self._clock,
+            lambda: self.work(max_calls=0),
+            importer=None if format_name is None else importers.by_name(format_name),
+            progress=progress,
+            keep_blobs=None if keep_blobs is None else Path(keep_blobs),
+        )
 
     def append(
         self, source: str, messages: Sequence[Message], *, title: str | None = None

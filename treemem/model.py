@@ -44,12 +44,14 @@ class Part:
 class Blob:
     """An attachment that was left out of the text: a marker stands in its place.
 
-    digest: SHA-256 of the decoded bytes, hex. size_bytes: their number.
+    digest: SHA-256 of the decoded bytes, hex. size_bytes: their number. content: the bytes
+    themselves while a log is read; they are never stored in the memory.
     """
 
     media_type: str
     size_bytes: int
     digest: str
+    content: bytes | None = field(default=None, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -288,76 +290,6 @@ class SearchResult:
     missing: tuple[str, ...] = ()
     standing: tuple[str, ...] = ()
     kind: str = "narrow"
-
-
-@dataclass(slots=True)
-class FileReport:
-    """What became of one file: records = added + known + skipped."""
-
-    path: str
-    format: str | None = None
-    sources: list[str] = field(default_factory=list)
-    records: int = 0
-    added: int = 0
-    known: int = 0
-    skipped: dict[str, int] = field(default_factory=dict)
-    problems: list[str] = field(default_factory=list)
-    problem_count: int = 0
-    error: str | None = None
-
-
-@dataclass(slots=True)
-class IngestReport:
-    """The sum over all files of one ingest."""
-
-    files: list[FileReport] = field(default_factory=list)
-
-    @property
-    def records(self) -> int:
-        return sum(file.records for file in self.files)
-
-    @property
-    def added(self) -> int:
-        return sum(file.added for file in self.files)
-
-    @property
-    def known(self) -> int:
-        return sum(file.known for file in self.files)
-
-    @property
-    def skipped(self) -> dict[str, int]:
-        total: dict[str, int] = {}
-        for file in self.files:
-            for reason, count in file.skipped.items():
-                total[reason] = total.get(reason, 0) + count
-        return total
-
-
-@dataclass(slots=True)
-class WorkReport:
-    """What one call of the worker did.
-
-    paused: kinds of job that a circuit breaker holds back, with the reason.
-    left_out: endpoints that could not be used in the end, with the reason.
-    embedded: nodes that got their vectors.
-    stopped_by: "empty", "max_calls", "max_tokens", "max_seconds", "hours" or "interrupt".
-    goes_on_at: where it was "hours", when they begin next, ISO 8601 in UTC.
-    """
-
-    done: dict[str, int] = field(default_factory=dict)
-    failed: dict[str, int] = field(default_factory=dict)
-    model_calls: int = 0
-    tokens_in: int = 0
-    tokens_out: int = 0
-    seconds: float = 0.0
-    offered: int = 0
-    kept: int = 0
-    embedded: int = 0
-    rejected: dict[str, int] = field(default_factory=dict)
-    paused: dict[str, str] = field(default_factory=dict)
-    left_out: dict[str, str] = field(default_factory=dict)
-    stopped_by: str = "empty"
-    goes_on_at: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,9 +22,9 @@ from treemem.budget import Budget, Limits
 from treemem.database import Database
 from treemem.errors import ModelError
 from treemem.importers.base import LogFile
-from treemem.ingest import FileIngest, find_files
-from treemem.model import FileReport
+from treemem.ingest import Options, file_reports, find_files
 from treemem.modelwork import ModelWork
+from treemem.reports import FileReport
 from treemem.summarizers.written import ModelSummarizer
 from treemem.tokens import count_tokens
 from treemem.worker import Worker
@@ -124,10 +124,12 @@ def plan(
         try:
             added = _Added()
             for file in _files(paths):
-                run = FileIngest(trial, file, clock, importer=importer, progress=progress)
                 before = _last_message(trial)
-                added.count(run.run(), _messages_after(trial, before), database)
-                Worker(trial, clock, budget=Budget(Limits(max_calls=0))).run()
+                options = Options(importer=importer, progress=progress)
+                for report in file_reports(trial, file, clock, options):
+                    added.count(report, _messages_after(trial, before), database)
+                    Worker(trial, clock, budget=Budget(Limits(max_calls=0))).run()
+                    before = _last_message(trial)
             return _plan(database, trial, clock, added)
         finally:
             trial.close()

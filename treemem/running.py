@@ -17,7 +17,7 @@ from treemem.database import Database
 from treemem.embedding import EmbedWork
 from treemem.errors import ModelError, NotFoundError, UsageError
 from treemem.hours import Hours
-from treemem.model import WorkReport
+from treemem.reports import WorkReport
 from treemem.worker import Progress, Worker
 
 Clock = Callable[[], int]

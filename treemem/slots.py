@@ -17,9 +17,9 @@ from treemem import light
 from treemem.budget import Budget
 from treemem.configured import Slot
 from treemem.database import Database
-from treemem.model import WorkReport
 from treemem.modelwork import KIND as MODEL_KIND
 from treemem.modelwork import ModelWork
+from treemem.reports import WorkReport
 from treemem.worker import Clock, Progress, Worker, ended
 
 IDLE_SECONDS = 0.5

@@ -18,9 +18,9 @@ from treemem.database import Database
 from treemem.embedding import EmbedWork
 from treemem.errors import ConstraintError, DatabaseError, LeaseLostError, ModelError, TreememError
 from treemem.jobs import Claim
-from treemem.model import WorkReport
 from treemem.modelwork import KIND as MODEL_KIND
 from treemem.modelwork import ModelWork
+from treemem.reports import WorkReport
 
 Clock = Callable[[], int]
 Progress = Callable[[WorkReport, str], None]

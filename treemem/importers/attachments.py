@@ -136,4 +136,5 @@ def _embedded(label: str, media_type: str | None, data: str) -> Attachment:
     digest = hashlib.sha256(content).hexdigest()
     media_type = media_type or _UNKNOWN_TYPE
     shown = f"{media_type}, {len(content)} bytes, sha256:{digest[:_DIGEST_HEX_SHOWN]}"
-    return Attachment(f"[{label}: {shown}]", media_type, Blob(media_type, len(content), digest))
+    blob = Blob(media_type, len(content), digest, content)
+    return Attachment(f"[{label}: {shown}]", media_type, blob)

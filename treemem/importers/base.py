@@ -8,32 +8,24 @@ Every record that it reads ends in exactly one event, so that the ingest report 
 from __future__ import annotations
 
 import io
-from collections.abc import Iterator
+import os
+import shutil
+import tempfile
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
-from pathlib import Path
-from typing import BinaryIO, Protocol
+from pathlib import Path, PurePosixPath
+from typing import BinaryIO
 
 from treemem.errors import ImportFileError
 from treemem.model import Message, Source
+from treemem.reports import Skipped
 
 HEAD_BYTES = 65_536
 
 
-@dataclass(frozen=True, slots=True)
-class Skipped:
-    """One record that became no message, and why.
-
-    reason: a short stable phrase, the key under which the report counts it.
-    line: 1-based, or None where lines mean nothing. problem: True for damage that the user
-    should hear of, False for records that are no messages by design. detail: what exactly
-    was found, for the report; never more than a line.
-    """
-
-    reason: str
-    line: int | None = None
-    problem: bool = False
-    detail: str | None = None
-
+__all__ = ["HEAD_BYTES", "Event", "Importer", "LogFile", "Skipped"]
 
 Event = Source | Message | Skipped
 
@@ -43,13 +35,15 @@ class LogFile:
     """A file to import, readable as often as the importer likes.
 
     label: the path as the user gave it, for reports. path: None where the bytes came from
-    standard input or memory; then data holds them, or the file spool does.
+    standard input, an archive or memory; then data holds them, or the file spool does.
+    found: the user named a folder or an archive that holds it, not the file itself.
     """
 
     label: str
     path: Path | None = None
     data: bytes | None = None
     spool: Path | None = None
+    found: bool = False
 
     def open(self) -> BinaryIO:
         """The bytes from the beginning. Raises ImportFileError if the file cannot be opened."""
@@ -68,26 +62,95 @@ class LogFile:
             return stream.read(HEAD_BYTES)
 
     @property
+    def size_bytes(self) -> int:
+        held = self.path or self.spool
+        return len(self.data or b"") if held is None else held.stat().st_size
+
+    @property
+    def place(self) -> str | None:
+        """What tells it from every other file, on this machine; None for bytes without a place."""
+        return None if self.path is None else str(self.path.resolve())
+
+    @property
+    def name(self) -> str:
+        return (self.path or PurePosixPath(self.label)).name
+
+    @property
     def stem(self) -> str:
-        return self.path.stem if self.path is not None else Path(self.label).stem or "stdin"
+        return PurePosixPath(self.name).stem or "stdin"
 
     @property
     def suffix(self) -> str:
-        return (self.path or Path(self.label)).suffix.lower()
+        return PurePosixPath(self.name).suffix.lower()
+
+    def neighbour(self, *steps: str) -> LogFile | None:
+        """The file that is reached from this one's folder by steps: ".." or a name each.
+
+        None if there is no such file. A name may come from a log: one that is no plain name
+        leads nowhere.
+        """
+        if self.path is None or not all(map(_is_step, steps)):
+            return None
+        # Subtle: not resolved, so that a link to one file does not lead out of its folder.
+        path = Path(os.path.normpath(self.path.parent.joinpath(*steps)))
+        if not path.is_file():
+            return None
+        return LogFile(str(path), path, found=True)
+
+    def neighbours(self, *steps: str) -> list[LogFile]:
+        """The files of the folder that is reached by steps, in the order of their names."""
+        if self.path is None or not all(map(_is_step, steps)):
+            return []
+        folder = Path(os.path.normpath(self.path.parent.joinpath(*steps)))
+        if not folder.is_dir():
+            return []
+        return [LogFile(str(path), path, found=True) for path in sorted(folder.iterdir())
+                if path.is_file()]  # fmt: skip
+
+    @contextmanager
+    def on_disk(self) -> Iterator[Path]:
+        """A path that holds its bytes, for readers that need one; a copy where there is none."""
+        held = self.path or self.spool
+        if held is not None:
+            yield held
+            return
+        with tempfile.TemporaryDirectory(prefix="treemem-") as folder:
+            copy = Path(folder) / "copy"
+            with self.open() as stream, copy.open("wb") as target:
+                shutil.copyfileobj(stream, target)
+            yield copy
 
 
-class Importer(Protocol):
+def _is_step(step: str) -> bool:
+    plain = step not in ("", ".") and not any(char in step for char in "/\\\0")
+    return step == ".." or plain
+
+
+class Importer(ABC):
     """One log format.
 
     name is what --format takes and what the source ids begin with; version counts up when
-    the same bytes would yield other messages. recognizes returns how sure it is that the
-    file is of its format, 0 (no) to 1 (certain), from the head alone.
+    the same bytes would yield other messages. kept and dropped say in a few words what
+    becomes of a file's content. places: where the tool keeps its logs, as patterns below the
+    home folder, "/" between the steps; empty for what has no place of its own.
     """
 
     name: str
     version: int
     description: str
+    kept: str
+    dropped: str
+    places: tuple[str, ...] = ()
 
-    def recognizes(self, file: LogFile, head: bytes) -> float: ...
+    @abstractmethod
+    def recognizes(self, file: LogFile, head: bytes) -> float:
+        """How sure it is that the file is of its format, 0 (no) to 1, from the head alone."""
 
-    def read(self, file: LogFile) -> Iterator[Event]: ...
+    @abstractmethod
+    def read(self, file: LogFile) -> Iterator[Event]:
+        """The file's events in its own order. Raises ImportFileError for what cannot be read."""
+
+    def companions(self, file: LogFile) -> Iterable[LogFile]:
+        """Other files that read(file) depends on: if one changed, the file is read again."""
+        del file
+        return ()

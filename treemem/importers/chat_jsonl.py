@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from treemem.importers.attachments import compact_json
-from treemem.importers.base import Event, LogFile, Skipped
+from treemem.importers.base import Event, Importer, LogFile, Skipped
 from treemem.importers.chat_fields import (
     ROLE_OF,
     blocks_of,
@@ -41,12 +41,14 @@ _NAMED_SHARE_MIN = 0.8
 _MESSAGES_LOOKED_AT = 10
 
 
-class ChatJsonl:
+class ChatJsonl(Importer):
     """The importer of generic chats; its sources are the file, and each conversation line."""
 
     name = "chat"
     version = 1
     description = "chat messages or whole conversations, one JSON object per line"
+    kept = "speaker, words, time, ids, tool calls and results"
+    dropped = "all other fields"
 
     def recognizes(self, file: LogFile, head: bytes) -> float:
         if is_blank(head):

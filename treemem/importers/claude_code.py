@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from treemem.importers.base import Event, LogFile, Skipped
+from treemem.importers.base import Event, Importer, LogFile, Skipped
 from treemem.importers.claude_code_speech import is_spoken, kind_of, speech_of, string
 from treemem.importers.claude_code_survey import Survey, session_of
 from treemem.importers.content import BlockReader, Content, joined
@@ -34,12 +34,15 @@ _CONTROL_TYPES = frozenset(
 )  # fmt: skip
 
 
-class ClaudeCode:
+class ClaudeCode(Importer):
     """The importer of the logs below ~/.claude/projects."""
 
     name = "claude-code"
     version = 1
     description = "Claude Code session logs (JSON Lines)"
+    kept = "turns, thinking, tool calls and results, abandoned branches, sub-agents, summaries"
+    dropped = "usage, model names, signatures, a tool result's copy for the screen, bookkeeping"
+    places = (".claude/projects/*/*.jsonl", ".claude/projects/*/*/subagents/*.jsonl")
 
     def recognizes(self, file: LogFile, head: bytes) -> float:
         del file  # Its name says nothing: many tools write .jsonl.

@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 
-from treemem.importers.base import Event, LogFile
+from treemem.importers.base import Event, Importer, LogFile
 from treemem.importers.documents import (
     PIECE_CHARS_MAX,
     Block,
@@ -40,12 +40,14 @@ _FIELD = re.compile(r"[\w\"'][^:=]*[:=]|\[")
 Closes = Callable[[str], bool]
 
 
-class Markdown:
+class Markdown(Importer):
     """The importer of Markdown documents."""
 
     name = "markdown"
     version = 1
     description = "Markdown documents, a message for every section"
+    kept = "every character"
+    dropped = "a BOM"
 
     def recognizes(self, file: LogFile, head: bytes) -> float:
         by_name = file.suffix in _SUFFIXES

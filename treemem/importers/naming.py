@@ -40,10 +40,11 @@ def file_key(file: LogFile) -> str:
 
     Two files of one name are two histories; only the path tells them apart.
     """
-    if file.path is None:
+    place = file.place
+    if place is None:
         return printable(file.stem.strip("<>-") or "stdin")
-    path = str(file.path.resolve()).encode("utf-8", "surrogateescape")
-    return f"{printable(file.stem)}-{hashlib.blake2b(path).hexdigest()[:_HASH_HEX_LENGTH]}"
+    digest = hashlib.blake2b(place.encode("utf-8", "surrogateescape")).hexdigest()
+    return f"{printable(file.stem)}-{digest[:_HASH_HEX_LENGTH]}"
 
 
 def printable(name: str) -> str:

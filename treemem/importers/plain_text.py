@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from treemem.importers.base import Event, LogFile
+from treemem.importers.base import Event, Importer, LogFile
 from treemem.importers.documents import (
     PIECE_CHARS_MAX,
     Block,
@@ -23,12 +23,14 @@ PASSAGE_CHARS_MAX = 1_500
 _SUFFIXES = (".txt", ".text", ".log", "")
 
 
-class PlainText:
+class PlainText(Importer):
     """The importer of texts without a structure of their own."""
 
     name = "plain-text"
     version = 1
     description = "plain text in paragraphs (UTF-8, UTF-16 with BOM, or Windows-1252)"
+    kept = "every character"
+    dropped = "a BOM"
 
     def recognizes(self, file: LogFile, head: bytes) -> float:
         by_name = file.suffix in _SUFFIXES

@@ -8,6 +8,7 @@ from __future__ import annotations
 import codecs
 import json
 import re
+from functools import lru_cache
 
 from treemem.importers.base import HEAD_BYTES
 from treemem.importers.records import parse_json, strip_padding
@@ -23,6 +24,9 @@ _MAGIC = (
 _CONTROLS = bytes(set(range(32)) - {7, 8, 9, 10, 11, 12, 13, 27}) + b"\x7f"
 _CONTROL_SHARE_MAX = 0.01
 _JSON_START = re.compile(rb"\s*(?:\{\s*[\"}]|\[\s*(?:[\[{\"\]]|-?\d+(?:\.\d+)?\s*[,\]]))")
+# A string that is cut off reaches to the end: what stands in it is never taken for syntax.
+_TOKEN = re.compile(rb'"(?:[^"\\]++|\\.)*+(?:"|\Z)|[\[\]{},]', re.DOTALL)
+_DEPTH_MAX = 500
 _KEYS_SHOWN = 5
 _KEY_CHARS_MAX = 30
 
@@ -47,6 +51,55 @@ def head_objects(head: bytes) -> tuple[list[object], bytes]:
         except (ValueError, RecursionError):
             continue
     return values, rest
+
+
+@lru_cache(maxsize=4)
+def head_value(head: bytes) -> object:
+    """The JSON document that a head is the beginning of, closed behind its last whole value.
+
+    None for what is no single JSON value: text, JSON Lines of several. The value may be used,
+    not changed.
+
+    Example:
+        >>> head_value(b'{"a": [1, 2]}')
+        {'a': [1, 2]}
+    """
+    body = strip_padding(_as_utf8(head))
+    try:
+        return parse_json(body)
+    except (ValueError, RecursionError):
+        pass
+    if is_whole(head) or (closed := _closed(body)) is None:
+        return None
+    try:
+        return parse_json(closed)
+    except (ValueError, RecursionError):
+        return None
+
+
+def _closed(body: bytes) -> bytes | None:
+    """A cut JSON text up to its last whole value, with the brackets closed that are open there."""
+    open_brackets: list[bytes] = []
+    end, closing = 0, b""
+    for token in _TOKEN.finditer(body):
+        char = token.group()[:1]
+        if char in b"[{":
+            open_brackets.append(b"]" if char == b"[" else b"}")
+            if len(open_brackets) > _DEPTH_MAX:
+                break
+            if char == b"[":
+                # Subtle: behind a key only "[" and what follows keep the pair whole.
+                end, closing = token.end(), b"".join(reversed(open_brackets))
+        elif char == b",":
+            end, closing = token.start(), b"".join(reversed(open_brackets))
+        elif char in b"]}":
+            if not open_brackets:
+                return None
+            open_brackets.pop()
+            end, closing = token.end(), b"".join(reversed(open_brackets))
+            if not open_brackets:
+                return None  # A whole value, and more behind it: JSON Lines.
+    return body[:end] + closing if end else None
 
 
 def has_key(data: bytes, key: str, values: str | None = None) -> bool:

@@ -1,0 +1,109 @@
+"""What ingest and the worker report: counted as they go, plain values for people and --json."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True, slots=True)
+class Skipped:
+    """One record that became no message, and why.
+
+    reason: a short stable phrase, the key under which the report counts it.
+    line: 1-based, or None where lines mean nothing. problem: True for damage that the user
+    should hear of, False for records that are no messages by design. detail: what exactly
+    was found, for the report; never more than a line.
+    """
+
+    reason: str
+    line: int | None = None
+    problem: bool = False
+    detail: str | None = None
+
+
+PROBLEMS_KEPT = 20
+
+
+@dataclass(slots=True)
+class FileReport:
+    """What became of one file: records = added + known + skipped.
+
+    found: the user named a folder or an archive that holds it, not the file itself.
+    """
+
+    path: str
+    format: str | None = None
+    sources: list[str] = field(default_factory=list)
+    records: int = 0
+    added: int = 0
+    known: int = 0
+    skipped: dict[str, int] = field(default_factory=dict)
+    problems: list[str] = field(default_factory=list)
+    problem_count: int = 0
+    error: str | None = None
+    found: bool = False
+
+    def note(self, skipped: Skipped) -> None:
+        """Counts a record that became no message."""
+        self.records += 1
+        self.skipped[skipped.reason] = self.skipped.get(skipped.reason, 0) + 1
+        if skipped.problem:
+            self.problem_count += 1
+            if len(self.problems) < PROBLEMS_KEPT:
+                where = f"{self.path}:{skipped.line}" if skipped.line else self.path
+                detail = f" ({skipped.detail})" if skipped.detail else ""
+                self.problems.append(f"{where}: {skipped.reason}{detail}")
+
+
+@dataclass(slots=True)
+class IngestReport:
+    """The sum over all files of one ingest."""
+
+    files: list[FileReport] = field(default_factory=list)
+
+    @property
+    def records(self) -> int:
+        return sum(file.records for file in self.files)
+
+    @property
+    def added(self) -> int:
+        return sum(file.added for file in self.files)
+
+    @property
+    def known(self) -> int:
+        return sum(file.known for file in self.files)
+
+    @property
+    def skipped(self) -> dict[str, int]:
+        total: dict[str, int] = {}
+        for file in self.files:
+            for reason, count in file.skipped.items():
+                total[reason] = total.get(reason, 0) + count
+        return total
+
+
+@dataclass(slots=True)
+class WorkReport:
+    """What one call of the worker did.
+
+    paused: kinds of job that a circuit breaker holds back, with the reason.
+    left_out: endpoints that could not be used in the end, with the reason.
+    embedded: nodes that got their vectors.
+    stopped_by: "empty", "max_calls", "max_tokens", "max_seconds", "hours" or "interrupt".
+    goes_on_at: where it was "hours", when they begin next, ISO 8601 in UTC.
+    """
+
+    done: dict[str, int] = field(default_factory=dict)
+    failed: dict[str, int] = field(default_factory=dict)
+    model_calls: int = 0
+    tokens_in: int = 0
+    tokens_out: int = 0
+    seconds: float = 0.0
+    offered: int = 0
+    kept: int = 0
+    embedded: int = 0
+    rejected: dict[str, int] = field(default_factory=dict)
+    paused: dict[str, str] = field(default_factory=dict)
+    left_out: dict[str, str] = field(default_factory=dict)
+    stopped_by: str = "empty"
+    goes_on_at: str | None = None
