@@ -16,7 +16,7 @@ from pathlib import PurePosixPath
 from typing import BinaryIO, cast
 
 from treemem.errors import ImportFileError
-from treemem.importers.base import LogFile, Skipped
+from treemem.importers.base import LogFile, Skipped, are_plain
 
 MEMBERS_MAX = 200_000
 MEMBER_BYTES_MAX = 8 * 1024**3
@@ -64,11 +64,11 @@ class Member(LogFile):
 
     def neighbour(self, *steps: str) -> LogFile | None:
         assert self.archive is not None
-        return self.archive.member(self._reached(steps))
+        return self.archive.member(self._reached(steps)) if are_plain(steps) else None
 
     def neighbours(self, *steps: str) -> list[LogFile]:
         assert self.archive is not None
-        return self.archive.members_of(self._reached(steps))
+        return self.archive.members_of(self._reached(steps)) if are_plain(steps) else []
 
     def _reached(self, steps: tuple[str, ...]) -> str:
         return posixpath.normpath(posixpath.join(posixpath.dirname(self.inner), *steps))

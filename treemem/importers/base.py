@@ -89,7 +89,7 @@ class LogFile:
         None if there is no such file. A name may come from a log: one that is no plain name
         leads nowhere.
         """
-        if self.path is None or not all(map(_is_step, steps)):
+        if self.path is None or not are_plain(steps):
             return None
         # Subtle: not resolved, so that a link to one file does not lead out of its folder.
         path = Path(os.path.normpath(self.path.parent.joinpath(*steps)))
@@ -99,7 +99,7 @@ class LogFile:
 
     def neighbours(self, *steps: str) -> list[LogFile]:
         """The files of the folder that is reached by steps, in the order of their names."""
-        if self.path is None or not all(map(_is_step, steps)):
+        if self.path is None or not are_plain(steps):
             return []
         folder = Path(os.path.normpath(self.path.parent.joinpath(*steps)))
         if not folder.is_dir():
@@ -121,9 +121,9 @@ class LogFile:
             yield copy
 
 
-def _is_step(step: str) -> bool:
-    plain = step not in ("", ".") and not any(char in step for char in "/\\\0")
-    return step == ".." or plain
+def are_plain(steps: Iterable[str]) -> bool:
+    """Whether each step is ".." or a name, none of them a path of its own."""
+    return all(step not in ("", ".") and not set("/\\\0") & set(step) for step in steps)
 
 
 class Importer(ABC):
