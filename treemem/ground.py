@@ -6,7 +6,7 @@ Named SQL over the histories of the sources; it scores nothing.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -15,7 +15,7 @@ import orjson
 from treemem import topic_trees, vectors
 from treemem.database import Database, Row
 from treemem.errors import NotFoundError
-from treemem.model import Scope
+from treemem.model import Include, Scope
 
 if TYPE_CHECKING:
     from treemem.vector_bytes import Vector
@@ -57,8 +57,10 @@ class Vectors:
 
 _HISTORY = """
 FROM source_message sm JOIN message m ON m.seq = sm.message_seq
-WHERE sm.state = 'active' AND m.kind = 'said'
+WHERE {history}
 """
+_ACTIVE = "sm.state = 'active'"
+_SAID_BY_SOMEONE = "m.kind = 'said'"
 _COUNT_ALL = "SELECT count(*) FROM source_message WHERE state = 'active'"
 # Subtle: with min() the other columns come from the row that has the minimum, so a message
 # that several sources share stands once, in the first of them.
@@ -83,10 +85,23 @@ AND sm.message_seq IN (
 
 
 class Ground:
-    """The messages of a scope, within times. Raises NotFoundError for a scope that is not there."""
+    """The messages of a scope, within times: those of its history that were really said, and
+    what else is to be included. Raises NotFoundError for a scope that is not there."""
 
-    def __init__(self, database: Database, scope: Scope, times: Range) -> None:
+    def __init__(
+        self,
+        database: Database,
+        scope: Scope,
+        times: Range,
+        include: Container[Include] = (),
+    ) -> None:
         self._database = database
+        self._include = include
+        kept = (
+            "1" if "abandoned" in include else _ACTIVE,
+            "1" if "injected" in include else _SAID_BY_SOMEONE,
+        )
+        self._history = " AND ".join(kept)
         self._where, self._parameters = _scoped(database, scope)
         if not times.is_open:
             self._where += _IN_TIME.format("")
@@ -94,7 +109,9 @@ class Ground:
 
     def count(self) -> int:
         """How many there are, at least."""
-        sql = f"SELECT count(*) {_HISTORY} {self._where}" if self._where else _COUNT_ALL
+        if not self._where and not self._include:
+            return int(self._database.value(_COUNT_ALL))
+        sql = self._filled(f"SELECT count(*) {_HISTORY} {{where}}", self._where)
         return int(self._database.value(sql, self._parameters))
 
     def rows(self) -> list[Row]:
@@ -109,7 +126,7 @@ class Ground:
     def rows_around(self, seqs: Iterable[int]) -> list[Row]:
         """These messages and what stands within REACH of them."""
         given = {**self._parameters, "these": orjson.dumps(list(seqs)).decode()}
-        places = self._database.rows(_PLACES.format(where=self._where + _THESE), given)
+        places = self._database.rows(self._filled(_PLACES, self._where + _THESE), given)
         found: dict[int, Row] = {}
         for source_seq, first, last in stretches(places):
             for row in self._rows(_BETWEEN, at_source=source_seq, first=first, last=last):
@@ -118,7 +135,7 @@ class Ground:
 
     def seqs_in(self, times: Range, limit: int) -> list[int]:
         """The messages of a time; of more than limit some, evenly spread over the histories."""
-        inside = f"{_HISTORY} {self._where} {_IN_TIME.format('hint_')}"
+        inside = self._filled(f"{_HISTORY} {{where}}", self._where + _IN_TIME.format("hint_"))
         hint = {"hint_since": times.since_ms, "hint_until": times.until_ms}
         parameters = self._parameters | hint
         count = int(self._database.value(f"SELECT count(*) {inside}", parameters))
@@ -130,7 +147,7 @@ class Ground:
     def best_by_words(self, matches: Iterable[str | None]) -> list[int]:
         """The HITS_MAX messages that match best; by the first expression, and by the later ones
         where that gives too few."""
-        scoped = _SCOPED.format(where=self._where) if self._where else ""
+        scoped = self._filled(_SCOPED, self._where) if self._where else ""
         found: dict[int, None] = {}
         for match in dict.fromkeys(matches):
             if match is not None and len(found) < HITS_MAX // 4:
@@ -143,7 +160,7 @@ class Ground:
         """The HITS_MAX messages that are nearest to the query."""
         leaves = None
         if self._where:
-            sql = _LEAVES.format(where=self._where)
+            sql = self._filled(_LEAVES, self._where)
             leaves = [row[0] for row in self._database.rows(sql, self._parameters)]
         limit = TRIED * HITS_MAX
         best = vectors.scores(self._database, by.embedder_seq, by.query, leaves, limit=limit)
@@ -151,15 +168,17 @@ class Ground:
         return self._said(row[0] for row in self._database.rows(_OF_SPANS, {"spans": spans}))
 
     def _rows(self, more: str, **parameters: object) -> list[Row]:
-        return self._database.rows(
-            _ROWS.format(where=self._where + more), self._parameters | parameters
-        )
+        sql = self._filled(_ROWS, self._where + more)
+        return self._database.rows(sql, self._parameters | parameters)
+
+    def _filled(self, sql: str, where: str) -> str:
+        return sql.format(history=self._history, where=where)
 
     def _said(self, seqs: Iterable[int]) -> list[int]:
         """The first HITS_MAX of these messages that belong to it."""
         told = orjson.dumps(list(dict.fromkeys(seqs))).decode()
         given = {**self._parameters, "seqs": told, "limit": HITS_MAX}
-        return [row[0] for row in self._database.rows(_SAID.format(where=self._where), given)]
+        return [row[0] for row in self._database.rows(self._filled(_SAID, self._where), given)]
 
 
 def _scoped(database: Database, scope: Scope) -> tuple[str, dict[str, object]]:

@@ -280,6 +280,11 @@ COLUMNS = (
 )
 _MESSAGES_BY_SEQ = f"SELECT m.seq, {COLUMNS} FROM message m WHERE m.seq IN ({{marks}})"  # noqa: S608
 
+_NO_HISTORY = """
+SELECT message_seq FROM source_message WHERE message_seq IN ({marks})
+GROUP BY message_seq HAVING max(state = 'active') = 0
+"""
+
 
 def message_from(row: Row, session: str | None = None) -> Message:
     """The one place where a row (COLUMNS) becomes a Message."""
@@ -307,6 +312,11 @@ def by_seq(database: Database, seqs: Iterable[int]) -> dict[int, Message]:
     """Messages by row number."""
     rows = _chunked(database, _MESSAGES_BY_SEQ, list(seqs))
     return {row[0]: message_from(row[1:]) for row in rows}
+
+
+def of_no_history(database: Database, seqs: Iterable[int]) -> list[int]:
+    """Those that no source has in its history: of abandoned branches, or replaced."""
+    return [row[0] for row in _chunked(database, _NO_HISTORY, list(seqs))]
 
 
 def _chunked(

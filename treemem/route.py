@@ -7,7 +7,7 @@ vectors name the places, and what stands around them is looked at too.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
@@ -16,7 +16,7 @@ import orjson
 from treemem import lexical, search_text, vectors, windows
 from treemem.database import Database, Row
 from treemem.ground import Ground, Range, Vectors, matched_among
-from treemem.model import Scope
+from treemem.model import Include, Scope
 from treemem.propagation import SPEAKER_TOKENS, Unit
 
 FIELD_MAX = 3_000
@@ -59,6 +59,7 @@ def route(
     expression: str | None = None,
     also: Callable[[], Iterable[int]] = tuple,
     is_broad: bool = False,
+    include: Container[Include] = (),
 ) -> Field:
     """The units of a scope with what the query's words and meaning say about each.
 
@@ -66,8 +67,9 @@ def route(
     inside is marked. expression: FTS5's own syntax for what the query's words are searched by.
     also: gives the numbers of messages that are looked at in a large scope in any case.
     is_broad: messages from all over it, or over the hinted time, are looked at as well.
+    include: see Ground.
     """
-    ground = Ground(database, scope, times)
+    ground = Ground(database, scope, times, include)
     every, anyone = (expression, expression) if expression else _expressions(query)
     total = ground.count()
     if total <= FIELD_MAX:

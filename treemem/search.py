@@ -20,7 +20,7 @@ from treemem import when as time_words
 from treemem.database import Database
 from treemem.errors import ModelError, UsageError
 from treemem.ground import Range, Vectors
-from treemem.model import Message, Scope, SearchResult
+from treemem.model import INCLUDES, Include, Message, Scope, SearchResult
 from treemem.packing import Packed
 from treemem.questions import QuestionKind
 from treemem.stated import Stated
@@ -68,7 +68,7 @@ class Query:
     """What is asked. now: the time that words such as "last week" are seen from, with its zone.
 
     changes: weights in place of the tuned ones. fts: text is an expression in FTS5's syntax.
-    rerank: see Rerank.
+    rerank: see Rerank. include: what else than the history is searched, see model.INCLUDES.
     """
 
     text: str
@@ -81,6 +81,7 @@ class Query:
     changes: Mapping[str, float] = field(default_factory=dict)
     fts: bool = False
     rerank: Rerank | None = None
+    include: frozenset[Include] = frozenset()
 
 
 def search(
@@ -108,6 +109,8 @@ def _check(database: Database, query: Query) -> None:
                          f"{BUDGET_MIN}.")  # fmt: skip
     if query.mode not in MODES:
         raise UsageError(f"There is no mode {query.mode!r}; there are {', '.join(MODES)}.")
+    if unknown := sorted(query.include.difference(INCLUDES)):
+        raise UsageError(f"There is no {unknown[0]!r} to include; there are {', '.join(INCLUDES)}.")
     if query.fts:
         search_text.check_fts(query.text, lambda told: database.rows(_MATCH, (told,)))
 
@@ -181,7 +184,7 @@ class _Search:
         expression = query.text if query.fts else None
         found = route.route(
             database, self._words, query.scope, times, by, hint, expression, self._also,
-            is_broad=self._kind != "narrow",
+            is_broad=self._kind != "narrow", include=query.include,
         )  # fmt: skip
         self._units = found.units
         self._companions = found.companions
@@ -190,7 +193,7 @@ class _Search:
         self._weights = fitted.changed(query.changes)
         over = above.above(database, found.units, self._weights)
         spread.propagate(found.units, self._weights, found.total, over)
-        self._teller = Teller(database, found.units, self._kind)
+        self._teller = Teller(database, found.units, self._kind, mark=bool(query.include))
         allowed = self._allowed()
         self._rerank(allowed)
         values = packing.utilities(found.units, self._weights)

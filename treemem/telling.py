@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import cached_property
 from itertools import chain, groupby
@@ -43,8 +43,12 @@ class Chosen:
 class Teller:
     """Puts what was chosen of these units into words. Messages are read once."""
 
-    def __init__(self, database: Database, units: Sequence[Unit], kind: QuestionKind) -> None:
+    def __init__(
+        self, database: Database, units: Sequence[Unit], kind: QuestionKind, *, mark: bool = False
+    ) -> None:
+        """mark: some of the messages may be of no history, which is told with them."""
         self._database = database
+        self._mark = mark
         self._units = units
         self._kind = kind
         self._texts: dict[int, Message] = {}
@@ -53,7 +57,11 @@ class Teller:
         """At least these messages, by their numbers."""
         wanted = {seq for seq in seqs if seq not in self._texts}
         if wanted:
-            self._texts.update(messages.by_seq(self._database, wanted))
+            found = messages.by_seq(self._database, wanted)
+            if self._mark:
+                for seq in messages.of_no_history(self._database, wanted):
+                    found[seq] = replace(found[seq], active=False)
+            self._texts.update(found)
         return self._texts
 
     def told(self, chosen: Chosen) -> str:
@@ -98,7 +106,7 @@ class Teller:
             text = excerpts.excerpt(text, [(part.start, part.end) for part in parts])
         group = self._group_of(groups, parts[0])
         group.units += parts
-        group.lines.append(Line(parts[0].place, f"{message.speaker}: {text}"))
+        group.lines.append(Line(parts[0].place, f"{_marked(message)}: {text}"))
 
     def _add_statement(self, groups: dict[tuple[int, str | None], _Group], each: Stated) -> None:
         """A line for a statement, before that of its message where the question asks for its
@@ -190,6 +198,18 @@ class _Group:
         """By time; what has no time comes first, in its own order."""
         first = min(self.units, key=lambda unit: unit.place)
         return (-math.inf if first.sent_at_ms is None else first.sent_at_ms, first.place)
+
+
+def _marked(message: Message) -> str:
+    """The speaker, with what sets the message apart from what was said in a history.
+
+    Example:
+        >>> _marked(Message("user", kind="injected")), _marked(Message("user", active=False))
+        ('user (injected)', 'user (abandoned)')
+    """
+    marks = [*([] if message.kind == "said" else [message.kind]),
+             *([] if message.active else ["abandoned"])]  # fmt: skip
+    return f"{message.speaker} ({', '.join(marks)})" if marks else message.speaker
 
 
 def _day(message: Message) -> str | None:

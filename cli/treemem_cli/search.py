@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from treemem import Memory, Passage, Scope, SearchResult
 
 MODES = ("auto", "verbatim", "summary")
+INCLUDES = ("abandoned", "injected")
 
 
 @click.command("search")
@@ -26,6 +27,8 @@ MODES = ("auto", "verbatim", "summary")
 @click.option("--mode", type=click.Choice(MODES), default="auto", show_default=True,
               help="Messages, statements of summaries, or what the question wants.")  # fmt: skip
 @click.option("--fts", is_flag=True, help="QUERY is an FTS5 expression, not a question.")
+@click.option("--include", type=click.Choice(INCLUDES), multiple=True,
+              help="Also other branches and versions; also what tools injected.")  # fmt: skip
 @click.option("--explain", is_flag=True, help="Show what each score is the sum of.")
 @json_option
 @click.pass_context
@@ -40,6 +43,7 @@ def search_command(
     until: str | None,
     mode: str,
     fts: bool,
+    include: tuple[str, ...],
     explain: bool,
     as_json: bool,
 ) -> None:
@@ -58,7 +62,7 @@ def search_command(
     with open_memory(context) as memory:
         found = memory.search(
             query, scope=_scope(memory, source, session, topic), budget_tokens=budget_tokens,
-            since=since, until=until, mode=mode, fts=fts,  # type: ignore[arg-type]
+            since=since, until=until, mode=mode, fts=fts, include=include,  # type: ignore[arg-type]
         )  # fmt: skip
     if as_json:
         print_json(found)
