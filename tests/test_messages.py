@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -198,6 +199,30 @@ def test_a_new_version_takes_the_place_of_the_old_one_whose_words_stay_stored(
     memory.append("s", [VERSIONS[1]])
     assert texts(memory, "s") == ["We ship on Monday."]
     assert stored_texts(memory) == {"We ship on Friday.", "We ship on Monday."}
+    assert_whole(memory)
+
+
+def test_a_new_version_stands_where_the_old_one_stood_while_that_was_not_sealed(
+    memory: Memory,
+) -> None:
+    before, after = Message(text="before", external_id="6"), Message(text="after", external_id="8")
+    memory.append("s", [before, VERSIONS[0], after])
+    memory.work(max_calls=0)
+    memory.append("s", [VERSIONS[1]])
+    memory.work(max_calls=0)
+    assert texts(memory, "s") == ["before", "We ship on Monday.", "after"]
+    assert stored_texts(memory) >= {"We ship on Friday."}
+    (leaf,) = (node for node in memory.tree(Scope.source("s")).nodes() if node.is_leaf)
+    assert [message.text for message in memory.expand(leaf.id)] == texts(memory, "s")
+    assert_whole(memory)
+
+
+def test_a_version_that_steps_back_in_the_same_append_keeps_out_of_the_new_ones_way(
+    memory: Memory,
+) -> None:
+    memory.append("s", [VERSIONS[0]])
+    memory.append("s", [replace(VERSIONS[0], active=False), VERSIONS[1]])
+    assert texts(memory, "s") == ["We ship on Monday."]
     assert_whole(memory)
 
 

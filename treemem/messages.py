@@ -131,9 +131,12 @@ SELECT message_seq, position, state FROM source_message
 WHERE +source_seq = ? AND message_seq IN ({marks})
 """
 _OLDER_VERSIONS = """
-SELECT m.identity, sm.position FROM message m
+SELECT m.identity, sm.position, sm.state = 'active' AND sm.open_from = 0 FROM message m
 JOIN source_message sm ON sm.message_seq = m.seq
 WHERE m.identity IN ({marks}) AND +sm.source_seq = ? AND sm.state <> 'replaced'
+"""
+_STEP_BACK = """
+UPDATE source_message SET state = 'replaced', position = ? WHERE source_seq = ? AND position = ?
 """
 _SET_STATE = "UPDATE source_message SET state = ? WHERE source_seq = ? AND position = ?"
 _REOPEN = "UPDATE source SET open_position = min(open_position, ?) WHERE seq = ?"
@@ -181,19 +184,24 @@ def _join(
     snapshot: bool,
 ) -> None:
     """Puts the batch at the end of the source's history, but for what is there already."""
-    found = _chunked(database, _MEMBERS_OF, list(seq_of.values()), (), (source_seq,))
-    members = {seq: (position, state) for seq, position, state in found}
+    members = _members(database, source_seq, list(seq_of.values()))
     joining = {item.id: item for item in batch if seq_of[item.id] not in members}
-    newest = _replace_older(database, source_seq, joining.values())
+    newest = {item.identity: item.id for item in joining.values() if item.identity is not None}
+    freed = _replace_older(database, source_seq, list(newest))
     position = next_position(database, source_seq)
     rows = []
     for item in joining.values():
         state = "active" if item.message.active else "abandoned"
+        at = position
         if item.identity is not None and newest[item.identity] != item.id:
             state = "replaced"
-        rows.append((source_seq, position, seq_of[item.id], item.message.session, state))
-        position += 1
+        elif item.identity in freed:
+            at = freed[item.identity]
+        rows.append((source_seq, at, seq_of[item.id], item.message.session, state))
+        position += at == position
     database.many(_MEMBER_INSERT, rows)
+    if freed:
+        members = _members(database, source_seq, list(seq_of.values()))  # some have moved
     for item in batch:
         if item.id not in joining:
             state = "active" if item.message.active else "abandoned"
@@ -203,17 +211,31 @@ def _join(
                 database.execute(_REOPEN, (position, source_seq))
 
 
+def _members(
+    database: Database, source_seq: int, seqs: Sequence[int]
+) -> dict[int, tuple[int, str]]:
+    """Position and state of those of the messages that the source has."""
+    found = _chunked(database, _MEMBERS_OF, seqs, (), (source_seq,))
+    return {seq: (position, state) for seq, position, state in found}
+
+
 def _replace_older(
-    database: Database, source_seq: int, joining: Iterable[Prepared]
-) -> dict[str, str]:
+    database: Database, source_seq: int, identities: Sequence[str]
+) -> dict[str, int]:
     """A message that changed in its source: the version there steps back.
 
-    Returns the newest version of each identity that joins.
+    Returns the places that this frees, by identity: where nothing of the older version is
+    sealed, the new one stands where it stood.
     """
-    newest = {item.identity: item.id for item in joining if item.identity is not None}
-    older = _chunked(database, _OLDER_VERSIONS, list(newest), (source_seq,))
-    database.many(_SET_STATE, [("replaced", source_seq, position) for _, position in older])
-    return newest
+    freed: dict[str, int] = {}
+    older = _chunked(database, _OLDER_VERSIONS, identities, (source_seq,))
+    for identity, position, is_open in older:
+        behind = position
+        if is_open:
+            freed[identity] = position
+            behind = next_position(database, source_seq)
+        database.execute(_STEP_BACK, (behind, source_seq, position))
+    return freed
 
 
 def next_position(database: Database, source_seq: int) -> int:
