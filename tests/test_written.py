@@ -124,6 +124,19 @@ def test_a_line_of_a_tools_output_is_not_retold_as_what_its_message_says() -> No
     assert call.original is items[1]
 
 
+def test_a_long_result_of_a_tool_is_told_by_its_name_size_and_first_line() -> None:
+    output = "\n  collected 12 items\n" + "test ok\n" * 200 + "KeyError: 'farm_number'\n"
+    message = Message(
+        role="tool", text=output, id="m0", parts=(Part("tool_result", 0, len(output), "pytest"),)
+    )
+    told = prompts.spoken(Excerpt(message, 0, len(output)))
+    tokens = count_tokens(output)
+    expected = f"[tool result: pytest, {tokens} tokens, collected 12 items]"
+    assert told == f"{expected} KeyError: 'farm_number'"
+    short = replace(message, text="12 passed", parts=(Part("tool_result", 0, 9, "pytest"),))
+    assert prompts.spoken(Excerpt(short, 0, 9)) == ""
+
+
 @pytest.mark.parametrize(
     ("author", "role", "name"),
     [("Ana", "user", "Ana"), (None, "user", "The user"), (None, "assistant", "The assistant")],

@@ -15,6 +15,7 @@ from typing import Literal
 
 from treemem.proposals import Carried, Excerpt
 from treemem.summarizers.detectors import tool_errors
+from treemem.tokens import count_tokens
 
 Mode = Literal["retell", "notes"]
 
@@ -22,6 +23,9 @@ WINDOW_CHARS = 4_000
 LINE_CHARS_MAX = 900
 NOTES_MAX = 8
 NOTE_CHARS_MAX = 300
+RESULT_CHARS_MAX = 400
+"""A longer result of a tool is told by its size and its beginning."""
+FIRST_LINE_CHARS_MAX = 120
 
 RETELL_SYSTEM = "You tell in one short sentence what somebody said."
 RETELL_EXAMPLES = (
@@ -141,8 +145,8 @@ def windows(excerpts: Sequence[Excerpt], chars_max: int | None = None) -> list[l
 
 
 def spoken(excerpt: Excerpt) -> str:
-    """What an excerpt says in words: of a tool's result only the lines that name an error;
-    calls, thinking and attachments not at all.
+    """What an excerpt says in words: of a tool's result the lines that name an error, of a long
+    one also what it was; calls, thinking and attachments not at all.
 
     Example:
         >>> from treemem.model import Message, Part
@@ -158,10 +162,27 @@ def spoken(excerpt: Excerpt) -> str:
             continue
         said.append(text[at : max(at, part.start)])
         if part.kind == "tool_result":
-            said += tool_errors(text[part.start : part.end])
+            said += told_result(text[part.start : part.end], part.name)
         at = max(at, min(part.end, excerpt.end))
     said.append(text[at : excerpt.end])
     return " ".join(" ".join(said).split())
+
+
+def told_result(output: str, name: str | None) -> list[str]:
+    """A tool's result in short: of a long one its name, size and first line, then its errors.
+
+    Example:
+        >>> told_result("== 2 tests ==" + " ok" * 200 + "\\nKeyError: 'id'", "pytest")[1:]
+        ["KeyError: 'id'"]
+        >>> told_result("3 files", "ls")
+        []
+    """
+    errors = tool_errors(output)
+    if len(output) <= RESULT_CHARS_MAX:
+        return errors
+    first = next((line for line in output.splitlines() if line.strip()), "")
+    told = flat(first)[:FIRST_LINE_CHARS_MAX]
+    return [f"[tool result: {name or 'tool'}, {count_tokens(output)} tokens, {told}]", *errors]
 
 
 def leaf_lines(window: Sequence[Excerpt]) -> list[str]:

@@ -27,7 +27,7 @@ from treemem.tokens import count_many
 if TYPE_CHECKING:
     from treemem.models.client import Generation
 
-PROMPT_VERSION = 2
+PROMPT_VERSION = 3
 RETOLD_MAX = 16
 RETOLD_WORDS_MIN = 7
 RETELLING_TOKENS_MAX = 48
