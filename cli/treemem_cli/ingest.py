@@ -14,13 +14,16 @@ import click
 from treemem_cli.context import json_option, note, open_memory, print_json, stderr_is_terminal
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from treemem import FileReport, IngestReport
     from treemem.importers.base import LogFile
 
 
 ERRORS_SHOWN = 10
+FILES_SHOWN = 40
+KINDS_SHOWN = 6
+REASONS_SHOWN = 8
 
 
 @click.command("ingest")
@@ -113,29 +116,53 @@ def _print(report: IngestReport) -> None:
 
     print_files(report.files)
     if report.skipped:
-        reasons = ", ".join(f"{count} {reason}" for reason, count in report.skipped.items())
-        click.echo(f"Skipped: {safe(reasons)}")
+        click.echo(f"Skipped: {safe(_reasons(report.skipped))}")
     print_troubles(report.files)
 
 
+def _reasons(skipped: Mapping[str, int]) -> str:
+    """Why records became no messages, the most frequent reasons first."""
+    ranked = sorted(skipped.items(), key=lambda item: (-item[1], item[0]))
+    told = [f"{count:,} {reason}" for reason, count in ranked[:REASONS_SHOWN]]
+    if rest := ranked[REASONS_SHOWN:]:
+        more = sum(count for _, count in rest)
+        told.append(f"{more:,} for {len(rest)} more reasons (all: --json)")
+    return ", ".join(told)
+
+
 def print_files(files: Sequence[FileReport]) -> None:
-    """A line for every file that could be read."""
+    """A line for every file that could be read; of many files one for every format."""
+    from pathlib import PurePath
+
+    read = [file for file in files if file.error is None]
+    if len(read) <= FILES_SHOWN:
+        names = [PurePath(file.path.rpartition("!")[2]).name for file in read]
+        _print_table("file", [(name, [file]) for name, file in zip(names, read, strict=True)])
+        return
+    by_format: dict[str, list[FileReport]] = {}
+    for file in read:
+        by_format.setdefault(file.format or "-", []).append(file)
+    _print_table("files", [(f"{len(group):,}", group) for group in by_format.values()])
+
+
+def _print_table(first: str, rows: Sequence[tuple[str, Sequence[FileReport]]]) -> None:
+    """Each row's name, and the sums over its reports, which are all of one format."""
     from rich.table import Table
     from rich.text import Text
 
     from treemem_cli.render import clip, console
 
     table = Table(box=None, pad_edge=False, header_style="dim")
-    for name in ("file", "format", "records", "added", "known", "skipped"):
+    for name in (first, "format", "records", "added", "known", "skipped"):
         text = name in ("file", "format")
         table.add_column(name, justify="left" if text else "right", overflow="fold")
-    for file in files:
-        if file.error is None:
-            skipped = sum(file.skipped.values())
-            table.add_row(
-                Text(clip(Path(file.path).name, 60)), file.format, f"{file.records:,}",
-                f"{file.added:,}", f"{file.known:,}", f"{skipped:,}",
-            )  # fmt: skip
+    for name, group in rows:
+        sums = (
+            sum(file.records for file in group), sum(file.added for file in group),
+            sum(file.known for file in group), sum(sum(file.skipped.values()) for file in group),
+        )  # fmt: skip
+        shown = (f"{number:,}" for number in sums)
+        table.add_row(Text(clip(name, 60)), group[0].format or "-", *shown)
     if table.row_count:
         console().print(table)
 
@@ -147,10 +174,27 @@ def print_troubles(files: Sequence[FileReport]) -> None:
             note(f"Problem: {problem}")
         if file.problem_count > len(file.problems):
             note(f"… and {file.problem_count - len(file.problems):,} more in {file.path}")
-    errors = [file.error for file in files if file.error is not None]
+    # What merely lay beside the logs is no error.
+    unknown = [file for file in files if file.error is not None and file.found and not file.format]
+    errors = [file.error for file in files if file.error is not None and file not in unknown]
     for error in errors[:ERRORS_SHOWN]:
         note(f"Error: {error}")
     if len(errors) > ERRORS_SHOWN:
         note(f"… and {len(errors) - ERRORS_SHOWN:,} more files could not be read. All: --json")
+    if unknown:
+        note(f"Not read: {_kinds(unknown)} in no format that treemem reads. Why: --json")
     if not files:
         note("There is no file there.")
+
+
+def _kinds(files: Sequence[FileReport]) -> str:
+    """Files by their suffixes, the most frequent first, such as "3 files (2 .png, 1 .js)"."""
+    from collections import Counter
+    from pathlib import PurePath
+
+    from treemem_cli.render import clip
+
+    counts = Counter(clip(PurePath(file.path).suffix, 12) or "without" for file in files)
+    told = ", ".join(f"{count:,} {suffix}" for suffix, count in counts.most_common(KINDS_SHOWN))
+    more = ", …" if len(counts) > KINDS_SHOWN else ""
+    return f"{len(files):,} file{'s' * (len(files) != 1)} ({told}{more})"

@@ -1,0 +1,71 @@
+"""treemem ingest of folders and archives, as a person sees it."""
+
+from __future__ import annotations
+
+import json
+import zipfile
+from pathlib import Path
+
+from click.testing import CliRunner, Result
+
+from treemem_cli.ingest import FILES_SHOWN, REASONS_SHOWN
+from treemem_cli.main import cli
+
+
+def run(*arguments: str) -> Result:
+    return CliRunner().invoke(cli, list(arguments))
+
+
+def said(number: int) -> str:
+    return json.dumps({"role": "user", "content": f"Pickup {number} is late."}) + "\n"
+
+
+def test_of_many_files_each_format_has_a_line(tmp_path: Path) -> None:
+    folder = tmp_path / "logs"
+    folder.mkdir()
+    for number in range(FILES_SHOWN + 1):
+        (folder / f"{number:03}.jsonl").write_text(said(number))
+    (folder / "notes.md").write_text("# Farm 0417\n\nIt has two gates.\n")
+    first, *lines = run("ingest", str(folder)).stdout.splitlines()
+    assert first.split() == ["files", "format", "records", "added", "known", "skipped"]
+    assert [line.split() for line in lines] == [
+        [str(FILES_SHOWN + 1), "chat", str(FILES_SHOWN + 1), str(FILES_SHOWN + 1), "0", "0"],
+        ["1", "markdown", "1", "1", "0", "0"],
+    ]
+
+
+def test_what_lies_beside_the_logs_is_told_by_its_kinds(tmp_path: Path) -> None:
+    folder = tmp_path / "logs"
+    folder.mkdir()
+    (folder / "log.jsonl").write_text(said(1))
+    for name in ("a.png", "b.png", "c"):
+        (folder / name).write_bytes(b"\x89PNG\r\n\x1a\n")
+    result = run("ingest", str(folder))
+    assert result.exit_code == 0
+    assert result.stderr.strip() == (
+        "Not read: 3 files (2 .png, 1 without) in no format that treemem reads. Why: --json"
+    )
+    named = run("ingest", str(folder / "a.png"))
+    assert named.exit_code == 1
+    assert "binary data (PNG)" in named.stderr
+
+
+def test_members_of_an_archive_are_shown_by_their_own_names(tmp_path: Path) -> None:
+    path = tmp_path / "export.zip"
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("2026/may.jsonl", said(1))
+    shown = run("ingest", str(path)).stdout.splitlines()[1]
+    assert shown.split()[:2] == ["may.jsonl", "chat"]
+
+
+def test_of_many_reasons_the_most_frequent_are_told(tmp_path: Path) -> None:
+    log = tmp_path / "log.jsonl"
+    kinds = [f"kind-{number}" for number in range(REASONS_SHOWN + 2)]
+    records = [
+        {"type": kind, "sessionId": "s", "parentUuid": None, "isSidechain": False}
+        for kind in [*kinds, kinds[3], kinds[3]]
+    ]
+    log.write_text("".join(json.dumps(record) + "\n" for record in records))
+    (line,) = (text for text in run("ingest", str(log)).stdout.splitlines() if "Skipped" in text)
+    assert line.startswith("Skipped: 3 no message: kind-3, 1 no message: kind-0, ")
+    assert line.endswith(", 2 for 2 more reasons (all: --json)")
