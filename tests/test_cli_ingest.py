@@ -8,6 +8,7 @@ from pathlib import Path
 
 from click.testing import CliRunner, Result
 
+from treemem.importers import IMPORTERS
 from treemem_cli.ingest import FILES_SHOWN, REASONS_SHOWN
 from treemem_cli.main import cli
 
@@ -69,3 +70,11 @@ def test_of_many_reasons_the_most_frequent_are_told(tmp_path: Path) -> None:
     (line,) = (text for text in run("ingest", str(log)).stdout.splitlines() if "Skipped" in text)
     assert line.startswith("Skipped: 3 no message: kind-3, 1 no message: kind-0, ")
     assert line.endswith(", 2 for 2 more reasons (all: --json)")
+
+
+def test_formats_lists_what_is_read() -> None:
+    listed = json.loads(run("formats", "--json").stdout)
+    assert [each["name"] for each in listed] == [each.name for each in IMPORTERS]
+    assert all(each["kept"] and each["dropped"] for each in listed)
+    shown = run("formats").stdout
+    assert all(each.name in shown for each in IMPORTERS)

@@ -15,6 +15,7 @@ import click
 # Where each command lives; a module is imported only when its command is called for.
 COMMANDS = {
     "ingest": ("treemem_cli.ingest", "Store what log files hold, and build their trees."),
+    "formats": ("treemem_cli.formats", "List the log formats that are read."),
     "plan": ("treemem_cli.cost", "Show what logs would cost, before they are stored."),
     "search": ("treemem_cli.search", "Find what was said, as a context of limited size."),
     "tree": ("treemem_cli.look", "Draw the summary tree of everything, a source or a topic."),
