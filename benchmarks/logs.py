@@ -119,17 +119,17 @@ class Writer:
 
     def _endless(self) -> Iterator[bytes]:
         while True:
-            yield self._record("user", self._prose())
+            yield self._record("user", self.prose())
             while self._rng.random() < TOOL_TURN_SHARE:
                 yield from self._tool_turn()
-            yield self._record("assistant", [{"type": "text", "text": self._prose()}])
+            yield self._record("assistant", [{"type": "text", "text": self.prose()}])
 
     def _tool_turn(self) -> Iterator[bytes]:
         use_id = f"toolu_{self._rng.getrandbits(96):024x}"
         command = {"command": f"grep -rn {self._identifier()} {self._path()}"}
         use = {"type": "tool_use", "id": use_id, "name": "Bash", "input": command}
         yield self._record("assistant", [{"type": "text", "text": self._sentence()}, use])
-        answer = {"type": "tool_result", "tool_use_id": use_id, "content": self._code()}
+        answer = {"type": "tool_result", "tool_use_id": use_id, "content": self.code()}
         yield self._record("user", [answer])
 
     def _record(self, role: str, content: object) -> bytes:
@@ -157,10 +157,12 @@ class Writer:
         span = MESSAGE_CHARS_MAX / MESSAGE_CHARS_MIN
         return int(MESSAGE_CHARS_MIN * span ** self._rng.random())
 
-    def _prose(self) -> str:
+    def prose(self) -> str:
+        """Some sentences: as many short texts as long ones, on a logarithmic scale."""
         return self._filled(self._sentence, " ")
 
-    def _code(self) -> str:
+    def code(self) -> str:
+        """Some lines of code, as long as prose may be."""
         return self._filled(self._code_line, "\n")
 
     def _filled(self, piece: Callable[[], str], separator: str) -> str:
