@@ -11,7 +11,7 @@ LLAMA_VERSION := 0.3.36
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-slow test-kills lint bench-smoke bench bench-sample bench-faithfulness bench-recall bench-latency clean
+.PHONY: help setup demo test test-slow test-kills fuzz lint bench-smoke bench bench-sample bench-faithfulness bench-recall bench-latency bench-importers clean
 
 help:  ## Show what there is to make
 	@echo "make TARGET, where TARGET is one of:"
@@ -84,6 +84,10 @@ test-slow: setup  ## Run the long suites too, 200 kills among them
 test-kills: setup  ## Kill a process at 200 steps of ingest and work
 	TREEMEM_TEST_MODELS=$(MODELS) $(BIN)/python -m pytest tests/faults -m slow
 
+fuzz: setup  ## Feed damaged logs to every importer, a minute each; FUZZ="--seconds 600"
+	@$(BIN)/python -m pip install --quiet --quiet --group fuzz
+	$(BIN)/python -m tests.fuzz.fuzz_importers $(FUZZ)
+
 lint: setup  ## Check format, style, types and layers
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
@@ -96,6 +100,7 @@ bench-smoke: setup  ## Run every benchmark in miniature
 	$(BIN)/python benchmarks/queue.py --smoke
 	$(BIN)/python benchmarks/recall.py --sample --budgets 500,2000
 	$(BIN)/python benchmarks/latency.py --smoke
+	$(BIN)/python benchmarks/importers.py --smoke
 
 bench: setup  ## Run the benchmarks whole; the figures go into benchmarks/README.md by hand
 	@$(BIN)/python -m pip install --quiet --quiet --group bench
@@ -113,6 +118,9 @@ bench-recall: setup  ## Measure what comes back of what answers a question; RECA
 
 bench-latency: setup  ## Measure how long a search takes; LATENCY="--messages 1000000"
 	$(BIN)/python benchmarks/latency.py $(LATENCY)
+
+bench-importers: setup  ## Measure how fast logs are read; IMPORTERS="--megabytes 50"
+	$(BIN)/python benchmarks/importers.py $(IMPORTERS)
 
 clean:  ## Remove the virtual environment, the demo and all caches
 	rm -rf $(VENV) $(DEMO) .mypy_cache .pytest_cache .ruff_cache .hypothesis build *.egg-info

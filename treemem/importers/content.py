@@ -137,7 +137,8 @@ class BlockReader:
         if not isinstance(block, dict) or depth <= 0:
             _add_unknown(content, block)
             return
-        block_type = block.get("type")
+        stated = block.get("type")
+        block_type = stated if isinstance(stated, str) else None
         text = block.get("text")
         if block_type in _TEXT_TYPES and isinstance(text, str):
             content.add(text, kind, name)

@@ -1,0 +1,63 @@
+"""What must hold of an importer whatever the bytes are."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from treemem import messages
+from treemem.errors import ImportFileError
+from treemem.importers import Importer, LogFile, Skipped
+from treemem.importers.base import Event
+from treemem.importers.records import read_records
+from treemem.model import Message, Source
+
+
+def check(importer: Importer, file: LogFile) -> None:
+    """Reads the file twice. Raises AssertionError, or whatever the importer should not raise."""
+    first = events_of(importer, file)
+    assert first == events_of(importer, file), "the same bytes yielded other events"
+    _check_order(first)
+    for event in first:
+        if isinstance(event, Message):
+            _check_message(event)
+        elif isinstance(event, Skipped):
+            assert event.reason, "a record was skipped without a reason"
+
+
+def check_lines(importer: Importer, file: LogFile) -> None:
+    """As check, for a format of JSON Lines: each record ends in an event at least."""
+    check(importer, file)
+    with file.open() as stream:
+        records = sum(1 for _ in read_records(stream))
+    events = [event for event in events_of(importer, file) if not isinstance(event, Source)]
+    assert len(events) >= records, f"{records} records, but {len(events)} events"
+
+
+def events_of(importer: Importer, file: LogFile) -> list[Event]:
+    """The events; those before an ImportFileError where there is one."""
+    found: list[Event] = []
+    try:
+        found.extend(importer.read(file))
+    except ImportFileError as error:
+        told = str(error)
+    else:
+        return found
+    assert file.label in told, "the error does not name the file"
+    return found
+
+
+def _check_order(events: Sequence[Event]) -> None:
+    has_source = False
+    for event in events:
+        has_source = has_source or isinstance(event, Source)
+        assert has_source or not isinstance(event, Message), "a message came before its source"
+
+
+def _check_message(message: Message) -> None:
+    """It can be stored, and its parts lie in its text."""
+    messages.prepare(message, "fuzz/1", 0)
+    for part in message.parts:
+        assert 0 <= part.start <= part.end <= len(message.text), "a part lies outside of the text"
+    for blob in message.blobs:
+        assert len(blob.digest) == 64
+        assert blob.size_bytes >= 0
