@@ -11,12 +11,13 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from treemem.importers.base import Event, Importer, LogFile, Skipped
-from treemem.importers.claude_code_speech import is_spoken, kind_of, speech_of, string
+from treemem.importers.claude_code_speech import is_spoken, kind_of, speech_of
 from treemem.importers.claude_code_survey import Survey, session_of
 from treemem.importers.content import BlockReader, Content, joined
 from treemem.importers.naming import printable, sent_at
 from treemem.importers.records import TOO_DEEP, Record, parse_json, read_records, skim_json
 from treemem.importers.sniffing import has_key, head_objects
+from treemem.importers.typed import string
 from treemem.model import Message, Source
 
 MERGED = "fragment of a message, merged"

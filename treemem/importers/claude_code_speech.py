@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
+from treemem.importers.typed import no_message
 from treemem.model import MessageKind, Role
 
 _TAGS = frozenset(
@@ -23,7 +24,6 @@ _NOTICES = frozenset(
     {"[Request interrupted by user]", "[Request interrupted by user for tool use]"}
 )
 _TAG_CHARS_MAX = 200
-_TYPE_CHARS_MAX = 40
 
 
 class Speech(NamedTuple):
@@ -55,7 +55,7 @@ def speech_of(value: dict[str, Any], is_queued: Callable[[str], bool]) -> Speech
         text = value.get("content")
         if isinstance(text, str) and not is_queued(text):
             return Speech("user", text)
-    return f"no message: {_shown(record_type)}"
+    return no_message(record_type)
 
 
 def kind_of(
@@ -123,33 +123,19 @@ def _is_all_tags(text: str) -> bool:
     return True
 
 
-def string(value: object) -> str | None:
-    """The value if it is a text with anything in it."""
-    return value if isinstance(value, str) and value else None
-
-
 def _notice(value: dict[str, Any]) -> Speech | str:
     """A notice in words; most system records are bookkeeping, even where they hold a text."""
     subtype, text = value.get("subtype"), value.get("content")
     if subtype in (None, "local_command") and isinstance(text, str):
         return Speech("system", text, injected=True)
-    return f"no message: system/{_shown(subtype)}"
+    return no_message("system", subtype)
 
 
 def _queued_command(attachment: object) -> Speech | str:
     """What the user typed while the model was at work: it is logged as an attachment only."""
     if not isinstance(attachment, dict):
-        return "no message: attachment"
+        return no_message("attachment")
     if attachment.get("type") != "queued_command":
-        return f"no message: attachment/{_shown(attachment.get('type'))}"
+        return no_message("attachment", attachment.get("type"))
     typed = attachment.get("commandMode") in (None, "prompt") and not attachment.get("isMeta")
     return Speech("user", attachment.get("prompt"), injected=not typed)
-
-
-def _shown(record_type: object) -> str:
-    """A type's name as part of a reason: short, and from the file only if it is a plain word."""
-    if record_type is None:
-        return "no type"
-    if isinstance(record_type, str) and record_type.isprintable():
-        return record_type[:_TYPE_CHARS_MAX]
-    return "unknown type"
