@@ -1,0 +1,203 @@
+"""The first pass over a Codex rollout: whose session it is, what is logged twice, what counts.
+
+It holds hashes and numbers, never a text. Records are named by their ordinal, their running
+number in the file.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections import Counter
+from typing import Any
+
+from treemem.importers.codex_items import Event, Record, event_of, is_context, shown_as
+from treemem.importers.naming import is_uuid, one_line
+from treemem.importers.typed import mapping, string, texts_of
+
+_TURN_EVENTS = frozenset({"task_started", "turn_started"})
+
+
+class Session:
+    """A session_meta: whose session, where it came from."""
+
+    def __init__(self, meta: dict[str, Any]) -> None:
+        self.id = string(meta.get("id")) or string(meta.get("session_id"))
+        self.forked_from = string(meta.get("forked_from_id"))
+        spawned = mapping(mapping(meta.get("source")).get("subagent"))
+        self.parent = string(meta.get("parent_thread_id")) or string(
+            mapping(spawned.get("thread_spawn")).get("parent_thread_id")
+        )
+
+
+class Survey:
+    """What the whole file says about each of its records.
+
+    root_id: the session that the file's history began in, the same for a session and all its
+    forks. A fork's file begins with its own session_meta and then repeats its parent's file,
+    so with the parent's, and so on.
+    """
+
+    def __init__(self) -> None:
+        self.title: str | None = None
+        self._sessions: list[Session] = []
+        self._is_leading = True
+        self._shown: Counter[tuple[str, int]] = Counter()
+        self._in_items: Counter[tuple[str, int]] = Counter()
+        # The user's turns and the rollbacks in their order: (ordinal, hashes) or (ordinal, n).
+        self._turns: list[tuple[int, tuple[int, ...], bool]] = []
+        self._rollbacks: list[tuple[int, int, int]] = []
+        self._starts: list[int] = []
+        self._ends: list[int] = []
+        self._answered = self._is_shown = self._shown_from_start = False
+
+    # -- reading ---------------------------------------------------------------------------
+
+    def add(self, ordinal: int, record: Record) -> None:
+        if record.kind == "session_meta":
+            self._add_session(record.payload)
+            return
+        self._is_leading = False
+        if record.kind == "response_item":
+            self._add_item(ordinal, record.payload)
+        elif record.kind == "event_msg":
+            self._add_event(ordinal, record.payload)
+
+    def _add_session(self, payload: dict[str, Any]) -> None:
+        session = Session(payload)
+        if self._is_leading and session.id not in {known.id for known in self._sessions}:
+            self._sessions.append(session)
+
+    def _add_item(self, ordinal: int, item: dict[str, Any]) -> None:
+        found = shown_as(item)
+        if found is None:
+            self._answered |= "role" not in item
+            return
+        speaker, texts = found
+        keys = tuple({_key(text) for text in texts})
+        self._in_items.update((speaker, key) for key in keys)
+        if speaker != "user":
+            self._answered = True
+        elif not is_context(texts_of(item.get("content"))):
+            self._turns.append((ordinal, keys, True))
+
+    def _add_event(self, ordinal: int, payload: dict[str, Any]) -> None:
+        if payload.get("type") == "thread_rolled_back":
+            count = payload.get("num_turns")
+            if isinstance(count, int) and count > 0:
+                self._rollbacks.append((ordinal, min(count, ordinal), len(self._turns)))
+        elif payload.get("type") == "thread_name_updated":
+            self.title = one_line(payload.get("thread_name")) or self.title
+        elif (event := event_of(payload)) is not None and event.text:
+            key = _key(event.text)
+            self._shown[event.speaker, key] += 1
+            if event.speaker == "user":
+                self._shown_from_start |= not self._is_shown and not self._answered
+                self._is_shown = True
+                self._turns.append((ordinal, (key,), False))
+
+    def finish(self) -> None:
+        """Works out which turns a rollback took back, now that all are known."""
+        if not self._rollbacks:
+            self._turns.clear()
+            return
+        layers = Layers(self)
+        standing: list[int] = []
+        done = 0
+        for ordinal, count, seen in self._rollbacks:
+            standing += [
+                turn
+                for turn, keys, is_item in self._turns[done:seen]
+                if (layers.was_typed(keys) if is_item else not layers.repeats("user", keys[0]))
+            ]
+            done = seen
+            if standing:
+                self._leave_out(standing[-min(count, len(standing))], ordinal)
+                del standing[-count:]
+        self._turns.clear()
+
+    def _leave_out(self, start: int, end: int) -> None:
+        while self._starts and self._starts[-1] >= start:
+            self._starts.pop()
+            self._ends.pop()
+        self._starts.append(start)
+        self._ends.append(end)
+
+    # -- answers ---------------------------------------------------------------------------
+
+    @property
+    def session(self) -> Session | None:
+        return next((session for session in self._sessions if session.id), None)
+
+    @property
+    def root_id(self) -> str | None:
+        named = [session for session in self._sessions if session.id]
+        if not named:
+            return None
+        return named[-1].forked_from or named[-1].id
+
+    def is_active(self, ordinal: int) -> bool:
+        at = bisect_right(self._starts, ordinal) - 1
+        return at < 0 or ordinal >= self._ends[at]
+
+
+class Layers:
+    """What is said twice, told apart as the file is read once more from its beginning.
+
+    Of a text that the history holds n times and the screen showed m times, the first n events
+    repeat an item. So a text that was really said twice is there twice.
+    """
+
+    def __init__(self, survey: Survey) -> None:
+        self._in_items = Counter(survey._in_items)
+        self._shown = Counter(survey._shown)
+        self._all_shown = survey._shown_from_start
+
+    def repeats(self, speaker: str, key: int) -> bool:
+        """Whether an event only shows what an item says."""
+        return _taken(self._in_items, (speaker, key))
+
+    def repeats_event(self, event: Event) -> bool:
+        return self.repeats(event.speaker, _key(event.text))
+
+    def was_typed(self, keys: tuple[int, ...]) -> bool:
+        """Whether an item of the user's is the user's, by the texts it may be shown as.
+
+        Where the screen shows what the user types from the first turn on, whatever else
+        stands in the history in the user's name was put there by Codex.
+        """
+        # All of them are taken, whichever of its texts the screen showed.
+        shown = sum(_taken(self._shown, ("user", key)) for key in keys)
+        return shown > 0 or not self._all_shown
+
+    def was_typed_as(self, item: dict[str, Any]) -> bool:
+        found = shown_as(item)
+        return found is None or self.was_typed(tuple({_key(text) for text in found[1]}))
+
+
+class Turn:
+    """The turn that a record belongs to: Codex names it before its first item.
+
+    The name is a UUID in newer versions, and stays what it is when a fork repeats the turn.
+    """
+
+    def __init__(self) -> None:
+        self.id: str | None = None
+
+    def note(self, record: Record) -> None:
+        is_start = record.kind == "event_msg" and record.payload.get("type") in _TURN_EVENTS
+        if is_start or record.kind == "turn_context":
+            turn_id = string(record.payload.get("turn_id"))
+            self.id = turn_id if turn_id is not None and is_uuid(turn_id) else None
+
+
+def _taken(counts: Counter[tuple[str, int]], key: tuple[str, int]) -> bool:
+    """Takes one of a kind, if there is one left."""
+    if counts[key] <= 0:
+        return False
+    counts[key] -= 1
+    return True
+
+
+def _key(text: str) -> int:
+    """Sixty-four bits of a text; the layers differ in blanks and line breaks."""
+    return hash("".join(text.split()))
