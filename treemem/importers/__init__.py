@@ -11,13 +11,25 @@ from treemem.importers.base import Event, Importer, LogFile, Skipped
 from treemem.importers.chat_jsonl import ChatJsonl
 from treemem.importers.claude_code import ClaudeCode
 from treemem.importers.codex import Codex
+from treemem.importers.copilot_cli import CopilotCli
+from treemem.importers.gemini_cli import GeminiCli
 from treemem.importers.markdown import Markdown
+from treemem.importers.pi import Pi
 from treemem.importers.plain_text import PlainText
 from treemem.importers.sniffing import found_in
 
 __all__ = ["IMPORTERS", "Event", "Importer", "LogFile", "Skipped", "by_name", "detect"]
 
-IMPORTERS: tuple[Importer, ...] = (ClaudeCode(), Codex(), ChatJsonl(), Markdown(), PlainText())
+IMPORTERS: tuple[Importer, ...] = (
+    ClaudeCode(),
+    Codex(),
+    CopilotCli(),
+    GeminiCli(),
+    Pi(),
+    ChatJsonl(),
+    Markdown(),
+    PlainText(),
+)
 
 
 def by_name(name: str) -> Importer:

@@ -1,0 +1,255 @@
+"""Copilot CLI's session logs: JSON Lines, one event of the session after the other.
+
+One file is one session, and each of its sub-agents a source of its own. The file is read twice:
+first to find out what is told by two events and which were taken back. Never more than one event
+is held.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import PurePosixPath
+from typing import Any
+
+from treemem.importers.attachments import compact_json
+from treemem.importers.base import Event, Importer, LogFile, Skipped
+from treemem.importers.content import BlockReader, Content
+from treemem.importers.naming import file_key, is_uuid, one_line, printable, sent_at
+from treemem.importers.records import TOO_DEEP, read_records, skim_json
+from treemem.importers.sniffing import has_key, head_objects
+from treemem.importers.typed import listed, mapping, no_message, string
+from treemem.model import Message, MessageKind, Role, Source
+
+EMPTY = "empty message"
+TOLD_TWICE = "told by another event as well"
+NOT_AN_OBJECT = "no message: not an object"
+
+_MARKS = frozenset({"session.start", "session.resume", "user.message", "assistant.message"})
+_SPEECH: dict[str, tuple[Role, MessageKind]] = {
+    "user.message": ("user", "said"),
+    "assistant.message": ("assistant", "said"), "assistant.reasoning": ("assistant", "said"),
+    "tool.execution_start": ("assistant", "said"), "tool.execution_complete": ("tool", "said"),
+    "system.message": ("system", "injected"), "system.notification": ("system", "injected"),
+    "skill.invoked": ("user", "injected"),
+    "session.compaction_complete": ("assistant", "summary"),
+}  # fmt: skip
+_EVENTS_FILE = "events"
+_REFERENCE_KEYS = ("path", "filePath", "url", "displayName", "title")
+
+
+class CopilotCli(Importer):
+    """The importer of the sessions below ~/.copilot/session-state."""
+
+    name = "copilot-cli"
+    version = 1
+    description = "Copilot CLI session logs (JSON Lines)"
+    kept = "turns, reasoning, tool calls and results, sub-agents, notifications, summaries"
+    dropped = "usage, what is sent around the user's words, opaque reasoning, deltas, bookkeeping"
+    places = (".copilot/session-state/*.jsonl", ".copilot/session-state/*/events.jsonl")
+
+    def recognizes(self, file: LogFile, head: bytes) -> float:
+        del file
+        objects, rest = head_objects(head)
+        if any(map(_is_event, objects)):
+            return 0.95
+        long_line = not objects and has_key(rest, "type", "|".join(_MARKS))
+        return 0.9 if long_line and has_key(rest, "data") else 0.0
+
+    def read(self, file: LogFile) -> Iterator[Event]:
+        survey = _Survey()
+        with file.open() as stream:
+            for ordinal, item in enumerate(read_records(stream, skim_json)):
+                if not isinstance(item, Skipped):
+                    survey.add(ordinal, mapping(item.value))
+        yield from _Reading(file, survey).events()
+
+
+class _Survey:
+    """The first pass: the session's id and title, what is told twice, what was taken back."""
+
+    def __init__(self) -> None:
+        self.session_id: str | None = None
+        self.title: str | None = None
+        self._requested: set[int] = set()
+        self._thought: set[int] = set()
+        self._ordinal_of: dict[str, int] = {}
+        self._rewound: list[tuple[int, int]] = []
+
+    def add(self, ordinal: int, value: dict[str, Any]) -> None:
+        kind, data = value.get("type"), mapping(value.get("data"))
+        if event_id := string(value.get("id")):
+            self._ordinal_of[event_id] = ordinal
+        if kind in ("session.start", "session.resume"):
+            self.session_id = self.session_id or string(data.get("sessionId"))
+        elif kind == "session.title_changed":
+            self.title = one_line(data.get("title")) or self.title
+        elif kind == "assistant.message":
+            for request in listed(data.get("toolRequests")):
+                self._requested.add(hash(string(mapping(request).get("toolCallId"))))
+            self._thought.add(hash(string(data.get("reasoningText"))))
+        elif kind == "session.snapshot_rewind":
+            start = self._ordinal_of.get(string(data.get("upToEventId")) or "")
+            if start is not None:
+                self._rewound.append((start, ordinal))
+
+    def is_told_twice(self, kind: str, data: dict[str, Any]) -> bool:
+        """A tool's start that its request tells as well, thoughts that their message holds."""
+        if kind == "tool.execution_start":
+            return hash(string(data.get("toolCallId"))) in self._requested
+        thought = string(data.get("content"))
+        return (
+            kind == "assistant.reasoning" and thought is not None and hash(thought) in self._thought
+        )
+
+    def is_active(self, ordinal: int) -> bool:
+        return not any(start <= ordinal < end for start, end in self._rewound)
+
+
+class _Reading:
+    """The second pass over one file."""
+
+    def __init__(self, file: LogFile, survey: _Survey) -> None:
+        self._file = file
+        self._survey = survey
+        self._blocks = BlockReader()
+        self._session = survey.session_id or _id_of(file)
+        self._main = Source(
+            id=f"{CopilotCli.name}/{printable(self._session)}",
+            format=CopilotCli.name,
+            title=survey.title,
+            origin=file.label,
+        )
+        self._agents: dict[str, Source] = {}
+        self._current: Source | None = None
+
+    def events(self) -> Iterator[Event]:
+        with self._file.open() as stream:
+            for ordinal, item in enumerate(read_records(stream)):
+                if isinstance(item, Skipped):
+                    yield item
+                    continue
+                try:
+                    found = self._message(ordinal, item.value)
+                except RecursionError:
+                    yield Skipped(TOO_DEEP, item.line, problem=True)
+                    continue
+                if isinstance(found, str):
+                    yield Skipped(found, item.line)
+                    continue
+                source = self._source(mapping(item.value))
+                if source is not self._current:
+                    self._current = source
+                    yield source
+                yield found
+
+    def _message(self, ordinal: int, value: object) -> Message | str:
+        """The message that an event is, or why it is none."""
+        if not isinstance(value, dict):
+            return NOT_AN_OBJECT
+        kind, data = string(value.get("type")) or "", mapping(value.get("data"))
+        known = _SPEECH.get(kind)
+        if known is None:
+            return no_message(value.get("type"))
+        if self._survey.is_told_twice(kind, data):
+            return TOLD_TWICE
+        content = Content()
+        _add(content, kind, data, self._blocks)
+        if content.is_empty:
+            return EMPTY
+        role, message_kind = known
+        source = string(data.get("source"))
+        posed = source not in (None, "user") or data.get("isAutopilotContinuation") is True
+        event_id = string(value.get("id"))
+        return Message(
+            role=role,
+            text=content.text,
+            sent_at=sent_at(value.get("timestamp")),
+            external_id=event_id,
+            session=self._session,
+            kind="injected" if role == "user" and posed else message_kind,
+            parts=tuple(content.parts),
+            tool_use_ids=tuple(content.tool_use_ids),
+            tool_result_ids=tuple(content.tool_result_ids),
+            blobs=tuple(content.blobs),
+            unique_id=event_id is not None and is_uuid(event_id),
+            active=self._survey.is_active(ordinal),
+        )
+
+    def _source(self, value: dict[str, Any]) -> Source:
+        """The session, or the sub-agent that an event comes from.
+
+        Older versions name the tool call that started the sub-agent instead of the agent.
+        """
+        parent = string(mapping(value.get("data")).get("parentToolCallId"))
+        agent = string(value.get("agentId")) or parent
+        if agent is None:
+            return self._main
+        if agent not in self._agents:
+            self._agents[agent] = Source(
+                id=f"{self._main.id}/agent-{printable(agent)}",
+                format=CopilotCli.name,
+                origin=self._file.label,
+                parent_id=self._main.id,
+            )
+        return self._agents[agent]
+
+
+def _add(content: Content, kind: str, data: dict[str, Any], blocks: BlockReader) -> None:
+    """What an event says. content: the words as the screen shows them."""
+    if kind == "tool.execution_complete":
+        result = data.get("result") if data.get("result") is not None else data.get("error")
+        use_id, name = data.get("toolCallId"), string(data.get("toolName"))
+        blocks.add_tool_result(content, _answered(result), use_id, name)
+    elif kind == "tool.execution_start":
+        _add_use(content, data, "toolName", blocks)
+    elif kind == "assistant.reasoning":
+        content.add(string(data.get("content")) or "", "thinking")
+    elif kind == "session.compaction_complete":
+        content.add(string(data.get("summaryContent")) or "")
+    else:
+        content.add(string(data.get("reasoningText")) or "", "thinking")
+        blocks.add(content, data.get("content"))
+        for request in listed(data.get("toolRequests")):
+            _add_use(content, mapping(request), "name", blocks)
+        for attachment in listed(data.get("attachments")):
+            blocks.add(content, _attached(mapping(attachment)))
+
+
+def _add_use(content: Content, call: dict[str, Any], key: str, blocks: BlockReader) -> None:
+    arguments = call.get("arguments")
+    shown = arguments if isinstance(arguments, str) else compact_json(arguments)
+    name = string(call.get(key)) or "unnamed"
+    content.add_tool_use(name, shown, call.get("toolCallId"), blocks.names)
+
+
+def _answered(result: object) -> object:
+    """What the tool answered, in the words that the model was given."""
+    found = mapping(result)
+    for key in ("content", "message"):
+        if isinstance(text := found.get(key), str):
+            return text
+    return result if isinstance(result, str | list) or result is None else compact_json(result)
+
+
+def _attached(attachment: dict[str, Any]) -> dict[str, Any] | None:
+    """An attachment in the shape that they are read in; most are only references."""
+    if isinstance(data := attachment.get("data"), str):
+        media_type = string(attachment.get("mimeType")) or ""
+        source = {"type": "base64", "media_type": media_type, "data": data}
+        return {"type": "image" if media_type.startswith("image/") else "file", "source": source}
+    named = next((text for key in _REFERENCE_KEYS if (text := string(attachment.get(key)))), None)
+    return {"type": "file", "file": {"path": named}} if named else attachment or None
+
+
+def _id_of(file: LogFile) -> str:
+    """The file's or its folder's name, for a file that has lost its first event."""
+    name = file.stem
+    if name == _EVENTS_FILE:
+        name = PurePosixPath(file.label.replace("!", "/")).parent.name
+    return name if is_uuid(name) else file_key(file)
+
+
+def _is_event(value: object) -> bool:
+    found = mapping(value)
+    is_named = isinstance(kind := found.get("type"), str) and kind in _MARKS
+    return is_named and isinstance(found.get("data"), dict)

@@ -1,0 +1,230 @@
+"""Sessions of the pi coding agent: JSON Lines, a tree of entries that is only ever appended to.
+
+One file is one session. A fork is a file of its own that repeats the entries it goes on from, with
+their times; so a message is told by who said what when, and is the same in both. The file is read
+twice: first for the ids alone. Never more than one entry is held.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Iterator
+from typing import Any
+
+from treemem.importers.attachments import compact_json
+from treemem.importers.base import Event, Importer, LogFile, Skipped
+from treemem.importers.content import BlockReader, Content
+from treemem.importers.naming import file_key, is_uuid, one_line, printable, sent_at
+from treemem.importers.records import TOO_DEEP, read_records, skim_json
+from treemem.importers.sniffing import has_key, head_objects
+from treemem.importers.typed import listed, mapping, no_message, string
+from treemem.model import Message, MessageKind, Role, Source
+
+EMPTY = "empty message"
+NOT_AN_OBJECT = "no message: not an object"
+
+_NONE = -1
+_SUMMARIES = frozenset({"compaction", "branch_summary"})
+_ENTRY_TYPES = frozenset({"message", "custom_message", *_SUMMARIES})
+_ROLES: dict[object, tuple[Role, MessageKind]] = {
+    "user": ("user", "said"), "assistant": ("assistant", "said"), "toolResult": ("tool", "said"),
+    "bashExecution": ("user", "injected"),
+    "custom": ("user", "injected"), "hookMessage": ("user", "injected"),
+    "compactionSummary": ("assistant", "summary"), "branchSummary": ("assistant", "summary"),
+}  # fmt: skip
+
+
+class Pi(Importer):
+    """The importer of the sessions below ~/.pi/agent/sessions."""
+
+    name = "pi"
+    version = 1
+    description = "sessions of the pi coding agent (JSON Lines)"
+    kept = "turns, thinking, tool calls and results, abandoned branches, summaries, forks"
+    dropped = "usage, model names, tool details, what an extension keeps for itself, bookkeeping"
+    places = (".pi/agent/sessions/*/*.jsonl",)
+
+    def recognizes(self, file: LogFile, head: bytes) -> float:
+        del file
+        objects, rest = head_objects(head)
+        found = [value for value in objects if isinstance(value, dict)]
+        if any(map(_is_header, found[:1])):
+            return 0.95
+        if any(map(_is_entry, found)):
+            return 0.9
+        long_line = not found and has_key(rest, "type", "message") and has_key(rest, "parentId")
+        return 0.85 if long_line else 0.0
+
+    def read(self, file: LogFile) -> Iterator[Event]:
+        survey = _Survey()
+        with file.open() as stream:
+            for item in read_records(stream, skim_json):
+                survey.add(mapping(None if isinstance(item, Skipped) else item.value))
+        survey.finish()
+        yield from _Reading(file, survey).events()
+
+
+class _Survey:
+    """The first pass: the session's id and title, and which entries the last one descends from.
+
+    An entry that names no parent (the first versions knew none), or one that is not in the file,
+    continues the entry before it. One whose parent is null begins anew.
+    """
+
+    def __init__(self) -> None:
+        self.session_id: str | None = None
+        self.title: str | None = None
+        self._ordinal_of: dict[str, int] = {}
+        self._parent = array("q")  # ordinal of the parent
+        self._active = bytearray()
+        self._newest = _NONE
+
+    def add(self, value: dict[str, Any]) -> None:
+        ordinal = len(self._active)
+        self._active.append(0)
+        self._parent.append(_NONE)
+        if value.get("type") == "session":
+            self.session_id = self.session_id or string(value.get("id"))
+            return
+        if string(value.get("type")) is None:
+            return
+        if value["type"] == "session_info":
+            self.title = one_line(value.get("name")) or self.title
+        if value.get("parentId", "") is not None:
+            parent = string(value.get("parentId")) or ""
+            self._parent[ordinal] = self._ordinal_of.get(parent, self._newest)
+        if entry_id := string(value.get("id")):
+            self._ordinal_of.setdefault(entry_id, ordinal)
+        self._newest = ordinal
+
+    def finish(self) -> None:
+        at = self._newest
+        # A parent always stands before its entry, so that this ends.
+        while at != _NONE:
+            self._active[at] = 1
+            at = self._parent[at]
+        self._ordinal_of.clear()
+
+    def is_active(self, ordinal: int) -> bool:
+        """What was appended since the survey counts as active."""
+        return ordinal >= len(self._active) or bool(self._active[ordinal])
+
+
+class _Reading:
+    """The second pass over one file."""
+
+    def __init__(self, file: LogFile, survey: _Survey) -> None:
+        self._file = file
+        self._survey = survey
+        self._blocks = BlockReader()
+        self._session = survey.session_id or _id_of(file)
+        self._source = Source(
+            id=f"{Pi.name}/{printable(self._session)}",
+            format=Pi.name,
+            title=survey.title,
+            origin=file.label,
+        )
+
+    def events(self) -> Iterator[Event]:
+        is_open = False
+        with self._file.open() as stream:
+            for ordinal, item in enumerate(read_records(stream)):
+                if isinstance(item, Skipped):
+                    yield item
+                    continue
+                try:
+                    found = self._message(ordinal, item.value)
+                except RecursionError:
+                    yield Skipped(TOO_DEEP, item.line, problem=True)
+                    continue
+                if isinstance(found, str):
+                    yield Skipped(found, item.line)
+                    continue
+                if not is_open:
+                    is_open = True
+                    yield self._source
+                yield found
+
+    def _message(self, ordinal: int, value: object) -> Message | str:
+        """The message that an entry is, or why it is none."""
+        if not isinstance(value, dict):
+            return NOT_AN_OBJECT
+        entry_type = value.get("type")
+        message = _message_of(value)
+        known = _ROLES.get(string(message.get("role")))
+        if known is None:
+            role = message.get("role") if entry_type == "message" else None
+            return no_message(entry_type, role) if role else no_message(entry_type)
+        content = Content()
+        _add(content, message, self._blocks)
+        if content.is_empty:
+            return EMPTY
+        role, kind = known
+        return Message(
+            role=role,
+            text=content.text,
+            sent_at=sent_at(value.get("timestamp")) or sent_at(message.get("timestamp")),
+            session=self._session,
+            kind=kind,
+            parts=tuple(content.parts),
+            tool_use_ids=tuple(content.tool_use_ids),
+            tool_result_ids=tuple(content.tool_result_ids),
+            blobs=tuple(content.blobs),
+            active=self._survey.is_active(ordinal),
+        )
+
+
+def _message_of(entry: dict[str, Any]) -> dict[str, Any]:
+    """The message in an entry; an entry that is one itself in the shape of those."""
+    entry_type = entry.get("type")
+    if entry_type == "message":
+        return mapping(entry.get("message"))
+    if entry_type == "custom_message":
+        return {"role": "custom", "content": entry.get("content")}
+    if entry_type in _SUMMARIES:
+        return {"role": "compactionSummary", "summary": entry.get("summary")}
+    return {}
+
+
+def _add(content: Content, message: dict[str, Any], blocks: BlockReader) -> None:
+    role, said = message["role"], message.get("content")
+    if role == "toolResult":
+        name = string(message.get("toolName"))
+        blocks.add_tool_result(content, said, message.get("toolCallId"), name)
+    elif role == "bashExecution":
+        # The user ran it by hand: the words are the shell's.
+        content.add(f"[tool use: bash] {string(message.get('command')) or ''}", "tool_use", "bash")
+        content.add(string(message.get("output")) or "", "tool_result", "bash")
+    elif "summary" in message:
+        content.add(string(message["summary"]) or "")
+    else:
+        for block in said if isinstance(said, list) else [said]:
+            call = mapping(block)
+            if call.get("type") == "toolCall":
+                name = string(call.get("name")) or "unnamed"
+                arguments = compact_json(call.get("arguments"))
+                content.add_tool_use(name, arguments, call.get("id"), blocks.names)
+            else:
+                blocks.add(content, [block])
+
+
+def _id_of(file: LogFile) -> str:
+    """The id at the end of a session's name, for a file that has lost its header."""
+    tail = file.stem.rpartition("_")[2]
+    return tail if is_uuid(tail) else file_key(file)
+
+
+# -- recognizing -------------------------------------------------------------------------
+
+
+def _is_header(value: dict[str, Any]) -> bool:
+    named = value.get("type") == "session" and string(value.get("id")) is not None
+    return named and "timestamp" in value and not {"cwd", "version"}.isdisjoint(value)
+
+
+def _is_entry(value: dict[str, Any]) -> bool:
+    """An entry of a file that has lost its header."""
+    if value.get("type") not in _ENTRY_TYPES or not {"id", "parentId"} <= value.keys():
+        return False
+    message = mapping(value.get("message"))
+    return "summary" in value or "role" in message or bool(listed(value.get("content")))
