@@ -105,3 +105,66 @@ class ClaudeSession:
 def chat_lines(messages: Sequence[Mapping[str, object]]) -> bytes:
     """A chat as JSON Lines, lone surrogates as the escapes that logs spell them with."""
     return "".join(f"{json.dumps(message)}\n" for message in messages).encode()
+
+
+@dataclass
+class CodexSession:
+    """A Codex session: both layers of every turn, and forks whose files repeat their parent's,
+    with its session_meta, under the time of the fork."""
+
+    name: str
+    said: list[tuple[str, str]] = field(default_factory=list)
+    parents: tuple[CodexSession, ...] = ()
+    with_turn_ids: bool = True
+
+    @property
+    def id(self) -> str:
+        return str(uuid.uuid5(_NAMESPACE, self.name))
+
+    @property
+    def source_id(self) -> str:
+        return f"codex/{self.id}"
+
+    def say(self, *texts: str) -> None:
+        """The user's and the assistant's words by turns; each turn was said in this session."""
+        for text in texts:
+            self.said.append((self.name, text))
+
+    def resumed_as(self, name: str) -> CodexSession:
+        return CodexSession(name, list(self.said), (self, *self.parents), self.with_turn_ids)
+
+    def records(self) -> list[dict[str, object]]:
+        metas = [
+            {"id": each.id, **({"forked_from_id": each.parents[0].id} if each.parents else {})}
+            for each in (self, *self.parents)
+        ]
+        found: list[tuple[str, object]] = [("session_meta", meta) for meta in metas]
+        for number, (session, text) in enumerate(self.said):
+            role, kind = _CODEX_ROLES[number % 2]
+            if self.with_turn_ids and number % 2 == 0:
+                turn_id = str(uuid.uuid5(_NAMESPACE, f"{session}/turn {number}"))
+                found.append(("event_msg", {"type": "task_started", "turn_id": turn_id}))
+            content = [{"type": kind, "text": text}]
+            found += [
+                ("response_item", {"type": "message", "role": role, "content": content}),
+                ("event_msg", {"type": _CODEX_EVENTS[number % 2], "message": text}),
+            ]
+        # A fork stamps all that it repeats with the time at which it was made.
+        began = sum(session != self.name for session, _ in self.said)
+        return [
+            {"timestamp": _stamped(max(number, 3 * began)), "type": kind, "payload": payload}
+            for number, (kind, payload) in enumerate(found)
+        ]
+
+    def write(self, folder: Path) -> Path:
+        path = folder / f"rollout-2026-01-05T09-00-00-{self.id}.jsonl"
+        path.write_text("".join(f"{json.dumps(record)}\n" for record in self.records()))
+        return path
+
+
+_CODEX_ROLES = (("user", "input_text"), ("assistant", "output_text"))
+_CODEX_EVENTS = ("user_message", "agent_message")
+
+
+def _stamped(minutes: int) -> str:
+    return (_START + timedelta(minutes=minutes)).isoformat()

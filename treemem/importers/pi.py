@@ -25,6 +25,7 @@ NOT_AN_OBJECT = "no message: not an object"
 
 _NONE = -1
 _SUMMARIES = frozenset({"compaction", "branch_summary"})
+_FOLLOWERS = ("toolResult", "custom", "hookMessage")
 _ENTRY_TYPES = frozenset({"message", "custom_message", *_SUMMARIES})
 _ROLES: dict[object, tuple[Role, MessageKind]] = {
     "user": ("user", "said"), "assistant": ("assistant", "said"), "toolResult": ("tool", "said"),
@@ -76,12 +77,14 @@ class _Survey:
         self.title: str | None = None
         self._ordinal_of: dict[str, int] = {}
         self._parent = array("q")  # ordinal of the parent
+        self._follows = bytearray()
         self._active = bytearray()
         self._newest = _NONE
 
     def add(self, value: dict[str, Any]) -> None:
         ordinal = len(self._active)
         self._active.append(0)
+        self._follows.append(_accompanies(value))
         self._parent.append(_NONE)
         if value.get("type") == "session":
             self.session_id = self.session_id or string(value.get("id"))
@@ -103,6 +106,9 @@ class _Survey:
         while at != _NONE:
             self._active[at] = 1
             at = self._parent[at]
+        for ordinal, parent in enumerate(self._parent):
+            if self._follows[ordinal] and parent != _NONE and self._active[parent]:
+                self._active[ordinal] = 1
         self._ordinal_of.clear()
 
     def is_active(self, ordinal: int) -> bool:
@@ -172,6 +178,12 @@ class _Reading:
             blobs=tuple(content.blobs),
             active=self._survey.is_active(ordinal),
         )
+
+
+def _accompanies(entry: dict[str, Any]) -> bool:
+    """Whether an entry merely goes with the one it follows: it is as active as that one."""
+    role = mapping(entry.get("message")).get("role")
+    return entry.get("type") in ("compaction", "custom_message") or role in _FOLLOWERS
 
 
 def _message_of(entry: dict[str, Any]) -> dict[str, Any]:
