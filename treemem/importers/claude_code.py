@@ -199,6 +199,8 @@ def _is_record(value: object) -> bool:
     if not isinstance(value, dict):
         return False
     record_type, message = value.get("type"), value.get("message")
+    if record_type is not None and not isinstance(record_type, str):
+        return False
     marked = any(mark in value for mark in _MARKS)
     if isinstance(message, dict) and "parts" in message:
         return False  # Gemini's message shape, which forks of both tools write.
@@ -207,4 +209,4 @@ def _is_record(value: object) -> bool:
     if record_type is None:
         return isinstance(message, dict) and {"sessionId", "requestId"} <= value.keys()
     known = record_type in _CONTROL_TYPES and "sessionId" in value
-    return isinstance(record_type, str) and (marked or known)
+    return marked or known
