@@ -19,6 +19,15 @@ from treemem.model import Message, Source
 
 CC_ROW = {"type": "user", "uuid": "u", "parentUuid": None, "message": {"content": "a" * 50}}
 CHAT_ROW = {"role": "user", "content": "a" * 50}
+CODEX_ROW = {"type": "response_item", "payload": {"type": "message", "role": "user"}}
+CODEX_HEADER = {"id": "s", "timestamp": "t", "instructions": None}
+CODEX_BARE = {"type": "message", "role": "user", "content": "a" * 50}
+GEMINI_HEADER = {"sessionId": "s", "projectHash": "h", "startTime": "t"}
+GEMINI_ROW = {"id": "1", "type": "gemini", "content": "a" * 50}
+PI_HEADER = {"type": "session", "version": 3, "id": "s", "timestamp": "t", "cwd": "/"}
+PI_ROW = {"type": "message", "id": "1", "parentId": None, "message": {"role": "user"}}
+COPILOT_ROW = {"type": "user.message", "data": {"content": "a" * 50}, "id": "1"}
+NAMES = ", ".join(importer.name for importer in IMPORTERS)
 
 
 def found(data: bytes, label: str) -> str:
@@ -38,6 +47,23 @@ def lines(*rows: object) -> bytes:
         (lines({"type": "mode", "mode": "a", "sessionId": "s"}, CC_ROW), "x", "claude-code"),
         (lines({"type": "summary", "summary": "t", "leafUuid": "u"}), "x", "claude-code"),
         (b'{"parentUuid":null,"message":{"content":"' + b"a" * 99_999, "x", "claude-code"),
+        (lines({"type": "session_meta", "payload": {"id": "s"}}), "x", "codex"),
+        (lines({"type": "surprise"}, CODEX_ROW), "x.txt", "codex"),
+        (b'{"type":"session_meta","payload":{"id":"' + b"a" * 99_999, "x", "codex"),
+        (lines(CODEX_HEADER), "x", "codex"),
+        (lines(CODEX_HEADER, {"record_type": "state"}, CODEX_BARE), "x", "codex"),
+        (lines({"session": {"id": "s"}, "items": [CODEX_BARE]}), "x.json", "codex"),
+        (lines(CODEX_BARE, CODEX_BARE), "x.jsonl", "chat"),
+        (lines(GEMINI_HEADER), "x", "gemini-cli"),
+        (lines({"$set": {"summary": "x"}}, GEMINI_ROW), "x.txt", "gemini-cli"),
+        (lines({**GEMINI_HEADER, "messages": []}), "x.json", "gemini-cli"),
+        (lines({"messages": [GEMINI_ROW] * 2_000}), "x.json", "gemini-cli"),
+        (lines({"history": [{"role": "user", "parts": []}]}), "x.json", "gemini-cli"),
+        (lines(PI_HEADER), "x", "pi"),
+        (lines(PI_ROW), "x.txt", "pi"),
+        (lines(COPILOT_ROW), "x", "copilot-cli"),
+        (lines({"type": "session.start", "data": {"sessionId": "s"}}), "x", "copilot-cli"),
+        (b'{"type":"user.message","data":{"content":"' + b"a" * 99_999, "x", "copilot-cli"),
         (lines(CHAT_ROW), "x.jsonl", "chat"),
         (lines(CHAT_ROW), "x.md", "chat"),
         (lines({"meta": 1}, CHAT_ROW), "x", "chat"),
@@ -94,7 +120,7 @@ def test_a_file_that_nobody_knows_is_an_error_that_says_what_it_holds(
     pattern = rf"^{re.escape(label)} is in no format .*{re.escape(held)}"
     with pytest.raises(ImportFileError, match=pattern) as caught:
         found(data, label)
-    assert "Tried: claude-code, chat, markdown, plain-text." in str(caught.value)
+    assert f"Tried: {NAMES}." in str(caught.value)
 
 
 def test_a_file_that_cannot_be_opened_is_an_error_that_names_it(tmp_path: Path) -> None:
@@ -105,12 +131,24 @@ def test_a_file_that_cannot_be_opened_is_an_error_that_names_it(tmp_path: Path) 
 
 
 def test_an_unknown_format_is_refused_with_the_names_there_are() -> None:
-    with pytest.raises(UsageError, match="claude-code, chat, markdown, plain-text"):
+    with pytest.raises(UsageError, match=re.escape(f"The formats are: {NAMES}.")):
         by_name("carrier-pigeon")
     assert [by_name(importer.name) for importer in IMPORTERS] == list(IMPORTERS)
 
 
-SEEDS = [lines(CC_ROW, CC_ROW), lines(CHAT_ROW), b"# a\n\ntext\n\x00", b"[" * 3_000, b"\xff\xfea"]
+SEEDS = [
+    lines(CC_ROW, CC_ROW),
+    lines(CHAT_ROW),
+    lines(CODEX_ROW),
+    lines(CODEX_HEADER, CODEX_BARE),
+    lines(GEMINI_HEADER, GEMINI_ROW),
+    lines({**GEMINI_HEADER, "messages": [GEMINI_ROW]}),
+    lines(PI_HEADER, PI_ROW),
+    lines(COPILOT_ROW),
+    b"# a\n\ntext\n\x00",
+    b"[" * 3_000,
+    b"\xff\xfea",
+]
 
 
 @given(st.binary(max_size=200) | st.sampled_from(SEEDS), st.integers(0, 2**32), st.data())

@@ -64,6 +64,9 @@ def test_a_nasty_file_yields_what_is_expected(name: str, folder: Path) -> None:
     assert len(ids) == expected.get("distinct", expected["messages"])
     active = {message.external_id for message in messages if message.active}
     assert len(active) == expected.get("active_distinct", len(ids))
+    if "said" in expected:
+        said = [message for message in messages if message.active and message.kind == "said"]
+        assert len(said) == expected["said"]
     summaries = [message for message in messages if message.kind == "summary"]
     assert len(summaries) == expected.get("summaries", 0)
     assert sum(event.problem for event in skipped) == expected.get("problems", 0)
@@ -83,6 +86,24 @@ def test_a_resumed_copy_adds_only_its_new_turn(folder: Path) -> None:
         for name in ("cc_bom_crlf.jsonl", "cc_resume_copy.jsonl")
     )
     assert copy - original == {"u5"}
+
+
+def test_a_fork_of_codex_adds_only_its_new_turn(folder: Path) -> None:
+    original, fork = (
+        {
+            event.external_id: event.text
+            for event in events_of(folder / name)
+            if isinstance(event, Message)
+        }
+        for name in ("codex_both_layers.jsonl", "codex_fork.jsonl")
+    )
+    assert [fork[new] for new in fork.keys() - original.keys()] == ["only in fork"]
+
+
+def test_what_gemini_wrote_again_is_there_once_in_its_last_state(folder: Path) -> None:
+    events = events_of(folder / "gemini_rewrite.jsonl")
+    said = [e.text for e in events if isinstance(e, Message) and e.active and e.kind == "said"]
+    assert said == ["list files", "two files"]
 
 
 def test_the_rewound_turns_are_the_inactive_ones(folder: Path) -> None:

@@ -204,7 +204,7 @@ def _id_of(file: LogFile) -> str:
 
 
 def _is_enveloped(value: dict[str, object]) -> bool:
-    return value.get("type") in ENVELOPES and isinstance(value.get("payload"), dict)
+    return string(value.get("type")) in ENVELOPES and isinstance(value.get("payload"), dict)
 
 
 def _is_header(value: dict[str, object]) -> bool:
@@ -214,7 +214,7 @@ def _is_header(value: dict[str, object]) -> bool:
 
 
 def _is_bare(value: dict[str, object]) -> bool:
-    return value.get("type") in BARE_ITEMS or "record_type" in value
+    return string(value.get("type")) in BARE_ITEMS or "record_type" in value
 
 
 def _is_document(value: object) -> bool:

@@ -92,7 +92,7 @@ def item_speech(item: dict[str, Any], blocks: BlockReader) -> Speech | str:
     role: Role = "assistant"
     author = None
     if item_type == "message":
-        role = _ROLES.get(item.get("role"), "other")
+        role = _ROLES.get(string(item.get("role")), "other")
         blocks.add(content, item.get("content"))
     elif item_type == "agent_message":
         role, author = "other", string(item.get("author"))

@@ -184,7 +184,7 @@ class Turn:
         self.id: str | None = None
 
     def note(self, record: Record) -> None:
-        is_start = record.kind == "event_msg" and record.payload.get("type") in _TURN_EVENTS
+        is_start = record.kind == "event_msg" and string(record.payload.get("type")) in _TURN_EVENTS
         if is_start or record.kind == "turn_context":
             turn_id = string(record.payload.get("turn_id"))
             self.id = turn_id if turn_id is not None and is_uuid(turn_id) else None

@@ -188,7 +188,7 @@ def _accompanies(entry: dict[str, Any]) -> bool:
 
 def _message_of(entry: dict[str, Any]) -> dict[str, Any]:
     """The message in an entry; an entry that is one itself in the shape of those."""
-    entry_type = entry.get("type")
+    entry_type = string(entry.get("type"))
     if entry_type == "message":
         return mapping(entry.get("message"))
     if entry_type == "custom_message":
@@ -236,7 +236,7 @@ def _is_header(value: dict[str, Any]) -> bool:
 
 def _is_entry(value: dict[str, Any]) -> bool:
     """An entry of a file that has lost its header."""
-    if value.get("type") not in _ENTRY_TYPES or not {"id", "parentId"} <= value.keys():
+    if string(value.get("type")) not in _ENTRY_TYPES or not {"id", "parentId"} <= value.keys():
         return False
     message = mapping(value.get("message"))
     return "summary" in value or "role" in message or bool(listed(value.get("content")))
