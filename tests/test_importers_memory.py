@@ -32,6 +32,42 @@ def chat() -> Iterator[bytes]:
         yield line
 
 
+def rollout() -> Iterator[bytes]:
+    """Long texts in the layer that comes from the model, and results of tools."""
+    for number in range(FILE_BYTES // 8_000):
+        content = [{"type": "output_text", "text": f"{number} {'some words ' * 350}"}]
+        for payload in (
+            {"type": "message", "role": "assistant", "content": content},
+            {"type": "function_call_output", "call_id": "c", "output": "some words " * 350},
+        ):
+            yield json.dumps({"type": "response_item", "payload": payload}).encode() + b"\n"
+
+
+def gemini() -> Iterator[bytes]:
+    for number in range(FILE_BYTES // 4_000):
+        row = {"type": "gemini", "id": f"m{number}", "content": "some words " * 350}
+        yield json.dumps(row).encode() + b"\n"
+
+
+def pi() -> Iterator[bytes]:
+    for number in range(FILE_BYTES // 4_000):
+        message = {"role": "user", "content": "some words " * 350}
+        row = {
+            "type": "message",
+            "id": f"{number}",
+            "parentId": f"{number - 1}",
+            "message": message,
+        }
+        yield json.dumps(row).encode() + b"\n"
+
+
+def copilot() -> Iterator[bytes]:
+    for number in range(FILE_BYTES // 4_000):
+        data = {"content": "some words " * 350, "reasoningText": f"{number}"}
+        row = {"type": "assistant.message", "id": f"{number}", "data": data}
+        yield json.dumps(row).encode() + b"\n"
+
+
 def one_line() -> Iterator[bytes]:
     for _ in range(FILE_BYTES // 10_000):
         yield b"some words. " * 833
@@ -47,6 +83,10 @@ def one_word() -> Iterator[bytes]:
     [
         (talk, "claude-code"),
         (chat, "chat"),
+        (rollout, "codex"),
+        (gemini, "gemini-cli"),
+        (pi, "pi"),
+        (copilot, "copilot-cli"),
         (one_line, "plain-text"),
         (one_word, "plain-text"),
         (one_line, "markdown"),
