@@ -111,6 +111,15 @@ def test_what_only_one_event_tells_is_kept() -> None:
     assert [m.text for m in messages(*rows)] == ["hm", "[tool use: bash] ls"]
 
 
+def test_calls_without_ids_are_not_taken_for_each_other() -> None:
+    rows = [
+        answer(1, "", toolRequests=[{"name": "bash"}]),
+        event(2, "tool.execution_start", {"toolName": "view"}),
+        event(3, "assistant.reasoning", {"content": 7}),
+    ]
+    assert [m.text for m in messages(*rows)] == ["[tool use: bash] null", "[tool use: view] null"]
+
+
 @pytest.mark.parametrize(
     ("data", "text"),
     [

@@ -220,6 +220,7 @@ def _is_bare(value: dict[str, object]) -> bool:
 def _is_document(value: object) -> bool:
     """The shape before rollouts were JSON Lines: {"session": {…}, "items": […]}."""
     found = mapping(value)
-    return string(mapping(found.get("session")).get("id")) is not None and isinstance(
-        found.get("items"), list
-    )
+    if string(mapping(found.get("session")).get("id")) is None:
+        return False
+    items = found.get("items")
+    return isinstance(items, list) and all(_is_bare(mapping(each)) for each in items[:1])

@@ -191,13 +191,13 @@ def _element(text: str, tag: str) -> str:
 
 
 def _without(text: str, tag: str) -> str:
-    """The text without all elements of that name."""
-    kept, rest = [], text
-    while rest:
-        before, _, behind = rest.partition(f"<{tag}>")
-        kept.append(before)
-        rest = behind.partition(f"</{tag}>")[2]
-    return "".join(kept)
+    """The text without all elements of that name, and without one that does not end."""
+    kept, at = [], 0
+    while (start := text.find(f"<{tag}>", at)) >= 0:
+        kept.append(text[at:start])
+        end = text.find(f"</{tag}>", start)
+        at = len(text) if end < 0 else end + len(tag) + 3
+    return "".join([*kept, text[at:]])
 
 
 def _add_call(content: Content, item_type: str, item: dict[str, Any], blocks: BlockReader) -> None:

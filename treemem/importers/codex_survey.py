@@ -6,12 +6,12 @@ number in the file.
 
 from __future__ import annotations
 
-from bisect import bisect_right
 from collections import Counter
 from typing import Any
 
 from treemem.importers.codex_items import Event, Record, event_of, is_context, shown_as
 from treemem.importers.naming import is_uuid, one_line
+from treemem.importers.taken_back import TakenBack
 from treemem.importers.typed import mapping, string, texts_of
 
 _TURN_EVENTS = frozenset({"task_started", "turn_started"})
@@ -46,8 +46,7 @@ class Survey:
         # The user's turns and the rollbacks in their order: (ordinal, hashes) or (ordinal, n).
         self._turns: list[tuple[int, tuple[int, ...], bool]] = []
         self._rollbacks: list[tuple[int, int, int]] = []
-        self._starts: list[int] = []
-        self._ends: list[int] = []
+        self._taken_back = TakenBack()
         self._answered = self._is_shown = self._shown_from_start = False
 
     # -- reading ---------------------------------------------------------------------------
@@ -111,16 +110,9 @@ class Survey:
             ]
             done = seen
             if standing:
-                self._leave_out(standing[-min(count, len(standing))], ordinal)
+                self._taken_back.add(standing[-min(count, len(standing))], ordinal)
                 del standing[-count:]
         self._turns.clear()
-
-    def _leave_out(self, start: int, end: int) -> None:
-        while self._starts and self._starts[-1] >= start:
-            self._starts.pop()
-            self._ends.pop()
-        self._starts.append(start)
-        self._ends.append(end)
 
     # -- answers ---------------------------------------------------------------------------
 
@@ -136,8 +128,7 @@ class Survey:
         return named[-1].forked_from or named[-1].id
 
     def is_active(self, ordinal: int) -> bool:
-        at = bisect_right(self._starts, ordinal) - 1
-        return at < 0 or ordinal >= self._ends[at]
+        return ordinal not in self._taken_back
 
 
 class Layers:

@@ -17,6 +17,7 @@ from treemem.importers.content import BlockReader, Content
 from treemem.importers.naming import file_key, is_uuid, one_line, printable, sent_at
 from treemem.importers.records import TOO_DEEP, read_records, skim_json
 from treemem.importers.sniffing import has_key, head_objects
+from treemem.importers.taken_back import TakenBack
 from treemem.importers.typed import listed, mapping, no_message, string
 from treemem.model import Message, MessageKind, Role, Source
 
@@ -73,7 +74,7 @@ class _Survey:
         self._requested: set[int] = set()
         self._thought: set[int] = set()
         self._ordinal_of: dict[str, int] = {}
-        self._rewound: list[tuple[int, int]] = []
+        self._rewound = TakenBack()
 
     def add(self, ordinal: int, value: dict[str, Any]) -> None:
         kind, data = value.get("type"), mapping(value.get("data"))
@@ -85,24 +86,25 @@ class _Survey:
             self.title = one_line(data.get("title")) or self.title
         elif kind == "assistant.message":
             for request in listed(data.get("toolRequests")):
-                self._requested.add(hash(string(mapping(request).get("toolCallId"))))
-            self._thought.add(hash(string(data.get("reasoningText"))))
+                self._note(string(mapping(request).get("toolCallId")), self._requested)
+            self._note(string(data.get("reasoningText")), self._thought)
         elif kind == "session.snapshot_rewind":
             start = self._ordinal_of.get(string(data.get("upToEventId")) or "")
             if start is not None:
-                self._rewound.append((start, ordinal))
+                self._rewound.add(start, ordinal)
+
+    def _note(self, told: str | None, where: set[int]) -> None:
+        if told is not None:
+            where.add(hash(told))
 
     def is_told_twice(self, kind: str, data: dict[str, Any]) -> bool:
         """A tool's start that its request tells as well, thoughts that their message holds."""
         if kind == "tool.execution_start":
             return hash(string(data.get("toolCallId"))) in self._requested
-        thought = string(data.get("content"))
-        return (
-            kind == "assistant.reasoning" and thought is not None and hash(thought) in self._thought
-        )
+        return kind == "assistant.reasoning" and hash(string(data.get("content"))) in self._thought
 
     def is_active(self, ordinal: int) -> bool:
-        return not any(start <= ordinal < end for start, end in self._rewound)
+        return ordinal not in self._rewound
 
 
 class _Reading:

@@ -53,9 +53,10 @@ class GeminiCli(Importer):
         if not found and has_key(rest, "sessionId") and has_key(rest, "projectHash"):
             return 0.9
         document = mapping(head_value(head))
-        if _is_header(document) or any(map(_is_said, _elements(document))):
+        said = [element for key in _LISTS for element in listed(document.get(key))]
+        if _is_header(document) or any(map(_is_said, said)):
             return 0.95
-        return 0.85 if any(map(_has_parts, _elements(document))) else 0.0
+        return 0.85 if said and all(map(_has_parts, said)) else 0.0
 
     def read(self, file: LogFile) -> Iterator[Event]:
         survey = _Survey()
@@ -241,9 +242,8 @@ def _is_said(value: object) -> bool:
 
 
 def _has_parts(value: object) -> bool:
+    """A message of the API's; parts that name their type are another tool's."""
     found = mapping(value)
-    return role_of(found) is not None and isinstance(found.get("parts"), list)
-
-
-def _elements(document: dict[str, Any]) -> list[Any]:
-    return [element for key in _LISTS for element in listed(document.get(key))]
+    parts = found.get("parts")
+    known = role_of(found) is not None and isinstance(parts, list)
+    return known and not any("type" in mapping(part) for part in listed(parts))
