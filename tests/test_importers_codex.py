@@ -229,6 +229,38 @@ def test_a_message_is_called_after_its_turn_where_that_has_a_name() -> None:
     assert scopes == [TURN, NEXT_TURN, SESSION]
 
 
+def test_a_turn_context_without_a_name_stands_within_the_turn_that_began() -> None:
+    rows = [
+        meta(),
+        record("turn_context", turn_id=TURN),
+        started(NEXT_TURN),
+        record("turn_context", model="gpt"),
+        item("user", "go on"),
+    ]
+    (message,) = messages(*rows)
+    assert f":{NEXT_TURN}:" in (message.external_id or "")
+
+
+def test_a_sub_agent_that_begins_with_a_part_of_its_parents_turn_shares_it() -> None:
+    """Of the parent's history it is given what was asked and answered, no calls and contexts."""
+    asked, answered = item("user", "count the files"), item("assistant", "Three.")
+    call = record("response_item", type="function_call", name="ls", arguments="{}", call_id="c")
+    parent = [
+        record("session_meta", id=PARENT),
+        started(TURN),
+        record("turn_context", model="gpt"),
+        asked,
+        call,
+        answered,
+    ]
+    spawned = {"subagent": {"thread_spawn": {"parent_thread_id": PARENT}}}
+    child = [meta(source=spawned), parent[0], started(TURN), asked, answered]
+    child += [started(NEXT_TURN), item("user", "count the lines")]
+    ids = [[m.external_id for m in messages(*rows)] for rows in (parent, child)]
+    assert ids[1][:2] == [ids[0][0], ids[0][2]]
+    assert ids[1][2] not in ids[0]
+
+
 @pytest.mark.parametrize("with_turn_ids", [True, False])
 def test_what_a_fork_repeats_has_the_ids_that_it_has_in_its_parent(with_turn_ids: bool) -> None:
     first = CodexSession("first", with_turn_ids=with_turn_ids)

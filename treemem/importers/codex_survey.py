@@ -175,9 +175,10 @@ class Turn:
         self.id: str | None = None
 
     def note(self, record: Record) -> None:
+        turn_id = string(record.payload.get("turn_id"))
         is_start = record.kind == "event_msg" and string(record.payload.get("type")) in _TURN_EVENTS
-        if is_start or record.kind == "turn_context":
-            turn_id = string(record.payload.get("turn_id"))
+        # A turn_context of some versions has no name: it stands within the turn that began.
+        if is_start or (record.kind == "turn_context" and turn_id is not None):
             self.id = turn_id if turn_id is not None and is_uuid(turn_id) else None
 
 
