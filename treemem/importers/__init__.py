@@ -7,8 +7,11 @@ between importers that are equally sure of a file.
 from __future__ import annotations
 
 from treemem.errors import ImportFileError, UsageError
+from treemem.importers.aider import Aider
 from treemem.importers.base import Event, Importer, LogFile, Skipped
 from treemem.importers.chat_jsonl import ChatJsonl
+from treemem.importers.chatgpt import ChatGpt
+from treemem.importers.claude_ai import ClaudeAi
 from treemem.importers.claude_code import ClaudeCode
 from treemem.importers.codex import Codex
 from treemem.importers.copilot_cli import CopilotCli
@@ -17,6 +20,7 @@ from treemem.importers.markdown import Markdown
 from treemem.importers.pi import Pi
 from treemem.importers.plain_text import PlainText
 from treemem.importers.sniffing import found_in
+from treemem.importers.specstory import SpecStory
 
 __all__ = ["IMPORTERS", "Event", "Importer", "LogFile", "Skipped", "by_name", "detect"]
 
@@ -26,6 +30,11 @@ IMPORTERS: tuple[Importer, ...] = (
     CopilotCli(),
     GeminiCli(),
     Pi(),
+    Aider(),
+    ChatGpt(),
+    ClaudeAi(),
+    ClaudeCode(),
+    SpecStory(),
     ChatJsonl(),
     Markdown(),
     PlainText(),

@@ -1,0 +1,221 @@
+"""Aider's chat history: Markdown that grows, a session behind every "# aider chat started at".
+
+What the user typed stands behind "#### ", what aider printed behind "> ", all else is the
+model's answer. The same marks in an answer's code fences are content. The file is read twice:
+first to see in which sessions aider's marks still end in two blanks, as it writes them.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Iterator
+from typing import Literal
+
+from treemem.importers.base import Event, Importer, LogFile, Skipped
+from treemem.importers.documents import Line, document_lines
+from treemem.importers.fences import fence_after
+from treemem.importers.naming import file_key, one_line
+from treemem.importers.sniffing import is_text
+from treemem.model import Message, Part, Source
+
+EMPTY = "empty message"
+SESSION_START = "no message: start of a session"
+
+_HISTORY_NAME = "aider.chat.history.md"
+_BLOCK_CHARS_MAX = 8 * 1024 * 1024
+_START = re.compile(r"# aider chat started at (\d{4}-\d\d-\d\d) (\d\d:\d\d:\d\d)\s*\Z")
+_START_BYTES = re.compile(rb"\s*# aider chat started at \d{4}-\d\d-\d\d \d\d:\d\d:\d\d")
+_USER = re.compile(r"####(?: |[\r\n]*\Z)")
+_TOOL = re.compile(r">(?: |[\r\n]*\Z)")
+# A line without an end is a piece of a long one: how that ends is not seen yet.
+_BREAK = re.compile(r"(?:  [\r\n]*|[^\r\n])\Z")
+# What aider itself prints when an answer has ended, also one that was cut off within a fence.
+_AFTER_ANSWER = re.compile(r"> (?:Tokens: |\^C )")
+_BLANK_INPUT = "<blank>"
+
+_Kind = Literal["user", "assistant", "tool"]
+
+
+class Aider(Importer):
+    """The importer of .aider.chat.history.md."""
+
+    name = "aider"
+    version = 1
+    description = "aider's chat history (Markdown)"
+    kept = "what was typed, answers, what aider printed"
+    dropped = "the marks in front of lines"
+    places = (f".{_HISTORY_NAME}", f"*/.{_HISTORY_NAME}", f"*/*/.{_HISTORY_NAME}")
+
+    def recognizes(self, file: LogFile, head: bytes) -> float:
+        if _START_BYTES.match(head.removeprefix(b"\xef\xbb\xbf")):
+            return 0.95
+        # A history whose beginning was cut away.
+        return 0.9 if file.name.endswith(_HISTORY_NAME) and head and is_text(head) else 0.0
+
+    def read(self, file: LogFile) -> Iterator[Event]:
+        yield from _Reading(file).events()
+
+
+class _Reading:
+    """One pass over a history: the block that is open, and the session that it stands in.
+
+    marked: whether aider's marks end in two blanks here; an editor may have cut them off.
+    """
+
+    def __init__(self, file: LogFile) -> None:
+        self._file = file
+        self._key = file_key(file)
+        self._marked_after = _marked_sessions(file)
+        self._heads = 0
+        self._kind: _Kind | None = None
+        self._lines: list[str] = []
+        self._chars = 0
+        self._fence: str | None = None
+        self._after_blank = True
+        self._started: str | None = None
+        self._name = ""
+        self._starts: dict[str, int] = {}
+        self._source: Source | None = None
+        self._ordinal = 0
+        self._asked = ""
+
+    def events(self) -> Iterator[Event]:
+        for line in document_lines(self._file):
+            if not line.is_start:
+                yield from self._put(line.text, self._kind or "assistant")
+            else:
+                yield from self._take(line)
+            if self._chars > _BLOCK_CHARS_MAX:
+                yield from self._block()
+        yield from self._block()
+
+    @property
+    def _marked(self) -> bool:
+        return self._marked_after[self._heads]
+
+    def _take(self, line: Line) -> Iterator[Event]:
+        start = _START.match(line.text)
+        if start is not None:
+            self._heads += 1
+        if start is not None and self._begins(f"{start.group(1)}T{start.group(2)}"):
+            yield from self._block()
+            yield from self._session(f"{start.group(1)}T{start.group(2)}")
+        else:
+            yield from self._put(line.text, self._kind_of(line.text))
+        self._after_blank = line.is_blank
+
+    def _begins(self, started: str) -> bool:
+        """Whether a session really starts: behind a blank line, and in a fence not in the past."""
+        if self._fence is None:
+            return self._after_blank
+        return self._after_blank and self._started is not None and started >= self._started
+
+    def _kind_of(self, text: str) -> _Kind | None:
+        """What a line belongs to; None for a blank one, which belongs to what is open."""
+        if self._fence is not None:
+            ended = _AFTER_ANSWER.match(text) and (_BREAK.search(text) or not self._marked)
+            return "tool" if ended else "assistant"
+        if not text.strip():
+            return None
+        if self._marked and not _BREAK.search(text):
+            return "assistant"
+        if _TOOL.match(text):
+            return "tool"
+        # Subtle: without the two blanks a heading in an answer looks like the user's words; but
+        # aider prints something behind every answer.
+        if _USER.match(text) and (self._marked or self._kind != "assistant"):
+            return "user"
+        return "assistant"
+
+    def _put(self, text: str, kind: _Kind | None) -> Iterator[Event]:
+        if kind is None and self._kind != "assistant":
+            # A blank line ends what was typed: the next line that is marked so is a new message.
+            yield from self._block()
+            return
+        if kind is not None and kind != self._kind:
+            yield from self._block()
+            self._kind = kind
+        self._lines.append(text)
+        self._chars += len(text)
+        if kind == "assistant":
+            self._fence = fence_after(self._fence, text)
+
+    # -- a block and a session that end ----------------------------------------------------
+
+    def _session(self, started: str) -> Iterator[Event]:
+        self._starts[started] = number = self._starts.get(started, 0) + 1
+        self._started, self._source, self._ordinal, self._asked = started, None, 0, ""
+        self._name = started if number == 1 else f"{started}-{number}"
+        yield Skipped(SESSION_START)
+
+    def _block(self) -> Iterator[Event]:
+        """The open block as a message, behind its session's source where that begins."""
+        kind, lines = self._kind, self._lines
+        self._kind, self._lines, self._chars, self._fence = None, [], 0, None
+        if kind is None:
+            return
+        text = "".join(lines)
+        text = text.strip("\r\n") if kind == "assistant" else _unmarked(text, kind)
+        self._ordinal += 1
+        if not text.strip() or (kind == "user" and text == _BLANK_INPUT):
+            yield Skipped(EMPTY)
+            return
+        if kind == "user":
+            self._asked = text
+        # A session is known by what was asked first; what aider prints before stays untitled.
+        if self._source is None or (kind == "user" and self._source.title is None):
+            name = f"#{self._name}" if self._started else ""
+            self._source = Source(
+                f"{Aider.name}/{self._key}{name}",
+                Aider.name,
+                title=one_line(text) if kind == "user" else None,
+                origin=self._file.label,
+            )
+            yield self._source
+        yield Message(
+            role=kind,
+            text=text,
+            sent_at=self._started,
+            external_id=self._id(kind),
+            parts=(Part("tool_result", 0, len(text)),) if kind == "tool" else (),
+            unique_id=kind != "user" and self._started is not None,
+        )
+
+    def _id(self, kind: _Kind) -> str | None:
+        """What was printed or answered may have grown when the file is read again; then it is
+        a new version of the same. It is known by its session, its place and what was asked."""
+        if kind == "user" or self._started is None:
+            return None
+        asked = hashlib.blake2b(self._asked.encode("utf-8", "surrogatepass"), digest_size=8)
+        return f"{Aider.name}:{self._started}:{self._ordinal}:{asked.hexdigest()}"
+
+
+def _unmarked(text: str, kind: _Kind) -> str:
+    """The lines without their mark in front and the two blanks that aider puts behind."""
+    mark = _USER if kind == "user" else _TOOL
+    lines: list[str] = []
+    for line in _split(text):
+        body = line.rstrip("\r\n")
+        found = mark.match(body)
+        lines.append((body[found.end() :] if found else body).removesuffix("  "))
+    return "\n".join(lines)
+
+
+def _split(text: str) -> list[str]:
+    """Lines ended by CR and LF only: other line separators are content."""
+    return re.findall(r"[^\r\n]*(?:\r\n|\n|\r)|[^\r\n]+\Z", text)
+
+
+def _marked_sessions(file: LogFile) -> list[bool]:
+    """For the lines before the first start of a session and behind each of them: whether any
+    mark there ends in two blanks."""
+    marked = [False]
+    for line in document_lines(file):
+        if not line.is_start:
+            continue
+        if _START.match(line.text):
+            marked.append(False)
+        elif not marked[-1] and (_USER.match(line.text) or _TOOL.match(line.text)):
+            marked[-1] = line.text.rstrip("\r\n").endswith("  ")
+    return marked

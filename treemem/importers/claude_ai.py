@@ -1,0 +1,194 @@
+"""Claude.ai's data export: conversations.json, and single conversations as the web app has them.
+
+One conversation is one source; what hangs on an edited question or a repeated answer is kept
+as abandoned. Pasted texts are part of the message, files leave a marker.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from treemem.importers.base import Event, Importer, LogFile, Skipped
+from treemem.importers.chat_fields import ROLE_OF
+from treemem.importers.content import BlockReader, Content
+from treemem.importers.exports import (
+    dict_of,
+    first_object,
+    list_of,
+    path_to_root,
+    read_conversations,
+    string,
+)
+from treemem.importers.naming import file_key, is_uuid, one_line, printable, sent_at
+from treemem.importers.records import TOO_DEEP
+from treemem.model import Message, Role, Source
+
+EMPTY = "empty message"
+EMPTY_CONVERSATION = "empty conversation"
+NO_SPEAKER = "no message: no speaker"
+NOT_AN_OBJECT = "no message: not an object"
+NO_CONVERSATION = "no conversation: no messages in it"
+
+_ROOT = "00000000-0000-4000-8000-000000000000"
+_CONVERSATION_KEYS = frozenset({"uuid", "name", "created_at"})
+_NO_SPEECH = frozenset({"token_budget", "flag"})
+_BESIDE = (
+    (frozenset({"full_name", "email_address"}), "no chat: account"),
+    (frozenset({"prompt_template", "docs"}), "no chat: project"),
+    (frozenset({"conversations_memory"}), "no chat: memory"),
+)
+
+
+class ClaudeAi(Importer):
+    """The importer of conversations.json of Claude.ai, whole or of one conversation."""
+
+    name = "claude-ai"
+    version = 1
+    description = "Claude.ai data export (conversations.json)"
+    kept = "turns, thinking, tool calls and results, pasted texts, names of files, branches"
+    dropped = "files' contents, conversations' summaries, projects, memories, account, settings"
+
+    def recognizes(self, file: LogFile, head: bytes) -> float:
+        del file
+        first = first_object(head)
+        if _is_conversation(first) or any(
+            _is_conversation(item) for item in list_of(first.get("conversations"))[:1]
+        ):
+            return 0.95
+        return 0.6 if _beside(first) else 0.0
+
+    def read(self, file: LogFile) -> Iterator[Event]:
+        for number, value in enumerate(read_conversations(file, _is_conversation), 1):
+            if isinstance(value, Skipped):
+                yield value
+            elif isinstance(value, dict) and _is_conversation(value):
+                yield from _Conversation(file, value, number).events()
+            else:
+                reason = _beside(value) if isinstance(value, dict) else None
+                yield Skipped(reason or NO_CONVERSATION)
+
+
+class _Conversation:
+    """The messages of one conversation, in the export's order."""
+
+    def __init__(self, file: LogFile, value: dict[str, Any], number: int) -> None:
+        self._rows = list_of(value.get("chat_messages"))
+        self._active = _active_rows(self._rows, value.get("current_leaf_message_uuid"))
+        self._blocks = BlockReader()
+        name = string(value.get("uuid"))
+        self._source = Source(
+            f"{ClaudeAi.name}/{printable(name) if name else f'{file_key(file)}#{number}'}",
+            ClaudeAi.name,
+            title=one_line(value.get("name")),
+            origin=file.label,
+        )
+
+    def events(self) -> Iterator[Event]:
+        if not self._rows:
+            yield Skipped(EMPTY_CONVERSATION)
+        begun = False
+        for index, row in enumerate(self._rows):
+            try:
+                message = self._message(row, index in self._active)
+            except RecursionError:
+                yield Skipped(TOO_DEEP, problem=True)
+                continue
+            if isinstance(message, str):
+                yield Skipped(message)
+                continue
+            if not begun:
+                begun = True
+                yield self._source
+            yield message
+
+    def _message(self, row: object, active: bool) -> Message | str:
+        """The message that a row is, or why it is none."""
+        if not isinstance(row, dict):
+            return NOT_AN_OBJECT
+        sender = string(row.get("sender"))
+        if sender is None:
+            return NO_SPEAKER
+        role: Role = ROLE_OF.get(sender.lower(), "other")
+        content = self._content(row)
+        if content.is_empty:
+            return EMPTY
+        external_id = string(row.get("uuid"))
+        return Message(
+            role=role,
+            text=content.text,
+            author=sender if role == "other" else None,
+            sent_at=sent_at(row.get("created_at")),
+            external_id=external_id,
+            parts=tuple(content.parts),
+            tool_use_ids=tuple(content.tool_use_ids),
+            tool_result_ids=tuple(content.tool_result_ids),
+            blobs=tuple(content.blobs),
+            unique_id=external_id is not None and is_uuid(external_id),
+            active=active,
+        )
+
+    def _content(self, row: dict[str, Any]) -> Content:
+        content = Content()
+        for block in list_of(row.get("content")):
+            self._add_block(content, block)
+        # Subtle: the plain text is a poorer copy of the blocks, with a notice where it cannot
+        # show one; only without blocks is it all there is.
+        if content.is_empty and (text := string(row.get("text"))):
+            content = Content()
+            content.add(text)
+        for attached in map(dict_of, list_of(row.get("attachments"))):
+            if name := string(attached.get("file_name")):
+                self._blocks.add(content, {"type": "document", "path": name})
+            if text := string(attached.get("extracted_content")):
+                content.add(text, "text", string(attached.get("file_type")))
+        for file in map(dict_of, list_of(row.get("files")) or list_of(row.get("files_v2"))):
+            name = string(file.get("file_name")) or string(file.get("file_uuid"))
+            if name:
+                kind = "image" if file.get("file_kind") == "image" else "file"
+                self._blocks.add(content, {"type": kind, "path": name})
+        return content
+
+    def _add_block(self, content: Content, block: object) -> None:
+        fields = dict_of(block)
+        block_type = fields.get("type")
+        if isinstance(block_type, str) and block_type.endswith("tool_result"):
+            name = string(fields.get("name"))
+            use_id = fields.get("tool_use_id")
+            self._blocks.add_tool_result(content, fields.get("content"), use_id, name)
+        elif block_type == "voice_note" and isinstance(text := fields.get("text"), str):
+            content.add(text)
+        elif block_type not in _NO_SPEECH:
+            self._blocks.add(content, block)
+
+
+def _active_rows(rows: list[Any], leaf: object) -> set[int]:
+    """The places of the messages on the live branch: all of them, if none names its parent.
+
+    A message whose parent is not there follows the one before it.
+    """
+    names = [string(dict_of(row).get("uuid")) or f"#{index}" for index, row in enumerate(rows)]
+    parents = [string(dict_of(row).get("parent_message_uuid")) for row in rows]
+    if not any(parents):
+        return set(range(len(rows)))
+    known = set(names)
+    parent_of: dict[str, str | None] = {}
+    for index, (name, parent) in enumerate(zip(names, parents, strict=True)):
+        if parent == _ROOT:
+            parent = None
+        elif parent not in known and index:
+            parent = names[index - 1]
+        parent_of[name] = parent
+    at = leaf if isinstance(leaf, str) and leaf in known else next(reversed(names), None)
+    path = path_to_root(parent_of, at)
+    return {index for index, name in enumerate(names) if name in path}
+
+
+def _is_conversation(value: object) -> bool:
+    if not isinstance(value, dict) or not isinstance(value.get("chat_messages"), list):
+        return False
+    return bool(_CONVERSATION_KEYS & value.keys())
+
+
+def _beside(value: dict[str, Any]) -> str | None:
+    return next((reason for keys, reason in _BESIDE if keys <= value.keys()), None)
