@@ -18,6 +18,7 @@ from treemem.importers import IMPORTERS, LogFile, Skipped, by_name, detect
 from treemem.model import Message, Source
 
 CC_ROW = {"type": "user", "uuid": "u", "parentUuid": None, "message": {"content": "a" * 50}}
+NAMES = ", ".join(importer.name for importer in IMPORTERS)
 CHAT_ROW = {"role": "user", "content": "a" * 50}
 CODEX_ROW = {"type": "response_item", "payload": {"type": "message", "role": "user"}}
 CODEX_HEADER = {"id": "s", "timestamp": "t", "instructions": None}
@@ -134,6 +135,7 @@ def test_a_file_that_cannot_be_opened_is_an_error_that_names_it(tmp_path: Path) 
 
 def test_an_unknown_format_is_refused_with_the_names_there_are() -> None:
     with pytest.raises(UsageError, match=re.escape(f"The formats are: {NAMES}.")):
+    with pytest.raises(UsageError, match=NAMES):
         by_name("carrier-pigeon")
     assert [by_name(importer.name) for importer in IMPORTERS] == list(IMPORTERS)
 

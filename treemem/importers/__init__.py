@@ -16,6 +16,7 @@ from treemem.importers.claude_code import ClaudeCode
 from treemem.importers.codex import Codex
 from treemem.importers.copilot_cli import CopilotCli
 from treemem.importers.gemini_cli import GeminiCli
+from treemem.importers.langchain import LangChain
 from treemem.importers.markdown import Markdown
 from treemem.importers.pi import Pi
 from treemem.importers.plain_text import PlainText
@@ -34,6 +35,7 @@ IMPORTERS: tuple[Importer, ...] = (
     ChatGpt(),
     ClaudeAi(),
     ClaudeCode(),
+    LangChain(),
     SpecStory(),
     ChatJsonl(),
     Markdown(),

@@ -10,12 +10,13 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Iterator
+from pathlib import PurePosixPath
 from typing import Literal
 
 from treemem.importers.base import Event, Importer, LogFile, Skipped
 from treemem.importers.documents import Line, document_lines
 from treemem.importers.fences import fence_after
-from treemem.importers.naming import file_key, one_line
+from treemem.importers.naming import file_key, one_line, printable
 from treemem.importers.sniffing import is_text
 from treemem.model import Message, Part, Source
 
@@ -65,7 +66,7 @@ class _Reading:
 
     def __init__(self, file: LogFile) -> None:
         self._file = file
-        self._key = file_key(file)
+        self._key = _key(file)
         self._marked_after = _marked_sessions(file)
         self._heads = 0
         self._kind: _Kind | None = None
@@ -189,6 +190,15 @@ class _Reading:
             return None
         asked = hashlib.blake2b(self._asked.encode("utf-8", "surrogatepass"), digest_size=8)
         return f"{Aider.name}:{self._started}:{self._ordinal}:{asked.hexdigest()}"
+
+
+def _key(file: LogFile) -> str:
+    """As file_key, but after the project's folder: every history has the same name."""
+    key = file_key(file)
+    folder = PurePosixPath(file.place or "").parent.name
+    if not folder or not file.name.startswith(f".{_HISTORY_NAME}"):
+        return key
+    return f"{printable(folder)}-{key.rpartition('-')[2]}"
 
 
 def _unmarked(text: str, kind: _Kind) -> str:

@@ -161,8 +161,6 @@ def _attached(metadata: dict[str, Any], blocks: list[object]) -> list[object]:
         name, file_id = string(dict_of(file).get("name")), string(dict_of(file).get("id"))
         if (name or file_id) and not (file_id and file_id in shown):
             found.append({"type": "file", "path": name or file_id})
-    drawn = list_of(dict_of(metadata.get("aggregate_result")).get("messages"))
-    for item in map(dict_of, drawn):
-        if item.get("message_type") == "image" and (url := string(item.get("image_url"))):
-            found.append({"type": "image", "url": url})
-    return found
+    drawn = map(dict_of, list_of(dict_of(metadata.get("aggregate_result")).get("messages")))
+    urls = [string(item.get("image_url")) for item in drawn if item.get("message_type") == "image"]
+    return found + [{"type": "image", "url": url} for url in urls if url]

@@ -34,7 +34,7 @@ _TIME = re.compile(r"(?:\A|\s)(\d{4}-\d\d-\d\d[ T]\d\d:\d\d(?::\d\d)?(?:Z|[+-]\d
 _SESSION = re.compile(r"<!-- [^\r\n]{1,100}? Session ([^\s()]{1,200}) \([^\r\n]*\) -->")
 _TITLE = re.compile(r"# ([^\r\n]+)")
 _TITLE_TIME = re.compile(r"\s*\(?\d{4}-\d\d-\d\d[ T]\d\d:\d\d(?::\d\d)?(?:Z|[+-]\d{4})?\)?\s*\Z")
-_FILE_TIME = re.compile(r"\d{4}-\d\d-\d\d_\d\d-\d\d(?:-\d\d)?Z?-?")
+_FILE_TIME = re.compile(r"\A\d{4}-\d\d-\d\d_\d\d-\d\d(?:-\d\d)?Z?-?")
 _MESSAGE_ID = re.compile(r"<!-- message-id: (\S{1,200}) -->[ \t]*[\r\n]*\Z")
 _ROLES: dict[str, Role] = {"User": "user", "Agent": "assistant", "Assistant": "assistant"}
 
