@@ -22,7 +22,9 @@ FIRST = (
     + "\nI'll round each line.\n\n> a quotation, not aider's\n\n#### A heading\n\n```py\nx = 1\n```\n\n"
     + "> Tokens: 2k sent, 30 received.  \n> Applied edit to round.py  \n"
 )
-SECOND = "\n# aider chat started at 2026-03-02 08:30:00\n\n\n#### /undo  \n> Removed: 1a2b3c round  \n"
+SECOND = (
+    "\n# aider chat started at 2026-03-02 08:30:00\n\n\n#### /undo  \n> Removed: 1a2b3c round  \n"
+)
 
 
 def read(text: str, label: str = ".aider.chat.history.md") -> list[Event]:
@@ -81,7 +83,9 @@ def test_inputs_with_a_blank_line_between_are_two_messages(end: str) -> None:
 
 
 def test_without_the_blanks_a_heading_behind_an_answer_is_the_answers() -> None:
-    text = f"{START}#### plan it\nThe plan:\n\n#### Step 1\nWrap it.\n\n> Tokens: 1 sent\n\n#### go\n"
+    text = (
+        f"{START}#### plan it\nThe plan:\n\n#### Step 1\nWrap it.\n\n> Tokens: 1 sent\n\n#### go\n"
+    )
     assert said(text) == [
         ("user", "plan it"),
         ("assistant", "The plan:\n\n#### Step 1\nWrap it."),

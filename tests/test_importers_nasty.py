@@ -161,7 +161,9 @@ def test_marks_in_an_answers_fence_are_content(folder: Path) -> None:
         "/add x.py",
     ]
     (answer,) = [message.text for message in messages if message.role == "assistant"]
-    assert answer.startswith("Sure:\n\n````md\n#### not a user turn\n> not tool output\n```py\n# aider")
+    assert answer.startswith(
+        "Sure:\n\n````md\n#### not a user turn\n> not tool output\n```py\n# aider"
+    )
     assert len({event.id for event in events if isinstance(event, Source)}) == 2
 
 

@@ -155,7 +155,9 @@ def test_the_earlier_layout_names_tools_in_words() -> None:
     user, assistant = messages(EARLIER)
     assert user.sent_at == "2025-10-01 23:30Z"
     assert assistant.sent_at is None
-    assert assistant.text.startswith("Look at it.\n\nLet me look.\n\nTool use: **grep**\n\n<details>")
+    assert assistant.text.startswith(
+        "Look at it.\n\nLet me look.\n\nTool use: **grep**\n\n<details>"
+    )
     # A rule between words may be the model's own.
     assert assistant.text.endswith("Found it.\n\n---\n\nAnd fixed it.")
     assert [(part.kind, part.name) for part in assistant.parts] == [

@@ -8,6 +8,7 @@ same conversations once more.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import islice
 from typing import Any
 
 from treemem.importers.base import Event, Importer, LogFile, Skipped
@@ -42,7 +43,8 @@ NO_CONVERSATION = "no conversation: no tree of messages"
 SAME_AS_JSON = "no chat: the conversations of the JSON files once more"
 HTML_TOO_LARGE = "no chat: the page is too large, read conversations.json instead"
 
-_CONVERSATION_KEYS = frozenset({"current_node", "title", "create_time", "conversation_id"})
+_CONVERSATION_KEYS = frozenset({"title", "create_time", "conversation_id"})
+_LOOKED_AT = 20
 _HTML_TITLE = b"<title>ChatGPT Data Export</title>"
 _HTML_DATA = b"var jsonData ="
 # What lies beside the conversations in an export, by keys that are there only.
@@ -217,9 +219,10 @@ def _is_conversation(value: object) -> bool:
     mapping = value.get("mapping") if isinstance(value, dict) else None
     if not isinstance(value, dict) or not isinstance(mapping, dict):
         return False
-    nodes = [node for node in mapping.values() if isinstance(node, dict)][:1]
-    looks = all({"message", "parent", "children"} & node.keys() for node in nodes)
-    return looks and (bool(_CONVERSATION_KEYS & value.keys()) or bool(nodes))
+    nodes = islice((node for node in mapping.values() if isinstance(node, dict)), _LOOKED_AT)
+    if any({"message", "parent", "children"} & node.keys() for node in nodes):
+        return True
+    return "current_node" in value or (not mapping and bool(_CONVERSATION_KEYS & value.keys()))
 
 
 def _beside(value: dict[str, Any]) -> str | None:
