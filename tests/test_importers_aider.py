@@ -19,7 +19,8 @@ FIRST = (
     START
     + "> Aider v0.86.1  \n> Repo-map: using 1024 tokens  \n"
     + "\n#### round per line  \n####   \n#### not per sum  \n"
-    + "\nI'll round each line.\n\n> a quotation, not aider's\n\n#### A heading\n\n```py\nx = 1\n```\n\n"
+    + "\nI'll round each line.\n\n> a quotation, not aider's\n\n#### A heading\n\n"
+    + "```py\nx = 1\n```\n\n"
     + "> Tokens: 2k sent, 30 received.  \n> Applied edit to round.py  \n"
 )
 SECOND = (
@@ -50,7 +51,8 @@ def test_a_session_is_what_was_typed_answered_and_printed() -> None:
         ("user", "round per line\n\nnot per sum"),
         (
             "assistant",
-            "I'll round each line.\n\n> a quotation, not aider's\n\n#### A heading\n\n```py\nx = 1\n```",
+            "I'll round each line.\n\n> a quotation, not aider's\n\n#### A heading\n\n"
+            "```py\nx = 1\n```",
         ),
         ("tool", "Tokens: 2k sent, 30 received.\nApplied edit to round.py"),
     ]
@@ -140,7 +142,7 @@ def test_a_history_that_grew_adds_its_end_only(tmp_path: Path) -> None:
         texts = [message.text for message in memory.messages(first)]
         assert texts[-1].endswith("Applied edit to round.py\nCommit 1a2b3c round per line")
         assert len(texts) == 4
-        assert [message.text for message in memory.messages(second)][0] == "/undo"
+        assert next(iter(memory.messages(second))).text == "/undo"
 
 
 def test_a_copy_of_a_history_stores_nothing_twice(tmp_path: Path) -> None:

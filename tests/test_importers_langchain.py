@@ -75,8 +75,8 @@ def test_a_list_of_messages_in_each_shape(shape: Any) -> None:
 @pytest.mark.parametrize("lines", [False, True])
 def test_a_message_that_later_states_repeat_is_taken_once(shape: Any, lines: bool) -> None:
     turns = [shape("human", "ok"), shape("ai", "done"), shape("human", "ok"), shape("ai", "x")]
-    states = [{"values": {"messages": turns[:count]}, "config": {"configurable": {"thread_id": "t"}}}
-              for count in (2, 4)]  # fmt: skip
+    config = {"configurable": {"thread_id": "t"}}
+    states = [{"values": {"messages": turns[:count]}, "config": config} for count in (2, 4)]
     assert texts(states, lines=lines) == ["ok", "done", "ok", "x"]
     reasons = [event.reason for event in read(states, lines=lines) if isinstance(event, Skipped)]
     assert reasons == [module.REPEATED] * 2

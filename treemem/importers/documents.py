@@ -112,7 +112,11 @@ def split_lines(chunks: Iterable[str], chars_max: int = PIECE_CHARS_MAX) -> Iter
         rest += chunk
         at = 0
         for end in _LINE_END.finditer(rest):
-            yield from _pieces(rest[at : end.end()], is_start, chars_max, keep=0)
+            line = rest[at : end.end()]
+            if len(line) <= chars_max:  # Nearly every line: not worth a generator of its own.
+                yield Line(line, is_start)
+            else:
+                yield from _pieces(line, is_start, chars_max, keep=0)
             at, is_start = end.end(), True
         rest = rest[at:]
         for piece in _pieces(rest, is_start, chars_max, keep=chars_max):

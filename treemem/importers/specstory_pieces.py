@@ -24,6 +24,7 @@ _THINK_OPENS = re.compile(r"<think>(?:<details>)?(?:<summary>[^<\r\n]*</summary>
 _THINK_CLOSES = re.compile(r"(?:</details>)?</think>[ \t]*[\r\n]*\Z")
 _FRAME = re.compile(r"[ \t]*(?:<details>|</details>)[ \t]*[\r\n]*\Z")
 _SUMMARY = re.compile(r"(?:<details>)?[ \t]*<summary>(.*)</summary>[ \t]*([\r\n]*)\Z")
+_LINES_AHEAD_MAX = 5_000
 
 
 class Piece(NamedTuple):
@@ -85,9 +86,15 @@ def _stands_alone(lines: list[str], at: int) -> bool:
 
 
 def _end(lines: list[str], start: int, closes: re.Pattern[str]) -> int:
-    """Behind the line that closes a tag: one outside of fences; if there is none, the first."""
+    """Behind the line that closes a tag: one outside of fences; if there is none near, the first.
+
+    Near, since many tags in a fence that is never closed must not be searched through again
+    and again.
+    """
     fence, first = None, None
     for at in range(start, len(lines)):
+        if first is not None and at > first + _LINES_AHEAD_MAX:
+            break
         if closes.search(lines[at]):
             if fence is None:
                 return at + 1
