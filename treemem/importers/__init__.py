@@ -17,6 +17,7 @@ from treemem.importers.codex import Codex
 from treemem.importers.copilot_cli import CopilotCli
 from treemem.importers.gemini_cli import GeminiCli
 from treemem.importers.langchain import LangChain
+from treemem.importers.llm_logs import LlmLogs
 from treemem.importers.markdown import Markdown
 from treemem.importers.pi import Pi
 from treemem.importers.plain_text import PlainText
@@ -37,6 +38,7 @@ IMPORTERS: tuple[Importer, ...] = (
     ClaudeCode(),
     LangChain(),
     SpecStory(),
+    LlmLogs(),
     ChatJsonl(),
     Markdown(),
     PlainText(),
