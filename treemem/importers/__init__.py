@@ -20,6 +20,7 @@ from treemem.importers.langchain import LangChain
 from treemem.importers.llm_logs import LlmLogs
 from treemem.importers.markdown import Markdown
 from treemem.importers.pi import Pi
+from treemem.importers.opencode import OpenCode
 from treemem.importers.plain_text import PlainText
 from treemem.importers.sniffing import found_in
 from treemem.importers.specstory import SpecStory
@@ -39,6 +40,7 @@ IMPORTERS: tuple[Importer, ...] = (
     LangChain(),
     SpecStory(),
     LlmLogs(),
+    OpenCode(),
     ChatJsonl(),
     Markdown(),
     PlainText(),
