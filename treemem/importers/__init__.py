@@ -17,6 +17,7 @@ from treemem.importers.codex import Codex
 from treemem.importers.copilot_cli import CopilotCli
 from treemem.importers.gemini_cli import GeminiCli
 from treemem.importers.langchain import LangChain
+from treemem.importers.cline import Cline
 from treemem.importers.llm_logs import LlmLogs
 from treemem.importers.markdown import Markdown
 from treemem.importers.pi import Pi
@@ -39,6 +40,7 @@ IMPORTERS: tuple[Importer, ...] = (
     ClaudeCode(),
     LangChain(),
     SpecStory(),
+    Cline(),
     LlmLogs(),
     OpenCode(),
     ChatJsonl(),

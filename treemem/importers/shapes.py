@@ -67,9 +67,10 @@ def unwrapped(text: str, names: Iterable[str]) -> str | None:
     """
     body = text.strip()
     for name in names:
-        start, end = f"<{name}>", f"</{name}>"
-        if body.startswith(start) and body.endswith(end) and body.count(start) == 1:
-            return body[len(start) : -len(end)].removeprefix("\n").removesuffix("\n")
+        found = re.match(rf"<{name}(?: [^<>\n]*)?>", body)
+        end = f"</{name}>"
+        if found is not None and body.endswith(end) and body.count(end) == 1:
+            return body[found.end() : -len(end)].removeprefix("\n").removesuffix("\n")
     return None
 
 
