@@ -18,6 +18,7 @@ from treemem.importers.copilot_cli import CopilotCli
 from treemem.importers.gemini_cli import GeminiCli
 from treemem.importers.langchain import LangChain
 from treemem.importers.cline import Cline
+from treemem.importers.cursor import Cursor
 from treemem.importers.llm_logs import LlmLogs
 from treemem.importers.markdown import Markdown
 from treemem.importers.pi import Pi
@@ -41,6 +42,7 @@ IMPORTERS: tuple[Importer, ...] = (
     LangChain(),
     SpecStory(),
     Cline(),
+    Cursor(),
     LlmLogs(),
     OpenCode(),
     ChatJsonl(),

@@ -75,7 +75,7 @@ class Cline(Importer):
             origin=file.label,
             parent_id=f"{Cline.name}/{printable(task.parent)}" if task.parent else None,
         )
-        speech, window = Speech(), Window()
+        speech, window = Speech(has_ids=task.is_session), Window()
         is_told = file.neighbour(HISTORY) is not None and file.name != HISTORY
         for member in read_members(file):
             if isinstance(member, Skipped):
@@ -103,11 +103,16 @@ class Cline(Importer):
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """Whose file it is. is_compaction: what a compaction made of messages that stand beside it."""
+    """Whose file it is.
+
+    is_session: a document of the SDK's, not a history. is_compaction: what a compaction made of
+    messages that stand beside it. is_settings: it holds no messages.
+    """
 
     id: str
     title: str | None = None
     parent: str | None = None
+    is_session: bool = False
     is_compaction: bool = False
     is_settings: bool = False
 
@@ -129,6 +134,7 @@ class Task:
             own,
             _session_title(settings) if settings and settings.name != file.name else None,
             parent if parent != own else None,
+            is_session=text_in(value.get("sessionId")) is not None,
             is_compaction=_is_compacted(file) and _has_messages(file, own),
         )
 
@@ -162,7 +168,9 @@ def _is_compacted(file: LogFile) -> bool:
         if isinstance(member, JsonMember) and member.key == "messages":
             metadata = object_in(object_in(member.value).get("metadata"))
             kind = metadata.get("kind")
-            if (isinstance(kind, str) and kind.startswith("compaction")) or "compaction" in metadata:
+            if (
+                isinstance(kind, str) and kind.startswith("compaction")
+            ) or "compaction" in metadata:
                 return True
     return False
 

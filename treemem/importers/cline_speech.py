@@ -36,10 +36,14 @@ _HEAD_CHARS = 4_000
 
 
 class Speech:
-    """Turns the entries of one history into messages; remembers the tools that were called."""
+    """Turns the entries of one history into messages; remembers the tools that were called.
 
-    def __init__(self) -> None:
+    has_ids: the entries' ids are unique in the world, which only the SDK's are.
+    """
+
+    def __init__(self, *, has_ids: bool) -> None:
         self._blocks = BlockReader()
+        self._has_ids = has_ids
 
     def message(self, entry: dict[str, Any]) -> Message | Skipped:
         if entry.get("type") == "reasoning" and "role" not in entry:
@@ -63,7 +67,24 @@ class Speech:
         kind = _kind_of(entry, content)
         if kind == "said" and role == "user" and posed and not content.spoken:
             kind = "injected"
-        return _finished(content, entry, role, kind)
+        return self._finished(content, entry, role, kind)
+
+    def _finished(
+        self, content: Content, entry: dict[str, Any], role: Role, kind: MessageKind
+    ) -> Message:
+        external_id = _name(entry.get("id")) if self._has_ids else None
+        return Message(
+            role=role,
+            text=content.text,
+            sent_at=sent_at(entry.get("ts") or object_in(entry.get("metadata")).get("generatedAt")),
+            external_id=external_id,
+            kind=kind,
+            parts=tuple(content.parts),
+            tool_use_ids=tuple(content.tool_use_ids),
+            tool_result_ids=tuple(content.tool_result_ids),
+            blobs=tuple(content.blobs),
+            unique_id=external_id is not None,
+        )
 
     def _reasoning(self, entry: dict[str, Any]) -> Message | Skipped:
         """Thoughts that stand by themselves in the history."""
@@ -72,7 +93,7 @@ class Speech:
             content.add(text_in(object_in(item).get("text")) or "", "thinking")
         if content.is_empty:
             return Skipped(EMPTY)
-        return _finished(content, entry, "assistant", "said")
+        return self._finished(content, entry, "assistant", "said")
 
     def _add_model(self, content: Content, entry: dict[str, Any], role: Role) -> None:
         for key in ("reasoning_content", "reasoning"):
@@ -139,24 +160,6 @@ def _kind_of(entry: dict[str, Any], content: Content) -> MessageKind:
     if entry.get("isTruncationMarker") is True or stated == "compaction":
         return "injected"
     return "said"
-
-
-def _finished(
-    content: Content, entry: dict[str, Any], role: Role, kind: MessageKind
-) -> Message:
-    external_id = _name(entry.get("id"))
-    return Message(
-        role=role,
-        text=content.text,
-        sent_at=sent_at(entry.get("ts") or object_in(entry.get("metadata")).get("generatedAt")),
-        external_id=external_id,
-        kind=kind,
-        parts=tuple(content.parts),
-        tool_use_ids=tuple(content.tool_use_ids),
-        tool_result_ids=tuple(content.tool_result_ids),
-        blobs=tuple(content.blobs),
-        unique_id=external_id is not None,
-    )
 
 
 def _name(entry_id: object) -> str | None:

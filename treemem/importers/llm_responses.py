@@ -19,7 +19,9 @@ from treemem.model import Message, Role
 EMPTY_RESPONSE = "empty response"
 
 _IDS = "SELECT conversation_id, id FROM responses {without} ORDER BY id"
-_RESPONSE = "SELECT id, prompt, system, response, datetime_utc, {reasoning} FROM responses WHERE id = ?"
+_RESPONSE = (
+    "SELECT id, prompt, system, response, datetime_utc, {reasoning} FROM responses WHERE id = ?"
+)
 # A response that the newer tables hold as well was written twice.
 _NOT_A_TURN = "WHERE id NOT IN (SELECT id FROM turns)"
 _CALL_IDS = "SELECT response_id, id FROM tool_calls ORDER BY id"

@@ -171,9 +171,7 @@ class Turns:
         )
         return [*found, message]
 
-    def _add_part(
-        self, content: Content, row: tuple[Any, ...], fragments: dict[str, str]
-    ) -> None:
+    def _add_part(self, content: Content, row: tuple[Any, ...], fragments: dict[str, str]) -> None:
         kind, tool, text, stored = row
         payload = object_in(parsed(stored))
         name = text_in(tool) or text_in(payload.get("name"))

@@ -44,9 +44,7 @@ def _has_entries(columns: dict[str, frozenset[str]]) -> bool:
     return columns.get("session_message", frozenset()) >= _ENTRY_COLUMNS
 
 
-def read(
-    file: LogFile, source_of: Callable[[LogFile, dict[str, Any]], Source]
-) -> Iterator[Event]:
+def read(file: LogFile, source_of: Callable[[LogFile, dict[str, Any]], Source]) -> Iterator[Event]:
     with sqlite_files.opened(file) as tables:
         database = _Database(tables)
         for session in database.sessions():
