@@ -156,6 +156,8 @@ def test_a_file_that_nobody_knows_is_an_error_that_says_what_it_holds(
     with pytest.raises(ImportFileError, match=pattern) as caught:
         found(data, label)
     assert f"Tried: {NAMES}." in str(caught.value)
+    tried = ", ".join(importer.name for importer in IMPORTERS)
+    assert f"Tried: {tried}." in str(caught.value)
 
 
 def test_a_file_that_cannot_be_opened_is_an_error_that_names_it(tmp_path: Path) -> None:
@@ -168,6 +170,7 @@ def test_a_file_that_cannot_be_opened_is_an_error_that_names_it(tmp_path: Path) 
 def test_an_unknown_format_is_refused_with_the_names_there_are() -> None:
     with pytest.raises(UsageError, match=re.escape(f"The formats are: {NAMES}.")):
     with pytest.raises(UsageError, match=NAMES):
+    with pytest.raises(UsageError, match="claude-code, .*chat, markdown, plain-text"):
         by_name("carrier-pigeon")
     assert [by_name(importer.name) for importer in IMPORTERS] == list(IMPORTERS)
 
@@ -190,6 +193,26 @@ SEEDS = [
     b"[" * 3_000,
     b"\xff\xfea",
 ]
+@pytest.mark.parametrize(
+    "row",
+    [
+        {"type": [], "sessionId": "s"},
+        {"type": "user", "parentUuid": None, "message": {"content": [{"type": []}]}},
+        {"type": "user", "parentUuid": {}, "uuid": [], "message": {"role": {}, "content": "x"}},
+        {"role": "user", "content": [{"type": {}, "text": "x"}]},
+        {"role": ["user"], "message": {"content": [{"type": [{}]}]}},
+    ],
+)
+def test_a_type_that_is_no_word_is_nobodys_type(row: object) -> None:
+    file = LogFile("x.jsonl", data=lines(row))
+    for importer in IMPORTERS:
+        assert importer.recognizes(file, file.head()) >= 0
+        with contextlib.suppress(ImportFileError):
+            events = list(importer.read(file))
+            assert sum(isinstance(event, Message | Skipped) for event in events) <= 1
+
+
+SEEDS = [lines(CC_ROW, CC_ROW), lines(CHAT_ROW), b"# a\n\ntext\n\x00", b"[" * 3_000, b"\xff\xfea"]
 
 
 @given(st.binary(max_size=200) | st.sampled_from(SEEDS), st.integers(0, 2**32), st.data())
@@ -203,7 +226,8 @@ def test_whatever_the_bytes_are_only_our_own_errors_are_raised(
     label = draw.draw(st.sampled_from(["x.jsonl", "x.md", "x.txt", "stdin", "x.bin"]))
     file = LogFile(label, data=bytes(broken))
     for importer in IMPORTERS:
-        for event in importer.read(file):
-            assert isinstance(event, Source | Message | Skipped)
+        with contextlib.suppress(ImportFileError):
+            for event in importer.read(file):
+                assert isinstance(event, Source | Message | Skipped)
     with contextlib.suppress(TreememError):
         assert detect(file) in IMPORTERS
