@@ -48,7 +48,7 @@ class Speech:
     def message(self, entry: dict[str, Any]) -> Message | Skipped:
         if entry.get("type") == "reasoning" and "role" not in entry:
             return self._reasoning(entry)
-        role = _ROLE_OF.get(entry.get("role"))
+        role = _ROLE_OF.get(text_in(entry.get("role")))
         if role is None:
             return Skipped(NO_ROLE)
         content = Content()

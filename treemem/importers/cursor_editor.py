@@ -29,6 +29,7 @@ _KEYS = "SELECT key FROM cursorDiskKV WHERE key >= ? AND key < ? ORDER BY key"
 _VALUE = "SELECT value FROM cursorDiskKV WHERE key = ?"
 _ITEM = "SELECT value FROM ItemTable WHERE key = ?"
 _HEAD_KEYS = frozenset({"bubbleId", "type", "serverBubbleId", "grouping"})
+_TIME_MAX = 1e20
 _KEY_VALUE = frozenset({"key", "value"})
 
 
@@ -74,8 +75,8 @@ class _Store:
             if parent is not None:
                 self._parent[composer_id] = parent
             began = head.get("createdAt")
-            is_time = isinstance(began, int | float) and abs(began) < 1e20
-            order.append((float(began) if is_time else 0.0, composer_id))
+            is_time = isinstance(began, int | float) and abs(began) < _TIME_MAX
+            order.append((float(began) if began and is_time else 0.0, composer_id))
         order.sort(key=lambda found: (found[1] in self._parent, *found))
         return [composer_id for _, composer_id in order]
 

@@ -45,7 +45,7 @@ class Speech:
     def message(self, value: dict[str, Any], blocks: object, **fields: Any) -> Message | Skipped:
         """A message in the words of the AI SDK or of a provider's API. fields: what else is known
         of it, as Message calls it."""
-        role = ROLE_OF.get(value.get("role"))
+        role = ROLE_OF.get(text_in(value.get("role")))
         if role is None:
             return Skipped(NO_ROLE)
         content = Content()

@@ -99,7 +99,7 @@ def _first_generation(file: LogFile, shared: Shared) -> Iterator[Event]:
             if chat != current:
                 current = chat
                 yield Source(f"llm/{file_key(file)}#{chat}", LlmLogs.name, origin=file.label)
-            events = list(_row_messages(row))
+            events: list[Event] = list(_row_messages(row))
             yield from events or [Skipped(EMPTY_RESPONSE)]
 
 

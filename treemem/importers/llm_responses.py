@@ -73,7 +73,7 @@ class Responses:
         seen: set[str] = set()
         for response_id in self._of.get(conversation, ()):
             for row in self._rows(sql, (response_id,)):
-                events = list(self._said(row, system, seen))
+                events: list[Message | Skipped] = list(self._said(row, system, seen))
                 system = row[2] or system
                 yield from events or [Skipped(EMPTY_RESPONSE)]
 

@@ -39,7 +39,7 @@ class Speech:
         self, head: dict[str, Any], parts: Iterable[object], *, active: bool
     ) -> Message | Skipped:
         """A message of the layout in which the parts lie apart from their message."""
-        role = _ROLE_OF.get(head.get("role"))
+        role = _ROLE_OF.get(text_in(head.get("role")))
         if role is None:
             return Skipped(NO_ROLE)
         content = Content()
@@ -101,7 +101,7 @@ class Speech:
 
     def _add_part(self, content: Content, part: dict[str, Any]) -> bool:
         """Adds a part; whether the tool put it into the speaker's mouth."""
-        kind = part.get("type")
+        kind = text_in(part.get("type"))
         text = text_in(part.get("text")) or ""
         if kind == "text":
             posed = part.get("synthetic") is True or part.get("ignored") is True

@@ -101,7 +101,7 @@ def add_block(reader: BlockReader, content: Content, block: object) -> None:
         thought = text_in(block.get("text")) or text_in(block.get("thinking"))
         content.add(thought or "", "thinking")
     elif kind in _CALL_TYPES and (name := _tool_name(block)) is not None:
-        arguments = next((block[key] for key in ("input", "args", "arguments") if key in block), {})
+        arguments: object = next((block[key] for key in ("input", "args", "arguments") if key in block), {})
         content.add_tool_use(name, shown_json(arguments, content), _call_id(block), reader.names)
     elif kind in _RESULT_TYPES:
         found = next((block[key] for key in ("output", "result", "content") if key in block), None)
