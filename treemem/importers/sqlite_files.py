@@ -37,10 +37,15 @@ class Tables:
         return {name: frozenset(columns.split("\0")) for name, columns in self.rows(sql)}
 
     def rows(self, sql: str, parameters: tuple[object, ...] = ()) -> Iterator[tuple[Any, ...]]:
-        """The rows of a query, one at a time; a text that is no UTF-8 has lone surrogates."""
+        """The rows of a query, one at a time; a text that is no UTF-8 has lone surrogates.
+
+        No row is found by such a text, since SQLite cannot be asked for it.
+        """
         try:
             yield from self._connection.execute(sql, parameters)
-        except driver.Error as error:
+        except UnicodeEncodeError:
+            return
+        except (driver.Error, UnicodeDecodeError) as error:
             raise ImportFileError(f"{self._label} cannot be read: {error}.") from error
 
 
