@@ -151,7 +151,8 @@ SPOKEN: list[dict[str, Any]] = [
     {"role": "system", "content": "You are an agent."},
     {"role": "user", "content": CONTEXT},
     {"role": "user", "content": [
-        {"type": "text", "text": "<timestamp>Friday</timestamp>\n<user_query>\nok\n</user_query>"}]},
+        {"type": "text",
+         "text": "<timestamp>Friday</timestamp>\n<user_query>\nok\n</user_query>"}]},
     {"role": "assistant", "content": [
         {"type": "reasoning", "text": "Hm."}, {"type": "text", "text": "I list."},
         {"type": "tool-call", "toolCallId": "t1", "toolName": "Shell", "args": {"c": "ls"}}]},

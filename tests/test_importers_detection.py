@@ -171,6 +171,7 @@ def test_an_unknown_format_is_refused_with_the_names_there_are() -> None:
     with pytest.raises(UsageError, match=re.escape(f"The formats are: {NAMES}.")):
     with pytest.raises(UsageError, match=NAMES):
     with pytest.raises(UsageError, match="claude-code, .*chat, markdown, plain-text"):
+    with pytest.raises(UsageError, match=r"claude-code, .*chat, markdown, plain-text"):
         by_name("carrier-pigeon")
     assert [by_name(importer.name) for importer in IMPORTERS] == list(IMPORTERS)
 

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.stores import ODD, events_of, messages, reasons, sources, told, write_json, write_store
 
+from tests.stores import ODD, events_of, messages, reasons, sources, told, write_json, write_store
 from treemem import Memory
 from treemem.importers import LogFile, detect
 from treemem.importers.base import Event
@@ -31,8 +31,14 @@ Turn = tuple[dict[str, Any], list[dict[str, Any]]]
 
 
 def session(session_id: str = "ses_a", **fields: Any) -> dict[str, Any]:
-    base = {"id": session_id, "version": "1.0", "projectID": "p1", "directory": "/w",
-            "title": "Fix the export", "time": {"created": BEGAN, "updated": BEGAN + 9}}  # fmt: skip
+    base = {
+        "id": session_id,
+        "version": "1.0",
+        "projectID": "p1",
+        "directory": "/w",
+        "title": "Fix the export",
+        "time": {"created": BEGAN, "updated": BEGAN + 9},
+    }
     return base | fields
 
 

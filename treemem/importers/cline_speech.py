@@ -103,7 +103,16 @@ class Speech:
             if role == "tool" and isinstance(block, str):
                 self._blocks.add_tool_result(content, block, entry.get("tool_call_id"))
             else:
-                add_block(self._blocks, content, _with_file(block))
+                self._add_other(content, block)
+
+    def _add_other(self, content: Content, block: object) -> None:
+        """A block that is no plain text. A file that was put beside a prompt has its words, which
+        nobody said."""
+        is_file = isinstance(block, dict) and block.get("type") == "file"
+        if is_file and (words := text_in(object_in(block).get("content"))) is not None:
+            content.add(words, "marker", text_in(object_in(block).get("path")))
+            return
+        add_block(self._blocks, content, block)
 
     def _add_user(self, content: Content, blocks: object) -> bool:
         """Adds what stands in the user's name; whether anything of it is the tool's."""
@@ -112,7 +121,7 @@ class Speech:
         for block in blocks if isinstance(blocks, list) else [blocks]:
             text = block if isinstance(block, str) else _text_of(block)
             if text is None:
-                add_block(self._blocks, content, _with_file(block))
+                self._add_other(content, block)
                 continue
             header = _RESULT.match(text)
             typed = unwrapped(text, _TYPED)
@@ -139,16 +148,6 @@ def _text_of(block: object) -> str | None:
     if not isinstance(block, dict) or block.get("type") != "text":
         return None
     return text_in(block.get("text"))
-
-
-def _with_file(block: object) -> object:
-    """A file that was put in beside a prompt, with its words: a text document."""
-    if isinstance(block, dict) and block.get("type") == "file":
-        words, path = text_in(block.get("content")), text_in(block.get("path"))
-        if words is not None:
-            source = {"type": "text", "media_type": path or "text/plain", "data": words}
-            return {"type": "document", "source": source}
-    return block
 
 
 def _kind_of(entry: dict[str, Any], content: Content) -> MessageKind:

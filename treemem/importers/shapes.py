@@ -101,7 +101,9 @@ def add_block(reader: BlockReader, content: Content, block: object) -> None:
         thought = text_in(block.get("text")) or text_in(block.get("thinking"))
         content.add(thought or "", "thinking")
     elif kind in _CALL_TYPES and (name := _tool_name(block)) is not None:
-        arguments: object = next((block[key] for key in ("input", "args", "arguments") if key in block), {})
+        arguments: object = next(
+            (block[key] for key in ("input", "args", "arguments") if key in block), {}
+        )
         content.add_tool_use(name, shown_json(arguments, content), _call_id(block), reader.names)
     elif kind in _RESULT_TYPES:
         found = next((block[key] for key in ("output", "result", "content") if key in block), None)
@@ -117,7 +119,7 @@ def result_of(output: object) -> object:
         >>> result_of({"type": "text", "value": "ok"}), result_of([{"query": "a", "result": "b"}])
         ('ok', ['a', 'b'])
         >>> result_of({"rows": 2})
-        '{"rows":2}'
+        ['{"rows":2}']
     """
     if isinstance(output, list):
         return list(_items(output))
