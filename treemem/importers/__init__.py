@@ -23,9 +23,18 @@ from treemem.importers.llm_logs import LlmLogs
 from treemem.importers.markdown import Markdown
 from treemem.importers.pi import Pi
 from treemem.importers.opencode import OpenCode
+from treemem.importers.discord import Discord
+from treemem.importers.irc import Irc
+from treemem.importers.mail import MailImporter
+from treemem.importers.markdown import Markdown
+from treemem.importers.messenger import Messenger
 from treemem.importers.plain_text import PlainText
+from treemem.importers.slack import Slack
 from treemem.importers.sniffing import found_in
 from treemem.importers.specstory import SpecStory
+from treemem.importers.telegram import Telegram
+from treemem.importers.transcript import Transcript
+from treemem.importers.whatsapp import WhatsApp
 
 __all__ = ["IMPORTERS", "Event", "Importer", "LogFile", "Skipped", "by_name", "detect"]
 
@@ -45,6 +54,18 @@ IMPORTERS: tuple[Importer, ...] = (
     Cursor(),
     LlmLogs(),
     OpenCode(),
+    # Sessions with assistants.
+    ClaudeCode(),
+    # Conversations of people.
+    Discord(),
+    Irc(),
+    MailImporter(),
+    Messenger(),
+    Slack(),
+    Telegram(),
+    Transcript(),
+    WhatsApp(),
+    # What has no format of its own.
     ChatJsonl(),
     Markdown(),
     PlainText(),

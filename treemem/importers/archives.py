@@ -62,6 +62,12 @@ class Member(LogFile):
     def name(self) -> str:
         return PurePosixPath(self.inner).name
 
+    @property
+    def folder(self) -> str:
+        """As of any file; the archive's name without its suffix for what lies at its top."""
+        assert self.archive is not None
+        return PurePosixPath(self.inner).parent.name or self.archive.file.stem
+
     def neighbour(self, *steps: str) -> LogFile | None:
         assert self.archive is not None
         return self.archive.member(self._reached(steps)) if are_plain(steps) else None

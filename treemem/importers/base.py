@@ -83,6 +83,11 @@ class LogFile:
     def suffix(self) -> str:
         return PurePosixPath(self.name).suffix.lower()
 
+    @property
+    def folder(self) -> str:
+        """The name of the folder it lies in; "" for bytes without a place."""
+        return "" if self.path is None else self.path.resolve().parent.name
+
     def neighbour(self, *steps: str) -> LogFile | None:
         """The file that is reached from this one's folder by steps: ".." or a name each.
 

@@ -78,10 +78,13 @@ class Content:
     def is_empty(self) -> bool:
         return all(map(str.isspace, self._pieces))
 
-    def add(self, text: str, kind: PartKind | None = None, name: str | None = None) -> None:
-        """One more piece; kind None is plain speech. An empty piece adds nothing."""
+    def add(self, text: str, kind: PartKind | None = None, name: str | None = None) -> int:
+        """One more piece; kind None is plain speech. An empty piece adds nothing.
+
+        Returns where it begins in the text.
+        """
         if not text:
-            return
+            return self._chars
         start = self._chars + (len(SEPARATOR) if self._pieces else 0)
         self._pieces.append(text)
         self._chars = start + len(text)
@@ -89,6 +92,11 @@ class Content:
             self.spoken.append(text)
         else:
             self.parts.append(Part(kind, start, self._chars, name))
+        return start
+
+    def mark(self, start: int, end: int, kind: PartKind, name: str | None = None) -> None:
+        """Says of a stretch of the text so far that it is no plain speech."""
+        self.parts.append(Part(kind, start, end, name))
 
     def add_tool_use(self, name: str, arguments: str, use_id: object, names: ToolNames) -> None:
         self.add(f"[tool use: {name}] {arguments}", "tool_use", name)

@@ -8,7 +8,7 @@ by the largest of them and damage costs one element. It knows nothing of any for
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import BinaryIO, NamedTuple
 
 from treemem.errors import ImportFileError
@@ -62,6 +62,27 @@ def read_members(
         yield from _Cutter(stream, member_bytes_max).members()
 
 
+class NestedMember(NamedTuple):
+    """A value inside of a document whose lists were walked. path: the keys that lead to it, "[]"
+    for an element of a list. A container that was entered is told first, as its empty self."""
+
+    path: tuple[str, ...]
+    value: object
+
+
+def read_nested(
+    file: LogFile,
+    is_entered: Callable[[tuple[str, ...]], bool],
+    member_bytes_max: int = MEMBER_BYTES_MAX,
+) -> Iterator[NestedMember | Skipped]:
+    """The values of a document in their order, always as a stream. is_entered: whether what
+    stands at a path is told member by member, if it is a container, or else whole."""
+    with file.open() as stream:
+        cutter = _Cutter(stream, member_bytes_max)
+        cutter.skip_bom()
+        yield from cutter.nested((), is_entered)
+
+
 def read_value(file: LogFile, bytes_max: int = MEMBER_BYTES_MAX) -> object:
     """The whole document. Raises ImportFileError if it is damaged or over the limit."""
     if file.size_bytes > bytes_max:
@@ -100,9 +121,44 @@ class _Cutter:
         self._at = 0
         self._ended = False
 
-    def members(self) -> Iterator[JsonMember | Skipped]:
+    def skip_bom(self) -> None:
         if self._peek() == b"\xef":
             self._at += 3
+
+    def nested(
+        self, path: tuple[str, ...], is_entered: Callable[[tuple[str, ...]], bool]
+    ) -> Iterator[NestedMember | Skipped]:
+        """The value that begins here; what it holds if it is a container to be entered.
+
+        Iterative over siblings, recursive only as deep as is_entered allows.
+        """
+        opening = self._peek()
+        if opening not in (b"[", b"{") or not is_entered(path):
+            value = self._value()
+            yield value if isinstance(value, Skipped) else NestedMember(path, value)
+            return
+        closing, is_object = (b"}", True) if opening == b"{" else (b"]", False)
+        self._at += 1
+        yield NestedMember(path, {} if is_object else [])
+        while (char := self._peek()) not in (b"", closing):
+            if char in b",]}":
+                # A bracket that closes nothing is damage; it costs what it stands before.
+                if char != b",":
+                    yield self._damage(None)
+                self._at += 1
+                continue
+            key: object = self._value() if is_object else "[]"
+            if not isinstance(key, str) or (is_object and self._peek() != b":"):
+                yield self._damage(key)
+                continue
+            self._at += is_object
+            yield from self.nested((*path, key), is_entered)
+        self._at += 1
+        if char == b"" and not path:
+            yield Skipped(CUT_AT_END, problem=True, detail="the document is not closed")
+
+    def members(self) -> Iterator[JsonMember | Skipped]:
+        self.skip_bom()
         outer = self._peek()
         if outer == b"[":
             self._at += 1

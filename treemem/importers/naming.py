@@ -43,8 +43,18 @@ def file_key(file: LogFile) -> str:
     place = file.place
     if place is None:
         return printable(file.stem.strip("<>-") or "stdin")
+    return place_key(file.stem, place)
+
+
+def place_key(name: str, place: str) -> str:
+    """A name, and the beginning of a hash of the place that tells it from others of that name.
+
+    Example:
+        >>> place_key("#dev", "/home/ana/logs")
+        '#dev-1a2046'
+    """
     digest = hashlib.blake2b(place.encode("utf-8", "surrogateescape")).hexdigest()
-    return f"{printable(file.stem)}-{digest[:_HASH_HEX_LENGTH]}"
+    return f"{printable(name)}-{digest[:_HASH_HEX_LENGTH]}"
 
 
 def printable(name: str) -> str:

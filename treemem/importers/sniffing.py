@@ -53,6 +53,19 @@ def head_objects(head: bytes) -> tuple[list[object], bytes]:
     return values, rest
 
 
+def head_lines(head: bytes) -> list[str]:
+    r"""The head's lines as text, without their ends and a BOM; one that is cut off is left out.
+
+    Example:
+        >>> head_lines(b"\xef\xbb\xbfone\r\ntwo")
+        ['one', 'two']
+    """
+    lines = _as_utf8(head).decode("utf-8", "replace").removeprefix("\ufeff").split("\n")
+    if not is_whole(head):
+        lines.pop()
+    return [line.removesuffix("\r") for line in lines]
+
+
 @lru_cache(maxsize=4)
 def head_value(head: bytes) -> object:
     """The JSON document that a head is the beginning of, closed behind its last whole value.

@@ -1,0 +1,128 @@
+"""Discord channels as DiscordChatExporter writes them to JSON: a header, then the messages.
+
+It reads the messages as a stream. What Discord itself announces, such as a pin or a join, is
+passed over; forwarded messages and previews of links are kept as what others said.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from treemem.importers.base import Event, Importer, LogFile, Skipped
+from treemem.importers.content import Content
+from treemem.importers.conversation import (
+    EMPTY,
+    NOT_A_MESSAGE,
+    as_dict,
+    dicts_in,
+    first_name,
+    id_text,
+    marker,
+    said,
+    size_shown,
+    text_in,
+)
+from treemem.importers.json_members import read_members
+from treemem.importers.naming import file_key, one_line, printable, sent_at
+from treemem.importers.sniffing import head_value
+from treemem.model import Message, Source
+
+NOTICE = "notice of the service"
+
+# Every other type is an announcement, with words that Discord made.
+_SAID_TYPES = frozenset({"default", "reply", "chatinputcommand", "contextmenucommand",
+                         "threadstartermessage", "0", "19", "20", "21", "23"})  # fmt: skip
+_THREAD_TYPE = re.compile(r"thread", re.IGNORECASE)
+
+
+class Discord(Importer):
+    """The importer of exported channels; a thread is a source below its channel."""
+
+    name = "discord"
+    version = 1
+    description = "Discord channels, exported to JSON by DiscordChatExporter"
+    kept = "speaker, words, time, ids, what embeds say, names of attachments and stickers"
+    dropped = "reactions, mentions, what a reply answers, layout, notices, files themselves"
+
+    def recognizes(self, file: LogFile, head: bytes) -> float:
+        del file
+        value = as_dict(head_value(head))
+        has_header = isinstance(value.get("guild"), dict) and isinstance(value.get("channel"), dict)
+        return 0.95 if has_header and isinstance(value.get("messages"), list) else 0.0
+
+    def read(self, file: LogFile) -> Iterator[Event]:
+        header: dict[str, dict[str, object]] = {}
+        source: Source | None = None
+        for member in read_members(file):
+            if isinstance(member, Skipped):
+                yield member
+                continue
+            if member.key != "messages" or not member.is_element:
+                header[member.key or ""] = as_dict(member.value)
+                continue
+            found = _event(member.value)
+            if isinstance(found, Message) and source is None:
+                source = _source(file, header.get("guild", {}), header.get("channel", {}))
+                yield source
+            yield found
+
+
+def _source(file: LogFile, guild: dict[str, object], channel: dict[str, object]) -> Source:
+    guild_id, channel_id = id_text(guild.get("id")), id_text(channel.get("id"))
+    name, parent_id = first_name(channel.get("name")), None
+    if channel_id is None:
+        return Source(f"discord/{file_key(file)}", Discord.name, name, origin=file.label)
+    place = f"discord/{printable(guild_id or '0')}"
+    if _THREAD_TYPE.search(text_in(channel.get("type"))):
+        category = id_text(channel.get("categoryId"))
+        parent_id = f"{place}/{printable(category)}" if category else None
+    # Of direct messages the "guild" is one that all of them share.
+    title = name if guild_id in (None, "0") else f"{one_line(guild.get('name')) or ''} #{name}"
+    return Source(
+        f"{place}/{printable(channel_id)}", Discord.name, one_line(title), file.label, parent_id
+    )
+
+
+def _event(value: object) -> Message | Skipped:
+    fields = as_dict(value)
+    if not fields or "author" not in fields:
+        return Skipped(NOT_A_MESSAGE)
+    kind = str(fields.get("type", "Default")).lower()
+    if kind not in _SAID_TYPES:
+        return Skipped(NOTICE)
+    content = Content()
+    content.add(text_in(fields.get("content")))
+    _add_what_hangs_on(content, fields)
+    forwarded = as_dict(fields.get("forwardedMessage"))
+    if forwarded:
+        content.add(text_in(forwarded.get("content")), "marker", "forwarded")
+        _add_what_hangs_on(content, forwarded)
+    if content.is_empty:
+        return Skipped(EMPTY)
+    author = as_dict(fields.get("author"))
+    message_id = id_text(fields.get("id"))
+    return said(
+        content,
+        # The account's name: nicknames change with the weather, and with them every message.
+        first_name(author.get("name"), author.get("nickname"), author.get("id")),
+        sent_at(fields.get("timestamp")),
+        external_id=f"discord:{message_id}" if message_id else None,
+        unique_id=True,
+    )
+
+
+def _add_what_hangs_on(content: Content, fields: dict[str, object]) -> None:
+    """Attachments and stickers as markers, embeds as what somebody else said."""
+    for attachment in dicts_in(fields.get("attachments")):
+        size = size_shown(attachment.get("fileSizeBytes"))
+        content.add(marker("attachment", attachment.get("fileName"), size), "marker")
+    for sticker in dicts_in(fields.get("stickers")):
+        content.add(marker("sticker", sticker.get("name")), "marker")
+    for embed in dicts_in(fields.get("embeds")):
+        pieces = [text_in(embed.get(key)) for key in ("title", "description")]
+        pieces += [
+            f"{text_in(field.get('name'))}: {text_in(field.get('value'))}"
+            for field in dicts_in(embed.get("fields"))
+        ]
+        content.add("\n".join(filter(None, pieces)), "marker", "embed")

@@ -1,0 +1,160 @@
+"""Messenger and Instagram threads from the archive that Meta hands out: message_1.json and on.
+
+It repairs the texts, which the archive spells as UTF-8 read as Latin-1, and puts a thread that
+lies in several files, newest first, into the order in which it was said.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+
+from treemem.importers.base import Event, Importer, LogFile, Skipped
+from treemem.importers.content import Content
+from treemem.importers.conversation import (
+    EMPTY,
+    NOT_A_MESSAGE,
+    as_dict,
+    dicts_in,
+    marker,
+    said,
+    text_in,
+)
+from treemem.importers.json_members import JsonMember, read_members
+from treemem.importers.naming import file_key, one_line, printable, sent_at
+from treemem.importers.sniffing import head_value
+from treemem.model import Message, Source
+
+UNSENT = "message taken back"
+WITH_THE_FIRST = "read with message_1.json"
+
+_PART_NAME = re.compile(r"message_(\d{1,6})\.json")
+_FIRST = "message_1.json"
+# What Meta calls the kinds of files, and what the marker does.
+_FILES = {
+    "photos": "photo", "videos": "video", "audio_files": "audio", "gifs": "gif", "files": "file",
+    "media": "media",
+}  # fmt: skip
+_LOOKED_AT = 20
+
+
+class Messenger(Importer):
+    """The importer of Meta's threads; its sources are the threads."""
+
+    name = "messenger"
+    version = 1
+    description = "Messenger and Instagram threads from the archive of an account, as JSON"
+    kept = "speaker, words, time, shared links, what media is"
+    dropped = "reactions, layout, calls, messages taken back, files themselves"
+
+    def recognizes(self, file: LogFile, head: bytes) -> float:
+        del file
+        value = as_dict(head_value(head))
+        if not isinstance(value.get("participants"), list) or "messages" not in value:
+            return 0.0
+        found = dicts_in(value["messages"])[:_LOOKED_AT]
+        known = sum("sender_name" in item and "timestamp_ms" in item for item in found)
+        known += sum("senderName" in item and "timestamp" in item for item in found)
+        return 0.95 if found and 2 * known >= len(found) else 0.0
+
+    def companions(self, file: LogFile) -> Iterable[LogFile]:
+        return [part for part in _parts(file) if part.name != file.name]
+
+    def read(self, file: LogFile) -> Iterator[Event]:
+        if _PART_NAME.fullmatch(file.name) and file.name != _FIRST and file.neighbour(_FIRST):
+            yield Skipped(WITH_THE_FIRST)
+            return
+        thread: dict[str, object] = {}
+        is_open = False
+        # The first file holds the newest messages, the last one the beginning.
+        for part in reversed(_parts(file)):
+            elements: list[JsonMember] = []
+            for member in read_members(part):
+                if isinstance(member, Skipped):
+                    yield member
+                elif member.key == "messages" and member.is_element:
+                    elements.append(member)
+                elif isinstance(member.value, str):
+                    thread[member.key or ""] = member.value
+            for member in _in_order(elements):
+                found = _event(member.value)
+                if isinstance(found, Message) and not is_open:
+                    is_open = True
+                    yield _source(file, thread)
+                yield found
+
+
+def _parts(file: LogFile) -> list[LogFile]:
+    """The files of the thread whose first file this is, by their numbers; else the file alone."""
+    if file.name != _FIRST:
+        return [file]
+    numbered = [(int(found[1]), part) for part in file.neighbours()
+                if (found := _PART_NAME.fullmatch(part.name)) and part.name != _FIRST]  # fmt: skip
+    return [file, *(part for _, part in sorted(numbered, key=lambda pair: pair[0]))]
+
+
+def _in_order(elements: list[JsonMember]) -> list[JsonMember]:
+    """The messages from the oldest on. Only the ends are compared: within the file its own order
+    counts, whatever the clocks said."""
+    times = [time for member in elements if (time := _time_ms(member.value)) is not None]
+    return elements[::-1] if times and times[0] > times[-1] else elements
+
+
+def _time_ms(value: object) -> int | None:
+    fields = as_dict(value)
+    found = fields.get("timestamp_ms", fields.get("timestamp"))
+    return found if isinstance(found, int) and not isinstance(found, bool) else None
+
+
+def _source(file: LogFile, thread: dict[str, object]) -> Source:
+    path = repaired(text_in(thread.get("thread_path")) or text_in(thread.get("threadName")))
+    title = one_line(repaired(text_in(thread.get("title")))) or one_line(path)
+    # The path's end is the thread's name and number; whether it lies in the inbox may change.
+    name = path.rstrip("/").rsplit("/", 1)[-1]
+    key = printable(name) if name else file_key(file)
+    return Source(f"messenger/{key}", Messenger.name, title, origin=file.label)
+
+
+def _event(value: object) -> Message | Skipped:
+    fields = as_dict(value)
+    is_plain = "senderName" in fields
+    read = text_in if is_plain else _repaired_in
+    if not is_plain and "sender_name" not in fields:
+        return Skipped(NOT_A_MESSAGE)
+    if fields.get("is_unsent") is True or fields.get("isUnsent") is True:
+        return Skipped(UNSENT)
+    content = Content()
+    content.add(read(fields.get("text" if is_plain else "content")))
+    share = as_dict(fields.get("share"))
+    content.add(read(share.get("link")), "marker", "link")
+    # What a shared post says are its author's words.
+    content.add(read(share.get("share_text")), "marker", "share")
+    for key, label in _FILES.items():
+        for found in dicts_in(fields.get(key)):
+            name = read(found.get("uri")).rsplit("/", 1)[-1]
+            content.add(marker(label, name), "marker")
+    if as_dict(fields.get("sticker")):
+        content.add(marker("sticker"), "marker")
+    if content.is_empty:
+        return Skipped(EMPTY)
+    author = one_line(read(fields.get("senderName" if is_plain else "sender_name")))
+    return said(content, author, sent_at(_time_ms(fields)))
+
+
+def _repaired_in(value: object) -> str:
+    return repaired(text_in(value))
+
+
+def repaired(text: str) -> str:
+    """A text whose UTF-8 was read as Latin-1, put right; any other as it stands.
+
+    Example:
+        >>> repaired("Zo\\u00c3\\u00ab"), repaired("Zoë"), repaired("日本")
+        ('Zoë', 'Zoë', '日本')
+    """
+    if text.isascii():
+        return text
+    try:
+        return text.encode("latin-1").decode("utf-8")
+    except UnicodeError:
+        return text

@@ -1,0 +1,177 @@
+"""Telegram Desktop's result.json: one chat, or all chats of an account.
+
+It reads the messages as a stream, however deep an export nests them. Contacts, sessions and
+what else an account's export holds are passed over.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from treemem.importers.base import Event, Importer, LogFile, Skipped
+from treemem.importers.content import Content
+from treemem.importers.conversation import (
+    EMPTY,
+    NOT_A_MESSAGE,
+    as_dict,
+    dicts_in,
+    first_name,
+    id_text,
+    marker,
+    said,
+    text_in,
+)
+from treemem.importers.json_members import read_nested
+from treemem.importers.naming import file_key, one_line, printable, sent_at
+from treemem.importers.sniffing import head_value
+from treemem.model import Message, Source
+
+NOTICE = "notice of the service"
+OTHER_DATA = "no message: other data of the account"
+
+_LISTS = ("chats", "left_chats")
+# Ids of people, groups and channels are counted apart; a supergroup that becomes public, or a
+# chat with a bot, keeps its id.
+_FAMILY_OF = {
+    "saved_messages": "saved", "replies": "replies", "personal_chat": "user", "bot_chat": "user",
+    "private_group": "group", "private_supergroup": "channel", "public_supergroup": "channel",
+    "private_channel": "channel", "public_channel": "channel",
+}  # fmt: skip
+_TITLE_OF = {"saved": "Saved messages", "replies": "Replies"}
+_CHAT_FIELDS = ("name", "type", "id")
+
+
+class Telegram(Importer):
+    """The importer of Telegram exports; its sources are the chats."""
+
+    name = "telegram"
+    version = 1
+    description = "Telegram Desktop exports (result.json), one chat or all of an account"
+    kept = "speaker, words, time, ids, what media is, polls, contacts and places that were sent"
+    dropped = "layout, reactions, what a reply answers, notices, the account's other data"
+
+    def recognizes(self, file: LogFile, head: bytes) -> float:
+        del file
+        value = as_dict(head_value(head))
+        if value.get("type") in _FAMILY_OF and "id" in value:
+            return 0.95 if isinstance(value.get("messages"), list) else 0.0
+        lists = [as_dict(value.get(key)) for key in _LISTS]
+        if any(isinstance(found.get("list"), list) and "about" in found for found in lists):
+            return 0.95
+        # In an account's export the contacts may fill the whole head.
+        is_account = "personal_information" in value and "about" in value
+        return 0.85 if is_account and "Telegram" in text_in(value.get("about")) else 0.0
+
+    def read(self, file: LogFile) -> Iterator[Event]:
+        return _Reading(file).events()
+
+
+class _Reading:
+    """One pass over a file: the chat that is open, and whether its source has been told."""
+
+    def __init__(self, file: LogFile) -> None:
+        self._file = file
+        self._chat: dict[str, object] = {}
+        self._is_open = False
+
+    def events(self) -> Iterator[Event]:
+        for member in read_nested(self._file, _is_entered):
+            if isinstance(member, Skipped):
+                yield member
+                continue
+            path, value = member
+            if path in _CHATS:
+                self._chat, self._is_open = {}, False
+            if path[:-1] in _CHATS and path[-1:] and path[-1] in _CHAT_FIELDS:
+                self._chat[path[-1]] = value
+                continue
+            if path[:-2] not in _CHATS or path[-2:] != ("messages", "[]"):
+                if len(path) == 1 and isinstance(value, dict | list) and value:
+                    yield Skipped(OTHER_DATA)
+                continue
+            found = _event(value)
+            if isinstance(found, Message) and not self._is_open:
+                self._is_open = True
+                yield _source(self._file, self._chat)
+            yield found
+
+
+_CHATS: tuple[tuple[str, ...], ...] = ((), *((key, "list", "[]") for key in _LISTS))
+
+
+def _is_entered(path: tuple[str, ...]) -> bool:
+    """The way from the document to its messages: a chat's list, or the chats' lists' lists."""
+    if path in _CHATS or (path[:-1] in _CHATS and path[-1] == "messages"):
+        return True
+    return path[:1] in (("chats",), ("left_chats",)) and path[1:] in ((), ("list",))
+
+
+def _source(file: LogFile, chat: dict[str, object]) -> Source:
+    family, chat_id = _FAMILY_OF.get(text_in(chat.get("type"))), id_text(chat.get("id"))
+    name = one_line(chat.get("name")) or _TITLE_OF.get(family or "")
+    key = f"{family}-{printable(chat_id)}" if family and chat_id else file_key(file)
+    return Source(f"telegram/{key}", Telegram.name, name, origin=file.label)
+
+
+def _event(value: object) -> Message | Skipped:
+    fields = as_dict(value)
+    if fields.get("type") == "service":
+        return Skipped(NOTICE)
+    if fields.get("type") != "message":
+        return Skipped(NOT_A_MESSAGE)
+    content = Content()
+    forwarded = first_name(fields.get("forwarded_from"))
+    is_forwarded = "forwarded_from" in fields
+    if is_forwarded:
+        content.add(marker("forwarded", forwarded), "marker", "forwarded")
+    before = len(content.parts)
+    # What is forwarded was said by somebody else, not by the one who sent it on.
+    words = _words(fields.get("text"))
+    content.add(words, *(("marker", "forwarded") if is_forwarded else (None, None)))
+    _add_media(content, fields)
+    if content.is_empty or (is_forwarded and len(content.parts) == before):
+        return Skipped(EMPTY)
+    return said(
+        content,
+        first_name(fields.get("from"), fields.get("author"), fields.get("from_id")),
+        # Only the number tells the zone: the date beside it is the exporting machine's.
+        sent_at(fields.get("date_unixtime")) or sent_at(fields.get("date")),
+        external_id=id_text(fields.get("id")),
+    )
+
+
+def _words(text: object) -> str:
+    """A text is a string, or a list of strings and of objects that hold one."""
+    if isinstance(text, list):
+        return "".join(
+            piece if isinstance(piece, str) else text_in(as_dict(piece).get("text"))
+            for piece in text
+        )
+    return text_in(text)
+
+
+def _add_media(content: Content, fields: dict[str, object]) -> None:
+    """What was sent besides words. Paths are left out: they differ from export to export."""
+    media_type = text_in(fields.get("mime_type")) or None
+    if "photo" in fields:
+        content.add(marker("photo"), "marker")
+    if "file" in fields or "media_type" in fields:
+        label = text_in(fields.get("media_type")).replace("_", " ") or "file"
+        shown = marker(label, fields.get("file_name"), fields.get("sticker_emoji"),
+                       fields.get("performer"), fields.get("title"), media_type)  # fmt: skip
+        content.add(shown, "marker", media_type)
+    contact = as_dict(fields.get("contact_information"))
+    if contact:
+        names = (contact.get(key) for key in ("first_name", "last_name", "phone_number"))
+        content.add(marker("contact", *names), "marker")
+    place = as_dict(fields.get("location_information"))
+    if place or "place_name" in fields:
+        point = [str(place[key]) for key in ("latitude", "longitude") if key in place]
+        named = (fields.get("place_name"), fields.get("address"))
+        content.add(marker("location", *named, *point), "marker")
+    if poll := as_dict(fields.get("poll")):
+        answers = [text_in(answer.get("text")) for answer in dicts_in(poll.get("answers"))]
+        words = "\n".join(filter(None, [_words(poll.get("question")), *answers]))
+        content.add(words, "marker", "poll")
+    if "game_title" in fields:
+        content.add(marker("game", fields.get("game_title")), "marker")

@@ -1,0 +1,164 @@
+"""The head of a line in a WhatsApp export, in the many forms that phones write: who and when.
+
+Pure. A day's order (day or month first) is not told by one line; Order weighs all of them.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from datetime import datetime
+
+MARKS = "\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069\ufeff"
+GENERATED = "\u200e"
+"""What WhatsApp itself writes begins with this mark on iPhones."""
+
+_MORNING = "am|a\\.\\s?m\\.?|上午|午前|오전|sa|ص|π\\.μ\\.|dop\\.|öö|de\\."
+_EVENING = "pm|p\\.\\s?m\\.?|下午|午後|오후|ch|م|μ\\.μ\\.|odp\\.|ös|du\\."
+_DAY = r"(?P<a>\d{1,4})\u200f?(?P<sep>[./\-])[ ]?(?P<b>\d{1,2})\u200f?(?P=sep)[ ]?(?P<c>\d{1,4})\.?"
+_CLOCK = (
+    r"\s(?:(?:klo|kl\.|at|à|um)\s)?"
+    rf"(?:(?P<early>{_MORNING}|{_EVENING})\s?)?"
+    r"(?P<hour>\d{1,2})[:.](?P<minute>\d{2})SECONDS"
+    rf"(?:\s?(?P<late>{_MORNING}|{_EVENING}))?"
+)
+# Subtle: iPhones write seconds and Android phones none, and an iPhone's 2024-01-05 has a comma
+# behind it. Without that, the logs of half of the world's programs would be chats.
+_BRACKETED = _CLOCK.replace("SECONDS", r"(?:[:.](?P<second>\d{2}))?")
+_DASHED = _CLOCK.replace("SECONDS", "(?P<second>(?!))?")
+_HEADS = {
+    "[": re.compile(
+        rf"[{MARKS}]*\[(?!\d{{4}}-\d+-\d+\s){_DAY}[,،]?{_BRACKETED}\]\s?(?P<rest>.*)",
+        re.IGNORECASE | re.DOTALL,
+    ),
+    "-": re.compile(
+        rf"[{MARKS}]*{_DAY}[,،]?{_DASHED}\s[-–]\s(?P<rest>.*)", re.IGNORECASE | re.DOTALL
+    ),
+}
+_EVENING_WORD = re.compile(_EVENING, re.IGNORECASE)
+_AUTHOR = re.compile(r"(?P<author>[^\r\n]{1,120}?):(?: |(?=[\r\n]|\Z))")
+# A notice may quote a name with a colon in it: 'Ann changed the group name to "Plan: B"'.
+_QUOTES = re.compile('["“”„«»]')
+_BUDDHIST_YEARS = 543
+
+
+@dataclass(frozen=True, slots=True)
+class Head:
+    """A line that begins a message. author: None for a notice. numbers: the day's three as
+    they stand. stamp: day and time as they stand. text: what follows, marks included."""
+
+    stamp: str
+    numbers: tuple[int, int, int]
+    separator: str
+    time: tuple[int, int, int | None]
+    has_half: bool
+    author: str | None
+    text: str
+
+
+def head_of(line: str, form: str | None = None) -> tuple[str, Head] | None:
+    """The form ("[" or "-") and the head of a line; None for one that continues a message.
+
+    form: the only one that counts, once the file's first head has told it.
+    """
+    for name in (form,) if form else _HEADS:
+        found = _HEADS[name].match(line)
+        if found is not None and (head := _head(found)) is not None:
+            return name, head
+    return None
+
+
+def _head(found: re.Match[str]) -> Head | None:
+    hour, minute = int(found["hour"]), int(found["minute"])
+    second = int(found["second"]) if found["second"] else None
+    half = found["early"] or found["late"]
+    if half:
+        hour = hour % 12 + (12 if _EVENING_WORD.fullmatch(half) else 0)
+    if hour > 23 or minute > 59 or (second or 0) > 59:
+        return None
+    rest = found["rest"]
+    named = _AUTHOR.match(rest)
+    author = _name(named["author"]) if named else None
+    if named is None or author is None or _QUOTES.search(author):
+        return Head(_stamp(found), _numbers(found), found["sep"], (hour, minute, second),
+                    bool(half), None, rest)  # fmt: skip
+    return Head(_stamp(found), _numbers(found), found["sep"], (hour, minute, second),
+                bool(half), author, rest[named.end() :])  # fmt: skip
+
+
+def _numbers(found: re.Match[str]) -> tuple[int, int, int]:
+    return int(found["a"]), int(found["b"]), int(found["c"])
+
+
+def _stamp(found: re.Match[str]) -> str:
+    return found.string[found.start("a") : found.start("rest")].rstrip(" -–]\u202f\xa0")
+
+
+def _name(text: str) -> str | None:
+    """A sender without the marks around a number, and without the "~" before a name that is
+    in nobody's contacts."""
+    bare = text.translate(dict.fromkeys(map(ord, MARKS))).replace("\u202f", " ")
+    return bare.replace("\xa0", " ").removeprefix("~").strip() or None
+
+
+class Order:
+    """Which of a day's first two numbers is the day, weighed over the whole file.
+
+    A number over 12 decides. Else the reading in which the days run backwards less often; else
+    what is usual: the month first only with slashes, a two-digit year and AM or PM.
+    """
+
+    def __init__(self) -> None:
+        self._over_12 = [0, 0]
+        self._backwards = [0, 0]
+        self._before: list[tuple[int, int, int] | None] = [None, None]
+        self._usual = 0
+
+    def weigh(self, head: Head) -> None:
+        a, b, c = head.numbers
+        if a > 31:
+            return
+        self._over_12[0] += a > 12
+        self._over_12[1] += b > 12
+        self._usual += 1 if head.separator == "/" and head.has_half and c < 100 else -1
+        for index, day in enumerate(((c, b, a), (c, a, b))):
+            before = self._before[index]
+            self._backwards[index] += before is not None and day < before
+            self._before[index] = day
+
+    @property
+    def is_month_first(self) -> bool:
+        day_first, month_first = self._over_12
+        if day_first != month_first:
+            return month_first > day_first
+        if self._backwards[0] != self._backwards[1]:
+            return self._backwards[1] < self._backwards[0]
+        return self._usual > 0
+
+
+def time_of(head: Head, *, is_month_first: bool) -> str:
+    """The time as ISO 8601 without a zone; the stamp itself where it is no day.
+
+    Example:
+        >>> _, head = head_of("[1/4/23, 7:02:11 PM] Ann: hi")
+        >>> time_of(head, is_month_first=True), time_of(head, is_month_first=False)
+        ('2023-01-04T19:02:11', '2023-04-01T19:02:11')
+    """
+    a, b, c = head.numbers
+    if a > 31:
+        year, month, day = a, b, c
+    else:
+        year = c
+        month, day = (a, b) if is_month_first else (b, a)
+        if month > 12:
+            month, day = day, month
+    if year < 100:
+        year += 2000
+    elif year > 2400:
+        year -= _BUDDHIST_YEARS
+    hour, minute, second = head.time
+    try:
+        moment = datetime(year, month, day, hour, minute, second or 0)  # noqa: DTZ001
+    except ValueError:
+        return head.stamp
+    return moment.isoformat(timespec="minutes" if second is None else "seconds")
