@@ -155,9 +155,7 @@ def test_a_file_that_nobody_knows_is_an_error_that_says_what_it_holds(
     pattern = rf"^{re.escape(label)} is in no format .*{re.escape(held)}"
     with pytest.raises(ImportFileError, match=pattern) as caught:
         found(data, label)
-    assert f"Tried: {NAMES}." in str(caught.value)
-    tried = ", ".join(importer.name for importer in IMPORTERS)
-    assert f"Tried: {tried}." in str(caught.value)
+    assert "See: treemem formats" in str(caught.value)
 
 
 def test_a_file_that_cannot_be_opened_is_an_error_that_names_it(tmp_path: Path) -> None:
@@ -169,9 +167,6 @@ def test_a_file_that_cannot_be_opened_is_an_error_that_names_it(tmp_path: Path) 
 
 def test_an_unknown_format_is_refused_with_the_names_there_are() -> None:
     with pytest.raises(UsageError, match=re.escape(f"The formats are: {NAMES}.")):
-    with pytest.raises(UsageError, match=NAMES):
-    with pytest.raises(UsageError, match="claude-code, .*chat, markdown, plain-text"):
-    with pytest.raises(UsageError, match=r"claude-code, .*chat, markdown, plain-text"):
         by_name("carrier-pigeon")
     assert [by_name(importer.name) for importer in IMPORTERS] == list(IMPORTERS)
 
@@ -194,6 +189,8 @@ SEEDS = [
     b"[" * 3_000,
     b"\xff\xfea",
 ]
+
+
 @pytest.mark.parametrize(
     "row",
     [

@@ -13,21 +13,20 @@ from treemem.importers.chat_jsonl import ChatJsonl
 from treemem.importers.chatgpt import ChatGpt
 from treemem.importers.claude_ai import ClaudeAi
 from treemem.importers.claude_code import ClaudeCode
+from treemem.importers.cline import Cline
 from treemem.importers.codex import Codex
 from treemem.importers.copilot_cli import CopilotCli
-from treemem.importers.gemini_cli import GeminiCli
-from treemem.importers.langchain import LangChain
-from treemem.importers.cline import Cline
 from treemem.importers.cursor import Cursor
-from treemem.importers.llm_logs import LlmLogs
-from treemem.importers.markdown import Markdown
-from treemem.importers.pi import Pi
-from treemem.importers.opencode import OpenCode
 from treemem.importers.discord import Discord
+from treemem.importers.gemini_cli import GeminiCli
 from treemem.importers.irc import Irc
+from treemem.importers.langchain import LangChain
+from treemem.importers.llm_logs import LlmLogs
 from treemem.importers.mail import MailImporter
 from treemem.importers.markdown import Markdown
 from treemem.importers.messenger import Messenger
+from treemem.importers.opencode import OpenCode
+from treemem.importers.pi import Pi
 from treemem.importers.plain_text import PlainText
 from treemem.importers.slack import Slack
 from treemem.importers.sniffing import found_in
@@ -39,32 +38,30 @@ from treemem.importers.whatsapp import WhatsApp
 __all__ = ["IMPORTERS", "Event", "Importer", "LogFile", "Skipped", "by_name", "detect"]
 
 IMPORTERS: tuple[Importer, ...] = (
-    ClaudeCode(),
-    Codex(),
-    CopilotCli(),
-    GeminiCli(),
-    Pi(),
-    Aider(),
-    ChatGpt(),
-    ClaudeAi(),
-    ClaudeCode(),
-    LangChain(),
-    SpecStory(),
-    Cline(),
-    Cursor(),
-    LlmLogs(),
-    OpenCode(),
     # Sessions with assistants.
     ClaudeCode(),
+    Codex(),
+    GeminiCli(),
+    CopilotCli(),
+    OpenCode(),
+    Cline(),
+    Cursor(),
+    Aider(),
+    SpecStory(),
+    Pi(),
+    ChatGpt(),
+    ClaudeAi(),
+    LlmLogs(),
+    LangChain(),
     # Conversations of people.
-    Discord(),
-    Irc(),
-    MailImporter(),
-    Messenger(),
     Slack(),
+    Discord(),
     Telegram(),
-    Transcript(),
     WhatsApp(),
+    Messenger(),
+    MailImporter(),
+    Transcript(),
+    Irc(),
     # What has no format of its own.
     ChatJsonl(),
     Markdown(),
@@ -88,8 +85,7 @@ def detect(file: LogFile) -> Importer:
     best = max(scores)
     if best > 0:
         return IMPORTERS[scores.index(best)]
-    tried = ", ".join(importer.name for importer in IMPORTERS)
     raise ImportFileError(
-        f"{file.label} is in no format that treemem reads: it holds {found_in(head)}. "
-        f"Tried: {tried}. If it is one of them all the same, name it with --format."
+        f"{file.label} is in no format that treemem reads: it holds {found_in(head)}. If it is "
+        "one of them all the same, name it with --format. See: treemem formats"
     )

@@ -24,7 +24,7 @@ _TAG = re.compile(
     r"</?(?:c|i|b|u|s|v|ruby|rt|lang|font)(?:[ \t.][^<>]*)?/?>|<\d[\d:.]*>|\{\\an?\d\}",
     re.IGNORECASE,
 )
-_CHANGE = re.compile(r"\s*(?:>>|&gt;&gt;)+\s*")
+_CHANGE = re.compile(r">>+\s*")
 _NAME = re.compile(
     r"(?P<name>\w[\w.'’-]{0,30}(?: (?:\([^()\n]{1,30}\)|\w[\w.'’-]{0,30})){0,4}):[ \t]+(?=\S)"
 )
@@ -138,8 +138,9 @@ def speeches(cue: Cue) -> Iterator[Speech]:
 
 
 def _speech(voice: str | None, text: str) -> Iterator[Speech]:
-    changes = (mark := _CHANGE.match(text)) is not None
-    words = _plain(text[mark.end() :] if mark else text)
+    words = _plain(text)
+    changes = (mark := _CHANGE.match(words)) is not None
+    words = words[mark.end() :] if mark else words
     if not words:
         return
     if voice is None and (named := _NAME.match(words)) and _is_name(named["name"]):

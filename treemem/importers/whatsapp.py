@@ -76,8 +76,8 @@ class WhatsApp(Importer):
             return 0.0
         lines = [line for line in head_lines(head)[:_LINES_LOOKED_AT] if line.strip()]
         if not lines or (first := head_of(lines[0])) is None:
-            # Not the first line: what a file begins with may be a word of the exporter's.
-            first = next(filter(None, map(head_of, lines[1:3])), None)
+            # What a file begins with may be a line of the exporter's.
+            first = head_of(lines[1]) if len(lines) > 1 else None
         if first is None:
             return 0.0
         heads = [found[1] for line in lines if (found := head_of(line, first[0])) is not None]
@@ -167,7 +167,7 @@ class _Reading:
         if head.author is None or is_notice:
             content.add(text)
             return said(content, None, sent_at, role="system", kind="injected")
-        if is_generated or _IN_BRACKETS.fullmatch(bare) or _FILE_SENT.fullmatch(bare):
+        if is_generated or _IN_BRACKETS.fullmatch(bare):
             content.add(text, "marker")
         else:
             _add_words(content, text)
@@ -175,8 +175,12 @@ class _Reading:
 
 
 def _add_words(content: Content, text: str) -> None:
-    """What was said, in which "<attached: …>" and "<This message was edited>" are markers."""
+    """What was said, in which "<attached: …>", "<This message was edited>" and, above what is
+    said of it, the name of a file are markers."""
     content.add(text)
+    first = text.split("\n", 1)[0]
+    if _FILE_SENT.fullmatch(first.strip(MARKS + " \r")):
+        content.mark(0, len(first), "marker")
     for found in _INSIDE.finditer(text):
         content.mark(found.start(), found.end(), "marker")
 
