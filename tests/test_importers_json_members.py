@@ -88,6 +88,14 @@ def test_a_nesting_bomb_is_an_element_that_is_too_deep() -> None:
     ]  # fmt: skip
 
 
+@given(st.text("[]{}:,\"\\1 \n\x0c\x00\xa0t", max_size=40), st.sampled_from(["", "[", '{"a":[']))
+@settings(max_examples=300, deadline=None)
+def test_whatever_stands_there_it_comes_to_an_end(text: str, start: str) -> None:
+    data = (start + text).encode()
+    found = members(data, whole_bytes_max=0)
+    assert len(found) <= len(data) + 2
+
+
 def test_a_document_read_at_once_says_what_is_wrong() -> None:
     with pytest.raises(ImportFileError, match=r"11 bytes.*5 are allowed: split it"):
         read_value(LogFile("a.json", data=b'{"a": "b" }'), bytes_max=5)

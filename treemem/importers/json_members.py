@@ -27,7 +27,7 @@ _BLANKS = re.compile(rb"[ \t\r\n\0]*")
 # All up to a bracket, whole strings included; it stops before a string that is cut off.
 _PLAIN = re.compile(rb'(?:[^"\[\]{}]++|"(?:[^"\\]++|\\.)*+")*+', re.DOTALL)
 _IN_STRING = re.compile(rb'(?:[^"\\]++|\\.)*+', re.DOTALL)
-_SCALAR_END = re.compile(rb"[,\[\]{}\s]")
+_SCALAR_END = re.compile(rb"[,\[\]{} \t\r\n\0]")
 
 
 class JsonMember(NamedTuple):
