@@ -146,6 +146,31 @@ def _codex(talk: Talk) -> bytes:
     return _lines(records())
 
 
+def _copilot_cli(talk: Talk) -> bytes:
+    def event(number: int, at: str, kind: str, data: dict[str, object]) -> dict[str, object]:
+        event_id = uuid.uuid5(_NAMESPACE, f"event {number}")
+        return {"type": kind, "data": data, "id": str(event_id), "timestamp": at}
+
+    def records() -> Iterator[dict[str, object]]:
+        began = {"sessionId": str(_NAMESPACE), "version": 1, "producer": "copilot-agent"}
+        yield event(0, "2026-01-05T08:00:00.000Z", "session.start", began)
+        for turn in talk:
+            at = 4 * turn.number + 1
+            if turn.is_users:
+                yield event(at, turn.iso, "user.message", {"content": turn.text})
+                continue
+            call_id, arguments = f"call_{turn.number}", {"command": turn.command}
+            call = {"toolCallId": call_id, "name": "bash", "arguments": arguments}
+            said = {"messageId": turn.uuid, "content": turn.text, "toolRequests": [call]}
+            start = {"toolCallId": call_id, "toolName": "bash", "arguments": arguments}
+            done = {"toolCallId": call_id, "success": True, "result": {"content": "no match"}}
+            yield event(at, turn.iso, "assistant.message", said)
+            yield event(at + 1, turn.iso, "tool.execution_start", start)
+            yield event(at + 2, turn.iso, "tool.execution_complete", done)
+
+    return _lines(records())
+
+
 def _gemini_cli(talk: Talk) -> bytes:
     def records() -> Iterator[dict[str, object]]:
         yield {"sessionId": str(_NAMESPACE), "projectHash": "1f" * 32,
@@ -341,11 +366,11 @@ def _plain_text(talk: Talk) -> bytes:
 
 
 BUILDERS: dict[str, Callable[[Talk], bytes]] = {
-    "claude-code": _claude_code, "codex": _codex, "gemini-cli": _gemini_cli, "pi": _pi,
-    "chat": _chat, "aider": _aider, "chatgpt": _chatgpt, "claude-ai": _claude_ai,
-    "telegram": _telegram, "discord": _discord, "slack": _slack, "messenger": _messenger,
-    "whatsapp": _whatsapp, "mbox": _mbox, "vtt": _vtt, "irc": _irc, "markdown": _markdown,
-    "plain-text": _plain_text,
+    "claude-code": _claude_code, "codex": _codex, "copilot-cli": _copilot_cli,
+    "gemini-cli": _gemini_cli, "pi": _pi, "chat": _chat, "aider": _aider, "chatgpt": _chatgpt,
+    "claude-ai": _claude_ai, "telegram": _telegram, "discord": _discord, "slack": _slack,
+    "messenger": _messenger, "whatsapp": _whatsapp, "mbox": _mbox, "vtt": _vtt, "irc": _irc,
+    "markdown": _markdown, "plain-text": _plain_text,
 }  # fmt: skip
 """A file's bytes by the name of its importer."""
 SUFFIXES = {

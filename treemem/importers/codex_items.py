@@ -145,15 +145,16 @@ def shown_as(item: dict[str, Any]) -> tuple[str, list[str]] | None:
     """Whose words an item holds, and the texts as which an event may show them."""
     if string(item.get("type")) == "reasoning":
         thoughts = thoughts_of(item)
-        return THINKING, [*thoughts, "\n\n".join(thoughts)]
+        return THINKING, [*thoughts, "\n\n".join(thoughts)] if len(thoughts) > 1 else thoughts
     role = item.get("role")
     if item.get("type") not in ("message", None) or role not in ("user", "assistant"):
         return None
     texts = texts_of(item.get("content"))
-    shown = [*texts, "".join(texts), "\n".join(texts)]
+    shown = [*texts, "".join(texts), "\n".join(texts)] if len(texts) > 1 else texts
     for tag in _NOT_SHOWN if role == "assistant" else ():
-        shown += [inner for text in texts if (inner := _element(text, tag))]
-        shown += [_without(text, tag) for text in shown if f"<{tag}>" in text]
+        tagged = [text for text in shown if f"<{tag}>" in text]
+        shown = [*shown, *(_element(text, tag) for text in tagged)]
+        shown += [_without(text, tag) for text in tagged]
     return str(role), shown
 
 

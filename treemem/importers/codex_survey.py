@@ -191,5 +191,5 @@ def _taken(counts: Counter[tuple[str, int]], key: tuple[str, int]) -> bool:
 
 
 def _key(text: str) -> int:
-    """Sixty-four bits of a text; the layers differ in blanks and line breaks."""
-    return hash("".join(text.split()))
+    """Sixty-four bits of a text; the layers differ in the blanks around it."""
+    return hash(text.strip())
