@@ -49,7 +49,8 @@ class Chats:
 
     def __init__(self, seed: int) -> None:
         self._seed = seed
-        stop = sorted((word for word in STOP_WORDS if "'" not in word), key=len)[:_STOP_WORDS]
+        stop = sorted(word for word in STOP_WORDS if "'" not in word)
+        stop = sorted(stop, key=len)[:_STOP_WORDS]
         made = ["".join(each) for each in itertools.product(_SYLLABLES, _SYLLABLES, "nrs")]
         made += ["".join(each) for each in itertools.product(_SYLLABLES[:50], _SYLLABLES,
                                                              _SYLLABLES[:10])]  # fmt: skip
