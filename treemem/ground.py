@@ -62,12 +62,16 @@ WHERE {history}
 _ACTIVE = "sm.state = 'active'"
 _SAID_BY_SOMEONE = "m.kind = 'said'"
 _COUNT_ALL = "SELECT count(*) FROM source_message WHERE state = 'active'"
+_COLUMNS = "sm.position, m.tokens, m.role, m.author, m.sent_at_ms, m.chars, m.extras"
 # Subtle: with min() the other columns come from the row that has the minimum, so a message
 # that several sources share stands once, in the first of them.
-_ROWS = f"""
-SELECT sm.message_seq, min(sm.source_seq), sm.position, m.tokens, m.role, m.author,
-  m.sent_at_ms, m.chars, m.extras {_HISTORY} {{where}}
+_ROWS_OF = f"""
+SELECT sm.message_seq, min(sm.source_seq), {_COLUMNS} {_HISTORY} {{where}}
 GROUP BY sm.message_seq ORDER BY 2, 3
+"""
+_ROWS = f"""
+SELECT sm.message_seq, sm.source_seq, {_COLUMNS} {_HISTORY} {{where}}
+ORDER BY sm.source_seq, sm.position
 """
 _PLACES = f"""
 SELECT min(sm.source_seq), sm.position {_HISTORY} {{where}} GROUP BY sm.message_seq
@@ -77,7 +81,13 @@ AND (:{0}since IS NULL OR m.sent_at_ms >= :{0}since)
 AND (:{0}until IS NULL OR m.sent_at_ms <= :{0}until)
 """
 _THESE = " AND sm.message_seq IN (SELECT value FROM json_each(:these))"
-_BETWEEN = " AND sm.source_seq = :at_source AND sm.position BETWEEN :first AND :last"
+_STRETCHES = f"""
+SELECT sm.message_seq, sm.source_seq, {_COLUMNS}
+FROM json_each(:stretches) j CROSS JOIN source_message sm ON sm.source_seq = j.value ->> 0
+  AND sm.position BETWEEN j.value ->> 1 AND j.value ->> 2
+JOIN message m ON m.seq = sm.message_seq
+WHERE {{history}} {{where}} ORDER BY j.key, sm.position
+"""  # noqa: S608
 _OF_LEAVES = """
 AND sm.message_seq IN (
   SELECT ls.message_seq FROM leaf_span ls JOIN json_each(:leaves) j ON ls.node_seq = j.value)
@@ -116,22 +126,23 @@ class Ground:
 
     def rows(self) -> list[Row]:
         """All of them, in the order of their places: (number, source, position, tokens, role,
-        author, time in ms, characters, extras)."""
-        return self._rows("")
+        author, time in ms, characters, extras). Meant for few: one that several sources share is
+        read for each of them."""
+        sql = self._filled(_ROWS, self._where)
+        return _first_of_each(self._database.rows(sql, self._parameters))
 
     def rows_of(self, seqs: Iterable[int]) -> list[Row]:
         """Those of these messages that belong to it."""
-        return self._rows(_THESE, these=orjson.dumps(list(seqs)).decode())
+        given = {**self._parameters, "these": orjson.dumps(list(seqs)).decode()}
+        return self._database.rows(self._filled(_ROWS_OF, self._where + _THESE), given)
 
     def rows_around(self, seqs: Iterable[int]) -> list[Row]:
         """These messages and what stands within REACH of them."""
         given = {**self._parameters, "these": orjson.dumps(list(seqs)).decode()}
         places = self._database.rows(self._filled(_PLACES, self._where + _THESE), given)
-        found: dict[int, Row] = {}
-        for source_seq, first, last in stretches(places):
-            for row in self._rows(_BETWEEN, at_source=source_seq, first=first, last=last):
-                found.setdefault(row[0], row)
-        return list(found.values())
+        given = {**self._parameters, "stretches": orjson.dumps(stretches(places)).decode()}
+        sql = self._filled(_STRETCHES, self._where)
+        return _first_of_each(self._database.rows(sql, given))
 
     def seqs_in(self, times: Range, limit: int) -> list[int]:
         """The messages of a time; of more than limit some, evenly spread over the histories."""
@@ -167,10 +178,6 @@ class Ground:
         spans = orjson.dumps([(row.node_seq, row.first_span) for row in best]).decode()
         return self._said(row[0] for row in self._database.rows(_OF_SPANS, {"spans": spans}))
 
-    def _rows(self, more: str, **parameters: object) -> list[Row]:
-        sql = self._filled(_ROWS, self._where + more)
-        return self._database.rows(sql, self._parameters | parameters)
-
     def _filled(self, sql: str, where: str) -> str:
         return sql.format(history=self._history, where=where)
 
@@ -179,6 +186,14 @@ class Ground:
         told = orjson.dumps(list(dict.fromkeys(seqs))).decode()
         given = {**self._parameters, "seqs": told, "limit": HITS_MAX}
         return [row[0] for row in self._database.rows(self._filled(_SAID, self._where), given)]
+
+
+def _first_of_each(rows: Iterable[Row]) -> list[Row]:
+    """The rows without further ones of the same message."""
+    found: dict[int, Row] = {}
+    for row in rows:
+        found.setdefault(row[0], row)
+    return list(found.values())
 
 
 def _scoped(database: Database, scope: Scope) -> tuple[str, dict[str, object]]:
