@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from treemem.packing import HEADER_TOKENS, Packed, Place, choose, utilities
+from treemem.packing import HEADER_TOKENS, Packed, Packer, Place, utilities
 from treemem.propagation import Unit
 from treemem.weights import TALK, Weights
 
@@ -28,7 +29,7 @@ def chosen(
 ) -> list[int]:  # fmt: skip
     packed = Packed(budget)
     values = [each.score for each in units] if worth is None else worth
-    choose(units, values, weights, packed, companions or {}, keep)
+    Packer(units, values, weights, companions or {}).pack(packed, keep)
     return sorted(packed.chosen)
 
 
@@ -130,7 +131,8 @@ def test_a_header_is_paid_once_a_source() -> None:
 
 
 def test_a_further_part_of_a_message_is_worth_less() -> None:
-    units = [unit(0, start=50 * part, score=2) for part in range(5)] + [unit(1, score=2)]
+    parts = [replace(unit(0, start=50 * part, score=2), is_whole=False) for part in range(5)]
+    units = [*parts, unit(1, score=2)]
     found = utilities(units, Weights(again=1.0, cost=0.0))
     assert found == [2, 1, 0, -1, -1, 2]
     dear = utilities([unit(0, 400, score=2), unit(1, 10, score=2)], Weights(cost=3.0))

@@ -17,7 +17,6 @@ from treemem.propagation import (
     fragments,
     propagate,
     reached,
-    runs,
     standard,
 )
 from treemem.weights import MEETING, TALK, Weights, fitting
@@ -61,7 +60,7 @@ def test_a_score_is_the_sum_of_its_parts(units: list[Unit], total: int, share: f
 @FEW
 @given(fields())
 def test_the_same_units_get_the_same_scores(units: list[Unit]) -> None:
-    again = [replace(each, parts={}) for each in units]
+    again = [replace(each) for each in units]
     propagate(units, TALK, 50)
     propagate(again, TALK, 50)
     assert [each.score for each in units] == [each.score for each in again]
@@ -132,22 +131,51 @@ def test_what_matches_is_reached_and_what_is_not_has_no_match_near(units: list[U
     for index, each in enumerate(units):
         if each.words > 0 or each.in_time:
             assert found[index]
-    for first, last in runs(units):
-        if not any(found[first:last]):
-            assert all(each.words == 0 and not each.in_time for each in units[first:last])
+    for source in {each.source_seq for each in units}:
+        there = [index for index, each in enumerate(units) if each.source_seq == source]
+        if not any(found[index] for index in there):
+            assert all(units[index].words == 0 and not units[index].in_time for index in there)
 
 
 def test_a_long_match_reaches_its_neighbour_too() -> None:
     assert reached([unit(0, tokens=9_000, words=1.0), unit(1), unit(2)]) == [True, True, True]
 
 
+def distance(units: list[Unit], one: int, other: int) -> float:
+    """From the middle of one unit to that of another, in tokens, as it is meant."""
+    first, last = sorted((one, other))
+    if units[first].source_seq != units[last].source_seq:
+        return math.inf
+    between = units[first + 1 : last]
+    skipped = units[last].position - units[first].position - len(between) - 1
+    ends = (units[first].tokens + units[last].tokens) / 2
+    return ends + sum(each.tokens for each in between) + SKIPPED_TOKENS * skipped
+
+
 @FEW
 @given(fields())
-def test_runs_are_the_sources_one_after_the_other(units: list[Unit]) -> None:
-    found = list(runs(units))
-    assert [index for first, last in found for index in range(first, last)] == [*range(len(units))]
-    for first, last in found:
-        assert len({each.source_seq for each in units[first:last]}) == 1
+def test_scores_spread_as_they_are_meant_to(units: list[Unit]) -> None:
+    weights = Weights(words_alone=1.0, meaning=0.0, words=1.0, speaker=0.0, person=0.0)
+    propagate(units, weights, len(units))
+    if not units:
+        return
+    own = standard([each.words for each in units], len(units))
+    own = [value * (0.5 if each.role == "tool" else 1.0)
+           for value, each in zip(own, units, strict=True)]  # fmt: skip
+    own = [value - min(own) for value in own]
+    means, maxima = [], []
+    for at in range(len(units)):
+        far = [0.0 if at == other else distance(units, at, other) for other in range(len(units))]
+        near = [math.exp(-each / weights.near_tokens) for each in far]
+        means.append(sum(map(lambda a, b: a * b, near, own)) / sum(near))
+        best = [math.exp(-each / weights.best_tokens) for each in far]
+        maxima.append(max(map(lambda a, b: a * b, best, own)))
+    for name, weight, values in (
+        ("near", weights.near, means),
+        ("best near", weights.best, maxima),
+    ):
+        expected = [weight * value for value in standard(values, len(values))]
+        assert [each.parts[name] for each in units] == pytest.approx(expected, abs=1e-4)
 
 
 @FEW

@@ -633,6 +633,13 @@ def test_the_same_question_has_the_same_answer_in_every_process(
     assert json.loads(told.stdout) == here
 
 
+def test_the_same_question_has_the_same_answer_again(memory: Memory) -> None:
+    tell(memory, *(prose(seed, 40 + 30 * seed) for seed in range(12)))
+    asked = ["walrus", prose(3, 6), prose(7, 8)]
+    first = [memory.search(query, budget_tokens=500) for query in asked]
+    assert [memory.search(query, budget_tokens=500) for query in asked] == first
+
+
 def test_weights_can_be_tried_out(memory: Memory) -> None:
     tell(memory, "walrus " * 30, "seal", "walrus")
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from treemem import Memory, Message, Scope, lexical, stated, trees
+from treemem import Memory, Message, Scope, stated, trees
 from treemem.model import StatementKind
 from treemem.stated import LINE_TOKENS, Stated, choose, in_order, is_standing
 
@@ -16,8 +16,7 @@ WORDS = "cache export farm glacier invoice ladder module oven parser rope".split
 
 def made(seq: int, text: str, *, worth: float = 0.0, kind: StatementKind = "fact",
          tokens: int = 10) -> Stated:  # fmt: skip
-    stems = frozenset(stem for stem in lexical.stems(text) if stem not in lexical.COMMON)
-    return Stated(seq, kind, text, None, tokens, 1.0, True, [seq], worth, stems)
+    return Stated(seq, kind, text, None, tokens, 1.0, True, [seq], worth)
 
 
 @st.composite

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from treemem import tokens
-from treemem.tokens import BLOCK_CHARS, count_many, count_tokens, cut
+from treemem.tokens import BLOCK_CHARS, count_by_lines, count_many, count_tokens, cut
 
 UNHURRIED = settings(deadline=None, max_examples=60)
 ANY_TEXT = st.text(st.characters() | st.sampled_from(" \n.aé使😀"), max_size=200)
@@ -49,6 +49,26 @@ def other() -> Any:
 @given(text=ANY_TEXT.map(lambda text: text.encode("utf-8", "replace").decode()))
 def test_another_implementation_of_cl100k_counts_the_same(other: Any, text: str) -> None:
     assert count_tokens(text) == len(other.encode_ordinary(text))
+
+
+LINES = st.lists(
+    st.sampled_from(["\n", "\n\n", "\r\n", " ", "\t", "\x0b", "\x1c", "\u2028", "\u3000", "'s",
+                     "it", " it", ".", "?!", "12345", "使用", "😀", "—"]),
+    max_size=60,
+).map("".join)  # fmt: skip
+
+
+@UNHURRIED
+@given(text=LINES | ANY_TEXT)
+def test_line_by_line_the_count_is_the_same(text: str) -> None:
+    assert count_by_lines(text) == count_tokens(text)
+
+
+def test_line_by_line_the_count_is_the_same_over_several_blocks() -> None:
+    text = "".join(f"{number}: a line of some words\n{' ' * (number % 3)}" for number in range(950))
+    assert len(text) > 3 * BLOCK_CHARS
+    assert count_by_lines(text) == count_tokens(text)
+    assert count_by_lines(text[1:]) == count_tokens(text[1:])
 
 
 def test_nothing_is_fetched(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -14,11 +14,15 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 
 from treemem import search_text
+from treemem.kept import kept
 
 K1 = 1.2
 B = 0.75
 """The usual constants (Robertson and Zaragoza, The Probabilistic Relevance Framework, 2009)."""
 STEMS_KEPT = 50_000
+HELD_BYTES_MAX = 32_000_000
+STATED_BYTES_MAX = 8_000_000
+"""Of what is kept of the texts, and of the statements, that were searched last."""
 _OPERATORS = re.compile(
     r"""("(?:[^"]|"")*")|\bNOT\s+(?:"(?:[^"]|"")*"|[^\s()"]+)|\b(?:AND|OR|NOT|NEAR)\b
     |,\s*\d+\s*\)|[^\W\d]\w*\s*:""",
@@ -62,14 +66,33 @@ def stems(text: str) -> list[str]:
     return [stem(word) for word in (words + extra.split() if extra else words)]
 
 
-def telling_stems(text: str) -> list[str]:
-    """The stems of a text without those of the very common words.
+Held = tuple[dict[str, int], int]
+"""The stems of a text: how often it holds each, and how many it has in all."""
+
+
+@kept(HELD_BYTES_MAX)
+def held(text: str) -> Held:
+    """The stems of a text as bm25 wants them.
+
+    Example:
+        >>> held("Late, later, late")
+        ({'late': 2, 'later': 1}, 3)
+    """
+    # Subtle: plain dictionaries and tuples of strings and numbers are nothing that the garbage
+    # collector has to walk through, so keeping thousands of them costs no time.
+    found = stems(text)
+    return dict(Counter(found)), len(found)
+
+
+@kept(STATED_BYTES_MAX)
+def telling_stems(text: str) -> tuple[str, ...]:
+    """The distinct stems of a text without those of the very common words.
 
     Example:
         >>> telling_stems("This was what they decided.")
-        ['decid']
+        ('decid',)
     """
-    return [found for found in stems(text) if found not in _common_stems()]
+    return tuple(dict.fromkeys(each for each in stems(text) if each not in _common_stems()))
 
 
 @functools.cache
@@ -93,19 +116,18 @@ def expression_words(expression: str) -> str:
     return " ".join(search_text.terms(told))
 
 
-def bm25(texts: Sequence[Sequence[str]], query: Sequence[str], total: int) -> list[float]:
-    """The BM25 of each text, given as stems, with a query, given as stems.
+def bm25(texts: Sequence[Held], query: Sequence[str], total: int) -> list[float]:
+    """The BM25 of each text with a query, given as its distinct stems.
 
     total: how many texts there are in all; those that are not given hold no word of the query.
     """
-    wanted = set(query)
-    counts = [Counter(word for word in text if word in wanted) for text in texts]
-    held = Counter(word for count in counts for word in count)
-    average = sum(map(len, texts)) / len(texts) if texts else 1.0
+    counts = [[(word, found[word]) for word in query if word in found] for found, _ in texts]
+    having = Counter(word for count in counts for word, _ in count)
+    average = sum(length for _, length in texts) / len(texts) if texts else 1.0
     size = max(total, len(texts))
-    idf = {word: max(1e-3, math.log((size - n + 0.5) / (n + 0.5))) for word, n in held.items()}
+    idf = {word: max(1e-3, math.log((size - n + 0.5) / (n + 0.5))) for word, n in having.items()}
     found = []
-    for text, count in zip(texts, counts, strict=True):
-        norm = K1 * (1 - B + B * len(text) / (average or 1.0))
-        found.append(sum(idf[word] * n * (K1 + 1) / (n + norm) for word, n in count.items()))
+    for (_, length), count in zip(texts, counts, strict=True):
+        norm = K1 * (1 - B + B * length / (average or 1.0))
+        found.append(sum(idf[word] * n * (K1 + 1) / (n + norm) for word, n in count))
     return found

@@ -37,60 +37,59 @@ class Packed:
 def utilities(units: Sequence[Unit], weights: Weights) -> list[float]:
     """What each unit is worth: its score, less for what it costs, and less for a further part
     of a message of which a better part can be had."""
-    ranked = sorted(range(len(units)), key=lambda index: -units[index].score)
+    scores = [unit.score for unit in units]
+    if weights.cost:
+        scores = [
+            score - weights.cost * math.log((unit.tokens + weights.cost_tokens) / 30)
+            for score, unit in zip(scores, units, strict=True)
+        ]
     seen: Counter[Place] = Counter()
-    found = [0.0] * len(units)
-    for index in ranked:
-        unit = units[index]
-        place = (unit.source_seq, unit.position)
-        price = weights.cost * math.log((unit.tokens + weights.cost_tokens) / 30)
-        found[index] = unit.score - price - weights.again * min(AGAIN_MAX, seen[place])
+    parts = [index for index, unit in enumerate(units) if not unit.is_whole]
+    for index in sorted(parts, key=lambda index: -units[index].score):
+        place = (units[index].source_seq, units[index].position)
+        scores[index] -= weights.again * min(AGAIN_MAX, seen[place])
         seen[place] += 1
-    return found
+    return scores
 
 
-def choose(
-    units: Sequence[Unit],
-    worth: Sequence[float],
-    weights: Weights,
-    packed: Packed,
-    companions: Mapping[Place, Sequence[Place]],
-    keep: float = 0.0,
-) -> None:
-    """Adds units to what is packed, the most worthy ones first, until only keep tokens are left.
+class Packer:
+    """Packs units into what is left of a budget, the most worthy ones first.
 
     units: in the order of their places. What is worth -inf is not taken for itself. Calls and
     their results are taken together or not at all.
     """
-    packing = _Packing(units, worth, weights, packed, companions)
-    ranked = sorted(range(len(units)), key=lambda index: (-worth[index], index))
-    for index in ranked[:TRIED_MAX]:
-        if packed.left - keep < HEADER_TOKENS:
-            break
-        if index not in packed.chosen and worth[index] > -math.inf:
-            packing.take(index, keep)
 
-
-class _Packing:
     def __init__(
         self,
         units: Sequence[Unit],
         worth: Sequence[float],
         weights: Weights,
-        packed: Packed,
         companions: Mapping[Place, Sequence[Place]],
     ) -> None:
         self._units = units
         self._worth = worth
         self._fill = weights.fill
-        self._packed = packed
         self._companions = companions
         self._at: dict[Place, list[int]] = {}
         if companions:
             for index, unit in enumerate(units):
                 self._at.setdefault((unit.source_seq, unit.position), []).append(index)
+        ranked = sorted(range(len(units)), key=worth.__getitem__, reverse=True)
+        self._ranked = [index for index in ranked[:TRIED_MAX] if worth[index] > -math.inf]
+        self._packed = Packed(0.0)
 
-    def take(self, index: int, keep: float) -> None:
+    def pack(self, packed: Packed, keep: float = 0.0) -> None:
+        """Adds units to what is packed until only keep tokens are left."""
+        self._packed = packed
+        chosen, units = packed.chosen, self._units
+        for index in self._ranked:
+            room = packed.left - keep
+            if room < HEADER_TOKENS:
+                break
+            if units[index].tokens <= room and index not in chosen:
+                self._take(index, keep)
+
+    def _take(self, index: int, keep: float) -> None:
         """Takes a unit with what belongs to it, if all of that fits."""
         group = self._together(index)
         wanted = set(group)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import pairwise
 
 import orjson
@@ -16,6 +16,7 @@ import orjson
 from treemem import lexical, search_text, vectors, windows
 from treemem.database import Database, Row
 from treemem.ground import Ground, Range, Vectors, matched_among
+from treemem.kept import kept
 from treemem.model import Include, Scope
 from treemem.propagation import SPEAKER_TOKENS, Unit
 
@@ -32,11 +33,12 @@ WINDOW_TOKENS_MAX = 600
 """A window of so many words that are dear, such as rare signs, comes in parts as well."""
 NAME_BYTES = 24
 """A speaker's name of more costs more than SPEAKER_TOKENS."""
+EDGES_BYTES_MAX = 8_000_000
+"""Of what is kept of the long messages that were searched last."""
 HOLE_CHARS = 40
 """So much between two windows is more than the spaces between their words."""
 
 Place = tuple[int, int]
-Authored = tuple[Unit, str | None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,12 +88,18 @@ def route(
         matched = matched_among(database, anyone, [row[0] for row in beside]).union(hits)
     units, companions = _units(rows, _cosines(database, by, [row[0] for row in rows]))
     units = _score_words(database, units, query, matched, total)
-    named = _named(query, rows)
-    for unit, author in units:
-        unit.by_named = author in named
-        if hint is not None and unit.sent_at_ms is not None:
-            unit.in_time = hint.holds(unit.sent_at_ms)
-    return Field([unit for unit, _ in units], total, companions)
+    _mark(units, _named(query, rows), hint)
+    return Field(units, total, companions)
+
+
+def _mark(units: Sequence[Unit], named: set[str], hint: Range | None) -> None:
+    """Notes of each unit whether its speaker is named, and whether it is of the hinted time."""
+    if named:
+        for unit in units:
+            unit.by_named = unit.author in named
+    if hint is not None:
+        for unit in units:
+            unit.in_time = unit.sent_at_ms is not None and hint.holds(unit.sent_at_ms)
 
 
 def _expressions(query: str) -> tuple[str | None, str | None]:
@@ -144,12 +152,14 @@ def _named(query: str, rows: Sequence[Row]) -> set[str]:
 
 def _units(
     rows: Sequence[Row], scored: Mapping[int, Sequence[Window]]
-) -> tuple[list[Authored], dict[Place, list[Place]]]:
-    """A unit for each message, or for each of its windows where they are known; with its
-    author. And which tool calls and results belong together."""
-    found: list[Authored] = []
+) -> tuple[list[Unit], dict[Place, list[Place]]]:
+    """A unit for each message, or for each of its windows where they are known. And which tool
+    calls and results belong together."""
+    found: list[Unit] = []
     waiting: dict[tuple[int, str], Place] = {}
     companions: dict[Place, list[Place]] = {}
+    authors = {row[5] for row in rows}
+    speaker_tokens = {author: SPEAKER_TOKENS + _more_for_name(author) for author in authors}
     for seq, source, position, tokens, role, author, sent_at_ms, chars, extras in rows:
         if extras is not None and ('"uses"' in extras or '"results"' in extras):
             tools = orjson.loads(extras)
@@ -158,16 +168,16 @@ def _units(
                 if other != (source, position):
                     companions.setdefault(other, []).append((source, position))
                     companions.setdefault((source, position), []).append(other)
-        places = _without_holes(scored.get(seq, ()), chars)
+        places = _without_holes(scored[seq], chars) if seq in scored else [(0, chars, None)]
         for start, end, cosine in places:
             whole = len(places) == 1
             start, end = (0, chars) if whole else (start, end)
             share = 1.0 if whole else (end - start) / max(1, chars)
-            told = round(tokens * share) + SPEAKER_TOKENS + _more_for_name(author)
-            unit = Unit(
-                seq, source, position, start, end, told, role, whole, sent_at_ms, meaning=cosine
-            )
-            found.append((unit, author))
+            told = round(tokens * share) + speaker_tokens[author]
+            found.append(
+                Unit(seq, source, position, start, end, told, role, whole, sent_at_ms,
+                     meaning=cosine, author=author)
+            )  # fmt: skip
     return found, companions
 
 
@@ -203,46 +213,52 @@ SELECT m.seq, m.text FROM message m JOIN json_each(:seqs) j ON j.value = m.seq
 
 
 def _score_words(
-    database: Database, units: Sequence[Authored], query: str, matched: set[int], total: int
-) -> list[Authored]:
+    database: Database, units: Sequence[Unit], query: str, matched: set[int], total: int
+) -> list[Unit]:
     """The units, each with the BM25 of its words; a long message that was not cut yet is cut."""
     seqs = orjson.dumps(sorted(matched)).decode()
     texts: dict[int, str] = dict(database.rows(_TEXTS, {"seqs": seqs}))
-    cut: list[Authored] = []
-    for unit, author in units:
-        text = texts.get(unit.message_seq)
+    cut: list[Unit] = []
+    for unit in units:
         is_window = not unit.is_whole and unit.meaning is not None
-        if text is not None and not is_window and unit.tokens > LONG_TOKENS:
-            cut += [(part, author) for part in _windows_of(unit, text)]
+        if unit.tokens > LONG_TOKENS and not is_window and unit.message_seq in texts:
+            cut += _windows_of(unit, texts[unit.message_seq])
         elif unit.tokens > (WINDOW_TOKENS_MAX if is_window else VAST_TOKENS):
-            cut += [(part, author) for part in _parts_of(unit)]
+            cut += _parts_of(unit)
         else:
-            cut.append((unit, author))
-    chosen = [(unit, author) for unit, author in cut if unit.message_seq in texts]
+            cut.append(unit)
+    chosen = [unit for unit in cut if unit.message_seq in texts]
     held = [
-        lexical.stems(f"{author or ''} {texts[unit.message_seq][unit.start : unit.end]}")
-        for unit, author in chosen
+        lexical.held(f"{unit.author or ''} {texts[unit.message_seq][unit.start : unit.end]}")
+        for unit in chosen
     ]
-    wanted = lexical.query_stems(query)
-    scores = lexical.bm25(held, wanted, max(total, len(cut)))
+    scores = lexical.bm25(held, lexical.query_stems(query), max(total, len(cut)))
     seen = set()
-    for (unit, _), score in zip(chosen, scores, strict=True):
+    for unit, score in zip(chosen, scores, strict=True):
         unit.words = score
         if score:
             seen.add(unit.message_seq)
-    for unit, _ in chosen:
+    for unit in chosen:
         if unit.message_seq not in seen:
             unit.words = FOUND_OTHERWISE
     return cut
 
 
 def _windows_of(unit: Unit, text: str) -> list[Unit]:
-    span = windows.SpanText("", text[unit.start : unit.end], unit.start)
-    found = _cut(unit, [(window.start, window.end) for window in windows.windows([span])])
+    found = _cut(unit, [
+        (unit.start + start, unit.start + end) for start, end in _edges(text[unit.start : unit.end])
+    ])  # fmt: skip
     return [
         part for window in found
         for part in (_parts_of(window) if window.tokens > WINDOW_TOKENS_MAX else (window,))
     ]  # fmt: skip
+
+
+@kept(EDGES_BYTES_MAX)
+def _edges(text: str) -> tuple[tuple[int, int], ...]:
+    """Where the windows of a text begin and end."""
+    found = windows.windows([windows.SpanText("", text)])
+    return tuple((window.start, window.end) for window in found)
 
 
 def _parts_of(unit: Unit) -> list[Unit]:
@@ -258,7 +274,8 @@ def _cut(unit: Unit, stretches: Sequence[tuple[int, int]]) -> list[Unit]:
         return [unit]
     by_char = (unit.tokens - SPEAKER_TOKENS) / max(1, unit.end - unit.start)
     return [
-        replace(unit, start=start, end=end, is_whole=False, parts={},
-                tokens=round(by_char * (end - start)) + SPEAKER_TOKENS)
+        Unit(unit.message_seq, unit.source_seq, unit.position, start, end,
+             round(by_char * (end - start)) + SPEAKER_TOKENS, unit.role, is_whole=False,
+             sent_at_ms=unit.sent_at_ms, meaning=unit.meaning, author=unit.author)
         for start, end in stretches
     ]  # fmt: skip

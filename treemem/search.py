@@ -7,11 +7,11 @@ available. Text from logs is returned as it is; whoever prints it cares for the 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cached_property
-from itertools import compress
+from itertools import compress, islice
 from typing import TYPE_CHECKING, Literal
 
 from treemem import above, lexical, packing, questions, route, search_text, stated, vectors
@@ -21,11 +21,11 @@ from treemem.database import Database
 from treemem.errors import ModelError, UsageError
 from treemem.ground import Range, Vectors
 from treemem.model import INCLUDES, Include, Message, Scope, SearchResult
-from treemem.packing import Packed
+from treemem.packing import Packed, Packer
 from treemem.questions import QuestionKind
 from treemem.stated import Stated
 from treemem.telling import Chosen, Teller
-from treemem.tokens import count_tokens
+from treemem.tokens import count_by_lines
 from treemem.weights import fitting
 
 Rerank = Callable[[str, Sequence[str]], Sequence[float]]
@@ -188,8 +188,9 @@ class _Search:
         )  # fmt: skip
         self._units = found.units
         self._companions = found.companions
-        assisted = {"user", "assistant"} <= {unit.role for unit in found.units}
-        fitted = fitting(spread.fragments(found.units), assisted=assisted).of_kind(self._kind)
+        self._assisted = {"user", "assistant"} <= {unit.role for unit in found.units}
+        fitted = fitting(spread.fragments(found.units), assisted=self._assisted)
+        fitted = fitted.of_kind(self._kind)
         self._weights = fitted.changed(query.changes)
         over = above.above(database, found.units, self._weights)
         spread.propagate(found.units, self._weights, found.total, over)
@@ -199,8 +200,9 @@ class _Search:
         values = packing.utilities(found.units, self._weights)
         self._values = [value if fits else -math.inf
                         for value, fits in zip(values, allowed, strict=True)]  # fmt: skip
+        self._packer = self._new_packer()
         self._worth = self._worth_of_messages(allowed)
-        self._stems: dict[int, list[str]] = {}
+        self._stems: dict[int, Collection[str]] = {}
 
     def run(self) -> SearchResult:
         budget = float(self._query.budget_tokens)
@@ -212,7 +214,7 @@ class _Search:
             chosen = self._chosen(room)
             while self._drop_repeated(chosen):
                 chosen = self._chosen(room)
-            tokens = count_tokens(self._teller.told(chosen))
+            tokens = count_by_lines(self._teller.told(chosen))
             if best_tokens < tokens <= budget:
                 best, best_tokens = chosen, tokens
             if FULL * budget <= tokens <= budget or not tokens:
@@ -255,16 +257,22 @@ class _Search:
             self._missing.append(f"The reranker failed, so it was not used: {error}")
             return
         scores = dict(zip(map(id, best), spread.standard(given, len(given)), strict=True))
+        worst = min(scores.values())
         for unit in self._units:
-            unit.parts["rerank"] = self._weights.rerank * scores.get(id(unit), min(scores.values()))
-            unit.score += unit.parts["rerank"]
+            part = self._weights.rerank * scores.get(id(unit), worst)
+            unit.part_names, unit.part_values = (
+                (*unit.part_names, "rerank"),
+                (*unit.part_values, part),
+            )
+            unit.score += part
 
     def _worth_of_messages(self, allowed: Sequence[bool]) -> dict[int, float]:
         """The standard score of each message's best unit, of those that may be returned."""
         scores = spread.standard([unit.score for unit in self._units], len(self._units))
         found: dict[int, float] = {}
         for unit, score in compress(zip(self._units, scores, strict=True), allowed):
-            found[unit.message_seq] = max(score, found.get(unit.message_seq, score))
+            if score > found.get(unit.message_seq, -math.inf):
+                found[unit.message_seq] = score
         return found
 
     # -- choosing ----------------------------------------------------------------------
@@ -281,14 +289,13 @@ class _Search:
             first = stated.choose(self._first, first_share * packed.left, ())
         packed.left -= _tokens(first)
         share = {"verbatim": 0.0, "summary": 1.0}.get(mode, self._weights.stated)
-        pack = (self._units, self._values, self._weights, packed, self._companions)
-        packing.choose(*pack, keep=share * packed.left)
+        self._packer.pack(packed, keep=share * packed.left)
         more: list[Stated] = []
         if share:
             more = self._statements_beside(packed, [*standing, *first])
             packed.left -= _tokens(more)
         if mode != "summary":
-            packing.choose(*pack)
+            self._packer.pack(packed)
         return Chosen(standing, [*first, *more], sorted(packed.chosen))
 
     def _drop_repeated(self, chosen: Chosen) -> bool:
@@ -305,16 +312,20 @@ class _Search:
             if is_long and first.setdefault(said, unit.message_seq) != unit.message_seq:
                 dropped = dropped or self._values[index] > -math.inf
                 self._values[index] = -math.inf
+        if dropped:
+            self._packer = self._new_packer()
         return dropped
+
+    def _new_packer(self) -> Packer:
+        return Packer(self._units, self._values, self._weights, self._companions)
 
     @cached_property
     def _standing(self) -> list[Stated]:
         """What a person told an assistant to do always, the most fitting first."""
+        if not self._assisted or not self._weights.standing:
+            return []
         said = {unit.message_seq: self._worth.get(unit.message_seq, NOT_REACHED)
                 for unit in self._units if unit.role == "user"}  # fmt: skip
-        has_assistant = any(unit.role == "assistant" for unit in self._units)
-        if not said or not has_assistant or not self._weights.standing:
-            return []
         rules = stated.of_messages(self._database, said, ("constraint",))
         found = [rule for rule in rules if stated.is_standing(rule)]
         return sorted(found, key=lambda each: (-each.worth, each.seq))
@@ -346,31 +357,31 @@ class _Search:
 
     @cached_property
     def _statements(self) -> list[Stated]:
-        """The statements that rest on the best messages."""
+        """The statements that rest on the best messages, the best ones first."""
         best = sorted(self._worth, key=lambda seq: (-self._worth[seq], seq))[:STATED_FROM]
-        return stated.of_messages(self._database, {seq: self._worth[seq] for seq in best})
+        found = stated.of_messages(self._database, {seq: self._worth[seq] for seq in best})
+        return sorted(found, key=stated.rank)
 
     def _statements_beside(self, packed: Packed, others: Sequence[Stated]) -> list[Stated]:
         """Statements for what is left of a budget, but for what stands in the context anyway."""
         units = [self._units[index] for index in packed.chosen]
         whole = {unit.message_seq for unit in units if unit.is_whole}
         taken = {each.seq for each in others}
-        candidates = [
-            each for each in self._statements
-            if each.seq not in taken and not whole.issuperset(each.message_seqs)
-        ]  # fmt: skip
+        left = (each for each in self._statements
+                if each.seq not in taken and not whole.issuperset(each.message_seqs))  # fmt: skip
+        candidates = list(islice(left, stated.CANDIDATES_MAX))
         known = {stem for each in others for stem in each.stems}
         texts = self._teller.texts(unit.message_seq for unit in units)
         for index in packed.chosen:
             known.update(self._stems_of(index, texts))
         return stated.choose(candidates, packed.left, known)
 
-    def _stems_of(self, index: int, texts: Mapping[int, Message]) -> list[str]:
+    def _stems_of(self, index: int, texts: Mapping[int, Message]) -> Collection[str]:
         found = self._stems.get(index)
         if found is None:
             unit = self._units[index]
             text = texts[unit.message_seq].text[unit.start : unit.end]
-            found = self._stems[index] = lexical.stems(text)
+            found = self._stems[index] = lexical.held(text)[0]
         return found
 
 

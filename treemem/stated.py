@@ -13,6 +13,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 
 import orjson
 
@@ -43,7 +44,7 @@ _STANDING = re.compile(
 @dataclass(slots=True)
 class Stated:
     """A statement that may be returned. message_seqs: what it rests on. worth: the standard
-    score of the best of them. stems: of its words."""
+    score of the best of them."""
 
     seq: int
     kind: StatementKind
@@ -54,18 +55,18 @@ class Stated:
     is_verbatim: bool
     message_seqs: list[int] = field(default_factory=list)
     worth: float = 0.0
-    stems: frozenset[str] = frozenset()
+    _stems: frozenset[str] | None = None
+
+    @property
+    def stems(self) -> frozenset[str]:
+        """The distinct stems of its words but the very common ones."""
+        if self._stems is None:
+            self._stems = frozenset(lexical.telling_stems(self.text))
+        return self._stems
 
 
-# The same words of the same message may be stated for several nodes, as for an open tail and the
-# leaf that it became. What is over for one of them is over.
 _COLUMNS = """
-s.seq, s.kind, s.text, s.speaker, s.tokens, s.importance, p.name LIKE 'extractive/%',
-c.message_seq, EXISTS (SELECT 1 FROM citation too JOIN statement same
-    ON same.seq = too.statement_seq AND same.kind = s.kind AND same.text = s.text
-  JOIN statement_relation r
-    ON r.statement_seq = same.seq AND r.kind IN ('closed', 'superseded')
-  WHERE too.message_seq = c.message_seq)
+s.seq, s.kind, s.text, s.speaker, s.tokens, s.importance, p.name LIKE 'extractive/%', c.message_seq
 """
 _OF_MESSAGES = f"""
 SELECT {_COLUMNS} FROM citation c JOIN json_each(:seqs) j ON j.value = c.message_seq
@@ -80,6 +81,14 @@ JOIN summary su ON su.seq = s.summary_seq JOIN producer p ON p.seq = su.producer
 JOIN citation c ON c.statement_seq = s.seq
 WHERE ss.summary_seq = :summary ORDER BY ss.ordinal, c.ordinal
 """  # noqa: S608
+# The same words of the same message may be stated for several nodes, as for an open tail and the
+# leaf that it became. What is over for one of them is over.
+_OVER = """
+SELECT DISTINCT c.message_seq, s.kind, s.text FROM json_each(:seqs) j
+JOIN citation c ON c.message_seq = j.value JOIN statement s ON s.seq = c.statement_seq
+WHERE EXISTS (SELECT 1 FROM statement_relation r
+  WHERE r.statement_seq = s.seq AND r.kind IN ('closed', 'superseded'))
+"""
 _SOURCES_OF_SESSION = """
 SELECT DISTINCT s.id FROM source_message sm JOIN source s ON s.seq = sm.source_seq
 WHERE sm.session = ? ORDER BY s.seq
@@ -99,7 +108,7 @@ def of_messages(
     """The statements of these kinds that rest on these messages and still hold. worth: of each
     message."""
     parameters = {"seqs": orjson.dumps(list(worth)).decode(), "kinds": orjson.dumps(kinds).decode()}
-    found = _from_rows(database.rows(_OF_MESSAGES, parameters))
+    found = _from_rows(database, database.rows(_OF_MESSAGES, parameters))
     for stated in found:
         stated.worth = max(worth[seq] for seq in stated.message_seqs)
     return found
@@ -113,7 +122,7 @@ def of_root(database: Database, scope: Scope) -> list[Stated]:
         tree = trees.find_tree(database, kind, key)
         if tree is not None and tree.root_seq is not None:
             summary = views.shown_summary(database, tree.root_seq)
-            found += _from_rows(database.rows(_OF_SUMMARY, {"summary": summary}))
+            found += _from_rows(database, database.rows(_OF_SUMMARY, {"summary": summary}))
     return found
 
 
@@ -127,19 +136,21 @@ def _trees(database: Database, scope: Scope) -> list[tuple[str, str]]:
     return [("source", key) for (key,) in database.rows(_SOURCES_OF_SESSION, (scope.key,))]
 
 
-def _from_rows(rows: Iterable[Row]) -> list[Stated]:
+def _from_rows(database: Database, rows: Sequence[Row]) -> list[Stated]:
     """The statements that still hold."""
     found: dict[int, Stated] = {}
-    over: set[int] = set()
-    for *row, message_seq, is_over in rows:
-        stated = found.setdefault(row[0], Stated(*row))
+    seqs = orjson.dumps(list({row[-1] for row in rows})).decode()
+    over = set(database.rows(_OVER, {"seqs": seqs}))
+    gone: set[int] = set()
+    for row in rows:
+        seq, message_seq = row[0], row[-1]
+        stated = found.get(seq)
+        if stated is None:
+            stated = found[seq] = Stated(*row[:-1])
         stated.message_seqs.append(message_seq)
-        if is_over:
-            over.add(stated.seq)
-    kept = [stated for stated in found.values() if stated.seq not in over]
-    for stated in kept:
-        stated.stems = frozenset(lexical.telling_stems(stated.text))
-    return kept
+        if over and (message_seq, stated.kind, stated.text) in over:
+            gone.add(seq)
+    return [stated for stated in found.values() if stated.seq not in gone]
 
 
 def standing_messages(database: Database) -> list[int]:
@@ -165,6 +176,11 @@ def in_order(candidates: Iterable[Stated], budget_tokens: float) -> list[Stated]
     return chosen
 
 
+def rank(each: Stated) -> tuple[float, int]:
+    """For sorting: what is worth more comes first."""
+    return -each.worth, each.seq
+
+
 def choose(
     candidates: Sequence[Stated], budget_tokens: float, known: Iterable[str]
 ) -> list[Stated]:
@@ -173,14 +189,15 @@ def choose(
     known: the stems of what was chosen before. Greedy: of a statement's words only those
     count that nothing chosen has, each by how rare it is among the candidates.
     """
-    ranked = sorted(candidates, key=lambda each: (-each.worth, each.seq))[:CANDIDATES_MAX]
-    held = Counter(stem for each in ranked for stem in each.stems)
-    rarity = {stem: math.log(1 + len(ranked) / count) for stem, count in held.items()}
+    ranked = sorted(candidates, key=rank)[:CANDIDATES_MAX]
+    held = Counter(chain.from_iterable(each.stems for each in ranked))
+    rarity_of = {count: math.log(1 + len(ranked) / count) for count in set(held.values())}
+    rarity = {stem: rarity_of[count] for stem, count in held.items()}
     seen = set(known)
 
     def utility(stated: Stated) -> float:
         # Subtle: a set's order differs from run to run, and with it what a plain sum rounds to.
-        gain = math.fsum(rarity[stem] for stem in stated.stems if stem not in seen)
+        gain = math.fsum(map(rarity.__getitem__, stated.stems - seen))
         weight = max(0.01, stated.worth + WORTH_ABOVE)
         price = (stated.tokens + LINE_TOKENS) ** COST_POWER
         return float(weight * gain**NOVELTY_POWER / price)

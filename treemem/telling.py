@@ -15,12 +15,12 @@ from itertools import chain, groupby
 
 from treemem import excerpts, look, messages, questions
 from treemem.database import Database
-from treemem.excerpts import Line
+from treemem.excerpts import Line, Stretch
 from treemem.model import Explained, Message, Passage, SearchResult
 from treemem.propagation import Unit
 from treemem.questions import QuestionKind
 from treemem.stated import Stated
-from treemem.tokens import count_tokens
+from treemem.tokens import count_by_lines
 
 STANDING_TITLE = "Standing instructions:"
 _LEAVES = """
@@ -52,6 +52,7 @@ class Teller:
         self._units = units
         self._kind = kind
         self._texts: dict[int, Message] = {}
+        self._excerpts: dict[tuple[int, tuple[Stretch, ...]], str] = {}
 
     def texts(self, seqs: Iterable[int]) -> Mapping[int, Message]:
         """At least these messages, by their numbers."""
@@ -101,12 +102,19 @@ class Teller:
         self, groups: dict[tuple[int, str | None], _Group], parts: Sequence[Unit]
     ) -> None:
         message = self._texts[parts[0].message_seq]
-        text = message.text
-        if not parts[0].is_whole:
-            text = excerpts.excerpt(text, [(part.start, part.end) for part in parts])
+        text = message.text if parts[0].is_whole else self._excerpt(parts)
         group = self._group_of(groups, parts[0])
         group.units += parts
         group.lines.append(Line(parts[0].place, f"{_marked(message)}: {text}"))
+
+    def _excerpt(self, parts: Sequence[Unit]) -> str:
+        """What is told of a message in parts. Tries of one search tell mostly the same ones."""
+        wanted = tuple((part.start, part.end) for part in parts)
+        key = (parts[0].message_seq, wanted)
+        if key not in self._excerpts:
+            text = self._texts[parts[0].message_seq].text
+            self._excerpts[key] = excerpts.excerpt(text, wanted)
+        return self._excerpts[key]
 
     def _add_statement(self, groups: dict[tuple[int, str | None], _Group], each: Stated) -> None:
         """A line for a statement, before that of its message where the question asks for its
@@ -152,7 +160,7 @@ class Teller:
         text = group.text(number)
         return Passage(
             text=text,
-            tokens=count_tokens(text),
+            tokens=count_by_lines(text),
             score=round(best.score, 4),
             source_id=source_id,
             node_id=crumbs[-1] if crumbs else None,

@@ -9,11 +9,13 @@ token too many.
 from __future__ import annotations
 
 import functools
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from treemem.errors import TreememError
+from treemem.kept import kept
 
 if TYPE_CHECKING:
     from concurrent.futures import ThreadPoolExecutor
@@ -28,8 +30,13 @@ _PATTERN = (
     r"'(?i:[sdmt]|ll|ve|re)|[^\r\n\p{L}\p{N}]?+\p{L}++|\p{N}{1,3}+| ?[^\s\p{L}\p{N}]++[\r\n]*+"
     r"|\s++$|\s*[\r\n]|\s+(?!\S)|\s"
 )
+# A line with its end, and with what of the next lines begins with whitespace. Between two such
+# pieces the pattern above never joins anything.
+_LINES = re.compile(r"(?:[^\n]++|\n(?!\S))++\n?+|\n")
 _POOL_TEXTS_MIN = 64
 _CUT_SHARE = 0.6
+LINES_BYTES_MAX = 4_000_000
+"""Of the lines counted last, which are kept."""
 
 
 def count_tokens(text: str) -> int:
@@ -45,6 +52,25 @@ def count_tokens(text: str) -> int:
     return sum(
         len(encode(text[start : start + BLOCK_CHARS])) for start in range(0, len(text), BLOCK_CHARS)
     )
+
+
+def count_by_lines(text: str) -> int:
+    """count_tokens, quicker for a text that has lines in common with those counted before.
+
+    Example:
+        >>> count_by_lines("hello\\nworld") == count_tokens("hello\\nworld")
+        True
+    """
+    return sum(
+        _tokens_of_line(line)
+        for start in range(0, len(text), BLOCK_CHARS)
+        for line in _LINES.findall(text[start : start + BLOCK_CHARS])
+    )
+
+
+@kept(LINES_BYTES_MAX)
+def _tokens_of_line(line: str) -> int:
+    return count_tokens(line)
 
 
 def count_many(texts: Sequence[str]) -> list[int]:
