@@ -88,7 +88,7 @@ def test_a_nesting_bomb_is_an_element_that_is_too_deep() -> None:
     ]  # fmt: skip
 
 
-@given(st.text("[]{}:,\"\\1 \n\x0c\x00\xa0t", max_size=40), st.sampled_from(["", "[", '{"a":[']))
+@given(st.text('[]{}:,"\\1 \n\x0c\x00\xa0t', max_size=40), st.sampled_from(["", "[", '{"a":[']))
 @settings(max_examples=300, deadline=None)
 def test_whatever_stands_there_it_comes_to_an_end(text: str, start: str) -> None:
     data = (start + text).encode()

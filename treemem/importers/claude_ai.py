@@ -151,8 +151,8 @@ class _Conversation:
 
     def _add_block(self, content: Content, block: object) -> None:
         fields = dict_of(block)
-        block_type = fields.get("type")
-        if isinstance(block_type, str) and block_type.endswith("tool_result"):
+        block_type = string(fields.get("type"))
+        if block_type is not None and block_type.endswith("tool_result"):
             name = string(fields.get("name"))
             use_id = fields.get("tool_use_id")
             self._blocks.add_tool_result(content, fields.get("content"), use_id, name)

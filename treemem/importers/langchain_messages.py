@@ -150,7 +150,7 @@ def _add_calls(
     calls = list_of(fields.get("tool_calls")) + list_of(fields.get("invalid_tool_calls"))
     before = set(content.tool_use_ids)
     for call in map(dict_of, calls):
-        if call.get("id") in before and call.get("id"):
+        if string(call.get("id")) in before:
             continue
         if name := string(call.get("name")):
             content.add_tool_use(name, _shown(call.get("args")), call.get("id"), reader.names)
