@@ -120,3 +120,11 @@ def test_the_head_of_what_is_no_single_value_is_none() -> None:
     assert head_value(line * 2) is None
     assert head_value(line * HEAD_BYTES) is None
     assert head_value(b"Hello, " * HEAD_BYTES) is None
+
+
+@pytest.mark.parametrize("blank", [b"\x0b", b"\x0c", b"\x85", b"\x1c", b":", b"\\"])
+def test_what_is_a_blank_elsewhere_is_damage_here_and_ends(blank: bytes) -> None:
+    found = members(b"[1, " + blank + b" , 2]", whole_bytes_max=0)
+    assert [item.reason if isinstance(item, Skipped) else item.value for item in found] == [
+        1, DAMAGED, 2
+    ]  # fmt: skip

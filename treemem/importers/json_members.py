@@ -27,6 +27,7 @@ _BLANKS = re.compile(rb"[ \t\r\n\0]*")
 # All up to a bracket, whole strings included; it stops before a string that is cut off.
 _PLAIN = re.compile(rb'(?:[^"\[\]{}]++|"(?:[^"\\]++|\\.)*+")*+', re.DOTALL)
 _IN_STRING = re.compile(rb'(?:[^"\\]++|\\.)*+', re.DOTALL)
+# Subtle: no other blank than those above, or a scalar of no length would be found for ever.
 _SCALAR_END = re.compile(rb"[,\[\]{} \t\r\n\0]")
 
 
