@@ -48,13 +48,12 @@ def parsed(value: object) -> object:
         >>> parsed('{"a": 1}'), parsed(b"[1]"), parsed("{"), parsed(None)
         ({'a': 1}, [1], None, None)
     """
-    if isinstance(value, str):
-        value = value.encode("utf-8", "surrogateescape")
-    if not isinstance(value, bytes):
+    if not isinstance(value, str | bytes):
         return None
     try:
-        return parse_json(value)
-    except (ValueError, RecursionError):
+        data = value if isinstance(value, bytes) else value.encode("utf-8", "surrogateescape")
+        return parse_json(data)
+    except (ValueError, RecursionError):  # Half of a surrogate pair cannot be encoded: no JSON.
         return None
 
 
