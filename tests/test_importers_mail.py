@@ -117,7 +117,8 @@ def raw(headers: str, body: bytes) -> bytes:
         ("Content-Type: text/plain; charset=koi8-r\r\n", "Привет\r\n".encode("koi8-r"), "Привет"),
         ("Content-Type: text/plain; charset=no-such\r\n", "grüß\r\n".encode(), "grüß"),
         ("Content-Type: text/plain; charset=utf-8\r\n", "grüß".encode("cp1252"), "grüß"),
-        ("Content-Transfer-Encoding: quoted-printable\r\nContent-Type: text/plain; charset=utf-8\r\n",
+        ("Content-Transfer-Encoding: quoted-printable\r\n"
+         "Content-Type: text/plain; charset=utf-8\r\n",
          b"one long =\r\nline =E2=80=93 5 =3D 5\r\n", "one long line – 5 = 5"),
         ("Content-Transfer-Encoding: base64\r\nContent-Type: text/html; charset=utf-8\r\n",
          b"PHA+b25lPC9wPjxwPnR3byAmYW1wOyB0aHJlZTwvcD4=", "one\n\ntwo & three"),
