@@ -76,7 +76,8 @@ def test_bots_notices_files_and_deleted_messages() -> None:
                 attachments=[{"title": "Build 7", "text": "failed",
                               "fields": [{"title": "Branch", "value": "main"}]}]),
         message("1704067202.000100", "<@U1ANA> has joined", subtype="channel_join"),
-        message("1704067203.000100", "see", files=[{"name": "plan.pdf", "mimetype": "application/pdf",
+        message("1704067203.000100", "see", files=[{"name": "plan.pdf",
+                "mimetype": "application/pdf",
                                                   "size": 12}, {"mode": "tombstone"}]),
         message("1704067204.000100", "This message was deleted.", subtype="tombstone"),
         message("1704067205.000100", "hello", "USLACKBOT"),
@@ -163,7 +164,7 @@ def test_damaged_lists_cost_only_the_names(users: bytes) -> None:
 @given(st.integers(0, 2**32))
 @settings(deadline=None, max_examples=60)
 def test_a_broken_day_never_breaks_the_import(seed: int) -> None:
-    day = [PARENT, REPLY, message("1704067202.000100", "x", files=[{"name": "a"}],
-                                  attachments=[{"text": "b"}], blocks=[{"elements": []}])]  # fmt: skip
+    day = [PARENT, REPLY, message("1704067202.000100", "x", files=[{"name": "a"}], blocks=[{}],
+                                  attachments=[{"text": "b"}])]  # fmt: skip
     assert_reads("slack", mutated(json.dumps(day).encode(), seed), "1.json")
     assert_reads("slack", json.dumps(retyped(day, seed)).encode(), "1.json")

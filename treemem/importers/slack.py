@@ -23,7 +23,7 @@ from treemem.importers.conversation import (
     size_shown,
     text_in,
 )
-from treemem.importers.json_members import read_members
+from treemem.importers.json_members import JsonMember, read_members
 from treemem.importers.naming import place_key, printable, sent_at
 from treemem.importers.slack_people import CHANNEL_LISTS, PEOPLE_LISTS, Directory, directory
 from treemem.importers.sniffing import head_value
@@ -107,6 +107,9 @@ class _Reading:
     def events(self) -> Iterator[Event]:
         is_open = False
         for member in read_members(self._file):
+            if isinstance(member, JsonMember) and member.key is not None:
+                yield Skipped(NOT_A_MESSAGE)  # An object as a whole: a day is an array.
+                return
             found = member if isinstance(member, Skipped) else self._event(member.value)
             if isinstance(found, Message) and not is_open:
                 is_open = True

@@ -29,6 +29,10 @@ from treemem.model import Message, Source
 NOTICE = "notice of the service"
 OTHER_DATA = "no message: other data of the account"
 
+_OTHER_DATA = frozenset({
+    "personal_information", "profile_pictures", "stories", "contacts", "frequent_contacts",
+    "sessions", "web_sessions", "other_data",
+})  # fmt: skip
 _LISTS = ("chats", "left_chats")
 # Ids of people, groups and channels are counted apart; a supergroup that becomes public, or a
 # chat with a bot, keeps its id.
@@ -53,7 +57,7 @@ class Telegram(Importer):
     def recognizes(self, file: LogFile, head: bytes) -> float:
         del file
         value = as_dict(head_value(head))
-        if value.get("type") in _FAMILY_OF and "id" in value:
+        if text_in(value.get("type")) in _FAMILY_OF and "id" in value:
             return 0.95 if isinstance(value.get("messages"), list) else 0.0
         lists = [as_dict(value.get(key)) for key in _LISTS]
         if any(isinstance(found.get("list"), list) and "about" in found for found in lists):
@@ -86,7 +90,7 @@ class _Reading:
                 self._chat[path[-1]] = value
                 continue
             if path[:-2] not in _CHATS or path[-2:] != ("messages", "[]"):
-                if len(path) == 1 and isinstance(value, dict | list) and value:
+                if len(path) == 1 and path[0] in _OTHER_DATA and value:
                     yield Skipped(OTHER_DATA)
                 continue
             found = _event(value)
