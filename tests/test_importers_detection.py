@@ -39,6 +39,7 @@ CLAUDE_AI = {
 }
 LANGCHAIN = {"type": "human", "data": {"content": "a" * 50, "type": "human"}}
 NAMES = ", ".join(importer.name for importer in IMPORTERS)
+SLACK_ROW = {"type": "message", "user": "U1", "text": "hi", "ts": "1704067200.000100"}
 CHAT_ROW = {"role": "user", "content": "a" * 50}
 CODEX_ROW = {"type": "response_item", "payload": {"type": "message", "role": "user"}}
 CODEX_HEADER = {"id": "s", "timestamp": "t", "instructions": None}
@@ -108,7 +109,23 @@ def lines(*rows: object) -> bytes:
         (b"# One\n\n## Two\n", "stdin", "markdown"),
         (b"# One\n\n## Two\n", "x.txt", "plain-text"),
         (b"#!/bin/sh\n# one\n# two\n", "script", "plain-text"),
-        (b"[1/4/23, 7:02] Ann: hi\n", "x.txt", "plain-text"),
+        (b"[1/4/23, 7:02] Ann: hi\n", "x.txt", "whatsapp"),
+        (b"1/4/23, 7:02 PM - Ann: hi\n", "x", "whatsapp"),
+        (b"[1/4/23, 7:02] INFO: started\n", "x.log", "plain-text"),
+        (lines([SLACK_ROW]), "2024-01-01.json", "slack"),
+        (lines({"guild": {}, "channel": {}, "messages": []}), "x.json", "discord"),
+        (lines({"name": "Ann", "type": "personal_chat", "id": 1, "messages": []}), "x", "telegram"),
+        (
+            lines({"participants": [], "messages": [{"sender_name": "Ann", "timestamp_ms": 1}]}),
+            "message_1.json",
+            "messenger",
+        ),
+        (b"From ann@x Mon Jan  1 10:00:00 2024\nFrom: ann@x\n\nhi\n", "Inbox", "mail"),
+        (b"Received: x\nFrom: ann@x\nDate: today\n\nhi\n", "x.txt", "mail"),
+        (b"WEBVTT\n", "x.txt", "transcript"),
+        (b"\n1\n00:00:01,000 --> 00:00:02,000\nhi\n", "x", "transcript"),
+        (b"[10:05] <ann> hi\n", "x.txt", "irc"),
+        (b"--- Log opened Mon Jan 01 10:00:00 2024\n", "x.log", "irc"),
         (b"{curly} prose\n", "x.txt", "plain-text"),
         ("naïve".encode("latin-1"), "x.txt", "plain-text"),
         (codecs.BOM_UTF16_LE + "naïve".encode("utf-16-le"), "x.txt", "plain-text"),

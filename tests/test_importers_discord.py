@@ -26,7 +26,8 @@ BOT = {"id": "12", "name": "build", "discriminator": "0007", "isBot": True}
 
 def message(number: int, content: str, author: dict[str, Any] = ANA, **more: Any) -> dict[str, Any]:
     return {
-        "id": str(900 + number), "type": "Default", "timestamp": f"2024-03-01T10:0{number}:00.123+01:00",
+        "id": str(900 + number), "type": "Default",
+        "timestamp": f"2024-03-01T10:0{number}:00.123+01:00",
         "timestampEdited": None, "isPinned": False, "content": content, "author": author,
         "attachments": [], "embeds": [], "stickers": [], "reactions": [], "mentions": [], **more,
     }  # fmt: skip
@@ -35,7 +36,8 @@ def message(number: int, content: str, author: dict[str, Any] = ANA, **more: Any
 def export(*messages: object, **channel: object) -> bytes:
     document = {
         "guild": {"id": "5", "name": "Farm", "iconUrl": "x"},
-        "channel": {"id": "77", "type": "GuildTextChat", "categoryId": "6", "name": "ops", **channel},
+        "channel": {"id": "77", "type": "GuildTextChat", "categoryId": "6", "name": "ops",
+                    **channel},
         "dateRange": {"after": None, "before": None}, "exportedAt": "2024-03-02T00:00:00+00:00",
         "messages": list(messages), "messageCount": len(messages),
     }  # fmt: skip

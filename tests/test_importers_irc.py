@@ -40,12 +40,14 @@ WEECHAT = (
     "2024-01-01 10:00:08\t<--\tana has quit\n"
 )
 ZNC = (
-    "[23:58:01] *** Joins: ana (~ana@farm.example)\n[23:58:02] <ana> \x02the\x02 tank \x0304,01full\x03?\n"
+    "[23:58:01] *** Joins: ana (~ana@farm.example)\n"
+    "[23:58:02] <ana> \x02the\x02 tank \x0304,01full\x03?\n"
     "[23:58:03] * ben looks\n[23:58:04] -cy- call me\n[23:58:05] *** ana sets mode: +o ben\n"
 )
 HEXCHAT = (
     "**** BEGIN LOGGING AT Sun Dec 31 23:50:00 2023\n\n"
-    "Dec 31 23:50:00 *\tNow talking on #ops\nDec 31 23:50:01 *\tana (~ana@farm.example) has joined\n"
+    "Dec 31 23:50:00 *\tNow talking on #ops\n"
+    "Dec 31 23:50:01 *\tana (~ana@farm.example) has joined\n"
     "Dec 31 23:59:00 <ana>\tthe tank?\nJan 01 00:01:00 *\tben looks\nJan 01 00:02:00 <ben>\tfull\n"
     "**** ENDING LOGGING AT Mon Jan  1 00:10:00 2024\n"
 )

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from treemem.importers import LogFile, Skipped, detect
+from treemem.importers import LogFile, Skipped, archives, detect
 from treemem.importers.base import Event
 from treemem.importers.records import read_records
 from treemem.model import Message, Source
@@ -50,7 +50,11 @@ def giant_lines() -> Iterator[bytes]:
 
 def events_of(path: Path) -> list[Event]:
     file = LogFile(path.name, path)
-    return list(detect(file).read(file))
+    with archives.opened(file) as archive:
+        if archive is None:
+            return list(detect(file).read(file))
+        assert list(archive.survey()) == []
+        return [event for member in archive.members() for event in detect(member).read(member)]
 
 
 @pytest.mark.parametrize("name", EXPECTED)
@@ -182,3 +186,40 @@ def test_a_message_of_pasted_text_alone_is_that_text(folder: Path) -> None:
     events = events_of(folder / "claude_ai_attach_only.json")
     texts = [event.text for event in events if isinstance(event, Message)]
     assert texts == ["pasted long text", "I read it."]
+
+
+def said_in(folder: Path, name: str) -> list[tuple[str | None, str]]:
+    events = events_of(folder / name)
+    return [(event.author, event.text) for event in events
+            if isinstance(event, Message) and event.kind == "said"]  # fmt: skip
+
+
+def test_whatsapps_odd_characters_cost_no_word(folder: Path) -> None:
+    assert said_in(folder, "whatsapp_nnbsp.txt") == [
+        ("Ann", "first line\nsecond: line with colon\n[31/12/2023] not a header"),
+        ("Bob", "image omitted"),
+        ("+1 555 0100", "ok"),
+    ]
+    assert said_in(folder, "whatsapp_es.txt") == [("user1", "hola"), ("user2", "qué tal")]
+    times = [event.sent_at for event in events_of(folder / "whatsapp_es.txt")
+             if isinstance(event, Message)]  # fmt: skip
+    assert times == ["2025-03-28T21:29", "2025-04-03T01:23", "2021-08-03T12:30"]
+
+
+def test_conversations_tell_who_said_what(folder: Path) -> None:
+    assert said_in(folder, "slack_odd.zip") == [
+        ("ann", "parent <@U9> <b>"),
+        ("B1", "build failed"),
+        ("Slackbot", "auto"),
+        ("ann", "reply next day"),
+        ("ann", "also to channel"),
+    ]
+    assert said_in(folder, "telegram_mixed.json") == [
+        ("user1", "plain bold tail"),
+        ("B", "[photo]"),
+    ]
+    assert said_in(folder, "messenger_mojibake.json") == [("Zoë", "no"), ("Zoë", "no 😭 (edited)")]
+    assert said_in(folder, "teams.vtt") == [
+        ("Jane Doe", "Hello & welcome. the flow goes A --> B"),
+        ("Max", "fine"),
+    ]

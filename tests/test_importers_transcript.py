@@ -17,7 +17,8 @@ from treemem.model import Source
 
 TEAMS = (
     "\ufeffWEBVTT\r\n\r\nNOTE made by a tool\r\nover two lines\r\n\r\nSTYLE\r\n::cue(v) {}\r\n\r\n"
-    "a1/12-0\r\n00:00:03.120 --> 00:00:05.000\r\n<v Ana Kovač>Shall we\r\nstart &amp; end</v>\r\n\r\n"
+    "a1/12-0\r\n00:00:03.120 --> 00:00:05.000\r\n"
+    "<v Ana Kovač>Shall we\r\nstart &amp; end</v>\r\n\r\n"
     "a1/12-1\r\n00:05.000 --> 00:06.000 align:left\r\n<v Ana Kovač>in time?</v>\r\n\r\n"
     "00:00:06.500 --> 00:00:07.000\r\n<v.loud Ben>Yes</v> <v Ana Kovač>good\r\n\r\n"
     "00:00:08.000 --> 00:00:09.000\r\n\r\n"
