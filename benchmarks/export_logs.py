@@ -378,7 +378,12 @@ def _vtt(talk: Talk) -> bytes:
 
 def _irc(talk: Talk) -> bytes:
     pieces = ["--- Log opened Mon Jan 05 08:00:00 2026\n"]
-    pieces += [f"{turn.at.strftime('%H:%M')} <{turn.name}> {turn.text}\n" for turn in talk]
+    pieces += [
+        f"{turn.at.strftime('%H:%M')} <{turn.name}> {line}\n"
+        for turn in talk
+        for line in turn.text.split("\n")
+        if line
+    ]
     return "".join(pieces).encode()
 
 
@@ -398,14 +403,14 @@ BUILDERS: dict[str, Callable[[Talk], bytes]] = {
     "gemini-cli": _gemini_cli, "pi": _pi, "chat": _chat, "aider": _aider,
     "specstory": _specstory, "langchain": _langchain, "chatgpt": _chatgpt,
     "claude-ai": _claude_ai, "telegram": _telegram, "discord": _discord, "slack": _slack,
-    "messenger": _messenger, "whatsapp": _whatsapp, "mbox": _mbox, "vtt": _vtt, "irc": _irc,
-    "markdown": _markdown, "plain-text": _plain_text,
+    "messenger": _messenger, "whatsapp": _whatsapp, "mail": _mbox, "transcript": _vtt,
+    "irc": _irc, "markdown": _markdown, "plain-text": _plain_text,
 }  # fmt: skip
 """A file's bytes by the name of its importer."""
 SUFFIXES = {
     "aider": ".md", "specstory": ".md", "langchain": ".json", "chatgpt": ".json",
     "claude-ai": ".json", "telegram": ".json",
     "discord": ".json", "slack": ".zip", "messenger": ".json", "whatsapp": ".txt",
-    "mbox": ".mbox", "vtt": ".vtt", "irc": ".log", "markdown": ".md", "plain-text": ".txt",
+    "mail": ".mbox", "transcript": ".vtt", "irc": ".log", "markdown": ".md", "plain-text": ".txt",
 }  # fmt: skip
 """What files of a format are called; the others .jsonl."""
