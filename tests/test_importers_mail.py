@@ -60,9 +60,9 @@ def test_a_mailbox_is_a_source_for_every_thread() -> None:
     ]
     found = messages_in(events)
     assert [(said.author, said.text) for said in found] == [
-        ("Ana K", "The tank is full.\nFrom here on we need the second."),
+        ("Ana K", "Tank\n\nThe tank is full.\nFrom here on we need the second."),
         ("Ben Öde", "Then order it.\n\nOn Monday Ana wrote:\n> The tank is full.\n> From here on"),
-        ("Ana K", "Unrelated: naïve ☃"),
+        ("Ana K", "Tank\n\nUnrelated: naïve ☃"),
         ("Ana K", "Ordered."),
     ]
     assert found[0].sent_at == "2024-03-04T10:01:00+01:00"
@@ -92,7 +92,7 @@ def test_attachments_are_markers_and_their_bytes_are_kept_beside() -> None:
     (found,) = messages_in(events_of(message.as_bytes(), "m.eml", "mail"))
     (blob,) = found.blobs
     assert blob.content == b"%PDF-1.7"
-    assert found.text.split("\n\n", 1)[0] == "See the plan."
+    assert found.text.startswith("Tank\n\nSee the plan.\n\n[attachment: ")
     assert (
         f"[attachment: plän.pdf, application/pdf, 8 bytes, sha256:{blob.digest[:12]}]" in found.text
     )
@@ -135,8 +135,8 @@ def test_bodies_in_their_encodings(headers: str, body: bytes, text: str) -> None
 def test_what_a_mail_program_quotes_below_is_not_the_senders() -> None:
     body = "Agreed.\n\n-----Original Message-----\nFrom: Cy\nNever deploy on Fridays.\n"
     (found,) = messages_in(events_of(mail(1, body).as_bytes(), "m.eml", "mail"))
-    (quoted,) = found.parts
-    assert found.text[: quoted.start] == "Agreed.\n\n"
+    quoted = found.parts[-1]
+    assert found.text[: quoted.start] == "Tank\n\nAgreed.\n\n"
     assert quoted.end == len(found.text)
 
 

@@ -48,7 +48,7 @@ class MailImporter(Importer):
     name = "mail"
     version = 1
     description = "mail: mbox files (Thunderbird, Google Takeout, mutt) and .eml files"
-    kept = "sender, subject of a thread, words, date with its zone, Message-ID, attachments"
+    kept = "sender, subject, words, date with its zone, Message-ID, attachments"
     dropped = "other headers, recipients, the HTML of a mail that has plain text, layout"
 
     def recognizes(self, file: LogFile, head: bytes) -> float:
@@ -204,13 +204,14 @@ def _message(mail: Mail) -> Message | Skipped:
     if _is_expunged(mail):
         return Skipped(DELETED)
     content = Content()
+    subject = header(mail, "Subject")
+    if subject and not _SUBJECT_LEAD.match(subject):
+        # Subtle: only where it is the sender's own; "Re: Tank" is what somebody else wrote.
+        content.add(subject, "text", "subject")
     try:
         add_body(content, mail)
     except RecursionError:
         return Skipped(TOO_DEEP, problem=True)
-    if content.is_empty and (subject := header(mail, "Subject")):
-        # Some mails say all they have to say in the subject.
-        content.add(subject)
     if content.is_empty:
         return Skipped(EMPTY)
     own = ids_in(mail, "Message-ID")
