@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from treemem.errors import ImportFileError
 from treemem.importers import LogFile, Skipped, json_members
-from treemem.importers.json_members import JsonMember, read_members, read_value
+from treemem.importers.json_members import JsonMember, read_members, read_nested, read_value
 from treemem.importers.records import CUT_AT_END, DAMAGED, TOO_DEEP
 from treemem.importers.sniffing import HEAD_BYTES, head_value
 
@@ -43,6 +43,40 @@ def test_a_document_in_a_stream_has_the_members_it_has_at_once(
         assert members(data, whole_bytes_max=0) == members(data)
     finally:
         json_members._CHUNK_BYTES = chunk_bytes
+
+
+def values_at(document: Any, depth: int, path: tuple[str, ...] = ()) -> list[Any]:
+    """What read_nested tells of a document in which all down to a depth is entered."""
+    if depth == 0 or not isinstance(document, list | dict):
+        return [(path, document)]
+    told: list[Any] = [(path, type(document)())]
+    pairs = document.items() if isinstance(document, dict) else (("[]", v) for v in document)
+    for key, inner in pairs:
+        told += values_at(inner, depth - 1, (*path, key))
+    return told
+
+
+@given(_DOCUMENTS, st.integers(0, 4))
+@settings(deadline=None)
+def test_a_nested_document_is_told_down_to_where_it_is_entered(document: Any, depth: int) -> None:
+    chunk_bytes = json_members._CHUNK_BYTES
+    data = json.dumps(document, indent=1).encode()
+    try:
+        json_members._CHUNK_BYTES = 7
+        file = LogFile("export.json", data=data)
+        found = list(read_nested(file, lambda path: len(path) < depth))
+    finally:
+        json_members._CHUNK_BYTES = chunk_bytes
+    assert found == values_at(document, depth)
+
+
+def test_damage_in_a_nested_document_costs_what_it_stands_in() -> None:
+    data = b'{"a": {"list": [1, oh, {"b": 2} }, 3]}, "c": 4}'
+    found = list(read_nested(LogFile("x", data=data), lambda path: path[:1] in ((), ("a",))))
+    assert [item.value for item in found if not isinstance(item, Skipped)] == [
+        {}, {}, [], 1, {}, 2, 3, 4,
+    ]  # fmt: skip
+    assert [item.reason for item in found if isinstance(item, Skipped)] == [DAMAGED, DAMAGED]
 
 
 def test_elements_carry_the_key_of_their_list() -> None:
