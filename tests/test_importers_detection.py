@@ -227,9 +227,6 @@ def test_a_type_that_is_no_word_is_nobodys_type(row: object) -> None:
             assert sum(isinstance(event, Message | Skipped) for event in events) <= 1
 
 
-SEEDS = [lines(CC_ROW, CC_ROW), lines(CHAT_ROW), b"# a\n\ntext\n\x00", b"[" * 3_000, b"\xff\xfea"]
-
-
 @given(st.binary(max_size=200) | st.sampled_from(SEEDS), st.integers(0, 2**32), st.data())
 def test_whatever_the_bytes_are_only_our_own_errors_are_raised(
     data: bytes, seed: int, draw: st.DataObject

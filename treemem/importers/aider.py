@@ -7,7 +7,6 @@ first to see in which sessions aider's marks still end in two blanks, as it writ
 
 from __future__ import annotations
 
-import hashlib
 import re
 from collections.abc import Iterator
 from pathlib import PurePosixPath
@@ -18,6 +17,7 @@ from treemem.importers.documents import Line, document_lines
 from treemem.importers.fences import fence_after
 from treemem.importers.naming import file_key, one_line, printable
 from treemem.importers.sniffing import is_text
+from treemem.importers.typed import digest_of
 from treemem.model import Message, Part, Source
 
 EMPTY = "empty message"
@@ -188,8 +188,7 @@ class _Reading:
         a new version of the same. It is known by its session, its place and what was asked."""
         if kind == "user" or self._started is None:
             return None
-        asked = hashlib.blake2b(self._asked.encode("utf-8", "surrogatepass"), digest_size=8)
-        return f"{Aider.name}:{self._started}:{self._ordinal}:{asked.hexdigest()}"
+        return f"{Aider.name}:{self._started}:{self._ordinal}:{digest_of(self._asked)}"
 
 
 def _key(file: LogFile) -> str:

@@ -20,18 +20,11 @@ from treemem.importers.chatgpt_content import (
     tool_called,
 )
 from treemem.importers.content import BlockReader
-from treemem.importers.exports import (
-    dict_of,
-    first_object,
-    list_of,
-    path_to_root,
-    read_conversations,
-    string,
-    tree_order,
-)
+from treemem.importers.exports import first_object, path_to_root, read_conversations, tree_order
 from treemem.importers.json_members import MEMBER_BYTES_MAX
 from treemem.importers.naming import file_key, is_uuid, one_line, printable, sent_at
 from treemem.importers.records import TOO_DEEP
+from treemem.importers.typed import listed, mapping, no_message, string
 from treemem.model import Message, Source
 
 EMPTY = "empty message"
@@ -71,7 +64,7 @@ class ChatGpt(Importer):
             return 0.95
         first = first_object(head)
         if _is_conversation(first) or any(
-            _is_conversation(item) for item in list_of(first.get("conversations"))[:1]
+            _is_conversation(item) for item in listed(first.get("conversations"))[:1]
         ):
             return 0.95
         return 0.6 if _beside(first) else 0.0
@@ -120,9 +113,9 @@ class _Conversation:
     """One tree of messages, which is one source."""
 
     def __init__(self, file: LogFile, value: dict[str, Any], number: int) -> None:
-        mapping = value["mapping"]
-        self._nodes = {key: node for key, node in mapping.items() if isinstance(node, dict)}
-        self._others = len(mapping) - len(self._nodes)
+        tree = value["mapping"]
+        self._nodes = {key: node for key, node in tree.items() if isinstance(node, dict)}
+        self._others = len(tree) - len(self._nodes)
         self._parent_of = {key: string(node.get("parent")) for key, node in self._nodes.items()}
         self._active = path_to_root(self._parent_of, self._leaf(value.get("current_node")))
         self._blocks = BlockReader()
@@ -165,7 +158,7 @@ class _Conversation:
         if author is None:
             return NO_SPEAKER
         if (content_type := is_bookkeeping(value)) is not None:
-            return f"no message: {content_type}"
+            return no_message(content_type)
         external_id = string(value.get("id")) or key
         call = self._call_of(key) if author.role == "tool" else None
         content = content_of(value, author, self._blocks, external_id, call)
@@ -190,7 +183,7 @@ class _Conversation:
         """The id of the call that a tool's message answers: the nearest above other answers."""
         at = self._parent_of.get(key)
         for _ in range(_TOOL_ANSWERS_MAX):
-            message = dict_of(self._nodes.get(at or "", {}).get("message"))
+            message = mapping(self._nodes.get(at or "", {}).get("message"))
             if at is None or not message:
                 return None
             if tool_called(message) is not None:
@@ -211,18 +204,18 @@ class _Conversation:
         return max(reversed(leaves or list(self._nodes)), key=self._time, default=None)
 
     def _time(self, key: str) -> float:
-        time = dict_of(self._nodes[key].get("message")).get("create_time")
+        time = mapping(self._nodes[key].get("message")).get("create_time")
         return time if isinstance(time, int | float) and time == time else 0.0
 
 
 def _is_conversation(value: object) -> bool:
-    mapping = value.get("mapping") if isinstance(value, dict) else None
-    if not isinstance(value, dict) or not isinstance(mapping, dict):
+    tree = value.get("mapping") if isinstance(value, dict) else None
+    if not isinstance(value, dict) or not isinstance(tree, dict):
         return False
-    nodes = islice((node for node in mapping.values() if isinstance(node, dict)), _LOOKED_AT)
+    nodes = islice((node for node in tree.values() if isinstance(node, dict)), _LOOKED_AT)
     if any({"message", "parent", "children"} & node.keys() for node in nodes):
         return True
-    return "current_node" in value or (not mapping and bool(_CONVERSATION_KEYS & value.keys()))
+    return "current_node" in value or (not tree and bool(_CONVERSATION_KEYS & value.keys()))
 
 
 def _beside(value: dict[str, Any]) -> str | None:

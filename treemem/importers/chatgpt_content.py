@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from treemem.importers.chat_fields import ROLE_OF
 from treemem.importers.content import BlockReader, Content
-from treemem.importers.exports import dict_of, list_of, string
+from treemem.importers.typed import listed, mapping, string
 from treemem.model import MessageKind, Role
 
 _POINTED = {
@@ -35,10 +35,10 @@ class Author(NamedTuple):
 def author_of(message: dict[str, Any]) -> Author | None:
     """Who says a message; None where the export names nobody."""
     author = message.get("author")
-    role = string(dict_of(author).get("role")) or string(author)
+    role = string(mapping(author).get("role")) or string(author)
     if role is None:
         return None
-    name = string(dict_of(author).get("name"))
+    name = string(mapping(author).get("name"))
     known = ROLE_OF.get(role.lower(), "other")
     return Author(known, name or role if known == "other" else name)
 
@@ -54,7 +54,7 @@ def tool_called(message: dict[str, Any]) -> str | None:
 
 def kind_of(message: dict[str, Any], role: Role) -> MessageKind:
     """Custom instructions and memories stand in the user's or the system's name, hidden."""
-    metadata = dict_of(message.get("metadata"))
+    metadata = mapping(message.get("metadata"))
     if _content_type(message).endswith("_editable_context"):
         return "injected"
     hidden = metadata.get("is_visually_hidden_from_conversation") is True
@@ -92,19 +92,19 @@ def content_of(
 
 
 def _content_type(message: dict[str, Any]) -> str:
-    return string(dict_of(message.get("content")).get("content_type")) or "text"
+    return string(mapping(message.get("content")).get("content_type")) or "text"
 
 
 def _blocks(message: dict[str, Any]) -> list[object]:
     """The content as texts and blocks that a BlockReader knows."""
     value = message.get("content")
-    metadata = dict_of(message.get("metadata"))
+    metadata = mapping(message.get("metadata"))
     if isinstance(value, str):
         return [value]
-    content = dict_of(value)
+    content = mapping(value)
     content_type = _content_type(message)
     if content_type == "thoughts":
-        blocks = list(map(_thought, list_of(content.get("thoughts"))))
+        blocks = list(map(_thought, listed(content.get("thoughts"))))
     elif content_type.endswith("_editable_context"):
         blocks = [content[key] for key in _CONTEXT_KEYS if string(content.get(key))]
     elif content_type == "tether_quote":
@@ -115,7 +115,7 @@ def _blocks(message: dict[str, Any]) -> list[object]:
         blocks = [block for part in content["parts"] for block in _part(part)]
     else:
         blocks = _other(content)
-    context = dict_of(metadata.get("user_context_message_data"))
+    context = mapping(metadata.get("user_context_message_data"))
     blocks += [context[key] for key in _USER_CONTEXT_KEYS if string(context.get(key))]
     return blocks + _attached(metadata, blocks)
 
@@ -157,10 +157,10 @@ def _attached(metadata: dict[str, Any], blocks: list[object]) -> list[object]:
     """Markers for uploaded files, and for pictures that code drew, if nothing shows them yet."""
     shown = " ".join(str(block.get("url")) for block in blocks if isinstance(block, dict))
     found: list[object] = []
-    for file in list_of(metadata.get("attachments")):
-        name, file_id = string(dict_of(file).get("name")), string(dict_of(file).get("id"))
+    for file in listed(metadata.get("attachments")):
+        name, file_id = string(mapping(file).get("name")), string(mapping(file).get("id"))
         if (name or file_id) and not (file_id and file_id in shown):
             found.append({"type": "file", "path": name or file_id})
-    drawn = map(dict_of, list_of(dict_of(metadata.get("aggregate_result")).get("messages")))
+    drawn = map(mapping, listed(mapping(metadata.get("aggregate_result")).get("messages")))
     urls = [string(item.get("image_url")) for item in drawn if item.get("message_type") == "image"]
     return found + [{"type": "image", "url": url} for url in urls if url]

@@ -12,16 +12,10 @@ from typing import Any
 from treemem.importers.base import Event, Importer, LogFile, Skipped
 from treemem.importers.chat_fields import ROLE_OF
 from treemem.importers.content import BlockReader, Content
-from treemem.importers.exports import (
-    dict_of,
-    first_object,
-    list_of,
-    path_to_root,
-    read_conversations,
-    string,
-)
+from treemem.importers.exports import first_object, path_to_root, read_conversations
 from treemem.importers.naming import file_key, is_uuid, one_line, printable, sent_at
 from treemem.importers.records import TOO_DEEP
+from treemem.importers.typed import listed, mapping, string
 from treemem.model import Message, Role, Source
 
 EMPTY = "empty message"
@@ -53,7 +47,7 @@ class ClaudeAi(Importer):
         del file
         first = first_object(head)
         if _is_conversation(first) or any(
-            _is_conversation(item) for item in list_of(first.get("conversations"))[:1]
+            _is_conversation(item) for item in listed(first.get("conversations"))[:1]
         ):
             return 0.95
         return 0.6 if _beside(first) else 0.0
@@ -73,7 +67,7 @@ class _Conversation:
     """The messages of one conversation, in the export's order."""
 
     def __init__(self, file: LogFile, value: dict[str, Any], number: int) -> None:
-        self._rows = list_of(value.get("chat_messages"))
+        self._rows = listed(value.get("chat_messages"))
         self._active = _active_rows(self._rows, value.get("current_leaf_message_uuid"))
         self._blocks = BlockReader()
         name = string(value.get("uuid"))
@@ -130,19 +124,19 @@ class _Conversation:
 
     def _content(self, row: dict[str, Any]) -> Content:
         content = Content()
-        for block in list_of(row.get("content")):
+        for block in listed(row.get("content")):
             self._add_block(content, block)
         # Subtle: the plain text is a poorer copy of the blocks, with a notice where it cannot
         # show one; only without blocks is it all there is.
         if content.is_empty and (text := string(row.get("text"))):
             content = Content()
             content.add(text)
-        for attached in map(dict_of, list_of(row.get("attachments"))):
+        for attached in map(mapping, listed(row.get("attachments"))):
             if name := string(attached.get("file_name")):
                 self._blocks.add(content, {"type": "document", "path": name})
             if text := string(attached.get("extracted_content")):
                 content.add(text, "text", string(attached.get("file_type")))
-        for file in map(dict_of, list_of(row.get("files")) or list_of(row.get("files_v2"))):
+        for file in map(mapping, listed(row.get("files")) or listed(row.get("files_v2"))):
             name = string(file.get("file_name")) or string(file.get("file_uuid"))
             if name:
                 kind = "image" if file.get("file_kind") == "image" else "file"
@@ -150,7 +144,7 @@ class _Conversation:
         return content
 
     def _add_block(self, content: Content, block: object) -> None:
-        fields = dict_of(block)
+        fields = mapping(block)
         block_type = string(fields.get("type"))
         if block_type is not None and block_type.endswith("tool_result"):
             name = string(fields.get("name"))
@@ -167,8 +161,8 @@ def _active_rows(rows: list[Any], leaf: object) -> set[int]:
 
     A message whose parent is not there follows the one before it.
     """
-    names = [string(dict_of(row).get("uuid")) or f"#{index}" for index, row in enumerate(rows)]
-    parents = [string(dict_of(row).get("parent_message_uuid")) for row in rows]
+    names = [string(mapping(row).get("uuid")) or f"#{index}" for index, row in enumerate(rows)]
+    parents = [string(mapping(row).get("parent_message_uuid")) for row in rows]
     if not any(parents):
         return set(range(len(rows)))
     known = set(names)

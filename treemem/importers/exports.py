@@ -11,21 +11,7 @@ from typing import Any
 from treemem.importers.base import LogFile, Skipped
 from treemem.importers.json_members import read_members
 from treemem.importers.sniffing import head_value
-
-
-def string(value: object) -> str | None:
-    """The value if it is a text with anything in it."""
-    return value if isinstance(value, str) and value else None
-
-
-def dict_of(value: object) -> dict[str, Any]:
-    """The value if it is an object, else an empty one."""
-    return value if isinstance(value, dict) else {}
-
-
-def list_of(value: object) -> list[Any]:
-    """The value if it is a list, else an empty one."""
-    return value if isinstance(value, list) else []
+from treemem.importers.typed import mapping
 
 
 def read_conversations(
@@ -57,7 +43,7 @@ def first_object(head: bytes) -> dict[str, Any]:
     value = head_value(head)
     if isinstance(value, list):
         return next((item for item in value if isinstance(item, dict)), {})
-    return dict_of(value)
+    return mapping(value)
 
 
 def path_to_root(parent_of: Mapping[str, str | None], leaf: str | None) -> set[str]:

@@ -14,11 +14,12 @@ from typing import Any
 
 from treemem.importers.base import Event, Importer, LogFile, Skipped
 from treemem.importers.content import BlockReader
-from treemem.importers.exports import dict_of, read_conversations, string
+from treemem.importers.exports import read_conversations
 from treemem.importers.langchain_messages import Found, found_in, message_of
 from treemem.importers.naming import file_key, printable
 from treemem.importers.records import TOO_DEEP, read_records
 from treemem.importers.sniffing import head_objects, head_value
+from treemem.importers.typed import mapping, string
 from treemem.model import Message, Source
 
 NO_MESSAGE = "no message: none of LangChain's in it"
@@ -108,12 +109,12 @@ class _Reading:
 
     def _source_id(self, value: object) -> str:
         """The thread that a state or a run names, else the file."""
-        fields = dict_of(value)
+        fields = mapping(value)
         places = (
             fields,
-            dict_of(dict_of(fields.get("config")).get("configurable")),
-            dict_of(fields.get("metadata")),
-            dict_of(dict_of(fields.get("extra")).get("metadata")),
+            mapping(mapping(fields.get("config")).get("configurable")),
+            mapping(fields.get("metadata")),
+            mapping(mapping(fields.get("extra")).get("metadata")),
         )
         thread = next((name for place in places if (name := string(place.get("thread_id")))), None)
         trace = string(fields.get("trace_id")) if "run_type" in fields else None

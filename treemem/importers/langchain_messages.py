@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from treemem.importers.attachments import compact_json
 from treemem.importers.chat_fields import ROLE_OF, time_of
 from treemem.importers.content import BlockReader, Content
-from treemem.importers.exports import dict_of, list_of, string
+from treemem.importers.typed import listed, mapping, string
 from treemem.model import Message, Role
 
 EMPTY = "empty message"
@@ -80,7 +80,7 @@ def message_of(found: Found, reader: BlockReader) -> Message | str:
     if found.kind == "chat":
         name = string(fields.get("role")) or name
         role = ROLE_OF.get((name or "").lower(), "other")
-    extra = dict_of(fields.get("additional_kwargs"))
+    extra = mapping(fields.get("additional_kwargs"))
     content = Content()
     if thought := string(extra.get("reasoning_content")):
         content.add(thought, "thinking")
@@ -97,7 +97,7 @@ def message_of(found: Found, reader: BlockReader) -> Message | str:
         role=role,
         text=content.text,
         author=name if role != "tool" and name not in ROLE_OF else None,
-        sent_at=time_of(extra) or time_of(dict_of(fields.get("response_metadata"))),
+        sent_at=time_of(extra) or time_of(mapping(fields.get("response_metadata"))),
         external_id=external_id,
         parts=tuple(content.parts),
         tool_use_ids=tuple(content.tool_use_ids),
@@ -138,7 +138,7 @@ def _blocks(content: object) -> object:
 def _thought(block: dict[str, Any]) -> dict[str, Any]:
     if block.get("type") != "reasoning":
         return block
-    pieces = [string(dict_of(item).get("text")) for item in list_of(block.get("summary"))]
+    pieces = [string(mapping(item).get("text")) for item in listed(block.get("summary"))]
     text = string(block.get("reasoning")) or "\n\n".join(filter(None, pieces))
     return {"type": "thinking", "thinking": text}
 
@@ -147,9 +147,9 @@ def _add_calls(
     content: Content, fields: dict[str, Any], extra: dict[str, Any], reader: BlockReader
 ) -> None:
     """Tool calls, once each: they may also stand among the blocks, or as the provider sent them."""
-    calls = list_of(fields.get("tool_calls")) + list_of(fields.get("invalid_tool_calls"))
+    calls = listed(fields.get("tool_calls")) + listed(fields.get("invalid_tool_calls"))
     before = set(content.tool_use_ids)
-    for call in map(dict_of, calls):
+    for call in map(mapping, calls):
         if string(call.get("id")) in before:
             continue
         if name := string(call.get("name")):
@@ -157,8 +157,8 @@ def _add_calls(
     if calls:
         return
     legacy = {"function": extra.get("function_call")}
-    for call in map(dict_of, [*list_of(extra.get("tool_calls")), legacy]):
-        function = dict_of(call.get("function"))
+    for call in map(mapping, [*listed(extra.get("tool_calls")), legacy]):
+        function = mapping(call.get("function"))
         if name := string(function.get("name")):
             shown = _shown(function.get("arguments"))
             content.add_tool_use(name, shown, call.get("id"), reader.names)
