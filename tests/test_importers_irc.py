@@ -130,6 +130,17 @@ def test_a_log_that_grew_adds_its_new_lines_and_repeats_are_kept(tmp_path: Path)
         assert (report.added, report.known) == (1, 6)
 
 
+def test_two_days_of_the_same_lines_are_two_days(tmp_path: Path) -> None:
+    folder = tmp_path / "#ops"
+    folder.mkdir()
+    for day in ("2024-01-01", "2024-01-02"):
+        (folder / f"{day}.log").write_text(ZNC)
+    with Memory.open(tmp_path / "m.sqlite3") as memory:
+        assert memory.ingest(folder).added == 6
+        report = memory.ingest(folder)
+        assert (report.added, report.known) == (0, 6)
+
+
 def test_lines_of_no_known_form_are_counted() -> None:
     events = list(by_name("irc").read(LogFile("x.log", data=(IRSSI + "what is this\n").encode())))
     assert reasons_in(events)[-1] == "line of no known form"

@@ -7,7 +7,7 @@ times of day; the day is told by lines in between, or by the file's name.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from datetime import date
 
 from treemem.importers.base import Event, Importer, LogFile, Skipped
@@ -60,6 +60,12 @@ class Irc(Importer):
         is_table = all("\t" in line and " <" not in line for line in lines)
         has_notice = any(isinstance(item, Spoken) and item.nick is None for item in read)
         return 0.85 if said and (has_notice or not is_table) else 0.0
+
+    def companions(self, file: LogFile) -> Iterable[LogFile]:
+        # Subtle: the day in a name is as good as a line of the file. Without it two quiet days
+        # of the same few lines would pass for one file that is known.
+        day = _day_in_name(file)
+        return [LogFile(file.label, data=day.isoformat().encode())] if day else []
 
     def read(self, file: LogFile) -> Iterator[Event]:
         day = _day_in_name(file)
