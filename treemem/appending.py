@@ -1,33 +1,46 @@
 """From messages in hand to stored ones: what Memory.append does.
 
-It tells repetitions of the same words apart, and stores everything with the job that will
-seal it in one transaction.
+It takes secrets out, tells repetitions of the same words apart, and stores everything with the
+job that will seal it in one transaction.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Container, Sequence
+from dataclasses import replace
 
 from treemem import ids, light, messages, times
 from treemem.database import Database
 from treemem.model import Message, Source
+from treemem.redacting import Redaction
 from treemem.tokens import count_many
 
 Clock = Callable[[], int]
 
 
-def append(database: Database, clock: Clock, source: Source, added: Sequence[Message]) -> list[str]:
-    counts = count_many([message.text for message in added])
+def append(
+    database: Database,
+    clock: Clock,
+    source: Source,
+    added: Sequence[Message],
+    redaction: Redaction,
+) -> list[str]:
+    given = [messages.cleaned(message) for message in added]
+    redacted = [redaction.redact(message) for message in given]
+    counts = count_many([message.text for message in redacted])
+    source = replace(source, title=redaction.text(source.title))
     with database.transaction():
         source_seq = messages.ensure_source(database, source, clock())
         prepared: list[messages.Prepared] = []
         tokens: dict[str, int] = {}
-        for message, count in zip(map(messages.cleaned, added), counts, strict=True):
-            occurrence = 0
+        for before, message, count in zip(given, redacted, counts, strict=True):
             if message.external_id is None:
                 occurrence = _first_free(database, source_seq, source.id, message, tokens)
-            prepared.append(messages.prepare(message, source.id, occurrence))
-            tokens[prepared[-1].id] = count
+                item = messages.prepare(message, source.id, occurrence)
+            else:
+                item = redaction.prepare(before, source.id, lambda _: 0)
+            prepared.append(item)
+            tokens[item.id] = count
         messages.add(database, source_seq, prepared, tokens)
         light.admit_seal(database, source.id, clock())
     return [item.id for item in prepared]

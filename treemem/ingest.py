@@ -11,7 +11,7 @@ import hashlib
 import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TypedDict, Unpack
 
@@ -22,6 +22,7 @@ from treemem.importers import archives
 from treemem.importers.base import Importer, LogFile, Skipped
 from treemem.messages import Prepared
 from treemem.model import Message, Source
+from treemem.redacting import Redaction
 from treemem.reports import FileReport, IngestReport
 from treemem.tokens import count_many
 
@@ -97,11 +98,13 @@ def _told(file: LogFile, error: ImportFileError | OSError) -> str:
 
 
 class Options(TypedDict, total=False):
-    """importer: None finds out. keep_blobs: a folder for the bytes of attachments."""
+    """importer: None finds out. keep_blobs: a folder for the bytes of attachments. redaction:
+    None is the one that the memory file is set to."""
 
     importer: Importer | None
     progress: Progress | None
     keep_blobs: Path | None
+    redaction: Redaction | None
 
 
 @dataclass(slots=True)
@@ -128,6 +131,7 @@ class FileIngest:
         importer: Importer | None = None,
         progress: Progress | None = None,
         keep_blobs: Path | None = None,
+        redaction: Redaction | None = None,
     ) -> None:
         self._database = database
         self._file = file
@@ -135,6 +139,7 @@ class FileIngest:
         self._importer = importer
         self._progress = progress
         self._keep_blobs = keep_blobs
+        self._redaction = redaction or Redaction(database)
         self._sources: dict[str, Source] = {}
         self._occurrences: dict[str, int] = {}
         self.report = FileReport(file.label, found=file.found)
@@ -144,7 +149,7 @@ class FileIngest:
         try:
             importer = self._importer or importers.detect(self._file)
             self.report.format = importer.name
-            digest = _digest(self._file, importer)
+            digest = _digest(self._file, importer, self._redaction.label)
             if not self._known_file(digest):
                 self._read(importer)
                 self._finish(digest)
@@ -228,7 +233,7 @@ class FileIngest:
                 current = self._open_source(event)
                 continue
             if isinstance(event, Skipped):
-                self.report.note(event)
+                self.report.note(replace(event, detail=self._redaction.excerpt(event.detail)))
                 continue
             self.report.records += 1
             assert current is not None, f"{importer.name} yielded a message before its source"
@@ -244,28 +249,36 @@ class FileIngest:
     def _open_source(self, source: Source) -> str:
         known = self._sources.get(source.id)
         if known is None or (source.title and not known.title):
-            self._sources[source.id] = source
+            self._sources[source.id] = replace(source, title=self._redaction.text(source.title))
         if source.id not in self.report.sources:
             self.report.sources.append(source.id)
         return source.id
 
     def _prepare(self, message: Message, source_id: str) -> Prepared:
-        """Repetitions without an id of their own are told apart by counting them."""
         message = messages.cleaned(blobs.kept(message, self._keep_blobs))
-        occurrence = 0
-        if message.external_id is None:
-            sent_at, _ = times.parse(message.sent_at)
-            plain = ids.message_id(message, source_id, sent_at, 0)
-            occurrence = self._occurrences.get(plain, 0)
-            self._occurrences[plain] = occurrence + 1
-        return messages.prepare(message, source_id, occurrence)
+        return self._redaction.prepare(
+            message, source_id, lambda each: self._occurrence(each, source_id)
+        )
+
+    def _occurrence(self, message: Message, source_id: str) -> int:
+        """Repetitions without an id of their own are told apart by counting them."""
+        if message.external_id is not None:
+            return 0
+        sent_at, _ = times.parse(message.sent_at)
+        plain = ids.message_id(message, source_id, sent_at, 0)
+        occurrence = self._occurrences.get(plain, 0)
+        self._occurrences[plain] = occurrence + 1
+        return occurrence
 
     # -- storing -----------------------------------------------------------------------
 
     def _unknown(self, batch: _Batch) -> list[Prepared]:
         items = [item for items in batch.by_source.values() for item in items]
         known = messages.known_ids(self._database, [item.id for item in items])
-        return [item for item in items if item.id not in known]
+        unknown = [item for item in items if item.id not in known]
+        for item in unknown:
+            self.report.count_redacted(item.redacted)
+        return unknown
 
     def _store(self, batch: _Batch, tokens: dict[str, int]) -> None:
         with self._database.transaction():
@@ -298,11 +311,11 @@ def _count(unknown: Sequence[Prepared]) -> dict[str, int]:
     return {item.id: count for item, count in zip(unknown, counts, strict=True)}
 
 
-def _digest(file: LogFile, importer: Importer) -> str:
-    """Over the importer and every byte of the file and of those read with it: the same again is
-    known at reading speed."""
+def _digest(file: LogFile, importer: Importer, redaction: str) -> str:
+    """Over the importer, what it takes for a secret, and every byte of the file and of those
+    read with it: the same again is known at reading speed."""
     state = hashlib.blake2b(digest_size=16, person=b"file")
-    state.update(f"{importer.name}/{importer.version}\n".encode())
+    state.update(f"{importer.name}/{importer.version}\n{redaction}\n".encode())
     for part in (file, *importer.companions(file)):
         with part.open() as stream:
             while block := stream.read(_HASH_BLOCK_BYTES):

@@ -27,6 +27,7 @@ from treemem.times import now_ms
 if TYPE_CHECKING:
     from treemem.importers.base import LogFile
     from treemem.plan import Plan
+    from treemem.redacting import Redact, Redactions
     from treemem.topic_api import Topics
     from treemem.worker import Progress
 
@@ -74,13 +75,15 @@ class Memory(Reader):
         format_name: str | None = None,
         progress: Callable[[FileReport], None] | None = None,
         keep_blobs: str | Path | None = None,
+        redact: Redact = True,
     ) -> IngestReport:
         """Stores what the files, or the files in the folders, hold; light jobs are done on
         return, so the tree is whole. No model is called.
 
         A file that is no log, or cannot be read, has an error in its report and costs the
         others nothing. Reading a file again adds only what is new in it. The bytes of
-        attachments go into the folder keep_blobs, or nowhere.
+        attachments go into the folder keep_blobs, or nowhere. Secrets are replaced by markers
+        before anything is stored: redact="pii" takes out personal data too, False nothing.
         """
         from treemem.ingest import find_files
 
@@ -90,6 +93,7 @@ class Memory(Reader):
             format_name=format_name,
             progress=progress,
             keep_blobs=keep_blobs,
+            redact=redact,
         )
 
     def ingest_files(
@@ -99,10 +103,12 @@ class Memory(Reader):
         format_name: str | None = None,
         progress: Callable[[FileReport], None] | None = None,
         keep_blobs: str | Path | None = None,
+        redact: Redact = True,
     ) -> IngestReport:
         """As ingest, for LogFile values: standard input, or bytes in memory."""
         from treemem import importers
         from treemem.ingest import ingest_all
+        from treemem.redacting import Redaction
 
         return ingest_all(
             self._database,
@@ -112,20 +118,29 @@ class Memory(Reader):
             importer=None if format_name is None else importers.by_name(format_name),
             progress=progress,
             keep_blobs=None if keep_blobs is None else Path(keep_blobs),
+            redaction=Redaction(self._database, redact),
         )
 
     def append(
-        self, source: str, messages: Sequence[Message], *, title: str | None = None
+        self,
+        source: str,
+        messages: Sequence[Message],
+        *,
+        title: str | None = None,
+        redact: Redact = True,
     ) -> list[str]:
         """Adds messages to the end of a source and returns their ids; stored when it returns.
 
         A message with an external_id is stored once, however often it is appended; one
         without is new each time. Nothing but the write happens here: sealing waits in the
-        queue for work().
+        queue for work(). redact: as in ingest.
         """
         from treemem.appending import append
+        from treemem.redacting import Redaction
 
-        return append(self._database, self._clock, Source(source, "api", title), messages)
+        redaction = Redaction(self._database, redact)
+        given = Source(source, "api", title)
+        return append(self._database, self._clock, given, messages, redaction)
 
     def plan(
         self,
@@ -133,12 +148,22 @@ class Memory(Reader):
         *,
         format_name: str | None = None,
         progress: Callable[[FileReport], None] | None = None,
+        redact: Redact = True,
     ) -> Plan:
         """What ingesting these files, and the model work after it, would cost. Nothing is
         stored here and no model is loaded."""
         from treemem.plan import plan
 
-        return plan(self._database, self._clock, paths, format_name, progress)
+        return plan(self._database, self._clock, paths, format_name, progress, redact)
+
+    # -- secrets -------------------------------------------------------------------------
+
+    @property
+    def redactions(self) -> Redactions:
+        """What this file takes for a secret: to look at and to change."""
+        from treemem.redacting import Redactions
+
+        return Redactions(self._database)
 
     # -- working -------------------------------------------------------------------------
 

@@ -23,13 +23,20 @@ _IN_CHUNK = 500
 
 @dataclass(frozen=True, slots=True)
 class Prepared:
-    """A message with its id and times worked out, ready to be stored."""
+    """A message with its id and times worked out, ready to be stored.
+
+    alias, replaces, redacted: where secrets were taken out, see redacting.py; replaces is the
+    number of the message that this one is a new version of, redacted the labels of the secrets.
+    """
 
     message: Message
     id: str
     identity: str | None
     sent_at: str | None
     sent_at_ms: int | None
+    alias: str | None = None
+    replaces: int | None = None
+    redacted: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,6 +142,11 @@ SELECT m.identity, sm.position, sm.state = 'active' AND sm.open_from = 0 FROM me
 JOIN source_message sm ON sm.message_seq = m.seq
 WHERE m.identity IN ({marks}) AND +sm.source_seq = ? AND sm.state <> 'replaced'
 """
+_OLDER_VERSION = """
+SELECT ?, position, state = 'active' AND open_from = 0 FROM source_message
+WHERE +source_seq = ? AND message_seq = ? AND state <> 'replaced'
+"""
+_ALIAS = "INSERT OR REPLACE INTO message_alias (alias, message_seq) VALUES (?, ?)"
 _STEP_BACK = """
 UPDATE source_message SET state = 'replaced', position = ? WHERE source_seq = ? AND position = ?
 """
@@ -170,6 +182,7 @@ def add(
         seq_of[item.id] = seq
     rows = [_message_row(seq_of[item.id], item, tokens[item.id]) for item in new]
     database.many(_MESSAGE_INSERT, rows)
+    database.many(_ALIAS, [(item.alias, seq_of[item.id]) for item in new if item.alias])
     _join(database, source_seq, batch, seq_of, snapshot=snapshot)
     seqs = tuple(dict.fromkeys(seq_of[item.id] for item in batch))
     return Stored(len(new), len(batch) - len(new), seqs)
@@ -187,7 +200,11 @@ def _join(
     members = _members(database, source_seq, list(seq_of.values()))
     joining = {item.id: item for item in batch if seq_of[item.id] not in members}
     newest = {item.identity: item.id for item in joining.values() if item.identity is not None}
-    freed = _replace_older(database, source_seq, list(newest))
+    older = _chunked(database, _OLDER_VERSIONS, list(newest), (source_seq,))
+    for item in joining.values():
+        if item.replaces is not None and item.identity is None:
+            older += database.rows(_OLDER_VERSION, (item.id, source_seq, item.replaces))
+    freed = _replace_older(database, source_seq, older)
     position = next_position(database, source_seq)
     rows = []
     for item in joining.values():
@@ -195,8 +212,8 @@ def _join(
         at = position
         if item.identity is not None and newest[item.identity] != item.id:
             state = "replaced"
-        elif item.identity in freed:
-            at = freed[item.identity]
+        else:
+            at = freed.get(item.identity or item.id, position)
         rows.append((source_seq, at, seq_of[item.id], item.message.session, state))
         position += at == position
     database.many(_MEMBER_INSERT, rows)
@@ -219,16 +236,14 @@ def _members(
     return {seq: (position, state) for seq, position, state in found}
 
 
-def _replace_older(
-    database: Database, source_seq: int, identities: Sequence[str]
-) -> dict[str, int]:
-    """A message that changed in its source: the version there steps back.
+def _replace_older(database: Database, source_seq: int, older: Sequence[Row]) -> dict[str, int]:
+    """Messages that changed in their source: the version there steps back. older: for each its
+    identity, or the id of the new one where there is none, its position, and whether nothing
+    of it is sealed.
 
-    Returns the places that this frees, by identity: where nothing of the older version is
-    sealed, the new one stands where it stood.
+    Returns the places that this frees, by the same: there the new one stands where it stood.
     """
     freed: dict[str, int] = {}
-    older = _chunked(database, _OLDER_VERSIONS, identities, (source_seq,))
     for identity, position, is_open in older:
         behind = position
         if is_open:

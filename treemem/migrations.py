@@ -1,11 +1,11 @@
 """The schema, as ordered steps. Each table and column says what it is for.
 
-A step, once released, never changes; a new one is added below it. What is stored falls in
-two: truth (source, message, source_message, node, leaf_span, node_child, tree, tree_node),
-which nothing can rebuild, and views (summary, statement, citation, the full-text tables, the
-vectors), which can be dropped and made again from it. Topics are views too, but for the names,
-pins and merges that are a user's. Beside them stand the queue, and the record of what model
-calls have cost.
+A step, once released, never changes; a new one is added below it. What is stored falls in two:
+truth (source, message, message_alias, source_message, node, leaf_span, node_child, tree,
+tree_node), which nothing can rebuild, and views (summary, statement, citation, the full-text
+tables, the vectors), which can be dropped and made again from it. Topics are views too, but for
+the names, pins and merges that are a user's. Beside them stand the queue, and the record of what
+model calls have cost.
 """
 
 from __future__ import annotations
@@ -53,9 +53,16 @@ CREATE TABLE message (              -- verbatim, append-only
   search_text TEXT,                 -- what full text indexes beside the text, see search_text.py
   chars INTEGER NOT NULL,           -- of text; length() would stop at a NUL
   tokens INTEGER NOT NULL CHECK (tokens >= 0),
-  extras TEXT                       -- JSON: parts, tool ids, blobs; NULL where there are none
+  extras TEXT                       -- JSON: parts, tool ids, blobs, what its id would be since
+                                    -- it was scrubbed; NULL where there are none
 ) STRICT;
 CREATE INDEX message_identity ON message (identity) WHERE identity IS NOT NULL;
+
+CREATE TABLE message_alias (        -- messages with secrets, as their log would name them
+  alias TEXT PRIMARY KEY,           -- keyed hash of the id of the words with the secrets
+  message_seq INTEGER NOT NULL REFERENCES message ON DELETE CASCADE
+) STRICT, WITHOUT ROWID;
+CREATE INDEX message_alias_message ON message_alias (message_seq);
 
 CREATE TABLE source_message (       -- the history of a source, in order of arrival
   source_seq INTEGER NOT NULL REFERENCES source,

@@ -24,6 +24,7 @@ from treemem.errors import ModelError
 from treemem.importers.base import LogFile
 from treemem.ingest import Options, file_reports, find_files
 from treemem.modelwork import ModelWork
+from treemem.redacting import Redact, Redaction
 from treemem.reports import FileReport
 from treemem.summarizers.written import ModelSummarizer
 from treemem.tokens import count_tokens
@@ -116,16 +117,19 @@ def plan(
     paths: str | Path | Iterable[str | Path | LogFile],
     format_name: str | None = None,
     progress: Progress | None = None,
+    redact: Redact = True,
 ) -> Plan:
     """See Memory.plan. Raises UsageError for a path that does not exist."""
     importer = None if format_name is None else importers.by_name(format_name)
     with tempfile.TemporaryDirectory(prefix="treemem-plan-") as folder:
         trial = Database(Path(folder) / "trial.sqlite3")
         try:
+            # Messages are known by the user's file, its key among it, which is only read.
+            redaction = Redaction(database, redact, keep=False)
             added = _Added()
             for file in _files(paths):
                 before = _last_message(trial)
-                options = Options(importer=importer, progress=progress)
+                options = Options(importer=importer, progress=progress, redaction=redaction)
                 for report in file_reports(trial, file, clock, options):
                     added.count(report, _messages_after(trial, before), database)
                     Worker(trial, clock, budget=Budget(Limits(max_calls=0))).run()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 
@@ -29,6 +30,7 @@ class FileReport:
     """What became of one file: records = added + known + skipped.
 
     found: the user named a folder or an archive that holds it, not the file itself.
+    redacted: secrets in the messages that were added, by label.
     """
 
     path: str
@@ -42,6 +44,12 @@ class FileReport:
     problem_count: int = 0
     error: str | None = None
     found: bool = False
+    redacted: dict[str, int] = field(default_factory=dict)
+
+    def count_redacted(self, labels: Iterable[str]) -> None:
+        """Counts the secrets of a message that is added."""
+        for label in labels:
+            self.redacted[label] = self.redacted.get(label, 0) + 1
 
     def note(self, skipped: Skipped) -> None:
         """Counts a record that became no message."""
@@ -75,11 +83,19 @@ class IngestReport:
 
     @property
     def skipped(self) -> dict[str, int]:
-        total: dict[str, int] = {}
-        for file in self.files:
-            for reason, count in file.skipped.items():
-                total[reason] = total.get(reason, 0) + count
-        return total
+        return _sum(file.skipped for file in self.files)
+
+    @property
+    def redacted(self) -> dict[str, int]:
+        return _sum(file.redacted for file in self.files)
+
+
+def _sum(counts: Iterable[dict[str, int]]) -> dict[str, int]:
+    total: dict[str, int] = {}
+    for each in counts:
+        for name, count in each.items():
+            total[name] = total.get(name, 0) + count
+    return total
 
 
 @dataclass(slots=True)

@@ -13,6 +13,7 @@ from treemem_cli.ingest import log_files, print_files, print_troubles, read_any,
 
 if TYPE_CHECKING:
     from treemem.plan import Plan
+    from treemem.redacting import Redact
     from treemem.usage import UsageKey, UsageRow
 
 
@@ -54,6 +55,7 @@ def show_plan(
     *,
     as_json: bool,
     each_file: bool,
+    redact: Redact = True,
 ) -> None:
     """Prints the plan for these paths. each_file: with a line for every file, as ingest has.
     Ends with exit code 1 where nothing could be read."""
@@ -63,7 +65,7 @@ def show_plan(
         reading() as progress,
     ):
         files = log_files(paths, name, Path(folder) / "stdin")
-        plan = memory.plan(files, format_name=format_name, progress=progress)
+        plan = memory.plan(files, format_name=format_name, progress=progress, redact=redact)
     if as_json:
         print_json(_as_json(plan))
     else:

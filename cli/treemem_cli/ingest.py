@@ -11,13 +11,21 @@ from typing import TYPE_CHECKING
 
 import click
 
-from treemem_cli.context import json_option, note, open_memory, print_json, stderr_is_terminal
+from treemem_cli.context import (
+    Command,
+    json_option,
+    note,
+    open_memory,
+    print_json,
+    stderr_is_terminal,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from treemem import FileReport, IngestReport
     from treemem.importers.base import LogFile
+    from treemem.redacting import Redact
 
 
 ERRORS_SHOWN = 10
@@ -26,12 +34,20 @@ KINDS_SHOWN = 6
 REASONS_SHOWN = 8
 
 
+def redact_options(command: Command) -> Command:
+    """--no-redact and --redact pii, for one call."""
+    command = click.option("--redact", type=click.Choice(["pii"]),
+                           help="Redact personal data as well.")(command)  # fmt: skip
+    return click.option("--no-redact", is_flag=True, help="Store secrets as they are.")(command)
+
+
 @click.command("ingest")
 @click.argument("paths", nargs=-1, required=True, metavar="PATH...")
 @click.option("--format", "format_name", metavar="NAME", help="Read as this format, undetected.")
 @click.option("--name", default="stdin", metavar="NAME", show_default=True,
               help="What standard input is called in its source id.")  # fmt: skip
 @click.option("--dry-run", is_flag=True, help="Store nothing: show what would be, and its cost.")
+@redact_options
 @json_option
 @click.pass_context
 def ingest_command(
@@ -40,21 +56,25 @@ def ingest_command(
     format_name: str | None,
     name: str,
     dry_run: bool,
+    no_redact: bool,
+    redact: str | None,
     as_json: bool,
 ) -> None:
     """Store what log files hold, and build their trees.
 
     PATH is a file, a folder (everything in it), or - for standard input. Reading a file again
-    adds only what is new. No model is needed and none is called.
+    adds only what is new. No model is needed and none is called. Secrets are replaced by
+    markers before anything is stored.
 
     \b
     Example:
       treemem ingest notes.md
     """
+    wanted = redact_of(no_redact, redact)
     if dry_run:
         from treemem_cli.cost import show_plan
 
-        show_plan(context, paths, format_name, name, as_json=as_json, each_file=True)
+        show_plan(context, paths, format_name, name, as_json=as_json, each_file=True, redact=wanted)
         return
     with (
         tempfile.TemporaryDirectory(prefix="treemem-") as folder,
@@ -62,13 +82,22 @@ def ingest_command(
         reading() as progress,
     ):
         files = log_files(paths, name, Path(folder) / "stdin")
-        report = memory.ingest_files(files, format_name=format_name, progress=progress)
+        report = memory.ingest_files(
+            files, format_name=format_name, progress=progress, redact=wanted
+        )
     if as_json:
         print_json(_as_json(report))
     else:
         _print(report)
     if report.files and not any(map(read_any, report.files)):
         context.exit(1)
+
+
+def redact_of(no_redact: bool, redact: str | None) -> Redact:
+    """What the options ask for. Raises UsageError for both at once."""
+    if no_redact and redact:
+        raise click.UsageError("--no-redact and --redact exclude each other.")
+    return "pii" if redact else not no_redact
 
 
 def log_files(paths: tuple[str, ...], name: str, spool: Path) -> Iterator[LogFile]:
@@ -107,7 +136,7 @@ def reading() -> Iterator[Callable[[FileReport], None] | None]:
 def _as_json(report: IngestReport) -> dict[str, object]:
     return {
         "records": report.records, "added": report.added, "known": report.known,
-        "skipped": report.skipped, "files": report.files,
+        "skipped": report.skipped, "redacted": report.redacted, "files": report.files,
     }  # fmt: skip
 
 
@@ -116,13 +145,15 @@ def _print(report: IngestReport) -> None:
 
     print_files(report.files)
     if report.skipped:
-        click.echo(f"Skipped: {safe(_reasons(report.skipped))}")
+        click.echo(f"Skipped: {safe(counted(report.skipped))}")
+    if report.redacted:
+        click.echo(f"Redacted: {counted(report.redacted)} (treemem redact --help)")
     print_troubles(report.files)
 
 
-def _reasons(skipped: Mapping[str, int]) -> str:
-    """Why records became no messages, the most frequent reasons first."""
-    ranked = sorted(skipped.items(), key=lambda item: (-item[1], item[0]))
+def counted(numbers: Mapping[str, int]) -> str:
+    """What was counted under these reasons or labels, the most frequent first."""
+    ranked = sorted(numbers.items(), key=lambda item: (-item[1], item[0]))
     told = [f"{count:,} {reason}" for reason, count in ranked[:REASONS_SHOWN]]
     if rest := ranked[REASONS_SHOWN:]:
         more = sum(count for _, count in rest)

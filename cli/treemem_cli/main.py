@@ -27,6 +27,7 @@ COMMANDS = {
     "embed": ("treemem_cli.embed", "Make the vectors for the search by meaning."),
     "usage": ("treemem_cli.cost", "Show what model calls have cost."),
     "job": ("treemem_cli.work", "Look at the queue and steer it."),
+    "redact": ("treemem_cli.redact", "Look at what counts as a secret, and change it."),
     "model": ("treemem_cli.model", "Fetch models and choose them."),
     "doctor": ("treemem_cli.state", "Prove that the memory file is whole."),
 }
