@@ -32,6 +32,11 @@ def log(tmp_path: Path) -> str:
     return str(path)
 
 
+def stored() -> str:
+    (source,) = json.loads(run("source", "list", "--json").stdout)
+    return run("source", "show", source["source"]["id"], "--messages").output
+
+
 def test_ingest_says_what_it_redacted(log: str) -> None:
     result = run("ingest", log)
     assert "Redacted: 1 github-token, 1 password (treemem redact --help)" in result.output
@@ -84,3 +89,18 @@ def test_personal_data_can_be_switched_on() -> None:
     assert told("redact", "pii", "on") == {"pii": True, "allow": []}
     assert "personal data  redacted" in run("redact", "show").output
     assert "personal data  kept" in run("redact", "pii", "off").output
+
+
+def test_a_scrub_says_what_it_touched(log: str) -> None:
+    run("ingest", log, "--no-redact")
+    planned = run("scrub", "--dry-run")
+    assert "Would redact: 1 github-token, 1 password" in planned.output
+    report = told("scrub")
+    assert isinstance(report, dict)
+    assert report["redacted"] == {"github-token": 1, "password": 1}
+    assert report["messages"] >= 1
+    assert run("scrub").output == "No secrets found.\n"
+    done = run("scrub", "--redact", "pii")
+    assert "Redacted: 1 email" in done.output
+    assert TOKEN not in stored()
+    assert run("doctor").exit_code == 0

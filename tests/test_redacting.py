@@ -182,6 +182,17 @@ def test_a_document_with_a_secret_keeps_its_sections(memory: Memory, tmp_path: P
     assert not has_secrets(memory)
 
 
+def test_a_plan_knows_what_is_stored_and_writes_nothing(memory: Memory, tmp_path: Path) -> None:
+    log = session()
+    path = log.write(tmp_path)
+    memory.ingest(path, redact=False)
+    memory.scrub()
+    rows = memory._database.rows("SELECT name FROM setting")
+    plan = memory.plan(path)
+    assert (plan.messages_new, plan.leaves) == (0, 0)
+    assert memory._database.rows("SELECT name FROM setting") == rows
+
+
 def test_an_id_of_its_own_is_appended_once(memory: Memory) -> None:
     message = Message(text=WITH_SECRETS, external_id="m1")
     first = memory.append("chat/1", [message])

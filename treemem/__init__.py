@@ -39,7 +39,7 @@ from treemem.model import (
     Summary,
     Tree,
 )
-from treemem.reports import FileReport, IngestReport, WorkReport
+from treemem.reports import FileReport, IngestReport, ScrubReport, WorkReport
 
 __version__ = "0.1.0"
 
@@ -66,6 +66,7 @@ __all__ = [
     "Passage",
     "Rejection",
     "Scope",
+    "ScrubReport",
     "SearchResult",
     "ServedModel",
     "Source",

@@ -267,6 +267,20 @@ class Database:
             self._connection.enable_load_extension(False)
         return True
 
+    def compact(self) -> None:
+        """Writes the whole file anew, so that no page of it, nor its -wal file, holds anything of
+        what was deleted. Raises DatabaseLockedError while another process reads or writes."""
+        with self._lock, self._translated():
+            execute = self._connection.execute
+            # In memory, where temporary tables are kept, the copy of a large file has no room.
+            execute("PRAGMA temp_store = FILE")
+            try:
+                execute("VACUUM")
+                if self._wal and execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]:
+                    raise driver.OperationalError("the -wal file is locked by a reader")
+            finally:
+                execute("PRAGMA temp_store = MEMORY")
+
     def close(self) -> None:
         """Closes the connection; the last one to close folds the -wal file into the main one."""
         with self._lock:

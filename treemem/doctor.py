@@ -88,17 +88,21 @@ def _references(database: Database) -> Iterator[str]:
 
 def _message_hashes(database: Database) -> Iterator[str]:
     """An id with identity depends on nothing but the message; one without also on the number
-    of the repetition, and on the source where it has no time."""
-    sql = (f"SELECT m.seq, m.identity, m.chars, {messages.COLUMNS} FROM message m "  # noqa: S608
-           "ORDER BY m.seq")  # fmt: skip
+    of the repetition, and on the source where it has no time. A message that was scrubbed says
+    which id its words would have now."""
+    sql = ("SELECT m.seq, m.identity, m.chars, json_extract(m.extras, '$.scrubbed'), "  # noqa: S608
+           f"{messages.COLUMNS} FROM message m ORDER BY m.seq")  # fmt: skip
     repetitions: dict[str, set[str]] = {}
-    for seq, identity, chars, *row in database.execute(sql):
+    for seq, identity, chars, scrubbed, *row in database.execute(sql):
         message = messages.message_from(tuple(row))
         is_global = message.unique_id and identity is not None
         source_ids = [""] if is_global else _source_ids(database, seq)
         if len(message.text) != chars:
             yield f"message {message.id} has {len(message.text)} characters, {chars} are recorded"
-        elif not any(_id_is_right(message, each, identity, repetitions) for each in source_ids):
+        elif not any(
+            _id_is_right(message, scrubbed or row[0], each, identity, repetitions)
+            for each in source_ids
+        ):
             yield f"message {message.id} does not hold what its id says"
         else:
             yield ""
@@ -111,20 +115,24 @@ def _source_ids(database: Database, message_seq: int) -> list[str]:
 
 
 def _id_is_right(
-    message: Message, source_id: str, identity: str | None, repetitions: dict[str, set[str]]
+    message: Message,
+    message_id: str,
+    source_id: str,
+    identity: str | None,
+    repetitions: dict[str, set[str]],
 ) -> bool:
     """repetitions: by the id of the first, the ids computed so far. They are numbered without
     gaps, and the messages come in order, so each is computed once."""
     sent_at = None if message.sent_at is None else str(message.sent_at)
     first = ids.message_id(message, source_id, sent_at, 0)
-    if first == message.id or identity is not None:
-        return first == message.id
+    if first == message_id or identity is not None:
+        return first == message_id
     known = repetitions.setdefault(first, {first})
-    while message.id not in known and len(known) < REPETITIONS_MAX:
+    while message_id not in known and len(known) < REPETITIONS_MAX:
         known.add(ids.message_id(message, source_id, sent_at, len(known)))
         if len(known) % REPETITIONS_STEP == 0:
             break
-    return message.id in known
+    return message_id in known
 
 
 _SPANS = """

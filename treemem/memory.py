@@ -21,7 +21,7 @@ from treemem.model import (
     Source,
 )
 from treemem.reader import Clock, Reader
-from treemem.reports import FileReport, IngestReport, WorkReport
+from treemem.reports import FileReport, IngestReport, ScrubReport, WorkReport
 from treemem.times import now_ms
 
 if TYPE_CHECKING:
@@ -164,6 +164,28 @@ class Memory(Reader):
         from treemem.redacting import Redactions
 
         return Redactions(self._database)
+
+    def scrub(
+        self,
+        *,
+        pii: bool = False,
+        dry_run: bool = False,
+        progress: Callable[[int, int], None] | None = None,
+    ) -> ScrubReport:
+        """Takes secrets out of what is stored already: messages, and all that was made of them.
+
+        Trees are sealed anew from the first leaf that held one; ids of messages stay. The file
+        is written anew at the end, and nothing of the secrets is left in it. Killed in between,
+        the file is whole, and the next call goes on. pii: personal data too. dry_run: only
+        says what would be touched. progress: called with messages done, and all. Raises
+        DatabaseLockedError where another process uses the file.
+        """
+        from treemem.scrubbing import scrub
+
+        return scrub(
+            self._database, self._clock, "pii" if pii else True,
+            lambda: self.work(max_calls=0), dry_run=dry_run, progress=progress,
+        )  # fmt: skip
 
     # -- working -------------------------------------------------------------------------
 

@@ -295,8 +295,35 @@ def _storable(text: str) -> tuple[str, bytes | None]:
     return text, None
 
 
-def _extras(message: Message) -> str | None:
-    extras: dict[str, object] = {}
+_FORGET_WORDS = """
+INSERT INTO message_fts (message_fts, rowid, text)
+SELECT 'delete', seq, text FROM message_search WHERE seq = ?
+"""
+_REWRITE = """
+UPDATE message SET author = :author, text = :text, exact = :exact, search_text = :search_text,
+  chars = :chars, tokens = :tokens, extras = :extras WHERE seq = :seq
+"""
+_INDEX_WORDS = """
+INSERT INTO message_fts (rowid, text) SELECT seq, text FROM message_search WHERE seq = ?
+"""
+
+
+def rewrite(database: Database, seq: int, message: Message, tokens: int, scrubbed: str) -> None:
+    """Gives a message other words, and full text too, in the caller's transaction; its id stays.
+    scrubbed: the id that it would have now, by which doctor proves it whole."""
+    database.execute(_FORGET_WORDS, (seq,))
+    text, exact = _storable(message.text)
+    database.execute(
+        _REWRITE,
+        {"seq": seq, "author": message.author, "text": text, "exact": exact,
+         "search_text": search_text(message.author, text), "chars": len(text), "tokens": tokens,
+         "extras": _extras(message, scrubbed)},
+    )  # fmt: skip
+    database.execute(_INDEX_WORDS, (seq,))
+
+
+def _extras(message: Message, scrubbed: str | None = None) -> str | None:
+    extras: dict[str, object] = {} if scrubbed is None else {"scrubbed": scrubbed}
     if message.parts:
         extras["parts"] = [[p.kind, p.start, p.end, p.name] for p in message.parts]
     if message.tool_use_ids:

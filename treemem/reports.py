@@ -99,6 +99,27 @@ def _sum(counts: Iterable[dict[str, int]]) -> dict[str, int]:
 
 
 @dataclass(slots=True)
+class ScrubReport:
+    """What a scrub touched, or would touch.
+
+    redacted: secrets in messages, by label. messages: that had any; source_ids: the sources
+    that hold them. nodes: of trees, that rested on their words and were taken away with their
+    summaries and vectors. notes: titles, reports, names of topics and errors that had any.
+    """
+
+    messages: int = 0
+    source_ids: list[str] = field(default_factory=list)
+    nodes: int = 0
+    notes: int = 0
+    redacted: dict[str, int] = field(default_factory=dict)
+
+    @property
+    def touched(self) -> bool:
+        """Whether there was anything to take out."""
+        return self.messages > 0 or self.notes > 0
+
+
+@dataclass(slots=True)
 class WorkReport:
     """What one call of the worker did.
 

@@ -28,6 +28,7 @@ COMMANDS = {
     "usage": ("treemem_cli.cost", "Show what model calls have cost."),
     "job": ("treemem_cli.work", "Look at the queue and steer it."),
     "redact": ("treemem_cli.redact", "Look at what counts as a secret, and change it."),
+    "scrub": ("treemem_cli.scrub", "Take secrets out of what is stored already."),
     "model": ("treemem_cli.model", "Fetch models and choose them."),
     "doctor": ("treemem_cli.state", "Prove that the memory file is whole."),
 }

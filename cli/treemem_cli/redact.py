@@ -18,7 +18,7 @@ def redact_command() -> None:
 
     Keys, tokens, private keys and passwords are replaced by markers such as
     [redacted: aws-key #3f2a] before anything is stored. What you change here holds for what is
-    stored from then on.
+    stored from then on; treemem scrub applies it to what is stored already.
 
     \b
     Example:
