@@ -112,7 +112,7 @@ def test_an_error_says_what_was_found_and_the_exit_code_is_1(tmp_path: Path) -> 
     assert result.exit_code == 1
     assert str(picture) in result.stderr
     assert "PNG" in result.stderr
-    assert "claude-code" in result.stderr
+    assert "treemem formats" in result.stderr
     assert result.stdout == ""
 
 
