@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -179,6 +180,15 @@ def test_files_beside_a_session_are_read_with_it_and_alone_only_without(tmp_path
                                                      "\n\n<file>x</file>")]  # fmt: skip
     message.unlink()
     assert reasons(events_of(part, "opencode")) == ["part without its message"]
+
+
+def test_a_folder_in_an_archive_is_read_as_the_folder_is(tmp_path: Path) -> None:
+    write_folder(tmp_path / "storage", session(), TURNS)
+    packed = Path(shutil.make_archive(str(tmp_path / "packed"), "zip", tmp_path / "storage"))
+    with Memory.open(tmp_path / "m.sqlite3") as memory:
+        assert memory.ingest(packed).added == 4
+        again = memory.ingest(tmp_path / "storage")
+        assert (again.added, again.known) == (0, 4)
 
 
 def test_attachments_leave_markers_and_errors_are_kept(tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ if it has any rows there, so that no turn is read twice.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from treemem.importers import sqlite_files
@@ -20,12 +20,13 @@ from treemem.model import Source
 _SESSIONS = "SELECT id, {parent}, {title}, {revert} FROM session ORDER BY {created} id"
 _MESSAGE_IDS = "SELECT session_id, id FROM message ORDER BY {created} id"
 _MESSAGE = "SELECT data FROM message WHERE id = ?"
-_PARTS = "SELECT id, data FROM part WHERE message_id = ? ORDER BY id"
+_PART_ROWS = "SELECT message_id, rowid FROM part WHERE session_id = ? ORDER BY id"
+_PART = "SELECT data FROM part WHERE rowid = ?"
 _ENTRY_IDS = "SELECT session_id, id FROM session_message ORDER BY {order} id"
 _ENTRY = "SELECT type, data FROM session_message WHERE id = ?"
 
 _ROW_COLUMNS = frozenset({"id", "session_id", "data"})
-_PART_COLUMNS = frozenset({"id", "message_id", "data"})
+_PART_COLUMNS = _ROW_COLUMNS | {"message_id"}
 _ENTRY_COLUMNS = _ROW_COLUMNS | {"type"}
 
 
@@ -68,10 +69,10 @@ class _Database:
             order = next((f"{key}," for key in ("seq", "time_created") if key in known), "")
             self._entries = self._grouped(_ENTRY_IDS.format(order=order))
 
-    def _grouped(self, sql: str) -> dict[object, list[object]]:
+    def _grouped(self, sql: str, parameters: tuple[object, ...] = ()) -> dict[object, list[object]]:
         found: dict[object, list[object]] = {}
-        for session_id, row_id in self._rows(sql):
-            found.setdefault(session_id, []).append(row_id)
+        for group, row_id in self._rows(sql, parameters):
+            found.setdefault(group, []).append(row_id)
         return found
 
     def sessions(self) -> Iterator[dict[str, Any]]:
@@ -92,7 +93,10 @@ class _Database:
 
     def messages(self, session: dict[str, Any]) -> Iterator[Event]:
         speech, reverted = Speech(), Reverted(session)
-        for message_id in self._messages.get(session["id"], ()):
+        message_ids = self._messages.get(session["id"], ())
+        # One pass a session: a copy of the file may lack the index from a message to its parts.
+        parts = self._grouped(_PART_ROWS, (session["id"],)) if message_ids else {}
+        for message_id in message_ids:
             for (data,) in self._rows(_MESSAGE, (message_id,)):
                 active = not reverted.reaches(str(message_id))
                 head = parsed(data)
@@ -100,7 +104,7 @@ class _Database:
                     yield Skipped(DAMAGED, problem=True, detail=f"message {message_id}"[:80])
                     continue
                 head["id"] = message_id
-                yield speech.message(head, self._parts(message_id), active=active)
+                yield speech.message(head, self._parts(parts.get(message_id, ())), active=active)
         if session["id"] in self._messages:
             return
         for entry_id in self._entries.get(session["id"], ()):
@@ -109,6 +113,7 @@ class _Database:
                 entry = object_in(parsed(data)) | {"id": entry_id, "type": text_in(kind)}
                 yield speech.entry(entry, active=active)
 
-    def _parts(self, message_id: object) -> Iterator[object]:
-        for _, data in self._rows(_PARTS, (message_id,)):
-            yield parsed(data)
+    def _parts(self, rows: Iterable[object]) -> Iterator[object]:
+        for row in rows:
+            for (data,) in self._rows(_PART, (row,)):
+                yield parsed(data)
