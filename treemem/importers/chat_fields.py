@@ -31,12 +31,14 @@ def speaker_of(value: dict[str, Any]) -> tuple[Role, str | None] | None:
         >>> speaker_of({"role": "human", "name": "Ann"}), speaker_of({"from": "Bob"})
         (('user', 'Ann'), ('other', 'Bob'))
     """
-    words = {key: word for key in _SPEAKER_KEYS if (word := _word(value.get(key)))}
+    words = [
+        word for key in _SPEAKER_KEYS if (found := value.get(key)) and (word := _word(found))
+    ]
     if not words:
         return None
-    word = next(iter(words.values()))
+    word = words[0]
     role = ROLE_OF.get(word.lower(), "other")
-    names = [name for name in words.values() if name is not word]
+    names = [name for name in words if name is not word]
     if role != "tool" and (name := _word(value.get("name"))):
         names.insert(0, name)
     author = next((name for name in names if name.lower() not in ROLE_OF), None)
@@ -76,9 +78,14 @@ def id_of(value: dict[str, Any]) -> str | None:
 
 
 def time_of(value: dict[str, Any]) -> str | None:
-    return next((time for key in _TIME_KEYS if (time := sent_at(value.get(key)))), None)
+    for key in _TIME_KEYS:
+        if time := sent_at(value.get(key)):
+            return time
+    return None
 
 
 def session_of(value: dict[str, Any]) -> str | None:
-    words = (value.get(key) for key in _SESSION_KEYS)
-    return next((word for word in words if isinstance(word, str) and word), None)
+    for key in _SESSION_KEYS:
+        if isinstance(word := value.get(key), str) and word:
+            return word
+    return None

@@ -133,19 +133,17 @@ class _Reading:
         for message in messages:
             yield from self._said(source, line, message)
 
-    def _said(self, source: Source, line: int | None, value: object) -> Iterator[Event]:
+    def _said(self, source: Source, line: int | None, value: object) -> list[Event]:
         try:
             message = self._messages.read(value)
         except RecursionError:
-            yield Skipped(TOO_DEEP, line, problem=True)
-            return
+            return [Skipped(TOO_DEEP, line, problem=True)]
         if isinstance(message, str):
-            yield Skipped(message, line)
-            return
-        if source != self._current:
-            self._current = source
-            yield source
-        yield message
+            return [Skipped(message, line)]
+        if source is self._current or source == self._current:
+            return [message]
+        self._current = source
+        return [source, message]
 
 
 def _name(value: object, number: int) -> str:

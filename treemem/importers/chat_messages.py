@@ -79,6 +79,8 @@ class MessageReader:
         """OpenAI's tool calls: their arguments are JSON in a string, taken as it stands."""
         calls = value.get("tool_calls")
         legacy = value.get("function_call")
+        if not calls and not legacy:
+            return False
         for call in [*(calls if isinstance(calls, list) else []), {"function": legacy}]:
             function = call.get("function") if isinstance(call, dict) else None
             if not isinstance(function, dict) or not isinstance(function.get("name"), str):
@@ -86,26 +88,33 @@ class MessageReader:
             arguments = function.get("arguments")
             shown = arguments if isinstance(arguments, str) else compact_json(arguments)
             content.add_tool_use(function["name"], shown, call.get("id"), self._blocks.names)
-        return bool(calls or legacy)
+        return True
 
 
 def messages_of(value: object) -> list[object]:
     """The messages that a conversation holds: an object's list of them, or the list itself."""
+    return _list_in(value) or []
+
+
+def _list_in(value: object) -> list[object] | None:
     if isinstance(value, list):
         return value
-    if not isinstance(value, dict):
-        return []
-    lists = (value.get(key) for key in CONVERSATION_KEYS)
-    return next((found for found in lists if isinstance(found, list)), [])
+    if isinstance(value, dict):
+        for key in CONVERSATION_KEYS:
+            if isinstance(found := value.get(key), list):
+                return found
+    return None
 
 
 def is_conversation(value: object) -> bool:
     """Whether a value is or holds a list of messages, an object's empty one included."""
-    messages = messages_of(value)[:_MESSAGES_LOOKED_AT]
+    messages = _list_in(value)
+    if messages is None:
+        return False
     if not messages and isinstance(value, dict):
-        has_list = any(isinstance(value.get(key), list) for key in CONVERSATION_KEYS)
-        return has_list and speaker_of(value) is None
-    return any(isinstance(message, dict) and speaker_of(message) for message in messages)
+        return speaker_of(value) is None
+    looked_at = messages[:_MESSAGES_LOOKED_AT]
+    return any(isinstance(message, dict) and speaker_of(message) for message in looked_at)
 
 
 def share_of_chat(values: list[Any]) -> float:

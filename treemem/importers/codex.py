@@ -6,7 +6,6 @@ turns were rolled back. Never more than one record is held.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
@@ -27,6 +26,7 @@ from treemem.importers.content import BlockReader, Content
 from treemem.importers.json_members import read_members
 from treemem.importers.naming import is_uuid, printable, sent_at
 from treemem.importers.records import TOO_DEEP, parse_json, read_records, skim_json
+from treemem.importers.records import Record as Line
 from treemem.importers.sniffing import has_key, head_objects, head_value
 from treemem.importers.typed import digest_of, mapping, no_message, string
 from treemem.model import Message, Source
@@ -72,9 +72,11 @@ class Codex(Importer):
         yield from _Reading(file, survey).events()
 
 
-class _Line(NamedTuple):
-    line: int | None
+class _Item(NamedTuple):
+    """An item of a rollout that is one document: it stands on no line of its own."""
+
     value: object
+    line: None = None
 
 
 class _Reading:
@@ -86,10 +88,11 @@ class _Reading:
         self._layers = Layers(survey)
         self._blocks = BlockReader()
         self._turn = Turn()
-        self._said: Counter[str] = Counter()
+        self._times_said: dict[str, int] = {}
         session = survey.session
         self._session_id = (session and session.id) or _id_of(file)
         self._root_id = survey.root_id or self._session_id
+        self._root_is_uuid = is_uuid(self._root_id)
         parent = session.parent if session else None
         self._source = Source(
             id=f"{Codex.name}/{printable(self._session_id)}",
@@ -128,22 +131,23 @@ class _Reading:
         if isinstance(speech, str):
             return speech
         content = speech.content
+        text = content.text
         scope = self._turn.id or self._root_id
-        key = f"{Codex.name}:{scope}:{speech.role}:{digest_of(content.text)}"
-        self._said[key] += 1
+        key = f"{Codex.name}:{scope}:{speech.role}:{digest_of(text)}"
+        number = self._times_said[key] = self._times_said.get(key, 0) + 1
         return Message(
             role=speech.role,
-            text=content.text,
+            text=text,
             author=speech.author,
             sent_at=sent_at(record.time),
-            external_id=f"{key}:{self._said[key]}",
+            external_id=f"{key}:{number}",
             session=self._session_id,
             kind=speech.kind,
             parts=tuple(content.parts),
             tool_use_ids=tuple(content.tool_use_ids),
             tool_result_ids=tuple(content.tool_result_ids),
             blobs=tuple(content.blobs),
-            unique_id=is_uuid(scope),
+            unique_id=self._turn.id is not None or self._root_is_uuid,
             active=self._survey.is_active(ordinal),
         )
 
@@ -180,18 +184,19 @@ def _spoken(speech: Speech, text: str) -> Speech | str:
     return EMPTY if speech.content.is_empty else speech
 
 
-def _records(file: LogFile, parse: Callable[[bytes], object]) -> Iterator[_Line | Skipped]:
+def _records(
+    file: LogFile, parse: Callable[[bytes], object]
+) -> Iterator[Line | _Item | Skipped]:
     """The records of a rollout; the oldest ones are one document, a header and a list of items."""
     if _is_document(head_value(file.head())):
         for member in read_members(file):
             if isinstance(member, Skipped):
                 yield member
             else:
-                yield _Line(None, member.value)
+                yield _Item(member.value)
         return
     with file.open() as stream:
-        for item in read_records(stream, parse):
-            yield item if isinstance(item, Skipped) else _Line(item.line, item.value)
+        yield from read_records(stream, parse)
 
 
 def _id_of(file: LogFile) -> str:

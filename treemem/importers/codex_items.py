@@ -41,7 +41,8 @@ _AGENTS_MD = ("# AGENTS.md instructions", "<INSTRUCTIONS>")
 _AGENTS_MD_END = "</INSTRUCTIONS>"
 _TAG_CHARS_MAX = 200
 # What the screen leaves out of an answer, or shows by itself.
-_NOT_SHOWN = ("proposed_plan", "oai-mem-citation")
+_NOT_SHOWN = (("<proposed_plan>", "</proposed_plan>"),
+              ("<oai-mem-citation>", "</oai-mem-citation>"))  # fmt: skip
 _CALL, _OUTPUT = "_call", "_output"
 _BOOKKEEPING = frozenset({"type", "id", "call_id", "status", "name"})
 
@@ -151,10 +152,10 @@ def shown_as(item: dict[str, Any]) -> tuple[str, list[str]] | None:
         return None
     texts = texts_of(item.get("content"))
     shown = [*texts, "".join(texts), "\n".join(texts)] if len(texts) > 1 else texts
-    for tag in _NOT_SHOWN if role == "assistant" else ():
-        tagged = [text for text in shown if f"<{tag}>" in text]
-        shown = [*shown, *(_element(text, tag) for text in tagged)]
-        shown += [_without(text, tag) for text in tagged]
+    for tag, closing in _NOT_SHOWN if role == "assistant" else ():
+        if tagged := [text for text in shown if tag in text]:
+            shown = [*shown, *(_element(text, tag, closing) for text in tagged)]
+            shown += [_without(text, tag, closing) for text in tagged]
     return str(role), shown
 
 
@@ -186,18 +187,18 @@ def _is_context(text: str) -> bool:
     return name in _TAGS and end.lower().endswith(f"</{name}>")
 
 
-def _element(text: str, tag: str) -> str:
+def _element(text: str, tag: str, closing: str) -> str:
     """What stands in the first element of that name."""
-    return text.partition(f"<{tag}>")[2].partition(f"</{tag}>")[0]
+    return text.partition(tag)[2].partition(closing)[0]
 
 
-def _without(text: str, tag: str) -> str:
+def _without(text: str, tag: str, closing: str) -> str:
     """The text without all elements of that name, and without one that does not end."""
     kept, at = [], 0
-    while (start := text.find(f"<{tag}>", at)) >= 0:
+    while (start := text.find(tag, at)) >= 0:
         kept.append(text[at:start])
-        end = text.find(f"</{tag}>", start)
-        at = len(text) if end < 0 else end + len(tag) + 3
+        end = text.find(closing, start)
+        at = len(text) if end < 0 else end + len(closing)
     return "".join([*kept, text[at:]])
 
 

@@ -6,7 +6,7 @@ number in the file.
 
 from __future__ import annotations
 
-from collections import Counter
+from collections.abc import Iterable
 from typing import Any
 
 from treemem.importers.codex_items import Event, Record, event_of, is_context, shown_as
@@ -14,7 +14,7 @@ from treemem.importers.naming import is_uuid, one_line
 from treemem.importers.taken_back import TakenBack
 from treemem.importers.typed import mapping, string, texts_of
 
-_TURN_EVENTS = frozenset({"task_started", "turn_started"})
+_TURN_EVENTS = ("task_started", "turn_started")
 
 
 class Session:
@@ -41,8 +41,9 @@ class Survey:
         self.title: str | None = None
         self._sessions: list[Session] = []
         self._is_leading = True
-        self._shown: Counter[tuple[str, int]] = Counter()
-        self._in_items: Counter[tuple[str, int]] = Counter()
+        # How often a speaker's text is shown by events and held by items.
+        self._shown: dict[tuple[str, int], int] = {}
+        self._in_items: dict[tuple[str, int], int] = {}
         # The user's turns and the rollbacks in their order: (ordinal, hashes) or (ordinal, n).
         self._turns: list[tuple[int, tuple[int, ...], bool]] = []
         self._rollbacks: list[tuple[int, int, int]] = []
@@ -72,8 +73,9 @@ class Survey:
             self._answered |= "role" not in item
             return
         speaker, texts = found
-        keys = tuple({_key(text) for text in texts})
-        self._in_items.update((speaker, key) for key in keys)
+        keys = _keys(texts)
+        for key in keys:
+            _count(self._in_items, (speaker, key))
         if speaker != "user":
             self._answered = True
         elif not is_context(texts_of(item.get("content"))):
@@ -88,7 +90,7 @@ class Survey:
             self.title = one_line(payload.get("thread_name")) or self.title
         elif (event := event_of(payload)) is not None and event.text:
             key = _key(event.text)
-            self._shown[event.speaker, key] += 1
+            _count(self._shown, (event.speaker, key))
             if event.speaker == "user":
                 self._shown_from_start |= not self._is_shown and not self._answered
                 self._is_shown = True
@@ -139,8 +141,8 @@ class Layers:
     """
 
     def __init__(self, survey: Survey) -> None:
-        self._in_items = Counter(survey._in_items)
-        self._shown = Counter(survey._shown)
+        self._in_items = survey._in_items.copy()
+        self._shown = survey._shown.copy()
         self._all_shown = survey._shown_from_start
 
     def repeats(self, speaker: str, key: int) -> bool:
@@ -162,7 +164,7 @@ class Layers:
 
     def was_typed_as(self, item: dict[str, Any]) -> bool:
         found = shown_as(item)
-        return found is None or self.was_typed(tuple({_key(text) for text in found[1]}))
+        return found is None or self.was_typed(_keys(found[1]))
 
 
 class Turn:
@@ -175,19 +177,30 @@ class Turn:
         self.id: str | None = None
 
     def note(self, record: Record) -> None:
+        is_start = record.kind == "event_msg" and record.payload.get("type") in _TURN_EVENTS
+        if not is_start and record.kind != "turn_context":
+            return
         turn_id = string(record.payload.get("turn_id"))
-        is_start = record.kind == "event_msg" and string(record.payload.get("type")) in _TURN_EVENTS
         # A turn_context of some versions has no name: it stands within the turn that began.
-        if is_start or (record.kind == "turn_context" and turn_id is not None):
+        if is_start or turn_id is not None:
             self.id = turn_id if turn_id is not None and is_uuid(turn_id) else None
 
 
-def _taken(counts: Counter[tuple[str, int]], key: tuple[str, int]) -> bool:
+def _count(counts: dict[tuple[str, int], int], key: tuple[str, int]) -> None:
+    counts[key] = counts.get(key, 0) + 1
+
+
+def _taken(counts: dict[tuple[str, int], int], key: tuple[str, int]) -> bool:
     """Takes one of a kind, if there is one left."""
-    if counts[key] <= 0:
+    left = counts.get(key, 0)
+    if left <= 0:
         return False
-    counts[key] -= 1
+    counts[key] = left - 1
     return True
+
+
+def _keys(texts: Iterable[str]) -> tuple[int, ...]:
+    return tuple(set(map(_key, texts)))
 
 
 def _key(text: str) -> int:

@@ -16,10 +16,10 @@ from treemem.importers.content import BlockReader
 from treemem.importers.gemini_parts import kind_of, read_content, role_of
 from treemem.importers.json_members import read_members
 from treemem.importers.naming import file_key, is_uuid, one_line, printable, sent_at
-from treemem.importers.records import TOO_DEEP, parse_json, read_records, skim_json
+from treemem.importers.records import TOO_DEEP, Record, parse_json, read_records, skim_json
 from treemem.importers.sniffing import has_key, head_objects, head_value
 from treemem.importers.typed import listed, mapping, no_message, string
-from treemem.model import Message, Source
+from treemem.model import Message, Role, Source
 
 EMPTY = "empty message"
 REPLACED = "earlier state of a message"
@@ -66,12 +66,12 @@ class GeminiCli(Importer):
         yield from _Reading(file, survey).events()
 
 
-class _Line(NamedTuple):
-    """A record; of a document also what it says beside its messages, which is no record."""
+class _Member(NamedTuple):
+    """A message of a session that is one document, or what that says beside its messages."""
 
-    line: int | None
     value: object
-    is_record: bool = True
+    is_record: bool
+    line: None = None
 
 
 class _Survey:
@@ -96,7 +96,7 @@ class _Survey:
                     self._listed[message_id] = ordinal
                     self._standing[message_id] = None
         elif role_of(value) is not None and (message_id := string(value.get("id"))):
-            if any(value.get(key) for key in _SAYING):
+            if any(map(value.get, _SAYING)):
                 self._last[message_id] = ordinal
             self._standing[message_id] = None
         else:
@@ -154,40 +154,41 @@ class _Reading:
         for ordinal, item in enumerate(_records(self._file, parse_json)):
             if isinstance(item, Skipped):
                 yield item
-            elif item.is_record:
+            elif isinstance(item, Record) or item.is_record:
                 yield self._event(ordinal, item.line, item.value)
-                yield from self._rewritten(ordinal, item.line, item.value)
+                if isinstance(item.value, dict) and "$set" in item.value:
+                    yield from self._rewritten(ordinal, item.line, item.value["$set"])
 
     def _event(self, ordinal: int, line: int | None, value: object) -> Event:
         if not isinstance(value, dict):
             return Skipped(NOT_AN_OBJECT, line)
-        sign = next((key for key in ("$set", "$rewindTo") if key in value), None)
-        if sign or role_of(value) is None:
+        sign = "$set" if "$set" in value else "$rewindTo" if "$rewindTo" in value else None
+        role = role_of(value)
+        if sign or role is None:
             about = "session" if "sessionId" in value and "type" not in value else None
             return Skipped(no_message(sign or about or value.get("type")), line)
         if not self._survey.is_last(ordinal, string(value.get("id"))):
             return Skipped(REPLACED, line)
-        return self._message(line, value)
+        return self._message(line, value, role)
 
-    def _rewritten(self, ordinal: int, line: int | None, value: object) -> Iterator[Event]:
+    def _rewritten(self, ordinal: int, line: int | None, about: object) -> Iterator[Event]:
         """What a rewritten history holds that was logged nowhere else, such as a summary.
 
         Of all other messages the first-hand record counts: a rewritten one may be shortened.
         """
-        for message in listed(mapping(mapping(value).get("$set")).get("messages")):
+        for message in listed(mapping(about).get("messages")):
             found = mapping(message)
             is_new = self._survey.is_new(ordinal, string(found.get("id")))
-            if is_new and role_of(found) is not None:
-                yield self._message(line, found)
+            if is_new and (role := role_of(found)) is not None:
+                yield self._message(line, found, role)
 
-    def _message(self, line: int | None, value: dict[str, Any]) -> Message | Skipped:
+    def _message(self, line: int | None, value: dict[str, Any], role: Role) -> Message | Skipped:
         try:
             content = read_content(value, self._blocks)
         except RecursionError:
             return Skipped(TOO_DEEP, line, problem=True)
         if content.is_empty:
             return Skipped(EMPTY, line)
-        role = role_of(value) or "other"
         if role == "user" and content.is_answer and not content.spoken:
             role = "tool"
         message_id = string(value.get("id"))
@@ -207,19 +208,20 @@ class _Reading:
         )
 
 
-def _records(file: LogFile, parse: Callable[[bytes], object]) -> Iterator[_Line | Skipped]:
+def _records(
+    file: LogFile, parse: Callable[[bytes], object]
+) -> Iterator[Record | _Member | Skipped]:
     if any(key in mapping(head_value(file.head())) for key in _LISTS):
         for member in read_members(file):
             if isinstance(member, Skipped):
                 yield member
             elif member.is_element and member.key in _LISTS:
-                yield _Line(None, member.value)
+                yield _Member(member.value, is_record=True)
             elif not member.is_element:
-                yield _Line(None, {member.key: member.value}, is_record=False)
+                yield _Member({member.key: member.value}, is_record=False)
         return
     with file.open() as stream:
-        for item in read_records(stream, parse):
-            yield item if isinstance(item, Skipped) else _Line(item.line, item.value)
+        yield from read_records(stream, parse)
 
 
 def _parent_of(file: LogFile) -> str | None:

@@ -17,7 +17,7 @@ NAME_CHARS_MAX = 160
 TITLE_CHARS_MAX = 200
 
 _HASH_HEX_LENGTH = 6
-_UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}", re.IGNORECASE)
+_UUID = re.compile("-".join(f"[0-9a-fA-F]{{{length}}}" for length in (8, 4, 4, 4, 12)))
 _NUMBER = re.compile(r"\d{9,20}(?:\.\d{1,9})?")
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 # The first number that is no time in seconds, and its scale; each unit spans 1973 to 5138.
