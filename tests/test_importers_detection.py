@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.document_files import docx, pdf
 from treemem.errors import ImportFileError, TreememError, UsageError
 from treemem.importers import IMPORTERS, LogFile, Skipped, by_name, detect
 from treemem.model import Message, Source
@@ -38,7 +39,6 @@ CLAUDE_AI = {
     "chat_messages": [{"uuid": "1", "sender": "human", "text": "a"}],
 }
 LANGCHAIN = {"type": "human", "data": {"content": "a" * 50, "type": "human"}}
-NAMES = ", ".join(importer.name for importer in IMPORTERS)
 SLACK_ROW = {"type": "message", "user": "U1", "text": "hi", "ts": "1704067200.000100"}
 CHAT_ROW = {"role": "user", "content": "a" * 50}
 CODEX_ROW = {"type": "response_item", "payload": {"type": "message", "role": "user"}}
@@ -133,6 +133,15 @@ def lines(*rows: object) -> bytes:
         (b"1, 2, 3\n", "x.csv", "plain-text"),
         (b"", "x.jsonl", "chat"),
         (b"\n\r\n\n", "x.jsonl", "chat"),
+        (b"<!doctype html><p>a", "x.html", "html"),
+        (b"\xef\xbb\xbf<?xml version='1.0'?>\n<!-- a -->\n<HTML lang=de>", "x", "html"),
+        (b"<p>no more than a part of a page</p>", "x.htm", "html"),
+        (b"<p>no more than a part of a page</p>", "x.txt", "plain-text"),
+        (b"# a\n\n<html>\n\n# b\n", "x.md", "markdown"),
+        (b"<html>in Markdown</html>\n\n# b\n", "x.md", "markdown"),
+        (b"%PDF-1.7\nplain enough", "x.txt", "pdf"),
+        (docx("<w:p/>"), "x.bin", "docx"),
+        (b"", "x.html", "html"),
         (b"", "x.md", "markdown"),
         (b"\n", "x.txt", "plain-text"),
         (b"", "stdin", "plain-text"),
@@ -146,7 +155,7 @@ def test_a_file_goes_to_the_importer_that_knows_it(data: bytes, label: str, name
     ("data", "label", "held"),
     [
         (b"\x89PNG\r\n\x1a\n" + b"abc" * 99, "x.md", "binary data (PNG)"),
-        (b"%PDF-1.7\nplain enough", "x.txt", "binary data (PDF)"),
+        (b"GIF89a plain enough", "x.txt", "binary data (GIF)"),
         (bytes(range(256)) * 4, "x.txt", "binary data"),
         ("no BOM".encode("utf-16-le"), "x.txt", "binary data"),
         (b"[1, 2, 3]", "x.json", "a JSON array of numbers"),
@@ -205,6 +214,9 @@ SEEDS = [
     b"# a\n\ntext\n\x00",
     b"[" * 3_000,
     b"\xff\xfea",
+    b"<html><ul><li>a<img src=b><pre>c",
+    pdf(["a"]),
+    docx("<w:p/>"),
 ]
 
 

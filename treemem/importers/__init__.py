@@ -18,7 +18,9 @@ from treemem.importers.codex import Codex
 from treemem.importers.copilot_cli import CopilotCli
 from treemem.importers.cursor import Cursor
 from treemem.importers.discord import Discord
+from treemem.importers.docx import Docx
 from treemem.importers.gemini_cli import GeminiCli
+from treemem.importers.html import Html
 from treemem.importers.irc import Irc
 from treemem.importers.langchain import LangChain
 from treemem.importers.llm_logs import LlmLogs
@@ -26,6 +28,7 @@ from treemem.importers.mail import MailImporter
 from treemem.importers.markdown import Markdown
 from treemem.importers.messenger import Messenger
 from treemem.importers.opencode import OpenCode
+from treemem.importers.pdf import Pdf
 from treemem.importers.pi import Pi
 from treemem.importers.plain_text import PlainText
 from treemem.importers.slack import Slack
@@ -62,6 +65,10 @@ IMPORTERS: tuple[Importer, ...] = (
     MailImporter(),
     Transcript(),
     Irc(),
+    # Documents.
+    Html(),
+    Docx(),
+    Pdf(),
     # What has no format of its own.
     ChatJsonl(),
     Markdown(),

@@ -1,0 +1,113 @@
+"""HTML as tags and text, in one pass whose time grows with the length of the page only.
+
+Pure. It does what the HTML standard's tokenizer does (html.spec.whatwg.org, 13.2.5), as far as
+text is concerned: what is never closed reaches to the end. The standard library's parser is
+not used, since unclosed tags cost it the square of their number: 200 kB a minute.
+"""
+
+from __future__ import annotations
+
+import html
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+_NAME = re.compile(r"[A-Za-z][^\s/>]*")
+_ATTRIBUTE = re.compile(
+    r"""[\s/]*([^\s/>][^\s/>=]*)(?:\s*=\s*("[^"]*"|'[^']*'|[^\s"'>][^\s>]*))?"""
+)
+_OPEN_QUOTE = re.compile(r"""\s*=\s*["']""")
+_TAG_END = re.compile(r"[\s/]*>")
+# Their content is no markup: it reaches to their own end tag.
+_RAW = frozenset({"script", "style", "textarea", "title", "xmp", "iframe", "noembed", "noframes"})
+_LONG_NUMBER = re.compile(r"&#(?=[0-9]{12}|[xX][0-9A-Fa-f]{12})")
+
+
+@dataclass(frozen=True, slots=True)
+class Tag:
+    """A start tag, or an end tag. The name and those of the attributes are in lower case."""
+
+    name: str
+    given: dict[str, str] = field(default_factory=dict)
+    is_end: bool = False
+    is_closed: bool = False
+
+
+def tokens(page: str) -> Iterator[Tag | str]:
+    """The tags of a page and the text between them, comments left out.
+
+    Example:
+        >>> list(tokens("<P Class=x>a &lt; b<!-- no --></p>"))[1]
+        'a < b'
+        >>> list(tokens("1 < 2 <b"))
+        ['1 ', '< 2 ']
+    """
+    at = 0
+    while (opening := page.find("<", at)) >= 0:
+        if opening > at:
+            yield unescaped(page[at:opening])
+        following = page[opening + 1 : opening + 2]
+        if following == "/":
+            following = page[opening + 2 : opening + 3] or "/"
+        if following.isalpha() and following.isascii():
+            tag, at = _tag(page, opening)
+            if tag is None:
+                return
+            yield tag
+            # Subtle: in a drawing <title/> is empty; in a page nobody writes it so.
+            if tag.name in _RAW and not tag.is_end and not (tag.is_closed and tag.name == "title"):
+                end = _raw_end(page, tag.name, at)
+                raw = page[at:end]
+                yield unescaped(raw) if tag.name in ("textarea", "title") else raw
+                at = end
+        elif page.startswith(("<!", "<?", "</"), opening):
+            mark = "-->" if page.startswith("<!--", opening) else ">"
+            end = page.find(mark, opening + 2)
+            if end < 0:
+                return
+            at = end + len(mark)
+        else:
+            end = page.find("<", opening + 1)
+            at = len(page) if end < 0 else end
+            yield unescaped(page[opening:at])
+    if at < len(page):
+        yield unescaped(page[at:])
+
+
+def unescaped(text: str) -> str:
+    """Text with its character references replaced; a number that no character has stays.
+
+    Example:
+        >>> unescaped("caf&eacute; &#8364; &#99999999999999;")
+        'café € &#99999999999999;'
+    """
+    if "&" not in text:
+        return text
+    return html.unescape(_LONG_NUMBER.sub("&amp;#", text))
+
+
+def _tag(page: str, opening: int) -> tuple[Tag | None, int]:
+    """The tag that begins there, and where it ends; None for one that never does."""
+    is_end = page[opening + 1] == "/"
+    name = _NAME.match(page, opening + 1 + is_end)
+    assert name is not None
+    at = name.end()
+    given: dict[str, str] = {}
+    while (ended := _TAG_END.match(page, at)) is None:
+        found = _ATTRIBUTE.match(page, at)
+        if found is None:
+            return None, len(page)
+        at = found.end()
+        value = found.group(2)
+        if value is None and _OPEN_QUOTE.match(page, at):
+            return None, len(page)
+        if value is not None and value[0] in "\"'":
+            value = value[1:-1]
+        given.setdefault(found.group(1).lower(), unescaped(value or ""))
+    is_closed = page[ended.end() - 2] == "/"
+    return Tag(name.group().lower(), given, is_end, is_closed), ended.end()
+
+
+def _raw_end(page: str, name: str, start: int) -> int:
+    end = re.compile(rf"</{name}(?=[\s/>])", re.IGNORECASE).search(page, start)
+    return len(page) if end is None else end.start()
