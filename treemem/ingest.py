@@ -24,13 +24,17 @@ from treemem.messages import Prepared
 from treemem.model import Message, Source
 from treemem.redacting import Redaction
 from treemem.reports import FileReport, IngestReport
+from treemem.summarizers.prompts import begins_own_call
 from treemem.tokens import count_many
 
 BATCH_MESSAGES_MAX = 1_000
 BATCH_CHARS_MAX = 4_000_000
+# A model server, or the agent that treemem asks through, may log what treemem asked it: a
+# summary's making is nothing that was said.
+OWN_CALL = "treemem's own model call"
 _HASH_BLOCK_BYTES = 1 << 20
 # What is in a folder but is no log: skipped without a word unless it is named itself.
-_IGNORED_FOLDERS = {".git", "node_modules", "__pycache__", ".venv"}
+IGNORED_FOLDERS = {".git", "node_modules", "__pycache__", ".venv"}
 
 Progress = Callable[[FileReport], None]
 Clock = Callable[[], int]
@@ -44,7 +48,7 @@ def find_files(paths: Iterable[str | Path]) -> Iterator[LogFile]:
         if path.is_dir():
             for found in sorted(path.rglob("*")):
                 inside = found.relative_to(path).parts
-                if found.is_file() and not _IGNORED_FOLDERS.intersection(inside):
+                if found.is_file() and not IGNORED_FOLDERS.intersection(inside):
                     yield LogFile(str(found), found, found=True)
         elif path.is_file():
             yield LogFile(str(path), path)
@@ -99,12 +103,14 @@ def _told(file: LogFile, error: ImportFileError | OSError) -> str:
 
 class Options(TypedDict, total=False):
     """importer: None finds out. keep_blobs: a folder for the bytes of attachments. redaction:
-    None is the one that the memory file is set to."""
+    None is the one that the memory file is set to. growing: the files are read again and again,
+    so of each only its latest state is remembered as read."""
 
     importer: Importer | None
     progress: Progress | None
     keep_blobs: Path | None
     redaction: Redaction | None
+    growing: bool
 
 
 @dataclass(slots=True)
@@ -132,6 +138,7 @@ class FileIngest:
         progress: Progress | None = None,
         keep_blobs: Path | None = None,
         redaction: Redaction | None = None,
+        growing: bool = False,
     ) -> None:
         self._database = database
         self._file = file
@@ -140,8 +147,10 @@ class FileIngest:
         self._progress = progress
         self._keep_blobs = keep_blobs
         self._redaction = redaction or Redaction(database)
+        self._growing = growing
         self._sources: dict[str, Source] = {}
         self._occurrences: dict[str, int] = {}
+        self._own_calls: dict[str, bool] = {}
         self.report = FileReport(file.label, found=file.found)
 
     def run(self) -> FileReport:
@@ -150,7 +159,8 @@ class FileIngest:
             importer = self._importer or importers.detect(self._file)
             self.report.format = importer.name
             digest = _digest(self._file, importer, self._redaction.label)
-            if not self._known_file(digest):
+            # Whether the bytes of its attachments were kept is not remembered.
+            if self._keep_blobs is not None or not self._known_file(digest):
                 self._read(importer)
                 self._finish(digest)
         except (ImportFileError, OSError) as error:
@@ -179,6 +189,10 @@ class FileIngest:
         if report.added + report.known == 0:
             return
         with self._database.transaction():
+            if self._growing:
+                # Were it not the same file after all, that would have to be read once more.
+                earlier = (json.dumps(report.sources), report.records)
+                self._database.execute(_FORGET_EARLIER, earlier)
             self._database.execute(
                 _REMEMBER,
                 (digest, json.dumps(report.sources), report.records, report.added + report.known,
@@ -235,8 +249,11 @@ class FileIngest:
             if isinstance(event, Skipped):
                 self.report.note(replace(event, detail=self._redaction.excerpt(event.detail)))
                 continue
-            self.report.records += 1
             assert current is not None, f"{importer.name} yielded a message before its source"
+            if self._own_calls.setdefault(current, begins_own_call(event.text)):
+                self.report.note(Skipped(OWN_CALL))
+                continue
+            self.report.records += 1
             batch.by_source.setdefault(current, []).append(self._prepare(event, current))
             batch.count += 1
             batch.chars += len(event.text)
@@ -299,6 +316,7 @@ _REMEMBER = """
 INSERT OR REPLACE INTO imported_file (digest, source_ids, records, messages, skipped, problems,
   problem_count) VALUES (?, ?, ?, ?, ?, ?, ?)
 """
+_FORGET_EARLIER = "DELETE FROM imported_file WHERE source_ids = ? AND records < ?"
 _FORGET_STATES = """
 DELETE FROM imported_file
 WHERE EXISTS (SELECT 1 FROM json_each(source_ids) WHERE value = :source)

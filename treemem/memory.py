@@ -104,8 +104,10 @@ class Memory(Reader):
         progress: Callable[[FileReport], None] | None = None,
         keep_blobs: str | Path | None = None,
         redact: Redact = True,
+        growing: bool = False,
     ) -> IngestReport:
-        """As ingest, for LogFile values: standard input, or bytes in memory."""
+        """As ingest, for LogFile values: standard input, or bytes in memory. growing: they are
+        read again and again, so only the latest state of each is remembered."""
         from treemem import importers
         from treemem.ingest import ingest_all
         from treemem.redacting import Redaction
@@ -119,6 +121,7 @@ class Memory(Reader):
             progress=progress,
             keep_blobs=None if keep_blobs is None else Path(keep_blobs),
             redaction=Redaction(self._database, redact),
+            growing=growing,
         )
 
     def append(

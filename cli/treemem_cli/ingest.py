@@ -41,6 +41,12 @@ def redact_options(command: Command) -> Command:
     return click.option("--no-redact", is_flag=True, help="Store secrets as they are.")(command)
 
 
+keep_blobs_option = click.option(
+    "--keep-blobs", type=click.Path(file_okay=False, path_type=Path), metavar="DIR",
+    help="Keep the bytes of attachments in this folder, each once.",
+)  # fmt: skip
+
+
 @click.command("ingest")
 @click.argument("paths", nargs=-1, required=True, metavar="PATH...")
 @click.option("--format", "format_name", metavar="NAME", help="Read as this format, undetected.")
@@ -48,6 +54,7 @@ def redact_options(command: Command) -> Command:
               help="What standard input is called in its source id.")  # fmt: skip
 @click.option("--dry-run", is_flag=True, help="Store nothing: show what would be, and its cost.")
 @redact_options
+@keep_blobs_option
 @json_option
 @click.pass_context
 def ingest_command(
@@ -58,6 +65,7 @@ def ingest_command(
     dry_run: bool,
     no_redact: bool,
     redact: str | None,
+    keep_blobs: Path | None,
     as_json: bool,
 ) -> None:
     """Store what log files hold, and build their trees.
@@ -83,12 +91,10 @@ def ingest_command(
     ):
         files = log_files(paths, name, Path(folder) / "stdin")
         report = memory.ingest_files(
-            files, format_name=format_name, progress=progress, redact=wanted
-        )
-    if as_json:
-        print_json(_as_json(report))
-    else:
-        _print(report)
+            files, format_name=format_name, progress=progress, keep_blobs=keep_blobs,
+            redact=wanted,
+        )  # fmt: skip
+    print_ingest(report, as_json=as_json)
     if report.files and not any(map(read_any, report.files)):
         context.exit(1)
 
@@ -131,6 +137,13 @@ def reading() -> Iterator[Callable[[FileReport], None] | None]:
         yield lambda file: status.update(
             f"Reading {clip(file.path, 60)}: {file.added:,} messages added"
         )
+
+
+def print_ingest(report: IngestReport, *, as_json: bool) -> None:
+    if as_json:
+        print_json(_as_json(report))
+    else:
+        _print(report)
 
 
 def _as_json(report: IngestReport) -> dict[str, object]:

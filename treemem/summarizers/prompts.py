@@ -112,6 +112,18 @@ def retell_examples() -> tuple[tuple[str, str], ...]:
     return tuple((retell_question(who, said), told) for who, said, told in RETELL_EXAMPLES)
 
 
+def begins_own_call(text: str) -> bool:
+    """Whether a message is the first of what treemem itself asks a model.
+
+    Example:
+        >>> begins_own_call(RETELL_SYSTEM), begins_own_call("What did Nora say?")
+        (True, False)
+    """
+    return text.lstrip().startswith(
+        (RETELL_SYSTEM, NOTES_SYSTEM, retell_examples()[0][0], notes_examples()[0][0])
+    )
+
+
 def notes_question(lines: Sequence[str], task: str) -> str:
     """The question for a stretch of text: the fenced lines, then the task."""
     return "TEXT\n" + "\n".join(lines) + f"\nEND OF TEXT\n\n{task}"
