@@ -20,7 +20,8 @@ ROOT = Path(__file__).parent.parent
 PAGES = sorted([ROOT / "README.md", ROOT / "ARCHITECTURE.md", *ROOT.glob("docs/*.md")])
 _FENCE = re.compile(r"^```(\w+)([^\n]*)\n(.*?)^```", re.MULTILINE | re.DOTALL)
 # Not run: they install, fetch, compile or wait for hours.
-_NOT_RUN = ("make ", "git ", "pip ", "cd ", "treemem model pull", "treemem work --watch", "#")
+_NOT_RUN = ("make ", "git ", "pip ", "cd ", "treemem model pull", "treemem work --watch",
+            "treemem watch", "#")  # fmt: skip
 
 
 def _snippets(page: Path, language: str) -> list[tuple[str, str]]:

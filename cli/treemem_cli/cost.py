@@ -116,7 +116,7 @@ def _time(plan: Plan) -> str:
         return "none: nothing in it is speech that a model would retell"
     if plan.seconds is not None and plan.speed is not None:
         return (
-            f"about {_duration(plan.seconds)} on this machine with {plan.model} "
+            f"about {duration(plan.seconds)} on this machine with {plan.model} "
             f"({plan.speed.seconds_per_call:.1f} s a call, {plan.speed.tokens_per_second:,.0f} "
             f"tokens/s, from its latest {plan.speed.calls:,} calls)"
         )
@@ -131,7 +131,7 @@ def _time(plan: Plan) -> str:
     )
 
 
-def _duration(seconds: float) -> str:
+def duration(seconds: float) -> str:
     for limit, unit, name in ((90, 1, "s"), (5_400, 60, "min"), (172_800, 3_600, "h")):
         if seconds < limit:
             return f"{seconds / unit:.0f} {name}"

@@ -15,6 +15,8 @@ import click
 # Where each command lives; a module is imported only when its command is called for.
 COMMANDS = {
     "ingest": ("treemem_cli.ingest", "Store what log files hold, and build their trees."),
+    "discover": ("treemem_cli.discover", "List the logs of agents on this machine."),
+    "watch": ("treemem_cli.watch", "Store what logs say as they grow."),
     "formats": ("treemem_cli.formats", "List the log formats that are read."),
     "plan": ("treemem_cli.cost", "Show what logs would cost, before they are stored."),
     "search": ("treemem_cli.search", "Find what was said, as a context of limited size."),

@@ -31,9 +31,7 @@ def speaker_of(value: dict[str, Any]) -> tuple[Role, str | None] | None:
         >>> speaker_of({"role": "human", "name": "Ann"}), speaker_of({"from": "Bob"})
         (('user', 'Ann'), ('other', 'Bob'))
     """
-    words = [
-        word for key in _SPEAKER_KEYS if (found := value.get(key)) and (word := _word(found))
-    ]
+    words = [word for key in _SPEAKER_KEYS if (found := value.get(key)) and (word := _word(found))]
     if not words:
         return None
     word = words[0]

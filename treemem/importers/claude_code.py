@@ -43,7 +43,12 @@ class ClaudeCode(Importer):
     description = "Claude Code session logs (JSON Lines)"
     kept = "turns, thinking, tool calls and results, abandoned branches, sub-agents, summaries"
     dropped = "usage, model names, signatures, a tool result's copy for the screen, bookkeeping"
-    places = (".claude/projects/*/*.jsonl", ".claude/projects/*/*/subagents/*.jsonl")
+    places = (
+        ".claude/projects/*/*.jsonl",
+        ".claude/projects/*/*/subagents/*.jsonl",
+        ".config/claude/projects/*/*.jsonl",
+        ".config/claude/projects/*/*/subagents/*.jsonl",
+    )
 
     def recognizes(self, file: LogFile, head: bytes) -> float:
         del file  # Its name says nothing: many tools write .jsonl.

@@ -184,9 +184,7 @@ def _spoken(speech: Speech, text: str) -> Speech | str:
     return EMPTY if speech.content.is_empty else speech
 
 
-def _records(
-    file: LogFile, parse: Callable[[bytes], object]
-) -> Iterator[Line | _Item | Skipped]:
+def _records(file: LogFile, parse: Callable[[bytes], object]) -> Iterator[Line | _Item | Skipped]:
     """The records of a rollout; the oldest ones are one document, a header and a list of items."""
     if _is_document(head_value(file.head())):
         for member in read_members(file):
