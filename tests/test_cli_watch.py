@@ -11,10 +11,12 @@ import time
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
 from tests.logs import ClaudeSession, prose
 from tests.watchers import WAIT_SECONDS, append, line, said, until
 from treemem import Memory
+from treemem_cli.main import cli
 
 
 class Watcher:
@@ -145,3 +147,21 @@ def test_several_watchers_and_an_ingest_beside_them_are_harmless(
         texts = [message.text for message in memory.messages(session.source_id)]
         assert texts == session.active_texts()
         assert memory.diagnose().healthy
+
+
+def test_a_line_tells_what_was_stored_and_what_was_taken_out(logs: Path) -> None:
+    secret = "ghp_" + "a1B2c3D4e5F6" * 3
+    append(logs / "a.jsonl", line("We ship on Friday.") + line(f"The token is {secret} for now."))
+    result = CliRunner().invoke(cli, ["watch", str(logs), "--once"])
+    assert result.exit_code == 0, result.output
+    assert "chat  a.jsonl: 2 messages added, 1 secrets redacted (" in result.stdout
+    assert f"Watching {logs}." in result.stderr
+    assert "Stopped. Everything that was read is stored." in result.stderr
+    again = CliRunner().invoke(cli, ["watch", str(logs), "--once"])
+    assert again.stdout == ""
+
+
+def test_what_is_not_there_cannot_be_watched(tmp_path: Path) -> None:
+    result = CliRunner().invoke(cli, ["watch", str(tmp_path / "gone")])
+    assert result.exit_code == 1
+    assert "neither a file nor a folder" in result.stderr

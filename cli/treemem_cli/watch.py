@@ -58,7 +58,7 @@ def watch_command(
     if between is not None and not work:
         raise click.UsageError("--between belongs to --work.")
     targets = _targets(paths)
-    show = _Show(targets, named=bool(paths), as_json=as_json)
+    show = _Show(targets, named=bool(paths), once=once, as_json=as_json)
     with open_memory(context) as memory:
         follower = Follower(
             memory, targets, show.tell,
@@ -99,8 +99,9 @@ def _stoppable(follower: Follower) -> Iterator[None]:
 class _Show:
     """What happens, a line each: on stdout what was stored, on stderr the rest."""
 
-    def __init__(self, targets: list[Target], *, named: bool, as_json: bool) -> None:
+    def __init__(self, targets: list[Target], *, named: bool, once: bool, as_json: bool) -> None:
         self._targets = targets
+        self._once = once
         self._named = named
         self._as_json = as_json
 
@@ -119,13 +120,17 @@ class _Show:
             note(f"{_now()}  {told.text}")
 
     def _watching(self, problem: str) -> None:
-        there = sorted({str(each.path or each.folder) for each in self._targets
-                        if each.folder.is_dir()})  # fmt: skip
-        missing = len({each.folder for each in self._targets if not each.folder.is_dir()})
+        followed = [each for each in self._targets if not each.is_loose]
+        there = {str(each.path or each.folder) for each in followed if each.folder.is_dir()}
+        loose = {each.place.format for each in self._targets if each.place and each.is_loose}
         if there:
-            note(f"Watching {', '.join(there)}. Ctrl-C stops.")
-        if missing and not self._named:
-            note(f"{missing} more folders are watched as soon as they are there.")
+            note(f"Watching {', '.join(sorted(there))}.")
+        if loose:
+            note(f"Watching for logs of {', '.join(sorted(loose))} in the home folder.")
+        if not self._named:
+            note("Folders of other agents are watched as soon as they are there.")
+        if not self._once:
+            note("Ctrl-C stops.")
         if problem:
             note(problem)
 
@@ -135,9 +140,11 @@ class _Show:
         assert told.report is not None
         report = told.report
         messages = "message" if report.added == 1 else "messages"
+        redacted = sum(report.redacted.values())
+        secrets = f", {redacted:,} secrets redacted" if redacted else ""
         click.echo(
             f"{_now()}  {report.format}  {clip(Path(report.path).name, 60)}: "
-            f"{report.added:,} {messages} added ({told.seconds:.1f} s)"
+            f"{report.added:,} {messages} added{secrets} ({told.seconds:.1f} s)"
         )
 
 
@@ -155,7 +162,7 @@ def _fields(told: Told) -> dict[str, object]:
         fields |= {
             "file": report.path, "format": report.format, "sources": report.sources,
             "added": report.added, "known": report.known, "skipped": report.skipped,
-            "problems": report.problem_count,
+            "redacted": report.redacted, "problems": report.problem_count,
         }  # fmt: skip
     if (work := told.work) is not None:
         fields |= {"done": work.done, "failed": work.failed, "model_calls": work.model_calls}
