@@ -6,8 +6,10 @@ import json
 import zipfile
 from pathlib import Path
 
+import pytest
 from click.testing import CliRunner, Result
 
+from treemem import messages
 from treemem.importers import IMPORTERS
 from treemem_cli.ingest import FILES_SHOWN, REASONS_SHOWN
 from treemem_cli.main import cli
@@ -70,6 +72,19 @@ def test_of_many_reasons_the_most_frequent_are_told(tmp_path: Path) -> None:
     (line,) = (text for text in run("ingest", str(log)).stdout.splitlines() if "Skipped" in text)
     assert line.startswith("Skipped: 3 no message: kind-3, 1 no message: kind-0, ")
     assert line.endswith(", 2 for 2 more reasons (all: --json)")
+
+
+def test_a_message_over_the_limit_is_told_and_costs_the_others_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(messages, "TEXT_BYTES_MAX", 50)
+    log = tmp_path / "log.jsonl"
+    log.write_text(said(1) + json.dumps({"role": "user", "content": "long " * 20}) + "\n" + said(2))
+    report = json.loads(run("ingest", str(log), "--json").stdout)
+    assert (report["records"], report["added"]) == (3, 2)
+    assert report["skipped"] == {"message over the size limit": 1}
+    (problem,) = report["files"][0]["problems"]
+    assert problem.endswith("message over the size limit (100 characters, 50 are allowed)")
 
 
 def test_formats_lists_what_is_read() -> None:

@@ -36,6 +36,8 @@ _HASH_BLOCK_BYTES = 1 << 20
 # What is in a folder but is no log: skipped without a word unless it is named itself.
 IGNORED_FOLDERS = {".git", "node_modules", "__pycache__", ".venv"}
 
+OVERSIZE = "message over the size limit"
+
 Progress = Callable[[FileReport], None]
 Clock = Callable[[], int]
 
@@ -208,7 +210,7 @@ class FileIngest:
             if isinstance(event, Source):
                 current = event.id
                 ids_now.setdefault(current, set())
-            elif isinstance(event, Message):
+            elif isinstance(event, Message) and len(event.text) <= messages.TEXT_BYTES_MAX:
                 ids_now[current].add(self._prepare(event, current).id)
         self._occurrences.clear()
         for source_id, message_ids in ids_now.items():
@@ -252,6 +254,9 @@ class FileIngest:
             assert current is not None, f"{importer.name} yielded a message before its source"
             if self._own_calls.setdefault(current, begins_own_call(event.text)):
                 self.report.note(Skipped(OWN_CALL))
+                continue
+            if len(event.text) > messages.TEXT_BYTES_MAX:
+                self.report.note(_oversize(event))
                 continue
             self.report.records += 1
             batch.by_source.setdefault(current, []).append(self._prepare(event, current))
@@ -321,6 +326,11 @@ _FORGET_STATES = """
 DELETE FROM imported_file
 WHERE EXISTS (SELECT 1 FROM json_each(source_ids) WHERE value = :source)
 """
+
+
+def _oversize(message: Message) -> Skipped:
+    detail = f"{len(message.text):,} characters, {messages.TEXT_BYTES_MAX:,} are allowed"
+    return Skipped(OVERSIZE, problem=True, detail=detail)
 
 
 def _count(unknown: Sequence[Prepared]) -> dict[str, int]:
