@@ -68,6 +68,19 @@ def test_what_only_the_standard_library_reads_is_read_too() -> None:
     assert number != number
 
 
+@given(st.integers(0, 12), st.integers(19, 22), st.sampled_from(["", "-"]))
+def test_a_long_integer_is_exact_wherever_it_stands(before: int, digits: int, sign: str) -> None:
+    number = sign + "7" * digits
+    assert values(b"%s[%s]\n" % (b" " * before, number.encode())) == [[int(number)]]
+
+
+def test_a_line_may_end_where_a_piece_of_it_does() -> None:
+    for more in (-1, 0, 1):
+        text = "x" * (module._PIECE_BYTES - len(b'""\n') + more)
+        items = read(f'"{text}"\n[2]\n'.encode(), line_bytes_max=2_000_000)
+        assert items == [Record(1, text), Record(2, [2])]
+
+
 def test_a_nesting_bomb_is_one_problem_and_the_rest_is_read() -> None:
     bomb = b"[" * 200_000
     assert problems(bomb + b'\n{"a":1}\n') == [(1, module.TOO_DEEP)]

@@ -77,7 +77,8 @@ def read_records(
         except ValueError:
             if body := strip_padding(line):
                 reason = DAMAGED if line.endswith(b"\n") else CUT_AT_END
-                first_key = _decoded(beginning[: beginning.find(b":") + 1].lstrip(_PADDING))
+                good = strip_padding(beginning)
+                first_key = _decoded(good[: good.find(b":") + 1])
                 yield from _recovered(number, _decoded(body), first_key, reason)
         else:
             beginning = line[:_KEY_BYTES_MAX]
