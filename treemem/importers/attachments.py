@@ -13,6 +13,8 @@ import json
 import re
 from dataclasses import dataclass
 
+import orjson
+
 from treemem.model import Blob
 
 ATTACHMENT_TYPES = frozenset(
@@ -45,11 +47,18 @@ class Attachment:
 def compact_json(value: object) -> str:
     """JSON without spaces, every character as it is.
 
+    orjson is seven times as fast with a long text, but writes floats in another way, and refuses
+    lone surrogates, long integers and what is nested deeply.
+
     Example:
-        >>> compact_json({"command": "ls é"})
-        '{"command":"ls é"}'
+        >>> compact_json({"command": "ls é"}), compact_json({"limit": 1e16})
+        ('{"command":"ls é"}', '{"limit":1e+16}')
     """
-    return _encoder.encode(value)
+    try:
+        shown = orjson.dumps(value)
+    except TypeError:
+        return _encoder.encode(value)
+    return _encoder.encode(value) if _holds_float(value) else shown.decode()
 
 
 def read_attachment(block: dict[str, object]) -> Attachment | None:
@@ -98,6 +107,19 @@ def without_base64(value: object) -> tuple[object, tuple[Blob, ...]]:
         return found.marker
 
     return replaced(value), tuple(blobs)
+
+
+def _holds_float(value: object) -> bool:
+    pending = [value]
+    while pending:
+        part = pending.pop()
+        if isinstance(part, dict):
+            pending += part.values()
+        elif isinstance(part, list | tuple):
+            pending += part
+        elif isinstance(part, float):
+            return True
+    return False
 
 
 def _label(block_type: str) -> str:
