@@ -18,9 +18,8 @@ _ROLES: dict[object, Role] = {
 }  # fmt: skip
 _CONTEXT = ("<session_context>", "</session_context>")
 _OLD_CONTEXT = "This is the Gemini CLI. We are setting up the context for our chat."
-_ACKNOWLEDGED = frozenset(
-    {"Got it. Thanks for the context!", "Got it. Thanks for the additional context!"}
-)
+# No set, which would hash every answer from its beginning to its end.
+_ACKNOWLEDGED = ("Got it. Thanks for the context!", "Got it. Thanks for the additional context!")
 _SNAPSHOT = "<state_snapshot>"
 _MEDIA = frozenset({"image", "audio", "video"})
 
