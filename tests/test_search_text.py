@@ -245,3 +245,8 @@ def test_other_faults_of_the_database_are_not_blamed_on_the_expression() -> None
         check_fts("a", locked)
     with pytest.raises(DatabaseError, match="interrupted"):
         check_fts("a", broken)
+
+
+def test_a_letter_that_comes_apart_into_a_word_and_none_is_found_both_ways(index: Any) -> None:
+    for form in ("NFC", "NFD"):
+        assert finds(index, "so \u1b06 it is", unicodedata.normalize(form, "\u1b06"))

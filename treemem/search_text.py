@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import functools
 import re
+import unicodedata
 from collections.abc import Callable, Iterable, Iterator
 
 from treemem.errors import DatabaseError, UsageError
@@ -117,9 +118,14 @@ def terms(text: str) -> list[str]:
         >>> terms("C++ 使用缓存")
         ['c++', '使用', '用缓', '缓存']
     """
-    pattern = _ASCII_WORD if text.isascii() else _any_word()
+    text = text[:QUERY_CHARS_MAX]
+    pattern = _ASCII_WORD
+    if not text.isascii():
+        # Subtle: taken apart, some letters are two of which only the first is of a word.
+        text = unicodedata.normalize("NFC", text)
+        pattern = _any_word()
     found: dict[str, None] = {}
-    for match in pattern.finditer(text[:QUERY_CHARS_MAX]):
+    for match in pattern.finditer(text):
         found.update(dict.fromkeys(_terms_of(match.group())))
     return list(found)[:QUERY_TERMS_MAX]
 
