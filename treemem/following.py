@@ -28,6 +28,7 @@ from treemem.errors import (
 from treemem.importers.base import LogFile
 from treemem.ingest import IGNORED_FOLDERS, find_files
 from treemem.memory import Memory
+from treemem.own_files import WAL, beside, is_own
 from treemem.reports import FileReport, WorkReport
 from treemem.rotation import Rotation
 from treemem.tokens import count_tokens
@@ -37,9 +38,6 @@ POLL_SHARE_MAX = 0.05
 RESCAN_SECONDS = 30.0
 IDLE_SECONDS = 60.0
 WORK_PAUSE_SECONDS = 900.0
-
-_WAL = "-wal"
-_OWN_SUFFIXES = ("", _WAL, "-shm", "-journal", "-open")
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,8 +117,7 @@ class Follower:
         self._own_folders = [config.models_folder().absolute()]
         if keep_blobs is not None:
             self._own_folders.append(keep_blobs.absolute())
-        own = memory.path.absolute()
-        self._own_files = {own.with_name(own.name + suffix) for suffix in _OWN_SUFFIXES}
+        self._own_files = set(beside(memory.path.absolute()))
         self._watching = Watching()
         self._rotation = Rotation()
         self._changes = Changes(self._is_own, poll=poll)
@@ -192,8 +189,8 @@ class Follower:
         for path in self._changes.taken():
             for dependent in self._companions.depend_on(path, is_log=self._watching.knows(path)):
                 self._notice(dependent, force=True)
-            if path.name.endswith(_WAL):
-                path = path.with_name(path.name.removesuffix(_WAL))
+            if path.name.endswith(WAL):
+                path = path.with_name(path.name.removesuffix(WAL))
             if any(self._wants(target, path) for target in self._targets):
                 self._notice(path)
 
@@ -212,7 +209,9 @@ class Follower:
         self._watching.notice(path, _signature(path), time.monotonic(), force=force)
 
     def _is_own(self, path: Path) -> bool:
-        return path in self._own_files or any(map(path.is_relative_to, self._own_folders))
+        if path in self._own_files or any(map(path.is_relative_to, self._own_folders)):
+            return True
+        return is_own(self._memory.path, path)
 
     # -- reading -----------------------------------------------------------------------
 
@@ -305,7 +304,7 @@ def _signature(path: Path) -> Signature | None:
         return None
     size_bytes, mtime_ns = found.st_size, found.st_mtime_ns
     with suppress(OSError):
-        beside = path.with_name(path.name + _WAL).stat()
+        beside = path.with_name(path.name + WAL).stat()
         size_bytes, mtime_ns = size_bytes + beside.st_size, max(mtime_ns, beside.st_mtime_ns)
     return Signature(size_bytes, mtime_ns, found.st_ino)
 

@@ -9,8 +9,10 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TypedDict, Unpack
@@ -22,6 +24,7 @@ from treemem.importers import archives
 from treemem.importers.base import Importer, LogFile, Skipped
 from treemem.messages import Prepared
 from treemem.model import Message, Source
+from treemem.own_files import is_own
 from treemem.redacting import Redaction
 from treemem.reports import FileReport, IngestReport
 from treemem.summarizers.prompts import begins_own_call
@@ -48,10 +51,8 @@ def find_files(paths: Iterable[str | Path]) -> Iterator[LogFile]:
     for name in paths:
         path = Path(name)
         if path.is_dir():
-            for found in sorted(path.rglob("*")):
-                inside = found.relative_to(path).parts
-                if found.is_file() and not IGNORED_FOLDERS.intersection(inside):
-                    yield LogFile(str(found), found, found=True)
+            for found in sorted(_files_below(path)):
+                yield LogFile(str(found), found, found=True)
         elif path.is_file():
             yield LogFile(str(path), path)
         elif path.exists():
@@ -59,6 +60,17 @@ def find_files(paths: Iterable[str | Path]) -> Iterator[LogFile]:
             raise UsageError(f"{path} is no regular file. Pipe it in instead: treemem ingest -")
         else:
             raise UsageError(f"{path} does not exist.")
+
+
+def _files_below(folder: Path) -> Iterator[Path]:
+    """Folders that go while they are walked, or may not be looked into, hold nothing."""
+    for inside, folders, names in os.walk(folder):
+        folders[:] = [name for name in folders if name not in IGNORED_FOLDERS]
+        for name in names:
+            found = Path(inside, name)
+            with suppress(OSError):
+                if name not in IGNORED_FOLDERS and found.is_file():
+                    yield found
 
 
 def ingest_all(
@@ -71,6 +83,10 @@ def ingest_all(
     """Stores what the files hold, those in archives too; calls finish after each."""
     report = IngestReport()
     for file in files:
+        if file.path is not None and is_own(database.path, file.path):
+            if not file.found:
+                report.files.append(FileReport(file.label, error=_OWN_FILE.format(file.label)))
+            continue
         for file_report in file_reports(database, file, clock, options):
             report.files.append(file_report)
             finish()
@@ -95,6 +111,9 @@ def file_reports(
                 yield FileIngest(database, member, clock, **options).run()
     except (ImportFileError, OSError) as error:
         yield FileReport(file.label, error=_told(file, error), found=file.found)
+
+
+_OWN_FILE = "{} belongs to the memory file that is in use, so it is no log."
 
 
 def _told(file: LogFile, error: ImportFileError | OSError) -> str:

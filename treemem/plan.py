@@ -24,6 +24,7 @@ from treemem.errors import ModelError
 from treemem.importers.base import LogFile
 from treemem.ingest import Options, file_reports, find_files
 from treemem.modelwork import ModelWork
+from treemem.own_files import is_own
 from treemem.redacting import Redact, Redaction
 from treemem.reports import FileReport
 from treemem.summarizers.written import ModelSummarizer
@@ -128,6 +129,8 @@ def plan(
             redaction = Redaction(database, redact, keep=False)
             added = _Added()
             for file in _files(paths):
+                if file.path is not None and is_own(database.path, file.path):
+                    continue
                 before = _last_message(trial)
                 options = Options(importer=importer, progress=progress, redaction=redaction)
                 for report in file_reports(trial, file, clock, options):
