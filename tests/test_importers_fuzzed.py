@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from contextlib import suppress
 
 import pytest
 from hypothesis import given, settings
@@ -11,7 +12,9 @@ from hypothesis import strategies as st
 from benchmarks.export_logs import BUILDERS, Talk
 from tests.fuzz.fuzz_importers import SEEDS, label_of, seeds_of, with_odd_value
 from tests.fuzz.importer_checks import check, check_lines
+from treemem.errors import TreememError
 from treemem.importers import IMPORTERS, Importer, LogFile, by_name, detect
+from treemem.model import Source
 
 NAMES = [importer.name for importer in IMPORTERS]
 LINES = [name for name in BUILDERS if label_of(name).endswith(".jsonl")]
@@ -46,3 +49,13 @@ def test_values_of_any_type_anywhere_are_borne(
         data = with_odd_value(data, chance) or data
     test = check_lines if name in LINES else check
     test(by_name(name), LogFile(label_of(name), data=data))
+
+
+@pytest.mark.parametrize("importer", IMPORTERS, ids=lambda each: each.name)
+def test_an_importer_says_whether_its_sources_are_snapshots(importer: Importer) -> None:
+    for seed in seeds_of(importer.name):
+        with suppress(TreememError):
+            events = list(importer.read(LogFile(label_of(importer.name), data=seed)))
+            assert {importer.is_document} >= {
+                event.snapshot for event in events if isinstance(event, Source)
+            }

@@ -245,9 +245,12 @@ class Follower:
             return
         ended = time.monotonic()
         self._watching.read(path, signature, began, ended)
-        self._rotation.was_read(path, file)
         with suppress(ImportFileError, OSError):
-            self._companions.found(path, importers.detect(file).companions(file))
+            importer = importers.detect(file)
+            self._companions.found(path, importer.companions(file))
+            # A copy of a document that was changed since is no continuation of it.
+            if not importer.is_document:
+                self._rotation.was_read(path, file)
         for each in report.files:
             self._tell_of(path, each, ended - began)
 

@@ -51,6 +51,7 @@ class Docx(Importer):
 
     name = "docx"
     version = 1
+    is_document = True
     description = "Word documents, a message for every section"
     kept = (
         "paragraphs, headings, lists, tables; notes, comments; title, author, date; image markers"

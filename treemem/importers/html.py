@@ -50,6 +50,7 @@ class Html(Importer):
 
     name = "html"
     version = 1
+    is_document = True
     description = "HTML documents, a message for every section"
     kept = "the text that is seen; headings, lists, tables; title, author, date; image markers"
     dropped = "scripts, styles, link targets, layout"

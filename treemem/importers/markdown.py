@@ -45,6 +45,7 @@ class Markdown(Importer):
 
     name = "markdown"
     version = 1
+    is_document = True
     description = "Markdown documents, a message for every section"
     kept = "every character"
     dropped = "a BOM"

@@ -47,6 +47,7 @@ class Pdf(Importer):
 
     name = "pdf"
     version = 1
+    is_document = True
     description = "PDF files, a message for every page (needs the extra documents)"
     kept = "the text of every page; title, author, date; image markers"
     dropped = "layout, annotations, forms; pages that are pictures"

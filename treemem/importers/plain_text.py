@@ -28,6 +28,7 @@ class PlainText(Importer):
 
     name = "plain-text"
     version = 1
+    is_document = True
     description = "plain text in paragraphs (UTF-8, UTF-16 with BOM, or Windows-1252)"
     kept = "every character"
     dropped = "a BOM"

@@ -45,6 +45,7 @@ class SpecStory(Importer):
 
     name = "specstory"
     version = 1
+    is_document = True
     description = "SpecStory session histories (Markdown)"
     kept = "turns, thinking, tool calls with their results, sub-agents' turns"
     dropped = "model names, rules between turns, tags around tool calls and thinking"

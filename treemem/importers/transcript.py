@@ -37,6 +37,7 @@ class Transcript(Importer):
 
     name = "transcript"
     version = 1
+    is_document = True
     description = "transcripts of meetings and subtitles: WebVTT (Teams, Zoom), SRT, SBV"
     kept = "speaker, words, where each message begins in the recording"
     dropped = "layout, notes, styles, the ends of cues, lines that live captions repeat"
