@@ -225,3 +225,45 @@ def test_personal_data_is_kept_until_the_file_says_otherwise(memory: Memory) -> 
     assert first == "mail ana@example.org"
     assert second.startswith("mail [redacted: email #")
     assert json.loads(memory.setting("redaction") or "") == {"pii": True, "allow": []}
+
+
+def copies(folder: Path, *, one: list[str], two: list[str]) -> tuple[Path, Path]:
+    """Two logs without ids that share their timed messages."""
+    paths = folder / "one", folder / "two"
+    for path in paths:
+        path.mkdir(exist_ok=True)
+    return chat(paths[0], one, timed=True), chat(paths[1], two, timed=True)
+
+
+SHARED = ["We met.", WITH_SECRETS, "We left."]
+
+
+def test_a_copy_that_was_stored_without_secrets_stays_so_after_a_scrub(
+    memory: Memory, tmp_path: Path
+) -> None:
+    one, two = copies(tmp_path, one=SHARED, two=SHARED)
+    memory.ingest(one, redact=False)
+    source = memory.ingest(two).files[0].sources[0]
+    memory.scrub()
+    copies(tmp_path, one=SHARED, two=[*SHARED, "We came back."])
+    assert memory.ingest(two).added == 1
+    assert len(texts(memory, source)) == 4
+    assert not has_secrets(memory)
+    assert whole(memory)
+
+
+def test_what_is_allowed_comes_back_once_in_every_copy(memory: Memory, tmp_path: Path) -> None:
+    one, two = copies(tmp_path, one=SHARED, two=[*SHARED, "We came back."])
+    sources = [memory.ingest(path).files[0].sources[0] for path in (one, two)]
+    memory.redactions.allow("ghp_*")
+    memory.redactions.allow(PASSWORD)
+    for _ in range(2):
+        for path, source, count in ((one, sources[0], 3), (two, sources[1], 4)):
+            memory.ingest(path)
+            assert len(texts(memory, source)) == count
+            assert sum(TOKEN in text for text in texts(memory, source)) == 1
+    memory.redactions.disallow("ghp_*")
+    for path in (one, two):
+        assert memory.ingest(path).added == 0
+    assert [len(texts(memory, source)) for source in sources] == [3, 4]
+    assert whole(memory)

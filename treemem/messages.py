@@ -146,7 +146,7 @@ _OLDER_VERSION = """
 SELECT ?, position, state = 'active' AND open_from = 0 FROM source_message
 WHERE +source_seq = ? AND message_seq = ? AND state <> 'replaced'
 """
-_ALIAS = "INSERT OR REPLACE INTO message_alias (alias, message_seq) VALUES (?, ?)"
+_ALIAS = "INSERT OR IGNORE INTO message_alias (alias, message_seq) VALUES (?, ?)"
 _STEP_BACK = """
 UPDATE source_message SET state = 'replaced', position = ? WHERE source_seq = ? AND position = ?
 """

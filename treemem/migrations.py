@@ -59,8 +59,9 @@ CREATE TABLE message (              -- verbatim, append-only
 CREATE INDEX message_identity ON message (identity) WHERE identity IS NOT NULL;
 
 CREATE TABLE message_alias (        -- messages with secrets, as their log would name them
-  alias TEXT PRIMARY KEY,           -- keyed hash of the id of the words with the secrets
-  message_seq INTEGER NOT NULL REFERENCES message ON DELETE CASCADE
+  alias TEXT NOT NULL,              -- keyed hash of the id of the words with the secrets
+  message_seq INTEGER NOT NULL REFERENCES message ON DELETE CASCADE,
+  PRIMARY KEY (alias, message_seq)  -- sources may hold it redacted in different ways
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX message_alias_message ON message_alias (message_seq);
 

@@ -124,17 +124,25 @@ def redactor_of(database: Database, redact: Redact = True, *, keep: bool = True)
     return Redactor(key, policy.allow, pii=policy.pii or redact == "pii")
 
 
+_IS_HERE = """
+EXISTS (SELECT 1 FROM source_message sm JOIN source s ON s.seq = sm.source_seq
+        WHERE sm.message_seq = m.seq AND s.id = :source AND sm.state <> 'replaced')
+"""
+_BY_ALIAS = f"""
+SELECT m.seq, m.id, m.text, m.author, json_extract(m.extras, '$.scrubbed') IS NOT NULL, {_IS_HERE}
+FROM message_alias a JOIN message m ON m.seq = a.message_seq WHERE a.alias = :alias
+ORDER BY 6 DESC, m.id = :id DESC, m.seq
+"""  # noqa: S608
 # The message with the words of the log, where it may stand for them: in this source, or after
-# its secrets were scrubbed.
-_AS_IT_WAS = """
-SELECT 1 FROM message m WHERE m.id = :id AND (json_extract(m.extras, '$.scrubbed') IS NOT NULL
-  OR EXISTS (SELECT 1 FROM source_message sm JOIN source s ON s.seq = sm.source_seq
-             WHERE sm.message_seq = m.seq AND s.id = :source))
-"""
-_BY_ALIAS = """
-SELECT m.seq, m.id, m.text, m.author, json_extract(m.extras, '$.scrubbed') IS NOT NULL
-FROM message_alias a JOIN message m ON m.seq = a.message_seq WHERE a.alias = ?
-"""
+# its secrets were scrubbed, if this one has not stored it without them.
+_AS_IT_WAS = f"""
+SELECT 1 FROM message m WHERE m.id = :id AND (
+  EXISTS (SELECT 1 FROM source_message sm JOIN source s ON s.seq = sm.source_seq
+          WHERE sm.message_seq = m.seq AND s.id = :source)
+  OR (json_extract(m.extras, '$.scrubbed') IS NOT NULL AND NOT EXISTS (
+    SELECT 1 FROM message_alias a JOIN message m ON m.seq = a.message_seq
+    WHERE a.alias = :alias AND {_IS_HERE})))
+"""  # noqa: S608
 _HAS_ALIASES = "SELECT EXISTS (SELECT 1 FROM message_alias)"
 
 
@@ -180,24 +188,28 @@ class Redaction:
         plain = messages.prepare(message, source_id, occurrence(message))
         redacted = self.redact(message)
         if redacted is message:
-            return self._recognized(plain, plain.id) if self._has_aliases else plain
+            return self._recognized(plain, plain.id, source_id) if self._has_aliases else plain
         item = replace(
             messages.prepare(redacted, source_id, occurrence(redacted)),
             redacted=tuple(labels_added(message, redacted)),
         )
-        asked = {"id": plain.id, "source": source_id}
+        asked = {"id": plain.id, "source": source_id, "alias": self._alias(plain.id)}
         if self._database.value(_AS_IT_WAS, asked) is not None:
             return replace(item, id=plain.id)
-        return self._recognized(item, plain.id)
+        return self._recognized(item, plain.id, source_id)
 
-    def _recognized(self, item: Prepared, plain_id: str) -> Prepared:
+    def _alias(self, plain_id: str) -> str:
+        return hashlib.blake2b(plain_id.encode(), key=self._key, digest_size=8).hexdigest()
+
+    def _recognized(self, item: Prepared, plain_id: str, source_id: str) -> Prepared:
         """The same message where it was stored under another policy. Read again with less taken
         out than is stored, as when something was allowed since, it is a new version of it."""
-        alias = hashlib.blake2b(plain_id.encode(), key=self._key, digest_size=8).hexdigest()
-        row = self._database.row(_BY_ALIAS, (alias,))
+        alias = self._alias(plain_id)
+        asked = {"alias": alias, "source": source_id, "id": item.id}
+        row = self._database.row(_BY_ALIAS, asked)
         if row is None or row[1] == item.id:
             return item if item.id == plain_id else replace(item, alias=alias)
-        seq, stored_id, text, author, scrubbed = row
+        seq, stored_id, text, author, scrubbed, _ = row
         if not scrubbed and _held(item.message.text, item.message.author) < _held(text, author):
             return replace(item, alias=alias, replaces=seq)
         return replace(item, id=stored_id)
