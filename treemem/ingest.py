@@ -20,6 +20,7 @@ from typing import TypedDict, Unpack
 from treemem import blobs, ids, importers, light, messages, times
 from treemem.database import Database
 from treemem.errors import ImportFileError, UsageError
+from treemem.half_written import HalfWritten
 from treemem.importers import archives
 from treemem.importers.base import Importer, LogFile, Skipped
 from treemem.messages import Prepared
@@ -172,6 +173,7 @@ class FileIngest:
         self._sources: dict[str, Source] = {}
         self._occurrences: dict[str, int] = {}
         self._own_calls: dict[str, bool] = {}
+        self._half_written: dict[str, HalfWritten] = {}
         self.report = FileReport(file.label, found=file.found)
 
     def run(self) -> FileReport:
@@ -278,7 +280,8 @@ class FileIngest:
                 self.report.note(_oversize(event))
                 continue
             self.report.records += 1
-            batch.by_source.setdefault(current, []).append(self._prepare(event, current))
+            item = self._seen(self._prepare(event, current), event.text, current)
+            batch.by_source.setdefault(current, []).append(item)
             batch.count += 1
             batch.chars += len(event.text)
             if batch.is_full():
@@ -300,6 +303,13 @@ class FileIngest:
         return self._redaction.prepare(
             message, source_id, lambda each: self._occurrence(each, source_id)
         )
+
+    def _seen(self, item: Prepared, text: str, source_id: str) -> Prepared:
+        if self._sources[source_id].snapshot:  # what it no longer holds has stepped back
+            return item
+        if source_id not in self._half_written:
+            self._half_written[source_id] = HalfWritten(self._database, source_id)
+        return self._half_written[source_id].seen(item, text)
 
     def _occurrence(self, message: Message, source_id: str) -> int:
         """Repetitions without an id of their own are told apart by counting them."""
