@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import time
 from email.message import EmailMessage
 from pathlib import Path
 
@@ -222,3 +223,23 @@ def test_a_broken_mailbox_never_breaks_the_import(seed: int) -> None:
     message.add_attachment(b"%PDF", maintype="application", subtype="pdf", filename="ä.pdf")
     message.add_attachment(mail(6, "Inner\n"))
     assert_reads("mail", mutated(mbox(FIRST, message, ANSWER), seed), "Inbox")
+
+
+def test_a_long_thread_and_a_long_subject_take_time_that_grows_with_them() -> None:
+    began = time.process_time()
+    chain = b"".join(
+        b"From a@x.example Mon Mar  4 10:00:00 2024\nFrom: a@x.example\nMessage-ID: <%d@x>\n"
+        b"In-Reply-To: <%d@x>\n\nword %d\n\n" % (number, number - 1, number)
+        for number in range(1, 8_001)
+    )
+    assert set(sources_in(events_of(chain, "a.mbox", "mail"))) == {"mail/0@x"}
+    subject = "=?utf-8?q?a?= " * 20_000
+    data = f"From: a@x.example\nMessage-ID: <1@x>\nDate: 1\nSubject: {subject}\n\nword\n"
+    (message,) = messages_in(events_of(data, "a.eml", "mail"))
+    assert message.text.startswith("aaaa") and message.text.endswith("word")
+    assert time.process_time() - began < 15
+
+
+def test_what_answers_a_circle_of_mails_is_of_its_thread() -> None:
+    mails = [mail(2, "two", answers=3), mail(3, "three", answers=2), mail(1, "one", answers=2)]
+    assert len(set(sources_in(events_of(mbox(*mails), "a.mbox", "mail")))) == 1

@@ -123,12 +123,20 @@ def test_a_page_is_read_in_the_encoding_that_it_names(page: bytes, text: str) ->
 @pytest.mark.parametrize(
     "piece",
     ["<!--", "<a", "<a ", '<a "', "<a b='", "<p>", "&", "<", "<td>x", "</a ", "<ul><li>x",
-     "<pre>```", "<h1>a", "<script>"],
+     "<pre>```", "<h1>a", "<script>", "`", "<pre> <td>", "<svg>", "<noscript></svg>"],
 )  # fmt: skip
 def test_a_hostile_page_takes_no_longer_than_any_other(piece: str) -> None:
     began = time.process_time()
     events(html(piece * (200_000 // len(piece))), "x.html")
+    events(html("<pre>" + piece * (200_000 // len(piece))), "x.html")
     assert time.process_time() - began < 5
+
+
+def test_a_paragraph_of_many_megabytes_is_cut_in_time_that_grows_with_it() -> None:
+    began = time.process_time()
+    found = messages(html("€ word " * 4_000_000), "x.html")
+    assert sum(len(message.text) for message in found) > 27_000_000
+    assert time.process_time() - began < 20
 
 
 # -- Word ------------------------------------------------------------------------------

@@ -154,7 +154,9 @@ class _Page:
             self._hidden.clear()
         elif tag.name in _HIDDEN:
             # Subtle: a browser heeds the slash in drawings only; there <title/> hides nothing.
-            if not (tag.is_closed and (self._hidden or tag.name == "svg")):
+            is_empty = tag.is_closed and (self._hidden or tag.name == "svg")
+            # One of each is enough, since the first end tag ends all that are within.
+            if not is_empty and tag.name not in self._hidden:
                 self._hidden.append(tag.name)
         elif self._hidden:
             return

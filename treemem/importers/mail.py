@@ -161,7 +161,7 @@ def _told(raw: _Raw) -> Iterator[_Raw | Skipped]:
 
 
 def _roots(file: LogFile) -> dict[str, str]:
-    """The thread's first id of every mail that answers one of the file, by its own id.
+    """The thread's first id of every mail of the file that answers another, by its own id.
 
     References name the whole thread, from its beginning; In-Reply-To only the mail before.
     """
@@ -174,7 +174,22 @@ def _roots(file: LogFile) -> dict[str, str]:
         named = ids_in(mail, "References") or ids_in(mail, "In-Reply-To")
         if own and named and own[0] != named[0]:
             roots.setdefault(own[0], named[0])
-    return roots
+    return _followed(roots)
+
+
+def _followed(above: dict[str, str]) -> dict[str, str]:
+    """The upmost id for every one that has another above it, each way up gone once."""
+    tops: dict[str, str] = {}
+    for mail_id in above:
+        path: dict[str, int] = {}
+        while mail_id in above and mail_id not in tops and mail_id not in path:
+            path[mail_id] = len(path)
+            mail_id = above[mail_id]
+        # Subtle: of mails that answer each other in a circle every one must find the same root.
+        circle = list(path)[path[mail_id] :] if mail_id in path else []
+        top = min(circle) if circle else tops.get(mail_id, mail_id)
+        tops.update(dict.fromkeys(path, top))
+    return tops
 
 
 def _root(mail: Mail, roots: dict[str, str]) -> str | None:
@@ -182,12 +197,7 @@ def _root(mail: Mail, roots: dict[str, str]) -> str | None:
     named = ids_in(mail, "References") or ids_in(mail, "In-Reply-To") or own
     if not named:
         return None
-    root, seen = named[0], {named[0]}
-    while (above := roots.get(root)) is not None and above not in seen:
-        root = above
-        seen.add(above)
-    # Subtle: of mails that answer each other in a circle every one must find the same root.
-    return min(seen) if root in roots else root
+    return roots.get(named[0], named[0])
 
 
 def _source(file: LogFile, mail: Mail, roots: dict[str, str]) -> Source:

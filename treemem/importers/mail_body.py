@@ -22,6 +22,7 @@ from treemem.model import Blob
 
 _DEPTH_MAX = 12
 _PARTS_MAX = 500
+_HEADER_CHARS_MAX = 8_000
 _DIGEST_HEX_SHOWN = 12
 _QUOTE = re.compile(r"^(?:>.*(?:\n|\Z))+", re.MULTILINE)
 # What a mail program puts before a whole mail that is quoted below the answer.
@@ -39,6 +40,8 @@ def header(mail: Mail, name: str) -> str | None:
     value = _raw(mail, name)
     if value is None:
         return None
+    # Subtle: decoding takes the square of the length, and only the beginning is ever shown.
+    value = value[:_HEADER_CHARS_MAX]
     try:
         decoded = str(email.header.make_header(email.header.decode_header(value)))
     except (email.errors.HeaderParseError, LookupError, ValueError):

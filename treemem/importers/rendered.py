@@ -8,6 +8,7 @@ whatever date the file carries, so that an edited document adds only what is new
 from __future__ import annotations
 
 import hashlib
+import re
 from collections import deque
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
@@ -22,6 +23,7 @@ SECTION_CHARS_MAX = 2_000
 
 _AUTHOR_CHARS_MAX = 200
 _ID_HEX_LENGTH = 16
+_TICKS = re.compile("`+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,14 +67,12 @@ class BlockText:
         self._pieces: list[str] = []
         self._marks: list[Mark] = []
         self.chars = 0
-
-    @property
-    def is_blank(self) -> bool:
-        return all(not piece or piece.isspace() for piece in self._pieces)
+        self.is_blank = True
 
     def add(self, text: str) -> None:
         self._pieces.append(text)
         self.chars += len(text)
+        self.is_blank = self.is_blank and (not text or text.isspace())
 
     def mark(self, found: Attachment) -> None:
         end = self.chars + len(found.marker)
@@ -90,7 +90,7 @@ class BlockText:
     def taken(self) -> tuple[str, tuple[Mark, ...]]:
         """What was gathered; the next block begins."""
         text, marks = "".join(self._pieces), tuple(self._marks)
-        self._pieces, self._marks, self.chars = [], [], 0
+        self._pieces, self._marks, self.chars, self.is_blank = [], [], 0, True
         return text, marks
 
 
@@ -168,21 +168,23 @@ def _messages(blocks: Iterable[Rendered], file: LogFile) -> Iterator[Message]:
 
 def _pieces(block: Rendered) -> Iterator[Rendered]:
     """A block that is too long in pieces, cut behind a sentence, never inside a marker."""
-    while len(block.text) > PIECE_CHARS_MAX:
-        point = cut_point(block.text, PIECE_CHARS_MAX)
-        for mark in block.marks:
-            if mark.start < point < mark.end:
-                point = mark.start or mark.end
-        before = tuple(mark for mark in block.marks if mark.end <= point)
-        behind = tuple(
-            replace(mark, start=mark.start - point, end=mark.end - point)
-            for mark in block.marks
-            if mark.start >= point
-        )
-        yield replace(block, text=block.text[:point], marks=before)
-        block = replace(block, text=block.text[point:], marks=behind, is_heading=False)
-    if block.text:
-        yield block
+    at, number = 0, 0
+    while at < len(block.text):
+        end = len(block.text)
+        if end - at > PIECE_CHARS_MAX:
+            end = at + cut_point(block.text[at : at + PIECE_CHARS_MAX], PIECE_CHARS_MAX)
+        marks: list[Mark] = []
+        while number < len(block.marks) and block.marks[number].start < end:
+            mark = block.marks[number]
+            if mark.end > end:
+                end = mark.start if mark.start > at else mark.end
+                continue
+            marks.append(replace(mark, start=mark.start - at, end=mark.end - at))
+            number += 1
+        is_heading = block.is_heading and at == 0
+        text = block.text[at:end]
+        yield replace(block, text=text, marks=tuple(marks), is_heading=is_heading)
+        at = end
 
 
 def fenced(block: Rendered) -> Rendered:
@@ -192,9 +194,7 @@ def fenced(block: Rendered) -> Rendered:
         >>> fenced(Rendered("a  b")).text
         '```\\na  b\\n```'
     """
-    fence = "```"
-    while fence in block.text:
-        fence += "`"
+    fence = "`" * max(3, 1 + max(map(len, _TICKS.findall(block.text)), default=0))
     shift = len(fence) + 1
     marks = tuple(
         replace(mark, start=mark.start + shift, end=mark.end + shift) for mark in block.marks
