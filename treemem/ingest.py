@@ -17,7 +17,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TypedDict, Unpack
 
-from treemem import blobs, ids, importers, light, messages, times
+from treemem import blobs, ids, importers, light, messages, renamed, times
 from treemem.database import Database
 from treemem.errors import ImportFileError, UsageError
 from treemem.half_written import HalfWritten
@@ -324,9 +324,17 @@ class FileIngest:
     # -- storing -----------------------------------------------------------------------
 
     def _unknown(self, batch: _Batch) -> list[Prepared]:
+        """The messages to be stored; those that only have another name on them are none."""
         items = [item for items in batch.by_source.values() for item in items]
         known = messages.known_ids(self._database, [item.id for item in items])
         unknown = [item for item in items if item.id not in known]
+        stored = renamed.stored_ids(self._database, unknown)
+        if stored:
+            for source_id, found in batch.by_source.items():
+                batch.by_source[source_id] = [
+                    replace(item, id=stored.get(item.id, item.id)) for item in found
+                ]
+            unknown = [item for item in unknown if item.id not in stored]
         for item in unknown:
             self.report.count_redacted(item.redacted)
         return unknown
