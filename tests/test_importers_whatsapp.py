@@ -119,6 +119,8 @@ def test_what_is_no_head(line: str) -> None:
         (["3/4/24", "4/4/24", "1/5/24"], "2024-04-03"),
         (["4/3/24", "4/4/24", "5/1/24"], "2024-04-03"),
         (["3/4/2567", "13/4/2567"], "2024-04-03"),
+        (["3/4/24", "4/4/24", "5/4/24"], "2024-04-03"),
+        (["3/4/24", "3/5/24", "3/6/24"], "2024-03-04"),
     ],
 )
 def test_the_whole_file_tells_whether_the_day_comes_first(days: list[str], expected: str) -> None:
@@ -154,6 +156,18 @@ def test_a_chat_exported_again_adds_only_what_is_new(tmp_path: Path) -> None:
         texts = [found.text for found in memory.messages("whatsapp/Barn")]
         assert texts.count("ok") == 2
         assert texts[-1] == "late: 0417 missing"
+
+
+def test_a_chat_that_grows_past_the_twelfth_adds_only_what_is_new(tmp_path: Path) -> None:
+    days = [f"{day}/4/24, 9:0{minute} PM - Ana: word {day}.{minute}\n"
+            for day in range(1, 16) for minute in range(3)]  # fmt: skip
+    with Memory.open(tmp_path / "m.sqlite3") as memory:
+        path = tmp_path / "WhatsApp Chat with Barn.txt"
+        path.write_text("".join(days[:12]))
+        assert memory.ingest(path).added == 12
+        path.write_text("".join(days))
+        report = memory.ingest(path)
+        assert (report.known, report.added) == (12, len(days) - 12)
 
 
 def test_the_chat_of_an_archive_is_called_after_it() -> None:

@@ -105,13 +105,17 @@ class Order:
     """Which of a day's first two numbers is the day, weighed over the whole file.
 
     A number over 12 decides. Else the reading in which the days run backwards less often; else
-    what is usual: the month first only with slashes, a two-digit year and AM or PM.
+    the number that changes more often is the day; else what is usual: the month first only with
+    slashes, a two-digit year and AM or PM. Subtle: what is only usual may turn out wrong when the
+    chat has grown, and all of it would be new then.
     """
 
     def __init__(self) -> None:
         self._over_12 = [0, 0]
         self._backwards = [0, 0]
         self._before: list[tuple[int, int, int] | None] = [None, None]
+        self._numbers: tuple[int, int, int] | None = None
+        self._changes = [0, 0]
         self._usual = 0
 
     def weigh(self, head: Head) -> None:
@@ -121,6 +125,10 @@ class Order:
         self._over_12[0] += a > 12
         self._over_12[1] += b > 12
         self._usual += 1 if head.separator == "/" and head.has_half and c < 100 else -1
+        if self._numbers is not None:
+            self._changes[0] += a != self._numbers[0]
+            self._changes[1] += b != self._numbers[1]
+        self._numbers = head.numbers
         for index, day in enumerate(((c, b, a), (c, a, b))):
             before = self._before[index]
             self._backwards[index] += before is not None and day < before
@@ -133,6 +141,8 @@ class Order:
             return month_first > day_first
         if self._backwards[0] != self._backwards[1]:
             return self._backwards[1] < self._backwards[0]
+        if self._changes[0] != self._changes[1]:
+            return self._changes[1] > self._changes[0]
         return self._usual > 0
 
 
