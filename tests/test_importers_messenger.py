@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -21,6 +22,7 @@ from tests.reading import (
     zipped,
 )
 from treemem import Memory
+from treemem.importers import LogFile, archives, detect
 from treemem.importers.messenger import repaired
 
 
@@ -81,6 +83,18 @@ def test_a_thread_in_several_files_is_read_with_its_first_from_the_last_on() -> 
         f"{when} in {part}" for part in (10, 2, 1) for when in ("early", "late")
     ]
     assert reasons_in(events["inbox/zoe_17/message_2.json"]) == ["read with message_1.json"]
+
+
+@pytest.mark.parametrize("first", [{}, {"participants": [], "messages": []}, "cut off"])
+def test_a_first_file_that_is_none_takes_no_other_with_it(first: object) -> None:
+    second = thread(message(7, "kept"))
+    data = zipped({"zoe_17/message_1.json": first, "zoe_17/message_2.json": second})
+    with archives.opened(LogFile("export.zip", data=data)) as archive:
+        assert archive is not None
+        assert list(archive.survey()) == []
+        member = archive.member("zoe_17/message_2.json")
+        assert member is not None
+        assert [said.text for said in messages_in(list(detect(member).read(member)))] == ["kept"]
 
 
 def test_the_encrypted_threads_download_has_other_names_and_needs_no_repair() -> None:

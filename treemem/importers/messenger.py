@@ -61,7 +61,7 @@ class Messenger(Importer):
         return [part for part in _parts(file) if part.name != file.name]
 
     def read(self, file: LogFile) -> Iterator[Event]:
-        if _PART_NAME.fullmatch(file.name) and file.name != _FIRST and file.neighbour(_FIRST):
+        if self._is_read_with_the_first(file):
             yield Skipped(WITH_THE_FIRST)
             return
         thread: dict[str, object] = {}
@@ -82,6 +82,13 @@ class Messenger(Importer):
                     is_open = True
                     yield _source(file, thread)
                 yield found
+
+    def _is_read_with_the_first(self, file: LogFile) -> bool:
+        """Not where the first is damaged, or empty: then nothing else would read this one."""
+        if file.name == _FIRST or not _PART_NAME.fullmatch(file.name):
+            return False
+        first = file.neighbour(_FIRST)
+        return first is not None and self.recognizes(first, first.head()) > 0
 
 
 def _parts(file: LogFile) -> list[LogFile]:
