@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import io
 import json
+import warnings
 import zipfile
 from pathlib import Path
 
@@ -13,7 +14,7 @@ import pytest
 from treemem import Memory
 from treemem.errors import ImportFileError
 from treemem.importers import LogFile, archives
-from treemem.importers.archives import BOMB, ENCRYPTED, NO_PATH, TOO_LARGE
+from treemem.importers.archives import BOMB, ENCRYPTED, NO_PATH, SAME_NAME, TOO_LARGE
 
 CHAT = b'{"role": "user", "content": "The pickup is at nine."}\n'
 
@@ -51,6 +52,28 @@ def test_an_archive_read_again_adds_nothing(memory: Memory, tmp_path: Path) -> N
     assert memory.ingest(path).added == 1
     again = memory.ingest(path)
     assert (again.added, again.known) == (0, 1)
+
+
+def test_a_member_with_the_name_of_a_later_one_is_told(memory: Memory) -> None:
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w") as archive, warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        archive.writestr("one.jsonl", CHAT + CHAT)
+        archive.writestr("one.jsonl", CHAT)
+    first, second = memory.ingest_files([LogFile("stdin", data=buffer.getvalue())]).files
+    assert (first.skipped, first.problem_count) == ({SAME_NAME: 1}, 1)
+    assert (second.path, second.added) == ("stdin!one.jsonl", 1)
+
+
+def test_many_small_members_that_are_a_bomb_together_are_refused(
+    memory: Memory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(archives, "TOTAL_FREE_BYTES", 1_000_000)
+    zeros = {f"{number:03}.txt": bytes(100_000) for number in range(500)}
+    report = memory.ingest_files([LogFile("stdin", data=zipped(zeros))])
+    read = len(report.files) - 1
+    assert 0 < read < 250
+    assert report.files[0].skipped == {BOMB: 500 - read}
 
 
 def test_an_archive_can_be_piped_in(memory: Memory) -> None:

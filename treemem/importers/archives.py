@@ -23,12 +23,15 @@ MEMBER_BYTES_MAX = 8 * 1024**3
 RATIO_MAX = 200
 """Logs shrink to a fifth, the most monotonous to a fiftieth; a bomb to a thousandth."""
 RATIO_FREE_BYTES = 16 * 1024**2
+TOTAL_FREE_BYTES = 1024**3
+"""Of all members together, whose bytes may overlap in the archive; beyond it RATIO_MAX counts."""
 
 ENCRYPTED = "archive member is encrypted"
 TOO_LARGE = "archive member over the size limit"
 BOMB = "archive member shrunk too much to be a log"
 NO_PATH = "archive member has no plain path"
 TOO_MANY = "archive member over the limit of members"
+SAME_NAME = "archive member with the name of a later one"
 
 _MAGICS = (b"PK\x03\x04", b"PK\x05\x06")
 # Documents that are archives by themselves: Office files, and those of the OpenDocument family.
@@ -105,14 +108,20 @@ class Archive:
 
     def survey(self) -> Iterator[Skipped]:
         """Takes the members in; yields those that are passed over."""
+        total_bytes = 0
+        total_bytes_max = max(TOTAL_FREE_BYTES, RATIO_MAX * self.file.size_bytes)
         for number, info in enumerate(self._zip.infolist()):
             if info.is_dir() or _IGNORED_FOLDERS.intersection(PurePosixPath(info.filename).parts):
                 continue
             reason = TOO_MANY if number >= MEMBERS_MAX else _refusal(info)
+            if reason is None and total_bytes + info.file_size > total_bytes_max:
+                reason = BOMB
             if reason is not None:
-                shown = f"{info.filename[:100]}, {info.file_size:,} bytes"
-                yield Skipped(reason, problem=True, detail=shown)
+                yield _passed_over(reason, info)
                 continue
+            total_bytes += info.file_size
+            if (earlier := self._infos.get(info.filename)) is not None:
+                yield _passed_over(SAME_NAME, earlier)
             self._infos[info.filename] = info
         for name in sorted(self._infos):
             self._folders.setdefault(posixpath.dirname(name), []).append(name)
@@ -185,6 +194,11 @@ def opened(file: LogFile) -> Iterator[Archive | None]:
         yield None if archive.is_document else archive
     finally:
         archive.close()
+
+
+def _passed_over(reason: str, info: zipfile.ZipInfo) -> Skipped:
+    shown = f"{info.filename[:100]}, {info.file_size:,} bytes"
+    return Skipped(reason, problem=True, detail=shown)
 
 
 def _refusal(info: zipfile.ZipInfo) -> str | None:
