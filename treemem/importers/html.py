@@ -17,7 +17,7 @@ from treemem.importers.html_tokens import Tag, tokens
 from treemem.importers.rendered import About, BlockText, Rendered, fenced, rendered_events
 from treemem.importers.sniffing import is_blank, is_text
 
-HTML_BYTES_MAX = 64 * 1024 * 1024
+HTML_BYTES_MAX = 32 * 1024 * 1024
 
 _SUFFIXES = (".html", ".htm", ".xhtml", ".shtml")
 _START = re.compile(

@@ -7,6 +7,7 @@ mail is known by its Message-ID, in whichever file it lies; a thread is a source
 from __future__ import annotations
 
 import email
+import io
 import re
 from collections.abc import Iterator
 from email.message import Message as Mail
@@ -86,34 +87,37 @@ class MailImporter(Importer):
 
 
 class _Raw:
-    """The bytes of one mail, line by line as they stood in the file."""
+    """The bytes of one mail as they stood in the file, but for those over the limit."""
 
     def __init__(self) -> None:
-        self._lines: list[bytes] = []
+        self._bytes = io.BytesIO()
         self.size_bytes = 0
+        self.is_blank = True
 
     def add(self, line: bytes) -> None:
         self.size_bytes += len(line)
+        self.is_blank = self.is_blank and not line.strip()
         if self.size_bytes <= MAIL_BYTES_MAX:
-            self._lines.append(line)
+            self._bytes.write(line)
 
     def parsed(self) -> Mail | Skipped:
+        self._bytes.seek(0)
         try:
-            return email.message_from_bytes(b"".join(self._lines))
+            # Subtle: the parser needs twice the mail's size; not with a copy of it beside.
+            return email.message_from_binary_file(self._bytes)
         except RecursionError:
             return Skipped(TOO_DEEP, problem=True, detail=f"{self.size_bytes:,} bytes")
+        finally:
+            self._bytes.close()
 
     def headers(self) -> Mail:
+        self._bytes.seek(0)
+        lines: list[bytes] = []
         size = 0
-        for index, line in enumerate(self._lines):
+        while (line := self._bytes.readline()).strip() and size <= _HEADERS_BYTES_MAX:
+            lines.append(line)
             size += len(line)
-            if not line.strip() or size > _HEADERS_BYTES_MAX:
-                return email.message_from_bytes(b"".join(self._lines[:index]))
-        return email.message_from_bytes(b"".join(self._lines))
-
-    @property
-    def is_blank(self) -> bool:
-        return all(not line.strip() for line in self._lines)
+        return email.message_from_bytes(b"".join(lines))
 
 
 def _mails(file: LogFile) -> Iterator[_Raw | Skipped]:
