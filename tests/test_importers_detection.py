@@ -7,6 +7,7 @@ import contextlib
 import json
 import random
 import re
+import time
 from pathlib import Path
 
 import pytest
@@ -16,6 +17,7 @@ from hypothesis import strategies as st
 from tests.document_files import docx, pdf
 from treemem.errors import ImportFileError, TreememError, UsageError
 from treemem.importers import IMPORTERS, LogFile, Skipped, by_name, detect
+from treemem.importers.sniffing import head_objects
 from treemem.model import Message, Source
 
 CC_ROW = {"type": "user", "uuid": "u", "parentUuid": None, "message": {"content": "a" * 50}}
@@ -255,3 +257,38 @@ def test_whatever_the_bytes_are_only_our_own_errors_are_raised(
                 assert isinstance(event, Source | Message | Skipped)
     with contextlib.suppress(TreememError):
         assert detect(file) in IMPORTERS
+
+
+@pytest.mark.parametrize(
+    ("name", "line"),
+    [
+        ("a.md", "A line of prose, as in a document.\n"),
+        ("a.csv", "1,2,three,4.5\n"),
+        ("a.txt", "\n"),
+    ],
+)
+def test_what_a_file_is_is_told_within_milliseconds(name: str, line: str) -> None:
+    began = time.process_time()
+    for number in range(20):
+        head = f"# {number}\n" + line * (65_536 // len(line))
+        detect(LogFile(name, data=head.encode()))
+    assert (time.process_time() - began) / 20 < 0.03
+
+
+def test_every_json_value_of_a_head_is_found_and_nothing_else() -> None:
+    lines = [
+        '{"a": 1}\r',
+        "[2]",
+        '"b"',
+        "-1.5e3",
+        "true",
+        "null",
+        "",
+        "\0\0",
+        "prose",
+        "1,2",
+        "{",
+        '"',
+    ]
+    values, rest = head_objects("\n".join(lines).encode())
+    assert (values, rest) == ([{"a": 1}, [2], "b", -1500.0, True, None], b"")

@@ -26,6 +26,8 @@ _CONTROL_SHARE_MAX = 0.01
 _JSON_START = re.compile(rb"\s*(?:\{\s*[\"}]|\[\s*(?:[\[{\"\]]|-?\d+(?:\.\d+)?\s*[,\]]))")
 # A string that is cut off reaches to the end: what stands in it is never taken for syntax.
 _TOKEN = re.compile(rb'"(?:[^"\\]++|\\.)*+(?:"|\Z)|[\[\]{},]', re.DOTALL)
+_CLOSING = {b"{": b"}", b"[": b"]", b'"': b'"'}
+_SCALAR = re.compile(rb"-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?|true|false|null|NaN|-?Infinity")
 _DEPTH_MAX = 500
 _KEYS_SHOWN = 5
 _KEY_CHARS_MAX = 30
@@ -40,12 +42,19 @@ def is_whole(head: bytes) -> bool:
     return len(head) < HEAD_BYTES
 
 
+@lru_cache(maxsize=4)
 def head_objects(head: bytes) -> tuple[list[object], bytes]:
-    """The JSON values of the head's whole lines, damaged ones left out, and the cut last line."""
+    """The JSON values of the head's whole lines, damaged ones left out, and the cut last line.
+
+    They may be used, not changed: most importers ask for those of the same head.
+    """
     lines = head.split(b"\n")
     rest = b"" if is_whole(head) else lines.pop()
     values: list[object] = []
     for line in filter(None, map(strip_padding, lines)):
+        # Subtle: a parser takes long to say that prose is no JSON; most of it is told at a glance.
+        if line[-1:] != _CLOSING.get(line[:1]) and not _SCALAR.fullmatch(line):
+            continue
         try:
             values.append(parse_json(line))
         except (ValueError, RecursionError):
