@@ -181,3 +181,13 @@ def test_the_doctor_finds_a_tree_that_misses_a_source_and_mends_it(memory: Memor
     memory.repair()
     assert tree_ids(memory) == whole
     assert_whole(memory)
+
+
+def test_one_ingest_of_many_files_has_all_of_them_in_the_tree_over_everything(
+    memory: Memory, tmp_path: Path
+) -> None:
+    for number in range(3):
+        (tmp_path / f"{number}.md").write_text(f"# Pickup {number}\n\n{prose(number, 5)}\n")
+    memory.ingest(sorted(tmp_path.glob("*.md")))
+    assert len(roots(memory)) == 3
+    assert set(roots(memory)) < set(tree_ids(memory))

@@ -296,3 +296,14 @@ def test_a_single_file_is_watched_without_its_neighbours(memory: Memory, logs: P
         until(lambda: added(told) == 2)
     assert os.fspath(logs / "a.jsonl") == memory.sources()[0].source.origin
     assert len(memory.sources()) == 1
+
+
+def test_when_all_is_read_the_tree_over_everything_holds_all_of_it(
+    memory: Memory, logs: Path
+) -> None:
+    for number in range(3):
+        append(logs / f"{number}.jsonl", line(f"Pickup {number} is late."))
+    Follower(memory, [Target.of(logs)], lambda _: None).run(once=True)
+    roots = {view.root_id for view in memory.sources()}
+    assert len(roots) == 3
+    assert roots < {node.id for node in memory.tree(Scope.everything()).nodes()}

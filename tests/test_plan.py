@@ -65,6 +65,9 @@ def session(turns: int, name: str = "one") -> ClaudeSession:
 
 def assert_comes_true(memory: Memory, plan: Plan, paths: Sequence[Path]) -> None:
     """Ingests and works, and finds what was planned."""
+    # What stands above the sources is no part of a plan: it is made now, and an interval later.
+    memory.append("early", [Message(text="Good morning.")])
+    memory.work()
     before = memory.status()
     report = memory.ingest(paths)
     after = memory.status()

@@ -126,6 +126,7 @@ class Follower:
         self._errors: dict[Path, str] = {}
         self._loose: set[Path] = set()  # files of which the system tells nothing
         self._scan_at = 0.0
+        self._finish_at = 0.0
         self._changed_at = time.monotonic()
         self._worked_at = -WORK_PAUSE_SECONDS
 
@@ -148,9 +149,12 @@ class Follower:
                 if time.monotonic() >= self._scan_at or self._changes.has_failed:
                     self._scan()
                 if not self._read_due():
-                    if once and self._watching.next_due() is None:
+                    if time.monotonic() >= self._finish_at:
+                        self._finish()
+                    elif once and self._watching.next_due() is None:
                         break
-                    self._rest()
+                    else:
+                        self._rest()
         finally:
             self._changes.stop()
             self._tell(Told("stopped"))
@@ -230,7 +234,7 @@ class Follower:
         if signature is None:
             self._watching.notice(path, None, time.monotonic())
             return
-        began = time.monotonic()
+        began = self._finish_at = time.monotonic()
         file = self._rotation.file(path)
         try:
             report = self._memory.ingest_files([file], keep_blobs=self._keep_blobs, growing=True)
@@ -269,7 +273,7 @@ class Follower:
     def _rest(self) -> None:
         """Works, if that was asked for and nothing has changed for a while; else waits."""
         now = time.monotonic()
-        wake_at = [self._scan_at, self._watching.next_due() or self._scan_at]
+        wake_at = [self._scan_at, self._finish_at, self._watching.next_due() or self._scan_at]
         if self._loose:
             wake_at.append(now + POLL_SECONDS)
         if self._work is not None:
@@ -281,6 +285,14 @@ class Follower:
             wake_at.append(work_at)
         self._changes.wake.wait(max(0.01, min(wake_at) - now))
         self._changes.wake.clear()
+
+    def _finish(self) -> None:
+        """Lets the trees above the sources follow what was read, as far as they are due."""
+        self._finish_at = time.monotonic() + RESCAN_SECONDS
+        try:
+            self._memory.work(max_calls=0, interrupted=self._stopped)
+        except (DatabaseLockedError, DiskFullError) as error:
+            self._tell(Told("error", f"{error} It is tried again."))
 
     def _do_work(self, work: Work) -> None:
         """Until there is no more to do, its hours end, or a file changes."""

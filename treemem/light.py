@@ -12,7 +12,8 @@ from treemem.database import Database
 from treemem.derived import AfterTree, Clock
 from treemem.jobs import Claim
 
-KINDS = ("seal", "extract", *derived.KINDS)
+OF_SOURCES = ("seal", "extract")
+KINDS = (*OF_SOURCES, *derived.KINDS)
 SEAL_PRIORITY = 100
 EXTRACT_PRIORITY = 90
 EXTRACT_BATCH = 64

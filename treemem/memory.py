@@ -107,22 +107,26 @@ class Memory(Reader):
         growing: bool = False,
     ) -> IngestReport:
         """As ingest, for LogFile values: standard input, or bytes in memory. growing: they are
-        read again and again, so only the latest state of each is remembered."""
-        from treemem import importers
+        read again and again, so only the latest state of each is remembered, and the trees
+        above the sources are left to work()."""
+        from treemem import importers, running
         from treemem.ingest import ingest_all
         from treemem.redacting import Redaction
 
-        return ingest_all(
+        report = ingest_all(
             self._database,
             files,
             self._clock,
-            lambda: self.work(max_calls=0),
+            lambda: running.sources(self._database, self._clock),
             importer=None if format_name is None else importers.by_name(format_name),
             progress=progress,
             keep_blobs=None if keep_blobs is None else Path(keep_blobs),
             redaction=Redaction(self._database, redact),
             growing=growing,
         )
+        if not growing:
+            self.work(max_calls=0)
+        return report
 
     def append(
         self,

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from contextlib import closing
 from dataclasses import replace
 
-from treemem import embedders, embedding, jobs, vectors
+from treemem import embedders, embedding, jobs, light, vectors
 from treemem.budget import Budget, Limits
 from treemem.database import Database
 from treemem.embedding import EmbedWork
@@ -69,6 +69,12 @@ def work(
     budget = Budget(_left(within, report), clock, interrupted=interrupted, report=report)
     with configured.slots_of(summarizer) as opened:
         return slots.work(database, clock, opened, budget, progress, upgrade=upgrade)
+
+
+def sources(database: Database, clock: Clock) -> None:
+    """The light jobs of the sources alone. What stands above them is laid out anew from all of
+    them at most once an interval, so it has to wait until the last file is stored."""
+    Worker(database, clock, budget=Budget(Limits(0))).run(light.OF_SOURCES)
 
 
 def embed(

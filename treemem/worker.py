@@ -67,9 +67,9 @@ class Worker:
         self._in_hand: Claim | None = None
         self._gone = False
 
-    def run(self) -> WorkReport:
+    def run(self, light_kinds: Sequence[str] = light.KINDS) -> WorkReport:
         """Works until nothing is due, a limit is met, or it is interrupted."""
-        kinds = [*light.KINDS]
+        kinds = [*light_kinds]
         if self._budget.limits.max_calls != 0:
             kinds += self._by_kind
         while (reason := self._budget.stop_reason()) is None:
