@@ -11,7 +11,7 @@ from click.testing import CliRunner, Result
 
 from treemem import messages
 from treemem.importers import IMPORTERS
-from treemem_cli.ingest import FILES_SHOWN, REASONS_SHOWN
+from treemem_cli.ingest import FILES_SHOWN, PROBLEMS_SHOWN, REASONS_SHOWN
 from treemem_cli.main import cli
 
 
@@ -93,3 +93,29 @@ def test_formats_lists_what_is_read() -> None:
     assert all(each["kept"] and each["dropped"] for each in listed)
     shown = run("formats").stdout
     assert all(each.name in shown for each in IMPORTERS)
+
+
+def test_of_many_problems_the_first_are_told(tmp_path: Path) -> None:
+    folder = tmp_path / "logs"
+    folder.mkdir()
+    for number in range(PROBLEMS_SHOWN + 5):
+        (folder / f"{number:02}.jsonl").write_text(said(number) + "{damaged\n" + said(number))
+    *lines, last = run("ingest", str(folder)).stderr.splitlines()
+    assert len(lines) == PROBLEMS_SHOWN
+    assert all(line.startswith("Problem: ") for line in lines)
+    assert last == "… and 5 more problems, 25 files in all. More of them: --json"
+
+
+def test_nothing_is_stored_where_one_of_the_paths_is_wrong(tmp_path: Path) -> None:
+    (tmp_path / "log.jsonl").write_text(said(1))
+    result = run("ingest", str(tmp_path / "log.jsonl"), str(tmp_path / "nowhere"))
+    assert result.exit_code == 1
+    assert "nowhere does not exist" in result.stderr
+    assert json.loads(run("source", "list", "--json").stdout) == []
+
+
+def test_a_file_that_was_named_and_not_read_is_a_failure(tmp_path: Path) -> None:
+    (tmp_path / "log.jsonl").write_text(said(1))
+    (tmp_path / "a.png").write_bytes(b"\x89PNG\r\n\x1a\n")
+    assert run("ingest", str(tmp_path / "log.jsonl"), str(tmp_path / "a.png")).exit_code == 1
+    assert run("ingest", str(tmp_path)).exit_code == 0

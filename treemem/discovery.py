@@ -14,6 +14,7 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 
 from treemem.config import LEAF_TOKENS_MAX
+from treemem.finding import may_be_file
 from treemem.importers import IMPORTERS, Importer
 from treemem.times import from_ms
 from treemem.usage import UsageRow
@@ -56,7 +57,7 @@ class Place:
     def files(self) -> Iterator[Path]:
         """The files that are there now, in the order of their names; none without the folder."""
         with contextlib.suppress(OSError):
-            yield from (path for path in sorted(self.folder.glob(self.pattern)) if path.is_file())
+            yield from filter(may_be_file, sorted(self.folder.glob(self.pattern)))
 
     def matches(self, path: Path) -> bool:
         """Whether a file would be one of them.

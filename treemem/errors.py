@@ -49,6 +49,10 @@ class ImportFileError(TreememError):
     """A file cannot be read as a log; nothing of it was stored."""
 
 
+class UnknownFormatError(ImportFileError):
+    """A file is in no format that is read."""
+
+
 class ModelError(TreememError):
     """A model is missing, damaged or failed; everything but model work goes on.
 

@@ -25,8 +25,8 @@ from treemem.errors import (
     ModelError,
     UsageError,
 )
+from treemem.finding import IGNORED_FOLDERS, find_files, is_folder, may_be_file
 from treemem.importers.base import LogFile
-from treemem.ingest import IGNORED_FOLDERS, find_files
 from treemem.memory import Memory
 from treemem.own_files import WAL, beside, is_own
 from treemem.reports import FileReport, WorkReport
@@ -38,6 +38,9 @@ POLL_SHARE_MAX = 0.05
 RESCAN_SECONDS = 30.0
 IDLE_SECONDS = 60.0
 WORK_PAUSE_SECONDS = 900.0
+
+# The state of a file that may not be looked at: reading it tells why, once.
+_CLOSED = Signature(-1, 0, 0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,9 +55,9 @@ class Target:
     def of(cls, named: str | Path) -> Target:
         """Raises UsageError for a path that is neither a file nor a folder."""
         path = Path(named).expanduser().absolute()
-        if path.is_dir():
+        if is_folder(path):
             return cls(path)
-        if path.is_file():
+        if may_be_file(path):
             return cls(path.parent, path)
         raise UsageError(f"{path} is neither a file nor a folder, so it cannot be watched.")
 
@@ -67,8 +70,8 @@ class Target:
         if self.place is not None:
             yield from self.place.files()
         elif self.path is not None:
-            yield from ([self.path] if self.path.is_file() else [])
-        elif self.folder.is_dir():
+            yield from ([self.path] if may_be_file(self.path) else [])
+        elif is_folder(self.folder):
             yield from (file.path for file in find_files([self.folder]) if file.path)
 
 
@@ -175,7 +178,7 @@ class Follower:
         roots = {target.folder for target in self._targets if not target.is_loose}
         roots |= self._companions.folders
         before = self._changes.roots
-        problem = self._changes.follow(roots)
+        problem = self._changes.follow(set(filter(is_folder, roots)))
         if problem and not first:
             self._tell(Told("note", problem))
         if first:
@@ -203,7 +206,7 @@ class Follower:
             return target.place.matches(path)
         if target.path is not None:
             return path == target.path
-        if not path.is_relative_to(target.folder) or not path.is_file():
+        if not path.is_relative_to(target.folder) or not may_be_file(path):
             return False
         return not IGNORED_FOLDERS.intersection(path.relative_to(target.folder).parts)
 
@@ -315,8 +318,10 @@ def _signature(path: Path) -> Signature | None:
     """Together with what SQLite wrote beside a database and has not put into it yet."""
     try:
         found = path.stat()
-    except OSError:
+    except (FileNotFoundError, NotADirectoryError):
         return None
+    except OSError:
+        return _CLOSED
     size_bytes, mtime_ns = found.st_size, found.st_mtime_ns
     with suppress(OSError):
         beside = path.with_name(path.name + WAL).stat()

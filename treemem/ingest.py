@@ -9,17 +9,15 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TypedDict, Unpack
 
 from treemem import blobs, ids, importers, light, messages, renamed, times
 from treemem.database import Database
-from treemem.errors import ImportFileError, UsageError
+from treemem.errors import ImportFileError, UnknownFormatError
 from treemem.half_written import HalfWritten
 from treemem.importers import archives
 from treemem.importers.base import Importer, LogFile, Skipped
@@ -37,41 +35,11 @@ BATCH_CHARS_MAX = 4_000_000
 # summary's making is nothing that was said.
 OWN_CALL = "treemem's own model call"
 _HASH_BLOCK_BYTES = 1 << 20
-# What is in a folder but is no log: skipped without a word unless it is named itself.
-IGNORED_FOLDERS = {".git", "node_modules", "__pycache__", ".venv"}
 
 OVERSIZE = "message over the size limit"
 
 Progress = Callable[[FileReport], None]
 Clock = Callable[[], int]
-
-
-def find_files(paths: Iterable[str | Path]) -> Iterator[LogFile]:
-    """The files under the paths, folders walked in name order. Raises UsageError for a path
-    that does not exist."""
-    for name in paths:
-        path = Path(name)
-        if path.is_dir():
-            for found in sorted(_files_below(path)):
-                yield LogFile(str(found), found, found=True)
-        elif path.is_file():
-            yield LogFile(str(path), path)
-        elif path.exists():
-            # A pipe can be read only once, and some devices never end.
-            raise UsageError(f"{path} is no regular file. Pipe it in instead: treemem ingest -")
-        else:
-            raise UsageError(f"{path} does not exist.")
-
-
-def _files_below(folder: Path) -> Iterator[Path]:
-    """Folders that go while they are walked, or may not be looked into, hold nothing."""
-    for inside, folders, names in os.walk(folder):
-        folders[:] = [name for name in folders if name not in IGNORED_FOLDERS]
-        for name in names:
-            found = Path(inside, name)
-            with suppress(OSError):
-                if name not in IGNORED_FOLDERS and found.is_file():
-                    yield found
 
 
 def ingest_all(
@@ -111,7 +79,8 @@ def file_reports(
             for member in archive.members():
                 yield FileIngest(database, member, clock, **options).run()
     except (ImportFileError, OSError) as error:
-        yield FileReport(file.label, error=_told(file, error), found=file.found)
+        unknown = isinstance(error, UnknownFormatError)
+        yield FileReport(file.label, error=_told(file, error), found=file.found, unknown=unknown)
 
 
 _OWN_FILE = "{} belongs to the memory file that is in use, so it is no log."
@@ -188,6 +157,7 @@ class FileIngest:
                 self._finish(digest)
         except (ImportFileError, OSError) as error:
             self.report.error = _told(self._file, error)
+            self.report.unknown = isinstance(error, UnknownFormatError)
         return self.report
 
     # -- a file that was read to its end before ----------------------------------------

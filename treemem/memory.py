@@ -85,7 +85,7 @@ class Memory(Reader):
         attachments go into the folder keep_blobs, or nowhere. Secrets are replaced by markers
         before anything is stored: redact="pii" takes out personal data too, False nothing.
         """
-        from treemem.ingest import find_files
+        from treemem.finding import find_files
 
         single = isinstance(paths, str | Path)
         return self.ingest_files(

@@ -21,8 +21,9 @@ from treemem import configured, importers, usage
 from treemem.budget import Budget, Limits
 from treemem.database import Database
 from treemem.errors import ModelError
+from treemem.finding import find_files
 from treemem.importers.base import LogFile
-from treemem.ingest import Options, file_reports, find_files
+from treemem.ingest import Options, file_reports
 from treemem.modelwork import ModelWork
 from treemem.own_files import is_own
 from treemem.redacting import Redact, Redaction

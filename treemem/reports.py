@@ -30,6 +30,7 @@ class FileReport:
     """What became of one file: records = added + known + skipped.
 
     found: the user named a folder or an archive that holds it, not the file itself.
+    unknown: the error is that it is in no format that is read.
     redacted: secrets in the messages that were added, by label.
     """
 
@@ -44,6 +45,7 @@ class FileReport:
     problem_count: int = 0
     error: str | None = None
     found: bool = False
+    unknown: bool = False
     redacted: dict[str, int] = field(default_factory=dict)
 
     def count_redacted(self, labels: Iterable[str]) -> None:

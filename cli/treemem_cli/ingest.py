@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
 
 ERRORS_SHOWN = 10
+PROBLEMS_SHOWN = 20
 FILES_SHOWN = 40
 KINDS_SHOWN = 6
 REASONS_SHOWN = 8
@@ -95,7 +96,8 @@ def ingest_command(
             redact=wanted,
         )  # fmt: skip
     print_ingest(report, as_json=as_json)
-    if report.files and not any(map(read_any, report.files)):
+    named = [file for file in report.files if not file.found]
+    if report.files and not (all(map(read_any, named)) and any(map(read_any, report.files))):
         context.exit(1)
 
 
@@ -108,9 +110,10 @@ def redact_of(no_redact: bool, redact: str | None) -> Redact:
 
 def log_files(paths: tuple[str, ...], name: str, spool: Path) -> Iterator[LogFile]:
     """Standard input goes through a file: it may be large, and is read more than once."""
+    from treemem.finding import find_files
     from treemem.importers.base import LogFile
-    from treemem.ingest import find_files
 
+    find_files(path for path in paths if path != "-")  # one that is wrong ends it at once
     for path in paths:
         if path == "-":
             with spool.open("wb") as stream:
@@ -213,13 +216,14 @@ def _print_table(first: str, rows: Sequence[tuple[str, Sequence[FileReport]]]) -
 
 def print_troubles(files: Sequence[FileReport]) -> None:
     """What was damaged or could not be read, on stderr."""
-    for file in files:
-        for problem in file.problems:
-            note(f"Problem: {problem}")
-        if file.problem_count > len(file.problems):
-            note(f"… and {file.problem_count - len(file.problems):,} more in {file.path}")
+    problems = [problem for file in files for problem in file.problems]
+    for problem in problems[:PROBLEMS_SHOWN]:
+        note(f"Problem: {problem}")
+    if more := sum(file.problem_count for file in files) - len(problems[:PROBLEMS_SHOWN]):
+        damaged = sum(file.problem_count > 0 for file in files)
+        note(f"… and {more:,} more problems, {damaged:,} files in all. More of them: --json")
     # What merely lay beside the logs is no error.
-    unknown = [file for file in files if file.error is not None and file.found and not file.format]
+    unknown = [file for file in files if file.unknown and file.found]
     errors = [file.error for file in files if file.error is not None and file not in unknown]
     for error in errors[:ERRORS_SHOWN]:
         note(f"Error: {error}")

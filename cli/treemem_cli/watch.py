@@ -120,8 +120,10 @@ class _Show:
             note(f"{_now()}  {told.text}")
 
     def _watching(self, problem: str) -> None:
+        from treemem.finding import is_folder
+
         followed = [each for each in self._targets if not each.is_loose]
-        there = {str(each.path or each.folder) for each in followed if each.folder.is_dir()}
+        there = {str(each.path or each.folder) for each in followed if is_folder(each.folder)}
         loose = {each.place.format for each in self._targets if each.place and each.is_loose}
         if there:
             note(f"Watching {', '.join(sorted(there))}.")

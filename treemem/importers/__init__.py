@@ -6,7 +6,7 @@ between importers that are equally sure of a file.
 
 from __future__ import annotations
 
-from treemem.errors import ImportFileError, UsageError
+from treemem.errors import UnknownFormatError, UsageError
 from treemem.importers.aider import Aider
 from treemem.importers.base import Event, Importer, LogFile, Skipped
 from treemem.importers.chat_jsonl import ChatJsonl
@@ -86,13 +86,13 @@ def by_name(name: str) -> Importer:
 
 
 def detect(file: LogFile) -> Importer:
-    """The importer that is surest of a file. Raises ImportFileError if none knows it."""
+    """The importer that is surest of a file. Raises UnknownFormatError if none knows it."""
     head = file.head()
     scores = [importer.recognizes(file, head) for importer in IMPORTERS]
     best = max(scores)
     if best > 0:
         return IMPORTERS[scores.index(best)]
-    raise ImportFileError(
+    raise UnknownFormatError(
         f"{file.label} is in no format that treemem reads: it holds {found_in(head)}. If it is "
         "one of them all the same, name it with --format. See: treemem formats"
     )
