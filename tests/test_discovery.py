@@ -11,8 +11,8 @@ from click.testing import CliRunner, Result
 
 from tests.logs import ClaudeSession
 from treemem import Memory, discovery
-from treemem.discovery import BYTES_PER_TOKEN, Place, discover, places
-from treemem.importers import IMPORTERS, Importer
+from treemem.discovery import BYTES_PER_TOKEN, Place, beside, discover, places
+from treemem.importers import IMPORTERS, Importer, by_name
 from treemem.importers.claude_code import ClaudeCode
 from treemem.usage import UsageRow
 from treemem_cli.main import cli
@@ -111,6 +111,19 @@ def test_a_place_knows_its_files_by_their_paths(pattern: str, path: str, fits: b
     assert Place("x", Path("/f"), pattern).matches(Path(path)) is fits
 
 
+def test_what_is_read_together_with_a_log_counts_with_its_bytes(tmp_path: Path) -> None:
+    storage = tmp_path / ".local" / "share" / "opencode" / "storage"
+    for name in ("session/p/s.json", "message/s/m.json", "part/m/a.json", "part/m/b.json"):
+        (storage / name).parent.mkdir(parents=True, exist_ok=True)
+        (storage / name).write_text("x" * 100)
+    importers = [by_name("opencode"), ClaudeCode()]
+    (found,) = discover(places({}, tmp_path, importers), beside({}, tmp_path, importers))
+    assert (found.format, found.files, found.size_bytes) == ("opencode", 1, 400)
+    assert found.folders == (storage / "session",)
+    (storage / "session" / "p" / "s.json").unlink()
+    assert discover(places({}, tmp_path, importers), beside({}, tmp_path, importers)) == []
+
+
 def test_every_file_that_a_place_lists_matches_it(home: Path) -> None:
     among: list[Importer] = [each for each in IMPORTERS if each.places]
     assert among
@@ -165,3 +178,21 @@ def test_where_there_is_nothing_that_is_told(
     assert result.exit_code == 0
     assert result.stdout == ""
     assert "No logs" in result.stderr
+
+
+def test_the_table_names_folders_as_a_person_does_and_fits_a_narrow_terminal(home: Path) -> None:
+    shown = run("discover", "claude-code")
+    assert shown.stdout.splitlines()[1].split()[-1] == "~/.claude/projects"
+    assert max(map(len, map(str.rstrip, shown.stdout.splitlines()))) <= 80
+    assert "treemem discover --ingest" in shown.stderr
+    asked = run("discover", "claude-code", "--ingest", stdin="n\n").stderr
+    assert "Store the 2 files of claude-code?" in asked
+    next(home.glob(".claude/projects/p/*.jsonl")).unlink()
+    asked = run("discover", "claude-code", "--ingest", stdin="n\n").stderr
+    assert "Store the file of claude-code?" in asked
+
+
+def test_a_format_without_a_place_is_not_told_as_missing(home: Path) -> None:
+    result = run("discover", "chatgpt")
+    assert result.exit_code == 1
+    assert "No tool keeps logs of chatgpt in a place of its own" in result.stderr

@@ -96,18 +96,23 @@ def places(
     importers: Iterable[Importer] = IMPORTERS,
 ) -> list[Place]:
     """Where each format's files would be on this machine, whether or not there are any."""
-    given = os.environ if environ is None else environ
-    root = Path.home() if home is None else home
-    found = (
-        _place(importer.name, pattern, given, root)
-        for importer in importers
-        for pattern in importer.places
-    )
-    return list(dict.fromkeys(found))
+    return _places([(each.name, each.places) for each in importers], environ, home)
 
 
-def discover(among: Sequence[Place] | None = None) -> list[Found]:
-    """What lies in the places, one value a format, the largest first."""
+def beside(
+    environ: Mapping[str, str] | None = None,
+    home: Path | None = None,
+    importers: Iterable[Importer] = IMPORTERS,
+) -> list[Place]:
+    """Where what is read together with those files would be: most of their bytes."""
+    return _places([(each.name, each.beside) for each in importers], environ, home)
+
+
+def discover(
+    among: Sequence[Place] | None = None, read_with: Sequence[Place] | None = None
+) -> list[Found]:
+    """What lies in the places, one value a format, the largest first. read_with: places of which
+    only the bytes count, for the formats that are there."""
     files: dict[str, dict[Path, os.stat_result]] = {}
     folders: dict[str, set[Path]] = {}
     for place in places() if among is None else among:
@@ -115,7 +120,14 @@ def discover(among: Sequence[Place] | None = None) -> list[Found]:
             with contextlib.suppress(OSError):  # gone in the meantime
                 files.setdefault(place.format, {})[path] = path.stat()
                 folders.setdefault(place.format, set()).add(place.folder)
-    found = [_found(name, folders[name], list(stats.values())) for name, stats in files.items()]
+    more = dict.fromkeys(files, 0)
+    for place in beside() if read_with is None else read_with:
+        if place.format in more:
+            more[place.format] += sum(map(_size, place.files()))
+    found = [
+        _found(name, folders[name], list(stats.values()), more[name])
+        for name, stats in files.items()
+    ]
     return sorted(found, key=lambda each: -each.size_bytes)
 
 
@@ -127,8 +139,15 @@ def seconds_per_leaf(by_level: Iterable[UsageRow]) -> float | None:
     return sum(row.seconds for row in rows) / leaves if leaves else None
 
 
-def _found(name: str, folders: set[Path], stats: list[os.stat_result]) -> Found:
-    size_bytes = sum(each.st_size for each in stats)
+def _size(path: Path) -> int:
+    try:
+        return path.stat().st_size
+    except OSError:  # gone in the meantime
+        return 0
+
+
+def _found(name: str, folders: set[Path], stats: list[os.stat_result], more_bytes: int) -> Found:
+    size_bytes = more_bytes + sum(each.st_size for each in stats)
     newest = from_ms(max(each.st_mtime_ns for each in stats) // 1_000_000)
     return Found(
         format=name,
@@ -138,6 +157,17 @@ def _found(name: str, folders: set[Path], stats: list[os.stat_result]) -> Found:
         newest=newest or "",
         tokens=size_bytes // BYTES_PER_TOKEN,
     )
+
+
+def _places(
+    patterns: Iterable[tuple[str, tuple[str, ...]]],
+    environ: Mapping[str, str] | None,
+    home: Path | None,
+) -> list[Place]:
+    given = os.environ if environ is None else environ
+    root = Path.home() if home is None else home
+    found = (_place(name, each, given, root) for name, several in patterns for each in several)
+    return list(dict.fromkeys(found))
 
 
 def _place(name: str, pattern: str, environ: Mapping[str, str], home: Path) -> Place:

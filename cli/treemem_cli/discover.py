@@ -41,12 +41,17 @@ def discover_command(
     Example:
       treemem discover
     """
-    from treemem import discovery, importers
+    from treemem import UsageError, discovery, importers
 
     if yes and not ingest:
         raise click.UsageError("--yes belongs to --ingest.")
     wanted = {importers.by_name(name).name for name in formats}
     places = [place for place in discovery.places() if not wanted or place.format in wanted]
+    if homeless := wanted - {place.format for place in places}:
+        raise UsageError(
+            f"No tool keeps logs of {', '.join(sorted(homeless))} in a place of its own. Name the "
+            "files: treemem ingest FILE"
+        )
     found = discovery.discover(places)
     if as_json and ingest and not yes:
         raise click.UsageError("With --json nobody is asked: add --yes.")
@@ -54,6 +59,8 @@ def discover_command(
         print_json(_rows(found, _seconds_per_leaf(context)))
     elif not as_json:
         _print(found, _seconds_per_leaf(context))
+        if found and not ingest:
+            note("Store them: treemem discover --ingest. Keep up with them: treemem watch")
     if ingest and found:
         _ingest(context, _chosen(found, yes), places, keep_blobs, as_json=as_json)
 
@@ -85,10 +92,13 @@ def _files(chosen: set[str], places: list[Place]) -> Iterator[LogFile]:
 
 def _chosen(found: list[Found], yes: bool) -> set[str]:
     return {
-        each.format
-        for each in found
-        if yes or click.confirm(f"Store the {each.files:,} files of {each.format}?", err=True)
+        each.format for each in found if yes or click.confirm(f"Store {_files_of(each)}?", err=True)
     }
+
+
+def _files_of(found: Found) -> str:
+    files = "the file" if found.files == 1 else f"the {found.files:,} files"
+    return f"{files} of {found.format}"
 
 
 def _seconds_per_leaf(context: click.Context) -> float | None:
@@ -126,19 +136,27 @@ def _print(found: list[Found], per_leaf: float | None) -> None:
     from treemem_cli.render import console, safe
 
     table = Table(box=None, pad_edge=False, header_style="dim")
-    for name in ("format", "files", "size", "newest", "tokens, about", "model time", "in"):
+    for name in ("format", "files", "size", "newest", "~tokens", "model time", "in"):
         is_text = name in ("format", "newest", "in")
-        table.add_column(name, justify="left" if is_text else "right", overflow="fold")
+        if name != "model time" or per_leaf is not None:
+            table.add_column(
+                name, justify="left" if is_text else "right", overflow="fold", no_wrap=name != "in"
+            )
     for each in found:
-        seconds = None if per_leaf is None else each.leaves() * per_leaf
+        time = [] if per_leaf is None else [duration(each.leaves() * per_leaf)]
         table.add_row(
             each.format, f"{each.files:,}", _size(each.size_bytes), each.newest[:10],
-            f"{each.tokens:,}", "-" if seconds is None else duration(seconds),
-            Text(safe("\n".join(map(str, each.folders)))),
+            f"{each.tokens:,}", *time, Text(safe("\n".join(map(_below_home, each.folders)))),
         )  # fmt: skip
     console().print(table)
     if per_leaf is None:
-        note("Model time is not known yet: no model has worked here. It is only spent by work.")
+        note("What models would take is not known yet: none has worked here. Storing needs none.")
+
+
+def _below_home(folder: Path) -> str:
+    """With ~ for the home folder."""
+    home = Path.home()
+    return str("~" / folder.relative_to(home)) if folder.is_relative_to(home) else str(folder)
 
 
 def _size(size_bytes: int) -> str:

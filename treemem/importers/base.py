@@ -138,8 +138,9 @@ class Importer(ABC):
     name is what --format takes and what the source ids begin with; version counts up when
     the same bytes would yield other messages. kept and dropped say in a few words what
     becomes of a file's content. places: where the tool keeps its logs, as patterns below the
-    home folder, "/" between the steps; empty for what has no place of its own. is_document: a
-    file is written anew as a whole, and its sources are snapshots.
+    home folder, "/" between the steps; empty for what has no place of its own. beside: where it
+    keeps what is read together with those, if that is most of it. is_document: a file is written
+    anew as a whole, and its sources are snapshots.
     """
 
     name: str
@@ -148,6 +149,7 @@ class Importer(ABC):
     kept: str
     dropped: str
     places: tuple[str, ...] = ()
+    beside: tuple[str, ...] = ()
     is_document: bool = False
 
     @abstractmethod

@@ -40,6 +40,10 @@ class OpenCode(Importer):
         ".local/share/opencode/opencode*.db",
         ".local/share/opencode/storage/session/*/*.json",
     )
+    beside = (
+        ".local/share/opencode/storage/message/*/*.json",
+        ".local/share/opencode/storage/part/*/*.json",
+    )
 
     def recognizes(self, file: LogFile, head: bytes) -> float:
         if opencode_db.is_database(sqlite_files.tables_of(file, head)):
