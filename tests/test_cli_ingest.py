@@ -53,6 +53,23 @@ def test_what_lies_beside_the_logs_is_told_by_its_kinds(tmp_path: Path) -> None:
     assert "binary data (PNG)" in named.stderr
 
 
+def test_a_long_name_is_cut_and_a_strange_one_is_shown_as_it_is(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("treemem_cli.ingest.stderr_is_terminal", lambda: True)
+    strange = tmp_path / "[" / "]x.jsonl"  # its path looks like markup that ends nothing
+    strange.parent.mkdir()
+    strange.write_text(said(1))
+    long = tmp_path / f"[bold]{'x' * 150}.jsonl"
+    long.write_text(said(2))
+    result = run("ingest", str(strange), str(long))
+    assert result.exit_code == 0, result.output
+    _, first, second = result.stdout.splitlines()[:3]
+    assert first.split()[0] == "]x.jsonl"
+    assert second.startswith("[bold]xxx")
+    assert "… " in second
+
+
 def test_members_of_an_archive_are_shown_by_their_own_names(tmp_path: Path) -> None:
     path = tmp_path / "export.zip"
     with zipfile.ZipFile(path, "w") as archive:

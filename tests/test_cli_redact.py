@@ -50,6 +50,11 @@ def test_ingest_tells_scripts_what_it_redacted(log: str) -> None:
     assert report["files"][0]["redacted"] == report["redacted"]
 
 
+def test_that_pii_leaves_what_is_stored_already_is_told(log: str) -> None:
+    assert "treemem scrub --redact pii" not in run("ingest", log, "--redact", "pii").output
+    assert "treemem scrub --redact pii" in run("ingest", log, "--redact", "pii").stderr
+
+
 def test_no_redact_and_pii_hold_for_one_call(log: str, tmp_path: Path) -> None:
     plain = told("ingest", log, "--no-redact")
     assert isinstance(plain, dict)
@@ -95,6 +100,7 @@ def test_a_scrub_says_what_it_touched(log: str) -> None:
     run("ingest", log, "--no-redact")
     planned = run("scrub", "--dry-run")
     assert "Would redact: 1 github-token, 1 password" in planned.output
+    assert "In 1 message of 1 source; 1 node would be built again." in planned.output
     report = told("scrub")
     assert isinstance(report, dict)
     assert report["redacted"] == {"github-token": 1, "password": 1}

@@ -96,6 +96,8 @@ def ingest_command(
             redact=wanted,
         )  # fmt: skip
     print_ingest(report, as_json=as_json)
+    if redact and report.known and not as_json:
+        note("What was stored already stays as it is: treemem scrub --redact pii")
     named = [file for file in report.files if not file.found]
     if report.files and not (all(map(read_any, named)) and any(map(read_any, report.files))):
         context.exit(1)
@@ -134,11 +136,15 @@ def reading() -> Iterator[Callable[[FileReport], None] | None]:
     if not stderr_is_terminal():
         yield None
         return
+    from pathlib import PurePath
+
+    from rich.text import Text
+
     from treemem_cli.render import clip, console
 
     with console(stderr=True).status("Reading …") as status:
         yield lambda file: status.update(
-            f"Reading {clip(file.path, 60)}: {file.added:,} messages added"
+            Text(f"Reading {clip(PurePath(file.path).name, 44)}: {file.added:,} added")
         )
 
 
@@ -202,14 +208,17 @@ def _print_table(first: str, rows: Sequence[tuple[str, Sequence[FileReport]]]) -
     table = Table(box=None, pad_edge=False, header_style="dim")
     for name in (first, "format", "records", "added", "known", "skipped"):
         text = name in ("file", "format")
-        table.add_column(name, justify="left" if text else "right", overflow="fold")
+        # Only the name gives way: it is cut, the numbers never are.
+        table.add_column(
+            name, justify="left" if text else "right", overflow="ellipsis", no_wrap=name != first
+        )
     for name, group in rows:
         sums = (
             sum(file.records for file in group), sum(file.added for file in group),
             sum(file.known for file in group), sum(sum(file.skipped.values()) for file in group),
         )  # fmt: skip
         shown = (f"{number:,}" for number in sums)
-        table.add_row(Text(clip(name, 60)), group[0].format or "-", *shown)
+        table.add_row(Text(clip(name, 100)), group[0].format or "-", *shown)
     if table.row_count:
         console().print(table)
 

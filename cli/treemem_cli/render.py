@@ -70,6 +70,16 @@ def clip(text: str, width: int) -> str:
     return flat if len(flat) <= width else flat[: width - 1].rstrip() + "…"
 
 
+def count_of(number: int, noun: str) -> str:
+    """A number with its noun, which takes an s unless there is one.
+
+    Example:
+        >>> count_of(1, "message"), count_of(2_000, "node")
+        ('1 message', '2,000 nodes')
+    """
+    return f"{number:,} {noun}{'s' * (number != 1)}"
+
+
 def size(tokens: int) -> str:
     return f"{tokens:,} tokens"
 

@@ -43,18 +43,22 @@ def scrub_command(context: click.Context, dry_run: bool, redact: str | None, as_
 
 def _print_scrub(report: ScrubReport, *, dry_run: bool) -> None:
     from treemem_cli.ingest import counted
-    from treemem_cli.render import safe
+    from treemem_cli.render import count_of, safe
 
     if not report.touched:
         click.echo("No secrets found.")
         return
     if report.redacted:
         click.echo(f"{'Would redact' if dry_run else 'Redacted'}: {counted(report.redacted)}")
-    click.echo(
-        f"In {report.messages:,} messages of {len(report.source_ids):,} sources, and "
-        f"{report.notes:,} titles and notes; {report.nodes:,} nodes "
-        f"{'would be' if dry_run else 'were'} built again."
-    )
+    where = []
+    if report.messages:
+        sources = count_of(len(report.source_ids), "source")
+        where.append(f"{count_of(report.messages, 'message')} of {sources}")
+    if report.notes:
+        one = report.notes == 1
+        where.append("1 title or note" if one else f"{report.notes:,} titles and notes")
+    built = "would be built" if dry_run else f"{'was' if report.nodes == 1 else 'were'} built"
+    click.echo(f"In {' and '.join(where)}; {count_of(report.nodes, 'node')} {built} again.")
     for source_id in report.source_ids[:SOURCES_SHOWN]:
         click.echo(f"  {safe(source_id)}")
     if len(report.source_ids) > SOURCES_SHOWN:
