@@ -136,3 +136,26 @@ def test_a_file_that_was_named_and_not_read_is_a_failure(tmp_path: Path) -> None
     (tmp_path / "a.png").write_bytes(b"\x89PNG\r\n\x1a\n")
     assert run("ingest", str(tmp_path / "log.jsonl"), str(tmp_path / "a.png")).exit_code == 1
     assert run("ingest", str(tmp_path)).exit_code == 0
+
+
+def test_the_tree_over_everything_says_what_it_lacks(tmp_path: Path) -> None:
+    (tmp_path / "one.jsonl").write_text(said(1))
+    (tmp_path / "two.jsonl").write_text(said(2))
+    run("ingest", str(tmp_path / "one.jsonl"))
+    assert "not in it yet" not in run("tree").stderr
+    run("ingest", str(tmp_path / "two.jsonl"))
+    assert "not in it yet" in run("tree").stderr
+    assert "not in it yet" not in run("tree", "two").stderr
+    assert "not in it yet" in run("topic", "list").stderr
+
+
+def test_where_there_is_little_room_only_the_days_of_a_source_are_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    log = tmp_path / "log.jsonl"
+    log.write_text(json.dumps({"role": "user", "content": "Hi.", "ts": "2026-11-03T10:00:00Z"}))
+    run("ingest", str(log))
+    assert "2026-11-03 10:00" in run("source", "list").stdout
+    monkeypatch.setattr("treemem_cli.render.NARROW", 200)
+    assert "2026-11-03" in run("source", "list").stdout
+    assert "10:00" not in run("source", "list").stdout

@@ -17,6 +17,7 @@ from tests.logs import ClaudeSession, prose
 from tests.watchers import WAIT_SECONDS, append, line, said, until
 from treemem import Memory
 from treemem_cli.main import cli
+from treemem_cli.watch import UNKNOWN_SHOWN
 
 
 class Watcher:
@@ -154,7 +155,7 @@ def test_a_line_tells_what_was_stored_and_what_was_taken_out(logs: Path) -> None
     append(logs / "a.jsonl", line("We ship on Friday.") + line(f"The token is {secret} for now."))
     result = CliRunner().invoke(cli, ["watch", str(logs), "--once"])
     assert result.exit_code == 0, result.output
-    assert "chat  a.jsonl: 2 messages added, 1 secrets redacted (" in result.stdout
+    assert "chat  a.jsonl: 2 messages added, 1 secret redacted (" in result.stdout
     assert f"Watching {logs}." in result.stderr
     assert "Stopped. Everything that was read is stored." in result.stderr
     again = CliRunner().invoke(cli, ["watch", str(logs), "--once"])
@@ -165,3 +166,13 @@ def test_what_is_not_there_cannot_be_watched(tmp_path: Path) -> None:
     result = CliRunner().invoke(cli, ["watch", str(tmp_path / "gone")])
     assert result.exit_code == 1
     assert "neither a file nor a folder" in result.stderr
+
+
+def test_damage_is_told_and_a_folder_of_other_files_drowns_nothing(logs: Path) -> None:
+    append(logs / "a.jsonl", line("We ship on Friday.") + "{damaged\n" + line("On Monday."))
+    for number in range(UNKNOWN_SHOWN + 5):
+        (logs / f"{number}.png").write_bytes(b"\x89PNG\r\n\x1a\n")
+    result = CliRunner().invoke(cli, ["watch", str(logs), "--once"])
+    assert "chat  a.jsonl: 2 messages added, 1 damaged in it (" in result.stdout
+    assert result.stderr.count(".png is in no format") == UNKNOWN_SHOWN
+    assert result.stderr.count("are not named") == 1

@@ -168,6 +168,12 @@ class Reader:
 
         return jobs.listing(self._database, states, limit)
 
+    def is_behind(self, kind: str) -> bool:
+        """Whether what such a job makes does not hold everything yet: "global", "topics"."""
+        from treemem import jobs
+
+        return jobs.has_open(self._database, kind)
+
     def job(self, job_id: int) -> Job:
         """One job of the queue. Raises NotFoundError."""
         from treemem import jobs

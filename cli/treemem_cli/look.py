@@ -12,6 +12,12 @@ if TYPE_CHECKING:
     from treemem import Memory, Message, Node, Scope, Tree
 
 
+BEHIND = (
+    "What was stored last is not in it yet: ingest, watch and work let it follow, at most every "
+    "15 minutes."
+)
+
+
 # -- tree ------------------------------------------------------------------------------
 
 
@@ -43,6 +49,7 @@ def tree_command(
     with open_memory(context) as memory:
         tree = memory.tree(_scope(memory, source, topic), cite=as_json)
         roots = {view.root_id: view.source.id for view in memory.sources()}
+        is_behind = source is None and topic is None and memory.is_behind("global")
     if as_json:
         print_json([_tree_json(tree)])
         return
@@ -54,6 +61,8 @@ def tree_command(
     screen = console()
     screen.print(safe(str(tree.scope)), style="bold", markup=False)
     screen.print(tree_view(tree, depth, screen.width, roots))
+    if is_behind:
+        note(BEHIND)
 
 
 def _scope(memory: Memory, source: str | None, topic: str | None) -> Scope:
@@ -276,7 +285,8 @@ def list_sources(context: click.Context, as_json: bool) -> None:
     from treemem_cli.render import console, sources_view
 
     if sources:
-        console().print(sources_view(sources))
+        screen = console()
+        screen.print(sources_view(sources, screen.width))
     else:
         note("Nothing is stored yet. See: treemem ingest --help")
 
@@ -312,7 +322,7 @@ def show_source(
     from treemem_cli.render import console, message_view, safe, sources_view, statements_view
 
     screen = console()
-    screen.print(sources_view([view]))
+    screen.print(sources_view([view], screen.width))
     if view.source.origin:
         screen.print(f"read from {safe(view.source.origin)}", style="dim", markup=False)
     screen.print()

@@ -24,6 +24,7 @@ KIND_STYLES = {
     "gist": "bold", "decision": "green", "constraint": "yellow", "open": "cyan",
     "error": "red", "fact": "",
 }  # fmt: skip
+NARROW = 100
 _KEPT_CONTROLS = "\n\t"
 _CONTROL_PICTURES = 0x2400
 
@@ -202,8 +203,10 @@ def message_view(message: Message) -> Text:
     return Text.assemble((safe(head), "bold cyan"), "\n", safe(message.text))
 
 
-def sources_view(sources: list[SourceView]) -> Table:
-    """One line a source; the id, which other commands take, stands whole below its title."""
+def sources_view(sources: list[SourceView], width: int) -> Table:
+    """One line a source; the id, which other commands take, stands whole below its title. Where
+    there is little room for it, only days are told."""
+    digits = len("2026-11-08") if width < NARROW else None
     table = Table(box=None, pad_edge=False, header_style="dim", padding=(0, 2, 0, 0))
     table.add_column("source", ratio=1, overflow="fold")
     for name in ("messages", "leaves", "tokens"):
@@ -215,6 +218,9 @@ def sources_view(sources: list[SourceView]) -> Table:
             label = Text.assemble(clip(view.source.title, 60), "\n", label)
         table.add_row(
             label, f"{view.messages:,}", f"{view.leaves:,}", f"{view.tokens:,}",
-            Text(period(view.started_at, view.ended_at), style="dim"),
+            Text(
+                period((view.started_at or "")[:digits], (view.ended_at or "")[:digits]),
+                style="dim",
+            ),
         )  # fmt: skip
     return table

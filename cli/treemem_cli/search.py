@@ -28,7 +28,8 @@ INCLUDES = ("abandoned", "injected")
               help="Messages, statements of summaries, or what the question wants.")  # fmt: skip
 @click.option("--fts", is_flag=True, help="QUERY is an FTS5 expression, not a question.")
 @click.option("--include", type=click.Choice(INCLUDES), multiple=True,
-              help="Also other branches and versions; also what tools injected.")  # fmt: skip
+              help="Also abandoned branches and earlier versions; also what tools put in. "
+                   "May be given twice.")  # fmt: skip
 @click.option("--explain", is_flag=True, help="Show what each score is the sum of.")
 @json_option
 @click.pass_context

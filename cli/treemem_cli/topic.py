@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from treemem_cli.context import json_option, note, open_memory, print_json
+from treemem_cli.look import BEHIND
 
 if TYPE_CHECKING:
     from treemem import Tree
@@ -39,6 +40,7 @@ def list_topics(context: click.Context, as_json: bool) -> None:
     with open_memory(context) as memory:
         topics = memory.topics.list()
         waiting = memory.status().leaves_without_topic
+        is_behind = memory.is_behind("topics")
     if as_json:
         print_json(topics)
         return
@@ -47,6 +49,8 @@ def list_topics(context: click.Context, as_json: bool) -> None:
         note("No topic was found yet: too few leaves belong together.")
     elif waiting:
         note(f"{waiting:,} leaves are in no topic.")
+    if is_behind:
+        note(BEHIND)
 
 
 @topic_command.command("show")

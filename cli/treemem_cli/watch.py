@@ -19,6 +19,8 @@ from treemem_cli.work import Between, Interval, print_report
 if TYPE_CHECKING:
     from treemem.following import Follower, Target, Told
 
+UNKNOWN_SHOWN = 10
+
 
 @click.command("watch")
 @click.argument("paths", nargs=-1, metavar="[PATH...]")
@@ -104,6 +106,7 @@ class _Show:
         self._once = once
         self._named = named
         self._as_json = as_json
+        self._unknown_count = 0
 
     def tell(self, told: Told) -> None:
         if self._as_json:
@@ -116,8 +119,18 @@ class _Show:
             print_report(told.work)
         elif told.what == "stopped":
             note("Stopped. Everything that was read is stored.")
+        elif told.report is not None and told.report.unknown:
+            self._unknown(told.text)
         else:
             note(f"{_now()}  {told.text}")
+
+    def _unknown(self, text: str) -> None:
+        """What merely lies beside the logs, such as a folder of pictures, drowns nothing."""
+        self._unknown_count += 1
+        if self._unknown_count <= UNKNOWN_SHOWN:
+            note(f"{_now()}  {text}")
+        elif self._unknown_count == UNKNOWN_SHOWN + 1:
+            note("More files in no format that treemem reads are not named. All: --json")
 
     def _watching(self, problem: str) -> None:
         from treemem.finding import is_folder
@@ -137,16 +150,19 @@ class _Show:
             note(problem)
 
     def _read(self, told: Told) -> None:
-        from treemem_cli.render import clip
+        from treemem.importers.records import CUT_AT_END
+        from treemem_cli.render import clip, count_of
 
         assert told.report is not None
         report = told.report
-        messages = "message" if report.added == 1 else "messages"
         redacted = sum(report.redacted.values())
-        secrets = f", {redacted:,} secrets redacted" if redacted else ""
+        secrets = f", {count_of(redacted, 'secret')} redacted" if redacted else ""
+        # A record that is cut off at the end is still being written.
+        damaged = report.problem_count - report.skipped.get(CUT_AT_END, 0)
+        damage = f", {damaged:,} damaged in it" if damaged > 0 else ""
         click.echo(
             f"{_now()}  {report.format}  {clip(Path(report.path).name, 60)}: "
-            f"{report.added:,} {messages} added{secrets} ({told.seconds:.1f} s)"
+            f"{count_of(report.added, 'message')} added{secrets}{damage} ({told.seconds:.1f} s)"
         )
 
 
