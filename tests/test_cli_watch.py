@@ -174,5 +174,6 @@ def test_damage_is_told_and_a_folder_of_other_files_drowns_nothing(logs: Path) -
         (logs / f"{number}.png").write_bytes(b"\x89PNG\r\n\x1a\n")
     result = CliRunner().invoke(cli, ["watch", str(logs), "--once"])
     assert "chat  a.jsonl: 2 messages added, 1 damaged in it (" in result.stdout
+    assert result.stderr.count("a.jsonl:2: damaged record (") == 1
     assert result.stderr.count(".png is in no format") == UNKNOWN_SHOWN
     assert result.stderr.count("are not named") == 1

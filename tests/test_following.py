@@ -181,6 +181,21 @@ def test_a_locked_file_is_waited_for(
     ] * 2
 
 
+def test_damage_is_told_once_and_not_while_a_line_is_being_written(
+    memory: Memory, logs: Path
+) -> None:
+    whole = line("first")
+    append(logs / "a.jsonl", whole + whole[:9])
+    with following(memory, Target.of(logs), poll=True) as told:
+        until(lambda: added(told) == 1)
+        append(logs / "a.jsonl", "\n" + line("second"))
+        until(lambda: added(told) == 2)
+        append(logs / "a.jsonl", line("third"))
+        until(lambda: added(told) == 3)
+    (error,) = [each.text for each in told if each.what == "error"]
+    assert error.startswith(f"{logs / 'a.jsonl'}:2: damaged record")
+
+
 def test_a_file_that_cannot_be_stored_costs_the_others_nothing(
     memory: Memory, logs: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -190,7 +205,7 @@ def test_a_file_that_cannot_be_stored_costs_the_others_nothing(
         append(logs / "b.jsonl", line("first"))
         until(lambda: added(told) == 1)
     (error,) = [each.text for each in told if each.what == "error"]
-    assert error.startswith(f"{logs / 'a.jsonl'} was not stored: A message of 500 characters")
+    assert error.startswith(f"{logs / 'a.jsonl'}: message over the size limit")
 
 
 def test_a_place_that_is_made_later_is_watched_from_then_on(memory: Memory, tmp_path: Path) -> None:

@@ -27,6 +27,7 @@ from treemem.errors import (
 )
 from treemem.finding import IGNORED_FOLDERS, find_files, is_folder, may_be_file
 from treemem.importers.base import LogFile
+from treemem.importers.records import CUT_AT_END
 from treemem.memory import Memory
 from treemem.own_files import WAL, beside, is_own
 from treemem.reports import FileReport, WorkReport
@@ -262,14 +263,16 @@ class Follower:
             self._tell_of(path, each, ended - began)
 
     def _tell_of(self, path: Path, report: FileReport, seconds: float) -> None:
-        """What is new. An error that stays the same is told once."""
-        if report.error is None:
+        """What is new. An error, or damage, that stays the same is told once."""
+        if report.added:
+            self._tell(Told("read", "", path, report, seconds=seconds))
+        trouble = report.error or _damage(report)
+        if trouble is None:
             self._errors.pop(path, None)
-            if report.added:
-                self._tell(Told("read", "", path, report, seconds=seconds))
-        elif self._errors.get(path) != report.error:
-            self._errors[path] = report.error
-            self._tell(Told("error", report.error, path, report, seconds=seconds))
+        elif self._errors.get(path) != trouble:
+            self._errors[path] = trouble
+            failed = report if report.error else None
+            self._tell(Told("error", trouble, path, failed, seconds=seconds))
 
     # -- the time in between -----------------------------------------------------------
 
@@ -312,6 +315,12 @@ class Follower:
         self._changed_at = time.monotonic() - work.idle_seconds
         if report.done or report.failed or report.model_calls:
             self._tell(Told("worked", work=report, seconds=time.monotonic() - began))
+
+
+def _damage(report: FileReport) -> str | None:
+    """The last damage in a file; a record that is cut off at its end is still being written."""
+    found = (each for each in reversed(report.problems) if CUT_AT_END not in each)
+    return next(found, None)
 
 
 def _signature(path: Path) -> Signature | None:
