@@ -159,3 +159,29 @@ def test_where_there_is_little_room_only_the_days_of_a_source_are_told(
     monkeypatch.setattr("treemem_cli.render.NARROW", 200)
     assert "2026-11-03" in run("source", "list").stdout
     assert "10:00" not in run("source", "list").stdout
+
+
+def test_a_tree_that_was_not_made_yet_is_not_told_as_nothing_stored(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "one.jsonl").write_text(said(1))
+    with monkeypatch.context() as patched:  # as after Ctrl-C, before the trees above the sources
+        patched.setattr("treemem.memory.Memory.work", lambda *_, **__: None)
+        run("ingest", str(tmp_path / "one.jsonl"))
+    assert "No tree stands over what is stored yet" in run("tree").stderr
+    run("work")
+    assert "Pickup 1" in run("tree").stdout
+
+
+def test_a_stop_by_ctrl_c_says_that_what_was_read_is_stored(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupted(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    (tmp_path / "one.jsonl").write_text(said(1))
+    monkeypatch.setattr("treemem.memory.Memory.work", interrupted)  # after the last file
+    result = run("ingest", str(tmp_path / "one.jsonl"))
+    assert result.exit_code == 1
+    assert "What was read so far is stored" in result.stderr
+    assert len(json.loads(run("source", "list", "--json").stdout)) == 1

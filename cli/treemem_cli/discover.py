@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from treemem_cli.context import json_option, note, open_memory, print_json
-from treemem_cli.ingest import keep_blobs_option, print_ingest, reading
+from treemem_cli.ingest import keep_blobs_option, print_ingest, reading, storing
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -76,7 +76,7 @@ def _ingest(
     if not chosen:
         note("Nothing was stored.")
         return
-    with open_memory(context) as memory, reading() as progress:
+    with open_memory(context) as memory, reading() as progress, storing():
         files = _files(chosen, places)
         report = memory.ingest_files(files, progress=progress, keep_blobs=keep_blobs)
     print_ingest(report, as_json=as_json)

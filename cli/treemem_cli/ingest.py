@@ -89,6 +89,7 @@ def ingest_command(
         tempfile.TemporaryDirectory(prefix="treemem-") as folder,
         open_memory(context) as memory,
         reading() as progress,
+        storing(),
     ):
         files = log_files(paths, name, Path(folder) / "stdin")
         report = memory.ingest_files(
@@ -146,6 +147,16 @@ def reading() -> Iterator[Callable[[FileReport], None] | None]:
         yield lambda file: status.update(
             Text(f"Reading {clip(PurePath(file.path).name, 44)}: {file.added:,} added")
         )
+
+
+@contextmanager
+def storing() -> Iterator[None]:
+    """Ctrl-C while files are stored leaves no doubt about what became of them."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        note("Stopped. What was read so far is stored; the same command goes on from there.")
+        raise
 
 
 def print_ingest(report: IngestReport, *, as_json: bool) -> None:

@@ -55,6 +55,9 @@ def tree_command(
         return
     from treemem_cli.render import console, safe, tree_view
 
+    if tree.root_id is None and is_behind:
+        note("No tree stands over what is stored yet. Make it: treemem work")
+        return
     if tree.root_id is None:
         note("Nothing is stored yet. See: treemem ingest --help, treemem work --help")
         return
