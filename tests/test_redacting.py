@@ -267,3 +267,17 @@ def test_what_is_allowed_comes_back_once_in_every_copy(memory: Memory, tmp_path:
         assert memory.ingest(path).added == 0
     assert [len(texts(memory, source)) for source in sources] == [3, 4]
     assert whole(memory)
+
+
+@pytest.mark.parametrize("before", range(120, 201, 4))
+def test_a_title_that_was_cut_holds_no_piece_of_a_secret(
+    memory: Memory, tmp_path: Path, before: int
+) -> None:
+    asked = ("word " * 40)[: before - 1] + f" {TOKEN} is the token of the farm"
+    log = tmp_path / ".aider.chat.history.md"
+    log.write_text(f"# aider chat started at 2026-01-05 10:00:00\n\n#### {asked}\n\nFine.\n")
+    memory.ingest(log)
+    title = memory.sources()[0].source.title
+    assert title is not None
+    assert "word word" in title
+    assert TOKEN[:5] not in title

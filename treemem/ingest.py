@@ -21,6 +21,7 @@ from treemem.errors import ImportFileError, UnknownFormatError
 from treemem.half_written import HalfWritten
 from treemem.importers import archives
 from treemem.importers.base import Importer, LogFile, Skipped
+from treemem.importers.naming import TITLE_CHARS_MAX
 from treemem.messages import Prepared
 from treemem.model import Message, Source
 from treemem.own_files import is_own
@@ -263,7 +264,8 @@ class FileIngest:
     def _open_source(self, source: Source) -> str:
         known = self._sources.get(source.id)
         if known is None or (source.title and not known.title):
-            self._sources[source.id] = replace(source, title=self._redaction.text(source.title))
+            title = self._redaction.title(source.title, TITLE_CHARS_MAX)
+            self._sources[source.id] = replace(source, title=title)
         if source.id not in self.report.sources:
             self.report.sources.append(source.id)
         return source.id

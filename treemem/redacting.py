@@ -8,6 +8,7 @@ that it is known again when the same log is read under another policy, or by new
 from __future__ import annotations
 
 import hashlib
+import re
 import secrets
 from collections import Counter
 from collections.abc import Callable
@@ -21,13 +22,14 @@ from treemem.database import Database
 from treemem.errors import UsageError
 from treemem.messages import Prepared
 from treemem.model import Message
-from treemem.redaction import KEY_BYTES, Redactor, label_of, markers
+from treemem.redaction import KEY_BYTES, MARKER, Redactor, label_of, markers
 
 Redact = bool | Literal["pii"]
 """What a caller may ask for: True as the file is set, "pii" personal data too, False nothing."""
 
 ALLOW_CHARS_MAX = 512
 ALLOW_MAX = 1_000
+_LAST_WORD = re.compile(r"[!-~]+\Z")
 _KEY = "redaction key"
 _POLICY = "redaction"
 
@@ -171,8 +173,17 @@ class Redaction:
         return message if self._redactor is None else self._redactor.redact(message)
 
     def text(self, text: str | None) -> str | None:
-        """A title, say, without secrets."""
+        """A text without secrets."""
         return text if text is None or self._redactor is None else self._redactor.redact_text(text)
+
+    def title(self, text: str | None, chars_max: int) -> str | None:
+        """The same for a title that was cut to so many characters: the word that it was cut in
+        may be a piece of a secret."""
+        redacted = self.text(text)
+        if self._redactor is None or text is None or redacted is None or len(text) < chars_max:
+            return redacted
+        ends = [found.end() for found in MARKER.finditer(redacted)]
+        return redacted if len(redacted) in ends else _LAST_WORD.sub("…", redacted)
 
     def excerpt(self, text: str | None) -> str | None:
         """The same for a text that was cut, perhaps within a secret."""
