@@ -6,6 +6,7 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
+from typing import SupportsIndex
 
 import pytest
 
@@ -15,6 +16,8 @@ from tests.fake_model import FakeClient, use
 from tests.logs import ClaudeSession, prose
 from tests.secret_samples import ALNUM, PEM
 from treemem import Memory, Message, Scope
+from treemem.redacting import redactor_of
+from treemem.scrubbing import _Notes
 
 TOKEN = "ghp_" + ALNUM
 PASSWORD = "Tr0ub4dorZzyx"
@@ -299,3 +302,26 @@ def test_a_scrub_can_be_killed_at_any_step(filled: Memory, tmp_path: Path) -> No
     filled.close()
     for at in range(1, steps_of(filled.path, tmp_path) + 1, 5):
         assert_it_goes_on(filled.path, tmp_path, at)
+
+
+def test_titles_cost_what_they_hold_and_not_what_every_message_held(
+    memory: Memory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    looked_for: list[object] = []
+
+    class Title(str):
+        def __contains__(self, value: object) -> bool:
+            looked_for.append(value)
+            return super().__contains__(value)  # type: ignore[operator]
+
+        def replace(self, old: str, new: str, count: SupportsIndex = -1, /) -> str:
+            looked_for.append(old)
+            return super().replace(old, new, count)
+
+    redactor = redactor_of(memory._database)
+    values = {f"S3cret-{number:04}-Zq": f"[redacted: token #{number:04x}]" for number in range(500)}
+    values["hunter2"] = "[redacted: password #beef]"
+    monkeypatch.setattr(redactor, "redact_text", Title)
+    notes = _Notes(memory._database, redactor, values)
+    assert notes.clean("the key is hunter2, or") == "the key is [redacted: password #beef], or"
+    assert looked_for == ["hunter2"]

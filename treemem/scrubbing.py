@@ -157,8 +157,10 @@ class _Notes:
     def __init__(self, database: Database, redactor: Redactor, values: dict[str, str]) -> None:
         self._database = database
         self._redactor = redactor
-        # The longest first, since one may hold another.
-        self._values = sorted(values.items(), key=lambda pair: (-len(pair[0]), pair[0]))
+        # Subtle: by how they begin, since each of very many texts may hold each of them.
+        self._values: dict[str, list[tuple[str, str]]] = {}
+        for value, marker in values.items():
+            self._values.setdefault(value[:VALUE_CHARS_MIN], []).append((value, marker))
 
     def changed(self, *, write: bool) -> int:
         """How many of them have secrets. write: take those out, in the caller's transaction."""
@@ -187,13 +189,19 @@ class _Notes:
         """The text without secrets of its own, those of the messages, and what begins one of
         those at its end, where it was cut."""
         text = self._redactor.redact_text(text)
-        for value, marker in self._values:
-            if value in text:
-                text = text.replace(value, marker)
+        for value, marker in self._begun_in(text):
+            text = text.replace(value, marker)
             begins = text.rfind(value[:VALUE_CHARS_MIN])
             if begins >= 0 and value.startswith(text[begins:]):
                 text = text[:begins] + marker
         return text
+
+    def _begun_in(self, text: str) -> list[tuple[str, str]]:
+        """Secrets of which at least the beginning stands in the text, and their markers. The
+        longest first, since one may hold another."""
+        pieces = {text[at : at + VALUE_CHARS_MIN] for at in range(len(text))}
+        found = [each for piece in pieces for each in self._values.get(piece, ())]
+        return sorted(found, key=lambda pair: (-len(pair[0]), pair[0]))
 
 
 # -- the file itself -------------------------------------------------------------------
