@@ -223,41 +223,52 @@ class FileIngest:
         """One batch is stored while the tokens of the next are counted on another core."""
         pending: tuple[_Batch, Future[dict[str, int]]] | None = None
         with ThreadPoolExecutor(max_workers=1) as pool:
-            for batch in self._batches(importer):
-                future = pool.submit(_count, self._unknown(batch))
+            try:
+                for batch in self._batches(importer):
+                    future = pool.submit(_count, self._unknown(batch))
+                    if pending is not None:
+                        self._store(pending[0], pending[1].result())
+                    pending = (batch, future)
+            except (ImportFileError, OSError):  # damage: what was read before it is whole
                 if pending is not None:
                     self._store(pending[0], pending[1].result())
-                pending = (batch, future)
+                raise
             if pending is not None:
                 self._store(pending[0], pending[1].result())
 
     def _batches(self, importer: Importer) -> Iterator[_Batch]:
         batch = _Batch()
         current: str | None = None
-        for event in importer.read(self._file):
-            if isinstance(event, Source):
-                if event.snapshot and not self._sources:
-                    self._retire_missing(importer)
-                current = self._open_source(event)
-                continue
-            if isinstance(event, Skipped):
-                self.report.note(replace(event, detail=self._redaction.excerpt(event.detail)))
-                continue
-            assert current is not None, f"{importer.name} yielded a message before its source"
-            if self._own_calls.setdefault(current, begins_own_call(event.text)):
-                self.report.note(Skipped(OWN_CALL))
-                continue
-            if len(event.text) > messages.TEXT_BYTES_MAX:
-                self.report.note(_oversize(event))
-                continue
-            self.report.records += 1
-            item = self._seen(self._prepare(event, current), event.text, current)
-            batch.by_source.setdefault(current, []).append(item)
-            batch.count += 1
-            batch.chars += len(event.text)
-            if batch.is_full():
+        try:
+            for event in importer.read(self._file):
+                if isinstance(event, Source):
+                    if event.snapshot and not self._sources:
+                        self._retire_missing(importer)
+                    current = self._open_source(event)
+                    continue
+                if isinstance(event, Skipped):
+                    detail = self._redaction.excerpt(event.detail)
+                    self.report.note(replace(event, detail=detail))
+                    continue
+                assert current is not None, f"{importer.name} yielded a message before its source"
+                if self._own_calls.setdefault(current, begins_own_call(event.text)):
+                    self.report.note(Skipped(OWN_CALL))
+                    continue
+                if len(event.text) > messages.TEXT_BYTES_MAX:
+                    self.report.note(_oversize(event))
+                    continue
+                item = self._seen(self._prepare(event, current), event.text, current)
+                batch.by_source.setdefault(current, []).append(item)
+                self.report.records += 1
+                batch.count += 1
+                batch.chars += len(event.text)
+                if batch.is_full():
+                    yield batch
+                    batch = _Batch()
+        except (ImportFileError, OSError):
+            if batch.count:
                 yield batch
-                batch = _Batch()
+            raise
         if batch.count:
             yield batch
 
