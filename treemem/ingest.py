@@ -107,8 +107,12 @@ class Options(TypedDict, total=False):
 
 @dataclass(slots=True)
 class _Batch:
-    """Messages on their way into the file, grouped by source in order of arrival."""
+    """Messages on their way into the file, grouped by source in order of arrival.
 
+    data_version: of the file when the first was prepared; it differs once others have written.
+    """
+
+    data_version: int
     by_source: dict[str, list[Prepared]] = field(default_factory=dict)
     count: int = 0
     chars: int = 0
@@ -236,8 +240,11 @@ class FileIngest:
             if pending is not None:
                 self._store(pending[0], pending[1].result())
 
+    def _batch(self) -> _Batch:
+        return _Batch(int(self._database.value(_DATA_VERSION)))
+
     def _batches(self, importer: Importer) -> Iterator[_Batch]:
-        batch = _Batch()
+        batch = self._batch()
         current: str | None = None
         try:
             for event in importer.read(self._file):
@@ -264,7 +271,7 @@ class FileIngest:
                 batch.chars += len(event.text)
                 if batch.is_full():
                     yield batch
-                    batch = _Batch()
+                    batch = self._batch()
         except (ImportFileError, OSError):
             if batch.count:
                 yield batch
@@ -322,14 +329,20 @@ class FileIngest:
             self.report.count_redacted(item.redacted)
         return unknown
 
+    def _asked_again(self, items: Sequence[Prepared], source_id: str) -> list[Prepared]:
+        known = messages.known_ids(self._database, [item.id for item in items])
+        return [item if item.id in known else self._redaction.asked_again(item, source_id)
+                for item in items]  # fmt: skip
+
     def _store(self, batch: _Batch, tokens: dict[str, int]) -> None:
         with self._database.transaction():
+            others_wrote = self._database.value(_DATA_VERSION) != batch.data_version
             for source_id, items in batch.by_source.items():
+                if others_wrote:
+                    items = self._asked_again(items, source_id)
                 source = self._sources[source_id]
-                source_seq = messages.ensure_source(self._database, source, self._clock())
-                stored = messages.add(
-                    self._database, source_seq, items, tokens, snapshot=source.snapshot
-                )
+                seq = messages.ensure_source(self._database, source, self._clock())
+                stored = messages.add(self._database, seq, items, tokens, snapshot=source.snapshot)
                 light.admit_seal(self._database, source_id, self._clock())
                 self.report.added += stored.added
                 self.report.known += stored.known
@@ -337,6 +350,7 @@ class FileIngest:
             self._progress(self.report)
 
 
+_DATA_VERSION = "PRAGMA data_version"
 _REMEMBER = """
 INSERT OR REPLACE INTO imported_file (digest, source_ids, records, messages, skipped, problems,
   problem_count) VALUES (?, ?, ?, ?, ?, ?, ?)

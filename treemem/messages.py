@@ -25,8 +25,8 @@ _IN_CHUNK = 500
 class Prepared:
     """A message with its id and times worked out, ready to be stored.
 
-    alias, replaces, redacted: where secrets were taken out, see redacting.py; replaces is the
-    number of the message that this one is a new version of, redacted the labels of the secrets.
+    alias, redacted, plain_id: where secrets were taken out, see redacting.py; redacted has their
+    labels. replaces: the number of the message that this one is a new version of.
     """
 
     message: Message
@@ -37,6 +37,7 @@ class Prepared:
     alias: str | None = None
     replaces: int | None = None
     redacted: tuple[str, ...] = ()
+    plain_id: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

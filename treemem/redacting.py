@@ -203,11 +203,22 @@ class Redaction:
         item = replace(
             messages.prepare(redacted, source_id, occurrence(redacted)),
             redacted=tuple(labels_added(message, redacted)),
+            plain_id=plain.id,
         )
-        asked = {"id": plain.id, "source": source_id, "alias": self._alias(plain.id)}
+        return self._known(item, plain.id, source_id)
+
+    def asked_again(self, item: Prepared, source_id: str) -> Prepared:
+        """The same for one that was prepared but is not stored yet, where another process may
+        have stored it under another policy in the meantime."""
+        if item.plain_id is None:
+            return self._recognized(item, item.id, source_id)
+        return self._known(item, item.plain_id, source_id)
+
+    def _known(self, item: Prepared, plain_id: str, source_id: str) -> Prepared:
+        asked = {"id": plain_id, "source": source_id, "alias": self._alias(plain_id)}
         if self._database.value(_AS_IT_WAS, asked) is not None:
-            return replace(item, id=plain.id)
-        return self._recognized(item, plain.id, source_id)
+            return replace(item, id=plain_id)
+        return self._recognized(item, plain_id, source_id)
 
     def _alias(self, plain_id: str) -> str:
         return hashlib.blake2b(plain_id.encode(), key=self._key, digest_size=8).hexdigest()
