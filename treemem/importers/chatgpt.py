@@ -21,7 +21,7 @@ from treemem.importers.chatgpt_content import (
 )
 from treemem.importers.content import BlockReader
 from treemem.importers.exports import first_object, path_to_root, read_conversations, tree_order
-from treemem.importers.json_members import MEMBER_BYTES_MAX
+from treemem.importers.json_members import DOCUMENT_BYTES_MAX
 from treemem.importers.naming import file_key, is_uuid, one_line, printable, sent_at
 from treemem.importers.records import TOO_DEEP
 from treemem.importers.typed import listed, mapping, no_message, string
@@ -75,7 +75,7 @@ class ChatGpt(Importer):
             if _json_neighbours(file):
                 yield Skipped(SAME_AS_JSON)
                 return
-            if file.size_bytes > MEMBER_BYTES_MAX:
+            if file.size_bytes > DOCUMENT_BYTES_MAX:
                 yield Skipped(HTML_TOO_LARGE, problem=True)
                 return
             document = _embedded(file)

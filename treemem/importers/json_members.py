@@ -16,7 +16,9 @@ from treemem.importers.base import LogFile, Skipped
 from treemem.importers.records import CUT_AT_END, DAMAGED, TOO_DEEP, parse_json, strip_padding
 
 WHOLE_BYTES_MAX = 32 * 1024**2
-MEMBER_BYTES_MAX = 256 * 1024**2
+# As a line of JSON Lines may have. An element takes up to five times its bytes to read.
+MEMBER_BYTES_MAX = 64 * 1024**2
+DOCUMENT_BYTES_MAX = 256 * 1024**2
 
 MEMBER_TOO_LONG = "element over the size limit"
 
@@ -84,7 +86,7 @@ def read_nested(
         yield from cutter.nested((), is_entered)
 
 
-def read_value(file: LogFile, bytes_max: int = MEMBER_BYTES_MAX) -> object:
+def read_value(file: LogFile, bytes_max: int = DOCUMENT_BYTES_MAX) -> object:
     """The whole document. Raises ImportFileError if it is damaged or over the limit."""
     if file.size_bytes > bytes_max:
         raise ImportFileError(
