@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import io
 import json
@@ -11,9 +12,10 @@ from pathlib import Path
 
 import pytest
 
+from tests.document_files import docx, paragraph
 from treemem import Memory
 from treemem.errors import ImportFileError
-from treemem.importers import LogFile, archives
+from treemem.importers import LogFile, archives, detect
 from treemem.importers.archives import BOMB, ENCRYPTED, NO_PATH, SAME_NAME, TOO_LARGE
 
 CHAT = b'{"role": "user", "content": "The pickup is at nine."}\n'
@@ -211,3 +213,32 @@ def test_open_fails_with_an_error_that_names_the_member(tmp_path: Path) -> None:
         (member,) = archive.members()
         with pytest.raises(ImportFileError, match=r"!a\.jsonl cannot be read"):
             member.open()
+
+
+@pytest.mark.parametrize("method", [zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA])
+def test_damage_anywhere_in_an_archive_is_told_and_never_breaks_the_import(method: int) -> None:
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", method) as archive:
+        for name in ("dév/é.jsonl", "one.jsonl"):
+            archive.writestr(name, CHAT * 20)
+        archive.writestr("plan.docx", docx(paragraph("The pickup is at nine.") * 9))
+    whole = buffer.getvalue()
+    failed = 0
+    for at in range(4, len(whole)):
+        data = bytearray(whole)
+        data[at] ^= 0xFF
+        try:
+            with archives.opened(LogFile("x.zip", data=bytes(data))) as found:
+                for member in _surveyed(found):
+                    with contextlib.suppress(ImportFileError):
+                        list(detect(member).read(member))
+        except ImportFileError:
+            failed += 1
+    assert 0 < failed < len(whole) / 2
+
+
+def _surveyed(archive: archives.Archive | None) -> list[LogFile]:
+    if archive is None:
+        return []
+    list(archive.survey())
+    return list(archive.members())

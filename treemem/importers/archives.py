@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import posixpath
 import zipfile
-import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -111,7 +110,10 @@ class Archive:
         total_bytes = 0
         total_bytes_max = max(TOTAL_FREE_BYTES, RATIO_MAX * self.file.size_bytes)
         for number, info in enumerate(self._zip.infolist()):
-            if info.is_dir() or _IGNORED_FOLDERS.intersection(PurePosixPath(info.filename).parts):
+            # Not is_dir(), which fails on a name of no letters.
+            if info.filename.endswith("/") or _IGNORED_FOLDERS.intersection(
+                PurePosixPath(info.filename).parts
+            ):
                 continue
             reason = TOO_MANY if number >= MEMBERS_MAX else _refusal(info)
             if reason is None and total_bytes + info.file_size > total_bytes_max:
@@ -142,7 +144,7 @@ class Archive:
     def open(self, name: str) -> BinaryIO:
         try:
             return cast(BinaryIO, _Reader(self._zip.open(self._infos[name]), self._label(name)))
-        except (zipfile.BadZipFile, NotImplementedError, RuntimeError, OSError) as error:
+        except Exception as error:  # whatever zipfile makes of a damaged header
             raise ImportFileError(f"{self._label(name)} cannot be read: {error}.") from error
 
     def _label(self, name: str) -> str:
@@ -169,15 +171,18 @@ class _Reader:
         self._stream.close()  # type: ignore[attr-defined]
 
     def read(self, size: int = -1) -> bytes:
-        return self._checked("read", size)
+        return cast(bytes, self._checked("read", size))
 
     def readline(self, size: int = -1) -> bytes:
-        return self._checked("readline", size)
+        return cast(bytes, self._checked("readline", size))
 
-    def _checked(self, method: str, size: int) -> bytes:
+    def seek(self, offset: int, whence: int = 0) -> int:
+        return cast(int, self._checked("seek", offset, whence))
+
+    def _checked(self, method: str, *given: int) -> object:
         try:
-            return cast(bytes, getattr(self._stream, method)(size))
-        except (zipfile.BadZipFile, zlib.error, EOFError, OSError, NotImplementedError) as error:
+            return getattr(self._stream, method)(*given)
+        except Exception as error:  # whatever a decompressor makes of damaged bytes
             raise ImportFileError(f"{self._label} is damaged: {error}.") from error
 
 
@@ -204,7 +209,7 @@ def _passed_over(reason: str, info: zipfile.ZipInfo) -> Skipped:
 def _refusal(info: zipfile.ZipInfo) -> str | None:
     """Why a member is not read, or None."""
     path = PurePosixPath(info.filename)
-    if path.is_absolute() or ".." in path.parts or "\0" in info.orig_filename:
+    if not info.filename or path.is_absolute() or ".." in path.parts or "\0" in info.orig_filename:
         return NO_PATH
     if info.flag_bits & _ENCRYPTED_FLAG:
         return ENCRYPTED
