@@ -134,8 +134,8 @@ def test_a_hostile_page_takes_no_longer_than_any_other(piece: str) -> None:
 
 def test_a_paragraph_of_many_megabytes_is_cut_in_time_that_grows_with_it() -> None:
     began = time.process_time()
-    found = messages(html("€ word " * 4_000_000), "x.html")
-    assert sum(len(message.text) for message in found) > 27_000_000
+    found = messages(html("€ word " * 3_000_000), "x.html")
+    assert sum(len(message.text) for message in found) > 20_000_000
     assert time.process_time() - began < 20
 
 
