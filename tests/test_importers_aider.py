@@ -59,7 +59,7 @@ def test_a_session_is_what_was_typed_answered_and_printed() -> None:
     messages = [event for event in events if isinstance(event, Message)]
     assert {message.sent_at for message in messages} == {"2026-03-01T09:00:00"}
     assert messages[0].parts == (Part("tool_result", 0, 41),)
-    assert [message.external_id is None for message in messages] == [False, True, False, False]
+    assert all(message.external_id is not None for message in messages)
 
 
 def test_each_session_is_a_source_and_a_start_is_counted() -> None:

@@ -162,6 +162,7 @@ class _Reading:
         if not text.strip() or (kind == "user" and text == _BLANK_INPUT):
             yield Skipped(EMPTY)
             return
+        external_id = self._id()
         if kind == "user":
             self._asked = text
         # A session is known by what was asked first; what aider prints before stays untitled.
@@ -178,15 +179,16 @@ class _Reading:
             role=kind,
             text=text,
             sent_at=self._started,
-            external_id=self._id(kind),
+            external_id=external_id,
             parts=(Part("tool_result", 0, len(text)),) if kind == "tool" else (),
-            unique_id=kind != "user" and self._started is not None,
+            unique_id=external_id is not None,
         )
 
-    def _id(self, kind: _Kind) -> str | None:
-        """What was printed or answered may have grown when the file is read again; then it is
-        a new version of the same. It is known by its session, its place and what was asked."""
-        if kind == "user" or self._started is None:
+    def _id(self) -> str | None:
+        """What stands at the end of the history may have grown when that is read again; then it
+        is a new version of the same. It is known by its session, its place and what was asked
+        before."""
+        if self._started is None:
             return None
         return f"{Aider.name}:{self._started}:{self._ordinal}:{digest_of(self._asked)}"
 
