@@ -11,12 +11,12 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from treemem.importers.base import Event, Importer, LogFile, Skipped
+from treemem.importers.claude_code_records import certainty, records_of
 from treemem.importers.claude_code_speech import is_spoken, kind_of, speech_of
 from treemem.importers.claude_code_survey import Survey, session_of
 from treemem.importers.content import BlockReader, Content, joined
 from treemem.importers.naming import printable, sent_at
-from treemem.importers.records import TOO_DEEP, Record, parse_json, read_records, skim_json
-from treemem.importers.sniffing import has_key, head_objects
+from treemem.importers.records import TOO_DEEP, Record, parse_json, skim_json
 from treemem.importers.typed import string
 from treemem.model import Message, Source
 
@@ -28,19 +28,13 @@ NOT_AN_OBJECT = "no message: not an object"
 MERGED_CHARS_MAX = 16 * 1024 * 1024
 FRAGMENTS_MAX = 200
 
-_MARKS = ("parentUuid", "isSidechain", "leafUuid", "isSnapshotUpdate")
-_CONTROL_TYPES = frozenset(
-    {"ai-title", "custom-title", "last-prompt", "mode", "permission-mode", "queue-operation",
-     "agent-name", "worktree-state"}
-)  # fmt: skip
-
 
 class ClaudeCode(Importer):
     """The importer of the logs below ~/.claude/projects."""
 
     name = "claude-code"
     version = 1
-    description = "Claude Code session logs (JSON Lines)"
+    description = "Claude Code session logs (JSON Lines, or one JSON document)"
     kept = "turns, thinking, tool calls and results, abandoned branches, sub-agents, summaries"
     dropped = "usage, model names, signatures, a tool result's copy for the screen, bookkeeping"
     places = (
@@ -52,12 +46,7 @@ class ClaudeCode(Importer):
 
     def recognizes(self, file: LogFile, head: bytes) -> float:
         del file  # Its name says nothing: many tools write .jsonl.
-        objects, rest = head_objects(head)
-        if any(_is_record(value) for value in objects):
-            return 0.95
-        # A first line that is longer than the head: only its beginning can be looked at.
-        long_line = not objects and any(has_key(rest, mark) for mark in _MARKS[:2])
-        return 0.9 if long_line else 0.0
+        return certainty(head)
 
     def read(self, file: LogFile) -> Iterator[Event]:
         yield from _Reading(file, Survey.of(file)).events()
@@ -86,15 +75,14 @@ class _Reading:
         self._fragments = 0
 
     def events(self) -> Iterator[Event]:
-        with self._file.open() as stream:
-            for ordinal, item in enumerate(read_records(stream, _parse)):
-                if isinstance(item, Skipped):
-                    yield item
-                    continue
-                try:
-                    yield from self._take(ordinal, item)
-                except RecursionError:
-                    yield Skipped(TOO_DEEP, item.line, problem=True)
+        for ordinal, item in enumerate(records_of(self._file, _parse)):
+            if isinstance(item, Skipped):
+                yield item
+                continue
+            try:
+                yield from self._take(ordinal, item)
+            except RecursionError:
+                yield Skipped(TOO_DEEP, item.line, problem=True)
         yield from self._let_go()
 
     def _take(self, ordinal: int, record: Record) -> Sequence[Event]:
@@ -197,21 +185,3 @@ def _api_id(value: dict[str, Any]) -> str | None:
     if value.get("type") == "user" or not isinstance(message, dict):
         return None
     return string(message.get("id"))
-
-
-def _is_record(value: object) -> bool:
-    """Whether a JSON value can only be a record of Claude Code."""
-    if not isinstance(value, dict):
-        return False
-    record_type, message = value.get("type"), value.get("message")
-    if record_type is not None and not isinstance(record_type, str):
-        return False
-    marked = any(mark in value for mark in _MARKS)
-    if isinstance(message, dict) and "parts" in message:
-        return False  # Gemini's message shape, which forks of both tools write.
-    if record_type in ("user", "assistant"):
-        return marked or isinstance(message, dict)
-    if record_type is None:
-        return isinstance(message, dict) and {"sessionId", "requestId"} <= value.keys()
-    known = record_type in _CONTROL_TYPES and "sessionId" in value
-    return marked or known

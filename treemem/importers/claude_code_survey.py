@@ -11,8 +11,9 @@ from collections.abc import Iterator
 from typing import Any
 
 from treemem.importers.base import LogFile, Skipped
-from treemem.importers.naming import is_uuid, one_line
-from treemem.importers.records import read_records, skim_json
+from treemem.importers.claude_code_records import records_of
+from treemem.importers.naming import file_key, is_uuid, one_line
+from treemem.importers.records import skim_json
 
 _MAIN, _SIDE, _TURN, _REPLAY, _ACTIVE = 1, 2, 4, 8, 16
 _NONE = -1
@@ -46,9 +47,8 @@ class Survey:
     @classmethod
     def of(cls, file: LogFile) -> Survey:
         survey = cls()
-        with file.open() as stream:
-            for item in read_records(stream, skim_json):
-                survey._add(None if isinstance(item, Skipped) else item.value)
+        for item in records_of(file, skim_json):
+            survey._add(None if isinstance(item, Skipped) else item.value)
         survey._finish()
         return survey
 
@@ -214,7 +214,7 @@ def session_of(file: LogFile, survey: Survey) -> str:
 
     A resumed or forked session copies rows that still name the session they came from.
     """
-    return file.stem if is_uuid(file.stem) else survey.session_id or file.stem
+    return file.stem if is_uuid(file.stem) else survey.session_id or file_key(file)
 
 
 def _hash(text: object) -> int:
