@@ -213,7 +213,8 @@ def test_a_sub_agent_is_a_source_of_its_own() -> None:
 def test_the_last_title_is_the_title() -> None:
     rows = [START, user(1, "x"), event(2, "session.title_changed", {"title": "Counting"})]
     found = next(e for e in read(rows) if isinstance(e, Source))
-    assert found == Source(f"copilot-cli/{SESSION}", "copilot-cli", "Counting", "events.jsonl")
+    about = (f"copilot-cli/{SESSION}", "copilot-cli", "Counting", "events.jsonl")
+    assert found == Source(*about, rewritten=True)
 
 
 def test_a_file_without_its_first_event_is_called_after_its_folder() -> None:

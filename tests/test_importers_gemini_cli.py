@@ -231,7 +231,8 @@ def test_a_document_is_read_like_the_lines(indent: int | None) -> None:
     document = {"messages": rows, **HEADER, "summary": "Files"}
     file = LogFile("s.json", data=json.dumps(document, indent=indent).encode())
     source, *found = events_of(file)
-    assert source == Source(f"gemini-cli/{SESSION}", "gemini-cli", "Files", "s.json")
+    about = (f"gemini-cli/{SESSION}", "gemini-cli", "Files", "s.json")
+    assert source == Source(*about, rewritten=True)
     assert found == messages(*rows)
 
 

@@ -117,7 +117,8 @@ def test_folder_database_and_export_tell_the_same(tmp_path: Path) -> None:
     assert answered.tool_use_ids == answered.tool_result_ids == ("call_1",)
     assert (posed.kind, summed_up.kind) == ("injected", "summary")
     (source,) = sources(folder)
-    assert source == Source("opencode/ses_a", "opencode", "Fix the export", "ses_a.json")
+    about = ("opencode/ses_a", "opencode", "Fix the export", "ses_a.json")
+    assert source == Source(*about, rewritten=True)
 
 
 def test_a_subagents_session_names_its_parent_and_a_default_title_is_none(tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TypedDict, Unpack
 
-from treemem import blobs, ids, importers, light, messages, renamed, times
+from treemem import blobs, ids, importers, light, messages, renamed, retiring, times
 from treemem.database import Database
 from treemem.errors import ImportFileError, UnknownFormatError
 from treemem.half_written import HalfWritten
@@ -198,28 +198,45 @@ class FileIngest:
             )  # fmt: skip
 
     def _retire_missing(self, importer: Importer) -> None:
-        """What a document no longer holds steps back, before anything new of it is stored, so
-        that a crash in between leaves no mixture of both to be sealed. Words stay stored."""
-        ids_now: dict[str, set[str]] = {}
+        """What a log no longer holds steps back, before anything new of it is stored, so that a
+        crash in between leaves no mixture of both to be sealed. Words stay stored."""
+        held: dict[str, set[retiring.Held]] = {}
+        sources: dict[str, Source] = {}
         current = ""
         for event in importer.read(self._file):
             if isinstance(event, Source):
                 current = event.id
-                ids_now.setdefault(current, set())
+                sources.setdefault(current, event)
+                held.setdefault(current, set())
             elif isinstance(event, Message) and len(event.text) <= messages.TEXT_BYTES_MAX:
-                ids_now[current].add(self._prepare(event, current).id)
+                item = self._seen(self._prepare(event, current), event.text, sources[current])
+                held[current].add(retiring.Held(item.id, item.identity, item.replaces))
         self._occurrences.clear()
-        for source_id, message_ids in ids_now.items():
+        self._half_written.clear()
+        for source_id, source in sources.items():
             with self._database.transaction():
                 sql = "SELECT seq FROM source WHERE id = ?"
                 source_seq = self._database.value(sql, (source_id,))
                 if source_seq is not None:
-                    kept = set(messages.known_ids(self._database, list(message_ids)).values())
-                    messages.retire_missing(self._database, source_seq, kept)
-                    # Should the document go back to an earlier state, that has to be read: also
-                    # after a crash, so they are forgotten before anything of it is stored.
-                    self._database.execute(_FORGET_STATES, {"source": source_id})
-                    light.admit_seal(self._database, source_id, self._clock())
+                    self._retire(source, source_seq, held[source_id])
+
+    def _retire(self, source: Source, source_seq: int, held: set[retiring.Held]) -> None:
+        if source.snapshot:
+            retiring.replace_missing(self._database, source_seq, held)
+            # Should the document go back to an earlier state, that has to be read: also after a
+            # crash, so they are forgotten before anything of it is stored.
+            self._database.execute(_FORGET_STATES, {"source": source.id})
+        elif source.rewritten:
+            retiring.abandon_taken_back(self._database, source_seq, held)
+        light.admit_seal(self._database, source.id, self._clock())
+
+    def _is_retiring(self, source: Source) -> bool:
+        """Whether something of the file may be stored that it no longer holds: before its first
+        source is opened, since that takes reading it once more."""
+        if self._sources or not (source.snapshot or source.rewritten):
+            return False
+        sql = "SELECT 1 FROM source WHERE format = ? LIMIT 1"
+        return self._database.row(sql, (source.format,)) is not None
 
     # -- reading -----------------------------------------------------------------------
 
@@ -249,7 +266,7 @@ class FileIngest:
         try:
             for event in importer.read(self._file):
                 if isinstance(event, Source):
-                    if event.snapshot and not self._sources:
+                    if self._is_retiring(event):
                         self._retire_missing(importer)
                     current = self._open_source(event)
                     continue
@@ -264,7 +281,9 @@ class FileIngest:
                 if len(event.text) > messages.TEXT_BYTES_MAX:
                     self.report.note(_oversize(event))
                     continue
-                item = self._seen(self._prepare(event, current), event.text, current)
+                item = self._seen(
+                    self._prepare(event, current), event.text, self._sources[current]
+                )
                 batch.by_source.setdefault(current, []).append(item)
                 self.report.records += 1
                 batch.count += 1
@@ -294,12 +313,12 @@ class FileIngest:
             message, source_id, lambda each: self._occurrence(each, source_id)
         )
 
-    def _seen(self, item: Prepared, text: str, source_id: str) -> Prepared:
-        if self._sources[source_id].snapshot:  # what it no longer holds has stepped back
+    def _seen(self, item: Prepared, text: str, source: Source) -> Prepared:
+        if source.snapshot:  # what it no longer holds has stepped back
             return item
-        if source_id not in self._half_written:
-            self._half_written[source_id] = HalfWritten(self._database, source_id)
-        return self._half_written[source_id].seen(item, text)
+        if source.id not in self._half_written:
+            self._half_written[source.id] = HalfWritten(self._database, source.id)
+        return self._half_written[source.id].seen(item, text)
 
     def _occurrence(self, message: Message, source_id: str) -> int:
         """Repetitions without an id of their own are told apart by counting them."""

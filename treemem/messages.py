@@ -259,15 +259,6 @@ def next_position(database: Database, source_seq: int) -> int:
     return int(database.value(sql, (source_seq,)))
 
 
-def retire_missing(database: Database, source_seq: int, seen: set[int]) -> None:
-    """Marks what is no longer in a document as replaced. The words stay stored."""
-    sql = (
-        "SELECT message_seq, position FROM source_message WHERE source_seq = ? AND state = 'active'"
-    )
-    gone = [position for seq, position in database.rows(sql, (source_seq,)) if seq not in seen]
-    database.many(_SET_STATE, [("replaced", source_seq, position) for position in gone])
-
-
 def _message_row(seq: int, item: Prepared, tokens: int) -> tuple[object, ...]:
     message = item.message
     text, exact = _storable(message.text)

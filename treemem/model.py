@@ -102,7 +102,8 @@ class Source:
 
     id: stable and readable, such as "claude-code/5c0375b4-…". parent_id: the source that
     this one was started from (a sub-agent's session). snapshot: the file holds the whole
-    document each time it is read, so what is no longer in it was replaced.
+    document each time it is read, so what is no longer in it was replaced. rewritten: the file
+    holds the whole session, and its tool takes turns out of it when the user goes back.
     """
 
     id: str
@@ -111,6 +112,7 @@ class Source:
     origin: str | None = None
     parent_id: str | None = None
     snapshot: bool = False
+    rewritten: bool = False
 
 
 @dataclass(frozen=True, slots=True)

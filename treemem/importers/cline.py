@@ -74,6 +74,7 @@ class Cline(Importer):
             title=task.title,
             origin=file.label,
             parent_id=f"{Cline.name}/{printable(task.parent)}" if task.parent else None,
+            rewritten=not task.is_compaction,
         )
         speech, window = Speech(has_ids=task.is_session), Window()
         is_told = file.neighbour(HISTORY) is not None and file.name != HISTORY

@@ -120,6 +120,7 @@ class _Reading:
             format=CopilotCli.name,
             title=survey.title,
             origin=file.label,
+            rewritten=True,
         )
         self._agents: dict[str, Source] = {}
         self._current: Source | None = None

@@ -140,6 +140,7 @@ class _Reading:
             title=one_line(survey.about.get("summary")),
             origin=file.label,
             parent_id=f"{GeminiCli.name}/{printable(parent)}" if parent else None,
+            rewritten=_is_document(file),
         )
 
     def events(self) -> Iterator[Event]:
@@ -211,7 +212,7 @@ class _Reading:
 def _records(
     file: LogFile, parse: Callable[[bytes], object]
 ) -> Iterator[Record | _Member | Skipped]:
-    if any(key in mapping(head_value(file.head())) for key in _LISTS):
+    if _is_document(file):
         for member in read_members(file):
             if isinstance(member, Skipped):
                 yield member
@@ -222,6 +223,11 @@ def _records(
         return
     with file.open() as stream:
         yield from read_records(stream, parse)
+
+
+def _is_document(file: LogFile) -> bool:
+    """Whether the session is one JSON document, as older versions wrote it."""
+    return any(key in mapping(head_value(file.head())) for key in _LISTS)
 
 
 def _parent_of(file: LogFile) -> str | None:

@@ -95,6 +95,7 @@ def source_of(file: LogFile, session: dict[str, Any]) -> Source:
         title=None if title and title.startswith(_DEFAULT_TITLES) else title,
         origin=file.label,
         parent_id=f"opencode/{printable(parent)}" if parent else None,
+        rewritten=True,
     )
 
 
