@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from treemem import Memory
 from treemem.errors import ImportFileError
 from treemem.importers import LogFile, Skipped, by_name, detect
 from treemem.importers import chat_jsonl as module
@@ -63,6 +65,38 @@ def test_an_array_on_one_line_is_a_document_and_an_object_a_line() -> None:
     lines = LogFile("x", data=b"".join(json.dumps([ASKED, TOLD]).encode() + b"\n" for _ in "ab"))
     events = [event for event in detect(lines).read(lines) if isinstance(event, Source)]
     assert [event.id for event in events] == ["chat/x#1", "chat/x#2"]
+
+
+@pytest.mark.parametrize("indent", [None, 1])
+@pytest.mark.parametrize("key", ["id", "conversation_id"])
+def test_a_conversation_that_moved_in_a_newer_export_stays_the_same(
+    memory: Memory, tmp_path: Path, key: str, indent: int | None
+) -> None:
+    def export(*lengths: tuple[int, int]) -> Path:
+        talks = [
+            {key: number, "messages": [{"role": "user", "content": f"{number}: {at}"}
+                                       for at in range(length)]}
+            for number, length in lengths
+        ]  # fmt: skip
+        path = tmp_path / "chats"
+        lines = "".join(f"{json.dumps(talk)}\n" for talk in talks)
+        path.write_text(json.dumps(talks, indent=1) if indent else lines)
+        return path
+
+    memory.ingest(export((2, 2), (1, 3)))
+    report = memory.ingest(export((3, 1), (2, 4), (1, 3)))
+    assert (report.added, report.known) == (3, 5)
+    assert {view.source.id.rpartition("#")[2]: view.messages for view in memory.sources()} == {
+        "1": 3, "2": 4, "3": 1,
+    }  # fmt: skip
+
+
+def test_conversations_that_share_an_id_are_kept_apart() -> None:
+    shared = {"id": "abc", "messages": [ASKED]}
+    assert [source for source, _ in said([shared, shared])] == [
+        "chat/stdin#abc",
+        "chat/stdin#abc-2",
+    ]
 
 
 def test_a_title_and_a_system_prompt_stand_before_their_messages() -> None:

@@ -6,6 +6,7 @@ claims no format of its own: an importer that knows a file better wins over this
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
@@ -22,6 +23,7 @@ from treemem.importers.chat_messages import (
     messages_of,
     share_of_chat,
 )
+from treemem.importers.conversation import id_text
 from treemem.importers.json_members import read_members
 from treemem.importers.naming import file_key, one_line, printable
 from treemem.importers.records import TOO_DEEP, read_records
@@ -32,6 +34,7 @@ __all__ = ["EMPTY", "EMPTY_CONVERSATION", "NOT_AN_OBJECT", "NO_SPEAKER", "NO_TEX
 
 EMPTY_CONVERSATION = "empty conversation"
 
+_ID_KEYS = ("id", "uuid", "conversation_id", "chat_id", "thread_id")
 _SUFFIXES = (".jsonl", ".ndjson")
 # Lists in a document's outermost object that may hold messages or conversations.
 _LIST_KEYS = frozenset({*CONVERSATION_KEYS, "chats", "chat_history", "data", "history", "threads"})
@@ -70,6 +73,7 @@ class _Reading:
         self._messages = MessageReader()
         self._source = Source(f"chat/{file_key(file)}", ChatJsonl.name, origin=file.label)
         self._current: Source | None = None
+        self._named: Counter[str] = Counter()
 
     def lines(self) -> Iterator[Event]:
         with self._file.open() as stream:
@@ -77,7 +81,8 @@ class _Reading:
                 if isinstance(item, Skipped):
                     yield item
                 elif is_conversation(item.value):
-                    yield from self._conversation(str(item.line), item.line, item.value)
+                    name = self._name(item.value, item.line)
+                    yield from self._conversation(name, item.line, item.value)
                 else:
                     yield from self._said(self._source, item.line, item.value)
 
@@ -94,7 +99,8 @@ class _Reading:
                     outer[member.key] = member.value
                     yield from self._begin(outer)
             elif is_conversation(member.value):
-                yield from self._conversation(_name(member.value, number), None, member.value)
+                name = self._name(member.value, number)
+                yield from self._conversation(name, None, member.value)
             elif member.key is None or member.key in _LIST_KEYS:
                 yield from self._said(self._source, None, member.value)
             elif share_of_chat([member.value]):
@@ -115,6 +121,17 @@ class _Reading:
         return Source(
             f"{self._source.id}#{printable(name)}", ChatJsonl.name, origin=self._file.label
         )
+
+    def _name(self, value: object, number: int) -> str:
+        """What tells a conversation from the others of its file: its id, else its number. An id
+        that several have is counted: each is a conversation by itself."""
+        fields = value if isinstance(value, dict) else {}
+        found = next((name for key in _ID_KEYS if (name := id_text(fields.get(key)))), None)
+        if found is None:
+            return str(number)
+        self._named[found] += 1
+        repeated = f"-{self._named[found]}" if self._named[found] > 1 else ""
+        return printable(f"{found}{repeated}")
 
     def _conversation(self, name: str, line: int | None, value: object) -> Iterator[Event]:
         """A conversation: a source of its own, a record for each message."""
@@ -144,12 +161,6 @@ class _Reading:
             return [message]
         self._current = source
         return [source, message]
-
-
-def _name(value: object, number: int) -> str:
-    """What tells a conversation from the others of its document: its id, else its number."""
-    name = value.get("id") if isinstance(value, dict) else None
-    return printable(name) if isinstance(name, str) and name else str(number)
 
 
 # -- recognizing -------------------------------------------------------------------------
