@@ -35,6 +35,7 @@ BATCH_CHARS_MAX = 4_000_000
 # A model server, or the agent that treemem asks through, may log what treemem asked it: a
 # summary's making is nothing that was said.
 OWN_CALL = "treemem's own model call"
+PARENT_AGENT = "parent agent"
 _HASH_BLOCK_BYTES = 1 << 20
 
 OVERSIZE = "message over the size limit"
@@ -209,7 +210,7 @@ class FileIngest:
                 sources.setdefault(current, event)
                 held.setdefault(current, set())
             elif isinstance(event, Message) and len(event.text) <= messages.TEXT_BYTES_MAX:
-                item = self._seen(self._prepare(event, current), event.text, sources[current])
+                item = self._prepare(event, sources[current])
                 held[current].add(retiring.Held(item.id, item.identity, item.replaces))
         self._occurrences.clear()
         self._half_written.clear()
@@ -281,9 +282,7 @@ class FileIngest:
                 if len(event.text) > messages.TEXT_BYTES_MAX:
                     self.report.note(_oversize(event))
                     continue
-                item = self._seen(
-                    self._prepare(event, current), event.text, self._sources[current]
-                )
+                item = self._prepare(event, self._sources[current])
                 batch.by_source.setdefault(current, []).append(item)
                 self.report.records += 1
                 batch.count += 1
@@ -307,13 +306,14 @@ class FileIngest:
             self.report.sources.append(source.id)
         return source.id
 
-    def _prepare(self, message: Message, source_id: str) -> Prepared:
+    def _prepare(self, message: Message, source: Source) -> Prepared:
+        if source.parent_id is not None:
+            message = _from_parent(message)
+        text = message.text
         message = messages.cleaned(blobs.kept(message, self._keep_blobs))
-        return self._redaction.prepare(
-            message, source_id, lambda each: self._occurrence(each, source_id)
+        item = self._redaction.prepare(
+            message, source.id, lambda each: self._occurrence(each, source.id)
         )
-
-    def _seen(self, item: Prepared, text: str, source: Source) -> Prepared:
         if source.snapshot:  # what it no longer holds has stepped back
             return item
         if source.id not in self._half_written:
