@@ -200,6 +200,12 @@ def test_an_empty_message_is_counted_and_left_out(content: object) -> None:
         ("please fix it", {"isMeta": True}, "injected"),
         ("please fix it", {"origin": {"kind": "task-notification"}}, "injected"),
         ("a summary of it all", {"isCompactSummary": True}, "summary"),
+        (
+            "This session is being continued from a previous conversation that ran out of context. "
+            "The port is 80.",
+            {},
+            "summary",
+        ),
         ("<command-name>/clear</command-name>\n<command-args></command-args>", {}, "injected"),
         ("<command-name>/fix</command-name>\n<command-args>the bug</command-args>", {}, "said"),
         ("<local-command-stdout>done</local-command-stdout>", {}, "injected"),

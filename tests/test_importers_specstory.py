@@ -136,6 +136,14 @@ def test_turns_have_their_speaker_their_time_and_their_words() -> None:
     ]
 
 
+def test_what_a_session_was_continued_with_is_a_summary() -> None:
+    continued = (
+        "This session is being continued from a previous conversation that ran out of context."
+    )
+    asked, answered = messages(f"_**User**_\n\n{continued}\n\n_**Agent**_\n\n{continued}\n")
+    assert (asked.kind, answered.kind) == ("summary", "said")
+
+
 def test_thinking_and_tool_calls_are_parts() -> None:
     _, thinking, tool, *_ = messages(LATER)
     assert [(part.kind, part.name) for part in thinking.parts] == [("thinking", None)]

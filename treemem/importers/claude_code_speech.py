@@ -24,6 +24,7 @@ _NOTICES = frozenset(
     {"[Request interrupted by user]", "[Request interrupted by user for tool use]"}
 )
 _TAG_CHARS_MAX = 200
+_CONTINUED = "This session is being continued from a previous conversation that ran out of context"
 
 
 class Speech(NamedTuple):
@@ -62,7 +63,7 @@ def kind_of(
     value: dict[str, Any], speech: Speech, role: Role, spoken: Sequence[str]
 ) -> MessageKind:
     """Whether it was really said. spoken: the plain text of the record, piece by piece."""
-    if value.get("isCompactSummary") is True:
+    if value.get("isCompactSummary") is True or (role == "user" and continues(spoken)):
         return "summary"
     if speech.injected:
         return "injected"
@@ -72,6 +73,18 @@ def kind_of(
     notified = isinstance(origin, dict) and origin.get("kind") == "task-notification"
     posed = value.get("isMeta") is True or notified or is_injected(spoken)
     return "injected" if posed else "said"
+
+
+def continues(spoken: Sequence[str]) -> bool:
+    """Whether a user's text is what the session so far was summarized to; not all versions and
+    copies of a log say so beside it.
+
+    Example:
+        >>> continues(["This session is being continued from a previous conversation that ran "
+        ...            "out of context. We chose a port."])
+        True
+    """
+    return bool(spoken) and spoken[0].startswith(_CONTINUED)
 
 
 def is_spoken(spoken: Sequence[str]) -> bool:

@@ -10,6 +10,7 @@ import re
 from typing import Any
 
 from treemem.importers.base import Skipped
+from treemem.importers.claude_code_speech import continues
 from treemem.importers.content import BlockReader, Content
 from treemem.importers.naming import sent_at
 from treemem.importers.records import TOO_DEEP
@@ -28,7 +29,6 @@ _NOTICES = (
     "[TASK RESUMPTION]", "[ERROR] ", "# Reminder: ", "<explicit_instructions", "<system-reminder",
     "<SYSTEM_NOTICE>", "<mode_notice", "<automated_reminder", "Here is some more context about",
 )  # fmt: skip
-_CONTINUED = "This session is being continued from a previous conversation that ran out of context"
 # "[read_file for 'a.py'] Result:", and the words of the tool behind it or in the next block.
 _RESULT = re.compile(r"\[(\w{1,80})(?: for [^\n]{0,2000})?\] Result:")
 _TOOL_SUFFIX = "_tool_"
@@ -154,7 +154,7 @@ def _kind_of(entry: dict[str, Any], content: Content) -> MessageKind:
     stated = object_in(entry.get("metadata")).get("kind")
     if entry.get("isSummary") is True or stated == "compaction_summary":
         return "summary"
-    if content.spoken and content.spoken[0].startswith(_CONTINUED):
+    if continues(content.spoken):
         return "summary"
     if entry.get("isTruncationMarker") is True or stated == "compaction":
         return "injected"

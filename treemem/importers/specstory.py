@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterator
 
 from treemem.importers.base import Event, Importer, LogFile, Skipped
+from treemem.importers.claude_code_speech import continues
 from treemem.importers.content import Content
 from treemem.importers.documents import document_lines
 from treemem.importers.fences import fence_after
@@ -164,9 +165,11 @@ def _message(head: re.Match[str], lines: list[str]) -> Message | str:
     add_pieces(content, lines[1:] if named else lines)
     if content.is_empty:
         return EMPTY
+    role = _ROLES[head.group(1)]
     return Message(
-        role=_ROLES[head.group(1)],
+        role=role,
         text=content.text,
+        kind="summary" if role == "user" and continues(content.spoken) else "said",
         sent_at=_time_of(head),
         external_id=named.group(1) if named else None,
         parts=tuple(content.parts),
