@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 import pytest
@@ -11,9 +11,12 @@ import pytest
 from benchmarks.export_logs import BUILDERS, Talk
 from tests.conftest import FakeClock
 from tests.fuzz.fuzz_importers import label_of
+from tests.test_importers_cursor import BUBBLES, CHAT, conversation, editor
+from tests.test_importers_llm import Log, ulid
+from tests.test_importers_opencode import TURNS, session, write_database
 from treemem import Memory
 
-TURNS = 50
+TALK_TURNS = 50
 # What grows at its end as its tool writes on; all others are exported anew.
 APPENDED = ("claude-code", "codex", "copilot-cli", "gemini-cli", "pi", "chat", "aider", "specstory",
             "transcript", "markdown", "plain-text")  # fmt: skip
@@ -68,7 +71,7 @@ def assert_grows(folder: Path, name: str, states: Iterable[bytes], whole: bytes)
 def test_a_log_that_is_read_between_its_records_ends_as_one_read_once(
     name: str, tmp_path: Path
 ) -> None:
-    data = BUILDERS[name](Talk(1, TURNS))
+    data = BUILDERS[name](Talk(1, TALK_TURNS))
     assert_grows(tmp_path, name, cut_at_lines(data), data)
 
 
@@ -77,11 +80,48 @@ def test_a_log_that_is_read_between_its_records_ends_as_one_read_once(
 def test_a_log_that_is_read_while_a_record_is_written_ends_as_one_read_once(
     name: str, seed: int, tmp_path: Path
 ) -> None:
-    data = BUILDERS[name](Talk(1, TURNS))
+    data = BUILDERS[name](Talk(1, TALK_TURNS))
     assert_grows(tmp_path, name, cut_anywhere(data, seed), data)
 
 
 @pytest.mark.parametrize("name", BUILDERS)
 def test_a_log_with_more_turns_in_it_ends_as_one_read_once(name: str, tmp_path: Path) -> None:
-    states = [BUILDERS[name](Talk(1, turns)) for turns in (1, 2, 7, 41, TURNS)]
+    states = [BUILDERS[name](Talk(1, turns)) for turns in (1, 2, 7, 41, TALK_TURNS)]
+    assert_grows(tmp_path, name, states[:-1], states[-1])
+
+
+def llm_states(folder: Path) -> Iterator[bytes]:
+    """One thread after the other, the second a fork of the first that is gone on with."""
+    log = Log()
+    chain: list[tuple[str, object]] = []
+    for number in range(4):
+        chain += [("user", f"question {number}"), ("assistant", f"answer {number}")]
+        log.say(ulid("c", 7), chain)
+        yield log.write(folder / "logs.db").read_bytes()
+    for end in ("once", "twice"):
+        log.say(ulid("c", 8), [*chain[:4], ("user", end), ("assistant", f"said {end}")])
+        yield log.write(folder / "logs.db").read_bytes()
+
+
+def cursor_states(folder: Path) -> Iterator[bytes]:
+    for count in range(1, len(BUBBLES) + 1):
+        listed = conversation(CHAT, list(range(1, count + 1)))
+        yield editor(folder, listed, *BUBBLES[:count]).read_bytes()
+
+
+def opencode_states(folder: Path) -> Iterator[bytes]:
+    for count in range(1, len(TURNS) + 1):
+        path = folder / f"{count}.db"
+        yield write_database(path, session(), TURNS[:count]).read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("name", "states_of"),
+    [("llm", llm_states), ("cursor", cursor_states), ("opencode", opencode_states)],
+)
+def test_a_database_with_more_rows_in_it_ends_as_one_read_once(
+    name: str, states_of: Callable[[Path], Iterator[bytes]], tmp_path: Path
+) -> None:
+    (tmp_path / "stores").mkdir()
+    states = list(states_of(tmp_path / "stores"))
     assert_grows(tmp_path, name, states[:-1], states[-1])
