@@ -7,15 +7,13 @@ next one being counted.
 
 from __future__ import annotations
 
-import hashlib
-import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TypedDict, Unpack
 
-from treemem import blobs, ids, importers, light, messages, renamed, retiring, times
+from treemem import blobs, ids, imported, importers, light, messages, renamed, retiring, times
 from treemem.database import Database
 from treemem.errors import ImportFileError, UnknownFormatError
 from treemem.half_written import HalfWritten
@@ -36,8 +34,6 @@ BATCH_CHARS_MAX = 4_000_000
 # summary's making is nothing that was said.
 OWN_CALL = "treemem's own model call"
 PARENT_AGENT = "parent agent"
-_HASH_BLOCK_BYTES = 1 << 20
-
 OVERSIZE = "message over the size limit"
 
 Progress = Callable[[FileReport], None]
@@ -156,47 +152,18 @@ class FileIngest:
         try:
             importer = self._importer or importers.detect(self._file)
             self.report.format = importer.name
-            digest = _digest(self._file, importer, self._redaction.label)
+            digest = imported.digest_of(self._file, importer, self._redaction.label)
             # Whether the bytes of its attachments were kept is not remembered.
-            if self._keep_blobs is not None or not self._known_file(digest):
-                self._read(importer)
-                self._finish(digest)
+            if self._keep_blobs is None and imported.load(self._database, digest, self.report):
+                return self.report
+            self._read(importer)
+            imported.remember(self._database, digest, self.report, growing=self._growing)
         except (ImportFileError, OSError) as error:
             self.report.error = _told(self._file, error)
             self.report.unknown = isinstance(error, UnknownFormatError)
         return self.report
 
-    # -- a file that was read to its end before ----------------------------------------
-
-    def _known_file(self, digest: str) -> bool:
-        sql = ("SELECT source_ids, records, messages, skipped, problems, problem_count "
-               "FROM imported_file WHERE digest = ?")  # fmt: skip
-        row = self._database.row(sql, (digest,))
-        if row is None:
-            return False
-        self.report.sources = json.loads(row[0])
-        self.report.records, self.report.known = row[1], row[2]
-        self.report.skipped = json.loads(row[3])
-        self.report.problems, self.report.problem_count = json.loads(row[4]), row[5]
-        return True
-
-    def _finish(self, digest: str) -> None:
-        """Remembers the file, only now that all of it is stored."""
-        report = self.report
-        # Not an empty one: it belongs to no source yet, so that nothing could make it forgotten
-        # when a document, filled in the meantime, is emptied again.
-        if report.added + report.known == 0:
-            return
-        with self._database.transaction():
-            if self._growing:
-                # Were it not the same file after all, that would have to be read once more.
-                earlier = (json.dumps(report.sources), report.records)
-                self._database.execute(_FORGET_EARLIER, earlier)
-            self._database.execute(
-                _REMEMBER,
-                (digest, json.dumps(report.sources), report.records, report.added + report.known,
-                 json.dumps(report.skipped), json.dumps(report.problems), report.problem_count),
-            )  # fmt: skip
+    # -- what a log no longer holds ---------------------------------------------------------
 
     def _retire_missing(self, importer: Importer) -> None:
         """What a log no longer holds steps back, before anything new of it is stored, so that a
@@ -226,7 +193,7 @@ class FileIngest:
             retiring.replace_missing(self._database, source_seq, held)
             # Should the document go back to an earlier state, that has to be read: also after a
             # crash, so they are forgotten before anything of it is stored.
-            self._database.execute(_FORGET_STATES, {"source": source.id})
+            imported.forget_states(self._database, source.id)
         elif source.rewritten:
             retiring.abandon_taken_back(self._database, source_seq, held)
         light.admit_seal(self._database, source.id, self._clock())
@@ -307,10 +274,10 @@ class FileIngest:
         return source.id
 
     def _prepare(self, message: Message, source: Source) -> Prepared:
-        if source.parent_id is not None:
-            message = _from_parent(message)
         text = message.text
         message = messages.cleaned(blobs.kept(message, self._keep_blobs))
+        if source.parent_id is not None and not self._is_known(message, source.id):
+            message = _from_parent(message)
         item = self._redaction.prepare(
             message, source.id, lambda each: self._occurrence(each, source.id)
         )
@@ -319,6 +286,13 @@ class FileIngest:
         if source.id not in self._half_written:
             self._half_written[source.id] = HalfWritten(self._database, source.id)
         return self._half_written[source.id].seen(item, text)
+
+    def _is_known(self, message: Message, source_id: str) -> bool:
+        """Whether the very message is stored, as where a sub-agent's log repeats its parent's."""
+        if not message.unique_id:
+            return False
+        item = self._redaction.prepare(message, source_id, lambda _: 0)
+        return bool(messages.known_ids(self._database, [item.id]))
 
     def _occurrence(self, message: Message, source_id: str) -> int:
         """Repetitions without an id of their own are told apart by counting them."""
@@ -370,15 +344,14 @@ class FileIngest:
 
 
 _DATA_VERSION = "PRAGMA data_version"
-_REMEMBER = """
-INSERT OR REPLACE INTO imported_file (digest, source_ids, records, messages, skipped, problems,
-  problem_count) VALUES (?, ?, ?, ?, ?, ?, ?)
-"""
-_FORGET_EARLIER = "DELETE FROM imported_file WHERE source_ids = ? AND records < ?"
-_FORGET_STATES = """
-DELETE FROM imported_file
-WHERE EXISTS (SELECT 1 FROM json_each(source_ids) WHERE value = :source)
-"""
+
+
+def _from_parent(message: Message) -> Message:
+    """What a sub-agent is told in the user's name was said by the agent that started it: no rule
+    for its task must become the user's."""
+    if message.role != "user" or message.kind != "said":
+        return message
+    return replace(message, role="other", author=message.author or PARENT_AGENT)
 
 
 def _oversize(message: Message) -> Skipped:
@@ -390,17 +363,3 @@ def _count(unknown: Sequence[Prepared]) -> dict[str, int]:
     """The tokens of each message, by its id."""
     counts = count_many([item.message.text for item in unknown])
     return {item.id: count for item, count in zip(unknown, counts, strict=True)}
-
-
-def _digest(file: LogFile, importer: Importer, redaction: str) -> str:
-    """Over the importer, what it takes for a secret, and every byte of the file and of those
-    read with it: the same again is known at reading speed."""
-    state = hashlib.blake2b(digest_size=16, person=b"file")
-    state.update(f"{importer.name}/{importer.version}\n{redaction}\n".encode())
-    for part in (file, *importer.companions(file)):
-        with part.open() as stream:
-            while block := stream.read(_HASH_BLOCK_BYTES):
-                state.update(block)
-        # Subtle: only a companion's end is marked, so that a file alone keeps its digest.
-        state.update(b"" if part is file else b"\0end\0")
-    return state.hexdigest()
