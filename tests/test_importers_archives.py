@@ -132,7 +132,9 @@ def test_damage_in_one_member_costs_the_others_nothing(memory: Memory, tmp_path:
     assert whole.added == 1
 
 
-@pytest.mark.parametrize("data", [b"PK\x03\x04", zipped({"a.jsonl": CHAT})[:60]])
+@pytest.mark.parametrize(
+    "data", [b"PK\x03\x04", zipped({"a.jsonl": CHAT})[:60]], ids=["nothing", "cut off"]
+)
 def test_a_damaged_archive_is_told(memory: Memory, tmp_path: Path, data: bytes) -> None:
     (report,) = memory.ingest(stored(tmp_path, data)).files
     assert "damaged ZIP archive" in str(report.error)

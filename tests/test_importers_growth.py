@@ -19,7 +19,7 @@ from treemem import Memory
 TALK_TURNS = 50
 # What grows at its end as its tool writes on; all others are exported anew.
 APPENDED = ("claude-code", "codex", "copilot-cli", "gemini-cli", "pi", "chat", "aider", "specstory",
-            "transcript", "markdown", "plain-text")  # fmt: skip
+            "transcript", "irc", "whatsapp", "markdown", "plain-text")  # fmt: skip
 
 History = dict[str, list[tuple[str, str, str, str]]]
 

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from treemem import Memory, Message
+from treemem.finding import find_files
 from treemem.following import Follower, Target, Told
-from treemem.ingest import find_files
 from treemem.own_files import beside, is_own
 
 LOCKS = Path("/proc/locks")
