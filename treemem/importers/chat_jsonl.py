@@ -122,7 +122,7 @@ class _Reading:
             f"{self._source.id}#{printable(name)}", ChatJsonl.name, origin=self._file.label
         )
 
-    def _name(self, value: object, number: int) -> str:
+    def _name(self, value: object, number: int | None) -> str:
         """What tells a conversation from the others of its file: its id, else its number. An id
         that several have is counted: each is a conversation by itself."""
         fields = value if isinstance(value, dict) else {}

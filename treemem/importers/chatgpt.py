@@ -23,7 +23,7 @@ from treemem.importers.content import BlockReader
 from treemem.importers.exports import first_object, path_to_root, read_conversations, tree_order
 from treemem.importers.json_members import DOCUMENT_BYTES_MAX
 from treemem.importers.naming import file_key, is_uuid, one_line, printable, sent_at
-from treemem.importers.records import TOO_DEEP
+from treemem.importers.telling import events_of
 from treemem.importers.typed import listed, mapping, no_message, string
 from treemem.model import Message, Source
 
@@ -132,20 +132,8 @@ class _Conversation:
         if not self._nodes and not self._others:
             yield Skipped(EMPTY_CONVERSATION)
         yield from (Skipped(NOT_AN_OBJECT) for _ in range(self._others))
-        begun = False
-        for key in tree_order(self._parent_of, self._active):
-            try:
-                message = self._message(key)
-            except RecursionError:
-                yield Skipped(TOO_DEEP, problem=True)
-                continue
-            if isinstance(message, str):
-                yield Skipped(message)
-                continue
-            if not begun:
-                begun = True
-                yield self._source
-            yield message
+        keys = tree_order(self._parent_of, self._active)
+        yield from events_of(keys, lambda _, key: self._message(key), lambda _: self._source)
 
     def _message(self, key: str) -> Message | str:
         """The message of a node, or why it has none."""

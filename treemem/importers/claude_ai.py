@@ -14,7 +14,7 @@ from treemem.importers.chat_fields import ROLE_OF
 from treemem.importers.content import BlockReader, Content
 from treemem.importers.exports import first_object, path_to_root, read_conversations
 from treemem.importers.naming import file_key, is_uuid, one_line, printable, sent_at
-from treemem.importers.records import TOO_DEEP
+from treemem.importers.telling import events_of
 from treemem.importers.typed import listed, mapping, string
 from treemem.model import Message, Role, Source
 
@@ -81,20 +81,11 @@ class _Conversation:
     def events(self) -> Iterator[Event]:
         if not self._rows:
             yield Skipped(EMPTY_CONVERSATION)
-        begun = False
-        for index, row in enumerate(self._rows):
-            try:
-                message = self._message(row, index in self._active)
-            except RecursionError:
-                yield Skipped(TOO_DEEP, problem=True)
-                continue
-            if isinstance(message, str):
-                yield Skipped(message)
-                continue
-            if not begun:
-                begun = True
-                yield self._source
-            yield message
+        yield from events_of(
+            self._rows,
+            lambda at, row: self._message(row, at in self._active),
+            lambda _: self._source,
+        )
 
     def _message(self, row: object, active: bool) -> Message | str:
         """The message that a row is, or why it is none."""

@@ -158,7 +158,7 @@ class _Reading:
             active=self._survey.is_active(ordinal),
         )
 
-    def _source(self, ordinal: int, line: int, value: dict[str, Any]) -> Source:
+    def _source(self, ordinal: int, line: int | None, value: dict[str, Any]) -> Source:
         if value.get("isSidechain") is not True:
             return self._main
         agent_id = string(value.get("agentId"))

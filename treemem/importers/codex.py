@@ -7,7 +7,7 @@ turns were rolled back. Never more than one record is held.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any, NamedTuple
+from typing import Any
 
 from treemem.importers.base import Event, Importer, LogFile, Skipped
 from treemem.importers.codex_items import (
@@ -25,9 +25,10 @@ from treemem.importers.codex_survey import Layers, Survey, Turn
 from treemem.importers.content import BlockReader, Content
 from treemem.importers.json_members import read_members
 from treemem.importers.naming import is_uuid, printable, sent_at
-from treemem.importers.records import TOO_DEEP, parse_json, read_records, skim_json
 from treemem.importers.records import Record as Line
+from treemem.importers.records import parse_json, read_records, skim_json
 from treemem.importers.sniffing import has_key, head_objects, head_value
+from treemem.importers.telling import events_of
 from treemem.importers.typed import digest_of, mapping, no_message, string
 from treemem.model import Message, Source
 
@@ -72,13 +73,6 @@ class Codex(Importer):
         yield from _Reading(file, survey).events()
 
 
-class _Item(NamedTuple):
-    """An item of a rollout that is one document: it stands on no line of its own."""
-
-    value: object
-    line: None = None
-
-
 class _Reading:
     """The second pass over one file."""
 
@@ -103,23 +97,10 @@ class _Reading:
         )
 
     def events(self) -> Iterator[Event]:
-        is_open = False
-        for ordinal, item in enumerate(_records(self._file, parse_json)):
-            if isinstance(item, Skipped):
-                yield item
-                continue
-            try:
-                found = self._message(ordinal, item.value)
-            except RecursionError:
-                yield Skipped(TOO_DEEP, item.line, problem=True)
-                continue
-            if isinstance(found, str):
-                yield Skipped(found, item.line)
-                continue
-            if not is_open:
-                is_open = True
-                yield self._source
-            yield found
+        records = _records(self._file, parse_json)
+        return events_of(
+            records, lambda at, item: self._message(at, item.value), lambda _: self._source
+        )
 
     def _message(self, ordinal: int, value: object) -> Message | str:
         """The message that a record is, or why it is none."""
@@ -184,14 +165,14 @@ def _spoken(speech: Speech, text: str) -> Speech | str:
     return EMPTY if speech.content.is_empty else speech
 
 
-def _records(file: LogFile, parse: Callable[[bytes], object]) -> Iterator[Line | _Item | Skipped]:
+def _records(file: LogFile, parse: Callable[[bytes], object]) -> Iterator[Line | Skipped]:
     """The records of a rollout; the oldest ones are one document, a header and a list of items."""
     if _is_document(head_value(file.head())):
         for member in read_members(file):
             if isinstance(member, Skipped):
                 yield member
             else:
-                yield _Item(member.value)
+                yield Line(None, member.value)
         return
     with file.open() as stream:
         yield from read_records(stream, parse)

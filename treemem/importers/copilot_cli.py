@@ -15,9 +15,10 @@ from treemem.importers.attachments import compact_json
 from treemem.importers.base import Event, Importer, LogFile, Skipped
 from treemem.importers.content import BlockReader, Content
 from treemem.importers.naming import file_key, is_uuid, one_line, printable, sent_at
-from treemem.importers.records import TOO_DEEP, read_records, skim_json
+from treemem.importers.records import read_records, skim_json
 from treemem.importers.sniffing import has_key, head_objects
 from treemem.importers.taken_back import TakenBack
+from treemem.importers.telling import events_of
 from treemem.importers.typed import listed, mapping, no_message, string
 from treemem.model import Message, MessageKind, Role, Source
 
@@ -123,27 +124,14 @@ class _Reading:
             rewritten=True,
         )
         self._agents: dict[str, Source] = {}
-        self._current: Source | None = None
 
     def events(self) -> Iterator[Event]:
         with self._file.open() as stream:
-            for ordinal, item in enumerate(read_records(stream)):
-                if isinstance(item, Skipped):
-                    yield item
-                    continue
-                try:
-                    found = self._message(ordinal, item.value)
-                except RecursionError:
-                    yield Skipped(TOO_DEEP, item.line, problem=True)
-                    continue
-                if isinstance(found, str):
-                    yield Skipped(found, item.line)
-                    continue
-                source = self._source(mapping(item.value))
-                if source is not self._current:
-                    self._current = source
-                    yield source
-                yield found
+            yield from events_of(
+                read_records(stream),
+                lambda at, item: self._message(at, item.value),
+                lambda item: self._source(mapping(item.value)),
+            )
 
     def _message(self, ordinal: int, value: object) -> Message | str:
         """The message that an event is, or why it is none."""

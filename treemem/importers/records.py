@@ -42,9 +42,10 @@ _new_record = tuple.__new__
 
 
 class Record(NamedTuple):
-    """One JSON value. line: 1-based number of the physical line it stands on."""
+    """One JSON value. line: 1-based number of the physical line it stands on; None where it is
+    part of a document."""
 
-    line: int
+    line: int | None
     value: object
 
 
