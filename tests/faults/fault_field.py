@@ -7,6 +7,7 @@ import os
 import shutil
 import subprocess
 import sys
+from collections import Counter
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,7 @@ import fault_logs
 from fault_pictures import Picture
 
 from treemem import Memory
+from treemem.database import driver
 
 DRIVER = Path(__file__).with_name("kill_driver.py")
 START_MS = 1_772_400_000_000
@@ -109,6 +111,16 @@ def calls_in(path: Path) -> int:
     """How many answers of the model were paid for a file."""
     answers = Path(f"{path}.answers")
     return len(answers.read_text().splitlines()) if answers.exists() else 0
+
+
+def calls_above_sources(path: Path) -> Counter[tuple[str, str]]:
+    """How many answers are stored for each tree above the sources, by its scope and key."""
+    connection = driver.connect(f"file:{path}?mode=ro", uri=True)
+    try:
+        sql = "SELECT scope, key FROM usage WHERE scope <> 'source'"
+        return Counter(connection.execute(sql).fetchall())
+    finally:
+        connection.close()
 
 
 def notes_in(path: Path) -> list[Note]:

@@ -28,6 +28,7 @@ from fault_field import (
     START_MS,
     Field,
     Note,
+    calls_above_sources,
     calls_in,
     complaints_of,
     findings_of,
@@ -160,8 +161,12 @@ def problems_after(place: Field, chain: Chain, path: Path, *, kill_in: str = "")
     problems += findings_of(path)
     problems += expected.picture.differences(Picture.of(path))
     lost = sum(falls_between_answer_and_commit(note) for note in notes)
-    # Where other sources are done first, the root above them all is asked for twice.
-    needed = expected.calls + chain.soon
+    # Where other sources are done first, the trees above them are asked for once more, when the
+    # last one stands; no node of a source is.
+    again = calls_above_sources(path) - calls_above_sources(expected.path)
+    if any(count > chain.soon for count in again.values()):
+        problems.append(f"{dict(again)} were asked for again")
+    needed = expected.calls + again.total()
     if calls_in(path) > needed + lost:
         problems.append(f"{calls_in(path)} calls, {needed} were needed, {lost} lost")
     where = "; ".join(f"{note['step']}: {place_of(note)}, {note['what']}" for note in notes)

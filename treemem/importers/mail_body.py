@@ -100,11 +100,10 @@ def add_body(content: Content, mail: Mail) -> None:
 
 def _leaves(mail: Mail, depth: int) -> Iterator[Mail]:
     """The parts that are shown: of alternatives the plain one, or else the last."""
-    inner = mail.get_payload()
-    if not isinstance(inner, list) or depth <= 0:
+    parts = _inside(mail)
+    if parts is None or depth <= 0:
         yield mail
         return
-    parts = [part for part in inner if isinstance(part, Mail)]
     kind = mail.get_content_type()
     if kind == "multipart/alternative" and parts:
         yield from _leaves(next(filter(_has_words, parts), parts[-1]), depth - 1)
@@ -113,6 +112,15 @@ def _leaves(mail: Mail, depth: int) -> Iterator[Mail]:
     else:
         for part in parts:
             yield from _leaves(part, depth - 1)
+
+
+def _inside(mail: Mail) -> list[Mail] | None:
+    """The mails or parts that a mail holds; None for one that holds words or bytes."""
+    # Subtle: asked for its payload, one that is no list is decoded, which can fail.
+    if not mail.is_multipart():
+        return None
+    inner = mail.get_payload()
+    return [part for part in inner if isinstance(part, Mail)] if isinstance(inner, list) else None
 
 
 def _has_words(part: Mail) -> bool:
@@ -144,18 +152,16 @@ def _add_part(content: Content, part: Mail) -> None:
 
 def _add_forwarded(content: Content, part: Mail) -> None:
     """A mail inside of a mail, with its heading: all of it somebody else's words."""
-    inner = part.get_payload()
-    for mail in inner if isinstance(inner, list) else []:
-        if isinstance(mail, Mail):
-            whole = Content()
-            heading = [f"{name}: {shown}" for name in ("From", "Date", "Subject")
-                       if (shown := header(mail, name))]  # fmt: skip
-            whole.add("\n".join(heading))
-            for leaf in _leaves(mail, _DEPTH_MAX // 2):
-                if leaf.get_content_type() != "message/rfc822":
-                    _add_part(whole, leaf)
-            content.add(whole.text, "marker", "forwarded")
-            content.blobs += whole.blobs
+    for mail in _inside(part) or ():
+        whole = Content()
+        heading = [f"{name}: {shown}" for name in ("From", "Date", "Subject")
+                   if (shown := header(mail, name))]  # fmt: skip
+        whole.add("\n".join(heading))
+        for leaf in _leaves(mail, _DEPTH_MAX // 2):
+            if leaf.get_content_type() != "message/rfc822":
+                _add_part(whole, leaf)
+        content.add(whole.text, "marker", "forwarded")
+        content.blobs += whole.blobs
 
 
 def _add_words(content: Content, text: str) -> None:
@@ -186,10 +192,9 @@ def _payload(part: Mail) -> bytes:
         data = None
     if isinstance(data, bytes):
         return data
-    inner = part.get_payload()
-    if isinstance(inner, list):
-        return b"\n\n".join(bytes(item) for item in inner if isinstance(item, Mail))
-    return str(inner or "").encode("utf-8", "surrogateescape")
+    if (inner := _inside(part)) is not None:
+        return b"\n\n".join(map(bytes, inner))
+    return str(part.get_payload() or "").encode("utf-8", "surrogateescape")
 
 
 def _text(part: Mail) -> str:
