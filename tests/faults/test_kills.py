@@ -56,8 +56,8 @@ PLACES = {
     "memory.open": "opening the file",
     "jobs.claim": "claiming a job",
     "ingest._store": "storing a batch",
-    "ingest._finish": "remembering a file",
-    "ingest._known_file": "reading a file",
+    "imported.remember": "remembering a file",
+    "imported.load": "reading a file",
     "ingest._read": "reading a file",
     "light._seal": "sealing",
     "light._extract": "extractive summaries",
@@ -78,7 +78,7 @@ PLACES_SMALL = {"closing the file", "beginning the work", "ending the work", "re
 # Where a process is rarely, or is at the edge of something; the state of the logs; and whether
 # the command is run again while the dead one's lease still holds.
 FUNCTIONS = (
-    ("ingest._finish", 2, False),
+    ("imported.remember", 2, False),
     ("light._extract", 2, True),
     ("modelwork._store", 1, True),
     ("derived._stand_over", 2, False),
@@ -161,10 +161,11 @@ def problems_after(place: Field, chain: Chain, path: Path, *, kill_in: str = "")
     problems += findings_of(path)
     problems += expected.picture.differences(Picture.of(path))
     lost = sum(falls_between_answer_and_commit(note) for note in notes)
-    # Where other sources are done first, the trees above them are asked for once more, when the
-    # last one stands; no node of a source is.
+    # Where other sources are done first, or a worker comes by before all is stored, the trees
+    # above the sources are asked for once more when the last one stands; no node of a source is.
     again = calls_above_sources(path) - calls_above_sources(expected.path)
-    if any(count > chain.soon for count in again.values()):
+    unfinished = chain.soon + chain.work_first * chain.length
+    if any(count > unfinished for count in again.values()):
         problems.append(f"{dict(again)} were asked for again")
     needed = expected.calls + again.total()
     if calls_in(path) > needed + lost:
@@ -267,7 +268,7 @@ def test_a_document_put_back_after_a_kill_shows_what_it_holds(place: Field) -> N
     path = place.folder / "put-back.sqlite3"
     shutil.copy(place.undisturbed[1].path, path)
     fault_logs.write(place.logs, 2)
-    child = place.run(path, minute=2 * MINUTES_A_STATE, kill_in="ingest._finish")
+    child = place.run(path, minute=2 * MINUTES_A_STATE, kill_in="imported.remember")
     assert child.returncode == -signal.SIGKILL, child.stderr
     fault_logs.write(place.logs, 1)
     minute = 2 * MINUTES_A_STATE + MINUTES_BETWEEN
