@@ -75,7 +75,7 @@ demo: $(VENV)/.base  ## See it work: first without a model, then with two small 
 	$(BIN)/treemem --db $(DEMO)/memory.sqlite3 source show claude-code --by-model
 	@echo; echo "The memory is $(DEMO)/memory.sqlite3. Go on with: $(BIN)/treemem --db $(DEMO)/memory.sqlite3 --help"
 
-test: setup  ## Run the tests (about eight minutes after the set-up)
+test: setup  ## Run the tests (about six minutes on two cores, after the set-up)
 	TREEMEM_TEST_MODELS=$(MODELS) $(BIN)/python -m pytest -m "not slow" -n auto
 
 test-slow: setup  ## Run the long suites too, 200 kills among them
