@@ -281,7 +281,6 @@ def _tokens(text: str) -> Iterator[Secret]:
 
 # -- private keys ----------------------------------------------------------------------
 
-_DASHES = "-----"
 _PEM_BEGIN = re.compile(r"-----BEGIN (?:[A-Z0-9]{1,12} ){0,4}PRIVATE KEY(?: BLOCK)?-----")
 _PEM_END = re.compile(r"-----END (?:[A-Z0-9]{1,12} ){0,4}PRIVATE KEY(?: BLOCK)?-----")
 _PEM_HEADERS = r"(?:\s|\\[nr]){0,8}(?:[A-Z][A-Za-z-]{2,20}: [^\n\\]{0,80}(?:\s|\\[nr]){1,8}){0,6}"

@@ -20,11 +20,11 @@ from treemem.importers.chatgpt_content import (
     tool_called,
 )
 from treemem.importers.content import BlockReader
-from treemem.importers.exports import first_object, path_to_root, read_conversations, tree_order
+from treemem.importers.exports import export_events, path_to_root, recognized, tree_order
 from treemem.importers.json_members import DOCUMENT_BYTES_MAX
 from treemem.importers.naming import file_key, is_uuid, one_line, printable, sent_at
 from treemem.importers.telling import events_of
-from treemem.importers.typed import listed, mapping, no_message, string
+from treemem.importers.typed import mapping, no_message, string
 from treemem.model import Message, Source
 
 EMPTY = "empty message"
@@ -62,12 +62,7 @@ class ChatGpt(Importer):
         del file
         if is_chat_html(head):
             return 0.95
-        first = first_object(head)
-        if _is_conversation(first) or any(
-            _is_conversation(item) for item in listed(first.get("conversations"))[:1]
-        ):
-            return 0.95
-        return 0.6 if _beside(first) else 0.0
+        return recognized(head, _is_conversation, _beside)
 
     def read(self, file: LogFile) -> Iterator[Event]:
         document = file
@@ -79,14 +74,11 @@ class ChatGpt(Importer):
                 yield Skipped(HTML_TOO_LARGE, problem=True)
                 return
             document = _embedded(file)
-        for number, value in enumerate(read_conversations(document, _is_conversation), 1):
-            if isinstance(value, Skipped):
-                yield value
-            elif isinstance(value, dict) and _is_conversation(value):
-                yield from _Conversation(file, value, number).events()
-            else:
-                reason = _beside(value) if isinstance(value, dict) else None
-                yield Skipped(reason or NO_CONVERSATION)
+
+        def events(value: dict[str, Any], number: int) -> Iterator[Event]:
+            return _Conversation(file, value, number).events()
+
+        yield from export_events(document, _is_conversation, _beside, events, NO_CONVERSATION)
 
     def companions(self, file: LogFile) -> Iterator[LogFile]:
         """The page of an export depends on whether the JSON lies beside it."""

@@ -12,7 +12,7 @@ from typing import Any
 from treemem.importers.base import Event, Importer, LogFile, Skipped
 from treemem.importers.chat_fields import ROLE_OF
 from treemem.importers.content import BlockReader, Content
-from treemem.importers.exports import first_object, path_to_root, read_conversations
+from treemem.importers.exports import export_events, path_to_root, recognized
 from treemem.importers.naming import file_key, is_uuid, one_line, printable, sent_at
 from treemem.importers.telling import events_of
 from treemem.importers.typed import listed, mapping, string
@@ -45,22 +45,13 @@ class ClaudeAi(Importer):
 
     def recognizes(self, file: LogFile, head: bytes) -> float:
         del file
-        first = first_object(head)
-        if _is_conversation(first) or any(
-            _is_conversation(item) for item in listed(first.get("conversations"))[:1]
-        ):
-            return 0.95
-        return 0.6 if _beside(first) else 0.0
+        return recognized(head, _is_conversation, _beside)
 
     def read(self, file: LogFile) -> Iterator[Event]:
-        for number, value in enumerate(read_conversations(file, _is_conversation), 1):
-            if isinstance(value, Skipped):
-                yield value
-            elif isinstance(value, dict) and _is_conversation(value):
-                yield from _Conversation(file, value, number).events()
-            else:
-                reason = _beside(value) if isinstance(value, dict) else None
-                yield Skipped(reason or NO_CONVERSATION)
+        def events(value: dict[str, Any], number: int) -> Iterator[Event]:
+            return _Conversation(file, value, number).events()
+
+        yield from export_events(file, _is_conversation, _beside, events, NO_CONVERSATION)
 
 
 class _Conversation:

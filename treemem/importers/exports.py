@@ -8,10 +8,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from treemem.importers.base import LogFile, Skipped
+from treemem.importers.base import Event, LogFile, Skipped
 from treemem.importers.json_members import read_members
 from treemem.importers.sniffing import head_value
-from treemem.importers.typed import mapping
+from treemem.importers.typed import listed, mapping
 
 
 def read_conversations(
@@ -44,6 +44,37 @@ def first_object(head: bytes) -> dict[str, Any]:
     if isinstance(value, list):
         return next((item for item in value if isinstance(item, dict)), {})
     return mapping(value)
+
+
+Beside = Callable[[dict[str, Any]], str | None]
+"""Why an object that lies beside the conversations in an export is none; None for a stranger."""
+
+
+def recognized(head: bytes, is_conversation: Callable[[object], bool], beside: Beside) -> float:
+    """How sure it is that a document is such an export, from its head."""
+    first = first_object(head)
+    wrapped = listed(first.get("conversations"))[:1]
+    if is_conversation(first) or any(map(is_conversation, wrapped)):
+        return 0.95
+    return 0.6 if beside(first) else 0.0
+
+
+def export_events(
+    file: LogFile,
+    is_conversation: Callable[[object], bool],
+    beside: Beside,
+    events: Callable[[dict[str, Any], int], Iterator[Event]],
+    no_conversation: str,
+) -> Iterator[Event]:
+    """The events of each conversation, given with its number, and why anything else is none."""
+    for number, value in enumerate(read_conversations(file, is_conversation), 1):
+        if isinstance(value, Skipped):
+            yield value
+        elif isinstance(value, dict) and is_conversation(value):
+            yield from events(value, number)
+        else:
+            reason = beside(value) if isinstance(value, dict) else None
+            yield Skipped(reason or no_conversation)
 
 
 def path_to_root(parent_of: Mapping[str, str | None], leaf: str | None) -> set[str]:

@@ -85,13 +85,6 @@ def shown_json(value: object, content: Content) -> str:
 # -- blocks ------------------------------------------------------------------------------
 
 
-def add_blocks(reader: BlockReader, content: Content, blocks: object) -> None:
-    """Adds blocks in the words of the AI SDK, or of a provider's API: texts, thinking, tool
-    calls and results, attachments."""
-    for block in blocks if isinstance(blocks, list) else [blocks]:
-        add_block(reader, content, block)
-
-
 def add_block(reader: BlockReader, content: Content, block: object) -> None:
     kind = block.get("type") if isinstance(block, dict) else None
     if not isinstance(block, dict) or not isinstance(kind, str):
