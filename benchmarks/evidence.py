@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from benchmarks.samples import Question, leaf_ids
 from benchmarks.wording import content_stems, telling_signs
 from treemem import Memory, Message, Statement
-from treemem.tokens import count_many
+from treemem.text.tokens import count_many
 
 SHARES = (0.10, 0.20, 0.33)
 DRAWS = 5

@@ -30,8 +30,9 @@ from collections.abc import Callable
 
 from benchmarks.export_logs import BUILDERS, SUFFIXES, Talk
 from benchmarks.report import Aim, circumstances, show, shown, write
-from treemem.importers import LogFile, archives, by_name
-from treemem.model import Message
+from treemem.importers import LogFile, by_name
+from treemem.importers.common import archives
+from treemem.types import Message
 
 MB = 1_000_000
 JSONL_AIM = 0.5

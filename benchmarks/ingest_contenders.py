@@ -22,13 +22,15 @@ from typing import Any
 import orjson
 
 from benchmarks import probe
-from treemem import importers, jobs, light
-from treemem.database import Database, driver
+from treemem import importers
 from treemem.importers import LogFile
-from treemem.ingest import FileIngest
+from treemem.ingest.files import FileIngest
 from treemem.memory import Memory
-from treemem.model import Message
-from treemem.tokens import count_many, count_tokens
+from treemem.queue import jobs
+from treemem.store.database import Database, driver
+from treemem.text.tokens import count_many, count_tokens
+from treemem.types import Message
+from treemem.worker import source_jobs
 
 BATCH_ROWS = 1_000
 AGAIN_TIMES = 9  # after the first: so the last of them is the tenth
@@ -151,7 +153,7 @@ def sealed(log: Path, _: Path, database: Path) -> Result:
     store = Database(database)
     report = FileIngest(store, LogFile(str(log), log), now_ms).run()
     while claims := jobs.claim(store, ["seal"], now_ms()):
-        light.run(store, claims[0], now_ms, lambda *_: None)
+        source_jobs.run(store, claims[0], now_ms, lambda *_: None)
     leaves = int(store.value("SELECT count(*) FROM node"))
     store.close()
     seconds = time.perf_counter() - began

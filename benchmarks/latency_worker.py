@@ -20,7 +20,7 @@ import orjson
 from benchmarks import probe
 from benchmarks.latency_chats import SESSION_MESSAGES, Chats, Query
 from treemem import Memory, Scope
-from treemem.database import driver
+from treemem.store.database import driver
 
 PLACES = ("one source", "everything", "a tenth of the time")
 BUDGET_TOKENS = 2_000

@@ -11,8 +11,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Protocol
 
-from treemem import jobs
-from treemem.database import Database, driver
+from treemem.queue import jobs
+from treemem.store.database import Database, driver
 
 KIND = "benchmark"
 # Longer than any lease: each life of the worker finds the leases of the last one run out.

@@ -33,7 +33,7 @@ from benchmarks.recall_systems import Shelf, System, is_ours, system
 from benchmarks.report import circumstances, show_table, write
 from benchmarks.samples import Conversation, Question
 from treemem.models.manifests import installed
-from treemem.tokens import count_tokens
+from treemem.text.tokens import count_tokens
 
 BUDGETS = (500, 1_000, 2_000, 4_000, 8_000)
 SYSTEMS = ("treemem", "bm25", "bm25-pieces", "bm25-windows", "leaves", "oracle")

@@ -20,7 +20,7 @@ from benchmarks.measures import EXCERPT_WORDS
 from benchmarks.recall_packing import Group, Piece, cut, excerpt, pack, tokens_of, whole, windows
 from benchmarks.samples import Conversation
 from benchmarks.wording import STOP_WORDS
-from treemem.database import driver
+from treemem.store.database import driver
 
 if TYPE_CHECKING:
     from benchmarks.recall_systems import Shelf

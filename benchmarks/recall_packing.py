@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from benchmarks.samples import Conversation
 from benchmarks.wording import content_stems
 from treemem import Message
-from treemem.tokens import count_tokens
+from treemem.text.tokens import count_tokens
 
 PIECE_WORDS = 120
 _LINE_TOKENS_MIN = 4  # somebody, a colon, a word, the line's end

@@ -16,7 +16,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from treemem.redaction import Redactor, Secret
+from treemem.privacy.redactor import Redactor, Secret
 
 PIECE_CHARS = 4_000
 """About the length of a message of a coding session."""

@@ -22,7 +22,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from benchmarks import probe
-from treemem.database import driver
+from treemem.store.database import driver
 
 ROOT = Path(__file__).resolve().parent.parent
 TABLE_COLUMNS = 132

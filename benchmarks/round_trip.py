@@ -15,7 +15,7 @@ from pathlib import Path
 from benchmarks.samples import Question
 from benchmarks.wording import content_stems, sentences
 from treemem import Memory, Message, Node, Scope, Statement
-from treemem.tokens import count_many, count_tokens
+from treemem.text.tokens import count_many, count_tokens
 
 ADVERSARIAL = "adversarial"  # these ask for what was never said
 ROUNDS = 3

@@ -25,7 +25,7 @@ from treemem.models import client
 from treemem.models.chat import Prompt
 from treemem.models.client import Generation, LlamaClient
 from treemem.reports import WorkReport
-from treemem.tokens import count_many
+from treemem.text.tokens import count_many
 
 DATA_SETS = ("locomo", "qmsum", "beam-100k")
 OWN_SETS = ("demo", "planted")

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from treemem.tokens import count_many
+from treemem.text.tokens import count_many
 
 TOKENS_MIN = 30_000
 

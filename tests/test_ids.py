@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from treemem import ids
-from treemem.model import Message, Span
+from treemem.types import Message, Span
 
 UNHURRIED = settings(deadline=None, max_examples=60)
 ANY_TEXT = st.text(st.characters(), max_size=8)

@@ -12,21 +12,13 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.intervals import jobs_of_sources, without_intervals
-from tests.logs import ClaudeSession, prose
-from treemem import (
-    AmbiguousIdError,
-    Memory,
-    Message,
-    ModelError,
-    NotFoundError,
-    Scope,
-    UsageError,
-    trees,
-)
-from treemem.database import Database
+from tests.helpers.intervals import jobs_of_sources, without_intervals
+from tests.helpers.logs import ClaudeSession, prose
+from treemem import AmbiguousIdError, Memory, Message, ModelError, NotFoundError, Scope, UsageError
 from treemem.importers import LogFile
-from treemem.summarizers import extractive
+from treemem.store.database import Database
+from treemem.summarize import extractive
+from treemem.tree import builder
 
 if TYPE_CHECKING:
     from tests.conftest import FakeClock
@@ -39,7 +31,7 @@ UNDATED = Message(text="The importer reads seven formats.")
 @pytest.fixture(autouse=True)
 def _small_leaves(monkeypatch: pytest.MonkeyPatch) -> None:
     """A short history makes a tree of several levels."""
-    monkeypatch.setattr(trees, "LEAF_TOKENS_MAX", 200)
+    monkeypatch.setattr(builder, "LEAF_TOKENS_MAX", 200)
 
 
 def found(memory: Memory, query: str, **named: object) -> set[str]:
@@ -72,7 +64,7 @@ def test_an_append_that_fails_stores_neither(
     def fail(*_: object, **__: object) -> None:
         raise RuntimeError
 
-    monkeypatch.setattr("treemem.jobs.admit", fail)
+    monkeypatch.setattr("treemem.queue.jobs.admit", fail)
     with pytest.raises(RuntimeError):
         memory.append("s", [PLAN])
     assert memory.sources() == []
@@ -394,7 +386,7 @@ def test_a_dead_job_is_listed_retried_and_done(
 
     memory.append("s", [PLAN])
     with monkeypatch.context() as patched:
-        patched.setattr("treemem.trees.seal", fail)
+        patched.setattr("treemem.tree.builder.seal", fail)
         for _ in range(10):
             memory.work(max_calls=0)
             clock.advance(3600)

@@ -8,8 +8,9 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from tests.logs import prose
-from treemem import Memory, Message, Scope, trees
+from tests.helpers.logs import prose
+from treemem import Memory, Message, Scope
+from treemem.tree import builder
 
 if TYPE_CHECKING:
     from tests.conftest import FakeClock
@@ -88,7 +89,7 @@ def test_a_node_begins_and_ends_by_real_time(
     memory: Memory, monkeypatch: pytest.MonkeyPatch, clock: FakeClock
 ) -> None:
     """Its times are those of its messages in UTC."""
-    monkeypatch.setattr(trees, "LEAF_TOKENS_MAX", 200)
+    monkeypatch.setattr(builder, "LEAF_TOKENS_MAX", 200)
     late = Message(text=prose(1, 8), sent_at="2026-03-29T01:30:00+01:00")
     early = Message(text=prose(2, 8), sent_at="2026-03-29T02:00:00+09:00")
     memory.append("s", [late, early])

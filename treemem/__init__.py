@@ -23,7 +23,8 @@ from treemem.errors import (
     UsageError,
 )
 from treemem.memory import Memory
-from treemem.model import (
+from treemem.reports import FileReport, IngestReport, ScrubReport, WorkReport
+from treemem.types import (
     Blob,
     Job,
     Message,
@@ -39,7 +40,6 @@ from treemem.model import (
     Summary,
     Tree,
 )
-from treemem.reports import FileReport, IngestReport, ScrubReport, WorkReport
 
 __version__ = "0.1.0"
 

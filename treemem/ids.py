@@ -10,7 +10,7 @@ import hashlib
 from collections.abc import Iterable
 
 from treemem import times
-from treemem.model import Message, Span
+from treemem.types import Message, Span
 
 ID_HEX_LENGTH = 32
 TOPIC_HEX_LENGTH = 7

@@ -13,23 +13,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
 from treemem import config
-from treemem.database import Database
-from treemem.model import (
-    Job,
-    Message,
-    ServedModel,
-    Source,
-)
 from treemem.reader import Clock, Reader
 from treemem.reports import FileReport, IngestReport, ScrubReport, WorkReport
+from treemem.store.database import Database
 from treemem.times import now_ms
+from treemem.types import Job, Message, ServedModel, Source
 
 if TYPE_CHECKING:
-    from treemem.importers.base import LogFile
-    from treemem.plan import Plan
-    from treemem.redacting import Redact, Redactions
+    from treemem.diagnostics.estimate import Plan
+    from treemem.importers.common.base import LogFile
+    from treemem.privacy.policy import Redact, Redactions
     from treemem.topic_api import Topics
-    from treemem.worker import Progress
+    from treemem.worker.worker import Progress
 
 
 class Memory(Reader):
@@ -85,7 +80,7 @@ class Memory(Reader):
         attachments go into the folder keep_blobs, or nowhere. Secrets are replaced by markers
         before anything is stored: redact="pii" takes out personal data too, False nothing.
         """
-        from treemem.finding import find_files
+        from treemem.ingest.walk import find_files
 
         single = isinstance(paths, str | Path)
         return self.ingest_files(
@@ -109,15 +104,16 @@ class Memory(Reader):
         """As ingest, for LogFile values: standard input, or bytes in memory. growing: they are
         read again and again, so only the latest state of each is remembered, and the trees
         above the sources are left to work()."""
-        from treemem import importers, running
-        from treemem.ingest import ingest_all
-        from treemem.redacting import Redaction
+        from treemem import importers
+        from treemem.ingest.files import ingest_all
+        from treemem.privacy.policy import Redaction
+        from treemem.worker import run
 
         report = ingest_all(
             self._database,
             files,
             self._clock,
-            lambda: running.sources(self._database, self._clock),
+            lambda: run.sources(self._database, self._clock),
             importer=None if format_name is None else importers.by_name(format_name),
             progress=progress,
             keep_blobs=None if keep_blobs is None else Path(keep_blobs),
@@ -142,8 +138,8 @@ class Memory(Reader):
         without is new each time. Nothing but the write happens here: sealing waits in the
         queue for work(). redact: as in ingest.
         """
-        from treemem.appending import append
-        from treemem.redacting import Redaction
+        from treemem.ingest.append import append
+        from treemem.privacy.policy import Redaction
 
         redaction = Redaction(self._database, redact)
         given = Source(source, "api", title)
@@ -159,7 +155,7 @@ class Memory(Reader):
     ) -> Plan:
         """What ingesting these files, and the model work after it, would cost. Nothing is
         stored here and no model is loaded."""
-        from treemem.plan import plan
+        from treemem.diagnostics.estimate import plan
 
         return plan(self._database, self._clock, paths, format_name, progress, redact)
 
@@ -168,7 +164,7 @@ class Memory(Reader):
     @property
     def redactions(self) -> Redactions:
         """What this file takes for a secret: to look at and to change."""
-        from treemem.redacting import Redactions
+        from treemem.privacy.policy import Redactions
 
         return Redactions(self._database)
 
@@ -187,7 +183,7 @@ class Memory(Reader):
         says what would be touched. progress: called with messages done, and all. Raises
         DatabaseLockedError where another process uses the file.
         """
-        from treemem.scrubbing import scrub
+        from treemem.privacy.scrub import scrub
 
         return scrub(
             self._database, self._clock, "pii" if pii else True,
@@ -215,10 +211,10 @@ class Memory(Reader):
         interrupted: set it from elsewhere to stop after the step in hand. progress is called
         on this thread, however many servers work at once.
         """
-        from treemem import running
+        from treemem.worker import run
 
-        limits = running.limits(max_calls, max_tokens, max_seconds, between)
-        return running.work(
+        limits = run.limits(max_calls, max_tokens, max_seconds, between)
+        return run.work(
             self._database, self._clock, limits,
             upgrade=upgrade, progress=progress, interrupted=interrupted,
         )  # fmt: skip
@@ -237,22 +233,22 @@ class Memory(Reader):
 
         Raises UsageError where none is in use, ModelError where it cannot be opened.
         """
-        from treemem import running
+        from treemem.worker import run
 
-        return running.embed(
-            self._database, self._clock, running.limits(max_calls, None, max_seconds),
+        return run.embed(
+            self._database, self._clock, run.limits(max_calls, None, max_seconds),
             retry=retry, progress=progress, interrupted=interrupted,
         )  # fmt: skip
 
     def prune_embeddings(self, name: str) -> str:
         """Deletes an embedder's vectors and returns its full name. Raises NotFoundError."""
-        from treemem import running
+        from treemem.worker import run
 
-        return running.prune(self._database, name)
+        return run.prune(self._database, name)
 
     def repair(self) -> None:
         """Makes views again that are missing or do not fit; truth is not touched."""
-        from treemem import doctor
+        from treemem.diagnostics import doctor
 
         doctor.repair(self._database, self._clock())
         self.work(max_calls=0)
@@ -273,18 +269,18 @@ class Memory(Reader):
         other models have made stays. Raises ModelError where the model is not there,
         UsageError where it cannot be meant.
         """
-        from treemem import configured
+        from treemem.worker import model_choice
 
-        configured.use(self._database, role, choice, self._clock())
+        model_choice.use(self._database, role, choice, self._clock())
 
     def retry_job(self, job_id: int) -> Job:
         """Lets a dead or waiting job run as soon as a worker comes."""
-        from treemem import modelwork
+        from treemem.worker import summary_jobs
 
-        return modelwork.retry(self._database, job_id, self._clock())
+        return summary_jobs.retry(self._database, job_id, self._clock())
 
     def cancel_job(self, job_id: int) -> None:
         """Takes a job that does not run out of the queue; nothing stored is touched."""
-        from treemem import jobs
+        from treemem.queue import jobs
 
         jobs.cancel(self._database, job_id)

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from treemem.model import Message, Rejection, StatementKind
+from treemem.types import Message, Rejection, StatementKind
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,17 +8,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from treemem import times
-from treemem.database import Database
-from treemem.embedders import QueryEmbedder
-from treemem.model import Include, Job, Message, Node, Scope, SearchResult, Tree
+from treemem.models.embedders import QueryEmbedder
+from treemem.store.database import Database
 from treemem.times import now_ms
+from treemem.types import Include, Job, Message, Node, Scope, SearchResult, Tree
 
 if TYPE_CHECKING:
-    from treemem.doctor import Diagnosis
-    from treemem.look import SourceView, UpgradableNode
-    from treemem.search import Mode, Rerank
-    from treemem.status import Status
-    from treemem.usage import UsageKey, UsageRow
+    from treemem.diagnostics.doctor import Diagnosis
+    from treemem.diagnostics.status import Status
+    from treemem.search.engine import Mode, Rerank
+    from treemem.store.usage import UsageKey, UsageRow
+    from treemem.tree.browse import SourceView, UpgradableNode
 
 Clock = Callable[[], int]
 
@@ -66,7 +66,7 @@ class Reader:
         what else than the histories is searched, see model.INCLUDES. A missing or failing model
         makes the answer poorer and is named in it. Raises UsageError, NotFoundError for the scope.
         """
-        from treemem.search import Query, search
+        from treemem.search.engine import Query, search
 
         asked = Query(query, scope or Scope.everything(), now or times.local(self._clock()),
                       budget_tokens, since, until, mode, tuning or {}, fts, rerank,
@@ -79,74 +79,78 @@ class Reader:
         cite: without it the nodes' statements come without their messages, which saves much
         in a large tree.
         """
-        from treemem import look
+        from treemem.topics import store as topic_store
+        from treemem.tree import browse
 
         with self._database.reading():
-            return look.tree(self._database, scope, cite=cite)
+            if scope.kind == "topic":
+                scope = Scope.topic(topic_store.resolve(self._database, scope.key or ""))
+            return browse.tree(self._database, scope, cite=cite)
 
     def node(self, node_id: str, *, producer: str | None = None) -> Node:
         """A node by its id or an unambiguous beginning of it, with its statements.
 
         producer: whose view to show; the default is the best one.
         """
-        from treemem import look
+        from treemem.tree import browse
 
         with self._database.reading():
-            return look.node(self._database, node_id, producer)
+            return browse.node(self._database, node_id, producer)
 
     def upgradable(self, source: str | None = None) -> list[UpgradableNode]:
         """The nodes whose summary is only picked out, or made by a weaker model than the one
         in use; work(upgrade=True) lets that one summarize them."""
-        from treemem import configured, look
+        from treemem.summarize import backends
+        from treemem.tree import browse
 
-        rank = configured.rank_of(self.setting("summarizer"))
+        rank = backends.rank_of(self.setting("summarizer"))
         with self._database.reading():
-            source_id = None if source is None else look.source_row(self._database, source)[1]
-            return look.upgradable(self._database, rank, source_id)
+            source_id = None if source is None else browse.source_row(self._database, source)[1]
+            return browse.upgradable(self._database, rank, source_id)
 
     def expand(self, node_id: str) -> list[Node] | list[Message]:
         """What lies below a node: its children, or a leaf's messages word for word."""
-        from treemem import look
+        from treemem.tree import browse
 
         with self._database.reading():
-            return look.expand(self._database, node_id)
+            return browse.expand(self._database, node_id)
 
     def sources(self) -> list[SourceView]:
         """All sources, the most recent first."""
-        from treemem import look
+        from treemem.tree import browse
 
         with self._database.reading():
-            return look.sources(self._database)
+            return browse.sources(self._database)
 
     def source(self, name: str) -> SourceView:
         """One source, by its id or an unambiguous part of it."""
-        from treemem import look
+        from treemem.tree import browse
 
         with self._database.reading():
-            return look.source(self._database, name)
+            return browse.source(self._database, name)
 
     def messages(self, source: str) -> list[Message]:
         """A source's history, word for word, in order."""
-        from treemem import look
+        from treemem.tree import browse
 
         with self._database.reading():
-            row = look.source_row(self._database, source)
-            return look.source_messages(self._database, row[0])
+            row = browse.source_row(self._database, source)
+            return browse.source_messages(self._database, row[0])
 
     def status(self) -> Status:
         """What is stored, what waits, and what is missing."""
-        from treemem import configured
-        from treemem.status import status
+        from treemem.diagnostics.status import status
+        from treemem.summarize import backends
 
         setting = self.setting("summarizer")
-        result = None if setting is None else configured.exam_of(setting)
+        result = None if setting is None else backends.exam_of(setting)
         waiting = len(self.upgradable())
         with self._database.reading():
             return status(self._database, self._clock(), result, waiting)
 
     def diagnose(self) -> Diagnosis:
         """Proves the file whole, or says what is wrong with it. See doctor.py."""
-        from treemem import doctor
+        from treemem.diagnostics import doctor
 
         return doctor.diagnose(self._database)
 
@@ -158,25 +162,25 @@ class Reader:
     ) -> list[UsageRow]:
         """What model calls have cost, summed by local day, source, level, model or job. Limits
         are inclusive, in local time where they have no zone."""
-        from treemem.usage import usage
+        from treemem.store.usage import usage
 
         return usage(self._database, by, since, until)
 
     def jobs(self, states: Sequence[str], limit: int = 100) -> list[Job]:
         """The jobs in these states ("todo", "running", "done", "dead"), next ones first."""
-        from treemem import jobs
+        from treemem.queue import jobs
 
         return jobs.listing(self._database, states, limit)
 
     def is_behind(self, kind: str) -> bool:
         """Whether what such a job makes does not hold everything yet: "global", "topics"."""
-        from treemem import jobs
+        from treemem.queue import jobs
 
         return jobs.has_open(self._database, kind)
 
     def job(self, job_id: int) -> Job:
         """One job of the queue. Raises NotFoundError."""
-        from treemem import jobs
+        from treemem.queue import jobs
 
         return jobs.get(self._database, job_id)
 

@@ -9,10 +9,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from treemem import derived, times, topic_placing, topic_trees
-from treemem.database import Database
+from treemem import times
 from treemem.errors import UsageError
-from treemem.topic_trees import Topic
+from treemem.store.database import Database
+from treemem.topics import assignment
+from treemem.topics import store as topic_store
+from treemem.topics.store import Topic
+from treemem.worker import collection_jobs
 
 NAME_CHARS_MAX = 80
 
@@ -60,14 +63,14 @@ class Topics:
     def list(self) -> Views:
         """All topics, those with the most leaves first."""
         with self._database.reading():
-            views = [_view(self._database, topic) for topic in topic_trees.topics(self._database)]
+            views = [_view(self._database, topic) for topic in topic_store.topics(self._database)]
         return sorted(views, key=lambda view: (-len(view.leaf_ids), view.id))
 
     def show(self, topic_id: str) -> TopicView:
         """One topic. Raises NotFoundError, AmbiguousIdError."""
         with self._database.reading():
-            found = topic_trees.resolve(self._database, topic_id)
-            topics = topic_trees.topics(self._database)
+            found = topic_store.resolve(self._database, topic_id)
+            topics = topic_store.topics(self._database)
             return next(_view(self._database, topic) for topic in topics if topic.id == found)
 
     def rename(self, topic_id: str, name: str) -> TopicView:
@@ -78,40 +81,40 @@ class Topics:
                 f"A topic's name has 1 to {NAME_CHARS_MAX} printable characters, not {name!r}."
             )
         with self._database.transaction():
-            found = topic_trees.resolve(self._database, topic_id)
-            topic_trees.set_name(self._database, found, told, by_user=True)
+            found = topic_store.resolve(self._database, topic_id)
+            topic_store.set_name(self._database, found, told, by_user=True)
         return self.show(found)
 
     def pin(self, topic_id: str, *, pinned: bool = True) -> TopicView:
         """Lets a rebuild leave a topic as it is, or no longer."""
         with self._database.transaction():
-            found = topic_trees.resolve(self._database, topic_id)
-            topic_trees.set_pinned(self._database, found, pinned=pinned)
+            found = topic_store.resolve(self._database, topic_id)
+            topic_store.set_pinned(self._database, found, pinned=pinned)
         return self.show(found)
 
     def merge(self, into: str, topic_id: str) -> TopicView:
         """Gives a topic's leaves to another one; its id leads there from now on. Raises
         UsageError for a topic and itself."""
         with self._database.transaction():
-            kept = topic_trees.resolve(self._database, into)
-            given = topic_trees.resolve(self._database, topic_id)
+            kept = topic_store.resolve(self._database, into)
+            given = topic_store.resolve(self._database, topic_id)
             if kept == given:
                 raise UsageError(f"{into!r} and {topic_id!r} are the same topic, {kept}.")
-            topic_trees.merge(self._database, kept, given)
+            topic_store.merge(self._database, kept, given)
             self._admit()
         self._work()
         return self.show(kept)
 
     def rebuild(self) -> Views:
         """Finds all topics anew. Ids stay where the content does; pins, names and merges stay."""
-        while topic_placing.read_some(self._database):
+        while assignment.read_some(self._database):
             continue
-        topic_placing.rebuild(self._database, self._admit)
+        assignment.rebuild(self._database, self._admit)
         self._work()
         return self.list()
 
     def _admit(self) -> None:
-        derived.admit(self._database, self._clock(), kinds=("topics",), at_once=True)
+        collection_jobs.admit(self._database, self._clock(), kinds=("topics",), at_once=True)
 
 
 _LEAVES = """

@@ -12,9 +12,9 @@ from treemem_cli.context import json_option, note, open_memory, print_json
 from treemem_cli.ingest import log_files, print_files, print_troubles, read_any, reading
 
 if TYPE_CHECKING:
-    from treemem.plan import Plan
-    from treemem.redacting import Redact
-    from treemem.usage import UsageKey, UsageRow
+    from treemem.diagnostics.estimate import Plan
+    from treemem.privacy.policy import Redact
+    from treemem.store.usage import UsageKey, UsageRow
 
 
 # -- plan ------------------------------------------------------------------------------
@@ -173,7 +173,7 @@ def usage_command(
 
 def _total(rows: list[UsageRow], jobs: int) -> UsageRow:
     """jobs: one that took two days or two levels is still one."""
-    from treemem.usage import UsageRow
+    from treemem.store.usage import UsageRow
 
     return UsageRow(
         "total", sum(row.calls for row in rows), jobs, sum(row.tokens_in for row in rows),

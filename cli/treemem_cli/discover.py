@@ -13,8 +13,8 @@ from treemem_cli.ingest import keep_blobs_option, print_ingest, reading, storing
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from treemem.discovery import Found, Place
-    from treemem.importers.base import LogFile
+    from treemem.importers.common.base import LogFile
+    from treemem.ingest.discovery import Found, Place
 
 
 @click.command("discover")
@@ -41,7 +41,8 @@ def discover_command(
     Example:
       treemem discover
     """
-    from treemem import UsageError, discovery, importers
+    from treemem import UsageError, importers
+    from treemem.ingest import discovery
 
     if yes and not ingest:
         raise click.UsageError("--yes belongs to --ingest.")
@@ -83,7 +84,7 @@ def _ingest(
 
 
 def _files(chosen: set[str], places: list[Place]) -> Iterator[LogFile]:
-    from treemem.importers.base import LogFile
+    from treemem.importers.common.base import LogFile
 
     paths = (path for place in places if place.format in chosen for path in place.files())
     for path in dict.fromkeys(paths):
@@ -103,8 +104,8 @@ def _files_of(found: Found) -> str:
 
 def _seconds_per_leaf(context: click.Context) -> float | None:
     """As measured in the memory, which is not made for this if there is none."""
-    from treemem import discovery
     from treemem.config import default_database_path
+    from treemem.ingest import discovery
 
     path = (context.obj or {}).get("db") or default_database_path()
     if not path.is_file():

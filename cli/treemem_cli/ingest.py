@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from treemem import FileReport, IngestReport
-    from treemem.importers.base import LogFile
-    from treemem.redacting import Redact
+    from treemem.importers.common.base import LogFile
+    from treemem.privacy.policy import Redact
 
 
 ERRORS_SHOWN = 10
@@ -113,8 +113,8 @@ def redact_of(no_redact: bool, redact: str | None) -> Redact:
 
 def log_files(paths: tuple[str, ...], name: str, spool: Path) -> Iterator[LogFile]:
     """Standard input goes through a file: it may be large, and is read more than once."""
-    from treemem.finding import find_files
-    from treemem.importers.base import LogFile
+    from treemem.importers.common.base import LogFile
+    from treemem.ingest.walk import find_files
 
     find_files(path for path in paths if path != "-")  # one that is wrong ends it at once
     for path in paths:

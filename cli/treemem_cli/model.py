@@ -12,10 +12,10 @@ import click
 from treemem_cli.context import json_option, note, open_memory, print_json, stderr_is_terminal
 
 if TYPE_CHECKING:
-    from treemem.exam import ExamResult
+    from treemem.diagnostics.status import Status
     from treemem.models.catalog import Entry
     from treemem.models.manifests import InstalledModel, Progress
-    from treemem.status import Status
+    from treemem.summarize.exam import ExamResult
 
 ROLES = ("summarizer", "embedder")
 NONE = "none"
@@ -179,8 +179,9 @@ def check_command(
     Example:
       treemem model check smollm2-135m
     """
-    from treemem import ServedModel, configured
+    from treemem import ServedModel
     from treemem.models import manifests, serving
+    from treemem.summarize import backends
 
     choice: str | ServedModel
     if name is None:
@@ -195,7 +196,7 @@ def check_command(
         choice = name
     with _progress() as progress:
         tell = None if progress is None else partial(progress, "exam")
-        result = configured.examine(choice, manifests.now(), tell)
+        result = backends.examine(choice, manifests.now(), tell)
     if as_json:
         print_json(result)
     else:
@@ -339,11 +340,11 @@ def _print(rows: list[dict[str, object]]) -> None:
 
 def _points(model: InstalledModel | None) -> int | None:
     """What it got in its exam, of a thousand; None where it took none."""
-    from treemem import configured
+    from treemem.summarize import backends
 
     if model is None or model.role != "summarizer":
         return None
-    result = configured.exam_of(model.name)
+    result = backends.exam_of(model.name)
     return None if result is None else result.points
 
 

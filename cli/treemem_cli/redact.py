@@ -9,7 +9,7 @@ import click
 from treemem_cli.context import json_option, open_memory, print_json
 
 if TYPE_CHECKING:
-    from treemem.redacting import Policy
+    from treemem.privacy.policy import Policy
 
 
 @click.group("redact")

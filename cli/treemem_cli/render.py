@@ -18,7 +18,7 @@ from rich.tree import Tree as RichTree
 
 if TYPE_CHECKING:
     from treemem import Message, Node, Statement, Tree
-    from treemem.look import SourceView
+    from treemem.tree.browse import SourceView
 
 KIND_STYLES = {
     "gist": "bold", "decision": "green", "constraint": "yellow", "open": "cyan",

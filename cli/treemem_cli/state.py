@@ -9,7 +9,7 @@ import click
 from treemem_cli.context import json_option, note, open_memory, print_json
 
 if TYPE_CHECKING:
-    from treemem.status import Status
+    from treemem.diagnostics.status import Status
 
 
 @click.command("status")

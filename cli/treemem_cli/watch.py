@@ -17,7 +17,7 @@ from treemem_cli.ingest import keep_blobs_option
 from treemem_cli.work import Between, Interval, print_report
 
 if TYPE_CHECKING:
-    from treemem.following import Follower, Target, Told
+    from treemem.watch.follower import Follower, Target, Told
 
 UNKNOWN_SHOWN = 10
 
@@ -55,7 +55,7 @@ def watch_command(
     Example:
       treemem watch ~/notes --once
     """
-    from treemem.following import Follower, Work
+    from treemem.watch.follower import Follower, Work
 
     if between is not None and not work:
         raise click.UsageError("--between belongs to --work.")
@@ -71,8 +71,8 @@ def watch_command(
 
 
 def _targets(paths: tuple[str, ...]) -> list[Target]:
-    from treemem import discovery
-    from treemem.following import Target
+    from treemem.ingest import discovery
+    from treemem.watch.follower import Target
 
     if paths:
         return [Target.of(path) for path in paths]
@@ -133,7 +133,7 @@ class _Show:
             note("More files in no format that treemem reads are not named. All: --json")
 
     def _watching(self, problem: str) -> None:
-        from treemem.finding import is_folder
+        from treemem.ingest.walk import is_folder
 
         followed = [each for each in self._targets if not each.is_loose]
         there = {str(each.path or each.folder) for each in followed if is_folder(each.folder)}
@@ -150,7 +150,7 @@ class _Show:
             note(problem)
 
     def _read(self, told: Told) -> None:
-        from treemem.importers.records import CUT_AT_END
+        from treemem.importers.common.records import CUT_AT_END
         from treemem_cli.render import clip, count_of
 
         assert told.report is not None

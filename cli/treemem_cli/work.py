@@ -47,7 +47,7 @@ class Between(click.ParamType):  # type: ignore[type-arg]
         self, value: Any, param: click.Parameter | None, context: click.Context | None
     ) -> str:
         from treemem import UsageError
-        from treemem.hours import Hours
+        from treemem.queue.hours import Hours
 
         try:
             return str(Hours.parse(value))

@@ -16,7 +16,7 @@ import fault_logs
 from fault_pictures import Picture
 
 from treemem import Memory
-from treemem.database import driver
+from treemem.store.database import driver
 
 DRIVER = Path(__file__).with_name("kill_driver.py")
 START_MS = 1_772_400_000_000

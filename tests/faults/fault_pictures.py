@@ -7,8 +7,8 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
-from treemem import topic_trees
-from treemem.database import Database
+from treemem.store.database import Database
+from treemem.topics import store as topic_store
 
 Rows = list[tuple[Any, ...]]
 
@@ -106,8 +106,8 @@ class Picture:
         parts: list[Rows] = []
         left_over = database.rows(_LEFT_OVER)
         with contextlib.suppress(_TakenError), database.transaction():
-            for topic in topic_trees.topics(database):
-                topic_trees.remove(database, topic.id)
+            for topic in topic_store.topics(database):
+                topic_store.remove(database, topic.id)
             wanted = (
                 _MESSAGES,
                 _HISTORIES,

@@ -27,23 +27,28 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from treemem import Memory, Message, database, derived, ingest, light, sealing, topic_placing, trees
+from treemem import Memory, Message
+from treemem.ingest import files as ingest_files
 from treemem.models.chat import Prompt
 from treemem.models.client import Generation
-from treemem.modelwork import ModelWork
-from treemem.summarizers.written import ModelSummarizer
-from treemem.worker import Worker
+from treemem.store import database
+from treemem.summarize.model_summarizer import ModelSummarizer
+from treemem.topics import assignment
+from treemem.tree import builder, sealing
+from treemem.worker import collection_jobs, source_jobs
+from treemem.worker.summary_jobs import ModelWork
+from treemem.worker.worker import Worker
 
 PRODUCER = "fake"
 # Small steps, so that a small log has many transactions of every sort.
-ingest.BATCH_MESSAGES_MAX = 40
-light.EXTRACT_BATCH = 3
-trees.OPEN_TOKENS_MAX = 9_000
+ingest_files.BATCH_MESSAGES_MAX = 40
+source_jobs.EXTRACT_BATCH = 3
+builder.OPEN_TOKENS_MAX = 9_000
 sealing.LEAF_PIECES_MAX = 60
-derived.GROUPS_AT_ONCE = 1
-topic_placing.LEAVES_AT_ONCE = 3
+collection_jobs.GROUPS_AT_ONCE = 1
+assignment.LEAVES_AT_ONCE = 3
 # What stands above the sources must not wait beyond the end of the last run.
-derived.ROOT_INTERVAL_MS = 0
+collection_jobs.ROOT_INTERVAL_MS = 0
 
 
 # -- dying -----------------------------------------------------------------------------

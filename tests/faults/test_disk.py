@@ -21,9 +21,10 @@ import fault_logs
 import pytest
 from fault_field import DRIVER
 
-from treemem import Memory, Message, jobs
-from treemem.database import SQLITE_VERSION, WAL_SAFE_SINCE, Database
+from treemem import Memory, Message
 from treemem.errors import DatabaseError, DatabaseLockedError
+from treemem.queue import jobs
+from treemem.store.database import SQLITE_VERSION, WAL_SAFE_SINCE, Database
 
 NORMAL, FULL = 1, 2
 WRITES = re.compile(r"\s*(?:INSERT|UPDATE|DELETE|REPLACE|CREATE)\b", re.IGNORECASE)

@@ -37,7 +37,7 @@ from fault_field import (
 from fault_pictures import Picture
 
 from treemem import Memory
-from treemem.jobs import ATTEMPTS_MAX
+from treemem.queue.jobs import ATTEMPTS_MAX
 
 KILLS_FEW = 12
 KILLS_ROLLBACK_FEW = 2

@@ -22,7 +22,7 @@ from typing import Any
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 SEEDS = Path(__file__).parent / "seeds"
-NASTY = ROOT / "tests" / "nasty"
+NASTY = ROOT / "tests" / "importers" / "nasty"
 INPUT_BYTES_MAX = 16_384
 INPUT_SECONDS_MAX = 20
 MEMORY_MB_MAX = 2_048

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from treemem import messages
 from treemem.errors import ImportFileError
 from treemem.importers import Importer, LogFile, Skipped
-from treemem.importers.base import Event
-from treemem.importers.records import read_records
-from treemem.model import Message, Source
+from treemem.importers.common.base import Event
+from treemem.importers.common.records import read_records
+from treemem.store import messages
+from treemem.types import Message, Source
 
 
 def check(importer: Importer, file: LogFile) -> None:

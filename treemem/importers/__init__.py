@@ -8,35 +8,35 @@ from __future__ import annotations
 
 from treemem.errors import UnknownFormatError, UsageError
 from treemem.importers.aider import Aider
-from treemem.importers.base import Event, Importer, LogFile, Skipped
-from treemem.importers.chat_jsonl import ChatJsonl
-from treemem.importers.chatgpt import ChatGpt
+from treemem.importers.chat.importer import ChatJsonl
+from treemem.importers.chatgpt.importer import ChatGpt
 from treemem.importers.claude_ai import ClaudeAi
-from treemem.importers.claude_code import ClaudeCode
-from treemem.importers.cline import Cline
-from treemem.importers.codex import Codex
+from treemem.importers.claude_code.importer import ClaudeCode
+from treemem.importers.cline.importer import Cline
+from treemem.importers.codex.importer import Codex
+from treemem.importers.common.base import Event, Importer, LogFile, Skipped
+from treemem.importers.common.sniffing import found_in
 from treemem.importers.copilot_cli import CopilotCli
-from treemem.importers.cursor import Cursor
+from treemem.importers.cursor.importer import Cursor
 from treemem.importers.discord import Discord
-from treemem.importers.docx import Docx
-from treemem.importers.gemini_cli import GeminiCli
-from treemem.importers.html import Html
-from treemem.importers.irc import Irc
-from treemem.importers.langchain import LangChain
-from treemem.importers.llm_logs import LlmLogs
-from treemem.importers.mail import MailImporter
+from treemem.importers.docx.importer import Docx
+from treemem.importers.gemini_cli.importer import GeminiCli
+from treemem.importers.html.importer import Html
+from treemem.importers.irc.importer import Irc
+from treemem.importers.langchain.importer import LangChain
+from treemem.importers.llm.importer import LlmLogs
+from treemem.importers.mail.importer import MailImporter
 from treemem.importers.markdown import Markdown
 from treemem.importers.messenger import Messenger
-from treemem.importers.opencode import OpenCode
+from treemem.importers.opencode.importer import OpenCode
 from treemem.importers.pdf import Pdf
 from treemem.importers.pi import Pi
 from treemem.importers.plain_text import PlainText
-from treemem.importers.slack import Slack
-from treemem.importers.sniffing import found_in
-from treemem.importers.specstory import SpecStory
+from treemem.importers.slack.importer import Slack
+from treemem.importers.specstory.importer import SpecStory
 from treemem.importers.telegram import Telegram
-from treemem.importers.transcript import Transcript
-from treemem.importers.whatsapp import WhatsApp
+from treemem.importers.transcript.importer import Transcript
+from treemem.importers.whatsapp.importer import WhatsApp
 
 __all__ = ["IMPORTERS", "Event", "Importer", "LogFile", "Skipped", "by_name", "detect"]
 

@@ -12,13 +12,13 @@ from collections.abc import Iterator
 from pathlib import PurePosixPath
 from typing import Literal
 
-from treemem.importers.base import Event, Importer, LogFile, Skipped
-from treemem.importers.documents import Line, document_lines
-from treemem.importers.fences import fence_after
-from treemem.importers.naming import file_key, one_line, printable
-from treemem.importers.sniffing import is_text
-from treemem.importers.typed import digest_of
-from treemem.model import Message, Part, Source
+from treemem.importers.common.base import Event, Importer, LogFile, Skipped
+from treemem.importers.common.coerce import digest_of
+from treemem.importers.common.documents import Line, document_lines
+from treemem.importers.common.fences import fence_after
+from treemem.importers.common.sniffing import is_text
+from treemem.importers.common.source_ids import file_key, one_line, printable
+from treemem.types import Message, Part, Source
 
 EMPTY = "empty message"
 SESSION_START = "no message: start of a session"

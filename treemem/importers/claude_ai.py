@@ -9,14 +9,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from treemem.importers.base import Event, Importer, LogFile, Skipped
-from treemem.importers.chat_fields import ROLE_OF
-from treemem.importers.content import BlockReader, Content
-from treemem.importers.exports import export_events, path_to_root, recognized
-from treemem.importers.naming import file_key, is_uuid, one_line, printable, sent_at
-from treemem.importers.telling import events_of
-from treemem.importers.typed import listed, mapping, string
-from treemem.model import Message, Role, Source
+from treemem.importers.chat.fields import ROLE_OF
+from treemem.importers.common.base import Event, Importer, LogFile, Skipped
+from treemem.importers.common.coerce import listed, mapping, string
+from treemem.importers.common.content import BlockReader, Content
+from treemem.importers.common.event_stream import events_of
+from treemem.importers.common.exports import export_events, path_to_root, recognized
+from treemem.importers.common.source_ids import file_key, is_uuid, one_line, printable, sent_at
+from treemem.types import Message, Role, Source
 
 EMPTY = "empty message"
 EMPTY_CONVERSATION = "empty conversation"

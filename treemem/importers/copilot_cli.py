@@ -11,16 +11,16 @@ from collections.abc import Iterator
 from pathlib import PurePosixPath
 from typing import Any
 
-from treemem.importers.attachments import compact_json
-from treemem.importers.base import Event, Importer, LogFile, Skipped
-from treemem.importers.content import BlockReader, Content
-from treemem.importers.naming import file_key, is_uuid, one_line, printable, sent_at
-from treemem.importers.records import read_records, skim_json
-from treemem.importers.sniffing import has_key, head_objects
-from treemem.importers.taken_back import TakenBack
-from treemem.importers.telling import events_of
-from treemem.importers.typed import listed, mapping, no_message, string
-from treemem.model import Message, MessageKind, Role, Source
+from treemem.importers.common.attachments import compact_json
+from treemem.importers.common.base import Event, Importer, LogFile, Skipped
+from treemem.importers.common.coerce import listed, mapping, no_message, string
+from treemem.importers.common.content import BlockReader, Content
+from treemem.importers.common.event_stream import events_of
+from treemem.importers.common.records import read_records, skim_json
+from treemem.importers.common.rollbacks import TakenBack
+from treemem.importers.common.sniffing import has_key, head_objects
+from treemem.importers.common.source_ids import file_key, is_uuid, one_line, printable, sent_at
+from treemem.types import Message, MessageKind, Role, Source
 
 EMPTY = "empty message"
 TOLD_TWICE = "told by another event as well"

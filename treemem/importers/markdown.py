@@ -10,15 +10,15 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 
-from treemem.importers.base import Event, Importer, LogFile
-from treemem.importers.documents import (
+from treemem.importers.common.base import Event, Importer, LogFile
+from treemem.importers.common.documents import (
     PIECE_CHARS_MAX,
     Block,
     Line,
     document_events,
     document_lines,
 )
-from treemem.importers.sniffing import is_blank, is_json, is_text
+from treemem.importers.common.sniffing import is_blank, is_json, is_text
 
 SECTION_CHARS_MAX = 2_000
 

@@ -9,9 +9,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 
-from treemem.importers.base import Event, Importer, LogFile, Skipped
-from treemem.importers.content import Content
-from treemem.importers.conversation import (
+from treemem.importers.common.base import Event, Importer, LogFile, Skipped
+from treemem.importers.common.content import Content
+from treemem.importers.common.conversation import (
     EMPTY,
     NOT_A_MESSAGE,
     as_dict,
@@ -20,10 +20,10 @@ from treemem.importers.conversation import (
     said,
     text_in,
 )
-from treemem.importers.json_members import JsonMember, read_members
-from treemem.importers.naming import file_key, one_line, printable, sent_at
-from treemem.importers.sniffing import head_value
-from treemem.model import Message, Source
+from treemem.importers.common.json_members import JsonMember, read_members
+from treemem.importers.common.sniffing import head_value
+from treemem.importers.common.source_ids import file_key, one_line, printable, sent_at
+from treemem.types import Message, Source
 
 UNSENT = "message taken back"
 WITH_THE_FIRST = "read with message_1.json"

@@ -15,10 +15,10 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 from treemem.errors import ImportFileError
-from treemem.importers.attachments import Attachment
-from treemem.importers.base import Event, Importer, LogFile, Skipped
-from treemem.importers.rendered import About, BlockText, Rendered, rendered_events
-from treemem.model import Blob
+from treemem.importers.common.attachments import Attachment
+from treemem.importers.common.base import Event, Importer, LogFile, Skipped
+from treemem.importers.common.rendered import About, BlockText, Rendered, rendered_events
+from treemem.types import Blob
 
 if TYPE_CHECKING:
     from pypdf import PageObject, PdfReader

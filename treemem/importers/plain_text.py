@@ -8,15 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from treemem.importers.base import Event, Importer, LogFile
-from treemem.importers.documents import (
+from treemem.importers.common.base import Event, Importer, LogFile
+from treemem.importers.common.documents import (
     PIECE_CHARS_MAX,
     Block,
     Line,
     document_events,
     document_lines,
 )
-from treemem.importers.sniffing import is_blank, is_json, is_text
+from treemem.importers.common.sniffing import is_blank, is_json, is_text
 
 PASSAGE_CHARS_MAX = 1_500
 

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, Self
 from urllib.parse import urlsplit
 
 from treemem.errors import ModelError, UsageError
-from treemem.models import reading
+from treemem.models import responses
 from treemem.models.chat import Prompt, defused
 from treemem.models.client import Generation
 
@@ -117,12 +117,12 @@ class EndpointClient:
             body["stop"] = list(stop)
         extras = _NO_THINKING | ({"grammar": grammar} if grammar else {})
         with self._named():
-            told = reading.completion(self._completed(body, extras))
+            told = responses.completion(self._completed(body, extras))
         sent = sum(len(message["content"]) for message in body["messages"])
         return Generation(
             told.text,
-            reading.tokens(told.tokens_in, sent),
-            reading.tokens(told.tokens_out, len(told.text)),
+            responses.tokens(told.tokens_in, sent),
+            responses.tokens(told.tokens_out, len(told.text)),
             time.monotonic() - began,
             told.stopped,
         )
@@ -134,7 +134,7 @@ class EndpointClient:
         body = {"model": self._model_id(), "input": whole, "encoding_format": "float"}
         with self._named():
             told = self._asked(_EMBEDDINGS, body, self._timeout_seconds, TRIES)
-            return reading.vectors(told, len(texts))
+            return responses.vectors(told, len(texts))
 
     def models(self) -> list[str]:
         """The names of the models the server has. One try, a few seconds."""
@@ -180,12 +180,12 @@ class EndpointClient:
                 if self._model is None or error.status not in (404, 405, 501):
                     raise
                 known = [self._model]  # a server without a list
-            self._serving = reading.pick(known, self._model, self.url)
+            self._serving = responses.pick(known, self._model, self.url)
         return self._serving
 
     def _models(self, tries: int) -> list[str]:
         with self._named():
-            return reading.model_names(self._asked(_MODELS, None, PROBE_SECONDS, tries))
+            return responses.model_names(self._asked(_MODELS, None, PROBE_SECONDS, tries))
 
     # -- one request -------------------------------------------------------------------
 
@@ -251,7 +251,7 @@ class EndpointClient:
         try:
             return json.loads(data)
         except (ValueError, RecursionError) as error:
-            raise ModelError(f"the answer is no JSON: {reading.short(data)}") from error
+            raise ModelError(f"the answer is no JSON: {responses.short(data)}") from error
 
     @contextlib.contextmanager
     def _named(self) -> Iterator[None]:
@@ -352,7 +352,7 @@ def _read(response: httpx.Response, deadline: float) -> bytes:
 def _refuse(response: httpx.Response, data: bytes) -> NoReturn:
     status = response.status_code
     message = (
-        f"HTTP {status}: {reading.error_message(data) or reading.short(response.reason_phrase)}"
+        f"HTTP {status}: {responses.error_message(data) or responses.short(response.reason_phrase)}"
     )
     if status in (429, 503):  # busy, or still loading
         wait = _retry_after(response.headers.get("retry-after"))

@@ -10,8 +10,8 @@ from dataclasses import asdict, replace
 from typing import TYPE_CHECKING
 
 from treemem.errors import ModelError, UsageError
-from treemem.model import ServedModel
-from treemem.models.reading import clean
+from treemem.models.responses import clean
+from treemem.types import ServedModel
 
 if TYPE_CHECKING:
     from treemem.models.endpoint import EndpointClient

@@ -1,0 +1,154 @@
+"""What the recall benchmark counts as found, and that its parts give what they say."""
+
+from __future__ import annotations
+
+import doctest
+from types import ModuleType
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from benchmarks import (
+    latency,
+    measures,
+    recall_packing,
+    recall_sample,
+    recall_systems,
+)
+from benchmarks.measures import EXCERPT_WORDS, Returned, coverage, support
+from benchmarks.recall_packing import Piece, cut, excerpt, pack, render, whole, windows
+from benchmarks.samples import Conversation
+from treemem import Message
+from treemem.text.tokens import count_tokens
+
+LONG = [f"word{number}" for number in range(100)]
+
+
+@pytest.mark.parametrize("module", [measures, recall_packing, recall_systems, latency])
+def test_the_examples_are_true(module: ModuleType) -> None:
+    assert doctest.testmod(module).failed == 0
+
+
+# -- coverage --------------------------------------------------------------------------
+
+
+def test_a_short_message_has_to_be_there_whole() -> None:
+    assert Returned("Ana: We ship it on Friday.").covers("We ship it on Friday.")
+    assert not Returned("Ana: We ship it on").covers("We ship it on Friday.")
+    almost = " ".join(LONG[: EXCERPT_WORDS - 1])
+    assert not Returned(almost.rsplit(" ", 1)[0]).covers(almost)
+
+
+def test_white_space_and_stripped_ends_do_not_matter() -> None:
+    message = "\n  First line.\n\n\tSecond   line. \n"
+    assert Returned("[a 2026]\nAna: First line. Second line.\nBo: Yes.").covers(message)
+
+
+def test_a_message_inside_another_word_is_not_there() -> None:
+    assert not Returned("Ana: That is a bookmark.").covers("book")
+    assert Returned("Ana: a bookmark in the book, yes").covers("book")
+    assert Returned('Ana said: "OK."').covers("OK.")
+
+
+def test_eighty_words_in_a_row_stand_for_a_long_message() -> None:
+    message = " ".join(LONG)
+    assert Returned(f"Ana: […] {' '.join(LONG[11:91])} […]").covers(message)
+    assert not Returned(f"Ana: […] {' '.join(LONG[11:90])} […]").covers(message)
+    in_two = f"{' '.join(LONG[:40])} […] {' '.join(LONG[41:81])}"
+    assert not Returned(in_two).covers(message)
+
+
+def test_words_that_a_cut_broke_and_marks_beside_them_do_not_count() -> None:
+    message = " ".join(LONG)
+    broken = "rd3 " + " ".join(LONG[4:84]) + " wor"
+    assert Returned(f"…{broken}…").covers(message)
+    assert not Returned("…rd3 " + " ".join(LONG[4:83]) + " wor…").covers(message)
+
+
+def test_coverage_is_the_share_of_the_messages_that_have_words() -> None:
+    text = Returned("Ana: one\nBo: two")
+    assert coverage(text, ["one", "two", "three", "four"]) == 0.5
+    assert coverage(text, ["one", " "]) == 1.0
+    assert coverage(text, []) is None
+    assert coverage(text, [""]) is None
+
+
+@given(st.integers(1, 160), st.integers(0, 159), st.text())
+def test_whatever_surrounds_them_enough_words_are_covered(
+    count: int, start: int, around: str
+) -> None:
+    words = [f"w{number % 50}" for number in range(count)]
+    stretch = words[start % count :]
+    text = Returned(f"{around}\n{'  '.join(stretch)}\n{around}")
+    if len(stretch) == count or len(stretch) >= EXCERPT_WORDS:
+        assert text.covers(" ".join(words))
+
+
+# -- support ---------------------------------------------------------------------------
+
+
+def test_support_counts_the_answers_own_words_by_their_stems() -> None:
+    text = Returned("Ana: We moved the servers to Graz.")
+    assert support(text, "Where are they?", "Moving servers to Graz and Wels") == 0.75
+    assert support(text, "Where in Graz are the servers?", "The server is in Graz") is None
+    assert support(text, "Where?", "Graz", "adversarial") is None
+    assert support(text, "Where?", "") is None
+    assert support(Returned(""), "Where?", "Graz") == 0.0
+
+
+# -- packing ---------------------------------------------------------------------------
+
+
+def _conversation(*texts: str) -> Conversation:
+    return Conversation("made", "up", [Message(author="Ana", text=text) for text in texts])
+
+
+@given(st.text(), st.integers(1, 5))
+def test_the_cuts_of_a_message_are_its_text_again(text: str, words: int) -> None:
+    parts = cut(Piece(0, 0, len(text), text, "Ana: "), words)
+    assert "".join(part.text for part in parts) == text
+    assert all(text[part.start : part.end] == part.text for part in parts)
+    assert all(len(part.text.split()) <= words for part in parts)
+    assert render(reversed(parts)) == f"Ana: {text}".strip()
+
+
+@given(
+    st.lists(st.text(min_size=1), max_size=8), st.integers(0, 80), st.integers(1, 40),
+    st.randoms(),
+)  # fmt: skip
+def test_what_is_packed_never_exceeds_the_budget(
+    texts: list[str], budget: int, window: int, rng: object
+) -> None:
+    pieces = [part for piece in whole(_conversation(*texts)) for part in cut(piece, 3)]
+    groups = windows(pieces, window)
+    rng.shuffle(groups)  # type: ignore[attr-defined]
+    assert count_tokens(pack(groups, budget)) <= budget
+
+
+def test_what_fits_is_returned_in_the_order_of_time() -> None:
+    first, second, third = whole(_conversation("one", "two", "three " * 50))
+    assert pack([[third], [second], [first]], 20) == "Ana: one\nAna: two"
+    assert pack([[second], [first], [third]], 200).endswith("three")
+
+
+def test_an_excerpt_has_the_questions_words_in_its_middle() -> None:
+    words = [f"w{number}" for number in range(300)]
+    words[200] = "umbrella"
+    (piece,) = whole(_conversation(" ".join(words)))
+    found = excerpt(piece, "Where are the umbrellas?", 80)
+    assert len(found.text.split()) == 80
+    assert 30 <= found.text.split().index("umbrella") <= 50
+    assert piece.text[found.start : found.end] == found.text
+    assert excerpt(piece, "nothing", 80).text.split() == words[:80]
+
+
+def test_the_sample_asks_forty_times_for_what_is_there() -> None:
+    made = recall_sample.conversations()
+    assert made == recall_sample.conversations()
+    assert sum(len(each.questions) for each in made) == 40
+    for conversation in made:
+        texts = {message.external_id: message.text for message in conversation.messages}
+        for question in conversation.questions:
+            said = Returned("\n".join(texts[each] for each in question.evidence))
+            assert support(said, question.text, question.answer) == 1.0

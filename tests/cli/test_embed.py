@@ -1,0 +1,100 @@
+"""treemem embed, status and model use embedder, as a person calls them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+
+import pytest
+from click.testing import CliRunner, Result
+
+from tests.helpers.fake_server import FakeServer
+from treemem import Memory, Message
+from treemem_cli.main import cli
+
+
+def run(*arguments: str) -> Result:
+    return CliRunner().invoke(cli, list(arguments))
+
+
+@pytest.fixture
+def told() -> None:
+    with Memory.open() as memory:
+        memory.append("s", [Message(text="We ship on Friday."), Message(text="The cat sleeps.")])
+        memory.work()
+
+
+@pytest.fixture
+def server() -> Iterator[FakeServer]:
+    pytest.importorskip("httpx")
+    with FakeServer("embedder-x") as opened:
+        yield opened
+
+
+@pytest.mark.usefixtures("told")
+def test_embed_reports_and_status_shows_the_coverage() -> None:
+    chosen = run("model", "use", "embedder", "hashing")
+    assert (chosen.exit_code, chosen.stdout) == (0, "")
+    assert "Nothing is embedded under it yet: treemem embed" in chosen.stderr
+    assert "0 of 1 nodes are embedded under hashing: treemem work" in run("status").stdout
+    done = run("embed")
+    assert done.exit_code == 0
+    assert "Vectors: 1 nodes have new ones" in done.stdout
+    assert "Statements" not in done.stdout
+    assert "vectors      hashing/1: 1 of 1 nodes (100 %)\n" in run("status").stdout
+    status = json.loads(run("status", "--json").stdout)
+    assert status["embedder"] == "hashing"
+    assert status["embedders"] == [
+        {"name": "hashing/1", "dimensions": 256, "nodes": 1, "of": 1, "windows": 2, "in_use": True}
+    ]
+    run("model", "use", "embedder", "none")
+    assert "(100 %), not in use" in run("status").stdout
+
+
+@pytest.mark.usefixtures("told")
+def test_embed_prints_json_and_prunes() -> None:
+    run("model", "use", "embedder", "hashing")
+    report = json.loads(run("embed", "--all", "--json").stdout)
+    assert (report["embedded"], report["done"], report["stopped_by"]) == (1, {"embed": 2}, "empty")
+    assert json.loads(run("embed", "--prune", "hashing", "--json").stdout) == {
+        "pruned": "hashing/1"
+    }
+    assert json.loads(run("status", "--json").stdout)["embedders"] == []
+    again = run("embed", "--prune", "hashing")
+    assert again.exit_code == 1
+    assert "This file has vectors of: none" in again.stderr
+
+
+def test_embed_without_an_embedder_says_what_to_do() -> None:
+    result = run("embed")
+    assert (result.exit_code, result.stdout) == (1, "")
+    assert "treemem model use embedder NAME" in result.stderr
+
+
+@pytest.mark.parametrize("other", [["--all"], ["--max-calls", "1"], ["--max-seconds", "1"]])
+def test_prune_stands_alone(other: list[str]) -> None:
+    assert run("embed", "--prune", "hashing", *other).exit_code == 2
+
+
+def test_hashing_is_no_summarizer() -> None:
+    result = run("model", "use", "summarizer", "hashing")
+    assert result.exit_code == 1
+    assert "no model is called 'hashing'" in result.stderr
+
+
+@pytest.mark.usefixtures("told")
+def test_a_server_is_used_as_embedder(server: FakeServer) -> None:
+    chosen = run("model", "use", "embedder", server.url)
+    assert chosen.exit_code == 0, chosen.output
+    assert f"embedder-x is the embedder now, at {server.url}." in chosen.stderr
+    assert run("embed").exit_code == 0
+    assert "embedder     embedder-x\n" in run("status").stdout
+
+
+@pytest.mark.usefixtures("told")
+def test_a_run_in_which_everything_failed_exits_with_1(server: FakeServer) -> None:
+    run("model", "use", "embedder", server.url)
+    server.models = ["another"]
+    result = run("embed")
+    assert result.exit_code == 1
+    assert "has no model embedder-x" in result.stderr

@@ -1,0 +1,179 @@
+"""`treemem watch` as a process: it is written for, moved under, killed, and not alone."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from tests.helpers.logs import ClaudeSession, prose
+from tests.helpers.watchers import WAIT_SECONDS, append, line, said, until
+from treemem import Memory
+from treemem_cli.main import cli
+from treemem_cli.watch import UNKNOWN_SHOWN
+
+
+class Watcher:
+    """`treemem watch --json` as a process. told: what it has printed so far."""
+
+    def __init__(self, database: Path, *arguments: str | Path) -> None:
+        self.process = subprocess.Popen(
+            [sys.executable, "-m", "treemem_cli.main", "--db", str(database), "watch", "--json",
+             *map(str, arguments)],
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        )  # fmt: skip
+        self.told: list[dict[str, object]] = []
+        threading.Thread(target=self._listen, daemon=True).start()
+        until(lambda: bool(self.told))
+
+    def _listen(self) -> None:
+        assert self.process.stdout is not None
+        for text in self.process.stdout:
+            self.told.append(json.loads(text))
+
+    @property
+    def added(self) -> int:
+        return sum(int(str(told.get("added", 0))) for told in self.told)
+
+    def end(self, number: int = signal.SIGTERM) -> int:
+        self.process.send_signal(number)
+        code = self.process.wait(timeout=WAIT_SECONDS)
+        for stream in (self.process.stdout, self.process.stderr):
+            assert stream is not None
+            stream.close()
+        return code
+
+
+@pytest.fixture
+def database(tmp_path: Path) -> Path:
+    return tmp_path / "watched.sqlite3"
+
+
+@pytest.fixture
+def logs(tmp_path: Path) -> Path:
+    folder = tmp_path / "logs"
+    folder.mkdir()
+    return folder
+
+
+def test_lines_are_stored_as_they_are_written_and_half_a_line_when_it_is_whole(
+    database: Path, logs: Path
+) -> None:
+    append(logs / "a.jsonl", line("first"))
+    watcher = Watcher(database, logs)
+    until(lambda: watcher.added == 1)
+    append(logs / "a.jsonl", line("second"))
+    began = time.monotonic()
+    until(lambda: watcher.added == 2)
+    assert time.monotonic() - began < 20
+    whole = line("third")
+    append(logs / "a.jsonl", whole[:20])
+    time.sleep(1.5)
+    append(logs / "a.jsonl", whole[20:])
+    until(lambda: watcher.added == 3)
+    (logs / "new").mkdir()
+    append(logs / "new" / "b.jsonl", line("elsewhere"))
+    until(lambda: watcher.added == 4)
+    assert watcher.end() == 0
+    assert [told["event"] for told in watcher.told][-1] == "stopped"
+    assert sorted(said(database)) == ["elsewhere", "first", "second", "third"]
+
+
+def test_a_log_may_be_moved_away_or_copied_away_and_begun_anew(database: Path, logs: Path) -> None:
+    log = logs / "a.jsonl"
+    append(log, line("one " * 200) + line("two"))
+    watcher = Watcher(database, logs)
+    until(lambda: watcher.added == 2)
+    # Moved: its last line was not read yet, and the new log begins at once.
+    append(log, line("three"))
+    log.rename(logs / "a.jsonl.1")
+    append(log, line("four " * 200))
+    until(lambda: watcher.added == 4)
+    # Copied and cut off.
+    (logs / "a.jsonl.2").write_bytes(log.read_bytes())
+    log.write_text("")
+    append(log, line("five"))
+    until(lambda: watcher.added == 5)
+    time.sleep(2)
+    assert watcher.end(signal.SIGINT) == 0
+    assert watcher.added == 5
+    texts = said(database)
+    assert sorted(text.split()[0] for text in texts) == ["five", "four", "one", "three", "two"]
+    with Memory.open(database) as memory:
+        assert len(memory.sources()) == 1
+        assert memory.diagnose().healthy
+
+
+def test_killed_at_any_time_and_begun_again_it_stores_nothing_twice(
+    database: Path, logs: Path
+) -> None:
+    session = ClaudeSession("killed")
+    for turn in range(3):
+        session.say(*(prose(10 * turn + each, 30) for each in range(8)))
+        session.write(logs)
+        watcher = Watcher(database, logs)
+        time.sleep(0.4 * turn)
+        assert watcher.end(signal.SIGKILL) == -signal.SIGKILL
+    watcher = Watcher(database, logs)
+    until(lambda: len(said(database)) == 24)
+    assert watcher.end() == 0
+    with Memory.open(database) as memory:
+        texts = [message.text for message in memory.messages(session.source_id)]
+        assert texts == session.active_texts()
+        assert memory.diagnose().healthy
+
+
+def test_several_watchers_and_an_ingest_beside_them_are_harmless(
+    database: Path, logs: Path
+) -> None:
+    watchers = [Watcher(database, logs) for _ in range(2)]
+    session = ClaudeSession("busy")
+    for number in range(6):
+        session.say(prose(number, 20), prose(100 + number, 20))
+        path = session.write(logs)
+        subprocess.run(
+            [sys.executable, "-m", "treemem_cli.main", "--db", str(database), "ingest", str(path)],
+            check=True, capture_output=True,
+        )  # fmt: skip
+    until(lambda: len(said(database)) == 12)
+    assert [watcher.end() for watcher in watchers] == [0, 0]
+    with Memory.open(database) as memory:
+        texts = [message.text for message in memory.messages(session.source_id)]
+        assert texts == session.active_texts()
+        assert memory.diagnose().healthy
+
+
+def test_a_line_tells_what_was_stored_and_what_was_taken_out(logs: Path) -> None:
+    secret = "ghp_" + "a1B2c3D4e5F6" * 3
+    append(logs / "a.jsonl", line("We ship on Friday.") + line(f"The token is {secret} for now."))
+    result = CliRunner().invoke(cli, ["watch", str(logs), "--once"])
+    assert result.exit_code == 0, result.output
+    assert "chat  a.jsonl: 2 messages added, 1 secret redacted (" in result.stdout
+    assert f"Watching {logs}." in result.stderr
+    assert "Stopped. Everything that was read is stored." in result.stderr
+    again = CliRunner().invoke(cli, ["watch", str(logs), "--once"])
+    assert again.stdout == ""
+
+
+def test_what_is_not_there_cannot_be_watched(tmp_path: Path) -> None:
+    result = CliRunner().invoke(cli, ["watch", str(tmp_path / "gone")])
+    assert result.exit_code == 1
+    assert "neither a file nor a folder" in result.stderr
+
+
+def test_damage_is_told_and_a_folder_of_other_files_drowns_nothing(logs: Path) -> None:
+    append(logs / "a.jsonl", line("We ship on Friday.") + "{damaged\n" + line("On Monday."))
+    for number in range(UNKNOWN_SHOWN + 5):
+        (logs / f"{number}.png").write_bytes(b"\x89PNG\r\n\x1a\n")
+    result = CliRunner().invoke(cli, ["watch", str(logs), "--once"])
+    assert "chat  a.jsonl: 2 messages added, 1 damaged in it (" in result.stdout
+    assert result.stderr.count("a.jsonl:2: damaged record (") == 1
+    assert result.stderr.count(".png is in no format") == UNKNOWN_SHOWN
+    assert result.stderr.count("are not named") == 1

@@ -1,0 +1,363 @@
+"""A plan says beforehand what ingest and work will do, and touches nothing while it does."""
+
+from __future__ import annotations
+
+import tempfile
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.helpers.fake_model import FakeClient, use
+from tests.helpers.logs import ClaudeSession, prose
+from treemem import FileReport, Memory, Message, UsageError
+from treemem.config import ROOT_INTERVAL_MS
+from treemem.diagnostics.estimate import TOKENS_OUT_DEFAULT, Plan, speed_of
+from treemem.importers.common.base import LogFile
+from treemem.summarize import exam, prompts
+from treemem.text.tokens import count_tokens
+from treemem.tree import builder
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from tests.conftest import FakeClock
+    from treemem.models.chat import Prompt
+    from treemem.models.client import Generation
+
+pytest.importorskip("treemem.models.client")
+
+SMALL_LEAF_TOKENS = 200
+# What is asked above the leaves builds on the model's own words, which no plan can know.
+TOKENS_IN_BOUND = 0.05
+JOBS_PER_LEAF_MAX = 1.15
+TOKENS_PER_TOKEN_MAX = 1.35
+
+
+@pytest.fixture
+def small_leaves(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Leaves of at most SMALL_LEAF_TOKENS, each read in two or three windows."""
+    monkeypatch.setattr(builder, "LEAF_TOKENS_MAX", SMALL_LEAF_TOKENS)
+    monkeypatch.setattr(prompts, "WINDOW_CHARS", 400)
+
+
+class CountingClient(FakeClient):
+    """Counts a prompt's tokens as a model would that has the plan's own vocabulary."""
+
+    def answer(
+        self,
+        prompt: Prompt,
+        *,
+        grammar: str | None = None,
+        max_tokens: int,
+        stop: Sequence[str] = (),
+    ) -> Generation:
+        found = super().answer(prompt, grammar=grammar, max_tokens=max_tokens, stop=stop)
+        tokens_in = count_tokens(prompt.question) + count_tokens(prompt.start)
+        return replace(found, tokens_in=tokens_in, tokens_out=count_tokens(found.text))
+
+
+def session(turns: int, name: str = "one") -> ClaudeSession:
+    said = ClaudeSession(name)
+    said.say(*(prose(number, 1 + number % 6) for number in range(turns)))
+    return said
+
+
+def assert_comes_true(memory: Memory, plan: Plan, paths: Sequence[Path]) -> None:
+    """Ingests and works, and finds what was planned."""
+    # What stands above the sources is no part of a plan: it is made now, and an interval later.
+    memory.append("early", [Message(text="Good morning.")])
+    memory.work()
+    before = memory.status()
+    report = memory.ingest(paths)
+    after = memory.status()
+    assert list(plan.files) == report.files
+    assert (plan.messages_new, plan.messages_known) == (report.added, report.known)
+    assert plan.tokens == after.tokens - before.tokens
+    assert plan.sources_new == after.sources - before.sources
+    assert (plan.leaves, plan.groups) == (
+        after.leaves - before.leaves, after.groups - before.groups,
+    )  # fmt: skip
+    work = memory.work()
+    assert work.done.get("summarize", 0) == plan.jobs
+    assert work.model_calls == plan.calls
+    assert work.tokens_in == pytest.approx(plan.tokens_in, rel=TOKENS_IN_BOUND)
+
+
+def assert_costs_nothing(plan: Plan) -> None:
+    assert (plan.messages_new, plan.tokens, plan.sources_new) == (0, 0, 0)
+    assert (plan.jobs, plan.calls, plan.tokens_in, plan.tokens_out) == (0, 0, 0, 0)
+
+
+# -- what is planned is what comes -----------------------------------------------------
+
+
+@pytest.mark.usefixtures("small_leaves")
+def test_a_plan_of_whole_files_comes_true(
+    memory: Memory, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    use(monkeypatch, memory, CountingClient())
+    note = tmp_path / "note.md"
+    note.write_text(f"# Pickup\n\n{prose(7, 3)}\n")
+    paths = [session(90).write(tmp_path), session(9, "two").write(tmp_path), note]
+    plan = memory.plan(paths)
+    assert (plan.sources, plan.sources_new, plan.roots) == (3, 3, 3)
+    assert plan.groups >= 2
+    assert plan.leaf_calls > 1.5 * plan.leaves
+    assert_comes_true(memory, plan, paths)
+
+
+@pytest.mark.usefixtures("small_leaves")
+def test_what_is_stored_already_costs_nothing(
+    memory: Memory, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    use(monkeypatch, memory, CountingClient())
+    path = session(40).write(tmp_path)
+    memory.ingest(path)
+    plan = memory.plan(path)
+    assert plan.messages_known == 40
+    assert_costs_nothing(plan)
+
+
+@pytest.mark.usefixtures("small_leaves")
+def test_a_log_as_it_was_before_it_grew_costs_nothing(memory: Memory, tmp_path: Path) -> None:
+    grown = session(40)
+    memory.ingest(grown.write(tmp_path))
+    older = session(33).write(tmp_path)
+    assert_costs_nothing(memory.plan(older))
+
+
+@pytest.mark.usefixtures("small_leaves")
+def test_of_a_log_that_has_grown_only_the_tail_is_paid(
+    memory: Memory, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, clock: FakeClock
+) -> None:
+    use(monkeypatch, memory, CountingClient())
+    memory.ingest(session(60).write(tmp_path))
+    memory.work()
+    whole = memory.status()
+    clock.advance(ROOT_INTERVAL_MS / 1000)
+    path = session(70).write(tmp_path)
+    plan = memory.plan(path)
+    assert (plan.messages_new, plan.messages_known, plan.sources_new) == (10, 60, 0)
+    assert 0 < plan.leaves < whole.leaves / 2
+    assert plan.roots == 1
+    assert_comes_true(memory, plan, [path])
+
+
+@pytest.mark.usefixtures("small_leaves")
+def test_a_fork_shares_what_it_has_in_common(
+    memory: Memory, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    use(monkeypatch, memory, CountingClient())
+    first = session(60)
+    fork = first.resumed_as("fork")
+    fork.say(*(prose(500 + number, 3) for number in range(20)))
+    memory.ingest(first.write(tmp_path))
+    memory.work()
+    path = fork.write(tmp_path)
+    plan = memory.plan(path)
+    assert (plan.messages_new, plan.messages_known, plan.sources_new) == (20, 60, 1)
+    assert_comes_true(memory, plan, [path])
+
+
+@pytest.mark.usefixtures("small_leaves")
+def test_files_that_share_words_count_them_once(
+    memory: Memory, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    use(monkeypatch, memory, CountingClient())
+    first = session(40)
+    fork = first.resumed_as("fork")
+    fork.say(*(prose(500 + number, 3) for number in range(20)))
+    paths = [first.write(tmp_path), fork.write(tmp_path)]
+    plan = memory.plan(paths)
+    assert [file.added for file in plan.files] == [40, 20]
+    assert_comes_true(memory, plan, paths)
+
+
+@pytest.mark.usefixtures("small_leaves")
+def test_an_open_tail_that_fills_up_exactly_becomes_a_leaf_that_is_paid(
+    memory: Memory, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, clock: FakeClock
+) -> None:
+    """Its id was there before, but a tail below a root was nobody's job."""
+    use(monkeypatch, memory, CountingClient())
+    said = ClaudeSession("full")
+    said.say(*(prose(number, 6) for number in range(4)))
+    memory.ingest(said.write(tmp_path))
+    memory.work()
+    (tail,) = memory._database.row("SELECT n.id FROM tree t JOIN node n ON n.seq = t.tail_seq")
+    clock.advance(ROOT_INTERVAL_MS / 1000)
+    said.say(prose(9, 12))
+    path = said.write(tmp_path)
+    plan = memory.plan(path)
+    assert_comes_true(memory, plan, [path])
+    assert memory._database.value("SELECT provisional FROM node WHERE id = ?", (tail,)) == 0
+
+
+def test_a_short_log_is_an_open_tail_which_is_its_root(
+    memory: Memory, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    use(monkeypatch, memory, CountingClient())
+    path = session(20).write(tmp_path)
+    plan = memory.plan(path)
+    assert (plan.leaves, plan.groups, plan.roots, plan.leaf_calls) == (0, 0, 1, 0)
+    assert plan.jobs_per_leaf is plan.windows_per_leaf is None
+    assert plan.upper_calls >= 2
+    assert_comes_true(memory, plan, [path])
+
+
+def test_bytes_in_memory_are_planned_like_a_file(memory: Memory) -> None:
+    plan = memory.plan([LogFile("note.md", data=b"# Pickup\n\nWe ship on Friday.\n")])
+    assert (plan.messages_new, plan.jobs) == (1, 1)
+
+
+def test_a_file_that_is_no_log_is_reported_and_costs_the_others_nothing(
+    memory: Memory, tmp_path: Path
+) -> None:
+    (tmp_path / "a.bin").write_bytes(b"\x00\x01\x02" * 100)
+    session(5).write(tmp_path)
+    plan = memory.plan(tmp_path / name for name in ("a.bin", f"{session(5).id}.jsonl"))
+    assert [file.error is None for file in plan.files] == [False, True]
+    assert plan.messages_new == 5
+
+
+def test_a_path_that_does_not_exist_is_named(memory: Memory, tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="nowhere does not exist"):
+        memory.plan(tmp_path / "nowhere")
+
+
+# -- the model and its speed -----------------------------------------------------------
+
+
+@pytest.mark.usefixtures("small_leaves")
+def test_without_a_model_the_calls_are_planned_and_no_time_is_invented(
+    memory: Memory, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    path = session(40).write(tmp_path)
+    without = memory.plan(path)
+    assert (without.model, without.speed, without.seconds) == (None, None, None)
+    assert without.tokens_out == without.calls * TOKENS_OUT_DEFAULT > 0
+    use(monkeypatch, memory, CountingClient(), mode="retell")
+    assert memory.plan(path) == replace(without, model="fake")
+
+
+def test_a_model_that_is_not_installed_is_planned_like_none(memory: Memory, tmp_path: Path) -> None:
+    memory._database.execute("INSERT INTO setting VALUES ('summarizer', 'smollm2-135m')")
+    plan = memory.plan(session(5).write(tmp_path))
+    assert plan.model is None
+    assert plan.calls == 0  # five short turns: no sentence is long enough to be retold
+
+
+@pytest.mark.usefixtures("small_leaves")
+def test_the_time_and_the_answers_are_those_that_were_measured_with_this_model(
+    memory: Memory, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    client = FakeClient()
+    name = use(monkeypatch, memory, client).name
+    memory.append("s", [Message(text=prose(number, 8)) for number in range(20)])
+    report = memory.work()
+    plan = memory.plan(session(40).write(tmp_path))
+    assert plan.speed == speed_of(memory._database, name)
+    assert plan.speed is not None
+    assert plan.speed.calls == report.model_calls
+    assert plan.seconds == plan.calls * 0.25  # what every call of the fake takes
+    mean = report.tokens_out / report.model_calls
+    assert plan.tokens_out == round(plan.calls * mean)
+    use(monkeypatch, memory, client, name="other")
+    assert memory.plan(session(40).write(tmp_path)).speed is None
+
+
+def test_a_plan_opens_no_model(
+    memory: Memory, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    client = CountingClient()
+    use(monkeypatch, memory, client)
+
+    def refuse(name: str) -> None:
+        raise AssertionError(f"{name} was opened")
+
+    monkeypatch.setattr("treemem.summarize.backends.summarizer_of", refuse)
+    assert memory.plan(session(5).write(tmp_path)).calls == 1
+    assert client.questions == []
+
+
+# -- nothing is touched ----------------------------------------------------------------
+
+
+def test_a_plan_changes_nothing_in_the_users_file(tmp_path: Path, clock: FakeClock) -> None:
+    path = tmp_path / "memory.sqlite3"
+    with Memory.open(path, clock=clock) as memory:
+        memory.ingest(session(20).write(tmp_path))
+    before = path.read_bytes()
+    grown = session(40).write(tmp_path)
+    with Memory.open(path, clock=clock) as memory, Memory.open(path, clock=clock) as other:
+        changes = memory._database._connection.total_changes
+        version = other._database.value("PRAGMA data_version")
+        assert memory.plan(grown).messages_new == 20
+        assert memory._database._connection.total_changes == changes
+        assert other._database.value("PRAGMA data_version") == version
+    assert path.read_bytes() == before
+
+
+def test_the_temporary_file_is_removed_also_on_ctrl_c(
+    memory: Memory, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    folder = tmp_path / "temporary"
+    folder.mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(folder))
+    seen: list[int] = []
+
+    def interrupt(report: FileReport) -> None:
+        seen.append(len(list(folder.glob("*/*.sqlite3"))))
+        raise KeyboardInterrupt
+
+    path = session(20).write(tmp_path)
+    with pytest.raises(KeyboardInterrupt):
+        memory.plan(path, progress=interrupt)
+    assert (seen, list(folder.iterdir())) == ([1], [])
+    memory.plan(path)
+    assert list(folder.iterdir()) == []
+
+
+# -- the bounds ------------------------------------------------------------------------
+
+
+@pytest.mark.usefixtures("small_leaves")
+def test_a_tree_costs_at_most_115_jobs_for_100_leaves_and_its_root(
+    memory: Memory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    use(monkeypatch, memory, FakeClient())
+    memory.append("s", [Message(text=prose(number, 8)) for number in range(101)])
+    report = memory.work()
+    leaves, roots = memory.status().leaves, 1
+    assert leaves == 100
+    assert report.done["summarize"] <= JOBS_PER_LEAF_MAX * leaves + roots
+
+
+def test_a_model_reads_and_writes_at_most_135_tokens_for_100_that_are_ingested(
+    memory: Memory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With a window that holds a leaf; several windows a leaf repeat the fixed prompt."""
+    monkeypatch.setattr(prompts, "WINDOW_CHARS", 14_000)
+    use(monkeypatch, memory, CountingClient())
+    memory.append("s", [Message(text=prose(number, 8)) for number in range(600)])
+    report = memory.work()
+    status = memory.status()
+    assert status.leaves >= 24
+    assert report.model_calls == report.done["summarize"]
+    cost = (report.tokens_in + report.tokens_out) / status.tokens
+    assert 1 < cost <= TOKENS_PER_TOKEN_MAX
+
+
+def test_before_the_first_job_the_speed_is_that_of_the_exam(
+    memory: Memory, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    use(monkeypatch, memory, CountingClient(), mode="retell")
+    part = exam.Part(12, 6, 5, 12, 12, 480, 120, 0.5)
+    result = exam.ExamResult("fake", exam.version(), "retell", 4_000, part, part, None, "")
+    monkeypatch.setattr("treemem.summarize.backends.exam_of", lambda _: result)
+    plan = memory.plan(session(40).write(tmp_path))
+    assert plan.speed is not None
+    assert plan.seconds == plan.calls * 0.5 > 0
+    assert plan.speed.tokens_per_second == 100
+    assert plan.tokens_out == plan.calls * 10

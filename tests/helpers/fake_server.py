@@ -1,0 +1,131 @@
+"""A model server that is none: it says what a test tells it to, faults included."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any, Self
+
+from tests.helpers.fake_model import quoting
+from treemem.models.embedders import HashingEmbedder
+
+
+@dataclass(frozen=True)
+class Reply:
+    """What is sent back. act: done first, as to wait, or to drop the connection."""
+
+    status: int = 200
+    body: bytes = b""
+    headers: dict[str, str] = field(default_factory=dict)
+    act: Callable[[BaseHTTPRequestHandler], None] | None = None
+
+
+def telling(
+    text: object, reason: str | None = "stop", usage: object = None, **message: object
+) -> Reply:
+    """A chat completion as servers tell it."""
+    choice = {"index": 0, "message": {"role": "assistant", "content": text, **message},
+              "finish_reason": reason}  # fmt: skip
+    return as_json({"choices": [choice], "usage": usage})
+
+
+def as_json(value: object, status: int = 200, **headers: str) -> Reply:
+    named = {name.replace("_", "-"): text for name, text in headers.items()}
+    return Reply(status, json.dumps(value).encode(), named)
+
+
+def embedding(texts: list[str]) -> Reply:
+    """Hashed vectors, not of length 1 and in another order than the texts, as servers may."""
+    rows = HashingEmbedder().embed_documents(texts)
+    data = [{"index": at, "embedding": (3 * row).tolist()} for at, row in enumerate(rows)]
+    return as_json({"object": "list", "data": data[::-1]})
+
+
+def drop(handler: BaseHTTPRequestHandler) -> None:
+    """Ends the connection without an answer."""
+    handler.close_connection = True
+    handler.connection.close()
+
+
+class FakeServer:
+    """replies: what the next questions get, one each; then answers are quoted from them.
+
+    models: the names it lists; None where it has no list. asked: the bodies of all questions.
+    keys: the Authorization header of every request.
+    """
+
+    def __init__(self, *models: str) -> None:
+        self.models: list[str] | None = list(models) or ["tiny"]
+        self.replies: deque[Reply] = deque()
+        self.list_replies: deque[Reply] = deque()
+        self.asked: list[dict[str, Any]] = []
+        self.keys: list[str | None] = []
+        self._http = ThreadingHTTPServer(("127.0.0.1", 0), self._handler())
+        self._http.daemon_threads = True
+        self._thread = threading.Thread(target=self._http.serve_forever, args=(0.02,), daemon=True)
+        self._thread.start()
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self._http.server_address[1]}"
+
+    def close(self) -> None:
+        self._http.shutdown()
+        self._http.server_close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def _reply(self, path: str, body: dict[str, Any] | None) -> Reply:
+        if path == "/v1/models":
+            if self.list_replies:
+                return self.list_replies.popleft()
+            if self.models is None:
+                return as_json({"error": "no such page"}, 404)
+            return as_json({"object": "list", "data": [{"id": name} for name in self.models]})
+        assert path in ("/v1/chat/completions", "/v1/embeddings"), path
+        assert body is not None
+        self.asked.append(body)
+        if self.replies:
+            return self.replies.popleft()
+        if path == "/v1/embeddings":
+            return embedding(body["input"])
+        return telling(quoting(body["messages"][-1]["content"]) or "There is nothing to say.")
+
+    def _handler(self) -> type[BaseHTTPRequestHandler]:
+        server = self
+
+        class Handler(BaseHTTPRequestHandler):
+            def do_GET(self) -> None:
+                self._send(server._reply(self.path, None))
+
+            def do_POST(self) -> None:
+                length = int(self.headers["Content-Length"])
+                self._send(server._reply(self.path, json.loads(self.rfile.read(length))))
+
+            def _send(self, reply: Reply) -> None:
+                server.keys.append(self.headers.get("Authorization"))
+                if reply.act is not None:
+                    reply.act(self)
+                    if reply.act is drop:
+                        return
+                try:
+                    self.send_response(reply.status)
+                    for name, value in reply.headers.items():
+                        self.send_header(name, value)
+                    self.end_headers()
+                    self.wfile.write(reply.body)
+                except OSError:  # the client has gone
+                    self.close_connection = True
+
+            def log_message(self, *_: object) -> None:
+                pass
+
+        return Handler

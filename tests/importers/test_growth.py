@@ -1,0 +1,127 @@
+"""A log that is read at several points of its growth ends as one that is read once, whole."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+
+import pytest
+
+from benchmarks.export_logs import BUILDERS, Talk
+from tests.conftest import FakeClock
+from tests.fuzz.fuzz_importers import label_of
+from tests.importers.test_cursor import BUBBLES, CHAT, conversation, editor
+from tests.importers.test_llm import Log, ulid
+from tests.importers.test_opencode import TURNS, session, write_database
+from treemem import Memory
+
+TALK_TURNS = 50
+# What grows at its end as its tool writes on; all others are exported anew.
+APPENDED = ("claude-code", "codex", "copilot-cli", "gemini-cli", "pi", "chat", "aider", "specstory",
+            "transcript", "irc", "whatsapp", "markdown", "plain-text")  # fmt: skip
+
+History = dict[str, list[tuple[str, str, str, str]]]
+
+
+def cut_at_lines(data: bytes) -> Iterator[bytes]:
+    """Ends between two lines; the first of them in the middle of what a turn is told by."""
+    ends = [at + 1 for at, byte in enumerate(data) if byte == 0x0A]
+    for number in (2, 3, len(ends) // 3, len(ends) // 2, len(ends) - 2):
+        yield data[: ends[min(number, len(ends) - 1)]]
+
+
+def cut_anywhere(data: bytes, seed: int) -> Iterator[bytes]:
+    chance = random.Random(seed)
+    for at in sorted(chance.randrange(len(data) // 8, len(data)) for _ in range(5)):
+        yield data[:at]
+
+
+def read_in(folder: Path, name: str, states: Iterable[bytes]) -> tuple[History, int]:
+    """What a memory holds when a file was read in these states, and how many messages are no
+    earlier version of another."""
+    log = folder / label_of(name)
+    with Memory.open(folder / "memory.sqlite3", clock=FakeClock()) as memory:
+        for state in states:
+            log.write_bytes(state)
+            (report,) = memory.ingest(log, format_name=None if name == "slack" else name).files[-1:]
+            assert report.error is None
+        found = {
+            view.source.id: [
+                (m.role, m.kind, m.author or "", m.text) for m in memory.messages(view.source.id)
+            ]
+            for view in memory.sources()
+        }
+        assert memory.diagnose().healthy
+        kept = memory._database.value(
+            "SELECT count(DISTINCT message_seq) FROM source_message WHERE state <> 'replaced'"
+        )
+        log.unlink()
+        (folder / "memory.sqlite3").unlink()
+        return {key: told for key, told in found.items() if told}, int(kept)
+
+
+def assert_grows(folder: Path, name: str, states: Iterable[bytes], whole: bytes) -> None:
+    grown = read_in(folder, name, [*states, whole])
+    once = read_in(folder, name, [whole])
+    assert grown == once
+
+
+@pytest.mark.parametrize("name", APPENDED)
+def test_a_log_that_is_read_between_its_records_ends_as_one_read_once(
+    name: str, tmp_path: Path
+) -> None:
+    data = BUILDERS[name](Talk(1, TALK_TURNS))
+    assert_grows(tmp_path, name, cut_at_lines(data), data)
+
+
+@pytest.mark.parametrize("seed", range(2))
+@pytest.mark.parametrize("name", APPENDED)
+def test_a_log_that_is_read_while_a_record_is_written_ends_as_one_read_once(
+    name: str, seed: int, tmp_path: Path
+) -> None:
+    data = BUILDERS[name](Talk(1, TALK_TURNS))
+    assert_grows(tmp_path, name, cut_anywhere(data, seed), data)
+
+
+@pytest.mark.parametrize("name", BUILDERS)
+def test_a_log_with_more_turns_in_it_ends_as_one_read_once(name: str, tmp_path: Path) -> None:
+    states = [BUILDERS[name](Talk(1, turns)) for turns in (1, 2, 7, 41, TALK_TURNS)]
+    assert_grows(tmp_path, name, states[:-1], states[-1])
+
+
+def llm_states(folder: Path) -> Iterator[bytes]:
+    """One thread after the other, the second a fork of the first that is gone on with."""
+    log = Log()
+    chain: list[tuple[str, object]] = []
+    for number in range(4):
+        chain += [("user", f"question {number}"), ("assistant", f"answer {number}")]
+        log.say(ulid("c", 7), chain)
+        yield log.write(folder / "logs.db").read_bytes()
+    for end in ("once", "twice"):
+        log.say(ulid("c", 8), [*chain[:4], ("user", end), ("assistant", f"said {end}")])
+        yield log.write(folder / "logs.db").read_bytes()
+
+
+def cursor_states(folder: Path) -> Iterator[bytes]:
+    for count in range(1, len(BUBBLES) + 1):
+        listed = conversation(CHAT, list(range(1, count + 1)))
+        yield editor(folder, listed, *BUBBLES[:count]).read_bytes()
+
+
+def opencode_states(folder: Path) -> Iterator[bytes]:
+    for count in range(1, len(TURNS) + 1):
+        path = folder / f"{count}.db"
+        yield write_database(path, session(), TURNS[:count]).read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("name", "states_of"),
+    [("llm", llm_states), ("cursor", cursor_states), ("opencode", opencode_states)],
+)
+def test_a_database_with_more_rows_in_it_ends_as_one_read_once(
+    name: str, states_of: Callable[[Path], Iterator[bytes]], tmp_path: Path
+) -> None:
+    (tmp_path / "stores").mkdir()
+    states = list(states_of(tmp_path / "stores"))
+    assert_grows(tmp_path, name, states[:-1], states[-1])

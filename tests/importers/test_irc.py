@@ -1,0 +1,167 @@
+"""IRC logs as six programs write them: what was said, and on which day."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.helpers.reading import (
+    archive_events,
+    assert_reads,
+    events_of,
+    messages_in,
+    mutated,
+    reasons_in,
+    sources_in,
+    zipped,
+)
+from treemem import Memory
+from treemem.importers import LogFile, by_name, detect
+
+IRSSI = """\
+--- Log opened Sun Dec 31 23:50:00 2023
+23:50 -!- ana [~ana@farm.example] has joined #ops
+23:50 -!- Irssi: #ops: Total of 3 nicks [1 ops, 0 halfops, 0 voices, 2 normal]
+23:58 <@ana> the tank: is it full?
+23:59  * ben looks
+--- Day changed Mon Jan 01 2024
+00:01 < ben> it is  \n00:02 -cy- call me
+00:03 -!- mode/#ops [+o ben] by ana
+--- Log closed Mon Jan 01 00:10:00 2024
+"""
+WEECHAT = (
+    "2024-01-01 10:00:00\t-->\tana (~ana@farm.example) has joined #ops\n"
+    "2024-01-01 10:00:05\t@ana\tthe tank:\tfull?\n"
+    "2024-01-01 10:00:06\t *\tben looks\n"
+    "2024-01-01 10:00:07\t--\tMode #ops [+o ben] by ana\n"
+    "2024-01-01 10:00:08\t<--\tana has quit\n"
+)
+ZNC = (
+    "[23:58:01] *** Joins: ana (~ana@farm.example)\n"
+    "[23:58:02] <ana> \x02the\x02 tank \x0304,01full\x03?\n"
+    "[23:58:03] * ben looks\n[23:58:04] -cy- call me\n[23:58:05] *** ana sets mode: +o ben\n"
+)
+HEXCHAT = (
+    "**** BEGIN LOGGING AT Sun Dec 31 23:50:00 2023\n\n"
+    "Dec 31 23:50:00 *\tNow talking on #ops\n"
+    "Dec 31 23:50:01 *\tana (~ana@farm.example) has joined\n"
+    "Dec 31 23:59:00 <ana>\tthe tank?\nJan 01 00:01:00 *\tben looks\nJan 01 00:02:00 <ben>\tfull\n"
+    "**** ENDING LOGGING AT Mon Jan  1 00:10:00 2024\n"
+)
+MIRC = (
+    "Session Start: Mon Jan 01 10:00:00 2024\nSession Ident: #ops\n[10:00] * ana has joined #ops\n"
+    "[10:01] <ana> the tank?\n[10:02] * ben looks\nSession Close: Mon Jan 01 10:10:00 2024\n"
+)
+
+
+def told(text: str, label: str) -> list[tuple[str | None, str, object]]:
+    return [(said.author, said.text, said.sent_at)
+            for said in messages_in(events_of(text, label, "irc"))]  # fmt: skip
+
+
+def test_irssi() -> None:
+    assert told(IRSSI, "#ops.log") == [
+        ("ana", "the tank: is it full?", "2023-12-31T23:58"),
+        ("ben", "ben looks", "2023-12-31T23:59"),
+        ("ben", "it is  ", "2024-01-01T00:01"),
+        ("cy", "call me", "2024-01-01T00:02"),
+    ]
+    events = events_of(IRSSI, "#ops.log", "irc")
+    assert reasons_in(events).count("notice of the service") == 3
+    assert reasons_in(events).count("line that tells the day") == 3
+    assert sources_in(events) == ["irc/#ops"]
+    assert len(events) - 1 == IRSSI.count("\n")
+
+
+def test_weechat() -> None:
+    assert told(WEECHAT, "irc.libera.#ops.weechatlog") == [
+        ("ana", "the tank:\tfull?", "2024-01-01T10:00:05"),
+        ("ben", "ben looks", "2024-01-01T10:00:06"),
+    ]
+
+
+def test_znc_tells_the_day_by_the_files_name() -> None:
+    expected = [
+        ("ana", "the tank full?", "2024-01-02T23:58:02"),
+        ("ben", "ben looks", "2024-01-02T23:58:03"),
+        ("cy", "call me", "2024-01-02T23:58:04"),
+    ]
+    assert told(ZNC, "2024-01-02.log") == expected
+    assert told(ZNC, "user_libera_#ops_20240102.log") == expected
+    assert [when for _, _, when in told(ZNC, "#ops.log")] == [None] * 3
+
+
+def test_hexchat_turns_the_year() -> None:
+    assert told(HEXCHAT, "#ops.log") == [
+        ("ana", "the tank?", "2023-12-31T23:59:00"),
+        ("ben", "ben looks", "2024-01-01T00:01:00"),
+        ("ben", "full", "2024-01-01T00:02:00"),
+    ]
+
+
+def test_mirc() -> None:
+    assert told(MIRC, "#ops.log") == [
+        ("ana", "the tank?", "2024-01-01T10:01"),
+        ("ben", "ben looks", "2024-01-01T10:02"),
+    ]
+
+
+def test_the_days_of_a_channel_are_one_source() -> None:
+    days = {
+        "libera/#ops/2024-01-01.log": ZNC,
+        "libera/#ops/2024-01-02.log": ZNC,
+        "oftc/#ops/2024-01-01.log": ZNC,
+    }
+    found = [sources_in(events)[0] for events in archive_events(zipped(days)).values()]
+    assert found[0] == found[1] != found[2]
+    assert found[0].startswith("irc/#ops-")
+
+
+def test_a_log_that_grew_adds_its_new_lines_and_repeats_are_kept(tmp_path: Path) -> None:
+    path = tmp_path / "#ops.log"
+    with Memory.open(tmp_path / "m.sqlite3") as memory:
+        path.write_text(IRSSI + "00:11 <ben> ok\n00:11 <ben> ok\n")
+        assert memory.ingest(path).added == 6
+        path.write_text(IRSSI + "00:11 <ben> ok\n" * 3)
+        report = memory.ingest(path)
+        assert (report.added, report.known) == (1, 6)
+
+
+def test_two_days_of_the_same_lines_are_two_days(tmp_path: Path) -> None:
+    folder = tmp_path / "#ops"
+    folder.mkdir()
+    for day in ("2024-01-01", "2024-01-02"):
+        (folder / f"{day}.log").write_text(ZNC)
+    with Memory.open(tmp_path / "m.sqlite3") as memory:
+        assert memory.ingest(folder).added == 6
+        report = memory.ingest(folder)
+        assert (report.added, report.known) == (0, 6)
+
+
+def test_lines_of_no_known_form_are_counted() -> None:
+    events = list(by_name("irc").read(LogFile("x.log", data=(IRSSI + "what is this\n").encode())))
+    assert reasons_in(events)[-1] == "line of no known form"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "2024-01-01 10:00:00\tana\t17\n" * 5,
+        "10:05 lunch\n10:30 back to work\n",
+        "2024-01-01 10:00:00 INFO started\n" * 5,
+        "[10:00:00] compiling\n[10:00:01] done\n",
+        "<ana> no time\n<ben> at all\n",
+    ],
+)
+def test_other_logs_are_no_irc(text: str) -> None:
+    assert detect(LogFile("x.log", data=text.encode())).name == "plain-text"
+
+
+@given(st.integers(0, 2**32))
+@settings(deadline=None, max_examples=80)
+def test_a_broken_log_never_breaks_the_import(seed: int) -> None:
+    for text in (IRSSI, WEECHAT, ZNC, HEXCHAT, MIRC):
+        assert_reads("irc", mutated(text.encode(), seed), "#ops.2024-01-01.log")

@@ -1,0 +1,165 @@
+"""Large JSON documents are cut where their outermost members end, whatever they hold."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from treemem.errors import ImportFileError
+from treemem.importers import LogFile, Skipped
+from treemem.importers.common import json_members
+from treemem.importers.common.json_members import JsonMember, read_members, read_nested, read_value
+from treemem.importers.common.records import CUT_AT_END, DAMAGED, TOO_DEEP
+from treemem.importers.common.sniffing import HEAD_BYTES, head_value
+
+_SCALARS = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text()
+_VALUES = st.recursive(
+    _SCALARS, lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner), max_leaves=20
+)
+_DOCUMENTS = st.lists(_VALUES) | st.dictionaries(st.text(), _VALUES)
+
+
+def members(data: bytes, **limits: int) -> list[JsonMember | Skipped]:
+    return list(read_members(LogFile("export.json", data=data), **limits))
+
+
+@pytest.fixture
+def small_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(json_members, "_CHUNK_BYTES", 7)
+
+
+@given(_DOCUMENTS, st.sampled_from([None, 1]))
+@settings(deadline=None)
+def test_a_document_in_a_stream_has_the_members_it_has_at_once(
+    document: Any, indent: int | None
+) -> None:
+    chunk_bytes = json_members._CHUNK_BYTES
+    data = json.dumps(document, indent=indent, ensure_ascii=False).encode("utf-8", "surrogatepass")
+    try:
+        json_members._CHUNK_BYTES = 7
+        assert members(data, whole_bytes_max=0) == members(data)
+    finally:
+        json_members._CHUNK_BYTES = chunk_bytes
+
+
+def values_at(document: Any, depth: int, path: tuple[str, ...] = ()) -> list[Any]:
+    """What read_nested tells of a document in which all down to a depth is entered."""
+    if depth == 0 or not isinstance(document, list | dict):
+        return [(path, document)]
+    told: list[Any] = [(path, type(document)())]
+    pairs = document.items() if isinstance(document, dict) else (("[]", v) for v in document)
+    for key, inner in pairs:
+        told += values_at(inner, depth - 1, (*path, key))
+    return told
+
+
+@given(_DOCUMENTS, st.integers(0, 4))
+@settings(deadline=None)
+def test_a_nested_document_is_told_down_to_where_it_is_entered(document: Any, depth: int) -> None:
+    chunk_bytes = json_members._CHUNK_BYTES
+    data = json.dumps(document, indent=1).encode()
+    try:
+        json_members._CHUNK_BYTES = 7
+        file = LogFile("export.json", data=data)
+        found = list(read_nested(file, lambda path: len(path) < depth))
+    finally:
+        json_members._CHUNK_BYTES = chunk_bytes
+    assert found == values_at(document, depth)
+
+
+def test_damage_in_a_nested_document_costs_what_it_stands_in() -> None:
+    data = b'{"a": {"list": [1, oh, {"b": 2} }, 3]}, "c": 4}'
+    found = list(read_nested(LogFile("x", data=data), lambda path: path[:1] in ((), ("a",))))
+    assert [item.value for item in found if not isinstance(item, Skipped)] == [
+        {}, {}, [], 1, {}, 2, 3, 4,
+    ]  # fmt: skip
+    assert [item.reason for item in found if isinstance(item, Skipped)] == [DAMAGED, DAMAGED]
+
+
+def test_elements_carry_the_key_of_their_list() -> None:
+    found = members(b'{"name": "team", "messages": [{"id": 1}, {"id": 2}], "count": 2}')
+    assert found == [
+        ("name", "team", False), ("messages", {"id": 1}, True), ("messages", {"id": 2}, True),
+        ("count", 2, False),
+    ]  # fmt: skip
+
+
+@pytest.mark.usefixtures("small_chunks")
+def test_damage_costs_one_element() -> None:
+    found = members(b'[{"id": 1}, {"id" 2}, {"id": "]}"}]')
+    assert [item.reason if isinstance(item, Skipped) else item.value for item in found] == [
+        {"id": 1}, DAMAGED, {"id": "]}"},
+    ]  # fmt: skip
+
+
+@pytest.mark.usefixtures("small_chunks")
+@pytest.mark.parametrize(
+    "cut", [b'[{"id": 1}, {"id": "a b', b'[{"id": 1}, {"id": 2\\', b'[{"id": 1},']
+)
+def test_what_is_cut_off_is_told_and_the_rest_is_read(cut: bytes) -> None:
+    first, *rest = members(cut)
+    assert first == (None, {"id": 1}, True)
+    assert {item.reason for item in rest if isinstance(item, Skipped)} == {CUT_AT_END}
+    assert all(isinstance(item, Skipped) for item in rest)
+
+
+def test_an_element_over_the_limit_is_passed_over_without_being_held() -> None:
+    data = b'[{"id": 1}, {"big": "' + b"x" * 5_000 + b'"}, {"id": 2}]'
+    found = members(data, whole_bytes_max=0, member_bytes_max=1_000)
+    assert [item.value for item in found if isinstance(item, JsonMember)] == [{"id": 1}, {"id": 2}]
+    (skipped,) = (item for item in found if isinstance(item, Skipped))
+    assert skipped.problem
+    assert skipped.detail == "5,011 bytes, where 1,000 are allowed"
+
+
+def test_a_nesting_bomb_is_an_element_that_is_too_deep() -> None:
+    found = members(b'[{"id": 1}, ' + b"[" * 200_000 + b"]" * 200_000 + b', {"id": 2}]')
+    assert [item.reason if isinstance(item, Skipped) else item.value for item in found] == [
+        {"id": 1}, TOO_DEEP, {"id": 2},
+    ]  # fmt: skip
+
+
+@given(st.text('[]{}:,"\\1 \n\x0c\x00\xa0t', max_size=40), st.sampled_from(["", "[", '{"a":[']))
+@settings(max_examples=300, deadline=None)
+def test_whatever_stands_there_it_comes_to_an_end(text: str, start: str) -> None:
+    data = (start + text).encode()
+    found = members(data, whole_bytes_max=0)
+    assert len(found) <= len(data) + 2
+
+
+def test_a_document_read_at_once_says_what_is_wrong() -> None:
+    with pytest.raises(ImportFileError, match=r"11 bytes.*5 are allowed: split it"):
+        read_value(LogFile("a.json", data=b'{"a": "b" }'), bytes_max=5)
+    with pytest.raises(ImportFileError, match=r"a\.json is damaged JSON"):
+        read_value(LogFile("a.json", data=b'{"a": '))
+    with pytest.raises(ImportFileError, match="nested too deeply"):
+        read_value(LogFile("a.json", data=b"[" * 200_000 + b"]" * 200_000))
+
+
+@given(_DOCUMENTS.filter(bool))
+@settings(deadline=None)
+def test_the_head_of_a_large_document_is_its_beginning(document: Any) -> None:
+    whole = [document] * 3 + ["x" * HEAD_BYTES]
+    data = json.dumps(whole).encode()
+    found = head_value(data[:HEAD_BYTES])
+    if len(data) - HEAD_BYTES < len(json.dumps(whole[-1])):
+        assert found == whole[:3]
+
+
+def test_the_head_of_what_is_no_single_value_is_none() -> None:
+    line = b'{"id": 1}\n'
+    assert head_value(line * 2) is None
+    assert head_value(line * HEAD_BYTES) is None
+    assert head_value(b"Hello, " * HEAD_BYTES) is None
+
+
+@pytest.mark.parametrize("blank", [b"\x0b", b"\x0c", b"\x85", b"\x1c", b":", b"\\"])
+def test_what_is_a_blank_elsewhere_is_damage_here_and_ends(blank: bytes) -> None:
+    found = members(b"[1, " + blank + b" , 2]", whole_bytes_max=0)
+    assert [item.reason if isinstance(item, Skipped) else item.value for item in found] == [
+        1, DAMAGED, 2
+    ]  # fmt: skip

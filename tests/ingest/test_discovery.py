@@ -1,0 +1,199 @@
+"""Logs are found where their tools keep them, by names and sizes alone."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from tests.helpers.logs import ClaudeSession
+from treemem import Memory
+from treemem.importers import IMPORTERS, Importer, by_name
+from treemem.importers.claude_code.importer import ClaudeCode
+from treemem.ingest import discovery
+from treemem.ingest.discovery import BYTES_PER_TOKEN, Place, beside, discover, places
+from treemem.store.usage import UsageRow
+from treemem_cli.main import cli
+
+
+class Other(ClaudeCode):
+    """An importer with places of every kind."""
+
+    name = "other"
+    places = (".config/other/*.json", ".gemini/tmp/*/chats/*.json", "AppData/Roaming/o/**/*.log",
+              "Library/Application Support/io.datasette.llm/logs.db")  # fmt: skip
+
+
+@pytest.fixture
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A home folder with two sessions of Claude Code."""
+    folder = tmp_path / "home"
+    logs = folder / ".claude" / "projects" / "p"
+    logs.mkdir(parents=True)
+    for name in ("one", "two"):
+        session = ClaudeSession(name)
+        session.say(f"We ship {name} on Friday.", "Noted.")
+        session.write(logs)
+    (logs / "notes.txt").write_text("not a log")
+    monkeypatch.setenv("HOME", str(folder))
+    for variable in ("CLAUDE_CONFIG_DIR", "CODEX_HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME"):
+        monkeypatch.delenv(variable, raising=False)
+    return folder
+
+
+def run(*arguments: str, stdin: str | None = None) -> Result:
+    return CliRunner().invoke(cli, list(arguments), input=stdin)
+
+
+def test_logs_are_counted_without_being_opened(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object, **__: object) -> None:
+        raise AssertionError("a file was opened")
+
+    monkeypatch.setattr(Path, "open", refuse)
+    monkeypatch.setattr("builtins.open", refuse)
+    (found,) = discover(places({}, home, [ClaudeCode()]))
+    sizes = [path.stat().st_size for path in home.glob(".claude/projects/p/*.jsonl")]
+    assert (found.format, found.files, found.size_bytes) == ("claude-code", 2, sum(sizes))
+    assert found.tokens == sum(sizes) // BYTES_PER_TOKEN
+    assert found.leaves() == 1
+    assert found.folders == (home / ".claude" / "projects",)
+    assert found.newest.endswith("+00:00")
+
+
+def test_the_newest_file_gives_the_date(home: Path) -> None:
+    for number, path in enumerate(sorted(home.glob(".claude/projects/p/*.jsonl"))):
+        os.utime(path, (1_764_000_000 + number, 1_764_000_000 + number))
+    (found,) = discover(places({}, home, [ClaudeCode()]))
+    assert found.newest == "2025-11-24T16:00:01+00:00"
+
+
+@pytest.mark.parametrize(
+    ("environ", "folders"),
+    [
+        ({}, {"/h/.config/other", "/h/.gemini/tmp", "/h/AppData/Roaming/o",
+              "/h/Library/Application Support/io.datasette.llm"}),
+        ({"XDG_CONFIG_HOME": "/x", "GEMINI_CLI_HOME": "/g", "APPDATA": "/r",
+          "LLM_USER_PATH": "/l"}, {"/x/other", "/g/.gemini/tmp", "/r/o", "/l"}),
+        ({"XDG_CONFIG_HOME": ""}, {"/h/.config/other", "/h/.gemini/tmp", "/h/AppData/Roaming/o",
+                                   "/h/Library/Application Support/io.datasette.llm"}),
+    ],
+)  # fmt: skip
+def test_the_environment_says_where_a_tool_keeps_its_logs(
+    environ: dict[str, str], folders: set[str]
+) -> None:
+    found = places(environ, Path("/h"), [Other()])
+    assert {place.folder.as_posix() for place in found} == folders
+
+
+def test_claude_code_may_have_another_folder(home: Path, tmp_path: Path) -> None:
+    (home / ".claude").rename(tmp_path / "moved")
+    (found,) = discover(places({"CLAUDE_CONFIG_DIR": str(tmp_path / "moved")}, home,
+                               [ClaudeCode()]))  # fmt: skip
+    assert found.files == 2
+    assert discover(places({}, home, [ClaudeCode()])) == []
+
+
+@pytest.mark.parametrize(
+    ("pattern", "path", "fits"),
+    [
+        ("*.jsonl", "/f/a.jsonl", True),
+        ("*.jsonl", "/f/b/a.jsonl", False),
+        ("*/*.jsonl", "/f/b/a.jsonl", True),
+        ("**/*.jsonl", "/f/a.jsonl", True),
+        ("**/*.jsonl", "/f/b/c/a.jsonl", True),
+        ("**/*.jsonl", "/f/b/c/a.json", False),
+        ("*.jsonl", "/g/a.jsonl", False),
+    ],
+)
+def test_a_place_knows_its_files_by_their_paths(pattern: str, path: str, fits: bool) -> None:
+    assert Place("x", Path("/f"), pattern).matches(Path(path)) is fits
+
+
+def test_what_is_read_together_with_a_log_counts_with_its_bytes(tmp_path: Path) -> None:
+    storage = tmp_path / ".local" / "share" / "opencode" / "storage"
+    for name in ("session/p/s.json", "message/s/m.json", "part/m/a.json", "part/m/b.json"):
+        (storage / name).parent.mkdir(parents=True, exist_ok=True)
+        (storage / name).write_text("x" * 100)
+    importers = [by_name("opencode"), ClaudeCode()]
+    (found,) = discover(places({}, tmp_path, importers), beside({}, tmp_path, importers))
+    assert (found.format, found.files, found.size_bytes) == ("opencode", 1, 400)
+    assert found.folders == (storage / "session",)
+    (storage / "session" / "p" / "s.json").unlink()
+    assert discover(places({}, tmp_path, importers), beside({}, tmp_path, importers)) == []
+
+
+def test_every_file_that_a_place_lists_matches_it(home: Path) -> None:
+    among: list[Importer] = [each for each in IMPORTERS if each.places]
+    assert among
+    for place in places({}, home, among):
+        assert "*" not in str(place.folder)
+        assert all(place.matches(path) for path in place.files())
+
+
+def test_model_time_is_told_from_what_was_measured() -> None:
+    rows = [UsageRow("0", 30, 10, 0, 0, 50.0), UsageRow("1", 2, 2, 0, 0, 10.0)]
+    assert discovery.seconds_per_leaf(rows) == 6.0
+    assert discovery.seconds_per_leaf([]) is None
+
+
+# -- the command -----------------------------------------------------------------------
+
+
+def test_discover_lists_and_stores_nothing(home: Path, tmp_path: Path) -> None:
+    result = run("discover")
+    assert result.exit_code == 0, result.output
+    assert "claude-code" in result.stdout
+    assert not (tmp_path / "default.sqlite3").exists()
+    (row,) = [each for each in json.loads(run("discover", "--json").stdout)
+              if each["format"] == "claude-code"]  # fmt: skip
+    assert (row["files"], row["model_seconds"]) == (2, None)
+    assert not (tmp_path / "default.sqlite3").exists()
+
+
+def test_nothing_is_read_without_a_yes(home: Path, tmp_path: Path) -> None:
+    result = run("discover", "claude-code", "--ingest", stdin="n\n")
+    assert "Nothing was stored." in result.stderr
+    assert not (tmp_path / "default.sqlite3").exists()
+    result = run("discover", "claude-code", "--ingest", stdin="y\n")
+    assert result.exit_code == 0, result.output
+    with Memory.open() as memory:
+        assert len(memory.sources()) == 2
+
+
+def test_yes_may_be_said_beforehand(home: Path) -> None:
+    result = run("discover", "claude-code", "--ingest", "--yes", "--json")
+    assert json.loads(result.stdout)["added"] == 4
+    assert run("discover", "--yes").exit_code == 2
+    assert run("discover", "--ingest", "--json").exit_code == 2
+    assert run("discover", "carrier-pigeon").exit_code == 1
+
+
+def test_where_there_is_nothing_that_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    result = run("discover", "claude-code")
+    assert result.exit_code == 0
+    assert result.stdout == ""
+    assert "No logs" in result.stderr
+
+
+def test_the_table_names_folders_as_a_person_does_and_fits_a_narrow_terminal(home: Path) -> None:
+    shown = run("discover", "claude-code")
+    assert shown.stdout.splitlines()[1].split()[-1] == "~/.claude/projects"
+    assert max(map(len, map(str.rstrip, shown.stdout.splitlines()))) <= 80
+    assert "treemem discover --ingest" in shown.stderr
+    asked = run("discover", "claude-code", "--ingest", stdin="n\n").stderr
+    assert "Store the 2 files of claude-code?" in asked
+    next(home.glob(".claude/projects/p/*.jsonl")).unlink()
+    asked = run("discover", "claude-code", "--ingest", stdin="n\n").stderr
+    assert "Store the file of claude-code?" in asked
+
+
+def test_a_format_without_a_place_is_not_told_as_missing(home: Path) -> None:
+    result = run("discover", "chatgpt")
+    assert result.exit_code == 1
+    assert "No tool keeps logs of chatgpt in a place of its own" in result.stderr

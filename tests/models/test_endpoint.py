@@ -1,0 +1,706 @@
+"""A model behind a server: what is sent, what is taken for an answer, and what never is."""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from email.utils import formatdate
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner, Result
+
+from tests.helpers.fake_server import FakeServer, Reply, as_json, drop, telling
+from treemem import Memory, Message, ModelError, Scope, ServedModel, UsageError
+from treemem.models import endpoint, responses, serving
+from treemem.models.chat import Prompt, defused
+from treemem.models.endpoint import EndpointClient, base_of
+from treemem_cli.main import cli
+
+pytest.importorskip("httpx", reason="needs the extra: pip install treemem[endpoint]")
+
+ROOT = Path(__file__).parent.parent.parent
+PROMPT = Prompt("You take notes.", "What was said?", (("Said what?", "This."),))
+TALK = (
+    ("Ana", "The nightly export wrote local times, so the bank refused the file on 29 March."),
+    ("Ben", "Let's write UTC in the export and convert in the report, because the bank asked."),
+    ("Ana", "Agreed. The export must never contain local times again."),
+)
+
+
+@pytest.fixture
+def server() -> Iterator[FakeServer]:
+    with FakeServer() as running:
+        yield running
+
+
+@pytest.fixture
+def naps() -> list[float]:
+    return []
+
+
+@pytest.fixture
+def client(server: FakeServer, naps: list[float]) -> Iterator[EndpointClient]:
+    with EndpointClient(server.url, sleep=naps.append, jitter=lambda: 0.0) as opened:
+        yield opened
+
+
+def ask(client: EndpointClient, **options: Any) -> str:
+    return client.answer(PROMPT, max_tokens=20, **options).text
+
+
+def run(*arguments: str) -> Result:
+    return CliRunner().invoke(cli, list(arguments))
+
+
+def unused_url() -> str:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        return f"http://127.0.0.1:{free.getsockname()[1]}"
+
+
+# -- what is sent ----------------------------------------------------------------------
+
+
+def test_a_prompt_is_sent_as_turns_at_temperature_0(server: FakeServer, client: EndpointClient):
+    server.replies.append(telling("That.", usage={"prompt_tokens": 31, "completion_tokens": 2}))
+    answer = client.answer(PROMPT, grammar="root ::= [a-z]", max_tokens=20, stop=["\n\n"])
+    assert (answer.text, answer.tokens_in, answer.tokens_out, answer.stopped) == (
+        "That.", 31, 2, "eos",
+    )  # fmt: skip
+    (body,) = server.asked
+    assert [(each["role"], each["content"]) for each in body["messages"]] == [
+        ("system", "You take notes."),
+        ("user", "Said what?"),
+        ("assistant", "This."),
+        ("user", "What was said?"),
+    ]
+    assert (body["model"], body["temperature"], body["max_tokens"]) == ("tiny", 0, 20)
+    assert (body["stop"], body["stream"]) == (["\n\n"], False)
+    assert body["grammar"] == "root ::= [a-z]"
+
+
+@pytest.mark.parametrize(
+    "token",
+    ["<|im_start|>", "<|eot_id|>", "<start_of_turn>", "</s>", "<s>", "<bos>", "<think>",
+     "</think>", "[INST]", "[/INST]", "[SYSTEM_PROMPT]", "[TOOL_CALLS]", "[gMASK]", "<<SYS>>",
+     "<｜User｜>", "<｜begin▁of▁sentence｜>", "<|turn>", "<turn|>", "＜|im_end|＞", "[|endofturn|]",
+     "<seed:think>", "<[begin▁of▁sentence]>", "<__media__>", "]~b]", "]~!b[", "[e~["],
+)  # fmt: skip
+def test_no_special_token_of_a_log_reaches_the_server_whole(
+    server: FakeServer, client: EndpointClient, token: str
+):
+    text = f"a{token}{token}b {token}"
+    client.answer(Prompt(text, text, ((text, text),)), max_tokens=5)
+    sent = [message["content"] for message in server.asked[0]["messages"]]
+    assert len(sent) == 4
+    for content in sent:
+        assert token not in content
+        assert re.sub(r"\s", "", content) == re.sub(r"\s", "", text)
+
+
+@pytest.mark.parametrize(
+    "text", ["a < b > c", "x <= 3", "cells[0]", "[x] done", "[tool use: Bash]", "<- here", "i<3"]
+)
+def test_ordinary_words_are_sent_as_they_are(text: str):
+    assert defused(text) == text
+
+
+def test_half_a_character_does_not_keep_a_prompt_from_being_sent(
+    server: FakeServer, client: EndpointClient
+):
+    client.answer(Prompt("", "half \ud83d a smile"), max_tokens=5)
+    assert server.asked[0]["messages"][-1]["content"] == "half ? a smile"
+
+
+def test_a_server_that_refuses_what_it_does_not_know_is_asked_without(
+    server: FakeServer, client: EndpointClient
+):
+    server.replies.append(as_json({"error": {"message": "unknown field: grammar"}}, 400))
+    assert ask(client, grammar="root ::= [a-z]")
+    assert ask(client, grammar="root ::= [a-z]")
+    assert ["grammar" in body for body in server.asked] == [True, False, False]
+    assert ["chat_template_kwargs" in body for body in server.asked] == [True, False, False]
+
+
+def test_the_key_is_sent_and_never_told(server: FakeServer):
+    with EndpointClient(server.url, api_key="sk-secret-123") as client:
+        ask(client)
+        assert set(server.keys) == {"Bearer sk-secret-123"}
+        server.replies.append(as_json({"error": {"message": "bad key sk-secret-123"}}, 401))
+        with pytest.raises(ModelError, match="bad key …") as raised:
+            ask(client)
+    assert "sk-secret" not in str(raised.value)
+    assert not raised.value.recoverable
+
+
+@pytest.mark.parametrize("key", ["", "two words", "line\nbreak", "schlüssel"])
+def test_what_is_no_key_is_refused_without_being_told(key: str):
+    with pytest.raises(ModelError, match="characters that no key has") as raised:
+        EndpointClient("http://localhost:1", api_key=key)
+    assert not key or key not in str(raised.value)
+
+
+@pytest.mark.parametrize(
+    ("url", "base"),
+    [("http://h:8080", "http://h:8080"), ("http://h:8080/", "http://h:8080"),
+     ("http://h:8080/v1", "http://h:8080"), ("HTTPS://H/api/v1/", "https://h/api"),
+     ("http://[::1]:8080/v1", "http://[::1]:8080")],
+)  # fmt: skip
+def test_an_address_is_taken_with_and_without_its_version(url: str, base: str):
+    assert base_of(url) == base
+
+
+@pytest.mark.parametrize(
+    "url",
+    ["http://me:secret@h:8080", "http://h/v1?key=secret", "http://h/#secret", "me:secret@h",
+     "ftp://h", "http://", "http:///v1", "h:8080", "http://h:99999", "http://h/\x1b[2J",
+     "http://a b"],
+)  # fmt: skip
+def test_what_is_no_address_is_refused_and_no_password_repeated(url: str):
+    with pytest.raises(UsageError) as raised:
+        base_of(url)
+    assert "secret" not in str(raised.value)
+
+
+# -- what is read ----------------------------------------------------------------------
+
+
+def test_tokens_are_estimated_where_the_server_does_not_count(
+    server: FakeServer, client: EndpointClient
+):
+    for usage in (None, {}, {"prompt_tokens": -1, "completion_tokens": "9"},
+                  {"prompt_tokens": True, "completion_tokens": 1 << 70}):  # fmt: skip
+        server.replies.append(telling("eight ch", usage=usage))
+        answer = client.answer(Prompt("", "x" * 400), max_tokens=5)
+        assert (answer.tokens_in, answer.tokens_out) == (100, 2)
+
+
+def test_an_answer_that_was_cut_off_says_so(server: FakeServer, client: EndpointClient):
+    server.replies.append(telling("And then", "length"))
+    assert client.answer(PROMPT, max_tokens=2).stopped == "length"
+
+
+@pytest.mark.parametrize(
+    "told",
+    ["<think>Hm. Yes.</think>\n\nThat.", "\n<think>\n</think>That.", "Hm. Yes.\n</think>\nThat."],
+)
+def test_thoughts_at_the_head_are_cut_off(server: FakeServer, client: EndpointClient, told: str):
+    server.replies.append(telling(told))
+    assert ask(client) == "That."
+
+
+def test_what_looks_like_thoughts_further_on_is_kept(server: FakeServer, client: EndpointClient):
+    server.replies.append(telling("He said <think>so</think>."))
+    assert ask(client) == "He said <think>so</think>."
+
+
+def wait_a_second(_: object) -> None:
+    time.sleep(1.0)
+
+
+BAD_ANSWERS = {
+    "nothing": Reply(),
+    "no JSON": Reply(body=b"<html>busy</html>"),
+    "half a JSON": Reply(body=b'{"choices": [{"message": {"content": "That'),
+    "endless nesting": Reply(body=b"[" * 200_000),
+    "a number": as_json(7),
+    "a list": as_json([]),
+    "no choices": as_json({"object": "chat.completion"}),
+    "empty choices": as_json({"choices": []}),
+    "choices of another shape": as_json({"choices": {"0": "That."}}),
+    "a choice that is none": as_json({"choices": [None]}),
+    "no message": as_json({"choices": [{"text": "That."}]}),
+    "no content": telling(None),
+    "empty content": telling(""),
+    "blank content": telling(" \n "),
+    "content that is no text": telling([{"type": "text", "text": "That."}]),
+    "only thoughts": telling("<think>That."),
+    "only thoughts, elsewhere": telling(None, "length", reasoning_content="That."),
+    "an error with a success": as_json({"error": {"message": "out of memory"}}),
+    "an error beside an answer": as_json(
+        {"error": "out of memory", "choices": [{"message": {"content": "That."}}]}
+    ),
+    "an error in other words": as_json({"detail": "out of memory"}),
+    "a refused answer": telling("That.", "content_filter"),
+    "a call of a tool": telling("That.", "tool_calls"),
+    "a reason that is none": telling("That.", usage=None, reason={}),  # type: ignore[arg-type]
+    "a body without end": Reply(body=b" " * (endpoint.BODY_BYTES_MAX + 1)),
+}
+
+
+@pytest.mark.parametrize("name", BAD_ANSWERS)
+def test_what_is_no_whole_answer_is_an_error_and_never_a_text(
+    server: FakeServer, client: EndpointClient, name: str
+):
+    server.replies.append(BAD_ANSWERS[name])
+    with pytest.raises(ModelError, match=re.escape(server.url)) as raised:
+        ask(client)
+    assert raised.value.recoverable
+    assert len(str(raised.value)) < 500
+    assert len(server.asked) == 1
+    assert ask(client)
+
+
+@pytest.mark.parametrize(
+    ("body", "message"),
+    [(b'{"error": {"message": "too long"}}', "too long"), (b'{"error": "too long"}', "too long"),
+     (b'{"message": "too long"}', "too long"), (b'{"detail": "too long"}', "too long"),
+     (b"too\n long", "too long"), (b"\xff", "\ufffd"), (b"x" * 9_999, "x" * 299 + "…")],
+)  # fmt: skip
+def test_a_servers_words_are_told_on_one_short_line(body: bytes, message: str):
+    assert responses.error_message(body) == message
+
+
+# -- what is tried again ---------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("status", "recoverable"),
+    [(400, True), (413, True), (422, True), (401, False), (402, False), (403, False),
+     (404, False), (405, False), (301, False)],
+)  # fmt: skip
+def test_a_refusal_is_not_tried_again(
+    server: FakeServer, client: EndpointClient, naps: list[float], status: int, recoverable: bool
+):
+    refusal = as_json({"error": {"message": "no, never"}}, status)
+    server.replies.extend([refusal, refusal])
+    with pytest.raises(ModelError, match=f"HTTP {status}: no, never") as raised:
+        ask(client)
+    assert raised.value.recoverable == recoverable
+    assert naps == []
+
+
+@pytest.mark.parametrize("fault", [as_json({"error": "oops"}, 500), as_json({}, 502), Reply(504),
+                                   as_json({}, 429), Reply(503), Reply(act=drop)])  # fmt: skip
+def test_a_fault_that_passes_costs_only_a_wait(
+    server: FakeServer, client: EndpointClient, naps: list[float], fault: Reply
+):
+    server.replies.extend([fault, fault, telling("That.")])
+    assert ask(client) == "That."
+    assert naps == [0.5, 1.0]
+
+
+@pytest.mark.parametrize(
+    ("fault", "recoverable"),
+    [(as_json({"error": "oops"}, 500), True), (Reply(act=drop), True), (Reply(503), False),
+     (as_json({"error": "slow down"}, 429), False)],
+)  # fmt: skip
+def test_a_fault_that_stays_is_an_error_after_a_few_tries(
+    server: FakeServer, client: EndpointClient, naps: list[float], fault: Reply, recoverable: bool
+):
+    server.replies.extend([fault] * 9)
+    with pytest.raises(ModelError, match="tried 4 times") as raised:
+        ask(client)
+    assert raised.value.recoverable == recoverable
+    assert (len(server.asked), naps) == (endpoint.TRIES, [0.5, 1.0, 2.0])
+
+
+def test_the_wait_that_a_server_asks_for_is_kept(
+    server: FakeServer, client: EndpointClient, naps: list[float]
+):
+    date = formatdate(time.time() + 20, usegmt=True)
+    for value in ("7", date, "soon"):
+        server.replies.append(as_json({}, 429, Retry_After=value))
+    assert ask(client)
+    assert naps[0] == 7
+    assert 17 < naps[1] <= 20
+    assert naps[2] == 2.0
+
+
+def test_a_server_that_wants_a_long_wait_is_left_alone(
+    server: FakeServer, client: EndpointClient, naps: list[float]
+):
+    server.replies.append(as_json({"error": "come back later"}, 429, Retry_After="3600"))
+    with pytest.raises(ModelError, match="come back later") as raised:
+        ask(client)
+    assert not raised.value.recoverable
+    assert (len(server.asked), naps) == (1, [])
+
+
+def test_jitter_spreads_the_tries(server: FakeServer, naps: list[float]):
+    server.replies.append(Reply(503))
+    with EndpointClient(server.url, sleep=naps.append, jitter=lambda: 1.0) as client:
+        ask(client)
+    assert naps == [0.625]
+
+
+def test_a_server_that_is_not_there_is_an_error_that_blames_no_prompt(naps: list[float]):
+    url = unused_url()
+    with EndpointClient(url, sleep=naps.append) as client:
+        assert not client.alive()
+        with pytest.raises(ModelError, match=f"{url}: no connection.*tried 4 times") as raised:
+            ask(client)
+    assert not raised.value.recoverable
+    assert len(naps) == 3
+
+
+def test_a_server_that_dies_over_a_prompt_is_blamed_on_the_prompt(
+    server: FakeServer, client: EndpointClient
+):
+    """It was gone when it was asked again, but a prompt that ends servers has to end itself."""
+    server.replies.extend([Reply(act=drop), Reply(503), Reply(503), Reply(503)])
+    with pytest.raises(ModelError) as raised:
+        ask(client)
+    assert raised.value.recoverable
+
+
+@pytest.mark.parametrize("headers_first", [False, True])
+def test_a_server_that_hangs_is_an_error_after_the_time_out(
+    server: FakeServer, naps: list[float], headers_first: bool
+):
+    def hang(handler: Any) -> None:
+        if headers_first:
+            handler.wfile.write(b"HTTP/1.1 200 OK\r\n\r\n{")
+            for _ in range(10):
+                time.sleep(0.1)
+                handler.wfile.write(b" ")
+        else:
+            time.sleep(1.0)
+
+    def safely(handler: Any) -> None:
+        try:
+            hang(handler)
+        except OSError:
+            handler.close_connection = True
+
+    server.replies.append(Reply(act=safely))
+    began = time.monotonic()
+    with EndpointClient(server.url, timeout_seconds=0.3, sleep=naps.append) as client:
+        with pytest.raises(ModelError, match=r"no answer within|did not end in time") as raised:
+            ask(client)
+        assert time.monotonic() - began < 0.9
+    assert raised.value.recoverable
+    assert naps == []
+
+
+def test_a_closed_client_leaves_no_connection(server: FakeServer):
+    client = EndpointClient(server.url)
+    ask(client)
+    client.close()
+    assert client._http.is_closed
+
+
+# -- which model -----------------------------------------------------------------------
+
+
+def test_the_only_model_of_a_server_is_used(server: FakeServer, client: EndpointClient):
+    assert client.models() == ["tiny"]
+    ask(client)
+    assert server.asked[0]["model"] == "tiny"
+
+
+def test_of_several_models_one_has_to_be_named(server: FakeServer, client: EndpointClient):
+    server.models = [f"model-{number}" for number in range(30)]
+    with pytest.raises(ModelError, match=r"several models.*model-19 and 10 more.*--model"):
+        ask(client)
+    assert server.asked == []
+
+
+def test_a_server_with_another_model_is_never_asked(server: FakeServer):
+    """It would answer, and the summaries would be stored under the wrong name."""
+    with EndpointClient(server.url, "large") as client:
+        with pytest.raises(ModelError, match=r"has no model large\. It has: tiny") as raised:
+            ask(client)
+        assert not client.alive()
+    assert not raised.value.recoverable
+    assert server.asked == []
+
+
+def test_a_models_own_name_at_each_server_is_sent(server: FakeServer):
+    server.models = ["other", "/srv/qwen3-8b.gguf"]
+    with EndpointClient(server.url, "qwen3:8b") as client:
+        ask(client)
+    assert server.asked[0]["model"] == "/srv/qwen3-8b.gguf"
+
+
+def test_a_server_without_a_list_is_asked_for_the_model_that_was_named(server: FakeServer):
+    server.models = None
+    with EndpointClient(server.url, "large") as client:
+        assert client.alive()
+        ask(client)
+    assert server.asked[0]["model"] == "large"
+    with EndpointClient(server.url) as client, pytest.raises(ModelError, match="HTTP 404"):
+        ask(client)
+
+
+@pytest.mark.parametrize(
+    "told", [as_json({"data": "tiny"}), as_json([]), as_json({"error": "not now"}), Reply()]
+)
+def test_a_list_of_models_that_is_none_is_an_error(
+    server: FakeServer, client: EndpointClient, told: Reply
+):
+    server.list_replies.append(told)
+    with pytest.raises(ModelError, match=server.url):
+        client.models()
+
+
+def test_names_are_cleaned_to_what_a_producer_may_have():
+    assert responses.clean("C:\\models\\Qwen3 8B.GGUF") == "Qwen3-8B"
+    assert re.fullmatch(r"[0-9a-f]{12}", responses.clean("模型"))
+    assert len(responses.clean("x" * 500)) == responses.NAME_CHARS_MAX
+    assert re.fullmatch(r"[A-Za-z0-9._-]+", responses.clean("a\x1b[31m/b@c d"))
+
+
+def test_without_httpx_the_error_names_the_command(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setitem(sys.modules, "httpx", None)
+    with pytest.raises(ModelError, match=r"pip install 'treemem\[endpoint\]'") as raised:
+        EndpointClient("http://localhost:8080")
+    assert not raised.value.recoverable
+
+
+# -- the setting -----------------------------------------------------------------------
+
+
+def test_a_choice_is_checked_kept_and_shown(server: FakeServer, memory: Memory):
+    memory.use_model("summarizer", ServedModel((f"{server.url}/v1/", server.url), slots=2))
+    served = ServedModel((server.url,), "tiny", 2)
+    status = memory.status()
+    assert (status.served, status.summarizer) == (served, "tiny")
+    assert serving.from_setting(memory.setting("summarizer")) == served
+    memory.use_model("summarizer", server.url)
+    assert memory.status().served == ServedModel((server.url,), "tiny")
+    memory.use_model("summarizer", "none")
+    assert (memory.status().served, memory.setting("summarizer")) == (None, None)
+
+
+def test_servers_of_one_choice_have_to_serve_the_same_model(memory: Memory):
+    with FakeServer("/a/m.gguf") as one, FakeServer("/b/m.gguf") as same, FakeServer("n") as other:
+        memory.use_model("summarizer", ServedModel((one.url, same.url)))
+        with pytest.raises(ModelError, match="not serve the same model"):
+            memory.use_model("summarizer", ServedModel((one.url, other.url)))
+        with pytest.raises(ModelError, match=f"{other.url} has no model m"):
+            memory.use_model("summarizer", ServedModel((one.url, other.url), "m"))
+    assert serving.from_setting(memory.setting("summarizer")) is not None
+
+
+@pytest.mark.parametrize(
+    "choice",
+    [ServedModel(()), ServedModel(("http://h",), slots=0), ServedModel(("http://h",), slots=999),
+     ServedModel(("http://h",), key_env="sk-secret!"), ServedModel(("ftp://h",)),
+     ServedModel(tuple(f"http://h{number}" for number in range(99)))],
+)  # fmt: skip
+def test_a_choice_that_cannot_be_meant_is_refused(memory: Memory, choice: ServedModel):
+    with pytest.raises(UsageError) as raised:
+        memory.use_model("summarizer", choice)
+    assert "secret" not in str(raised.value)
+    assert memory.setting("summarizer") is None
+
+
+def test_a_damaged_setting_is_an_error_with_a_way_out(memory: Memory):
+    for value in ("{", '{"urls": 7}', '{"colour": "red"}'):
+        sql = "INSERT OR REPLACE INTO setting (name, value) VALUES ('summarizer', ?)"
+        memory._database.execute(sql, (value,))
+        with pytest.raises(UsageError, match="treemem model use summarizer"):
+            memory.status()
+
+
+def test_the_key_stays_in_its_variable(
+    server: FakeServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    arguments = ("model", "use", "summarizer", server.url, "--key-env", "TINY_KEY")
+    result = run(*arguments)
+    assert result.exit_code == 1
+    assert "variable TINY_KEY" in result.stderr
+    monkeypatch.setenv("TINY_KEY", "sk-secret-123")
+    assert run(*arguments).exit_code == 0
+    assert set(server.keys) == {"Bearer sk-secret-123"}
+    files = list(tmp_path.glob("default.sqlite3*"))
+    assert files
+    assert not any(b"sk-secret" in file.read_bytes() for file in files)
+
+
+def test_the_command_says_what_will_be_used_and_status_shows_where(server: FakeServer):
+    with FakeServer() as other:
+        urls = (server.url, other.url)
+        result = run("model", "use", "summarizer", *urls, "--slots", "3")
+        assert (result.exit_code, result.stdout) == (0, "")
+        assert "tiny is the summarizer now" in result.stderr
+        shown = run("status").stdout
+        assert "tiny" in shown
+        for url in urls:
+            assert url in result.stderr
+            assert f"{url}, calls at once: 3" in shown
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "words"),
+    [(("http://me:secret@h",), 1, "--key-env"),
+     (("smollm2-135m", "--slots", "2"), 2, "URLs"),
+     (("smollm2-135m", "minilm"), 2, "URLs"),
+     (("http://h", "minilm"), 1, "http://host:8080"),
+     ((), 2, "Missing argument")],
+)  # fmt: skip
+def test_wrong_usage_is_told(arguments: tuple[str, ...], code: int, words: str):
+    result = run("model", "use", "summarizer", *arguments)
+    assert (result.exit_code, result.stdout) == (code, "")
+    assert words in result.stderr
+    assert "secret" not in result.stderr
+
+
+def test_a_server_that_is_down_cannot_be_chosen():
+    url = unused_url()
+    result = run("model", "use", "summarizer", url)
+    assert result.exit_code == 1
+    assert f"{url}: no connection" in result.stderr
+    with Memory.open() as memory:
+        assert memory.setting("summarizer") is None
+
+
+def test_words_of_a_server_cannot_steer_the_terminal(server: FakeServer):
+    server.models = ["a\x1b[2J", "b\u202e"]
+    result = run("model", "use", "summarizer", server.url)
+    assert result.exit_code == 1
+    assert not any(c in result.output for c in "\x1b\u202e")
+
+
+def test_the_commands_of_the_documentation_work(monkeypatch: pytest.MonkeyPatch):
+    """With the servers of the tests in the place of those it names."""
+    page = (ROOT / "docs" / "models.md").read_text()
+    _, _, section = page.partition("## A server instead of a local file")
+    section, _, _ = section.partition("\n## ")
+    commands = re.findall(r"^\$ treemem (.*)$", section, re.MULTILINE)
+    assert len(commands) >= 3
+    monkeypatch.setenv("MODEL_KEY", "sk-123")
+    for command in commands:
+        with FakeServer("qwen3:8b") as one, FakeServer("qwen3:8b") as two:
+            found = iter((one.url, two.url))
+            words = [next(found) if "://" in word else word for word in shlex.split(command)]
+            result = run(*words)
+        assert result.exit_code == 0, f"{command}: {result.output}"
+
+
+# -- from a log to statements ----------------------------------------------------------
+
+
+def tell(memory: Memory) -> None:
+    memory.append("chat/1", [Message(author=author, text=text) for author, text in TALK])
+
+
+def test_one_slot_works_like_any_model(server: FakeServer, memory: Memory):
+    tell(memory)
+    memory.use_model("summarizer", server.url)
+    report = memory.work()
+    assert (report.done["summarize"], report.left_out) == (1, {})
+    root_id = memory.tree(Scope.source("chat/1")).root_id
+    assert root_id is not None
+    (view, _) = memory.node(root_id).summaries
+    assert re.fullmatch(r"tiny@[0-9a-f]{8}/retell-\d+", view.producer)
+    assert view.shown
+
+
+def test_the_same_model_on_another_server_is_the_same_producer(memory: Memory):
+    tell(memory)
+    for model in ("/srv/qwen3-8b.gguf", "qwen3:8b"):
+        with FakeServer(model) as server:
+            memory.use_model("summarizer", server.url)
+            memory.work()
+            calls = len(server.asked)
+    assert calls == 0
+    assert len(memory.status().producers) == 2
+
+
+def test_a_server_that_goes_away_pauses_its_kind_and_costs_no_attempt(
+    memory: Memory, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(endpoint, "WAIT_FIRST_SECONDS", 0.0)
+    tell(memory)
+    with FakeServer() as server:
+        memory.use_model("summarizer", server.url)
+    report = memory.work()
+    assert "no connection" in report.paused["summarize"]
+    (job,) = memory.jobs(["todo"])
+    assert job.attempts == 0
+
+
+# -- llama.cpp's own server ------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def llama_server(shared_models: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The address of a llama.cpp server with smollm2-135m."""
+    url = unused_url()
+    arguments = {"model": shared_models / "smollm2-135m.gguf", "host": "127.0.0.1",
+                 "port": url.rsplit(":", 1)[1], "n_ctx": 4096, "n_threads": 1}  # fmt: skip
+    words = [word for name, value in arguments.items() for word in (f"--{name}", str(value))]
+    path = os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")])
+    log = tmp_path_factory.mktemp("server") / "log"
+    with log.open("wb") as out:
+        process = subprocess.Popen(
+            [sys.executable, str(ROOT / "tests" / "helpers" / "llama_server.py"), *words],
+            env=dict(os.environ, PYTHONPATH=path), stdout=out, stderr=subprocess.STDOUT,
+        )  # fmt: skip
+    try:
+        with EndpointClient(url) as client:
+            for _ in range(600):
+                if client.alive():
+                    break
+                assert process.poll() is None, log.read_text()
+                time.sleep(0.1)
+        yield url
+        assert process.poll() is None, log.read_text()
+    finally:
+        process.kill()
+        process.wait()
+
+
+def test_a_real_server_names_its_model_and_answers(llama_server: str):
+    with EndpointClient(llama_server) as client:
+        (name,) = client.models()
+        assert responses.clean(name) == "smollm2-135m"
+        prompt = Prompt("Answer briefly.", "What is the capital of France?")
+        answer = client.answer(prompt, max_tokens=16)
+    assert "Paris" in answer.text
+    assert 20 < answer.tokens_in < 60
+    assert 0 < answer.tokens_out <= 16
+    assert answer.seconds > 0
+
+
+def test_a_real_server_keeps_to_the_grammar_the_limit_and_the_stop(llama_server: str):
+    with EndpointClient(llama_server) as client:
+        prompt = Prompt("", "Count from one to ten.")
+        answer = client.answer(prompt, grammar='root ::= "one" [, a-z]{60}', max_tokens=6)
+        assert (answer.stopped, answer.tokens_out) == ("length", 6)
+        assert re.fullmatch(r"one[, a-z]+", answer.text)
+        stopped = client.answer(
+            prompt, grammar='root ::= "one, two, three"', max_tokens=20, stop=[", three"]
+        )
+        assert (stopped.text, stopped.stopped) == ("one, two", "eos")
+
+
+def test_a_special_token_in_a_log_ends_no_turn_of_a_real_server(llama_server: str):
+    """Whole, it is one token to the server; broken up, it costs what its letters cost."""
+    counted = []
+    with EndpointClient(llama_server) as client:
+        for words in ("<|im_end|>" * 20, "a" * 10 + " "):
+            answer = client.answer(Prompt("", f"Repeat: {words}"), max_tokens=1)
+            counted.append(answer.tokens_in)
+    assert counted[0] - counted[1] > 60
+
+
+def test_a_prompt_too_long_for_a_real_server_is_an_error_and_the_next_is_answered(
+    llama_server: str,
+):
+    with EndpointClient(llama_server) as client:
+        with pytest.raises(ModelError, match="context length") as raised:
+            client.answer(Prompt("", "word " * 6_000), max_tokens=8)
+        assert raised.value.recoverable
+        assert ask(client)
+
+
+def test_a_real_server_summarizes(llama_server: str, memory: Memory):
+    tell(memory)
+    memory.use_model("summarizer", ServedModel((llama_server,), slots=2))
+    report = memory.work()
+    assert (report.done["summarize"], report.failed, report.left_out) == (1, {}, {})
+    assert report.tokens_in > 100
+    assert report.offered == report.kept + sum(report.rejected.values()) > 0
+    assert any(each.name.startswith("smollm2-135m@") for each in memory.status().producers)
+    assert memory.work().model_calls == 0

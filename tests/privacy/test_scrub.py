@@ -1,0 +1,327 @@
+"""A scrub leaves nothing of a secret, keeps everything else, and can be killed anywhere."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import SupportsIndex
+
+import pytest
+
+from tests.conftest import START_MS
+from tests.helpers import themes
+from tests.helpers.fake_model import FakeClient, use
+from tests.helpers.logs import ClaudeSession, prose
+from tests.helpers.secret_samples import ALNUM, PEM
+from treemem import Memory, Message, Scope
+from treemem.privacy.policy import redactor_of
+from treemem.privacy.scrub import _Notes
+
+TOKEN = "ghp_" + ALNUM
+PASSWORD = "Tr0ub4dorZzyx"
+SAID = f"We decided to use {TOKEN} with password = '{PASSWORD}' for the report."
+UNTOUCHED = ClaudeSession("untouched")
+UNTOUCHED.say(*(prose(500 + number, 15) for number in range(16)))
+
+
+def session(
+    name: str = "one", *, turns: int = 44, secret_at: tuple[int, ...] = (26, 34)
+) -> ClaudeSession:
+    made = ClaudeSession(name)
+    for number in range(turns):
+        made.say(prose(number, 15) + (f" {SAID}" if number in secret_at else ""))
+    return made
+
+
+def raw(path: Path) -> bytes:
+    beside = path.parent.glob(f"{path.name}*")
+    return b"".join(file.read_bytes() for file in sorted(beside))
+
+
+def leaks(path: Path) -> list[str]:
+    """Which of the secrets, or pieces of them, the files hold, in whatever case."""
+    data = raw(path).lower()
+    pieces = (TOKEN, PASSWORD, TOKEN[:12], TOKEN[-12:], PASSWORD[:7])
+    return [piece for piece in pieces if piece.lower().encode() in data]
+
+
+def findings(memory: Memory) -> list[str]:
+    return [finding for check in memory.diagnose().checks for finding in check.findings]
+
+
+def leaf_ids(memory: Memory, source: str) -> list[str]:
+    nodes = memory.tree(Scope.source(source), cite=False).nodes()
+    return [node.id for node in nodes if node.is_leaf and not node.provisional]
+
+
+@pytest.fixture
+def filled(memory: Memory, tmp_path: Path) -> Memory:
+    """A session with secrets, a fork of it, and one without, stored as they are, embedded."""
+    log = session()
+    fork = log.resumed_as("two")
+    fork.say(*(prose(100 + number, 15) for number in range(6)))
+    memory.use_model("embedder", "hashing")
+    memory.ingest([each.write(tmp_path) for each in (log, fork, UNTOUCHED)], redact=False)
+    memory.embed()
+    assert set(leaks(memory.path)) >= {TOKEN, PASSWORD}
+    return memory
+
+
+def test_a_dry_run_says_what_a_scrub_then_does_and_changes_nothing(filled: Memory) -> None:
+    before = filled._database.rows("SELECT * FROM message")
+    told = filled.scrub(dry_run=True)
+    assert filled._database.rows("SELECT * FROM message") == before
+    assert told == filled.scrub()
+    assert told.redacted == {"github-token": 2, "password": 2}
+    assert told.messages == 2
+    assert len(told.source_ids) == 2
+    assert told.nodes >= 2
+
+
+def test_nothing_of_a_secret_is_left_in_any_page(filled: Memory) -> None:
+    filled.scrub()
+    assert leaks(filled.path) == []
+    assert findings(filled) == []
+    filled.close()
+    assert leaks(filled.path) == []
+
+
+def test_everything_else_stays(filled: Memory) -> None:
+    log = session()
+    ids = [message.id for message in filled.messages(log.source_id)]
+    leaves = leaf_ids(filled, log.source_id)
+    others = leaf_ids(filled, UNTOUCHED.source_id)
+    filled.scrub()
+    after = filled.messages(log.source_id)
+    assert [message.id for message in after] == ids
+    said = [(old, new.text) for old, new in zip(log.active_texts(), after, strict=True)]
+    assert [old == new for old, new in said].count(False) == 2
+    assert all(new.startswith(old.partition(SAID)[0]) for old, new in said)
+    assert leaf_ids(filled, UNTOUCHED.source_id) == others
+    # Only the leaf with the secret and those behind it are sealed anew.
+    assert leaf_ids(filled, log.source_id)[:2] == leaves[:2]
+    assert filled.search("which token for the report?").passages
+
+
+def test_a_second_scrub_finds_nothing(filled: Memory) -> None:
+    filled.scrub()
+    again = filled.scrub()
+    assert not again.touched
+    assert (again.messages, again.nodes, again.notes) == (0, 0, 0)
+
+
+def test_reading_the_logs_again_brings_no_secret_back(filled: Memory, tmp_path: Path) -> None:
+    filled.scrub()
+    log = session()
+    log.say("One more turn.")
+    path = log.write(tmp_path)
+    for redact, added in ((True, 1), (False, 0), (True, 0)):
+        assert filled.ingest(path, redact=redact).added == added
+    assert len(filled.messages(log.source_id)) == len(log.turns)
+    assert leaks(filled.path) == []
+    assert findings(filled) == []
+
+
+def test_a_later_fork_shares_what_was_scrubbed(filled: Memory, tmp_path: Path) -> None:
+    filled.scrub()
+    count = filled.status().messages
+    fork = session().resumed_as("three")
+    fork.say("Something new.")
+    assert filled.ingest(fork.write(tmp_path)).added == 1
+    assert filled.status().messages == count + 1
+    assert leaks(filled.path) == []
+
+
+def test_messages_without_ids_are_known_after_a_scrub(memory: Memory, tmp_path: Path) -> None:
+    path = tmp_path / "notes.txt"
+    paragraphs = [prose(number, 60) for number in range(12)]
+    paragraphs[4] += " " + SAID
+    paragraphs[8] += " " + SAID
+    path.write_text("\n\n".join(paragraphs))
+    source = memory.ingest(path, redact=False).files[0].sources[0]
+    count = len(memory.messages(source))
+    memory.scrub()
+    path.write_text("\n\n".join([*paragraphs, "The end."]))
+    memory.ingest(path)
+    assert count <= len(memory.messages(source)) <= count + 1
+    assert leaks(memory.path) == []
+    assert findings(memory) == []
+
+
+def test_model_summaries_and_their_refusals_go_as_well(
+    memory: Memory, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    use(monkeypatch, memory, FakeClient())
+    memory.ingest(session(turns=40, secret_at=tuple(range(40))).write(tmp_path), redact=False)
+    memory.work()
+    assert leaks(memory.path)
+    memory.scrub()
+    assert leaks(memory.path) == []
+    assert findings(memory) == []
+    memory.work()
+    assert findings(memory) == []
+
+
+def test_topics_lose_the_words_and_stay_topics(memory: Memory) -> None:
+    themes.store(memory)
+    before = memory.topics.list()
+    source = before[0].source_ids[0]
+    memory.append(source, [Message(text=SAID)] * 3, redact=False)
+    memory.work(max_calls=0)
+    memory.topics.rebuild()
+    memory.topics.rename(memory.topics.list()[0].id, f"All about {PASSWORD}")
+    memory.scrub()
+    assert leaks(memory.path) == []
+    assert findings(memory) == []
+    memory.topics.rebuild()
+    assert len(memory.topics.list()) == len(before)
+    assert findings(memory) == []
+
+
+def test_titles_reports_and_errors_lose_what_messages_told(memory: Memory) -> None:
+    memory.append("a", [Message(text=SAID)], title=f"{PASSWORD} works", redact=False)
+    memory.append("b", [Message(text="hi")], title=f"Using {TOKEN[:20]}", redact=False)
+    memory._database.execute("UPDATE job SET error = ?", (f"it failed with {PASSWORD}",))
+    memory.scrub()
+    assert leaks(memory.path) == []
+    titles = sorted(str(view.source.title) for view in memory.sources())
+    assert titles[0].startswith("Using [redacted: github-token #")
+    assert titles[1].startswith("[redacted: password #")
+
+
+def test_a_long_message_is_cut_anew(memory: Memory) -> None:
+    text = f"{prose(1, 150)} {PEM} {prose(2, 300)} {SAID} {prose(3, 300)}"
+    memory.append(
+        "a", [Message(text="before"), Message(text=text), Message(text="after")], redact=False
+    )
+    memory.work(max_calls=0)
+    memory.scrub()
+    found = memory.messages("a")[1].text
+    assert found.startswith(prose(1, 150))
+    assert found.endswith(prose(3, 300))
+    assert b"PRIVATE KEY" not in raw(memory.path)
+    assert leaks(memory.path) == []
+    assert findings(memory) == []
+
+
+def test_lone_surrogates_and_rewound_branches_are_scrubbed(memory: Memory, tmp_path: Path) -> None:
+    log = session(turns=30, secret_at=(22,))
+    log.say(f"\ud800 {SAID}")
+    memory.append("a", [Message(text=f"\ud800 {SAID}")], redact=False)
+    log = session(turns=30, secret_at=(22,))
+    memory.ingest(log.write(tmp_path), redact=False)
+    log.go_back_to(15)
+    log.say("Another way.")
+    memory.ingest(log.write(tmp_path), redact=False)
+    memory.scrub()
+    assert memory.messages("a")[0].text.startswith("\ud800 We decided")
+    assert leaks(memory.path) == []
+    assert findings(memory) == []
+
+
+def test_personal_data_goes_when_asked(memory: Memory) -> None:
+    memory.append("a", [Message(text="mail ana@example.org")])
+    assert not memory.scrub().touched
+    assert memory.scrub(pii=True).redacted == {"email": 1}
+    assert b"ana@example.org" not in raw(memory.path)
+    assert findings(memory) == []
+
+
+def test_what_is_allowed_is_left(memory: Memory) -> None:
+    memory.append("a", [Message(text=SAID)], redact=False)
+    memory.redactions.allow("Tr0ub*")
+    assert memory.scrub().redacted == {"github-token": 1}
+    assert PASSWORD in memory.messages("a")[0].text
+
+
+KILLED = """
+import os, signal, sys
+from pathlib import Path
+from treemem import Memory
+from treemem.database import Database
+
+at, steps = int(sys.argv[2]), 0
+
+def counting(method):
+    def run(self, *arguments):
+        global steps
+        steps += 1
+        if steps == at:
+            os.kill(os.getpid(), signal.SIGKILL)
+        return method(self, *arguments)
+    return run
+
+for name in ("execute", "many", "changed", "insert", "_commit", "compact"):
+    setattr(Database, name, counting(getattr(Database, name)))
+with Memory.open(Path(sys.argv[1]), clock=lambda: {now}) as memory:
+    memory.scrub()
+print(steps)
+"""
+
+
+def run_killed(path: Path, at: int, now: int) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-c", KILLED.replace("{now}", str(now)), str(path), str(at)]
+    return subprocess.run(command, capture_output=True, text=True, check=False, timeout=120)
+
+
+def assert_it_goes_on(filled: Path, folder: Path, at: int) -> None:
+    """Killed at this step, the file is whole, and the next scrub leaves nothing."""
+    path = folder / f"killed-{at}.sqlite3"
+    shutil.copy(filled, path)
+    assert run_killed(path, at, START_MS).returncode == -9
+    with Memory.open(path, clock=lambda: START_MS + 3_600_000) as memory:
+        assert findings(memory) == [], at
+        memory.work(max_calls=0)
+        assert findings(memory) == [], at
+        memory.scrub()
+        assert findings(memory) == [], at
+    assert leaks(path) == [], at
+    for file in folder.glob(f"{path.name}*"):
+        file.unlink()
+
+
+def steps_of(filled: Path, folder: Path) -> int:
+    path = folder / "counted.sqlite3"
+    shutil.copy(filled, path)
+    done = run_killed(path, 0, START_MS)
+    assert done.returncode == 0, done.stderr
+    return int(done.stdout)
+
+
+def test_a_scrub_that_is_killed_goes_on(filled: Memory, tmp_path: Path) -> None:
+    filled.close()
+    steps = steps_of(filled.path, tmp_path)
+    for at in (steps // 3, 2 * steps // 3, steps - 1, steps):
+        assert_it_goes_on(filled.path, tmp_path, at)
+
+
+@pytest.mark.slow
+def test_a_scrub_can_be_killed_at_any_step(filled: Memory, tmp_path: Path) -> None:
+    filled.close()
+    for at in range(1, steps_of(filled.path, tmp_path) + 1, 5):
+        assert_it_goes_on(filled.path, tmp_path, at)
+
+
+def test_titles_cost_what_they_hold_and_not_what_every_message_held(
+    memory: Memory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    looked_for: list[object] = []
+
+    class Title(str):
+        def __contains__(self, value: object) -> bool:
+            looked_for.append(value)
+            return super().__contains__(value)  # type: ignore[operator]
+
+        def replace(self, old: str, new: str, count: SupportsIndex = -1, /) -> str:
+            looked_for.append(old)
+            return super().replace(old, new, count)
+
+    redactor = redactor_of(memory._database)
+    values = {f"S3cret-{number:04}-Zq": f"[redacted: token #{number:04x}]" for number in range(500)}
+    values["hunter2"] = "[redacted: password #beef]"
+    monkeypatch.setattr(redactor, "redact_text", Title)
+    notes = _Notes(memory._database, redactor, values)
+    assert notes.clean("the key is hunter2, or") == "the key is [redacted: password #beef], or"
+    assert looked_for == ["hunter2"]

@@ -1,0 +1,60 @@
+"""A search leaves out what no history holds, unless it is asked for."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from click.testing import CliRunner
+
+from treemem import Memory, Message, UsageError
+from treemem.search.snippets import GAP
+from treemem.types import Include
+from treemem_cli.main import cli
+
+
+def test_what_is_no_part_of_a_history_is_found_where_it_is_asked_for(memory: Memory) -> None:
+    memory.append("chat/1", [
+        Message(text="The pickup of farm 0417 is at nine.", external_id="u1"),
+        Message(text="The pickup of farm 0417 is at noon.", external_id="u2", active=False),
+        Message(text="Pickup context: farm 0417.", external_id="u3", kind="injected"),
+        Message("assistant", "They spoke of the pickup of 0417.", external_id="u4", kind="summary"),
+    ])  # fmt: skip
+    memory.append("chat/1", [Message(text="The pickup of farm 0417 is at ten.", external_id="u1")])
+    memory.work(max_calls=0)
+
+    def texts(*include: Include) -> set[str]:
+        found = memory.search("pickup 0417", mode="verbatim", include=include)
+        return {line for line in found.text.splitlines()[1:] if line != GAP}
+
+    assert texts() == {"user: The pickup of farm 0417 is at ten."}
+    assert texts("abandoned") == texts() | {
+        "user (abandoned): The pickup of farm 0417 is at noon.",
+        "user (abandoned): The pickup of farm 0417 is at nine.",
+    }
+    assert texts("injected") == texts() | {
+        "user (injected): Pickup context: farm 0417.",
+        "assistant (summary): They spoke of the pickup of 0417.",
+    }
+    assert texts("abandoned", "injected") == texts("abandoned") | texts("injected")
+    found = memory.search("pickup 0417", include=["abandoned"])
+    told = {m.text: m.active for passage in found.passages for m in passage.messages}
+    assert told["The pickup of farm 0417 is at noon."] is False
+    assert told["The pickup of farm 0417 is at ten."] is True
+
+
+def test_what_cannot_be_included_is_refused(memory: Memory) -> None:
+    with pytest.raises(UsageError, match="no 'deleted' to include; there are abandoned, injected"):
+        memory.search("pickup", include=["deleted"])  # type: ignore[list-item]
+
+
+def test_the_command_line_asks_for_them_by_name() -> None:
+    with Memory.open() as memory:
+        memory.append("chat/1", [Message(text="The pickup is at noon.", active=False)])
+        memory.work(max_calls=0)
+    plain = CliRunner().invoke(cli, ["search", "pickup"])
+    assert "Nothing was found" in plain.stderr
+    arguments = ["search", "pickup", "--include", "abandoned", "--include", "injected", "--json"]
+    found = json.loads(CliRunner().invoke(cli, arguments).stdout)
+    assert found["text"].splitlines()[1:] == ["user (abandoned): The pickup is at noon."]
+    assert CliRunner().invoke(cli, ["search", "pickup", "--include", "all"]).exit_code == 2

@@ -1,0 +1,95 @@
+"""An excerpt is the very words, long enough to be understood, with marks where some are out."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from treemem.search.snippets import EXCERPT_WORDS, GAP, Line, body, excerpt, header, stretches
+from treemem.text.windows import WINDOW_WORDS, WORD_CHARS_MAX
+
+FEW = settings(max_examples=25)
+LONG = " ".join(f"word{number}" for number in range(1_000))
+PIECES = st.lists(st.sampled_from(["ab ", "缓存", "\n", "🎂", "x" * 60, " ", "one two three. "]),
+                  max_size=120).map("".join)  # fmt: skip
+
+
+@st.composite
+def wishes(draw: st.DrawFn) -> tuple[str, list[tuple[int, int]]]:
+    text = draw(PIECES)
+    places = st.integers(0, len(text))
+    wanted = draw(st.lists(st.tuples(places, places), min_size=1, max_size=5))
+    return text, [(min(place), max(place)) for place in wanted]
+
+
+@FEW
+@given(wishes())
+def test_stretches_hold_what_is_wanted_in_order_and_apart(
+    wish: tuple[str, list[tuple[int, int]]],
+) -> None:
+    text, wanted = wish
+    found = stretches(text, wanted)
+    for start, end in wanted:
+        assert any(first <= start and end <= last for first, last in found)
+    for (_, end), (start, _) in pairwise(found):
+        assert end < start
+        assert text[end:start].strip()
+    assert all(0 <= start <= end <= len(text) for start, end in found)
+
+
+@FEW
+@given(wishes())
+def test_an_excerpt_is_made_of_the_very_words(wish: tuple[str, list[tuple[int, int]]]) -> None:
+    text, wanted = wish
+    for piece in excerpt(text, wanted).split(GAP):
+        assert piece.strip() in text
+
+
+def test_the_whole_of_a_message_has_no_marks() -> None:
+    assert excerpt(LONG, [(0, len(LONG))]) == LONG
+    assert excerpt("", [(0, 0)]) == ""
+    assert excerpt("short", []) == ""
+
+
+def test_marks_stand_where_something_is_left_out() -> None:
+    start = LONG.index("word500")
+    told = excerpt(LONG, [(start, start + 900)])
+    assert told.startswith(f"{GAP} word500 ")
+    assert told.endswith(f" {GAP}")
+    both = excerpt(LONG, [(0, 900), (start, start + 900)])
+    assert both.startswith("word0 ")
+    assert both.count(GAP) == 2
+
+
+def test_a_short_stretch_is_made_long_enough_by_what_follows_and_then_by_what_is_before() -> None:
+    (first,) = stretches(LONG, [(0, 5)])
+    assert LONG[slice(*first)].split() == LONG.split()[:EXCERPT_WORDS]
+    (last,) = stretches(LONG, [(len(LONG) - 7, len(LONG))])
+    assert LONG[slice(*last)].split() == LONG.split()[-EXCERPT_WORDS:]
+
+
+def test_no_word_is_cut() -> None:
+    middle = LONG.index("word500") + 3
+    (found,) = stretches(LONG, [(middle, middle + 1_000)])
+    assert LONG[slice(*found)].split()[0] == "word500"
+    assert set(LONG[slice(*found)].split()) <= set(LONG.split())
+
+
+def test_a_line_without_spaces_does_not_come_whole() -> None:
+    for text in ("缓存" * 20_000, "x" * 100_000, "🎂" * 50_000):
+        (found,) = stretches(text, [(40_000, 40_010)])
+        assert found[1] - found[0] <= (WINDOW_WORDS + 2) * WORD_CHARS_MAX
+
+
+def test_lines_stand_in_order_with_a_mark_for_messages_between_them() -> None:
+    said = {5: "Ana: later", 2: "Ben: first", 3: "Ana: so"}
+    lines = [Line((1, position, 0), text) for position, text in said.items()]
+    assert body(lines) == f"Ben: first\nAna: so\n{GAP}\nAna: later"
+    assert body([]) == ""
+    assert body([Line((1, 2, 1), "a"), Line((1, 2, 0), "b")]) == "b\na"
+
+
+def test_a_header_has_number_and_day() -> None:
+    assert (header(3, "2026-11-27"), header(1, None)) == ("[3 2026-11-27]", "[1]")

@@ -1,0 +1,503 @@
+"""What goes in comes out word for word, once, and in its newest version."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import strategies as st
+
+from tests.helpers.logs import ClaudeSession, chat_lines, prose
+from treemem import Blob, FileReport, Memory, Message, Part, Scope, UsageError
+from treemem.store import messages as message_store
+
+UUID = "5c0375b4-57a5-4f26-b12d-d022ee4e51b7"
+OTHER_UUID = "5c0375b4-57a5-4f26-b12d-d022ee4e51b8"
+# The memory of one test is shared by its examples; each writes to a source of its own.
+SHARED = settings(
+    deadline=None,
+    max_examples=25,
+    phases=[Phase.explicit, Phase.reuse, Phase.generate],
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
+)
+ODD_CHARS = st.sampled_from("\0\r\n\ufeff\u2028\ud800\udfff")
+ANY_TEXT = st.text(st.characters(exclude_categories=()) | ODD_CHARS, max_size=60)
+ODD_TEXTS = [
+    "", " ", "a\0b", "\0", "\ufeffBOM first and \ufeff inside", "a\r\nb\rc\nd", "a\u2028b\u2029c",
+    "d\x85e\x1cf", "\ud800", "pair \ud83d\ude00 and \U0001f600", "e\u0301 is not \u00e9",
+    "\U0010ffff\uffff",
+]  # fmt: skip
+
+
+def texts(memory: Memory, source: str) -> list[str]:
+    return [message.text for message in memory.messages(source)]
+
+
+def stored_texts(memory: Memory) -> set[str]:
+    """Every text in the file, whether or not a history still shows it."""
+    return {text for (text,) in memory._database.rows("SELECT text FROM message")}
+
+
+def assert_whole(memory: Memory) -> None:
+    memory.work(max_calls=0)
+    assert [check.findings for check in memory.diagnose().checks if not check.ok] == []
+
+
+def balances(file: FileReport) -> bool:
+    return file.records == file.added + file.known + sum(file.skipped.values())
+
+
+# -- word for word ---------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("text", ODD_TEXTS, ids=ascii)
+def test_an_odd_text_comes_back_exactly(memory: Memory, text: str) -> None:
+    memory.append("s", [Message(text=text)])
+    assert texts(memory, "s") == [text]
+    assert_whole(memory)
+
+
+@SHARED
+@given(said=st.lists(ANY_TEXT, max_size=5))
+def test_any_texts_come_back_exactly_and_in_order(memory: Memory, said: list[str]) -> None:
+    source = f"s{memory.status().sources}"
+    memory.append(source, [Message(text=text) for text in said])
+    assert texts(memory, source) == said
+    assert_whole(memory)
+
+
+@SHARED
+@given(
+    message=st.builds(
+        Message,
+        role=st.sampled_from(["user", "assistant", "system", "tool", "document", "other"]),
+        text=ANY_TEXT,
+        author=st.none() | ANY_TEXT,
+        sent_at=st.none() | st.datetimes().map(str) | ANY_TEXT.filter(bool),
+        external_id=st.none() | ANY_TEXT,
+        session=st.none() | ANY_TEXT,
+        kind=st.sampled_from(["said", "summary", "injected"]),
+        tool_use_ids=st.lists(ANY_TEXT, max_size=2).map(tuple),
+        tool_result_ids=st.lists(ANY_TEXT, max_size=2).map(tuple),
+        blobs=st.lists(st.builds(Blob, ANY_TEXT, st.just(1), st.just("0" * 64)), max_size=1).map(
+            tuple
+        ),
+        unique_id=st.booleans(),
+    )
+)
+def test_whatever_a_log_says_of_a_message_is_stored_and_the_file_stays_whole(
+    memory: Memory, message: Message
+) -> None:
+    source = f"s{memory.status().sources}"
+    (message_id,) = memory.append(source, [message])
+    (found,) = memory.messages(source)
+    assert (found.id, found.text, found.role, found.kind) == (
+        message_id, message.text, message.role, message.kind
+    )  # fmt: skip
+    assert memory.append(source, [message] if message.external_id is not None else []) in (
+        [], [message_id]
+    )  # fmt: skip
+    assert_whole(memory)
+    memory.sources()
+
+
+def test_everything_a_log_says_of_a_message_comes_back(memory: Memory) -> None:
+    message = Message(
+        role="assistant", text="[tool use: Bash] ls", author="Ana", kind="said", session="s1",
+        sent_at="2026-01-05T09:00:00+01:00", external_id=UUID, unique_id=True,
+        parts=(Part("tool_use", 0, 19, "Bash"),), tool_use_ids=("t1",), tool_result_ids=("t0",),
+        blobs=(Blob("image/png", 7, "0" * 64),),
+    )  # fmt: skip
+    memory.append("s", [message])
+    (found,) = memory.messages("s")
+    for name in ("role", "text", "author", "kind", "session", "sent_at", "external_id",
+                 "unique_id", "parts", "tool_use_ids", "tool_result_ids", "blobs"):  # fmt: skip
+        assert getattr(found, name) == getattr(message, name), name
+    assert found.tokens
+
+
+@pytest.mark.parametrize("role", ["", "User", "robot"])
+def test_a_role_that_is_none_is_refused_and_nothing_is_stored(memory: Memory, role: str) -> None:
+    with pytest.raises(UsageError, match="role"):
+        memory.append("s", [Message(text="fine"), Message(role=role, text="not fine")])
+    assert memory.status().messages == 0
+    assert memory.jobs(["todo"]) == []
+
+
+@pytest.mark.parametrize("source", ["", "a\nb", "\ud800", "x" * 513])
+def test_a_source_id_that_cannot_be_shown_is_refused(memory: Memory, source: str) -> None:
+    with pytest.raises(UsageError, match="source id"):
+        memory.append(source, [Message(text="fine")])
+    assert memory.sources() == []
+
+
+# -- once ------------------------------------------------------------------------------
+
+
+def test_the_same_id_and_words_twice_are_one_message(memory: Memory) -> None:
+    message = Message(text="We ship on Friday.", external_id="7")
+    first = memory.append("s", [message, message])
+    second = memory.append("s", [message])
+    assert {*first, *second} == {first[0]}
+    assert texts(memory, "s") == ["We ship on Friday."]
+    assert memory.status().messages == 1
+
+
+def test_without_an_id_every_append_is_new_and_repetitions_are_kept(memory: Memory) -> None:
+    found = memory.append("s", [Message(text="ok")] * 3)
+    found += memory.append("s", [Message(text="ok"), Message(text="no"), Message(text="ok")])
+    assert len(set(found)) == 6
+    assert texts(memory, "s") == ["ok", "ok", "ok", "ok", "no", "ok"]
+    assert_whole(memory)
+
+
+def test_a_hundred_repetitions_are_numbered_without_gaps(memory: Memory) -> None:
+    for _ in range(100):
+        memory.append("s", [Message(text="ok")])
+    assert texts(memory, "s") == ["ok"] * 100
+    assert_whole(memory)
+
+
+def test_an_id_of_one_source_says_nothing_about_another_source(memory: Memory) -> None:
+    memory.append("a", [Message(text="one", external_id="7")])
+    memory.append("b", [Message(text="two", external_id="7")])
+    assert (texts(memory, "a"), texts(memory, "b")) == (["one"], ["two"])
+
+
+def test_a_message_with_a_unique_id_is_stored_once_for_all_its_sources(memory: Memory) -> None:
+    message = Message(text="We ship on Friday.", external_id=UUID, unique_id=True)
+    assert memory.append("a", [message]) == memory.append("b", [message])
+    assert memory.status().messages == 1
+    assert texts(memory, "a") == texts(memory, "b") == ["We ship on Friday."]
+    assert_whole(memory)
+
+
+def test_the_order_of_a_source_is_the_order_of_arrival(memory: Memory) -> None:
+    said = [Message(text=str(n), external_id=str(n)) for n in (3, 1, 2)]
+    memory.append("s", said)
+    memory.append("s", [Message(text=str(n), external_id=str(n)) for n in range(5)])
+    assert texts(memory, "s") == ["3", "1", "2", "0", "4"]
+
+
+# -- in its newest version -------------------------------------------------------------
+
+VERSIONS = (
+    Message(text="We ship on Friday.", external_id="7"),
+    Message(text="We ship on Monday.", external_id="7"),
+)
+
+
+def test_a_new_version_takes_the_place_of_the_old_one_whose_words_stay_stored(
+    memory: Memory,
+) -> None:
+    memory.append("s", [VERSIONS[0]])
+    memory.append("s", [VERSIONS[1]])
+    assert texts(memory, "s") == ["We ship on Monday."]
+    assert stored_texts(memory) == {"We ship on Friday.", "We ship on Monday."}
+    assert_whole(memory)
+
+
+def test_a_new_version_stands_where_the_old_one_stood_while_that_was_not_sealed(
+    memory: Memory,
+) -> None:
+    before, after = Message(text="before", external_id="6"), Message(text="after", external_id="8")
+    memory.append("s", [before, VERSIONS[0], after])
+    memory.work(max_calls=0)
+    memory.append("s", [VERSIONS[1]])
+    memory.work(max_calls=0)
+    assert texts(memory, "s") == ["before", "We ship on Monday.", "after"]
+    assert stored_texts(memory) >= {"We ship on Friday."}
+    (leaf,) = (node for node in memory.tree(Scope.source("s")).nodes() if node.is_leaf)
+    assert [message.text for message in memory.expand(leaf.id)] == texts(memory, "s")
+    assert_whole(memory)
+
+
+def test_a_version_that_steps_back_in_the_same_append_keeps_out_of_the_new_ones_way(
+    memory: Memory,
+) -> None:
+    memory.append("s", [VERSIONS[0]])
+    memory.append("s", [replace(VERSIONS[0], active=False), VERSIONS[1]])
+    assert texts(memory, "s") == ["We ship on Monday."]
+    assert_whole(memory)
+
+
+def test_only_the_newest_of_two_versions_in_one_append_is_shown(memory: Memory) -> None:
+    """As if they had been appended one after the other."""
+    memory.append("s", [*VERSIONS])
+    assert texts(memory, "s") == ["We ship on Monday."]
+    assert stored_texts(memory) == {"We ship on Friday.", "We ship on Monday."}
+    assert_whole(memory)
+
+
+def test_a_new_version_that_another_source_brought_first_replaces_the_old_one_too(
+    memory: Memory,
+) -> None:
+    """A resumed session holds the finished message, of which the first file had a part."""
+    part = Message(text="We ship", external_id=UUID, unique_id=True)
+    whole = Message(text="We ship on Friday.", external_id=UUID, unique_id=True)
+    memory.append("first", [part])
+    memory.append("resumed", [whole])
+    memory.append("first", [whole])
+    assert texts(memory, "first") == texts(memory, "resumed") == ["We ship on Friday."]
+    assert_whole(memory)
+
+
+def test_the_old_version_is_not_found_any_more_and_the_new_one_is(memory: Memory) -> None:
+    memory.append("s", [VERSIONS[0]])
+    memory.append("s", [VERSIONS[1]])
+    memory.work(max_calls=0)
+    found = [m.text for p in memory.search("when do we ship").passages for m in p.messages]
+    assert found == ["We ship on Monday."]
+
+
+def test_a_version_that_comes_after_the_old_one_was_sealed_leaves_the_leaf_as_it_was(
+    memory: Memory,
+) -> None:
+    memory.append("s", [VERSIONS[0], Message(text=prose(1, 150)), Message(text=prose(2, 150))])
+    memory.work(max_calls=0)
+    before = [node.id for node in memory.tree(Scope.source("s")).nodes() if not node.provisional]
+    memory.append("s", [VERSIONS[1]])
+    memory.work(max_calls=0)
+    after = [node.id for node in memory.tree(Scope.source("s")).nodes() if not node.provisional]
+    assert before
+    assert after == before
+    assert texts(memory, "s")[-1] == "We ship on Monday."
+    assert_whole(memory)
+
+
+def test_what_is_appended_to_an_older_file_again_does_not_bring_the_old_version_back(
+    memory: Memory,
+) -> None:
+    memory.append("s", [VERSIONS[0]])
+    memory.append("s", [VERSIONS[1]])
+    memory.append("s", [VERSIONS[0], Message(text="next", external_id="8")])
+    assert texts(memory, "s") == ["We ship on Monday.", "next"]
+
+
+# -- files -----------------------------------------------------------------------------
+
+
+def chat_file(folder: Path, *said: Mapping[str, object], name: str = "chat.jsonl") -> Path:
+    path = folder / name
+    path.write_bytes(chat_lines(said))
+    return path
+
+
+def test_a_file_read_again_is_known_with_the_same_sums(memory: Memory, tmp_path: Path) -> None:
+    path = chat_file(
+        tmp_path, {"role": "user", "content": "hello"}, {"role": "user", "content": ""},
+        {"role": "assistant", "content": "hello"}, {"no": "message"},
+    )  # fmt: skip
+    path.write_bytes(path.read_bytes() + b"{damaged\n")
+    (first,) = memory.ingest(path).files
+    (again,) = memory.ingest(path).files
+    assert (first.added, first.known) == (2, 0)
+    assert (again.added, again.known) == (0, 2)
+    assert balances(first)
+    assert balances(again)
+    for name in ("records", "skipped", "sources", "format"):
+        assert getattr(again, name) == getattr(first, name), name
+
+
+def test_what_was_wrong_with_a_file_is_said_again_when_it_is_read_again(
+    memory: Memory, tmp_path: Path
+) -> None:
+    path = tmp_path / "chat.jsonl"
+    path.write_bytes(chat_lines([{"role": "user", "content": "hello"}]) + b"{damaged\n")
+    (first,) = memory.ingest(path).files
+    (again,) = memory.ingest(path).files
+    assert first.problem_count == again.problem_count == 1
+
+
+def test_a_file_that_has_grown_adds_only_its_tail(memory: Memory, tmp_path: Path) -> None:
+    lines = [{"role": "user", "content": "ok"}] * 3
+    memory.ingest(chat_file(tmp_path, *lines))
+    (report,) = memory.ingest(chat_file(tmp_path, *lines, *lines[:2])).files
+    assert (report.records, report.added, report.known) == (5, 2, 3)
+    assert texts(memory, report.sources[0]) == ["ok"] * 5
+    assert_whole(memory)
+
+
+@SHARED
+@given(st.lists(st.tuples(st.sampled_from(["user", "ai", "", "x"]), ANY_TEXT), max_size=12))
+def test_every_record_of_a_file_is_added_known_or_skipped(
+    memory: Memory, tmp_path: Path, said: list[tuple[str, str]]
+) -> None:
+    name = f"{memory.status().sources}-{len(list(tmp_path.iterdir()))}.jsonl"
+    path = chat_file(tmp_path, *({"role": r, "content": t} for r, t in said), name=name)
+    (report,) = memory.ingest(path, format_name="chat").files
+    assert report.error is None
+    assert report.records == len(said)
+    assert balances(report)
+    assert_whole(memory)
+
+
+def test_odd_texts_of_a_chat_come_back_exactly(memory: Memory, tmp_path: Path) -> None:
+    said = [json.loads(json.dumps(text)) for text in ODD_TEXTS if text.strip("\0 \ufeff")]
+    path = chat_file(tmp_path, *({"role": "user", "content": text} for text in said))
+    (report,) = memory.ingest(path).files
+    assert texts(memory, report.sources[0]) == said
+    assert_whole(memory)
+
+
+@pytest.mark.parametrize("field", ["session_id", "name", "id", "timestamp"])
+def test_a_lone_surrogate_in_any_field_costs_no_other_file_anything(
+    memory: Memory, tmp_path: Path, field: str
+) -> None:
+    odd = chat_file(tmp_path, {"role": "user", "content": "odd", field: "\ud83d"}, name="a.jsonl")
+    plain = chat_file(tmp_path, {"role": "user", "content": "plain"}, name="b.jsonl")
+    report = memory.ingest([odd, plain])
+    assert [file.added for file in report.files] == [1, 1]
+    assert_whole(memory)
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"", b"\0\0\0", b"# \xe9\xe8\n\ntext", b"\xef\xbb\xbf# A\r\n\r\nb\r\n",
+        "# Ü\u2028x\n\n```\n# no heading\n```\n".encode(), b"no line end", b"\r\r\r# x\r\ry",
+    ],
+    ids=ascii,
+)  # fmt: skip
+def test_the_messages_of_a_document_join_to_the_document(
+    memory: Memory, tmp_path: Path, data: bytes
+) -> None:
+    path = tmp_path / "notes.md"
+    path.write_bytes(data)
+    (report,) = memory.ingest(path, format_name="markdown").files
+    joined = "".join(texts(memory, report.sources[0])) if report.added else ""
+    plain = data.removeprefix(b"\xef\xbb\xbf")
+    decoded = [plain.decode("utf-8", "surrogateescape"), plain.decode("cp1252", "replace")]
+    assert joined in decoded
+    assert balances(report)
+    assert_whole(memory)
+
+
+# -- documents that are edited ---------------------------------------------------------
+
+Edit = Callable[[str], FileReport]
+PLAN = "# Plan\n\nWe ship on Friday.\n\n"
+TEAM = "# Team\n\nAna and Ben write the importer.\n\n"
+DATES = "# Dates\n\nThe review is in March.\n"
+
+
+@pytest.fixture
+def edit(memory: Memory, tmp_path: Path) -> Edit:
+    path = tmp_path / "notes.md"
+
+    def write(text: str) -> FileReport:
+        path.write_text(text)
+        return memory.ingest(path).files[0]
+
+    return write
+
+
+def found_texts(memory: Memory, query: str) -> list[str]:
+    return [m.text for passage in memory.search(query).passages for m in passage.messages]
+
+
+def test_an_edited_section_is_not_found_any_more_but_stays_stored(
+    memory: Memory, edit: Edit
+) -> None:
+    source = edit(PLAN + TEAM + DATES).sources[0]
+    report = edit(PLAN.replace("Friday", "Monday") + TEAM + DATES)
+    assert (report.added, report.known) == (1, 2)
+    assert sorted(texts(memory, source)) == sorted([PLAN.replace("Friday", "Monday"), TEAM, DATES])
+    assert not any("Friday" in text for text in found_texts(memory, "ship friday"))
+    assert PLAN in stored_texts(memory)
+    assert_whole(memory)
+
+
+def test_a_section_that_was_removed_is_not_found_any_more(memory: Memory, edit: Edit) -> None:
+    source = edit(PLAN + TEAM + DATES).sources[0]
+    edit(PLAN + DATES)
+    assert texts(memory, source) == [PLAN, DATES]
+    assert TEAM not in found_texts(memory, "importer Ana Ben")
+    assert_whole(memory)
+
+
+def test_a_section_that_comes_back_is_found_again(memory: Memory, edit: Edit) -> None:
+    source = edit(PLAN + TEAM + DATES).sources[0]
+    edit(PLAN + DATES)
+    report = edit(TEAM + PLAN + DATES)
+    assert report.added == 0
+    assert sorted(texts(memory, source)) == sorted([PLAN, TEAM, DATES])
+    assert TEAM in found_texts(memory, "importer Ana Ben")
+    assert_whole(memory)
+
+
+def test_a_document_that_is_put_back_as_it_was_shows_what_it_holds(
+    memory: Memory, edit: Edit
+) -> None:
+    """The whole file was read before, but not last."""
+    source = edit(PLAN + TEAM).sources[0]
+    edit(PLAN.replace("Friday", "Monday") + TEAM)
+    edit(PLAN + TEAM)
+    assert sorted(texts(memory, source)) == sorted([PLAN, TEAM])
+    assert PLAN in found_texts(memory, "when do we ship")
+    assert_whole(memory)
+
+
+def test_a_copy_of_a_document_adds_nothing_until_one_of_them_is_edited(
+    memory: Memory, edit: Edit, tmp_path: Path
+) -> None:
+    original = edit(PLAN).sources
+    copy = tmp_path / "copy.md"
+    shutil.copy(tmp_path / "notes.md", copy)
+    (report,) = memory.ingest(copy).files
+    assert (report.added, report.known, report.sources) == (0, 1, original)
+    copy.write_text(PLAN + TEAM)
+    (report,) = memory.ingest(copy).files
+    assert texts(memory, report.sources[0]) == [PLAN, TEAM]
+    assert texts(memory, original[0]) == [PLAN]
+    assert_whole(memory)
+
+
+# -- branches --------------------------------------------------------------------------
+
+
+def test_an_abandoned_branch_leaves_history_and_search_but_stays_stored(
+    memory: Memory, tmp_path: Path
+) -> None:
+    session = ClaudeSession("rewound")
+    session.say("What is the plan?", "We ship the importer on Friday.", "Fine, do it.")
+    memory.ingest(session.write(tmp_path))
+    session.go_back_to(0)
+    session.say("We ship the importer on Monday.")
+    (report,) = memory.ingest(session.write(tmp_path)).files
+    assert (report.added, report.known) == (1, 3)
+    assert texts(memory, session.source_id) == session.active_texts()
+    assert found_texts(memory, "importer Friday") == found_texts(memory, "importer Monday")
+    assert "We ship the importer on Friday." in stored_texts(memory)
+    assert_whole(memory)
+
+
+def test_a_branch_that_is_taken_up_again_is_back_in_its_place(
+    memory: Memory, tmp_path: Path
+) -> None:
+    session = ClaudeSession("back and forth")
+    session.say("one", "two", "three")
+    session.go_back_to(0)
+    session.say("four")
+    memory.ingest(session.write(tmp_path))
+    assert texts(memory, session.source_id) == ["one", "four"]
+    session.go_back_to(2)
+    session.say("five")
+    memory.ingest(session.write(tmp_path))
+    assert texts(memory, session.source_id) == ["one", "two", "three", "five"]
+    assert_whole(memory)
+
+
+@pytest.mark.parametrize("sql", [message_store._MEMBERS_OF, message_store._OLDER_VERSIONS])
+def test_what_a_batch_costs_does_not_depend_on_the_length_of_the_history(
+    memory: Memory, sql: str
+) -> None:
+    rows = memory._database.rows("EXPLAIN QUERY PLAN " + sql.format(marks="?,?"), (1, 2, 3))
+    plan = " | ".join(row[3] for row in rows)
+    assert "source_message_once (message_seq=?" in plan
+    assert "PRIMARY KEY (source_seq=?)" not in plan

@@ -1,0 +1,218 @@
+"""The summarizer without a model says only what was said, and loses no rule on the way up."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from treemem.proposals import Draft, Excerpt
+from treemem.summarize.detectors import kind_of, tool_errors, words_of
+from treemem.summarize.extractive import (
+    BINDING,
+    LEAF_TOKENS_MAX,
+    ORDER,
+    leaf_budget,
+    summarize_leaf,
+)
+from treemem.summarize.sentences import sentences
+from treemem.text.tokens import count_tokens
+from treemem.types import STATEMENT_KINDS, Message, Part
+
+UNHURRIED = settings(deadline=None, max_examples=50)
+RULE = "You must never push to main without asking Ana first, since every push there is deployed."
+OPEN = "It is still open whether the tablets send their tickets twice when the network comes back."
+FACTS = (
+    "The export runs every night at two and writes three files to the share.",
+    "Ana wrote the export in 2024 and Ben moved it to the new server in May.",
+    "The server has 64 GB of memory, of which the export needs about nine.",
+)
+FRAGMENTS = st.sampled_from(
+    [*FACTS, RULE, OPEN, "ok", "```\ncode = 1\n```", "- a point of a list. And more.", "\n\n",
+     "KeyError: 'id'", "使用缓存。", "\ud800", "…", "# A heading of the thing", "1. first. Yes."]
+)  # fmt: skip
+TEXTS = st.lists(FRAGMENTS | st.text(st.characters(), max_size=30), max_size=12).map(" ".join)
+
+
+def excerpt(text: str, number: int = 0, **fields: object) -> Excerpt:
+    message = Message(text=text, id=f"m{number}", **fields)  # type: ignore[arg-type]
+    return Excerpt(message, 0, len(text))
+
+
+def leaf_of(*texts: str, role: str = "user") -> list[Draft]:
+    view = summarize_leaf([excerpt(text, at, role=role) for at, text in enumerate(texts)])
+    assert all(isinstance(item, Draft) for item in view.items)
+    return [item for item in view.items if isinstance(item, Draft)]
+
+
+def kinds_of(drafts: Sequence[Draft], text: str) -> list[str]:
+    return [draft.kind for draft in drafts if draft.text == text]
+
+
+# -- leaves ----------------------------------------------------------------------------
+
+
+@UNHURRIED
+@given(st.lists(st.tuples(TEXTS, st.sampled_from(["user", "assistant", "tool"])), max_size=6))
+def test_every_statement_is_words_of_the_message_it_cites(said: list[tuple[str, str]]) -> None:
+    excerpts = [excerpt(text, at, role=role) for at, (text, role) in enumerate(said)]
+    text_of = {each.message.id: each.message.text for each in excerpts}
+    view = summarize_leaf(excerpts)
+    for item in view.items:
+        assert item.text in text_of[item.message_ids[0]]
+        assert len(item.message_ids) == 1
+        assert item.kind in STATEMENT_KINDS
+    assert len(view.items) <= view.offered
+
+
+@UNHURRIED
+@given(st.lists(TEXTS, max_size=6))
+def test_the_same_leaf_gives_the_same_summary(texts: list[str]) -> None:
+    assert leaf_of(*texts) == leaf_of(*texts)
+
+
+@UNHURRIED
+@given(st.lists(TEXTS, max_size=6))
+def test_nothing_is_said_twice(texts: list[str]) -> None:
+    found = [" ".join(draft.text.casefold().split()) for draft in leaf_of(*texts)]
+    assert len(found) == len(set(found))
+
+
+@UNHURRIED
+@given(st.data())
+def test_only_what_the_leaf_holds_of_a_message_is_summarized(data: st.DataObject) -> None:
+    text = " ".join(FACTS)
+    start, end = sorted(data.draw(st.tuples(*[st.integers(0, len(text))] * 2)))
+    for item in summarize_leaf([Excerpt(Message(text=text, id="m"), start, end)]).items:
+        assert item.text in text[start:end]
+
+
+def test_a_leaf_that_says_nothing_has_an_empty_summary() -> None:
+    for texts in ([], [""], ["ok"], ["```\nx = 1\n```"]):
+        view = summarize_leaf([excerpt(text) for text in texts])
+        assert (list(view.items), view.offered) == ([], 0)
+
+
+def test_the_gist_comes_first_then_decisions_rules_open_points_errors_and_facts() -> None:
+    texts = [*FACTS, RULE, OPEN, "We decided to use one queue instead of two.",
+             "The import of batch 7 failed with exit code 3."] * 3  # fmt: skip
+    order = [ORDER[draft.kind] for draft in leaf_of(*texts)]
+    assert order == sorted(order)
+    assert order[0] == ORDER["gist"]
+
+
+@pytest.mark.parametrize("count", [20, 200, 2_000])
+def test_a_summary_is_at_most_a_third_of_its_leaf_and_bounded(count: int) -> None:
+    texts = [f"Machine {n} of plant {n % 7} made {n * 3} parts in May." for n in range(count)]
+    drafts = leaf_of(*texts)
+    told = sum(draft.tokens for draft in drafts)
+    assert told == sum(count_tokens(draft.text) for draft in drafts)
+    budget = leaf_budget(sum(map(count_tokens, texts)))
+    assert 0.8 * budget < told <= budget <= LEAF_TOKENS_MAX
+
+
+@UNHURRIED
+@given(st.lists(TEXTS, min_size=1, max_size=30))
+def test_no_summary_goes_over_its_budget_but_for_what_binds(texts: list[str]) -> None:
+    drafts = leaf_of(*texts)
+    free = [draft.tokens for draft in drafts if draft.kind not in BINDING]
+    budget = leaf_budget(sum(count_tokens(text) for text in texts))
+    assert len(free) <= 1 or sum(free) <= budget
+
+
+def test_a_message_tells_its_best_sentence_before_another_message_tells_two() -> None:
+    rich = (
+        "Ana visited the bakery in Graz on 3 May 2024. Ana visited the dairy in Linz on 4 May 2024."
+    )
+    drafts = leaf_of(rich, "Jonas met Mira in Wels at the old harbour there.")
+    weight = {draft.text: draft.importance for draft in drafts}
+    first, second = (weight[text] for text in rich.replace(". ", ".|").split("|"))
+    assert min(first, second) < max(first, second) * 0.75
+
+
+def test_what_a_leaf_closes_itself_is_open_no_more() -> None:
+    drafts = leaf_of("I still need to order the filter for the pump.", *FACTS,
+                     "The filter for the pump is ordered, it comes on Monday.")  # fmt: skip
+    assert [draft.text for draft in drafts if draft.kind == "open"] == []
+
+
+def test_what_says_that_something_is_done_is_kept_even_where_it_is_not_shown() -> None:
+    facts = [f"Machine {n} of plant {n % 7} made {n * 3} parts in May." for n in range(400)]
+    view = summarize_leaf([excerpt(t, n) for n, t in enumerate([*facts, "The gate is fixed."])])
+    assert any(draft.settles for draft in (*view.items, *view.kept_back))  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize("filler", [0, 3, 40])
+@pytest.mark.parametrize(("text", "kind"), [(RULE, "constraint"), (OPEN, "open")])
+def test_a_rule_and_an_open_point_are_in_the_summary_of_their_leaf(
+    text: str, kind: str, filler: int
+) -> None:
+    """However short the leaf is: what its leaf drops can never reach the root."""
+    around = [f"Machine {n} of plant 4 made {n * 3} parts in one week." for n in range(filler)]
+    assert kinds_of(leaf_of(*around, text), text) == [kind]
+
+
+def test_ten_rules_of_one_leaf_are_all_in_its_summary() -> None:
+    rules = [f"You must never restart worker {n} while the settlement runs." for n in range(10)]
+    found = {draft.text for draft in leaf_of(*rules, *FACTS) if draft.kind == "constraint"}
+    assert found == set(rules)
+
+
+@pytest.mark.parametrize("kind", ["summary", "injected"])
+def test_what_nobody_really_said_is_not_quoted(kind: str) -> None:
+    assert not summarize_leaf([excerpt(RULE, kind=kind)]).items
+
+
+def test_code_tool_calls_and_thinking_are_no_speech() -> None:
+    call = "[tool use: Bash] We must never run this again in any place."
+    text = f"{FACTS[0]}\n```\nYou must never quote this line of code.\n```\n{call}"
+    part = Part("tool_use", text.index(call), len(text), "Bash")
+    found = [s.text for s in sentences(Message(text=text, parts=(part,)), 0, len(text))]
+    assert found == [FACTS[0]]
+
+
+def test_the_error_in_a_tools_output_is_told_in_the_tools_name() -> None:
+    output = "collected 3 items\nKeyError: 'farm_id' in tickets.py\n2 passed"
+    part = Part("tool_result", 0, len(output), "Bash")
+    result = excerpt(output, 1, role="tool", parts=(part,))
+    _, draft = summarize_leaf([excerpt(FACTS[0]), result]).items
+    assert isinstance(draft, Draft)
+    assert (draft.kind, draft.speaker) == ("error", "Bash")
+    assert draft.text == "KeyError: 'farm_id' in tickets.py"
+
+
+def test_a_statement_is_told_by_its_author_else_by_its_role() -> None:
+    assert leaf_of(FACTS[0], role="assistant")[0].speaker == "assistant"
+    named = summarize_leaf([excerpt(FACTS[0], author="Ana")]).items[0]
+    assert named.speaker == "Ana"
+
+
+@pytest.mark.parametrize(
+    ("sentence", "kind"),
+    [
+        ("You must never run anything against production.", "constraint"),
+        ("Please don't commit the generated files.", "constraint"),
+        ("I prefer tabs in this repository.", "constraint"),
+        ("The reply has to stay under 200 words.", "constraint"),
+        ("We decided to go with Postgres.", "decision"),
+        ("Let's use one queue instead of two.", "decision"),
+        ("We still need to ask Matic about the release.", "open"),
+        ("TODO: rename the view before Friday.", "open"),
+        ("The root cause was a stale lock.", "error"),
+        ("The nightly import failed on Tuesday.", "error"),
+        ("It raised a ValueError in parse().", "error"),
+        ("Staging is rebuilt every night.", "fact"),
+        ("The tablets never changed their clocks in spring.", "fact"),
+        ("It must have been the network.", "fact"),
+    ],
+)
+def test_the_words_tell_what_a_sentence_is(sentence: str, kind: str) -> None:
+    lower = frozenset(word.lower() for word in words_of(sentence))
+    assert kind_of(sentence, lower)[0] == kind
+
+
+def test_of_a_tools_errors_the_last_ones_count() -> None:
+    output = "\n".join(f"ERROR: step {n} broke" for n in range(5))
+    assert tool_errors(output) == ["ERROR: step 3 broke", "ERROR: step 4 broke"]

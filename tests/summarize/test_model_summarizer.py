@@ -1,0 +1,415 @@
+"""The summarizer that asks a model: what it asks, and what becomes of the answers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.helpers.fake_model import FakeClient, answering, raving, use
+from tests.helpers.logs import prose
+from tests.helpers.spoken import FRIENDS, excerpts
+from treemem import Memory, Message, Part, Scope
+from treemem.models.client import Generation
+from treemem.proposals import Carried, Child, Draft, Excerpt, View
+from treemem.summarize import extractive, prompts, rollup
+from treemem.summarize.model_summarizer import RETOLD_MAX, RETOLD_WORDS_MIN, Call, ModelSummarizer
+from treemem.summarize.prompts import Mode
+from treemem.text.tokens import count_tokens
+from treemem.tree import builder
+from treemem.types import StatementKind
+
+LEAF_TOKENS = 3_000
+KINDS: tuple[StatementKind, ...] = ("gist", "decision", "constraint", "open", "error", "fact")
+LONG = "I moved the {n}th backup of the shop to the new server, because the old disk was full."
+SHORT = "Ana moved the {n}th backup of the shop."
+
+
+def summarizer(mode: Mode = "retell", window_chars: int | None = None) -> ModelSummarizer:
+    return ModelSummarizer(FakeClient(), "fake", "0" * 64, 10, mode=mode, window_chars=window_chars)
+
+
+def said(*texts: str, author: str | None = "Ana", role: str = "user") -> list[Excerpt]:
+    return [
+        Excerpt(Message(role=role, author=author, text=text, id=f"m{at}"), 0, len(text))
+        for at, text in enumerate(texts)
+    ]
+
+
+def picked(
+    log: Sequence[Excerpt], kind: StatementKind = "fact", importances: Sequence[float] = ()
+) -> list[Carried]:
+    """Each message of a log as an extractive statement of its own."""
+    return [
+        Carried(
+            seq, kind, each.text, each.message.speaker,
+            importances[seq - 1] if importances else 1.0,
+            (each.message.id or "",), count_tokens(each.text),
+        )
+        for seq, each in enumerate(log, 1)
+    ]  # fmt: skip
+
+
+def answered(*texts: str, stopped: str = "eos") -> list[Generation]:
+    return [Generation(text, 9, 9, 0.1, stopped) for text in texts]
+
+
+def texts_of(view: View) -> list[str]:
+    return [item.text for item in view.items]
+
+
+def numbered(count: int, pattern: str = LONG) -> list[str]:
+    return [pattern.format(n=100 + n) for n in range(count)]
+
+
+# -- "retell": what is asked -----------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_rules_and_open_points_are_left_in_their_own_words(kind: StatementKind) -> None:
+    log = said(*numbered(3))
+    calls = summarizer().leaf_calls(log, picked(log, kind))
+    assert len(calls) == (0 if kind in ("constraint", "open") else 3)
+
+
+def test_only_so_many_are_retold_the_most_important_in_the_leafs_order() -> None:
+    log = said(*numbered(RETOLD_MAX + 5))
+    importances = [float(at % 7) for at in range(len(log))]
+    items = picked(log, "fact", importances)
+    calls = summarizer().leaf_calls(log, items)
+    asked = [call.original.seq for call in calls if call.original is not None]
+    assert len(asked) == RETOLD_MAX
+    assert asked == sorted(asked)
+    left_out = {item.importance for item in items if item.seq not in asked}
+    assert max(left_out) <= min(item.importance for item in items if item.seq in asked)
+
+
+def test_a_sentence_that_is_short_already_is_not_retold() -> None:
+    words = LONG.format(n=100).split()
+    log = said(" ".join(words[: RETOLD_WORDS_MIN - 1]), " ".join(words[:RETOLD_WORDS_MIN]))
+    (call,) = summarizer().leaf_calls(log, picked(log))
+    assert call.original is not None
+    assert call.original.seq == 2
+
+
+@pytest.mark.parametrize(
+    ("role", "author", "asked"),
+    [
+        ("user", None, True), ("assistant", None, True), ("user", "Ana", True),
+        ("other", "Ana", True), ("tool", None, False), ("document", None, False),
+        ("system", None, False),
+    ],
+)  # fmt: skip
+def test_only_what_somebody_says_in_person_is_retold(
+    role: str, author: str | None, asked: bool
+) -> None:
+    log = said(LONG.format(n=100), author=author, role=role)
+    assert bool(summarizer().leaf_calls(log, picked(log))) is asked
+
+
+def test_a_line_of_a_tools_output_is_not_retold_as_what_its_message_says() -> None:
+    text = f"{LONG.format(n=100)} KeyError: the field farm_number is missing in every row of it"
+    at = text.index("KeyError")
+    message = Message(
+        role="assistant", text=text, id="m0", parts=(Part("tool_result", at, len(text), "Bash"),)
+    )
+    log = [Excerpt(message, 0, len(text))]
+    items = [
+        Carried(1, "error", text[at:], "Bash", 9.0, ("m0",), 20),
+        Carried(2, "fact", text[: at - 1], "assistant", 1.0, ("m0",), 20),
+    ]
+    (call,) = summarizer().leaf_calls(log, items)
+    assert call.original is items[1]
+
+
+def test_a_long_result_of_a_tool_is_told_by_its_name_size_and_first_line() -> None:
+    output = "\n  collected 12 items\n" + "test ok\n" * 200 + "KeyError: 'farm_number'\n"
+    message = Message(
+        role="tool", text=output, id="m0", parts=(Part("tool_result", 0, len(output), "pytest"),)
+    )
+    told = prompts.spoken(Excerpt(message, 0, len(output)))
+    tokens = count_tokens(output)
+    expected = f"[tool result: pytest, {tokens} tokens, collected 12 items]"
+    assert told == f"{expected} KeyError: 'farm_number'"
+    short = replace(message, text="12 passed", parts=(Part("tool_result", 0, 9, "pytest"),))
+    assert prompts.spoken(Excerpt(short, 0, 9)) == ""
+
+
+@pytest.mark.parametrize(
+    ("author", "role", "name"),
+    [("Ana", "user", "Ana"), (None, "user", "The user"), (None, "assistant", "The assistant")],
+)
+def test_an_answer_begins_with_who_said_it_and_sees_nothing_else(
+    author: str | None, role: str, name: str
+) -> None:
+    log = said(*numbered(2), author=author, role=role)
+    for call, excerpt in zip(summarizer().leaf_calls(log, picked(log)), log, strict=True):
+        assert call.prompt.start == name
+        assert call.prompt.question == f'{name} said: "{excerpt.text}"\nIn short:'
+        assert [each.text for each in call.excerpts] == [excerpt.text]
+
+
+# -- "retell": what becomes of the answers ---------------------------------------------
+
+
+def retold(
+    log: Sequence[Excerpt],
+    answers: Sequence[str],
+    spare: Sequence[Carried] = (),
+    tokens: int = LEAF_TOKENS,
+) -> View:
+    own, items = summarizer(), picked(log)
+    return own.leaf_view(own.leaf_calls(log, items), answered(*answers), items, spare, tokens)
+
+
+def test_a_retelling_stands_in_its_originals_place_and_cites_its_message() -> None:
+    log = said(*numbered(2))
+    view = retold(log, [SHORT.format(n=100), raving("")])
+    short, kept = view.items
+    assert isinstance(short, Draft)
+    assert (short.text, short.kind, short.speaker) == (SHORT.format(n=100), "fact", "Ana")
+    assert short.message_ids == ("m0",)
+    assert short.importance > picked(log)[0].importance
+    assert isinstance(kept, Carried)
+    assert kept.seq == 2
+
+
+def test_a_retelling_that_saves_nothing_is_refused_and_its_original_stays() -> None:
+    log = said(*numbered(2))
+    same = log[0].text.replace("I moved", "Ana moved")
+    view = retold(log, [same, SHORT.format(n=101)])
+    assert [r.reason for r in view.rejections] == ["no shorter than what it retells"]
+    assert set(texts_of(view)) == {log[0].text, SHORT.format(n=101)}
+
+
+def test_the_room_that_a_retelling_frees_goes_to_what_had_none() -> None:
+    log = said(*numbered(3))
+    spare = [
+        Carried(9, "fact", "The new disk in Linz is a present of the bank.", "Ben", 0.1, ("x",), 11)
+    ]
+    tokens = extractive.LEAF_SHARE * sum(item.tokens for item in picked(log))
+    assert texts_of(retold(log, [raving("")] * 3, spare, tokens)) == []
+    view = retold(log, [SHORT.format(n=100 + n) for n in range(3)], spare, tokens)
+    assert spare[0] in view.items
+
+
+@pytest.mark.parametrize("mode", ["retell", "notes"])
+def test_a_view_of_which_nothing_passed_shows_nothing(mode: Mode) -> None:
+    log = said(*numbered(3))
+    own, items = summarizer(mode), picked(log)
+    calls = own.leaf_calls(log, items)
+    view = own.leaf_view(calls, answered(*[raving("")] * len(calls)), items, items, LEAF_TOKENS)
+    assert (view.usable, list(view.items)) == (False, [])
+    assert view.offered == len(view.rejections) == len(calls)
+
+
+# -- an answer as a whole --------------------------------------------------------------
+
+
+def refusals(mode: Mode, line: str, answer: str, stopped: str = "eos") -> tuple[list[str], int]:
+    """The reasons for which an answer's statements were refused, and how many passed."""
+    summarizer = ModelSummarizer(FakeClient(), "fake", "0" * 64, 10, mode=mode)
+    log = excerpts(line)
+    whole = log[0].text
+    speaker = log[0].message.speaker
+    first = Carried(1, "fact", whole, speaker, 1.0, ("m0",), count_tokens(whole))
+    (call,) = summarizer.leaf_calls(log, [first])
+    view = summarizer.leaf_view([call], [Generation(answer, 9, 9, 0.1, stopped)], [], [], 9_000)
+    assert view.offered == len(view.rejections) + len(view.items)
+    assert view.usable == bool(view.items)
+    return [rejection.reason for rejection in view.rejections], len(view.items)
+
+
+MOVED = "user: I moved the backup of the shop to the new server in Graz on Friday."
+
+
+@pytest.mark.parametrize(
+    ("mode", "answer", "stopped", "reasons", "kept"),
+    [
+        ("notes", "", "eos", ["no statement in the answer"], 0),
+        ("retell", " \n ", "eos", ["no statement in the answer"], 0),
+        ("notes", "- The user moved the backup\n- The user moved the shop", "length",
+         ["broken off"], 1),
+        ("retell", "The user moved the backup of the shop to the", "length", ["broken off"], 0),
+        ("retell", "The user moved the backup of the shop.", "length", [], 1),
+        ("notes", "- The user moved the backup.\n- The user moved the BACKUP.", "eos",
+         ["said twice"], 1),
+        ("retell", "The user moved the backup of the shop to the new server in Graz on Friday.",
+         "eos", ["no shorter than what it retells"], 0),
+        ("retell", "<think>The user wants me to tell it.\n</think>", "eos", ["markup debris"], 0),
+        ("retell", "Error code: 500 - the server had an error while processing the backup.", "eos",
+         ["chatter instead of a statement"], 0),
+    ],
+)  # fmt: skip
+def test_an_answer_is_refused_for_what_it_is(
+    mode: Mode, answer: str, stopped: str, reasons: list[str], kept: int
+) -> None:
+    assert refusals(mode, MOVED, answer, stopped) == (reasons, kept)
+
+
+def test_a_summary_longer_than_its_source_with_people_nobody_named_adds_nothing() -> None:
+    said = prose(7, 40)
+    assert 500 < count_tokens(said) < 900
+    invented = [
+        f"Sarah Miller and Dr. Chen agreed to present plan {n} to the board in Boston next quarter."
+        for n in range(60)
+    ]
+    assert count_tokens(" ".join(invented)) > count_tokens(said)
+    reasons, kept = refusals("notes", f"user: {said}", answering(*invented))
+    assert kept == 0
+    assert set(reasons) <= {"cites no message that supports it", "name not in its source"}
+
+
+# -- room: a property ------------------------------------------------------------------
+
+STATEMENTS = st.lists(
+    st.tuples(st.sampled_from(KINDS), st.integers(0, 9), st.booleans()), min_size=1, max_size=24
+)
+
+
+@given(STATEMENTS, STATEMENTS, st.integers(0, 4_000))
+def test_a_view_keeps_its_budget_and_loses_nothing_that_there_is_room_for(
+    shown: list[tuple[StatementKind, int, bool]],
+    more: list[tuple[StatementKind, int, bool]],
+    tokens: int,
+) -> None:
+    log = said(*numbered(len(shown)))
+    plain = picked(log)
+    items = [
+        Carried(p.seq, kind, p.text, p.speaker, float(importance), p.message_ids, p.tokens)
+        for p, (kind, importance, _) in zip(plain, shown, strict=True)
+    ]
+    spare = [
+        Carried(1_000 + at, kind, f"Spare {at}.", "Ana", float(importance), ("s",), 5 + 9 * at)
+        for at, (kind, importance, _) in enumerate(more)
+        if kind not in extractive.BINDING
+    ]
+    own = summarizer()
+    calls = own.leaf_calls(log, items)
+    answers = [_answer(call, passes=shown[call.original.seq - 1][2]) for call in calls]
+    view = own.leaf_view(calls, answered(*answers), items, spare, tokens)
+    if not view.usable:
+        assert view.items == ()
+        return
+    binding = sum(i.tokens for i in view.items if i.kind in extractive.BINDING)
+    budget = extractive.leaf_budget(tokens)
+    total = sum(item.tokens for item in view.items)
+    assert total <= max(budget, binding)
+    assert all(item in view.items for item in items if item.kind in extractive.BINDING)
+    told = {item.message_ids for item in view.items}
+    for item in [*items, *spare]:
+        there = item in view.items or item.message_ids in told - {("s",)}
+        assert there or item.tokens > budget - total
+    assert [extractive.ORDER[i.kind] for i in view.items] == sorted(
+        extractive.ORDER[i.kind] for i in view.items
+    )
+
+
+def _answer(call: Call, *, passes: bool) -> str:
+    assert call.original is not None
+    return SHORT.format(n=99 + call.original.seq) if passes else raving("")
+
+
+# -- "retell": above the leaves --------------------------------------------------------
+
+
+def test_only_an_open_tails_statements_are_retold_in_a_parent() -> None:
+    log = said(*numbered(4))
+    items = picked(log)
+    children = [Child(items[:2]), Child(items[2:], is_open=True)]
+    own = summarizer()
+    calls = own.group_calls(children, {f"m{at}": each.message for at, each in enumerate(log)})
+    assert [call.original for call in calls] == items[2:]
+    view = own.group_view(calls, answered(SHORT.format(n=102), raving("")), children)
+    told = {*(item.text for item in items), SHORT.format(n=102)}
+    assert set(texts_of(view)) == told - {items[2].text}
+    closed = [Child(items[:2]), Child(items[2:])]
+    assert own.group_calls(closed, {}) == []
+    carried_up = rollup.summarize_group(closed)
+    assert own.group_view([], [], closed) == replace(carried_up, offered=0)
+
+
+@pytest.mark.parametrize("leaf_tokens", [200, 3_000])
+def test_what_is_in_an_open_tail_is_retold_in_the_root(
+    memory: Memory, monkeypatch: pytest.MonkeyPatch, leaf_tokens: int
+) -> None:
+    monkeypatch.setattr(builder, "LEAF_TOKENS_MAX", leaf_tokens)
+    name = use(monkeypatch, memory, FakeClient(), mode="retell").name
+    memory.append("s", [Message(author="Ana", text=text) for text in numbered(12)])
+    moved = "On 3 May Oskar moved 12 boxes from Graz to Linz"
+    memory.append("s", [Message(author="Ben", text=f"{moved}, because the old hall was full.")])
+    memory.work()
+    root_id = memory.tree(Scope.source("s")).root_id
+    assert root_id is not None
+    root = memory.node(root_id)
+    assert root.is_leaf is (leaf_tokens == 3_000)
+    assert root.provisional
+    own = [s for s in root.statements if s.producer == name and s.speaker == "Ben"]
+    assert [s.text for s in own] == [f"{moved}."]
+
+
+# -- "notes" ---------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("window_chars", "windows"), [(None, 4), (2_500, 6), (14_000, 1)])
+def test_a_leaf_is_read_in_windows_each_message_once(
+    window_chars: int | None, windows: int
+) -> None:
+    log = said(*(prose(n, 10) for n in range(18)))
+    calls = summarizer("notes", window_chars).leaf_calls(log, [])
+    assert len(calls) == windows
+    assert [each for call in calls for each in call.excerpts] == log
+    for call in calls:
+        assert call.original is None
+        assert call.prompt.question == prompts.notes_question(
+            prompts.leaf_lines(call.excerpts), prompts.NOTES_TASK
+        )
+
+
+def test_a_note_cites_the_messages_that_say_it_and_their_speaker() -> None:
+    log = excerpts(FRIENDS)
+    own = summarizer("notes")
+    calls = own.leaf_calls(log, [])
+    notes = answering(
+        "Clara's mother went to Lisbon with her choir.",
+        "Anton borrowed the ladder from Berta.",
+        "Clara painted a lake at sunrise.",
+        "Marlene painted a lake at sunrise, and Anton borrowed the ladder.",
+        "Clara went to a meeting of young parents, Marlene finished her pottery course.",
+    )
+    view = own.leaf_view(calls, answered(notes), [], [], LEAF_TOKENS)
+    found = {item.text.split()[0]: (item.message_ids, item.speaker) for item in view.items}
+    assert found == {
+        "Clara's": (("m2",), "Clara"),
+        "Anton": (("m9",), "Marlene"),
+        "Marlene": (("m1", "m9"), "Marlene"),
+        "Clara": (("m0", "m11"), None),
+    }
+    assert [r.reason for r in view.rejections] == ["mixes what was said apart"]
+
+
+def test_a_note_that_says_what_was_picked_out_is_not_shown_twice() -> None:
+    log = said(*numbered(2))
+    own, items = summarizer("notes"), picked(log)
+    calls = own.leaf_calls(log, items)
+    view = own.leaf_view(calls, answered(answering(log[0].text)), items, [], LEAF_TOKENS)
+    assert sorted(texts_of(view)) == sorted(each.text for each in log)
+
+
+def test_a_parents_gist_rests_on_its_childrens_statements_alone() -> None:
+    whole = "I moved the backup to Linz. The landlord in Graz plays the cello."
+    message = Message(author="Ana", text=whole, id="m0")
+    small_talk = Carried(2, "fact", "It was nice to meet you.", "Ana", 0.0, ("m0",), 40)
+    child = Child([Carried(1, "fact", whole[:27], "Ana", 1.0, ("m0",), 8), small_talk])
+    own = summarizer("notes")
+    (call,) = own.group_calls([child], {"m0": message})
+    assert "cello" not in call.prompt.question
+    notes = answering("The landlord in Graz plays the cello.", "Ana moved the backup to Linz.")
+    view = own.group_view([call], answered(notes), [child])
+    assert [r.text for r in view.rejections] == ["The landlord in Graz plays the cello."]
+    (gist,) = [item for item in view.items if isinstance(item, Draft)]
+    assert (gist.kind, gist.text) == ("gist", "Ana moved the backup to Linz.")
+    assert gist.message_ids == ("m0",)

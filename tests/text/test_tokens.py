@@ -1,0 +1,160 @@
+"""Tokens are cl100k's, counted without a network, and no text makes the count run away."""
+
+from __future__ import annotations
+
+import socket
+import time
+import warnings
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from treemem.text import tokens
+from treemem.text.tokens import BLOCK_CHARS, count_by_lines, count_many, count_tokens, cut
+
+UNHURRIED = settings(deadline=None, max_examples=60)
+ANY_TEXT = st.text(st.characters() | st.sampled_from(" \n.aé使😀"), max_size=200)
+SECONDS_MAX = 3.0
+
+
+@pytest.mark.parametrize(
+    ("text", "count"),
+    [
+        ("", 0),
+        ("hello world", 2),
+        ("tiktoken is great!", 6),
+        ("antidisestablishmentarianism", 6),
+        ("2 + 2 = 4", 7),
+        ("お誕生日おめでとう", 9),
+        ("<|endoftext|>", 7),
+    ],
+)
+def test_the_count_is_that_of_cl100k(text: str, count: int) -> None:
+    assert count_tokens(text) == count
+
+
+@pytest.fixture(scope="module")
+def other() -> Any:
+    """cl100k in the package that brings the vocabulary, which is written independently."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)
+        import bpe_openai  # type: ignore[import-untyped]
+
+        return bpe_openai.get_encoding("cl100k_base")
+
+
+@UNHURRIED
+@given(text=ANY_TEXT.map(lambda text: text.encode("utf-8", "replace").decode()))
+def test_another_implementation_of_cl100k_counts_the_same(other: Any, text: str) -> None:
+    assert count_tokens(text) == len(other.encode_ordinary(text))
+
+
+LINES = st.lists(
+    st.sampled_from(["\n", "\n\n", "\r\n", " ", "\t", "\x0b", "\x1c", "\u2028", "\u3000", "'s",
+                     "it", " it", ".", "?!", "12345", "使用", "😀", "—"]),
+    max_size=60,
+).map("".join)  # fmt: skip
+
+
+@UNHURRIED
+@given(text=LINES | ANY_TEXT)
+def test_line_by_line_the_count_is_the_same(text: str) -> None:
+    assert count_by_lines(text) == count_tokens(text)
+
+
+def test_line_by_line_the_count_is_the_same_over_several_blocks() -> None:
+    text = "".join(f"{number}: a line of some words\n{' ' * (number % 3)}" for number in range(950))
+    assert len(text) > 3 * BLOCK_CHARS
+    assert count_by_lines(text) == count_tokens(text)
+    assert count_by_lines(text[1:]) == count_tokens(text[1:])
+
+
+def test_nothing_is_fetched(monkeypatch: pytest.MonkeyPatch) -> None:
+    def no_network(*_: object, **__: object) -> None:
+        raise AssertionError("a socket was opened")
+
+    monkeypatch.setattr(socket, "socket", no_network)
+    monkeypatch.setattr(socket, "create_connection", no_network)
+    tokens._encoding.cache_clear()
+    assert count_tokens("hello world") == 2
+
+
+@pytest.mark.parametrize("char", [" ", "a", "\n", "😀", "\ud800"], ids=ascii)
+def test_a_million_times_the_same_character_is_counted_in_seconds(char: str) -> None:
+    began = time.process_time()
+    assert count_tokens(char * 1_000_000) > 0
+    assert time.process_time() - began < SECONDS_MAX
+
+
+@pytest.mark.parametrize(("char", "length"), [(" ", 1_000_000), ("😀", 200_000)], ids=ascii)
+def test_endless_repetitions_are_cut_in_seconds(char: str, length: int) -> None:
+    began = time.process_time()
+    stretches = cut(char * length, 3_000)
+    assert time.process_time() - began < SECONDS_MAX
+    assert stretches[-1][0] == length
+    assert all(count <= 3_000 for _, count in stretches)
+
+
+def test_lone_surrogates_are_counted() -> None:
+    assert count_tokens("\ud800") > 0
+    assert count_tokens("before \udfff after") == count_tokens("before \ufffd after")
+
+
+@UNHURRIED
+@given(ANY_TEXT)
+def test_any_text_has_at_most_a_token_a_byte(text: str) -> None:
+    assert 0 <= count_tokens(text) <= len(text.encode("utf-8", "surrogatepass"))
+    assert (count_tokens(text) == 0) == (text == "")
+
+
+def test_a_long_text_counts_hardly_more_than_in_one_piece() -> None:
+    text = "The export of module 17 ran at 02:15 and wrote /var/out/17.csv.\n" * 2_000
+    exact = len(tokens._encoding().encode_ordinary(text))
+    blocks = len(text) // BLOCK_CHARS + 1
+    assert exact <= count_tokens(text) <= exact + 2 * blocks
+
+
+def test_many_texts_are_counted_like_each_one() -> None:
+    texts = [f"{'word ' * (n % 7)}{n}" for n in range(200)]
+    assert count_many(texts) == [count_tokens(text) for text in texts]
+    assert count_many(texts[:3]) == [count_tokens(text) for text in texts[:3]]
+    assert count_many([]) == []
+
+
+# -- cutting ---------------------------------------------------------------------------
+
+
+@UNHURRIED
+@given(st.lists(ANY_TEXT, max_size=4).map("".join), st.integers(1, 40))
+def test_stretches_join_to_the_text_and_fit_the_limit(text: str, limit: int) -> None:
+    start = 0
+    stretches = cut(text, limit)
+    for end, count in stretches:
+        assert end > start or text == ""
+        assert count == count_tokens(text[start:end])
+        assert count <= limit or end - start == 1
+        start = end
+    assert start == len(text)
+
+
+def test_an_empty_text_is_one_empty_stretch() -> None:
+    assert cut("", 10) == [(0, 0)]
+
+
+def test_a_text_that_fits_is_one_stretch() -> None:
+    assert cut("one two three", 10) == [(13, 3)]
+
+
+def test_a_cut_falls_on_a_blank_line_before_a_lines_end_before_a_space() -> None:
+    words = "one two three four five six seven eight nine ten"
+    assert cut(f"{words}\n\n{words}", 14)[0][0] == len(words) + 2
+    assert cut(f"{words}\n{words}", 14)[0][0] == len(words) + 1
+    end, _ = cut(f"{words} {words}", 14)[0]
+    assert f"{words} {words}"[end - 1] == " "
+
+
+def test_the_same_text_is_always_cut_in_the_same_places() -> None:
+    text = "A sentence that is said. Another one follows it!\n" * 400
+    assert cut(text, 300) == cut(text, 300)

@@ -1,0 +1,324 @@
+"""The watcher reads logs as they grow, whatever happens to them and to itself."""
+
+from __future__ import annotations
+
+import builtins
+import json
+import os
+import sqlite3
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+
+import pytest
+
+from tests.helpers.fake_model import FakeClient, quoting, use
+from tests.helpers.logs import ClaudeSession, prose
+from tests.helpers.watchers import WAIT_SECONDS, append, line, until
+from treemem import Memory
+from treemem.errors import DatabaseLockedError, UsageError
+from treemem.importers import by_name
+from treemem.importers.claude_code.importer import ClaudeCode
+from treemem.importers.common.base import LogFile
+from treemem.ingest.discovery import Place, places
+from treemem.ingest.files import OWN_CALL
+from treemem.summarize.prompts import RETELL_SYSTEM
+from treemem.types import Scope
+from treemem.watch.follower import Follower, Target, Told, Work
+
+
+@pytest.fixture
+def logs(tmp_path: Path) -> Path:
+    folder = tmp_path / "logs"
+    folder.mkdir()
+    return folder
+
+
+@contextmanager
+def following(
+    memory: Memory,
+    *targets: Target,
+    work: Work | None = None,
+    poll: bool = False,
+    keep_blobs: Path | None = None,
+) -> Iterator[list[Told]]:
+    """A follower on a thread of its own, and what it tells."""
+    told: list[Told] = []
+    follower = Follower(memory, targets, told.append, work=work, poll=poll, keep_blobs=keep_blobs)
+    failed: list[BaseException] = []
+
+    def run() -> None:
+        try:
+            follower.run()
+        except BaseException as error:
+            failed.append(error)
+            raise
+
+    thread = threading.Thread(target=run)
+    thread.start()
+    try:
+        until(lambda: bool(told) or bool(failed))
+        yield told
+    finally:
+        follower.stop()
+        thread.join(WAIT_SECONDS)
+    assert not failed
+    assert told[-1].what == "stopped"
+
+
+def added(told: list[Told]) -> int:
+    return sum(each.report.added for each in told if each.report is not None)
+
+
+def test_without_watchfiles_it_looks_for_itself_and_says_so(
+    memory: Memory, logs: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real = builtins.__import__
+
+    def without(name: str, *rest: object) -> object:
+        if name == "watchfiles":
+            raise ImportError(name)
+        return real(name, *rest)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(builtins, "__import__", without)
+    with following(memory, Target.of(logs)) as told:
+        assert "pip install 'treemem[watch]'" in told[0].text
+        append(logs / "a.jsonl", line("first"))
+        until(lambda: added(told) == 1)
+
+
+def test_a_system_that_tells_nothing_is_told_and_looked_at(
+    memory: Memory, logs: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_: object, **__: object) -> Iterator[object]:
+        raise OSError("no more folders can be followed")
+
+    monkeypatch.setattr("watchfiles.watch", refuse)
+    with following(memory, Target.of(logs)) as told:
+        until(lambda: any("no more folders" in each.text for each in told))
+        append(logs / "a.jsonl", line("first"))
+        until(lambda: added(told) == 1)
+
+
+def test_what_treemem_wrote_itself_is_not_read(logs: Path) -> None:
+    picture = {"type": "image_url", "image_url": {"url": "data:text/plain;base64,V2Ugc2hpcC4="}}
+    with Memory.open(logs / "memory.sqlite3") as memory:
+        with following(memory, Target.of(logs), keep_blobs=logs / "kept", poll=True) as told:
+            message = {"role": "user", "content": [picture, {"type": "text", "text": "See this."}]}
+            append(logs / "a.jsonl", json.dumps(message) + "\n")
+            until(lambda: added(told) == 1)
+            assert list((logs / "kept").rglob("*.txt"))
+            time.sleep(2.5)
+        assert [each.what for each in told] == ["watching", "read", "stopped"]
+        assert len(memory.sources()) == 1
+
+
+@pytest.mark.parametrize("poll", [False, True])
+def test_a_database_is_read_again_when_only_its_wal_file_has_grown(
+    memory: Memory, logs: Path, poll: bool
+) -> None:
+    path = logs / "logs.db"
+    with closing(sqlite3.connect(path)) as other:
+        other.executescript(
+            "PRAGMA journal_mode = wal; PRAGMA wal_autocheckpoint = 0;"
+            "CREATE TABLE conversations (id TEXT, name TEXT, model TEXT);"
+            "CREATE TABLE responses (id TEXT, model TEXT, prompt TEXT, system TEXT,"
+            " response TEXT, conversation_id TEXT, datetime_utc TEXT);"
+            "INSERT INTO conversations VALUES ('c', 'Shipping', 'm');"
+        )
+        sql = "INSERT INTO responses VALUES (?, 'm', ?, NULL, 'Noted.', 'c', ?)"
+        other.execute(sql, ("01a", "We ship on Friday.", "2026-01-05T09:00:00+00:00"))
+        other.commit()
+        with following(memory, Target.of(logs), poll=poll) as told:
+            until(lambda: added(told) == 2)
+            time.sleep(1)
+            before = path.stat()
+            other.execute(sql, ("01b", "Or on Monday.", "2026-01-05T09:01:00+00:00"))
+            other.commit()
+            until(lambda: added(told) == 4)
+            assert path.stat().st_mtime_ns == before.st_mtime_ns
+
+
+def test_what_treemem_asked_a_model_is_not_stored(memory: Memory, logs: Path) -> None:
+    asked = [{"role": "system", "content": RETELL_SYSTEM}, {"role": "user", "content": "Ana said"}]
+    talk = [{"role": "user", "content": f"What does this mean: {RETELL_SYSTEM}"}]
+    rows = [{"messages": asked}, {"messages": talk}]
+    (logs / "served.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    report = memory.ingest(logs)
+    assert (report.added, report.skipped) == (1, {OWN_CALL: 2})
+    assert report.records == 3
+
+
+def test_an_error_that_stays_the_same_is_told_once(memory: Memory, logs: Path) -> None:
+    with following(memory, Target.of(logs), poll=True) as told:
+        (logs / "a.bin").write_bytes(b"\0\1\2" * 99)
+        until(lambda: any(each.what == "error" for each in told))
+        (logs / "a.bin").write_bytes(b"\0\1\2" * 100)
+        append(logs / "b.jsonl", line("first"))
+        until(lambda: added(told) == 1)
+        time.sleep(2)
+    assert [each.what for each in told].count("error") == 1
+
+
+def test_a_locked_file_is_waited_for(
+    memory: Memory, logs: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real, failures = memory.ingest_files, iter(range(2))
+
+    def locked(*arguments: object, **options: object) -> object:
+        if next(failures, None) is not None:
+            raise DatabaseLockedError("It is locked.")
+        return real(*arguments, **options)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(memory, "ingest_files", locked)
+    with following(memory, Target.of(logs), poll=True) as told:
+        append(logs / "a.jsonl", line("first"))
+        until(lambda: added(told) == 1)
+    assert [each.text for each in told if each.what == "error"] == [
+        "It is locked. It is tried again."
+    ] * 2
+
+
+def test_damage_is_told_once_and_not_while_a_line_is_being_written(
+    memory: Memory, logs: Path
+) -> None:
+    whole = line("first")
+    append(logs / "a.jsonl", whole + whole[:9])
+    with following(memory, Target.of(logs), poll=True) as told:
+        until(lambda: added(told) == 1)
+        append(logs / "a.jsonl", "\n" + line("second"))
+        until(lambda: added(told) == 2)
+        append(logs / "a.jsonl", line("third"))
+        until(lambda: added(told) == 3)
+    (error,) = [each.text for each in told if each.what == "error"]
+    assert error.startswith(f"{logs / 'a.jsonl'}:2: damaged record")
+
+
+def test_a_file_that_cannot_be_stored_costs_the_others_nothing(
+    memory: Memory, logs: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("treemem.store.messages.TEXT_BYTES_MAX", 100)
+    append(logs / "a.jsonl", line("long " * 100))
+    with following(memory, Target.of(logs), poll=True) as told:
+        append(logs / "b.jsonl", line("first"))
+        until(lambda: added(told) == 1)
+    (error,) = [each.text for each in told if each.what == "error"]
+    assert error.startswith(f"{logs / 'a.jsonl'}: message over the size limit")
+
+
+def test_a_place_that_is_made_later_is_watched_from_then_on(memory: Memory, tmp_path: Path) -> None:
+    place = Place("claude-code", tmp_path / "later", "*/*.jsonl")
+    with following(memory, Target(place.folder, place=place), poll=True) as told:
+        (tmp_path / "later" / "p").mkdir(parents=True)
+        session = ClaudeSession("later")
+        session.say("We ship on Friday.")
+        session.write(tmp_path / "later" / "p")
+        (tmp_path / "later" / "p" / "notes.txt").write_text("This is no log.")
+        until(lambda: added(told) == 1)
+    assert len(memory.sources()) == 1
+
+
+def test_logs_anywhere_in_the_home_folder_are_watched_without_following_all_of_it(
+    memory: Memory, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    followed: list[str] = []
+
+    def refuse(*roots: object, **_: object) -> Iterator[object]:
+        followed.extend(map(str, roots))
+        yield from ()
+
+    monkeypatch.setattr("watchfiles.watch", refuse)
+    log = tmp_path / "home" / "project" / ".aider.chat.history.md"
+    log.parent.mkdir(parents=True)
+    log.write_text("\n# aider chat started at 2026-01-01 10:00:00\n\n#### hi  \n\nhello\n")
+    (place,) = [each for each in places({}, tmp_path / "home", [by_name("aider")])
+                if each.matches(log)]  # fmt: skip
+    with following(memory, Target(place.folder, place=place)) as told:
+        until(lambda: added(told) == 2)
+        append(log, "\n#### and now  \n\nwell\n")
+        until(lambda: added(told) == 4)
+    assert followed == []
+
+
+@pytest.mark.parametrize("poll", [False, True])
+def test_a_log_is_read_again_when_what_it_depends_on_changes(
+    memory: Memory, logs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, poll: bool
+) -> None:
+    beside = tmp_path / "beside"
+    beside.mkdir()
+    (beside / "names.json").write_text("{}")
+    read: list[str] = []
+
+    def companions(self: ClaudeCode, file: LogFile) -> list[LogFile]:
+        read.append(file.label)
+        return [LogFile(str(path), path) for path in sorted(beside.iterdir())]
+
+    monkeypatch.setattr(ClaudeCode, "companions", companions)
+    session = ClaudeSession("with companions")
+    session.say("We ship on Friday.")
+    session.write(logs)
+    with following(memory, Target.of(logs), poll=poll) as told:
+        until(lambda: added(told) == 1)
+        time.sleep(2)  # the folder beside is followed by now
+        for name in ("names.json", "new.json"):
+            read.clear()
+            (beside / name).write_text('{"U1": "Ana"}')
+            until(lambda: bool(read))
+            time.sleep(1)
+
+
+def test_models_work_while_nothing_changes_and_stop_when_something_does(
+    memory: Memory, logs: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    session = ClaudeSession("long")
+    session.say(*(prose(number, 40) for number in range(12)))
+    session.write(logs)
+    use(monkeypatch, memory, FakeClient(quoting))
+    with following(memory, Target.of(logs), work=Work(idle_seconds=0.5)) as told:
+        until(lambda: any(each.what == "worked" for each in told))
+        session.say("One thing more.")
+        session.write(logs)
+        until(lambda: added(told) == 13)
+    worked = next(each.work for each in told if each.work is not None)
+    assert worked.model_calls > 0
+    assert memory.tree(Scope.source(session.source_id)).root_id is not None
+
+
+def test_only_the_latest_state_of_a_growing_file_is_remembered(memory: Memory, logs: Path) -> None:
+    log = logs / "a.jsonl"
+    for number in range(5):
+        append(log, line(f"message {number}"))
+        memory.ingest_files([LogFile(str(log), log)], growing=True)
+    rows = memory._database.rows("SELECT records FROM imported_file")
+    assert rows == [(5,)]
+    assert memory.ingest(log).known == 5
+
+
+def test_what_is_neither_a_file_nor_a_folder_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="neither a file nor a folder"):
+        Target.of(tmp_path / "gone")
+
+
+def test_a_single_file_is_watched_without_its_neighbours(memory: Memory, logs: Path) -> None:
+    append(logs / "a.jsonl", line("first"))
+    append(logs / "b.jsonl", line("not this one"))
+    with following(memory, Target.of(logs / "a.jsonl")) as told:
+        until(lambda: added(told) == 1)
+        append(logs / "a.jsonl", line("second"))
+        append(logs / "b.jsonl", line("nor this"))
+        until(lambda: added(told) == 2)
+    assert os.fspath(logs / "a.jsonl") == memory.sources()[0].source.origin
+    assert len(memory.sources()) == 1
+
+
+def test_when_all_is_read_the_tree_over_everything_holds_all_of_it(
+    memory: Memory, logs: Path
+) -> None:
+    for number in range(3):
+        append(logs / f"{number}.jsonl", line(f"Pickup {number} is late."))
+    Follower(memory, [Target.of(logs)], lambda _: None).run(once=True)
+    roots = {view.root_id for view in memory.sources()}
+    assert len(roots) == 3
+    assert roots < {node.id for node in memory.tree(Scope.everything()).nodes()}

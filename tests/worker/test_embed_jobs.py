@@ -1,0 +1,476 @@
+"""Embed jobs: every node once, nothing paid twice, and always one embedder to search with."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+
+from tests.helpers.intervals import without_intervals
+from tests.helpers.logs import prose
+from treemem import Memory, Message, ModelError, NotFoundError, Scope, UsageError
+from treemem.models import embedders
+from treemem.models.embedders import Embedder, HashingEmbedder
+from treemem.queue import jobs
+from treemem.store import vectors
+from treemem.store.vectors import EmbedderChoice, WindowScore
+from treemem.tree import builder
+
+if TYPE_CHECKING:
+    from tests.conftest import FakeClock
+    from treemem.models.embedders import Vectors
+
+SMALL_LEAF_TOKENS = 200
+
+
+class Counting(HashingEmbedder):
+    """Hashing under a name of its own. asked: every text; told before an answer is made."""
+
+    def __init__(self, name: str = "counting@1") -> None:
+        self.name = name
+        self.asked: list[str] = []
+        self.is_alive = True
+
+    def embed_documents(self, texts: Sequence[str]) -> Vectors:
+        self.asked += texts
+        self.told(texts)
+        return super().embed_documents(texts)
+
+    def told(self, texts: Sequence[str]) -> None:
+        """For the tests: what happens when these texts are asked."""
+
+    def alive(self) -> bool:
+        return self.is_alive
+
+
+@pytest.fixture(autouse=True)
+def small_leaves(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Leaves of at most SMALL_LEAF_TOKENS, so that a short history makes a tall tree."""
+    monkeypatch.setattr(builder, "LEAF_TOKENS_MAX", SMALL_LEAF_TOKENS)
+
+
+@pytest.fixture
+def known(monkeypatch: pytest.MonkeyPatch) -> dict[str, Embedder]:
+    """Embedders by the setting that names them, as if they were installed."""
+    found: dict[str, Embedder] = {}
+    identity_of, opened = embedders.identity_of, embedders.opened
+
+    def fake_identity_of(setting: str) -> str | None:
+        return found[setting].name if setting in found else identity_of(setting)
+
+    def fake_opened(setting: str, *, verify: bool = False) -> Embedder:
+        return found[setting] if setting in found else opened(setting, verify=verify)
+
+    monkeypatch.setattr(embedders, "identity_of", fake_identity_of)
+    monkeypatch.setattr(embedders, "opened", fake_opened)
+    return found
+
+
+@pytest.fixture
+def counting(known: dict[str, Embedder], memory: Memory) -> Counting:
+    """In use in the memory."""
+    made = Counting()
+    known["counting"] = made
+    use(memory, "counting")
+    return made
+
+
+def use(memory: Memory, setting: str) -> None:
+    """As use_model, for an embedder that is none of the models folder."""
+    from treemem.worker import embed_jobs
+
+    with memory._database.transaction():
+        sql = "INSERT OR REPLACE INTO setting (name, value) VALUES ('embedder', ?)"
+        memory._database.execute(sql, (setting,))
+        embed_jobs.admit_all(memory._database, memory._clock())
+
+
+def tell(memory: Memory, count: int, *, first: int = 0, source: str = "s") -> None:
+    memory.append(source, [Message(text=prose(n, 8)) for n in range(first, first + count)])
+
+
+def choice(memory: Memory) -> EmbedderChoice:
+    found = vectors.choose(memory._database, memory.setting("embedder"))
+    assert found is not None
+    return found
+
+
+def nearest(memory: Memory, query: str) -> tuple[WindowScore, str]:
+    """The best window, and what it says."""
+    chosen = choice(memory)
+    vector = memory._queries.vector(chosen.setting, query)
+    (best,) = vectors.scores(memory._database, chosen.seq, vector, None, limit=1)
+    sql = ("SELECT m.text FROM leaf_span ls JOIN message m ON m.seq = ls.message_seq "
+           "WHERE ls.node_seq = ? AND ls.ordinal = ?")  # fmt: skip
+    text = memory._database.value(sql, (best.node_seq, best.first_span))
+    assert best.first_span == best.last_span
+    return best, text[best.start : best.end]
+
+
+def covered(memory: Memory) -> dict[str, tuple[int, int]]:
+    return {each.name: (each.nodes, each.of) for each in memory.status().embedders}
+
+
+def assert_whole(memory: Memory) -> None:
+    assert [check.findings for check in memory.diagnose().checks if not check.ok] == []
+
+
+# -- which nodes -----------------------------------------------------------------------
+
+
+def test_work_gives_every_node_a_vector_and_asks_only_about_leaves(
+    memory: Memory, counting: Counting
+) -> None:
+    tell(memory, 30)
+    report = memory.work()
+    nodes = list(memory.tree(Scope.source("s")).nodes())
+    assert max(node.level for node in nodes) >= 2
+    assert covered(memory) == {"counting@1": (len(nodes), len(nodes))}
+    assert report.embedded == len(nodes)
+    assert report.done["embed"] == 2  # the source, and the tree over everything
+    assert report.model_calls == sum(node.is_leaf for node in nodes)
+    assert report.tokens_in > 0
+    assert len(counting.asked) == len(set(counting.asked)) == 30
+    assert_whole(memory)
+    root = memory._database.value("SELECT root_seq FROM tree")
+    leaves = builder.leaves_below(memory._database, root)
+    found = vectors.node_vectors(memory._database, choice(memory).seq, [root, *leaves])
+    mean = np.mean([found[leaf] for leaf in leaves], axis=0)
+    assert found[root] @ mean / np.linalg.norm(mean) > 0.999
+
+
+def test_without_an_embedder_nothing_is_embedded_and_no_job_waits(memory: Memory) -> None:
+    tell(memory, 3)
+    assert without_intervals(memory.work().done) == {"seal": 1, "extract": 1}
+    assert memory.status().embedders == ()
+    assert vectors.choose(memory._database, None) is None
+    with pytest.raises(UsageError, match="treemem model use embedder"):
+        memory.embed()
+
+
+def test_light_work_admits_the_job_and_loads_nothing(memory: Memory, counting: Counting) -> None:
+    tell(memory, 3)
+    assert without_intervals(memory.work(max_calls=0).done) == {"seal": 1, "extract": 1}
+    assert [job.dedupe_key for job in memory.jobs(["todo"])] == [
+        "embed:source:s", "embed:global:",
+    ]  # fmt: skip
+    assert counting.asked == []
+    assert memory.embed().done == {"embed": 2}
+
+
+def test_an_open_tail_that_grows_costs_only_what_is_new(memory: Memory, counting: Counting) -> None:
+    memory.append("s", [Message(text=f"Turn {n} about the export.") for n in range(4)])
+    memory.work()
+    counting.asked.clear()
+    memory.append("s", [Message(text="Turn 4 about the import.")])
+    memory.work()
+    assert counting.asked == ["user: Turn 4 about the import."]
+    assert_whole(memory)
+    counted = memory.status().embedders[0]
+    assert (counted.nodes, counted.windows) == (
+        2,
+        9,
+    )  # the tree over everything still holds the old tail
+
+
+def test_what_two_sources_share_is_embedded_once(memory: Memory, counting: Counting) -> None:
+    same = [Message(text=f"Turn {n} about the export.") for n in range(6)]
+    memory.append("a", same)
+    memory.append("b", same)
+    memory.work()
+    assert len(counting.asked) == 6
+    assert_whole(memory)
+
+
+def test_a_leaf_of_whitespace_and_odd_characters_is_embedded_too(
+    memory: Memory, counting: Counting
+) -> None:
+    memory.append("s", [Message(text=" \n")])
+    memory.append("t", [Message(text="half \ud800 a character, and a NUL: \0.")])
+    assert memory.work().failed == {}
+    assert covered(memory) == {"counting@1": (3, 3)}
+
+
+# -- limits, faults and kills ----------------------------------------------------------
+
+
+def test_a_limit_stops_between_two_calls_and_keeps_what_was_paid(
+    memory: Memory, counting: Counting
+) -> None:
+    tell(memory, 12)
+    report = memory.embed(max_calls=2)
+    assert (report.stopped_by, report.model_calls) == ("max_calls", 2)
+    lacking = vectors.missing(memory._database, "counting")
+    assert lacking is not None
+    assert lacking.endswith("nodes are embedded under counting: treemem work")
+    assert lacking in memory.status().missing
+    asked = list(counting.asked)
+    assert memory.embed().stopped_by == "empty"
+    assert counting.asked[: len(asked)] == asked
+    assert len(counting.asked) == len(set(counting.asked)) == 12
+    assert vectors.missing(memory._database, "counting") is None
+
+
+def test_a_text_that_the_model_cannot_take_keeps_no_other_waiting(
+    memory: Memory, counting: Counting, clock: FakeClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(texts: Sequence[str]) -> None:
+        if any("POISON" in text for text in texts):
+            raise ModelError("too odd a text")
+
+    monkeypatch.setattr(counting, "told", refuse)
+    tell(memory, 6)
+    memory.append("s", [Message(text=f"POISON {prose(6, 8)}")])
+    tell(memory, 6, first=7)
+    assert memory.work().failed == {"embed": 2}
+    (embedded, of), *_ = covered(memory).values()
+    assert of - embedded == 3  # its leaf, the group above it, the root
+    assert {job.error for job in memory.jobs(["todo"])} == {"too odd a text"}
+    monkeypatch.setattr(counting, "told", lambda texts: None)
+    clock.advance(3600)
+    assert memory.work().failed == {}
+    assert covered(memory) == {"counting@1": (of, of)}
+
+
+def test_an_embedder_that_is_gone_pauses_its_jobs_and_nothing_else(
+    memory: Memory, counting: Counting, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(texts: Sequence[str]) -> None:
+        raise ModelError("no connection", recoverable=False)
+
+    monkeypatch.setattr(counting, "told", fail)
+    tell(memory, 3)
+    report = memory.work()
+    assert report.failed == {"embed": 1}
+    assert report.paused == {"embed": "no connection"}
+    assert without_intervals(report.done) == {"seal": 1, "extract": 1}
+    assert memory.embed().done == {}
+    monkeypatch.setattr(counting, "told", lambda texts: None)
+    assert memory.embed(retry=True).done == {"embed": 2}
+
+
+def test_a_model_that_is_not_there_is_named_and_the_rest_is_done(memory: Memory) -> None:
+    sql = "INSERT INTO setting (name, value) VALUES ('embedder', 'minilm')"
+    memory._database.execute(sql)
+    tell(memory, 3)
+    report = memory.work()
+    assert without_intervals(report.done) == {"seal": 1, "extract": 1}
+    assert "treemem model pull minilm" in report.left_out["minilm"]
+    assert any("treemem model pull minilm" in each for each in memory.status().missing)
+    with pytest.raises(ModelError, match="treemem model pull minilm"):
+        memory.embed()
+
+
+_KILLED = """
+import os, signal, sys
+from treemem import Memory, Message, embedders, trees
+trees.LEAF_TOKENS_MAX = 200
+calls = 0
+class Dying(embedders.HashingEmbedder):
+    def embed_documents(self, texts):
+        global calls
+        calls += 1
+        with open(sys.argv[2], "a") as file:
+            file.writelines(text + "\\n" for text in texts)
+        if calls == 3:
+            os.kill(os.getpid(), signal.SIGKILL)
+        return super().embed_documents(texts)
+embedders.opened = lambda setting, verify=False: Dying()
+with Memory.open(sys.argv[1], clock=lambda: int(sys.argv[3])) as memory:
+    memory.embed()
+"""
+
+
+def test_a_worker_that_is_killed_loses_at_most_the_call_in_flight(
+    memory: Memory, clock: FakeClock, tmp_path: Path
+) -> None:
+    tell(memory, 12)
+    memory.use_model("embedder", "hashing")
+    log = tmp_path / "asked"
+    arguments = [sys.executable, "-c", _KILLED, str(memory.path), str(log)]
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
+    killed = subprocess.run([*arguments, str(clock())], env=environment, check=False)
+    assert killed.returncode == -signal.SIGKILL
+    first = log.read_text().splitlines()
+    clock.advance(3600)
+    report = memory.embed()
+    assert report.done == {"embed": 2}
+    (nodes, of), *_ = covered(memory).values()
+    assert nodes == of
+    # Two calls were kept. Each leaf is one call.
+    assert report.model_calls == sum(
+        node.is_leaf for node in memory.tree(Scope.source("s")).nodes()
+    ) - (2 if first else 0)
+    assert_whole(memory)
+
+
+# -- several embedders -----------------------------------------------------------------
+
+
+def test_switching_keeps_both_and_searches_by_the_one_that_is_complete(
+    memory: Memory, counting: Counting, known: dict[str, Embedder]
+) -> None:
+    tell(memory, 12)
+    memory.work()
+    known["better"] = better = Counting("better@2")
+    use(memory, "better")
+    assert choice(memory).name == "counting@1"
+    assert str(choice(memory).missing).startswith("0 of ")
+    assert str(choice(memory).missing).endswith("until then the vectors of counting@1 are searched")
+    memory.embed(max_calls=2)
+    assert choice(memory).name == "counting@1"
+    memory.embed()
+    assert choice(memory).name == "better@2"
+    assert choice(memory).missing is None
+    assert len(better.asked) == len(counting.asked) == 12
+    (nodes, of) = covered(memory)["better@2"]
+    assert covered(memory) == {"counting@1": (nodes, of), "better@2": (nodes, of)}
+    use(memory, "counting")
+    assert choice(memory).name == "counting@1"
+    assert memory.jobs(["todo"]) == []
+    del known["counting"]  # its model was removed
+    assert choice(memory).name == "better@2"
+
+
+def test_use_model_asks_for_what_is_missing_and_none_withdraws_it(memory: Memory) -> None:
+    tell(memory, 3)
+    memory.work()
+    memory.use_model("embedder", "hashing")
+    assert [job.kind for job in memory.jobs(["todo"])] == ["embed", "embed"]
+    memory.use_model("embedder", "none")
+    assert memory.jobs(["todo"]) == []
+    memory.use_model("embedder", "hashing")
+    assert memory.work().done == {"embed": 2}
+    memory.use_model("embedder", "hashing")
+    assert memory.jobs(["todo"]) == []
+
+
+def test_prune_deletes_one_embedders_vectors_and_leaves_the_others(
+    memory: Memory, counting: Counting
+) -> None:
+    tell(memory, 3)
+    memory.work()
+    memory.use_model("embedder", "hashing")
+    memory.work()
+    assert memory.prune_embeddings("counting") == "counting@1"
+    assert list(covered(memory)) == ["hashing/1"]
+    with pytest.raises(NotFoundError, match="hashing/1"):
+        memory.prune_embeddings("counting")
+    tables = memory._database.rows("SELECT name FROM sqlite_schema WHERE name LIKE 'vector%'")
+    assert {name for (name,) in tables if not name.startswith("vector_2")} == set()
+
+
+def test_a_job_under_way_ends_quietly_when_its_embedder_is_pruned(
+    memory: Memory, counting: Counting, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def prune(texts: Sequence[str]) -> None:
+        if memory.status().embedders:
+            memory.prune_embeddings("counting")
+
+    monkeypatch.setattr(counting, "told", prune)
+    tell(memory, 6)
+    report = memory.work()
+    assert report.failed == {}
+    assert report.model_calls == 1
+    assert memory.status().embedders == ()
+
+
+# -- the doctor ------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "damage",
+    ["UPDATE vector_1 SET vector = x'00' WHERE ordinal = 1",
+     "UPDATE vector_1 SET vector = zeroblob(256) WHERE ordinal = 0",
+     "DELETE FROM vector_1 WHERE ordinal = 1",
+     "UPDATE vector_1 SET last_span = 99 WHERE ordinal = 1",
+     "UPDATE vector_1 SET node_seq = 9999 WHERE node_seq = 1"],
+)  # fmt: skip
+def test_the_doctor_finds_vectors_that_do_not_fit_and_makes_them_again(
+    memory: Memory, damage: str
+) -> None:
+    memory.use_model("embedder", "hashing")
+    tell(memory, 4)
+    memory.work()
+    assert_whole(memory)
+    before = memory._database.rows("SELECT * FROM vector_1 ORDER BY 1, 2")
+    memory._database.execute(damage)
+    (check,) = [check for check in memory.diagnose().checks if not check.ok]
+    assert check.name == "vectors of nodes"
+    memory.repair()
+    memory.work()
+    assert_whole(memory)
+    assert memory._database.rows("SELECT * FROM vector_1 ORDER BY 1, 2") == before
+
+
+def test_vectors_of_an_old_tail_are_no_fault_while_a_job_waits(
+    memory: Memory, counting: Counting
+) -> None:
+    memory.append("s", [Message(text="One thing.")])
+    memory.work()
+    memory.append("s", [Message(text="Another.")])
+    memory.work(max_calls=0)
+    assert jobs.has_open(memory._database, "embed")
+    assert_whole(memory)
+
+
+# -- a real model ----------------------------------------------------------------------
+
+
+@pytest.fixture
+def real(memory: Memory, models_folder: Path, monkeypatch: pytest.MonkeyPatch) -> Memory:
+    monkeypatch.setattr(builder, "LEAF_TOKENS_MAX", 3_000)
+    memory.use_model("embedder", "minilm")
+    return memory
+
+
+def test_a_real_model_finds_what_shares_no_word_with_the_question(real: Memory) -> None:
+    real.append("s", [
+        Message(text="The invoice for the new lamp came to forty euros."),
+        Message(text="My kitten was sick, so we drove to the vet in the evening."),
+        Message(text="Let us write all timestamps in UTC from now on."),
+    ])  # fmt: skip
+    report = real.work()
+    assert (report.done["embed"], report.embedded) == (2, 1)
+    assert covered(real).keys() == {embedders.identity_of("minilm")}
+    _, text = nearest(real, "Which pet had a health problem?")
+    assert text.startswith("My kitten was sick")
+    _, text = nearest(real, "How do we store dates?")
+    assert text.startswith("Let us write all timestamps")
+
+
+def test_the_end_of_a_long_message_is_found(real: Memory) -> None:
+    long = f"{prose(1, 125)}\nAt last the old violin was sold to a musician from Prague."
+    real.append("s", [Message(text=long)])
+    real.work()
+    (leaf,) = [node for node in real.tree(Scope.source("s")).nodes() if node.is_leaf]
+    assert 2_000 < leaf.tokens <= 3_000
+    best, text = nearest(real, "Who bought the instrument?")
+    assert text.endswith("from Prague.")
+    assert best.end == len(long)
+    assert best.start > len(long) * 0.9
+
+
+def test_nothing_of_the_trees_above_the_sources_is_left_without_a_vector(
+    memory: Memory, clock: FakeClock
+) -> None:
+    memory.use_model("embedder", "hashing")
+    for number in range(20):
+        memory.append(f"s{number}", [Message(text=prose(number, 3))])
+    memory.work()
+    memory.append("s7", [Message(text=prose(70, 3))])
+    memory.work()
+    (counted,) = memory.status().embedders
+    assert counted.nodes == counted.of
+    clock.advance(3_600)
+    memory.append("s3", [Message(text=prose(71, 3))])
+    memory.work()
+    (counted,) = memory.status().embedders
+    assert (counted.nodes, memory.diagnose().healthy) == (counted.of, True)

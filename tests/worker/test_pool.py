@@ -1,0 +1,540 @@
+"""Several model jobs at once: the same tree, the same limits, and no server that stops the rest."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.conftest import FakeClock
+from tests.helpers.fake_model import FakeClient, quoting
+from tests.helpers.fake_server import FakeServer, as_json
+from tests.helpers.intervals import jobs_of_sources
+from tests.helpers.logs import prose
+from treemem import DiskFullError, Memory, Message, ModelError, Scope, ServedModel
+from treemem.models import endpoint
+from treemem.queue import jobs
+from treemem.summarize.backends import Slot
+from treemem.summarize.model_summarizer import ModelSummarizer
+from treemem.tree import builder
+from treemem.worker import pool, source_jobs
+from treemem.worker.worker import Worker
+
+SMALL_LEAF_TOKENS = 200
+PATIENCE_SECONDS = 20
+
+
+@pytest.fixture(autouse=True)
+def _small_and_quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(builder, "LEAF_TOKENS_MAX", SMALL_LEAF_TOKENS)
+    monkeypatch.setattr(pool, "IDLE_SECONDS", 0.05)
+    monkeypatch.setattr(endpoint, "WAIT_FIRST_SECONDS", 0.01)
+
+
+@dataclass
+class Place:
+    """A pretended server: what it answers, and whether it says that it is alive."""
+
+    name: str
+    reply: Callable[[str], str] = quoting
+    alive: bool = True
+    client: FakeClient = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.client = FakeClient(lambda question: self.reply(question))
+
+
+def _noting(client: FakeClient) -> ModelSummarizer:
+    return ModelSummarizer(client, "fake", "0" * 64, 10, mode="notes")
+
+
+def use(monkeypatch: pytest.MonkeyPatch, memory: Memory, places: Sequence[Place]) -> None:
+    """Lets memory.work() summarize in these places, one slot each; all have the same model."""
+
+    @contextmanager
+    def slots_of(_: str) -> Iterator[list[Slot]]:
+        yield [
+            Slot(_noting(place.client), place.name,
+                 lambda place=place: place.alive)
+            for place in places
+        ]  # fmt: skip
+
+    monkeypatch.setattr("treemem.summarize.backends.slots_of", slots_of)
+    sql = "INSERT OR REPLACE INTO setting (name, value) VALUES ('summarizer', 'fake')"
+    memory._database.execute(sql)
+
+
+def tell(memory: Memory, count: int, *, first: int = 0, source: str = "s") -> None:
+    memory.append(source, [Message(text=prose(n, 8)) for n in range(first, first + count)])
+
+
+def questions(places: Sequence[Place]) -> list[str]:
+    return sorted(question for place in places for question in place.client.questions)
+
+
+def summaries(memory: Memory) -> dict[str, list[Any]]:
+    """What each node shows, and by whom."""
+    nodes = [memory.node(node.id) for node in memory.tree(Scope.source("s")).nodes()]
+    return {
+        node.id: [
+            *(each.producer for each in node.summaries),
+            *(each.text for each in node.statements),
+        ]
+        for node in nodes
+    }
+
+
+def assert_all_summarized(memory: Memory) -> None:
+    assert jobs_of_sources(memory) == []
+    for node in memory.tree(Scope.source("s")).nodes():
+        if not node.provisional:
+            assert memory.node(node.id).summaries[0].producer.startswith("fake@")
+    assert [check.findings for check in memory.diagnose().checks if not check.ok] == []
+
+
+def assert_no_slot_runs() -> None:
+    assert not [each for each in threading.enumerate() if each.name == "treemem-slot"]
+
+
+# -- at once ---------------------------------------------------------------------------
+
+
+def test_three_slots_work_at_the_same_time(memory: Memory, monkeypatch: pytest.MonkeyPatch) -> None:
+    together = threading.Barrier(3, timeout=PATIENCE_SECONDS)
+
+    def meet(question: str) -> str:
+        if not together.broken and len(questions(places)) <= 3:
+            together.wait()
+        return quoting(question)
+
+    places = [Place(name, meet) for name in "abc"]
+    use(monkeypatch, memory, places)
+    tell(memory, 20)
+    report = memory.work()
+    assert not together.broken
+    assert (report.failed, report.stopped_by, report.left_out) == ({}, "empty", {})
+    assert all(place.client.questions for place in places)
+    assert_all_summarized(memory)
+    assert_no_slot_runs()
+
+
+def test_what_comes_out_and_what_is_paid_is_the_same_with_one_slot_and_with_several(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = []
+    for count in (1, 2, 5):
+        places = [Place(str(number)) for number in range(count)]
+        with Memory.open(tmp_path / f"{count}.sqlite3", clock=FakeClock()) as memory:
+            use(monkeypatch, memory, places)
+            tell(memory, 80)
+            report = memory.work()
+            assert_all_summarized(memory)
+            report.seconds = 0.0
+            found.append((report, summaries(memory), questions(places)))
+    assert found[0] == found[1] == found[2]
+    report, _, asked = found[0]
+    assert report.model_calls == len(asked) == len(set(asked)) > 30
+
+
+def test_a_slot_without_a_job_takes_the_parent_that_becomes_due(
+    memory: Memory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Two sources whose leaves one slow slot finishes: both roots are due at once after that."""
+    together = threading.Barrier(2, timeout=PATIENCE_SECONDS)
+    seen: list[str] = []
+
+    def meet(question: str) -> str:
+        if "as a whole" in question and len(seen) < 2:
+            seen.append(question)
+            together.wait()
+        else:
+            time.sleep(0.02)
+        return quoting(question)
+
+    use(monkeypatch, memory, [Place("a", meet), Place("b", meet)])
+    tell(memory, 3)
+    tell(memory, 3, first=10, source="t")
+    assert memory.work().failed == {}
+    assert len(seen) == 2
+
+
+def test_what_is_appended_meanwhile_is_sealed_and_summarized_in_the_same_run(
+    memory: Memory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    threads = set()
+    first = iter([True])  # taken by one thread only
+
+    def add(question: str) -> str:
+        threads.add(threading.current_thread().name)
+        if next(first, False):
+            tell(memory, 6, first=50)
+        time.sleep(0.01)
+        return quoting(question)
+
+    places = [Place("a", add), Place("b", add)]
+    use(monkeypatch, memory, places)
+    tell(memory, 6)
+    report = memory.work()
+    assert report.done["seal"] >= 2
+    assert threads == {"treemem-slot"}
+    assert_all_summarized(memory)
+
+
+def test_progress_is_told_on_the_callers_thread(
+    memory: Memory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    told: list[tuple[str, str]] = []
+    use(monkeypatch, memory, [Place("a"), Place("b")])
+    tell(memory, 12)
+    report = memory.work(
+        progress=lambda _, kind: told.append((kind, threading.current_thread().name))
+    )
+    assert {name for _, name in told} == {threading.current_thread().name}
+    kinds = [kind for kind, _ in told]
+    assert {kind: kinds.count(kind) for kind in kinds} == report.done
+
+
+# -- limits ----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("max_calls", [1, 2, 3, 5])
+def test_slots_together_make_no_call_more_than_allowed_and_none_twice(
+    memory: Memory, monkeypatch: pytest.MonkeyPatch, max_calls: int
+) -> None:
+    def slow(question: str) -> str:
+        time.sleep(0.02)
+        return quoting(question)
+
+    places = [Place(name, slow) for name in "abcd"]
+    use(monkeypatch, memory, places)
+    tell(memory, 14)
+    report = memory.work(max_calls=max_calls)
+    assert (report.model_calls, report.stopped_by) == (max_calls, "max_calls")
+    assert len(questions(places)) == max_calls
+    while memory.work(max_calls=max_calls).stopped_by != "empty":
+        pass
+    assert len(set(questions(places))) == len(questions(places))
+    assert_all_summarized(memory)
+
+
+def test_a_call_that_failed_is_not_counted_against_the_limit(
+    memory: Memory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first = iter([True])
+
+    def fail_first(question: str) -> str:
+        if next(first, False):
+            time.sleep(0.2)  # meanwhile the others use up all but this call's place
+            raise ModelError("only this once")
+        return quoting(question)
+
+    places = [Place(name, fail_first) for name in "abc"]
+    use(monkeypatch, memory, places)
+    tell(memory, 14)
+    report = memory.work(max_calls=4)
+    assert (report.model_calls, report.failed) == (4, {"summarize": 1})
+    assert len(questions(places)) == 5
+
+
+def test_without_calls_allowed_no_slot_is_used(
+    memory: Memory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    places = [Place("a"), Place("b")]
+    use(monkeypatch, memory, places)
+    tell(memory, 6)
+    assert memory.work(max_calls=0).stopped_by == "empty"
+    assert questions(places) == []
+
+
+def test_a_limit_of_tokens_or_time_stops_all_slots(
+    memory: Memory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def slow(question: str) -> str:
+        time.sleep(0.1)
+        return quoting(question)
+
+    places = [Place("a", slow), Place("b", slow)]
+    use(monkeypatch, memory, places)
+    tell(memory, 20)
+    report = memory.work(max_tokens=1)
+    assert report.stopped_by == "max_tokens"
+    assert 1 <= report.model_calls <= 2
+    assert memory.work(max_seconds=0.25).stopped_by == "max_seconds"
+    assert memory.jobs(["running"]) == []
+    assert memory.work().stopped_by == "empty"
+    assert len(set(questions(places))) == len(questions(places))
+    assert_all_summarized(memory)
+
+
+def test_an_interruption_stops_all_slots_after_the_call_in_hand(
+    memory: Memory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    interrupted = threading.Event()
+
+    def stop(question: str) -> str:
+        interrupted.set()
+        return quoting(question)
+
+    places = [Place(name, stop) for name in "abc"]
+    use(monkeypatch, memory, places)
+    tell(memory, 20)
+    report = memory.work(interrupted=interrupted)
+    assert report.stopped_by == "interrupt"
+    assert 1 <= report.model_calls <= 3
+    assert memory.jobs(["running"]) == []
+    assert {job.attempts for job in memory.jobs(["todo"])} == {0}
+    assert_no_slot_runs()
+
+
+def test_a_second_ctrl_c_waits_for_no_server_and_loses_no_job(
+    memory: Memory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    goes_on = threading.Event()
+
+    def hang(question: str) -> str:
+        goes_on.wait(PATIENCE_SECONDS)
+        return quoting(question)
+
+    def press(_report: object, _kind: str) -> None:
+        if hanging.client.questions:
+            raise KeyboardInterrupt
+
+    hanging, quick = Place("a", hang), Place("b")
+    use(monkeypatch, memory, [hanging, quick])
+    tell(memory, 20)
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            memory.work(progress=press)
+        assert memory.jobs(["running"]) == []
+        assert {job.attempts for job in memory.jobs(["todo"])} == {0}
+    finally:
+        goes_on.set()
+        for each in threading.enumerate():
+            if each.name == "treemem-slot":
+                each.join()
+    assert memory.jobs(["running", "dead"]) == []
+    assert memory.status().paused == {}
+    assert memory.work().failed == {}
+    assert_all_summarized(memory)
+
+
+def test_a_worker_that_was_given_up_takes_no_other_job(memory: Memory) -> None:
+    """It may be about to claim one when nobody waits for it any more."""
+    tell(memory, 3)
+    worker = Worker(memory._database, FakeClock())
+    worker.give_up()
+    assert worker.step(source_jobs.KINDS) == "nothing"
+    assert [job.attempts for job in memory.jobs(["todo"])] == [0]
+    assert Worker(memory._database, FakeClock()).step(source_jobs.KINDS) == "did"
+
+
+def test_what_ends_a_slot_ends_the_run(memory: Memory, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fill(_: str) -> str:
+        raise DiskFullError("no space")
+
+    use(monkeypatch, memory, [Place("a", fill), Place("b")])
+    tell(memory, 20)
+    with pytest.raises(DiskFullError, match="no space"):
+        memory.work()
+    assert memory.jobs(["running"]) == []
+    assert_no_slot_runs()
+    use(monkeypatch, memory, [Place("a"), Place("b")])
+    memory.work()
+    assert_all_summarized(memory)
+
+
+# -- servers that fail -----------------------------------------------------------------
+
+
+@pytest.mark.parametrize("recoverable", [True, False])
+def test_a_server_that_dies_loses_no_job_pays_none_twice_and_stops_nobody(
+    memory: Memory, monkeypatch: pytest.MonkeyPatch, recoverable: bool
+) -> None:
+    def die(question: str) -> str:
+        if len(dying.client.questions) > 2:
+            dying.alive = False
+            dying.client.questions.pop()  # nobody answered it
+            raise ModelError("the server is gone", recoverable=recoverable)
+        return slow(question)
+
+    def slow(question: str) -> str:
+        time.sleep(0.01)
+        return quoting(question)
+
+    dying = Place("http://dying", die)
+    places = [dying, Place("http://b", slow), Place("http://c", slow)]
+    use(monkeypatch, memory, places)
+    tell(memory, 30)
+    report = memory.work()
+    assert (report.stopped_by, report.failed) == ("empty", {"summarize": 1})
+    assert report.left_out == {"http://dying": "the server is gone"}
+    assert report.paused == {}
+    assert report.model_calls == len(questions(places)) == len(set(questions(places)))
+    assert len(dying.client.questions) == 2
+    assert_all_summarized(memory)
+
+
+@pytest.mark.parametrize("recoverable", [True, False])
+def test_the_only_job_of_a_server_that_dies_is_done_by_one_that_was_idle(
+    memory: Memory, monkeypatch: pytest.MonkeyPatch, recoverable: bool
+) -> None:
+    first = iter([True])
+
+    def answer(place: Place, question: str) -> str:
+        if next(first, False):
+            place.alive = False
+            raise ModelError("the server is gone", recoverable=recoverable)
+        return quoting(question)
+
+    places = [Place("http://a"), Place("http://b")]
+    for place in places:
+        place.reply = partial(answer, place)
+    use(monkeypatch, memory, places)
+    tell(memory, 1)
+    report = memory.work()
+    assert len(report.left_out) == 1
+    assert (report.failed, report.done["summarize"]) == ({"summarize": 1}, 1)
+    assert memory.jobs(["todo", "running", "dead"]) == []
+
+
+def test_a_server_that_is_back_is_used_again(
+    memory: Memory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(pool, "PROBE_SECONDS", 0.05)
+
+    def fail_first(question: str) -> str:
+        if len(flaky.client.questions) == 1:
+            raise ModelError("the server is loading", recoverable=False)
+        return quoting(question)
+
+    def slow(question: str) -> str:
+        time.sleep(0.05)
+        return quoting(question)
+
+    flaky = Place("http://flaky", fail_first)
+    use(monkeypatch, memory, [flaky, Place("http://b", slow)])
+    tell(memory, 30)
+    report = memory.work()
+    assert len(flaky.client.questions) > 1
+    assert report.left_out == {}
+    assert_all_summarized(memory)
+
+
+def test_a_call_that_fails_at_a_server_that_lives_leaves_nobody_out(
+    memory: Memory, monkeypatch: pytest.MonkeyPatch, clock: FakeClock
+) -> None:
+    first = iter([True])
+
+    def fail_once(question: str) -> str:
+        if next(first, False):
+            raise ModelError("too long")
+        return quoting(question)
+
+    places = [Place("http://a", fail_once), Place("http://b", fail_once)]
+    use(monkeypatch, memory, places)
+    tell(memory, 10)
+    report = memory.work()
+    assert (report.failed, report.left_out) == ({"summarize": 1}, {})
+    (job,) = memory.jobs(["todo"])
+    assert (job.attempts, job.error) == (1, "too long")
+    clock.advance(60)
+    memory.work()
+    assert_all_summarized(memory)
+
+
+def test_when_no_server_is_left_the_jobs_wait(
+    memory: Memory, monkeypatch: pytest.MonkeyPatch, clock: FakeClock
+) -> None:
+    def gone(_: str) -> str:
+        raise ModelError("the server is gone", recoverable=False)
+
+    places = [Place("http://a", gone, alive=False), Place("http://b", gone, alive=False)]
+    use(monkeypatch, memory, places)
+    tell(memory, 10)
+    report = memory.work()
+    assert report.paused == {"summarize": "the server is gone"}
+    assert set(report.left_out) == {"http://a", "http://b"}
+    assert {job.attempts for job in memory.jobs(["todo"])} == {0}
+    assert memory.jobs(["running", "dead"]) == []
+    clock.advance(jobs.BREAKER_PAUSE_MS / 1000)
+    for place in places:
+        place.reply, place.alive = quoting, True
+    assert memory.work().left_out == {}
+    assert_all_summarized(memory)
+
+
+def test_a_job_that_takes_down_one_server_after_the_other_comes_to_an_end(
+    memory: Memory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def answer(place: Place, question: str) -> str:
+        if "/var/out/6000.csv" in question and "as a whole" not in question:
+            place.alive = False
+            raise ModelError("the connection broke")
+        time.sleep(0.01)
+        return quoting(question)
+
+    places = [Place(f"http://{number}") for number in range(jobs.ATTEMPTS_MAX + 2)]
+    for place in places:
+        place.reply = partial(answer, place)
+    use(monkeypatch, memory, places)
+    tell(memory, 20)
+    report = memory.work()
+    (dead,) = memory.jobs(["dead"])
+    assert (dead.error, dead.attempts) == ("the connection broke", jobs.ATTEMPTS_MAX)
+    assert len(report.left_out) == jobs.ATTEMPTS_MAX
+    assert report.paused == {}
+    assert memory.jobs(["todo", "running"]) == []
+
+
+def test_a_failure_after_the_lease_was_lost_counts_against_nobody(memory: Memory) -> None:
+    """As of a call that was under way at a second Ctrl-C: it would pause the kind."""
+    database = memory._database
+    with database.transaction():
+        for number in range(jobs.BREAKER_FAILURES):
+            jobs.admit(database, "summarize", str(number), {}, 0)
+    claimed = jobs.claim(database, ["summarize"], 0, limit=jobs.BREAKER_FAILURES)
+    for held in claimed:
+        jobs.release(database, held, 0)
+    for held in claimed:
+        jobs.fail(database, held, "too late", 0)
+    assert jobs.paused(database, 1) == {}
+    assert {job.attempts for job in memory.jobs(["todo"])} == {0}
+
+
+# -- real connections ------------------------------------------------------------------
+
+
+def test_two_servers_share_the_work_and_one_that_stops_is_left_out(memory: Memory) -> None:
+    tell(memory, 30)
+    with FakeServer() as stays:
+        with FakeServer() as goes:
+            memory.use_model("summarizer", ServedModel((goes.url, stays.url), slots=2))
+            goes.models = ["another"]  # as after a restart: its answers would be another model's
+            report = memory.work()
+        assert goes.asked == []
+        assert list(report.left_out) == [goes.url]
+        assert "has no model tiny" in report.left_out[goes.url]
+        assert report.model_calls == len(stays.asked)
+    for node in memory.tree(Scope.source("s")).nodes():
+        if not node.provisional:
+            assert memory.node(node.id).summaries[0].producer.startswith("tiny@")
+
+
+def test_a_server_that_only_errs_costs_no_job(memory: Memory, clock: FakeClock) -> None:
+    tell(memory, 12)
+    with FakeServer() as errs, FakeServer() as works:
+        memory.use_model("summarizer", ServedModel((errs.url, works.url)))
+        errs.replies.extend([as_json({"error": "out of memory"}, 500)] * 8)
+        for _ in range(3):
+            memory.work()
+            clock.advance(3600)
+        asked = [body["messages"][-1]["content"] for body in (*errs.asked[8:], *works.asked)]
+    assert memory.jobs(["todo", "running", "dead"]) == []
+    assert len(asked) == len(set(asked))

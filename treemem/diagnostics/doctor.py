@@ -1,0 +1,401 @@
+"""Proves that a memory file is whole, or says what is wrong and how to mend it.
+
+It trusts no stored id: every message and node hash is computed again from the content. It
+only reads; `repair` makes views again, which lose nothing by it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+from treemem import ids
+from treemem.config import FANOUT, LEAF_TOKENS_MAX
+from treemem.errors import DatabaseError
+from treemem.queue import jobs
+from treemem.store import messages, vectors
+from treemem.store.database import Database
+from treemem.types import Message, Span
+from treemem.worker import collection_jobs, embed_jobs, source_jobs
+
+FINDINGS_MAX = 20
+_FULL_TEXT = "full text against content"
+DEAD_JOBS_MAX = 100_000
+REPETITIONS_MAX = 1_000_000
+REPETITIONS_STEP = 1_000
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """One thing that was looked at: how many of it, and what was wrong."""
+
+    name: str
+    looked_at: int
+    findings: tuple[str, ...]
+
+    @property
+    def ok(self) -> bool:
+        return not self.findings
+
+
+@dataclass(frozen=True, slots=True)
+class Diagnosis:
+    """All checks. healthy: nothing was found by any."""
+
+    checks: tuple[Check, ...]
+
+    @property
+    def healthy(self) -> bool:
+        return all(check.ok for check in self.checks)
+
+
+def diagnose(database: Database) -> Diagnosis:
+    """Runs every check, on one consistent view of the file."""
+    with database.reading():
+        checks = [_run(database, name, check) for name, check in _CHECKS]
+    # FTS5 is asked by an INSERT, which a read transaction may not do.
+    try:
+        with database.transaction():
+            checks.append(_run(database, _FULL_TEXT, _full_text))
+    except DatabaseError as error:  # a damaged page is met only when the transaction ends
+        checks.append(Check(_FULL_TEXT, 0, (str(error),)))
+    return Diagnosis(tuple(checks))
+
+
+def _run(database: Database, name: str, check: Callable[[Database], Iterator[str]]) -> Check:
+    looked_at = 0
+    findings: list[str] = []
+    try:
+        for finding in check(database):
+            looked_at += 1
+            if finding and len(findings) < FINDINGS_MAX:
+                findings.append(finding)
+    except DatabaseError as error:
+        findings.append(str(error))
+    return Check(name, looked_at, tuple(findings))
+
+
+# Each check yields "" for each thing that is right, and a sentence for each that is not.
+
+
+def _pages(database: Database) -> Iterator[str]:
+    for (answer,) in database.rows("PRAGMA integrity_check"):
+        yield "" if answer == "ok" else f"integrity_check: {answer}"
+
+
+def _references(database: Database) -> Iterator[str]:
+    yield ""
+    for table, rowid, parent, _ in database.rows("PRAGMA foreign_key_check"):
+        yield f"{table} row {rowid} refers to a missing row of {parent}"
+
+
+def _message_hashes(database: Database) -> Iterator[str]:
+    """An id with identity depends on nothing but the message; one without also on the number
+    of the repetition, and on the source where it has no time. A message that was scrubbed says
+    which id its words would have now."""
+    sql = ("SELECT m.seq, m.identity, m.chars, json_extract(m.extras, '$.scrubbed'), "  # noqa: S608
+           f"{messages.COLUMNS} FROM message m ORDER BY m.seq")  # fmt: skip
+    repetitions: dict[str, set[str]] = {}
+    for seq, identity, chars, scrubbed, *row in database.execute(sql):
+        message = messages.message_from(tuple(row))
+        is_global = message.unique_id and identity is not None
+        source_ids = [""] if is_global else _source_ids(database, seq)
+        if len(message.text) != chars:
+            yield f"message {message.id} has {len(message.text)} characters, {chars} are recorded"
+        elif not any(
+            _id_is_right(message, scrubbed or row[0], each, identity, repetitions)
+            for each in source_ids
+        ):
+            yield f"message {message.id} does not hold what its id says"
+        else:
+            yield ""
+
+
+def _source_ids(database: Database, message_seq: int) -> list[str]:
+    sql = ("SELECT s.id FROM source_message sm JOIN source s ON s.seq = sm.source_seq "
+           "WHERE sm.message_seq = ?")  # fmt: skip
+    return [source_id for (source_id,) in database.rows(sql, (message_seq,))]
+
+
+def _id_is_right(
+    message: Message,
+    message_id: str,
+    source_id: str,
+    identity: str | None,
+    repetitions: dict[str, set[str]],
+) -> bool:
+    """repetitions: by the id of the first, the ids computed so far. They are numbered without
+    gaps, and the messages come in order, so each is computed once."""
+    sent_at = None if message.sent_at is None else str(message.sent_at)
+    first = ids.message_id(message, source_id, sent_at, 0)
+    if first == message_id or identity is not None:
+        return first == message_id
+    known = repetitions.setdefault(first, {first})
+    while message_id not in known and len(known) < REPETITIONS_MAX:
+        known.add(ids.message_id(message, source_id, sent_at, len(known)))
+        if len(known) % REPETITIONS_STEP == 0:
+            break
+    return message_id in known
+
+
+_SPANS = """
+SELECT m.id, ls.start, ls."end", ls.tokens, m.chars FROM leaf_span ls
+JOIN message m ON m.seq = ls.message_seq WHERE ls.node_seq = ? ORDER BY ls.ordinal
+"""
+_CHILD_IDS = """
+SELECT n.id, n.level, n.tokens FROM node_child nc JOIN node n ON n.seq = nc.child_seq
+WHERE nc.node_seq = ? ORDER BY nc.ordinal
+"""
+
+
+def _node_hashes(database: Database) -> Iterator[str]:
+    sql = "SELECT seq, id, level, tokens, provisional FROM node ORDER BY seq"
+    for seq, node_id, level, tokens, provisional in database.execute(sql):
+        if level == 0:
+            yield _leaf_finding(database, seq, node_id, tokens)
+        else:
+            yield _group_finding(database, seq, node_id, level, tokens, bool(provisional))
+
+
+def _leaf_finding(database: Database, seq: int, node_id: str, tokens: int) -> str:
+    rows = database.rows(_SPANS, (seq,))
+    spans = [Span(*row[:4]) for row in rows]
+    if ids.leaf_id(spans) != node_id:
+        return f"leaf {node_id} does not hold what its id says"
+    if sum(span.tokens for span in spans) != tokens:
+        return f"leaf {node_id} has another number of tokens than its messages"
+    if tokens > LEAF_TOKENS_MAX:
+        return f"leaf {node_id} has {tokens} tokens, more than {LEAF_TOKENS_MAX}"
+    if any(not 0 <= start <= end <= chars for _, start, end, _, chars in rows):
+        return f"leaf {node_id} holds characters that its message does not have"
+    return ""
+
+
+def _group_finding(
+    database: Database, seq: int, node_id: str, level: int, tokens: int, provisional: bool
+) -> str:
+    rows = database.rows(_CHILD_IDS, (seq,))
+    if ids.group_id(level, [row[0] for row in rows]) != node_id:
+        return f"node {node_id} does not cover what its id says"
+    if sum(row[2] for row in rows) != tokens:
+        return f"node {node_id} has another number of tokens than its children"
+    if not provisional and (len(rows) != FANOUT or any(row[1] != level - 1 for row in rows)):
+        return f"node {node_id} does not cover {FANOUT} nodes of the level below"
+    return ""
+
+
+_LEVELS = """
+SELECT t.seq, t.scope, t.key, tn.level, count(*), max(tn.position) + 1
+FROM tree t JOIN tree_node tn ON tn.tree_seq = t.seq GROUP BY t.seq, tn.level
+"""
+_MISGROUPED = """
+SELECT count(*) FROM tree_node up
+JOIN node_child nc ON nc.node_seq = up.node_seq
+LEFT JOIN tree_node below ON below.tree_seq = up.tree_seq AND below.level = up.level - 1
+  AND below.position = up.position * :fanout + nc.ordinal
+WHERE up.tree_seq = :tree AND up.level = :level AND up.level > 0
+  AND below.node_seq IS NOT nc.child_seq
+"""
+
+
+def _trees(database: Database) -> Iterator[str]:
+    """Every member stands under exactly one parent on each level, and in its place."""
+    sizes: dict[tuple[int, int], int] = {}
+    for tree, scope, key, level, number, end in database.rows(_LEVELS):
+        sizes[tree, level] = number
+        name = f"the {scope} tree {key}".rstrip()
+        if number != end:
+            yield f"{name} has a gap on level {level}"
+        elif level > 0 and sizes.get((tree, level - 1), 0) // FANOUT != number:
+            yield f"{name} has {number} groups on level {level}, which does not fit the level below"
+        elif database.value(_MISGROUPED, {"tree": tree, "level": level, "fanout": FANOUT}):
+            yield f"{name} has groups on level {level} that cover other nodes than they should"
+        else:
+            yield ""
+
+
+_COVER = """
+SELECT s.id, m.id, m.chars, sm.open_from, sm.state,
+  (SELECT coalesce(sum(ls."end" - ls.start), 0) FROM leaf_span ls
+   JOIN tree_node tn ON tn.node_seq = ls.node_seq AND tn.level = 0
+   JOIN tree t ON t.seq = tn.tree_seq AND t.scope = 'source' AND t.key = s.id
+   WHERE ls.message_seq = m.seq),
+  sm.position < s.open_position AND sm.open_from IS NOT NULL AND sm.state = 'active'
+FROM source_message sm JOIN source s ON s.seq = sm.source_seq
+JOIN message m ON m.seq = sm.message_seq
+"""
+
+
+def _coverage(database: Database) -> Iterator[str]:
+    """What is sealed lies in the source's leaves exactly once, and what is not, does not."""
+    for source_id, message_id, chars, open_from, _, covered, hidden in database.execute(_COVER):
+        if hidden:
+            yield f"message {message_id} of {source_id} is open, but sealing would pass it over"
+        elif covered != (chars if open_from is None else open_from):
+            yield (f"{covered} of {chars} characters of message {message_id} lie in leaves of "
+                   f"{source_id}, which is not what its history says")  # fmt: skip
+        else:
+            yield ""
+
+
+_ORPHANS = """
+SELECT 'message ' || id || ' belongs to no source' FROM message m
+  WHERE NOT EXISTS (SELECT 1 FROM source_message sm WHERE sm.message_seq = m.seq)
+UNION ALL SELECT 'node ' || id || ' belongs to no tree' FROM node n
+  WHERE NOT EXISTS (SELECT 1 FROM tree_node tn WHERE tn.node_seq = n.seq)
+    AND NOT EXISTS (SELECT 1 FROM tree t WHERE t.root_seq = n.seq OR t.tail_seq = n.seq)
+    AND NOT EXISTS (SELECT 1 FROM node_child up WHERE up.child_seq = n.seq)
+    AND NOT EXISTS (SELECT 1 FROM topic_leaf tl WHERE tl.node_seq = n.seq)
+UNION ALL SELECT 'statement ' || seq || ' cites no message' FROM statement st
+  WHERE NOT EXISTS (SELECT 1 FROM citation c WHERE c.statement_seq = st.seq)
+UNION ALL SELECT 'statement ' || seq || ' is shown by no summary' FROM statement st
+  WHERE kept_back = 0
+    AND NOT EXISTS (SELECT 1 FROM summary_statement ss WHERE ss.statement_seq = st.seq)
+"""
+
+
+def _derived(database: Database) -> Iterator[str]:
+    """The trees above the sources, laid out again from their members. Where a job for them
+    waits, they are behind by right."""
+    for kind, name, stands in collection_jobs.as_it_should_be(database):
+        behind = any(jobs.has_open(database, each) for each in ("seal", "extract", kind))
+        if stands or behind:
+            yield ""
+        else:
+            yield f"{name} does not stand over its members. Mend it: treemem doctor --repair"
+
+
+def _orphans(database: Database) -> Iterator[str]:
+    yield ""
+    for (finding,) in database.rows(_ORPHANS):
+        yield finding
+
+
+_SETTLED = """
+SELECT EXISTS (SELECT 1 FROM setting WHERE name = 'embedder')
+  AND NOT EXISTS (SELECT 1 FROM job WHERE kind = 'embed' AND state <> 'done')
+"""
+
+
+def _vectors(database: Database) -> Iterator[str]:
+    """Vectors of nodes that are gone are no fault while a job waits that will copy from them
+    or remove them, or no embedder is in use."""
+    yield ""
+    settled = bool(database.value(_SETTLED))
+    for embedder in vectors.stored(database):
+        for node_seq, problem in _vector_faults(database, embedder):
+            if problem and (settled or problem != _GONE):
+                yield f"node number {node_seq} has vectors of {embedder.name}, but {problem}"
+            else:
+                yield ""
+
+
+_GONE = "the node is gone"
+_VECTOR_FAULTS = """
+SELECT v.node_seq, max(n.seq IS NULL),
+  max(length(v.vector) <> :dimensions OR v.vector = zeroblob(:dimensions)),
+  min(v.ordinal) = 0 AND (max(v.ordinal) + 1 <> count(*) OR (n.level = 0) <> (count(*) > 1)),
+  max(v.ordinal > 0 AND n.seq IS NOT NULL AND (v.first_span > v.last_span OR NOT EXISTS (
+    SELECT 1 FROM leaf_span ls WHERE ls.node_seq = v.node_seq AND ls.ordinal = v.last_span)))
+FROM {table} v LEFT JOIN node n ON n.seq = v.node_seq GROUP BY v.node_seq
+"""
+
+
+def _vector_faults(
+    database: Database, embedder: vectors.StoredEmbedder
+) -> Iterator[tuple[int, str]]:
+    """Each node that has vectors, with what is wrong with them; "" where nothing is."""
+    sql = _VECTOR_FAULTS.format(table=vectors.table_of(embedder.seq))
+    for node_seq, gone, odd, miscounted, misplaced in database.execute(
+        sql, {"dimensions": embedder.dimensions}
+    ):
+        if gone:
+            yield node_seq, _GONE
+        elif odd:
+            yield node_seq, f"one has not {embedder.dimensions} numbers, or is all zero"
+        elif miscounted:
+            yield node_seq, "some are missing or too many"
+        elif misplaced:
+            yield node_seq, "a window does not lie in its leaf"
+        else:
+            yield node_seq, ""
+
+
+_OTHER_FORMS = (
+    ("message", "SELECT seq, search_text, author, text FROM message"),
+    ("statement", "SELECT seq, search_text, NULL, text FROM statement"),
+)
+
+
+def _other_forms(database: Database) -> Iterator[str]:
+    """What full text finds a text by, beside its own words, is what the text says."""
+    for table, sql in _OTHER_FORMS:
+        for seq, stored, author, text in database.execute(sql):
+            is_right = stored == messages.search_text(author, text)
+            yield "" if is_right else f"{table} row {seq} is found by words it does not have"
+
+
+def _mend_other_forms(database: Database) -> None:
+    for table, sql in _OTHER_FORMS:
+        wanted = [
+            (right, seq)
+            for seq, stored, author, text in database.execute(sql)
+            if (right := messages.search_text(author, text)) != stored
+        ]
+        database.many(f"UPDATE {table} SET search_text = ? WHERE seq = ?", wanted)  # noqa: S608
+
+
+_FTS_TABLES = ("message_fts", "statement_fts")
+_FTS_CHECK = "INSERT INTO {table} ({table}, rank) VALUES ('integrity-check', 1)"
+_FTS_REBUILD = "INSERT INTO {table} ({table}) VALUES ('rebuild')"
+
+
+def _full_text(database: Database) -> Iterator[str]:
+    """FTS5 compares its index with the content, word by word."""
+    for table in _FTS_TABLES:
+        try:
+            database.execute(_FTS_CHECK.format(table=table))
+        except DatabaseError as error:
+            yield f"{table} does not fit its content ({error}). Mend it: treemem doctor --repair"
+        else:
+            yield ""
+
+
+_CHECKS: tuple[tuple[str, Callable[[Database], Iterator[str]]], ...] = (
+    ("pages of the file", _pages),
+    ("references between tables", _references),
+    ("messages against their ids", _message_hashes),
+    ("nodes against their ids", _node_hashes),
+    ("trees: every node in its place", _trees),
+    ("messages in exactly one leaf", _coverage),
+    ("trees above the sources", _derived),
+    ("nothing without an owner", _orphans),
+    ("vectors of nodes", _vectors),
+    ("other forms of words", _other_forms),
+)
+
+
+def repair(database: Database, now_ms: int) -> None:
+    """Makes the full-text index again, removes vectors that do not fit, and asks for every
+    source to be sealed, summarized and embedded again where something is missing, and for the
+    trees above them. Truth is not touched."""
+    with database.transaction():
+        _mend_other_forms(database)
+        for table in _FTS_TABLES:
+            database.execute(_FTS_REBUILD.format(table=table))
+        # What they were to do is asked for anew, here and by the sealing.
+        for job in jobs.listing(database, ["dead"], DEAD_JOBS_MAX):
+            if job.kind in source_jobs.KINDS:
+                jobs.cancel(database, job.id)
+        for (source_id,) in database.rows("SELECT id FROM source"):
+            source_jobs.admit_seal(database, source_id, now_ms)
+        _repair_vectors(database)
+        embed_jobs.admit_all(database, now_ms)
+        collection_jobs.admit(database, now_ms, at_once=True)
+
+
+def _repair_vectors(database: Database) -> None:
+    vectors.remove_gone(database)
+    for embedder in vectors.stored(database):
+        bad = [node_seq for node_seq, problem in _vector_faults(database, embedder) if problem]
+        vectors.remove(database, bad, embedder.seq)

@@ -1,0 +1,336 @@
+"""What logs would cost before they are stored: a preview in a file of its own.
+
+The logs are ingested into a temporary memory, which is thrown away, and what the user's file
+does not have is counted by its ids: a node's id is a hash of its content, so what has the same
+id costs nothing again. The summarizer that would do the work says what it would ask; a meter
+stands in the model's place. The user's file is only read.
+"""
+
+from __future__ import annotations
+
+import statistics
+import tempfile
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import orjson
+
+from treemem import importers
+from treemem.errors import ModelError
+from treemem.importers.common.base import LogFile
+from treemem.ingest.files import Options, file_reports
+from treemem.ingest.walk import find_files
+from treemem.privacy.policy import Redact, Redaction
+from treemem.queue.budget import Budget, Limits
+from treemem.reports import FileReport
+from treemem.store import usage
+from treemem.store.database import Database
+from treemem.store.sidecars import is_own
+from treemem.summarize import backends
+from treemem.summarize.model_summarizer import ModelSummarizer
+from treemem.text.tokens import count_tokens
+from treemem.worker.summary_jobs import ModelWork
+from treemem.worker.worker import Worker
+
+if TYPE_CHECKING:
+    from treemem.models.chat import Prompt
+    from treemem.models.client import Generation
+
+# An answer's tokens where none was measured: half of what the summarizer lets a model write.
+TOKENS_OUT_DEFAULT = 160
+SPEED_CALLS_MAX = 200
+
+Clock = Callable[[], int]
+Progress = Callable[[FileReport], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Speed:
+    """How fast a summarizer was on this machine: medians of its latest calls, and the mean
+    length of their answers. calls: how many were looked at."""
+
+    seconds_per_call: float
+    tokens_per_second: float
+    tokens_out_per_call: float
+    calls: int
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What the files would add, and what a model would have to do for it.
+
+    files: what would become of each, as ingest reports it. tokens: of the new messages.
+    leaves, groups, roots: nodes to summarize that the file does not have yet; each is one job.
+    leaf_calls, upper_calls: model calls for the leaves, and for groups and roots; a leaf is
+    read in several windows where it says more than one holds. tokens_in: without the prompts'
+    fixed beginning, which is computed once; as cl100k counts them. tokens_out: estimated.
+    model: the summarizer in use, None for none or where it is not installed.
+    speed: as measured with it here, None where it was not.
+    """
+
+    files: tuple[FileReport, ...]
+    sources: int
+    sources_new: int
+    messages_new: int
+    messages_known: int
+    tokens: int
+    leaves: int
+    groups: int
+    roots: int
+    leaf_calls: int
+    upper_calls: int
+    tokens_in: int
+    tokens_out: int
+    model: str | None
+    speed: Speed | None
+
+    @property
+    def jobs(self) -> int:
+        return self.leaves + self.groups + self.roots
+
+    @property
+    def calls(self) -> int:
+        return self.leaf_calls + self.upper_calls
+
+    @property
+    def jobs_per_leaf(self) -> float | None:
+        """None where there is no new leaf."""
+        return self.jobs / self.leaves if self.leaves else None
+
+    @property
+    def windows_per_leaf(self) -> float | None:
+        """None where there is no new leaf."""
+        return self.leaf_calls / self.leaves if self.leaves else None
+
+    @property
+    def tokens_per_token(self) -> float | None:
+        """Model tokens, in and out, per ingested token; None where nothing is ingested."""
+        return (self.tokens_in + self.tokens_out) / self.tokens if self.tokens else None
+
+    @property
+    def seconds(self) -> float | None:
+        """How long the calls would take, one after the other; None where no speed is known."""
+        return None if self.speed is None else self.calls * self.speed.seconds_per_call
+
+
+def plan(
+    database: Database,
+    clock: Clock,
+    paths: str | Path | Iterable[str | Path | LogFile],
+    format_name: str | None = None,
+    progress: Progress | None = None,
+    redact: Redact = True,
+) -> Plan:
+    """See Memory.plan. Raises UsageError for a path that does not exist."""
+    importer = None if format_name is None else importers.by_name(format_name)
+    with tempfile.TemporaryDirectory(prefix="treemem-plan-") as folder:
+        trial = Database(Path(folder) / "trial.sqlite3")
+        try:
+            # Messages are known by the user's file, its key among it, which is only read.
+            redaction = Redaction(database, redact, keep=False)
+            added = _Added()
+            for file in _files(paths):
+                if file.path is not None and is_own(database.path, file.path):
+                    continue
+                before = _last_message(trial)
+                options = Options(importer=importer, progress=progress, redaction=redaction)
+                for report in file_reports(trial, file, clock, options):
+                    added.count(report, _messages_after(trial, before), database)
+                    Worker(trial, clock, budget=Budget(Limits(max_calls=0))).run()
+                    before = _last_message(trial)
+            return _plan(database, trial, clock, added)
+        finally:
+            trial.close()
+
+
+def speed_of(database: Database, producer_name: str) -> Speed | None:
+    """How fast a summarizer was here, from its latest calls in this file; None where it has
+    made none."""
+    calls = usage.recent_calls(database, producer_name, SPEED_CALLS_MAX)
+    if not calls:
+        return None
+    return Speed(
+        seconds_per_call=statistics.median(seconds for _, _, seconds in calls),
+        tokens_per_second=statistics.median(
+            (tokens_in + tokens_out) / max(seconds, 0.001)
+            for tokens_in, tokens_out, seconds in calls
+        ),
+        tokens_out_per_call=statistics.mean(tokens_out for _, tokens_out, _ in calls),
+        calls=len(calls),
+    )
+
+
+def _speed_in_exam(setting: str) -> Speed | None:
+    """How fast the model was in its exam, in the way it is asked; None where it took none."""
+    result = backends.exam_of(setting)
+    if result is None or result.mode is None:
+        return None
+    part = result.retell if result.mode == "retell" else result.notes
+    if not part.calls or not part.seconds:
+        return None
+    return Speed(
+        seconds_per_call=part.seconds,
+        tokens_per_second=(part.tokens_in + part.tokens_out) / (part.calls * part.seconds),
+        tokens_out_per_call=part.tokens_out / part.calls,
+        calls=part.calls,
+    )
+
+
+# -- what the files hold ---------------------------------------------------------------
+
+_KNOWN_MESSAGES = "SELECT id FROM message WHERE id IN (SELECT value FROM json_each(?))"
+
+
+def _files(paths: str | Path | Iterable[str | Path | LogFile]) -> Iterator[LogFile]:
+    for path in [paths] if isinstance(paths, str | Path) else paths:
+        if isinstance(path, LogFile):
+            yield path
+        else:
+            yield from find_files([path])
+
+
+def _last_message(trial: Database) -> int:
+    return int(trial.value("SELECT coalesce(max(seq), 0) FROM message"))
+
+
+def _messages_after(trial: Database, seq: int) -> dict[str, int]:
+    """The messages stored since then: their tokens by their ids."""
+    return dict(trial.rows("SELECT id, tokens FROM message WHERE seq > ?", (seq,)))
+
+
+@dataclass(slots=True)
+class _Added:
+    """What became of the files so far, against the user's file."""
+
+    files: list[FileReport] = field(default_factory=list)
+    tokens: int = 0
+
+    def count(self, report: FileReport, stored: dict[str, int], database: Database) -> None:
+        """stored: the messages that this file brought into the trial. Those that the user's
+        file has are not new there."""
+        ids = orjson.dumps(list(stored)).decode()
+        known = {message_id for (message_id,) in database.rows(_KNOWN_MESSAGES, (ids,))}
+        self.files.append(
+            replace(report, added=report.added - len(known), known=report.known + len(known))
+        )
+        self.tokens += sum(count for message_id, count in stored.items() if message_id not in known)
+
+
+# -- what the model would do -----------------------------------------------------------
+
+_HISTORY = """
+SELECT m.id, sm.state FROM source_message sm JOIN source s ON s.seq = sm.source_seq
+JOIN message m ON m.seq = sm.message_seq WHERE s.id = ?
+"""
+_NODES = """
+SELECT n.id, n.seq, n.level, n.provisional FROM tree t JOIN tree_node tn ON tn.tree_seq = t.seq
+JOIN node n ON n.seq = tn.node_seq WHERE t.scope = 'source' AND t.key = :source
+UNION SELECT n.id, n.seq, n.level, n.provisional FROM tree t JOIN node n ON n.seq = t.root_seq
+WHERE t.scope = 'source' AND t.key = :source
+"""
+# An open tail below a root is nobody's job; on the day it fills up it becomes one.
+_KNOWN_NODES = """
+SELECT n.id FROM node n WHERE n.id IN (SELECT value FROM json_each(?))
+  AND (n.provisional = 0 OR EXISTS (SELECT 1 FROM tree t WHERE t.root_seq = n.seq))
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class _Node:
+    """A node of the trial that the user's file does not have."""
+
+    seq: int
+    level: int
+    is_root: bool
+
+    @property
+    def is_leaf(self) -> bool:
+        return self.level == 0 and not self.is_root
+
+
+def _plan(database: Database, trial: Database, clock: Clock, added: _Added) -> Plan:
+    name = database.value("SELECT value FROM setting WHERE name = 'summarizer'")
+    sources = list(dict.fromkeys(each for file in added.files for each in file.sources))
+    summarizer = _summarizer(name)
+    speed = None
+    if summarizer is not None and name is not None:
+        speed = speed_of(database, summarizer.name) or _speed_in_exam(name)
+    nodes = _new_nodes(database, trial, sources)
+    asked = list(_asked(trial, clock, summarizer or ModelSummarizer(_Meter(), "", "", 0), nodes))
+    leaf_calls = sum(node.is_leaf for node, _ in asked)
+    tokens_out = TOKENS_OUT_DEFAULT if speed is None else speed.tokens_out_per_call
+    return Plan(
+        files=tuple(added.files),
+        sources=len(sources),
+        sources_new=sum(not _has_source(database, source) for source in sources),
+        messages_new=sum(file.added for file in added.files),
+        messages_known=sum(file.known for file in added.files),
+        tokens=added.tokens,
+        leaves=sum(node.is_leaf for node in nodes),
+        groups=sum(node.level > 0 and not node.is_root for node in nodes),
+        roots=sum(node.is_root for node in nodes),
+        leaf_calls=leaf_calls,
+        upper_calls=len(asked) - leaf_calls,
+        tokens_in=sum(tokens for _, tokens in asked),
+        tokens_out=round(len(asked) * tokens_out),
+        model=None if summarizer is None else name,
+        speed=speed,
+    )
+
+
+def _summarizer(name: str | None) -> ModelSummarizer | None:
+    """The summarizer in use, over a meter; None where there is none, or it is not installed."""
+    try:
+        return None if name is None else backends.summarizer_asking(name, _Meter())
+    except ModelError:
+        return None
+
+
+def _has_source(database: Database, source_id: str) -> bool:
+    return database.value("SELECT 1 FROM source WHERE id = ?", (source_id,)) is not None
+
+
+def _new_nodes(database: Database, trial: Database, source_ids: Sequence[str]) -> list[_Node]:
+    """What is to be summarized and the user's file does not have; forks share their nodes."""
+    found: dict[str, _Node] = {}
+    for source_id in source_ids:
+        # A log that the file has already, perhaps as it was before it grew, changes no tree.
+        history = set(trial.rows(_HISTORY, (source_id,)))
+        if history.difference(database.rows(_HISTORY, (source_id,))):
+            for node_id, seq, level, provisional in trial.rows(_NODES, {"source": source_id}):
+                found[node_id] = _Node(seq, level, bool(provisional))
+    ids = orjson.dumps(list(found)).decode()
+    for (node_id,) in database.rows(_KNOWN_NODES, (ids,)):
+        del found[node_id]
+    return list(found.values())
+
+
+def _asked(
+    trial: Database, clock: Clock, summarizer: ModelSummarizer, nodes: Iterable[_Node]
+) -> Iterator[tuple[_Node, int]]:
+    """Each call that would be made: the node it is for, and the tokens of its prompt."""
+    work = ModelWork(trial, summarizer, clock)
+    for node in nodes:
+        for call in work.calls(node.seq, node.level):
+            yield node, summarizer.ask(call).tokens_in
+
+
+class _Meter:
+    """Stands where a model's client stands: it counts what it is asked, and answers nothing."""
+
+    def answer(
+        self,
+        prompt: Prompt,
+        *,
+        grammar: str | None = None,
+        max_tokens: int,
+        stop: Sequence[str] = (),
+    ) -> Generation:
+        from treemem.models.client import Generation
+
+        del grammar, max_tokens, stop
+        # What comes in every prompt is computed once, and counted nowhere.
+        tokens = count_tokens(prompt.question) + count_tokens(prompt.start)
+        return Generation("", tokens, 0, 0.0, "length")

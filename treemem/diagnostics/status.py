@@ -1,0 +1,187 @@
+"""What is stored, what waits and what is missing, in numbers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from treemem.models import embedders
+from treemem.queue import jobs
+from treemem.store import vectors
+from treemem.store.database import SQLITE_VERSION, Database
+from treemem.summarize.exam import ExamResult
+from treemem.types import ServedModel
+
+
+@dataclass(frozen=True, slots=True)
+class ProducerStatus:
+    """One producer's share: how many nodes it has seen, and on how many it was kept.
+
+    refused: why statements that it offered were not stored, and how often.
+    """
+
+    name: str
+    nodes: int
+    usable: int
+    offered: int
+    refused: dict[str, int]
+
+
+@dataclass(frozen=True, slots=True)
+class EmbedderStatus:
+    """One embedder's share: how many of the nodes have vectors under it.
+
+    windows: vectors of pieces of leaves. in_use: whether new nodes get vectors of it.
+    """
+
+    name: str
+    dimensions: int
+    nodes: int
+    of: int
+    windows: int
+    in_use: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Status:
+    """The state of one memory file.
+
+    leaves_without_topic: sealed ones and open tails that belong together with too few others.
+    summarizer, embedder: the models in use. served: where the summarizer's model runs, None
+    for a local one. missing: what would make it better, in sentences.
+    """
+
+    path: str
+    size_bytes: int
+    sqlite_version: str
+    sources: int
+    messages: int
+    tokens: int
+    leaves: int
+    groups: int
+    open_messages: int
+    producers: tuple[ProducerStatus, ...]
+    jobs: dict[str, dict[str, int]]
+    paused: dict[str, str]
+    summarizer: str | None
+    embedder: str | None
+    served: ServedModel | None
+    missing: tuple[str, ...]
+    exam: ExamResult | None = None
+    upgradable: int = 0
+    embedders: tuple[EmbedderStatus, ...] = ()
+    topics: int = 0
+    leaves_without_topic: int = 0
+
+
+_COUNTS = """
+SELECT (SELECT count(*) FROM source), (SELECT count(*) FROM message),
+  (SELECT coalesce(sum(tokens), 0) FROM message),
+  (SELECT count(*) FROM node WHERE level = 0 AND provisional = 0),
+  (SELECT count(*) FROM node WHERE level > 0 AND provisional = 0),
+  (SELECT count(*) FROM source_message WHERE state = 'active' AND open_from IS NOT NULL),
+  (SELECT value FROM setting WHERE name = 'summarizer'),
+  (SELECT value FROM setting WHERE name = 'embedder'),
+  (SELECT count(*) FROM topic),
+  (SELECT count(*) FROM node n WHERE n.level = 0
+     AND NOT EXISTS (SELECT 1 FROM topic_leaf tl WHERE tl.node_seq = n.seq)
+     AND (EXISTS (SELECT 1 FROM tree_node tn WHERE tn.node_seq = n.seq)
+       OR EXISTS (SELECT 1 FROM tree t WHERE t.scope = 'source' AND t.tail_seq = n.seq)))
+"""
+_PRODUCERS = """
+SELECT p.seq, p.name, count(*), sum(s.usable), sum(s.offered)
+FROM summary s JOIN producer p ON p.seq = s.producer_seq GROUP BY p.seq ORDER BY p.rank DESC
+"""
+_REFUSED = """
+SELECT r.value ->> 'reason', count(*) FROM summary s, json_each(s.rejections) r
+WHERE s.producer_seq = ? GROUP BY 1 ORDER BY 2 DESC
+"""
+
+
+def status(
+    database: Database, now_ms: int, exam: ExamResult | None = None, upgradable: int = 0
+) -> Status:
+    """exam: what the summarizer in use has shown, None where it took no exam. upgradable: how
+    many nodes could have a better summary."""
+    from treemem.models import serving
+
+    counts = database.row(_COUNTS)
+    assert counts is not None
+    (sources, messages, tokens, leaves, groups, open_messages, summarizer, embedder, topics,
+     without_topic) = counts  # fmt: skip
+    served = serving.from_setting(summarizer)
+    return Status(
+        path=str(database.path),
+        size_bytes=database.path.stat().st_size,
+        sqlite_version=".".join(map(str, SQLITE_VERSION)),
+        sources=sources,
+        messages=messages,
+        tokens=tokens,
+        leaves=leaves,
+        groups=groups,
+        open_messages=open_messages,
+        producers=tuple(
+            ProducerStatus(name, nodes, usable, offered, dict(database.rows(_REFUSED, (seq,))))
+            for seq, name, nodes, usable, offered in database.rows(_PRODUCERS)
+        ),
+        jobs=jobs.counts(database),
+        paused=jobs.paused(database, now_ms),
+        summarizer=summarizer if served is None else served.model,
+        embedder=None if embedder is None else embedders.label(embedder),
+        served=served,
+        missing=_missing(database, summarizer, embedder, exam, upgradable),
+        exam=exam,
+        upgradable=upgradable,
+        embedders=_embedders(database, embedder),
+        topics=topics,
+        leaves_without_topic=without_topic,
+    )
+
+
+def _embedders(database: Database, setting: str | None) -> tuple[EmbedderStatus, ...]:
+    in_use = None if setting is None else embedders.identity_of(setting)
+    return tuple(
+        EmbedderStatus(
+            each.name, each.dimensions, each.embedded, each.total,
+            vectors.window_count(database, each.seq), each.name == in_use,
+        )
+        for each in vectors.stored(database)
+    )  # fmt: skip
+
+
+def _missing(
+    database: Database,
+    summarizer: str | None,
+    embedder: str | None,
+    exam: ExamResult | None,
+    upgradable: int,
+) -> tuple[str, ...]:
+    found = list(database.notices)
+    if summarizer is not None and exam is None:
+        found.append(
+            "The summarizer has not shown yet what it can do: it only retells sentences. "
+            "Let it take the exam: treemem model check"
+        )
+    elif exam is not None and exam.mode is None:
+        found.append(
+            f"{exam.model} adds nothing: in its exam it got {exam.retell.points} of "
+            f"{exam.retell.total} sentences and {exam.notes.points} of {exam.notes.total} notes "
+            "right. It is not used; summaries are picked out, not written."
+        )
+    elif summarizer is not None and upgradable:
+        found.append(
+            f"{upgradable:,} nodes have only a picked-out summary, or a weaker model's (treemem "
+            "node list). treemem work makes the first, treemem work --upgrade the others."
+        )
+    if summarizer is None:
+        found.append(
+            "No summarizer is in use: summaries are picked out, not written. "
+            "See: treemem model list"
+        )
+    if (lacking := vectors.missing(database, embedder)) is not None:
+        found.append(lacking)
+    if not database.can_load_extensions():
+        found.append(
+            "This Python's SQLite cannot load extensions: vectors are searched with numpy, which "
+            "takes longer. For sqlite-vec: pip install pysqlite3"
+        )
+    return tuple(found)

@@ -1,0 +1,151 @@
+"""A chat message in any of the generic shapes, and what of a JSON value is a conversation.
+
+The shapes are OpenAI's, ShareGPT's, and plain speaker and text. It reads no file.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from treemem.importers.chat.fields import (
+    blocks_of,
+    has_text_key,
+    id_of,
+    session_of,
+    speaker_of,
+    time_of,
+)
+from treemem.importers.common.attachments import compact_json
+from treemem.importers.common.content import BlockReader, Content
+from treemem.importers.common.source_ids import is_uuid
+from treemem.types import Message
+
+EMPTY = "empty message"
+NO_SPEAKER = "no message: no speaker"
+NO_TEXT = "no message: no text"
+NOT_AN_OBJECT = "no message: not an object"
+
+CONVERSATION_KEYS = ("messages", "conversations", "conversation")
+# A speaker and a text alone may also be a commit, a log line or a review.
+_FOREIGN_KEYS = frozenset({"sha", "commit", "level", "logger", "title", "rating", "subject"})
+_MESSAGE_SHARE_MIN = 0.5
+_NAMED_SHARE_MIN = 0.8
+_MESSAGES_LOOKED_AT = 10
+
+
+class MessageReader:
+    """Turns objects into messages; it remembers the tools' names from call to answer."""
+
+    def __init__(self) -> None:
+        self._blocks = BlockReader()
+
+    def read(self, value: object) -> Message | str:
+        """The message that an object is, or why it is none."""
+        if not isinstance(value, dict):
+            return NOT_AN_OBJECT
+        speaker = speaker_of(value)
+        if speaker is None:
+            return NO_SPEAKER
+        role, author = speaker
+        content = Content()
+        if isinstance(thought := value.get("reasoning_content"), str):
+            content.add(thought, "thinking")
+        blocks = blocks_of(value)
+        if role == "tool":
+            name = value.get("name")
+            tool = name if isinstance(name, str) else None
+            self._blocks.add_tool_result(content, blocks, value.get("tool_call_id"), tool)
+        else:
+            self._blocks.add(content, blocks)
+        has_calls = self._add_calls(content, value)
+        if content.is_empty:
+            return EMPTY if blocks is not None or has_calls or has_text_key(value) else NO_TEXT
+        external_id = id_of(value)
+        return Message(
+            role=role,
+            text=content.text,
+            author=author,
+            sent_at=time_of(value),
+            external_id=external_id,
+            session=session_of(value),
+            parts=tuple(content.parts),
+            tool_use_ids=tuple(content.tool_use_ids),
+            tool_result_ids=tuple(content.tool_result_ids),
+            blobs=tuple(content.blobs),
+            unique_id=external_id is not None and is_uuid(external_id),
+        )
+
+    def _add_calls(self, content: Content, value: dict[str, Any]) -> bool:
+        """OpenAI's tool calls: their arguments are JSON in a string, taken as it stands."""
+        calls = value.get("tool_calls")
+        legacy = value.get("function_call")
+        if not calls and not legacy:
+            return False
+        for call in [*(calls if isinstance(calls, list) else []), {"function": legacy}]:
+            function = call.get("function") if isinstance(call, dict) else None
+            if not isinstance(function, dict) or not isinstance(function.get("name"), str):
+                continue
+            arguments = function.get("arguments")
+            shown = arguments if isinstance(arguments, str) else compact_json(arguments)
+            content.add_tool_use(function["name"], shown, call.get("id"), self._blocks.names)
+        return True
+
+
+def messages_of(value: object) -> list[object]:
+    """The messages that a conversation holds: an object's list of them, or the list itself."""
+    return _list_in(value) or []
+
+
+def _list_in(value: object) -> list[object] | None:
+    if isinstance(value, list):
+        return value
+    if isinstance(value, dict):
+        for key in CONVERSATION_KEYS:
+            if isinstance(found := value.get(key), list):
+                return found
+    return None
+
+
+def is_conversation(value: object) -> bool:
+    """Whether a value is or holds a list of messages, an object's empty one included."""
+    messages = _list_in(value)
+    if messages is None:
+        return False
+    if not messages and isinstance(value, dict):
+        return speaker_of(value) is None
+    looked_at = messages[:_MESSAGES_LOOKED_AT]
+    return any(isinstance(message, dict) and speaker_of(message) for message in looked_at)
+
+
+def share_of_chat(values: list[Any]) -> float:
+    """How sure it is that values are messages or conversations: 0.7, 0.4 or 0.
+
+    0.7: half of them name a role such as user or assistant. 0.4: nearly all name a speaker.
+    """
+    with_role = sum(_has_role(value) or _has_roles(value) for value in values)
+    if values and with_role >= len(values) * _MESSAGE_SHARE_MIN:
+        return 0.7
+    named = sum(_is_said_by_someone(value) for value in values)
+    return 0.4 if values and with_role + named >= len(values) * _NAMED_SHARE_MIN else 0.0
+
+
+def _has_roles(value: object) -> bool:
+    """Whether a conversation has a role in at least every second message."""
+    if not is_conversation(value):
+        return False
+    messages = messages_of(value)[:_MESSAGES_LOOKED_AT]
+    return 2 * sum(map(_has_role, messages)) >= max(len(messages), 1)
+
+
+def _has_role(value: object) -> bool:
+    """Whether an object is a message of a user, an assistant, a system or a tool."""
+    if not isinstance(value, dict) or (speaker := speaker_of(value)) is None:
+        return False
+    return speaker[0] != "other" and (has_text_key(value) or "tool_calls" in value)
+
+
+def _is_said_by_someone(value: object) -> bool:
+    """Whether an object names a speaker of its own and a text, and nothing that is no chat."""
+    if not isinstance(value, dict) or _FOREIGN_KEYS & value.keys():
+        return False
+    return speaker_of(value) is not None and isinstance(blocks_of(value), str | list)

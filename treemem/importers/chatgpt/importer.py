@@ -1,0 +1,218 @@
+"""ChatGPT's data export: conversations as trees of messages, every answer ever given in them.
+
+The document is read one conversation at a time. What is not on the way from the current node
+to the root (regenerated answers, edited questions) is kept as abandoned. chat.html holds the
+same conversations once more.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import islice
+from typing import Any
+
+from treemem.importers.chatgpt.content import (
+    author_of,
+    content_of,
+    is_bookkeeping,
+    kind_of,
+    tool_called,
+)
+from treemem.importers.common.base import Event, Importer, LogFile, Skipped
+from treemem.importers.common.coerce import mapping, no_message, string
+from treemem.importers.common.content import BlockReader
+from treemem.importers.common.event_stream import events_of
+from treemem.importers.common.exports import export_events, path_to_root, recognized, tree_order
+from treemem.importers.common.json_members import DOCUMENT_BYTES_MAX
+from treemem.importers.common.source_ids import file_key, is_uuid, one_line, printable, sent_at
+from treemem.types import Message, Source
+
+EMPTY = "empty message"
+EMPTY_CONVERSATION = "empty conversation"
+EMPTY_NODE = "no message: a node of the tree only"
+NO_SPEAKER = "no message: no speaker"
+NOT_AN_OBJECT = "no message: not an object"
+NO_CONVERSATION = "no conversation: no tree of messages"
+SAME_AS_JSON = "no chat: the conversations of the JSON files once more"
+HTML_TOO_LARGE = "no chat: the page is too large, read conversations.json instead"
+
+_CONVERSATION_KEYS = frozenset({"title", "create_time", "conversation_id"})
+_LOOKED_AT = 20
+_HTML_TITLE = b"<title>ChatGPT Data Export</title>"
+_HTML_DATA = b"var jsonData ="
+# What lies beside the conversations in an export, by keys that are there only.
+_BESIDE = (
+    (frozenset({"conversation_id", "is_anonymous"}), "no chat: shared links"),
+    (frozenset({"conversation_id", "rating"}), "no chat: feedback"),
+    (frozenset({"chatgpt_plus_user"}), "no chat: account"),
+)
+_TOOL_ANSWERS_MAX = 100
+
+
+class ChatGpt(Importer):
+    """The importer of conversations.json, whole, in pieces, or of one conversation."""
+
+    name = "chatgpt"
+    version = 1
+    description = "ChatGPT data export (conversations.json)"
+    kept = "turns, reasoning, tool calls and results, abandoned branches, custom instructions"
+    dropped = "model names, citations' details, custom GPTs' ids, feedback, account"
+
+    def recognizes(self, file: LogFile, head: bytes) -> float:
+        del file
+        if is_chat_html(head):
+            return 0.95
+        return recognized(head, _is_conversation, _beside)
+
+    def read(self, file: LogFile) -> Iterator[Event]:
+        document = file
+        if is_chat_html(file.head()):
+            if _json_neighbours(file):
+                yield Skipped(SAME_AS_JSON)
+                return
+            if file.size_bytes > DOCUMENT_BYTES_MAX:
+                yield Skipped(HTML_TOO_LARGE, problem=True)
+                return
+            document = _embedded(file)
+
+        def events(value: dict[str, Any], number: int) -> Iterator[Event]:
+            return _Conversation(file, value, number).events()
+
+        yield from export_events(document, _is_conversation, _beside, events, NO_CONVERSATION)
+
+    def companions(self, file: LogFile) -> Iterator[LogFile]:
+        """The page of an export depends on whether the JSON lies beside it."""
+        if is_chat_html(file.head()):
+            yield from _json_neighbours(file)[:1]
+
+
+def is_chat_html(head: bytes) -> bool:
+    """Whether a file is the chat.html of ChatGPT's export, by its beginning.
+
+    Example:
+        >>> is_chat_html(b"<html><head><title>ChatGPT Data Export</title>")
+        True
+        >>> is_chat_html(b"<html><title>Notes</title>")
+        False
+    """
+    page = head.lstrip(b"\xef\xbb\xbf \t\r\n")
+    if page[:1] != b"<":
+        return False
+    return _HTML_TITLE in page or (_HTML_DATA in page and b'"mapping"' in page)
+
+
+class _Conversation:
+    """One tree of messages, which is one source."""
+
+    def __init__(self, file: LogFile, value: dict[str, Any], number: int) -> None:
+        tree = value["mapping"]
+        self._nodes = {key: node for key, node in tree.items() if isinstance(node, dict)}
+        self._others = len(tree) - len(self._nodes)
+        self._parent_of = {key: string(node.get("parent")) for key, node in self._nodes.items()}
+        self._active = path_to_root(self._parent_of, self._leaf(value.get("current_node")))
+        self._blocks = BlockReader()
+        name = string(value.get("conversation_id")) or string(value.get("id"))
+        name = name or next(filter(is_uuid, self._nodes), None)
+        self._source = Source(
+            f"{ChatGpt.name}/{printable(name) if name else f'{file_key(file)}#{number}'}",
+            ChatGpt.name,
+            title=one_line(value.get("title")),
+            origin=file.label,
+        )
+
+    def events(self) -> Iterator[Event]:
+        if not self._nodes and not self._others:
+            yield Skipped(EMPTY_CONVERSATION)
+        yield from (Skipped(NOT_AN_OBJECT) for _ in range(self._others))
+        keys = tree_order(self._parent_of, self._active)
+        yield from events_of(keys, lambda _, key: self._message(key), lambda _: self._source)
+
+    def _message(self, key: str) -> Message | str:
+        """The message of a node, or why it has none."""
+        value = self._nodes[key].get("message")
+        if value is None:
+            return EMPTY_NODE
+        if not isinstance(value, dict):
+            return NOT_AN_OBJECT
+        author = author_of(value)
+        if author is None:
+            return NO_SPEAKER
+        if (content_type := is_bookkeeping(value)) is not None:
+            return no_message(content_type)
+        external_id = string(value.get("id")) or key
+        call = self._call_of(key) if author.role == "tool" else None
+        content = content_of(value, author, self._blocks, external_id, call)
+        if content.is_empty:
+            return EMPTY
+        return Message(
+            role=author.role,
+            text=content.text,
+            author=author.name if author.role != "tool" else None,
+            sent_at=sent_at(value.get("create_time")),
+            external_id=external_id,
+            kind=kind_of(value, author.role),
+            parts=tuple(content.parts),
+            tool_use_ids=tuple(content.tool_use_ids),
+            tool_result_ids=tuple(content.tool_result_ids),
+            blobs=tuple(content.blobs),
+            unique_id=is_uuid(external_id),
+            active=key in self._active,
+        )
+
+    def _call_of(self, key: str) -> str | None:
+        """The id of the call that a tool's message answers: the nearest above other answers."""
+        at = self._parent_of.get(key)
+        for _ in range(_TOOL_ANSWERS_MAX):
+            message = mapping(self._nodes.get(at or "", {}).get("message"))
+            if at is None or not message:
+                return None
+            if tool_called(message) is not None:
+                return string(message.get("id")) or at
+            author = author_of(message)
+            if author is None or author.role != "tool":
+                return None
+            at = self._parent_of.get(at)
+        return None
+
+    def _leaf(self, current: object) -> str | None:
+        """The current node; where it is not told, the newest of those that nothing follows."""
+        if isinstance(current, str) and current in self._nodes:
+            return current
+        parents = set(self._parent_of.values())
+        leaves = [key for key in self._nodes if key not in parents]
+        # Subtle: max() takes the first of equals, so from the end the last one wins.
+        return max(reversed(leaves or list(self._nodes)), key=self._time, default=None)
+
+    def _time(self, key: str) -> float:
+        time = mapping(self._nodes[key].get("message")).get("create_time")
+        return time if isinstance(time, int | float) and time == time else 0.0
+
+
+def _is_conversation(value: object) -> bool:
+    tree = value.get("mapping") if isinstance(value, dict) else None
+    if not isinstance(value, dict) or not isinstance(tree, dict):
+        return False
+    nodes = islice((node for node in tree.values() if isinstance(node, dict)), _LOOKED_AT)
+    if any({"message", "parent", "children"} & node.keys() for node in nodes):
+        return True
+    return "current_node" in value or (not tree and bool(_CONVERSATION_KEYS & value.keys()))
+
+
+def _beside(value: dict[str, Any]) -> str | None:
+    return next((reason for keys, reason in _BESIDE if keys <= value.keys()), None)
+
+
+def _json_neighbours(file: LogFile) -> list[LogFile]:
+    """The conversations in JSON that lie beside a page."""
+    return [
+        other
+        for other in file.neighbours()
+        if other.name.startswith("conversations") and other.suffix == ".json"
+    ]
+
+
+def _embedded(file: LogFile) -> LogFile:
+    """The JSON in a page, which ends by itself; what the page does with it stands behind."""
+    with file.open() as stream:
+        _, _, data = stream.read().partition(_HTML_DATA)
+    return LogFile(file.label, data=data)

@@ -1,0 +1,187 @@
+"""Claude Code's session logs: JSON Lines, one API message in several lines, a tree of turns.
+
+One file is one session, and each sub-agent whose turns stand in it a source of its own. The
+file is read twice: first for the ids alone, so that each message knows whether it is on the
+active branch when it is yielded. Never more than one message is held.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from treemem.importers.claude_code.records import certainty, records_of
+from treemem.importers.claude_code.speech import is_spoken, kind_of, speech_of
+from treemem.importers.claude_code.survey import Survey, session_of
+from treemem.importers.common.base import Event, Importer, LogFile, Skipped
+from treemem.importers.common.coerce import string
+from treemem.importers.common.content import BlockReader, Content, joined
+from treemem.importers.common.records import TOO_DEEP, Record, parse_json, skim_json
+from treemem.importers.common.source_ids import printable, sent_at
+from treemem.types import Message, Source
+
+MERGED = "fragment of a message, merged"
+REPEATED = "fragment of a message, repeated"
+EMPTY = "empty message"
+NOT_AN_OBJECT = "no message: not an object"
+
+MERGED_CHARS_MAX = 16 * 1024 * 1024
+FRAGMENTS_MAX = 200
+
+
+class ClaudeCode(Importer):
+    """The importer of the logs below ~/.claude/projects."""
+
+    name = "claude-code"
+    version = 1
+    description = "Claude Code session logs (JSON Lines, or one JSON document)"
+    kept = "turns, thinking, tool calls and results, abandoned branches, sub-agents, summaries"
+    dropped = "usage, model names, signatures, a tool result's copy for the screen, bookkeeping"
+    places = (
+        ".claude/projects/*/*.jsonl",
+        ".claude/projects/*/*/subagents/*.jsonl",
+        ".config/claude/projects/*/*.jsonl",
+        ".config/claude/projects/*/*/subagents/*.jsonl",
+    )
+
+    def recognizes(self, file: LogFile, head: bytes) -> float:
+        del file  # Its name says nothing: many tools write .jsonl.
+        return certainty(head)
+
+    def read(self, file: LogFile) -> Iterator[Event]:
+        yield from _Reading(file, Survey.of(file)).events()
+
+
+class _Reading:
+    """The second pass over one file."""
+
+    def __init__(self, file: LogFile, survey: Survey) -> None:
+        self._file = file
+        self._survey = survey
+        self._blocks = BlockReader()
+        self._main = Source(
+            id=f"{ClaudeCode.name}/{printable(session_of(file, survey))}",
+            format=ClaudeCode.name,
+            title=survey.title,
+            origin=file.label,
+        )
+        self._agents: dict[int | str, Source] = {}
+        self._current: Source | None = None
+        self._merged: set[int] = set()
+        # The message that waits for further fragments, and how many it has.
+        self._waiting: Message | None = None
+        self._waiting_source = self._main
+        self._api_id: str | None = None
+        self._fragments = 0
+
+    def events(self) -> Iterator[Event]:
+        for ordinal, item in enumerate(records_of(self._file, _parse)):
+            if isinstance(item, Skipped):
+                yield item
+                continue
+            try:
+                yield from self._take(ordinal, item)
+            except RecursionError:
+                yield Skipped(TOO_DEEP, item.line, problem=True)
+        yield from self._let_go()
+
+    def _take(self, ordinal: int, record: Record) -> Sequence[Event]:
+        """Holds a record's message back, or adds it to the one that waits."""
+        value = record.value
+        if not isinstance(value, dict):
+            return (Skipped(NOT_AN_OBJECT, record.line),)
+        source = self._source(ordinal, record.line, value)
+        message = self._message(ordinal, value)
+        if isinstance(message, str):
+            return (Skipped(message, record.line),)
+        api_id = _api_id(value)
+        if self._survey.is_replay(ordinal):
+            # A replay is the same message again; neither does it grow, nor does anything join it.
+            if hash(message.external_id) in self._merged:
+                return (Skipped(REPEATED, record.line),)
+            api_id = None
+        elif api_id is not None and api_id == self._api_id and self._joins(message, source):
+            return (Skipped(MERGED, record.line),)
+        events = self._let_go()
+        self._waiting, self._waiting_source = message, source
+        self._api_id, self._fragments = api_id, 1
+        return events
+
+    def _joins(self, message: Message, source: Source) -> bool:
+        """Adds a fragment to the message that waits, if it is of the same source."""
+        waiting = self._waiting
+        if waiting is None or source is not self._waiting_source:
+            return False
+        if self._fragments >= FRAGMENTS_MAX or len(waiting.text) > MERGED_CHARS_MAX:
+            return False
+        self._merged.update((hash(waiting.external_id), hash(message.external_id)))
+        self._waiting = joined(waiting, message)
+        self._fragments += 1
+        return True
+
+    def _let_go(self) -> list[Event]:
+        """The waiting message, behind its source where that changes."""
+        message, self._waiting = self._waiting, None
+        if message is None:
+            return []
+        if self._waiting_source is self._current:
+            return [message]
+        self._current = self._waiting_source
+        return [self._current, message]
+
+    # -- one record ------------------------------------------------------------------------
+
+    def _message(self, ordinal: int, value: dict[str, Any]) -> Message | str:
+        """The message that a record is, by itself, or why it is none."""
+        speech = speech_of(value, self._survey.is_queued)
+        if isinstance(speech, str):
+            return speech
+        role, content = speech.role, Content()
+        self._blocks.add(content, speech.blocks)
+        if content.is_empty:
+            return EMPTY
+        if content.is_answer and role == "user" and not is_spoken(content.spoken):
+            role = "tool"
+        uuid = string(value.get("uuid"))
+        return Message(
+            role=role,
+            text=content.text,
+            sent_at=sent_at(value.get("timestamp")),
+            external_id=uuid,
+            session=string(value.get("sessionId")),
+            kind=kind_of(value, speech, role, content.spoken),
+            parts=tuple(content.parts),
+            tool_use_ids=tuple(content.tool_use_ids),
+            tool_result_ids=tuple(content.tool_result_ids),
+            blobs=tuple(content.blobs),
+            unique_id=uuid is not None,
+            active=self._survey.is_active(ordinal),
+        )
+
+    def _source(self, ordinal: int, line: int | None, value: dict[str, Any]) -> Source:
+        if value.get("isSidechain") is not True:
+            return self._main
+        agent_id = string(value.get("agentId"))
+        key = agent_id or self._survey.sidechain_root(ordinal)
+        if key not in self._agents:
+            name = agent_id or string(value.get("uuid")) or f"line-{line}"
+            self._agents[key] = Source(
+                id=f"{self._main.id}/agent-{printable(name)}",
+                format=ClaudeCode.name,
+                origin=self._file.label,
+                parent_id=self._main.id,
+            )
+        return self._agents[key]
+
+
+def _parse(data: bytes) -> object:
+    """Exact where numbers reach a text, which is in what tools are called with."""
+    return parse_json(data) if b'"tool_use"' in data else skim_json(data)
+
+
+def _api_id(value: dict[str, Any]) -> str | None:
+    """The id that all fragments of one answer of the API share."""
+    message = value.get("message")
+    if value.get("type") == "user" or not isinstance(message, dict):
+        return None
+    return string(message.get("id"))

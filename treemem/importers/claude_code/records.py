@@ -1,0 +1,86 @@
+"""The records of Claude Code's logs, wherever they stand: a line each, or in one JSON document.
+
+A document is a single record, as people cut it out of a log, or holds records as its "loglines".
+It says what is a record; what one says is read elsewhere.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+
+from treemem.importers.common.base import LogFile, Skipped
+from treemem.importers.common.coerce import listed, mapping
+from treemem.importers.common.json_members import read_members, read_value
+from treemem.importers.common.records import Record, read_records
+from treemem.importers.common.sniffing import has_key, head_objects, head_value
+
+_MARKS = ("parentUuid", "isSidechain", "leafUuid", "isSnapshotUpdate")
+_NAMES = frozenset({"uuid", "sessionId"})
+_CONTROL_TYPES = frozenset(
+    {"ai-title", "custom-title", "last-prompt", "mode", "permission-mode", "queue-operation",
+     "agent-name", "worktree-state"}
+)  # fmt: skip
+_LIST_KEY = "loglines"
+# A record on a line of its own has no line break before its end.
+_OVER_LINES = re.compile(rb"(?:\xef\xbb\xbf)?\s*\{[ \t]*\r?\n")
+
+
+def certainty(head: bytes) -> float:
+    """How sure it is that a head is that of Claude Code's records, 0 to 0.95."""
+    if _has_loglines(head) or _is_single(head):
+        return 0.95
+    objects, rest = head_objects(head)
+    if any(map(_is_record, objects)):
+        return 0.95
+    # A first line that is longer than the head: only its beginning can be looked at.
+    long_line = not objects and any(has_key(rest, mark) for mark in _MARKS[:2])
+    return 0.9 if long_line else 0.0
+
+
+def records_of(file: LogFile, parse: Callable[[bytes], object]) -> Iterator[Record | Skipped]:
+    """The records of a file in their order. Raises ImportFileError for a single one that is
+    damaged. In a document a record's line is its number."""
+    head = file.head()
+    if _has_loglines(head):
+        number = 0
+        for member in read_members(file):
+            if isinstance(member, Skipped):
+                yield member
+            elif member.is_element and member.key == _LIST_KEY:
+                number += 1
+                yield Record(number, member.value)
+    elif _is_single(head):
+        yield Record(1, read_value(file))
+    else:
+        with file.open() as stream:
+            yield from read_records(stream, parse)
+
+
+def _has_loglines(head: bytes) -> bool:
+    return any(map(_is_record, listed(mapping(head_value(head)).get(_LIST_KEY))))
+
+
+def _is_single(head: bytes) -> bool:
+    if _OVER_LINES.match(head) is None:
+        return False
+    value = mapping(head_value(head))
+    return _is_record(value) and not _NAMES.isdisjoint(value)
+
+
+def _is_record(value: object) -> bool:
+    """Whether a JSON value can only be a record of Claude Code."""
+    if not isinstance(value, dict):
+        return False
+    record_type, message = value.get("type"), value.get("message")
+    if record_type is not None and not isinstance(record_type, str):
+        return False
+    marked = any(mark in value for mark in _MARKS)
+    if isinstance(message, dict) and "parts" in message:
+        return False  # Gemini's message shape, which forks of both tools write.
+    if record_type in ("user", "assistant"):
+        return marked or isinstance(message, dict)
+    if record_type is None:
+        return isinstance(message, dict) and {"sessionId", "requestId"} <= value.keys()
+    known = record_type in _CONTROL_TYPES and "sessionId" in value
+    return marked or known

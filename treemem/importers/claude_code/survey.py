@@ -1,0 +1,232 @@
+"""The first pass over a Claude Code log: whose session it is, and which turns still count.
+
+It holds ids only, as hashes and numbers, never a text: about 150 bytes a record. The answers
+are asked for by ordinal, the running number that read_records gives a record.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Iterator
+from typing import Any
+
+from treemem.importers.claude_code.records import records_of
+from treemem.importers.common.base import LogFile, Skipped
+from treemem.importers.common.records import skim_json
+from treemem.importers.common.source_ids import file_key, is_uuid, one_line
+
+_MAIN, _SIDE, _TURN, _REPLAY, _ACTIVE = 1, 2, 4, 8, 16
+_NONE = -1
+
+# Later ones win over earlier ones: what the user called it, what a model did.
+_TITLE_KEYS = (("summary", "summary"), ("ai-title", "aiTitle"), ("custom-title", "customTitle"))
+
+
+class Survey:
+    """What the whole file says about each of its records.
+
+    A record is on the active branch if the newest turn descends from it. Everything else here
+    errs on the side of active: only a turn that demonstrably stands on another branch is not.
+    """
+
+    def __init__(self) -> None:
+        self.session_id: str | None = None
+        self._titles: dict[str, str] = {}
+        self._summary_leaf = 0
+        self._flags = bytearray()
+        self._parent_key = array("q")  # hash of the parent's uuid, 0 for none
+        self._parent = array("q")  # ordinal of the parent; for a sidechain of its root
+        self._group = array("q")  # first ordinal with the same message id
+        self._call = array("q")  # ordinal of the tool call that a tool result answers
+        self._ordinal_of: dict[int, int] = {}
+        self._group_of: dict[int, int] = {}
+        self._call_of: dict[int, int] = {}
+        self._queued: set[int] = set()
+        self._moved: dict[int, list[int]] = {}
+
+    @classmethod
+    def of(cls, file: LogFile) -> Survey:
+        survey = cls()
+        for item in records_of(file, skim_json):
+            survey._add(None if isinstance(item, Skipped) else item.value)
+        survey._finish()
+        return survey
+
+    @property
+    def title(self) -> str | None:
+        return next((self._titles[t] for t, _ in reversed(_TITLE_KEYS) if t in self._titles), None)
+
+    def is_active(self, ordinal: int) -> bool:
+        """A record outside of the tree, or appended since the survey, counts as active."""
+        flags = self._flags[ordinal] if ordinal < len(self._flags) else 0
+        return bool(flags & _ACTIVE) or not flags & (_MAIN | _SIDE)
+
+    def is_replay(self, ordinal: int) -> bool:
+        """Whether an earlier record of the file has the same uuid."""
+        return ordinal < len(self._flags) and bool(self._flags[ordinal] & _REPLAY)
+
+    def sidechain_root(self, ordinal: int) -> int:
+        """The ordinal of the record that a sidechain record's branch begins with."""
+        return self._parent[ordinal] if ordinal < len(self._flags) else ordinal
+
+    def is_queued(self, text: str) -> bool:
+        """Whether the file also logs this text as a queued command."""
+        return hash(text) in self._queued
+
+    # -- reading ---------------------------------------------------------------------------
+
+    def _add(self, value: object) -> None:
+        ordinal = len(self._flags)
+        self._parent_key.append(0)
+        self._parent.append(_NONE)
+        self._group.append(_NONE)
+        self._call.append(_NONE)
+        self._flags.append(0)
+        if not isinstance(value, dict):
+            return
+        if isinstance(session := value.get("sessionId"), str) and session:
+            self.session_id = session
+        is_turn = value.get("type") in ("user", "assistant")
+        if not is_turn:
+            self._add_title(value)
+            self._queued.update(map(hash, _queued_texts(value.get("attachment"))))
+        uuid = value.get("uuid")
+        if not is_turn and not (isinstance(uuid, str) and uuid):
+            return
+        self._flags[ordinal] = _SIDE if value.get("isSidechain") is True else _MAIN
+        parent = value.get("parentUuid") or value.get("logicalParentUuid")
+        self._parent_key[ordinal] = _hash(parent)
+        if key := _hash(uuid):
+            first = self._ordinal_of.setdefault(key, ordinal)
+            if first != ordinal:
+                self._flags[ordinal] |= _REPLAY
+                self._moved.setdefault(first, []).append(ordinal)
+        if is_turn:
+            self._add_turn(ordinal, value)
+
+    def _add_turn(self, ordinal: int, value: dict[str, Any]) -> None:
+        found = value.get("message")
+        message = found if isinstance(found, dict) else {}
+        if key := _hash(message.get("id")) if value["type"] == "assistant" else 0:
+            self._group[ordinal] = self._group_of.setdefault(key, ordinal)
+        content = message.get("content")
+        for block in content if isinstance(content, list) else ():
+            block_type = block.get("type") if isinstance(block, dict) else None
+            if block_type == "tool_use":
+                self._call_of[_hash(block.get("id"))] = ordinal
+            elif block_type == "tool_result":
+                self._call[ordinal] = self._call_of.get(_hash(block.get("tool_use_id")), ordinal)
+        # A tool result, a compaction summary and an injected text accompany their parent:
+        # none of them can be the turn that a rewind goes back to.
+        follows = value.get("isMeta") is True or value.get("isCompactSummary") is True
+        if not follows and self._call[ordinal] == _NONE:
+            self._flags[ordinal] |= _TURN
+
+    def _add_title(self, value: dict[str, Any]) -> None:
+        for record_type, key in _TITLE_KEYS:
+            if value.get("type") == record_type and (title := one_line(value.get(key))):
+                self._titles[record_type] = title
+                if record_type == "summary":
+                    self._summary_leaf = _hash(value.get("leafUuid"))
+
+    # -- deciding --------------------------------------------------------------------------
+
+    def _finish(self) -> None:
+        newest = self._link()
+        if newest == _NONE:
+            # No turn of its own: a sub-agent's file, or one that holds no conversation.
+            self._flags = bytearray(flag | _ACTIVE for flag in self._flags)
+        else:
+            self._mark_ancestors(newest)
+            self._mark_siblings()
+            self._mark_followers()
+        # Summaries of other sessions of the same project stand in the file as well.
+        if self._summary_leaf and self._summary_leaf not in self._ordinal_of:
+            del self._titles["summary"]
+        self._ordinal_of.clear()
+        self._group_of.clear()
+        self._call_of.clear()
+
+    def _link(self) -> int:
+        """Turns the parents' hashes into ordinals; returns the newest turn's ordinal.
+
+        A root, and a record whose parent is not in the file, continues the record before it:
+        so files without parents, compactions and resumed sessions stay one branch.
+        """
+        newest = previous = previous_root = _NONE
+        for ordinal, flags in enumerate(self._flags):
+            key = self._parent_key[ordinal]
+            parent = self._ordinal_of.get(key, _NONE) if key else _NONE
+            if flags & _SIDE:
+                if parent != _NONE and parent < ordinal and self._flags[parent] & _SIDE:
+                    root = self._parent[parent]
+                else:
+                    root = previous_root if key and parent == _NONE else ordinal
+                self._parent[ordinal] = previous_root = root if root != _NONE else ordinal
+            elif flags & _MAIN:
+                known = parent not in (_NONE, ordinal) and bool(self._flags[parent] & _MAIN)
+                self._parent[ordinal] = parent if known else previous
+                # Subtle: a replayed row is no news. If it were, the turns after its first
+                # copy would all look abandoned.
+                if not flags & _REPLAY:
+                    previous = ordinal
+                    newest = ordinal if flags & _TURN else newest
+        return newest
+
+    def _mark_ancestors(self, newest: int) -> None:
+        """The newest turn and all it descends from, by any of the parents a replay gave it."""
+        pending = [newest]
+        while pending:
+            ordinal = pending.pop()
+            if ordinal == _NONE or self._flags[ordinal] & _ACTIVE:
+                continue
+            self._flags[ordinal] |= _ACTIVE
+            pending.append(self._parent[ordinal])
+            copies = self._moved.get(ordinal, ())
+            pending += [self._parent[copy] for copy in copies if self._parent_key[copy]]
+
+    def _mark_siblings(self) -> None:
+        """Parallel tool calls branch below one API message: its fragments belong together."""
+        active = {self._group[ordinal] for ordinal in self._active()} - {_NONE}
+        for ordinal, group in enumerate(self._group):
+            if group in active:
+                self._flags[ordinal] |= _ACTIVE
+
+    def _mark_followers(self) -> None:
+        """A tool result is as active as its call, whatever follows a record as that record."""
+        first_of = {copy: first for first, copies in self._moved.items() for copy in copies}
+        for ordinal, flags in enumerate(self._flags):
+            if flags & _ACTIVE or not flags & (_MAIN | _SIDE):
+                continue
+            leaders = [first_of.get(ordinal, _NONE), self._call[ordinal]]
+            leaders += [] if flags & _TURN else [self._parent[ordinal]]
+            if flags & _SIDE or any(
+                leader != _NONE and self._flags[leader] & _ACTIVE for leader in leaders
+            ):
+                self._flags[ordinal] |= _ACTIVE
+
+    def _active(self) -> Iterator[int]:
+        return (ordinal for ordinal, flags in enumerate(self._flags) if flags & _ACTIVE)
+
+
+def session_of(file: LogFile, survey: Survey) -> str:
+    """The session's id: the file's name if it is one, else what its last record says.
+
+    A resumed or forked session copies rows that still name the session they came from.
+    """
+    return file.stem if is_uuid(file.stem) else survey.session_id or file_key(file)
+
+
+def _hash(text: object) -> int:
+    """0 for what is no id. Sixty-four bits: two of a million ids are alike once in 10⁷ files."""
+    return (hash(text) or 1) if isinstance(text, str) and text else 0
+
+
+def _queued_texts(attachment: object) -> Iterator[str]:
+    """The words of a queued command: the whole prompt, or each text block of it."""
+    if isinstance(attachment, dict) and attachment.get("type") == "queued_command":
+        prompt = attachment.get("prompt")
+        for block in prompt if isinstance(prompt, list) else (prompt,):
+            text = block.get("text") if isinstance(block, dict) else block
+            if isinstance(text, str):
+                yield text

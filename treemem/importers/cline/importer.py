@@ -1,0 +1,235 @@
+"""Tasks of Cline and Roo Code: the model's history, and what the window showed of it.
+
+A task is a source. Its folder tells each turn twice; the model's history is read, and the
+window's only where there is no other. The newer sessions of Cline's SDK are a document with the
+same messages, and beside it what a compaction made of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from treemem.importers.cline.speech import Speech
+from treemem.importers.cline.window import Window, is_window_entry
+from treemem.importers.common.base import Event, Importer, LogFile, Skipped
+from treemem.importers.common.json_members import JsonMember, read_members
+from treemem.importers.common.shapes import list_in, object_in, text_in, unwrapped
+from treemem.importers.common.sniffing import head_value, is_whole
+from treemem.importers.common.source_ids import file_key, one_line, printable
+from treemem.types import Message, Source
+
+COMPACTED = "message repeated by a compaction"
+NO_MESSAGES = "no messages: the session's settings"
+NOT_AN_OBJECT = "no message: not an object"
+TOLD_BY_HISTORY = "told by the model's history"
+
+HISTORY = "api_conversation_history.json"
+_MESSAGES_SUFFIX = ".messages.json"
+_LOOKED_AT = 20
+
+
+class Cline(Importer):
+    """The importer of Cline's and Roo Code's task folders and of Cline's sessions."""
+
+    name = "cline"
+    version = 1
+    description = "tasks of Cline and Roo Code, sessions of Cline's SDK (JSON)"
+    kept = "turns, thinking, tool calls and results, environment details, summaries, sub-agents"
+    dropped = "usage, model names, checkpoints, the window's copy of the history, system prompts"
+    places = (
+        ".cline/data/sessions/*/*.messages.json",
+        ".cline/data/tasks/*/api_conversation_history.json",
+        ".config/Code/User/globalStorage/saoudrizwan.claude-dev/tasks/*/"
+        "api_conversation_history.json",
+        ".config/Code/User/globalStorage/rooveterinaryinc.roo-cline/tasks/*/"
+        "api_conversation_history.json",
+        "Library/Application Support/Code/User/globalStorage/saoudrizwan.claude-dev/tasks/*/"
+        "api_conversation_history.json",
+        "Library/Application Support/Code/User/globalStorage/rooveterinaryinc.roo-cline/tasks/*/"
+        "api_conversation_history.json",
+    )
+
+    def recognizes(self, file: LogFile, head: bytes) -> float:
+        value = head_value(head)
+        if isinstance(value, dict):
+            entries = _entries(value.get("messages"), head)
+            is_known = _is_session(value, entries) or _is_history_v2(value, entries)
+            return 0.9 if is_known or _is_settings(value) else 0.0
+        entries = _entries(value, head)
+        if entries and all(map(is_window_entry, entries)):
+            return 0.9
+        named = file.name in (HISTORY, "claude_messages.json")
+        return _history_score(entries, named) if all(map(_is_entry, entries)) else 0.0
+
+    def read(self, file: LogFile) -> Iterator[Event]:
+        task = Task.of(file)
+        if task.is_settings:
+            yield Skipped(NO_MESSAGES)
+            return
+        yield Source(
+            f"{Cline.name}/{printable(task.id)}",
+            Cline.name,
+            title=task.title,
+            origin=file.label,
+            parent_id=f"{Cline.name}/{printable(task.parent)}" if task.parent else None,
+            rewritten=not task.is_compaction,
+        )
+        speech, window = Speech(has_ids=task.is_session), Window()
+        is_told = file.neighbour(HISTORY) is not None and file.name != HISTORY
+        for member in read_members(file):
+            if isinstance(member, Skipped):
+                yield member
+                continue
+            if not member.is_element or member.key not in (None, "messages"):
+                continue
+            entry = member.value
+            if not isinstance(entry, dict):
+                yield Skipped(NOT_AN_OBJECT)
+            elif is_window_entry(entry):
+                yield Skipped(TOLD_BY_HISTORY) if is_told else window.message(entry)
+            else:
+                message = speech.message(entry)
+                is_copy = task.is_compaction and isinstance(message, Message)
+                is_summary = isinstance(message, Message) and message.kind == "summary"
+                yield Skipped(COMPACTED) if is_copy and not is_summary else message
+
+    def companions(self, file: LogFile) -> Iterable[LogFile]:
+        """The settings of a session, which hold its title."""
+        settings = file.neighbour(file.name.replace(_MESSAGES_SUFFIX, ".json"))
+        is_other = settings is not None and settings.name != file.name
+        return [settings] if settings is not None and is_other else []
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """Whose file it is.
+
+    is_session: a document of the SDK's, not a history. is_compaction: what a compaction made of
+    messages that stand beside it. is_settings: it holds no messages.
+    """
+
+    id: str
+    title: str | None = None
+    parent: str | None = None
+    is_session: bool = False
+    is_compaction: bool = False
+    is_settings: bool = False
+
+    @classmethod
+    def of(cls, file: LogFile) -> Task:
+        value = head_value(file.head())
+        if not isinstance(value, dict):
+            return cls(_folder(file) or file_key(file), _title(value))
+        if _is_settings(value):
+            return cls(str(value.get("session_id")), is_settings=True)
+        origin = object_in(value.get("origin"))
+        own = text_in(value.get("sessionId")) or text_in(origin.get("sessionId"))
+        own = own or _folder(file) or file_key(file)
+        parent = text_in(origin.get("parentThreadId"))
+        if parent is None and "__" in own:
+            parent = own.split("__", 1)[0] or None
+        settings = file.neighbour(file.name.replace(_MESSAGES_SUFFIX, ".json"))
+        return cls(
+            own,
+            _session_title(settings) if settings and settings.name != file.name else None,
+            parent if parent != own else None,
+            is_session=text_in(value.get("sessionId")) is not None,
+            is_compaction=_is_compacted(file) and _has_messages(file, own),
+        )
+
+
+def _folder(file: LogFile) -> str | None:
+    """The name of the task's folder, if it is one: a time in milliseconds, or a UUID."""
+    steps = (file.place or "").replace("\\", "/").split("!")[-1].split("/")
+    name = steps[-2] if len(steps) > 1 else ""
+    is_task = (name.isdigit() and len(name) >= 10) or len(name) == 36
+    return name if is_task else None
+
+
+def _title(value: object) -> str | None:
+    """The task itself, if it is what the history begins with."""
+    first = object_in(list_in(value)[0] if list_in(value) else None)
+    blocks = first.get("content")
+    texts = [blocks] if isinstance(blocks, str) else [
+        text_in(object_in(block).get("text")) for block in list_in(blocks)[:2]
+    ]  # fmt: skip
+    task = next((unwrapped(text, ("task",)) for text in texts if text), None)
+    return one_line(task) or one_line(first.get("text"))
+
+
+def _session_title(settings: LogFile) -> str | None:
+    value = object_in(head_value(settings.head()))
+    return one_line(object_in(value.get("metadata")).get("title"))
+
+
+def _is_compacted(file: LogFile) -> bool:
+    for member in read_members(file):
+        if isinstance(member, JsonMember) and member.key == "messages":
+            metadata = object_in(object_in(member.value).get("metadata"))
+            kind = metadata.get("kind")
+            if (
+                isinstance(kind, str) and kind.startswith("compaction")
+            ) or "compaction" in metadata:
+                return True
+    return False
+
+
+def _has_messages(file: LogFile, session_id: str) -> bool:
+    """Whether the messages themselves lie beside what a compaction made of them."""
+    for beside in file.neighbours():
+        if beside.name.endswith(_MESSAGES_SUFFIX) and beside.name != file.name:
+            value = object_in(head_value(beside.head()))
+            if value.get("sessionId") == session_id:
+                return True
+    return False
+
+
+# -- recognizing ---------------------------------------------------------------------------
+
+
+def _entries(value: object, head: bytes) -> list[Any]:
+    """The first entries of a list; without the last one where the head may have cut it."""
+    entries = list_in(value)
+    return (entries if is_whole(head) or len(entries) < 2 else entries[:-1])[:_LOOKED_AT]
+
+
+def _is_session(value: dict[str, Any], entries: list[Any]) -> bool:
+    own = text_in(value.get("sessionId")) is not None and {"version", "agent"} <= value.keys()
+    return own and isinstance(value.get("messages"), list) and all(map(_is_entry, entries))
+
+
+def _is_history_v2(value: dict[str, Any], entries: list[Any]) -> bool:
+    has_times = any("ts" in object_in(entry) for entry in entries)
+    return value.get("version") == 2 and has_times and all(map(_is_entry, entries))
+
+
+def _is_settings(value: dict[str, Any]) -> bool:
+    own = {"session_id", "messages_path", "source", "started_at"}
+    return own <= value.keys() and "messages" not in value
+
+
+def _is_entry(value: object) -> bool:
+    """Whether a value can be an entry of the history: a role, and blocks or words."""
+    entry = object_in(value)
+    if entry.get("type") == "reasoning" and "role" not in entry:
+        return True
+    if entry.get("role") not in ("user", "assistant", "tool", "system"):
+        return False
+    blocks = entry.get("content")
+    kinds = [object_in(block).get("type") for block in list_in(blocks)]
+    return isinstance(blocks, str) or (bool(kinds) and all(isinstance(kind, str) for kind in kinds))
+
+
+def _history_score(entries: list[Any], named: bool) -> float:
+    """An array of messages may be anybody's: the tags around the task, or times, tell."""
+    texts = [
+        str(object_in(block).get("text"))
+        for entry in entries
+        for block in list_in(object_in(entry).get("content"))
+    ]
+    if any("<environment_details>" in text or text.startswith("<task>") for text in texts):
+        return 0.9
+    has_times = bool(entries) and all("ts" in object_in(entry) for entry in entries)
+    return 0.85 if (has_times and texts) or (named and entries) else 0.0

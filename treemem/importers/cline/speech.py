@@ -1,0 +1,175 @@
+"""Who says what in the model's history of Cline and Roo Code.
+
+Pure. Everything that is no answer of the model is logged as the user's: what was typed, what a
+tool gave, the state of the editor, reminders. The tags around them tell them apart.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from treemem.importers.claude_code.speech import continues
+from treemem.importers.common.base import Skipped
+from treemem.importers.common.content import BlockReader, Content
+from treemem.importers.common.records import TOO_DEEP
+from treemem.importers.common.shapes import add_block, list_in, object_in, text_in, unwrapped
+from treemem.importers.common.source_ids import sent_at
+from treemem.types import Message, MessageKind, Role
+
+EMPTY = "empty message"
+NO_ROLE = "no message: no role"
+
+_ROLE_OF: dict[object, Role] = {
+    "user": "user", "assistant": "assistant", "system": "system", "tool": "tool",
+}  # fmt: skip
+_TYPED = ("task", "feedback", "answer", "user_message", "user_input")
+_DETAILS = "<environment_details>"
+_NOTICES = (
+    "[TASK RESUMPTION]", "[ERROR] ", "# Reminder: ", "<explicit_instructions", "<system-reminder",
+    "<SYSTEM_NOTICE>", "<mode_notice", "<automated_reminder", "Here is some more context about",
+)  # fmt: skip
+# "[read_file for 'a.py'] Result:", and the words of the tool behind it or in the next block.
+_RESULT = re.compile(r"\[(\w{1,80})(?: for [^\n]{0,2000})?\] Result:")
+_TOOL_SUFFIX = "_tool_"
+_HEAD_CHARS = 4_000
+
+
+class Speech:
+    """Turns the entries of one history into messages; remembers the tools that were called.
+
+    has_ids: the entries' ids are unique in the world, which only the SDK's are.
+    """
+
+    def __init__(self, *, has_ids: bool) -> None:
+        self._blocks = BlockReader()
+        self._has_ids = has_ids
+
+    def message(self, entry: dict[str, Any]) -> Message | Skipped:
+        if entry.get("type") == "reasoning" and "role" not in entry:
+            return self._reasoning(entry)
+        role = _ROLE_OF.get(text_in(entry.get("role")))
+        if role is None:
+            return Skipped(NO_ROLE)
+        content = Content()
+        posed = False
+        try:
+            if role == "user":
+                posed = self._add_user(content, entry.get("content"))
+            else:
+                self._add_model(content, entry, role)
+        except RecursionError:
+            return Skipped(TOO_DEEP, problem=True)
+        if content.is_empty:
+            return Skipped(EMPTY)
+        if role == "user" and content.is_answer and not content.spoken:
+            role = "tool"
+        kind = _kind_of(entry, content)
+        if kind == "said" and role == "user" and posed and not content.spoken:
+            kind = "injected"
+        return self._finished(content, entry, role, kind)
+
+    def _finished(
+        self, content: Content, entry: dict[str, Any], role: Role, kind: MessageKind
+    ) -> Message:
+        external_id = _name(entry.get("id")) if self._has_ids else None
+        return Message(
+            role=role,
+            text=content.text,
+            sent_at=sent_at(entry.get("ts") or object_in(entry.get("metadata")).get("generatedAt")),
+            external_id=external_id,
+            kind=kind,
+            parts=tuple(content.parts),
+            tool_use_ids=tuple(content.tool_use_ids),
+            tool_result_ids=tuple(content.tool_result_ids),
+            blobs=tuple(content.blobs),
+            unique_id=external_id is not None,
+        )
+
+    def _reasoning(self, entry: dict[str, Any]) -> Message | Skipped:
+        """Thoughts that stand by themselves in the history."""
+        content = Content()
+        for item in [entry, *list_in(entry.get("summary"))]:
+            content.add(text_in(object_in(item).get("text")) or "", "thinking")
+        if content.is_empty:
+            return Skipped(EMPTY)
+        return self._finished(content, entry, "assistant", "said")
+
+    def _add_model(self, content: Content, entry: dict[str, Any], role: Role) -> None:
+        for key in ("reasoning_content", "reasoning"):
+            content.add(text_in(entry.get(key)) or "", "thinking")
+        blocks = entry.get("content")
+        for block in blocks if isinstance(blocks, list) else [blocks]:
+            if role == "tool" and isinstance(block, str):
+                self._blocks.add_tool_result(content, block, entry.get("tool_call_id"))
+            else:
+                self._add_other(content, block)
+
+    def _add_other(self, content: Content, block: object) -> None:
+        """A block that is no plain text. A file that was put beside a prompt has its words, which
+        nobody said."""
+        is_file = isinstance(block, dict) and block.get("type") == "file"
+        if is_file and (words := text_in(object_in(block).get("content"))) is not None:
+            content.add(words, "marker", text_in(object_in(block).get("path")))
+            return
+        add_block(self._blocks, content, block)
+
+    def _add_user(self, content: Content, blocks: object) -> bool:
+        """Adds what stands in the user's name; whether anything of it is the tool's."""
+        posed = False
+        answering: str | None = None
+        for block in blocks if isinstance(blocks, list) else [blocks]:
+            text = block if isinstance(block, str) else _text_of(block)
+            if text is None:
+                self._add_other(content, block)
+                continue
+            header = _RESULT.match(text)
+            typed = unwrapped(text, _TYPED)
+            start = text[:_HEAD_CHARS].lstrip()
+            if header is not None:
+                answering = header.group(1)
+            elif typed is not None or start.startswith((_DETAILS, *_NOTICES)):
+                answering = None
+            if typed is not None:
+                content.add(typed)
+            elif start.startswith((_DETAILS, *_NOTICES)):
+                posed = True
+                is_details = start.startswith(_DETAILS)
+                content.add(text, "marker", "environment_details" if is_details else "notice")
+            elif answering is not None and "<feedback>" not in text:
+                content.is_answer = True
+                content.add(text, "tool_result", answering)
+            else:
+                content.add(text)
+        return posed
+
+
+def _text_of(block: object) -> str | None:
+    if not isinstance(block, dict) or block.get("type") != "text":
+        return None
+    return text_in(block.get("text"))
+
+
+def _kind_of(entry: dict[str, Any], content: Content) -> MessageKind:
+    stated = object_in(entry.get("metadata")).get("kind")
+    if entry.get("isSummary") is True or stated == "compaction_summary":
+        return "summary"
+    if continues(content.spoken):
+        return "summary"
+    if entry.get("isTruncationMarker") is True or stated == "compaction":
+        return "injected"
+    return "said"
+
+
+def _name(entry_id: object) -> str | None:
+    """What an entry is called. Each time a session is saved, the id of a tool's answer grows by
+    the call's id once more; it is taken once.
+
+    Example:
+        >>> _name("msg_a_tool_t1_tool_t1"), _name("msg_b"), _name(None)
+        ('cline:msg_a_tool_t1', 'cline:msg_b', None)
+    """
+    if not isinstance(entry_id, str) or not entry_id:
+        return None
+    pieces = entry_id.split(_TOOL_SUFFIX)
+    return "cline:" + _TOOL_SUFFIX.join(dict.fromkeys(pieces))

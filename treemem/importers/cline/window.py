@@ -1,0 +1,108 @@
+"""What Cline's and Roo Code's window showed of a task: read where the model's history is missing.
+
+Pure. The window's entries say or ask something; most of them are a notice or a state of the
+window itself, and no message.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from treemem.importers.common.base import Skipped
+from treemem.importers.common.content import BlockReader, Content
+from treemem.importers.common.shapes import list_in, object_in, parsed, shown_json, text_in
+from treemem.importers.common.source_ids import sent_at
+from treemem.types import Message, MessageKind, Role
+
+EMPTY = "empty message"
+
+_TYPED = frozenset({"task", "user_feedback"})
+_SPOKEN = frozenset(
+    {"text", "completion_result", "followup", "plan_mode_respond", "act_mode_respond"}
+)
+_CALLS = frozenset(
+    {"tool", "command", "use_mcp_server", "browser_action", "browser_action_launch", "new_task",
+     "user_feedback_diff"}
+)  # fmt: skip
+_ANSWERS = frozenset(
+    {"command_output", "mcp_server_response", "browser_action_result", "subtask_result"}
+)
+
+
+class Window:
+    """Turns the entries of one window into messages. The first text is the task."""
+
+    def __init__(self) -> None:
+        self._blocks = BlockReader()
+        self._has_task = False
+
+    def message(self, entry: dict[str, Any]) -> Message | Skipped:
+        kind = text_in(entry.get(str(entry.get("type")))) or "unknown"
+        content = Content()
+        found = self._add(content, kind, entry)
+        if found is None:
+            return Skipped(f"no message: {kind if kind.isidentifier() else 'unknown'}"[:60])
+        if content.is_empty:
+            return Skipped(EMPTY)
+        role, message_kind = found
+        return Message(
+            role=role,
+            text=content.text,
+            sent_at=sent_at(entry.get("ts")),
+            kind=message_kind,
+            parts=tuple(content.parts),
+            blobs=tuple(content.blobs),
+        )
+
+    def _add(
+        self, content: Content, kind: str, entry: dict[str, Any]
+    ) -> tuple[Role, MessageKind] | None:
+        text = text_in(entry.get("text")) or ""
+        is_task = not self._has_task and kind in ("task", "text")
+        if kind in _TYPED or is_task:
+            self._has_task = True
+            content.add(text)
+            self._add_images(content, entry)
+            return "user", "said"
+        if kind in _SPOKEN:
+            content.add(text_in(entry.get("reasoning")) or "", "thinking")
+            content.add(_question(text) if kind == "followup" else text)
+            return "assistant", "said"
+        if kind == "reasoning":
+            content.add(text or text_in(entry.get("reasoning")) or "", "thinking")
+            return "assistant", "said"
+        if kind in _CALLS:
+            call = object_in(parsed(text))
+            name = text_in(call.get("tool")) or kind
+            content.add_tool_use(name, text, None, self._blocks.names)
+            return "assistant", "said"
+        if kind in _ANSWERS:
+            self._blocks.add_tool_result(content, text or None, None, kind)
+            self._add_images(content, entry)
+            return "tool", "said"
+        if kind == "condense_context":
+            content.add(text_in(object_in(entry.get("contextCondense")).get("summary")) or "")
+            return "assistant", "summary"
+        return None
+
+    def _add_images(self, content: Content, entry: dict[str, Any]) -> None:
+        for image in list_in(entry.get("images")):
+            if isinstance(image, str):
+                self._blocks.add(content, {"type": "image", "url": image})
+
+
+def is_window_entry(value: object) -> bool:
+    entry = object_in(value)
+    kind = entry.get("type")
+    return kind in ("ask", "say") and isinstance(entry.get(kind), str) and "ts" in entry
+
+
+def _question(text: str) -> str:
+    """A question as it was asked, with the answers that were offered."""
+    asked = object_in(parsed(text))
+    question = text_in(asked.get("question"))
+    if question is None:
+        return text
+    offered = [*list_in(asked.get("options")), *list_in(asked.get("suggest"))]
+    words = [object_in(item).get("answer") if isinstance(item, dict) else item for item in offered]
+    return "\n".join([question, *(f"- {shown_json(word, Content())}" for word in words if word)])

@@ -1,0 +1,210 @@
+"""Codex's rollouts: JSON Lines, what the model was sent and what the screen showed side by side.
+
+One file is one session. It is read twice: first to find out what is logged twice and which
+turns were rolled back. Never more than one record is held.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from treemem.importers.codex.items import (
+    BARE_ITEMS,
+    EMPTY,
+    ENVELOPES,
+    Record,
+    Speech,
+    event_of,
+    event_speech,
+    item_speech,
+    unwrapped,
+)
+from treemem.importers.codex.survey import Layers, Survey, Turn
+from treemem.importers.common.base import Event, Importer, LogFile, Skipped
+from treemem.importers.common.coerce import digest_of, mapping, no_message, string
+from treemem.importers.common.content import BlockReader, Content
+from treemem.importers.common.event_stream import events_of
+from treemem.importers.common.json_members import read_members
+from treemem.importers.common.records import Record as Line
+from treemem.importers.common.records import parse_json, read_records, skim_json
+from treemem.importers.common.sniffing import has_key, head_objects, head_value
+from treemem.importers.common.source_ids import is_uuid, printable, sent_at
+from treemem.types import Message, Source
+
+LOGGED_TWICE = "logged twice: an item and an event"
+NOT_AN_OBJECT = "no message: not an object"
+
+_STEM_ID_LENGTH = 36
+
+
+class Codex(Importer):
+    """The importer of the rollouts below ~/.codex/sessions."""
+
+    name = "codex"
+    version = 1
+    description = "Codex session logs (rollouts, JSON Lines)"
+    kept = "turns, reasoning summaries, tool calls and results, rolled-back turns, summaries, forks"
+    dropped = "the second layer of each turn, encrypted reasoning, replaced history, bookkeeping"
+    places = (
+        ".codex/sessions/*/*/*/rollout-*.jsonl",
+        ".codex/sessions/rollout-*.json*",
+        ".codex/archived_sessions/rollout-*.jsonl",
+    )
+
+    def recognizes(self, file: LogFile, head: bytes) -> float:
+        del file
+        objects, rest = head_objects(head)
+        records = [value for value in objects if isinstance(value, dict)]
+        if any(_is_enveloped(value) for value in records):
+            return 0.95
+        if records and _is_header(records[0]) and all(map(_is_bare, records[1:])):
+            return 0.9
+        if not records and has_key(rest, "type", "session_meta") and has_key(rest, "payload"):
+            return 0.9
+        return 0.9 if _is_document(head_value(head)) else 0.0
+
+    def read(self, file: LogFile) -> Iterator[Event]:
+        survey = Survey()
+        for ordinal, item in enumerate(_records(file, skim_json)):
+            if not isinstance(item, Skipped) and isinstance(item.value, dict):
+                survey.add(ordinal, unwrapped(item.value))
+        survey.finish()
+        yield from _Reading(file, survey).events()
+
+
+class _Reading:
+    """The second pass over one file."""
+
+    def __init__(self, file: LogFile, survey: Survey) -> None:
+        self._file = file
+        self._survey = survey
+        self._layers = Layers(survey)
+        self._blocks = BlockReader()
+        self._turn = Turn()
+        self._times_said: dict[str, int] = {}
+        session = survey.session
+        self._session_id = (session and session.id) or _id_of(file)
+        self._root_id = survey.root_id or self._session_id
+        self._root_is_uuid = is_uuid(self._root_id)
+        parent = session.parent if session else None
+        self._source = Source(
+            id=f"{Codex.name}/{printable(self._session_id)}",
+            format=Codex.name,
+            title=survey.title,
+            origin=file.label,
+            parent_id=f"{Codex.name}/{printable(parent)}" if parent else None,
+        )
+
+    def events(self) -> Iterator[Event]:
+        records = _records(self._file, parse_json)
+        return events_of(
+            records, lambda at, item: self._message(at, item.value), lambda _: self._source
+        )
+
+    def _message(self, ordinal: int, value: object) -> Message | str:
+        """The message that a record is, or why it is none."""
+        if not isinstance(value, dict):
+            return NOT_AN_OBJECT
+        record = unwrapped(value)
+        self._turn.note(record)
+        speech = self._speech(record)
+        if isinstance(speech, str):
+            return speech
+        content = speech.content
+        text = content.text
+        scope = self._turn.id or self._root_id
+        key = f"{Codex.name}:{scope}:{speech.role}:{digest_of(text)}"
+        number = self._times_said[key] = self._times_said.get(key, 0) + 1
+        return Message(
+            role=speech.role,
+            text=text,
+            author=speech.author,
+            sent_at=sent_at(record.time),
+            external_id=f"{key}:{number}",
+            session=self._session_id,
+            kind=speech.kind,
+            parts=tuple(content.parts),
+            tool_use_ids=tuple(content.tool_use_ids),
+            tool_result_ids=tuple(content.tool_result_ids),
+            blobs=tuple(content.blobs),
+            unique_id=self._turn.id is not None or self._root_is_uuid,
+            active=self._survey.is_active(ordinal),
+        )
+
+    def _speech(self, record: Record) -> Speech | str:
+        kind, payload = record.kind, record.payload
+        if kind == "response_item":
+            return self._item(payload)
+        if kind == "event_msg":
+            return self._event(payload)
+        if kind == "compacted" and string(payload.get("message")):
+            return _spoken(Speech("assistant", Content(), "summary"), payload["message"])
+        if kind == "inter_agent_communication" and string(payload.get("content")):
+            author = string(payload.get("author"))
+            return _spoken(Speech("other", Content(), author=author), payload["content"])
+        return no_message(kind)
+
+    def _item(self, item: dict[str, Any]) -> Speech | str:
+        speech = item_speech(item, self._blocks)
+        if isinstance(speech, str) or speech.role != "user":
+            return speech
+        return speech if self._layers.was_typed_as(item) else speech._replace(kind="injected")
+
+    def _event(self, payload: dict[str, Any]) -> Speech | str:
+        event = event_of(payload)
+        if event is None:
+            return no_message("event_msg", payload.get("type"))
+        if self._layers.repeats_event(event):
+            return LOGGED_TWICE
+        return event_speech(event, self._blocks)
+
+
+def _spoken(speech: Speech, text: str) -> Speech | str:
+    speech.content.add(text)
+    return EMPTY if speech.content.is_empty else speech
+
+
+def _records(file: LogFile, parse: Callable[[bytes], object]) -> Iterator[Line | Skipped]:
+    """The records of a rollout; the oldest ones are one document, a header and a list of items."""
+    if _is_document(head_value(file.head())):
+        for member in read_members(file):
+            if isinstance(member, Skipped):
+                yield member
+            else:
+                yield Line(None, member.value)
+        return
+    with file.open() as stream:
+        yield from read_records(stream, parse)
+
+
+def _id_of(file: LogFile) -> str:
+    """The id at the end of a rollout's name, for a file that has lost its header."""
+    tail = file.stem[-_STEM_ID_LENGTH:]
+    return tail if is_uuid(tail) else file.stem
+
+
+# -- recognizing -------------------------------------------------------------------------
+
+
+def _is_enveloped(value: dict[str, object]) -> bool:
+    return string(value.get("type")) in ENVELOPES and isinstance(value.get("payload"), dict)
+
+
+def _is_header(value: dict[str, object]) -> bool:
+    """The first line of the oldest rollouts: {"id", "timestamp", "instructions", "git"}."""
+    named = string(value.get("id")) and "timestamp" in value and "type" not in value
+    return bool(named) and not {"instructions", "git"}.isdisjoint(value)
+
+
+def _is_bare(value: dict[str, object]) -> bool:
+    return string(value.get("type")) in BARE_ITEMS or "record_type" in value
+
+
+def _is_document(value: object) -> bool:
+    """The shape before rollouts were JSON Lines: {"session": {…}, "items": […]}."""
+    found = mapping(value)
+    if string(mapping(found.get("session")).get("id")) is None:
+        return False
+    items = found.get("items")
+    return isinstance(items, list) and all(_is_bare(mapping(each)) for each in items[:1])

@@ -1,0 +1,96 @@
+"""What exports of conversations between people have in common: who said it, and its markers.
+
+Pure. Everybody in such an export has the role "other": nobody knows which of them owns the
+memory, and what a correspondent demands must not become a standing instruction.
+"""
+
+from __future__ import annotations
+
+from treemem.importers.common.content import Content
+from treemem.importers.common.source_ids import one_line
+from treemem.types import Message, MessageKind, Role
+
+EMPTY = "empty message"
+NOT_A_MESSAGE = "no message: not of the format's shape"
+
+_FACT_CHARS_MAX = 200
+
+
+def said(
+    content: Content,
+    author: str | None,
+    sent_at: str | None,
+    *,
+    external_id: str | None = None,
+    unique_id: bool = False,
+    session: str | None = None,
+    role: Role = "other",
+    kind: MessageKind = "said",
+) -> Message:
+    """The message that a content has become."""
+    return Message(
+        role=role,
+        text=content.text,
+        author=author,
+        sent_at=sent_at,
+        external_id=external_id,
+        unique_id=unique_id and external_id is not None,
+        session=session,
+        kind=kind,
+        parts=tuple(content.parts),
+        blobs=tuple(content.blobs),
+    )
+
+
+def marker(label: str, *facts: object) -> str:
+    """What stands in a text for what is none: its kind, and the facts that are known of it.
+
+    Example:
+        >>> marker("file", "plan.pdf", None, "3 bytes"), marker("photo")
+        ('[file: plan.pdf, 3 bytes]', '[photo]')
+    """
+    known = [shown[:_FACT_CHARS_MAX] for fact in facts if (shown := one_line(fact))]
+    return f"[{label}: {', '.join(known)}]" if known else f"[{label}]"
+
+
+def size_shown(value: object) -> str | None:
+    """A size as a marker says it; None for what is no number of bytes.
+
+    Example:
+        >>> size_shown(1200), size_shown("1200")
+        ('1200 bytes', None)
+    """
+    is_number = isinstance(value, int) and not isinstance(value, bool)
+    return f"{value} bytes" if is_number else None
+
+
+def first_name(*candidates: object) -> str | None:
+    """The first of several names that is one."""
+    return next((name for name in map(one_line, candidates) if name), None)
+
+
+def id_text(value: object) -> str | None:
+    """An id, whether the log spells it as a number or as text; None if it is neither.
+
+    Example:
+        >>> id_text(12), id_text("C1"), id_text(None), id_text(True)
+        ('12', 'C1', None, None)
+    """
+    if isinstance(value, int) and not isinstance(value, bool):
+        return str(value)
+    return value if isinstance(value, str) and value else None
+
+
+def as_dict(value: object) -> dict[str, object]:
+    """An object's fields; of anything else none."""
+    return value if isinstance(value, dict) else {}
+
+
+def dicts_in(value: object) -> list[dict[str, object]]:
+    """The objects of a list; of anything else none."""
+    return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
+
+
+def text_in(value: object) -> str:
+    """A text as it stands; "" for what is none."""
+    return value if isinstance(value, str) else ""

@@ -1,0 +1,218 @@
+"""What all document formats share: decoding, lines, and messages that lose no character.
+
+A document is read in chunks, so a text of any size and without a single line break works in
+bounded memory. The joined texts of its messages are the decoded file, exactly.
+"""
+
+from __future__ import annotations
+
+import codecs
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import BinaryIO
+
+from treemem.importers.common.base import Event, LogFile
+from treemem.importers.common.source_ids import file_key, one_line
+from treemem.types import Message, Source
+
+PIECE_CHARS_MAX = 8_000
+
+_CHUNK_BYTES = 65_536
+_HEADING_CHARS_MAX = 500
+_SINGLE_BYTE = "windows-1252"
+# A lone carriage return ends a line too, unless the next chunk might begin with its line feed.
+_LINE_END = re.compile(r"\r\n|\n|\r(?!\Z)")
+_SENTENCE_END = re.compile(r"(?:[.!?…]+[\"'»”’)\]]*\s+|[。！？]+[」』”’）]*)")
+_BLANKS = " \t\u3000"
+_ESCAPED_BYTE = re.compile("[\udc80-\udcff]")
+_OTHER_NON_ASCII = re.compile("[^\x00-\x7f\udc80-\udcff]")
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A line with its end, or a piece of one that is longer than PIECE_CHARS_MAX.
+
+    is_start: False for the second and later pieces of a line.
+    """
+
+    text: str
+    is_start: bool = True
+
+    @property
+    def is_blank(self) -> bool:
+        return self.is_start and not self.text.strip()
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """A stretch that should not be cut: a paragraph, a fence, a heading with what follows."""
+
+    text: str
+    is_heading: bool = False
+
+
+def document_events(
+    file: LogFile, format_name: str, blocks: Iterable[Block], chars_max: int
+) -> Iterator[Event]:
+    """The document's source, then its messages, none of them for a file of blanks only."""
+    yield Source(
+        f"doc/{file_key(file)}",
+        format_name,
+        title=one_line(file.stem),
+        origin=file.label,
+        snapshot=True,
+    )
+    for text in merged(blocks, chars_max):
+        yield Message(role="document", text=text)
+
+
+def merged(blocks: Iterable[Block], chars_max: int) -> Iterator[str]:
+    """Neighbouring blocks put together up to chars_max; a heading begins anew.
+
+    Example:
+        >>> list(merged([Block("a"), Block("b"), Block("# c", True), Block("d" * 9)], 5))
+        ['ab', '# cddddddddd']
+    """
+    held: list[str] = []
+    chars = 0
+    only_heading = False
+    for block in blocks:
+        # A heading is not left alone, even if the paragraph below it is a long one.
+        limit = PIECE_CHARS_MAX if only_heading else chars_max
+        if held and (block.is_heading or chars + len(block.text) > limit):
+            yield "".join(held)
+            held, chars = [], 0
+        only_heading = block.is_heading and len(block.text) <= _HEADING_CHARS_MAX
+        held.append(block.text)
+        chars += len(block.text)
+    if held:
+        yield "".join(held)
+
+
+def document_lines(file: LogFile) -> Iterator[Line]:
+    """The lines of a file, however it is encoded; none if it holds nothing but blanks."""
+    encoding, bom_bytes, is_blank = _survey(file)
+    if is_blank:
+        return
+    with file.open() as stream:
+        stream.read(bom_bytes)
+        yield from split_lines(_decoded(stream, encoding))
+
+
+def split_lines(chunks: Iterable[str], chars_max: int = PIECE_CHARS_MAX) -> Iterator[Line]:
+    r"""Lines with their ends; a longer one than chars_max in pieces, cut at a sentence or blank.
+
+    Example:
+        >>> [line.text for line in split_lines(["a\r", "\nb\rcc dd"], 3)]
+        ['a\r\n', 'b\r', 'cc ', 'dd']
+    """
+    rest, is_start = "", True
+    for chunk in chunks:
+        rest += chunk
+        at = 0
+        for end in _LINE_END.finditer(rest):
+            line = rest[at : end.end()]
+            if len(line) <= chars_max:  # Nearly every line: not worth a generator of its own.
+                yield Line(line, is_start)
+            else:
+                yield from _pieces(line, is_start, chars_max, keep=0)
+            at, is_start = end.end(), True
+        rest = rest[at:]
+        for piece in _pieces(rest, is_start, chars_max, keep=chars_max):
+            yield piece
+            rest, is_start = rest[len(piece.text) :], False
+    yield from _pieces(rest, is_start, chars_max, keep=0)
+
+
+def cut_point(text: str, chars_max: int) -> int:
+    """Where to cut a text that is too long: behind a sentence, else behind a blank, else hard.
+
+    Example:
+        >>> cut_point("One. Two. Three", 12), cut_point("abc def", 5), cut_point("abcdef", 4)
+        (10, 4, 4)
+    """
+    ends = [match.end() for match in _SENTENCE_END.finditer(text, chars_max // 2, chars_max)]
+    if ends:
+        return ends[-1]
+    blank = max(text.rfind(char, 0, chars_max) for char in _BLANKS)
+    return blank + 1 if blank > 0 else chars_max
+
+
+def _pieces(text: str, is_start: bool, chars_max: int, keep: int) -> Iterator[Line]:
+    """The text in pieces of at most chars_max; up to keep characters at its end are left out."""
+    while len(text) > max(keep, chars_max):
+        point = cut_point(text, chars_max)
+        yield Line(text[:point], is_start)
+        text, is_start = text[point:], False
+    if text and not keep:
+        yield Line(text, is_start)
+
+
+# -- decoding ----------------------------------------------------------------------------
+
+
+def _survey(file: LogFile) -> tuple[str, int, bool]:
+    """A file's encoding, the size of its BOM, and whether it holds nothing but blanks.
+
+    UTF-8 unless more bytes fail to be it than make up other characters than ASCII: one bad
+    byte in a long text is damage, a text full of them is an older encoding.
+    """
+    with file.open() as stream:
+        start = stream.read(3)
+    encoding, bom_bytes = _by_bom(start)
+    escaped = other = 0
+    is_blank = True
+    with file.open() as stream:
+        stream.read(bom_bytes)
+        for chunk in _decoded(stream, encoding):
+            is_blank = is_blank and chunk.isspace()
+            if not chunk.isascii():
+                escaped += len(_ESCAPED_BYTE.findall(chunk))
+                other += len(_OTHER_NON_ASCII.findall(chunk))
+    if encoding == "utf-8" and not bom_bytes and escaped > other:
+        encoding = _SINGLE_BYTE
+    return encoding, bom_bytes, is_blank
+
+
+def _by_bom(start: bytes) -> tuple[str, int]:
+    if start.startswith(codecs.BOM_UTF8):
+        return "utf-8", 3
+    if start.startswith(codecs.BOM_UTF16_LE):
+        return "utf-16-le", 2
+    return ("utf-16-be", 2) if start.startswith(codecs.BOM_UTF16_BE) else ("utf-8", 0)
+
+
+def _decoded(stream: BinaryIO, encoding: str) -> Iterator[str]:
+    """The stream's text in chunks, without an error whatever the bytes are.
+
+    Nothing is lost: bad UTF-8 becomes lone surrogates, lone surrogates of UTF-16 stay.
+    """
+    if encoding == _SINGLE_BYTE:
+        while data := stream.read(_CHUNK_BYTES):
+            yield data.decode("latin-1").translate(_WINDOWS_1252)
+        return
+    errors = "surrogateescape" if encoding == "utf-8" else "surrogatepass"
+    decoder = codecs.getincrementaldecoder(encoding)(errors)
+    while data := stream.read(_CHUNK_BYTES):
+        if text := decoder.decode(data):
+            yield text
+    left, _ = decoder.getstate()
+    if encoding != "utf-8" and len(left) % 2:
+        # Half a UTF-16 unit at the end of a file that was cut off: no text can hold it.
+        yield left[:-1].decode(encoding, errors) + "\ufffd"
+    elif left:
+        yield left.decode(encoding, errors)
+
+
+def _windows_1252() -> dict[int, str]:
+    """What Windows-1252 has where Latin-1 has control characters; five of them stay."""
+    table: dict[int, str] = {}
+    for code in range(0x80, 0xA0):
+        decoded = bytes([code]).decode("cp1252", "ignore")
+        if decoded:
+            table[code] = decoded
+    return table
+
+
+_WINDOWS_1252 = _windows_1252()

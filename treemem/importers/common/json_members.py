@@ -1,0 +1,315 @@
+"""Large JSON documents as a stream: the elements of their outermost arrays, one at a time.
+
+An export of years is one JSON value. A small one is parsed at once; a large or damaged one is
+cut where its outermost elements end, and each of these parsed alone, so that memory is bounded
+by the largest of them and damage costs one element. It knows nothing of any format.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from typing import BinaryIO, NamedTuple
+
+from treemem.errors import ImportFileError
+from treemem.importers.common.base import LogFile, Skipped
+from treemem.importers.common.records import (
+    CUT_AT_END,
+    DAMAGED,
+    TOO_DEEP,
+    parse_json,
+    strip_padding,
+)
+
+WHOLE_BYTES_MAX = 32 * 1024**2
+# As a line of JSON Lines may have. An element takes up to five times its bytes to read.
+MEMBER_BYTES_MAX = 64 * 1024**2
+DOCUMENT_BYTES_MAX = 256 * 1024**2
+
+MEMBER_TOO_LONG = "element over the size limit"
+
+_CHUNK_BYTES = 1024**2
+_DETAIL_BYTES = 80
+_PADDING = b" \t\r\n\0"
+_BLANKS = re.compile(rb"[ \t\r\n\0]*")
+# All up to a bracket, whole strings included; it stops before a string that is cut off.
+_PLAIN = re.compile(rb'(?:[^"\[\]{}]++|"(?:[^"\\]++|\\.)*+")*+', re.DOTALL)
+_IN_STRING = re.compile(rb'(?:[^"\\]++|\\.)*+', re.DOTALL)
+# Subtle: no other blank than those above, or a scalar of no length would be found for ever.
+_SCALAR_END = re.compile(rb"[,\[\]{} \t\r\n\0]")
+
+
+class JsonMember(NamedTuple):
+    """An element of the outermost array (key None), or what an outermost object holds under key:
+    the value, or the elements of a list one by one (is_element)."""
+
+    key: str | None
+    value: object
+    is_element: bool
+
+
+def read_members(
+    file: LogFile,
+    whole_bytes_max: int = WHOLE_BYTES_MAX,
+    member_bytes_max: int = MEMBER_BYTES_MAX,
+) -> Iterator[JsonMember | Skipped]:
+    """The members of a JSON document in their order; damaged ones are Skipped, a problem each.
+
+    A document that is neither an array nor an object has none.
+    """
+    if file.size_bytes <= whole_bytes_max:
+        with file.open() as stream:
+            data = strip_padding(stream.read())
+        try:
+            value = parse_json(data)
+        except (ValueError, RecursionError):
+            pass
+        else:
+            yield from _members(value)
+            return
+    with file.open() as stream:
+        yield from _Cutter(stream, member_bytes_max).members()
+
+
+class NestedMember(NamedTuple):
+    """A value inside of a document whose lists were walked. path: the keys that lead to it, "[]"
+    for an element of a list. A container that was entered is told first, as its empty self."""
+
+    path: tuple[str, ...]
+    value: object
+
+
+def read_nested(
+    file: LogFile,
+    is_entered: Callable[[tuple[str, ...]], bool],
+    member_bytes_max: int = MEMBER_BYTES_MAX,
+) -> Iterator[NestedMember | Skipped]:
+    """The values of a document in their order, always as a stream. is_entered: whether what
+    stands at a path is told member by member, if it is a container, or else whole."""
+    with file.open() as stream:
+        cutter = _Cutter(stream, member_bytes_max)
+        cutter.skip_bom()
+        yield from cutter.nested((), is_entered)
+
+
+def read_value(file: LogFile, bytes_max: int = DOCUMENT_BYTES_MAX) -> object:
+    """The whole document. Raises ImportFileError if it is damaged or over the limit."""
+    if file.size_bytes > bytes_max:
+        raise ImportFileError(
+            f"{file.label} has {file.size_bytes:,} bytes. A document of this shape is read at "
+            f"once, and {bytes_max:,} are allowed: split it, or export less at a time."
+        )
+    with file.open() as stream:
+        data = strip_padding(stream.read())
+    try:
+        return parse_json(data)
+    except RecursionError as error:
+        raise ImportFileError(f"{file.label} is nested too deeply.") from error
+    except ValueError as error:
+        raise ImportFileError(f"{file.label} is damaged JSON: {error}.") from error
+
+
+def _members(value: object) -> Iterator[JsonMember]:
+    if isinstance(value, list):
+        yield from (JsonMember(None, element, True) for element in value)
+    elif isinstance(value, dict):
+        for key, inner in value.items():
+            if isinstance(inner, list):
+                yield from (JsonMember(key, element, True) for element in inner)
+            else:
+                yield JsonMember(key, inner, False)
+
+
+class _Cutter:
+    """Cuts a stream where its outermost members end; holds one of them at a time."""
+
+    def __init__(self, stream: BinaryIO, member_bytes_max: int) -> None:
+        self._stream = stream
+        self._bytes_max = member_bytes_max
+        self._buffer = b""
+        self._at = 0
+        self._ended = False
+
+    def skip_bom(self) -> None:
+        if self._peek() == b"\xef":
+            self._at += 3
+
+    def nested(
+        self, path: tuple[str, ...], is_entered: Callable[[tuple[str, ...]], bool]
+    ) -> Iterator[NestedMember | Skipped]:
+        """The value that begins here; what it holds if it is a container to be entered.
+
+        Iterative over siblings, recursive only as deep as is_entered allows.
+        """
+        opening = self._peek()
+        if opening not in (b"[", b"{") or not is_entered(path):
+            value = self._value()
+            yield value if isinstance(value, Skipped) else NestedMember(path, value)
+            return
+        closing, is_object = (b"}", True) if opening == b"{" else (b"]", False)
+        self._at += 1
+        yield NestedMember(path, {} if is_object else [])
+        while (char := self._peek()) not in (b"", closing):
+            if char in b",]}":
+                # A bracket that closes nothing is damage; it costs what it stands before.
+                if char != b",":
+                    yield self._damage(None)
+                self._at += 1
+                continue
+            key: object = self._value() if is_object else "[]"
+            if not isinstance(key, str) or (is_object and self._peek() != b":"):
+                yield self._damage(key)
+                continue
+            self._at += is_object
+            yield from self.nested((*path, key), is_entered)
+        self._at += 1
+        if char == b"" and not path:
+            yield Skipped(CUT_AT_END, problem=True, detail="the document is not closed")
+
+    def members(self) -> Iterator[JsonMember | Skipped]:
+        self.skip_bom()
+        outer = self._peek()
+        if outer == b"[":
+            self._at += 1
+            yield from self._elements(None)
+        elif outer == b"{":
+            self._at += 1
+            yield from self._fields()
+
+    def _fields(self) -> Iterator[JsonMember | Skipped]:
+        while (char := self._peek()) not in (b"", b"}"):
+            if char == b",":
+                self._at += 1
+                continue
+            key = self._value()
+            if not isinstance(key, str) or self._peek() != b":":
+                yield self._damage(key)
+                return
+            self._at += 1
+            if self._peek() == b"[":
+                self._at += 1
+                yield from self._elements(key)
+            else:
+                value = self._value()
+                yield value if isinstance(value, Skipped) else JsonMember(key, value, False)
+        if char == b"":
+            yield Skipped(CUT_AT_END, problem=True, detail="the outermost object is not closed")
+
+    def _elements(self, key: str | None) -> Iterator[JsonMember | Skipped]:
+        while (char := self._peek()) not in (b"", b"]"):
+            if char == b",":
+                self._at += 1
+                continue
+            if char == b"}":
+                yield self._damage(None)
+                self._at += 1
+                continue
+            value = self._value()
+            yield value if isinstance(value, Skipped) else JsonMember(key, value, True)
+        self._at += 1
+        if char == b"":
+            yield Skipped(CUT_AT_END, problem=True, detail="the outermost list is not closed")
+
+    def _damage(self, found: object) -> Skipped:
+        if isinstance(found, Skipped):
+            return found
+        beginning = self._buffer[self._at : self._at + _DETAIL_BYTES]
+        return Skipped(DAMAGED, problem=True, detail=_shown(beginning))
+
+    def _value(self) -> object:
+        """The next value, or the Skipped that it is."""
+        data, size_bytes = self._cut()
+        if data is None:
+            detail = f"{size_bytes:,} bytes, where {self._bytes_max:,} are allowed"
+            return Skipped(MEMBER_TOO_LONG, problem=True, detail=detail)
+        try:
+            return parse_json(data)
+        except RecursionError:
+            return Skipped(TOO_DEEP, problem=True, detail=f"{size_bytes:,} bytes")
+        except ValueError:
+            reason = CUT_AT_END if self._ended and self._at >= len(self._buffer) else DAMAGED
+            detail = f"{size_bytes:,} bytes: {_shown(data[:_DETAIL_BYTES])}"
+            return Skipped(reason, problem=True, detail=detail)
+
+    # -- cutting ---------------------------------------------------------------------------
+
+    def _peek(self) -> bytes:
+        """The next character that is no blank, without taking it; b"" at the end."""
+        while True:
+            blanks = _BLANKS.match(self._buffer, self._at)
+            assert blanks is not None
+            self._at = blanks.end()
+            if self._at < len(self._buffer) or not self._more():
+                return self._buffer[self._at : self._at + 1]
+
+    def _more(self) -> bool:
+        """Reads on behind what is not taken yet; False at the end of the stream."""
+        chunk = self._stream.read(_CHUNK_BYTES)
+        self._ended = self._ended or not chunk
+        self._buffer = self._buffer[self._at :] + chunk
+        self._at = 0
+        return bool(chunk)
+
+    def _cut(self) -> tuple[bytes | None, int]:
+        """The bytes of the value that begins here, None if there are too many, and their number.
+
+        Every byte is looked at once, whatever the size of a string or the depth of a nesting.
+        """
+        pieces: list[bytes] = []
+        size_bytes = depth = 0
+        in_string = False
+        while True:
+            end, depth, in_string, is_whole = self._scan(depth, in_string)
+            size_bytes += end - self._at
+            if size_bytes <= self._bytes_max:
+                pieces.append(self._buffer[self._at : end])
+            else:
+                pieces.clear()
+            self._at = end
+            if is_whole or not self._more():
+                data = b"".join(pieces) if size_bytes <= self._bytes_max else None
+                return data, size_bytes
+
+    def _scan(self, depth: int, in_string: bool) -> tuple[int, int, bool, bool]:
+        """How far the value reaches in the buffer: (end, depth, in a string, is it whole)."""
+        buffer, at = self._buffer, self._at
+        while at < len(buffer):
+            if in_string:
+                at = _matched(_IN_STRING, buffer, at)
+                if at >= len(buffer) or buffer[at] == 0x5C:
+                    return at, depth, True, False
+                at, in_string = at + 1, False
+                if depth == 0:
+                    return at, 0, False, True
+                continue
+            if depth == 0:
+                char = buffer[at]
+                if char == 0x22:
+                    at, in_string = at + 1, True
+                    continue
+                if char not in b"[{":
+                    end = _SCALAR_END.search(buffer, at)
+                    return (end.start(), 0, False, True) if end else (len(buffer), 0, False, False)
+            at = _matched(_PLAIN, buffer, at)
+            if at >= len(buffer):
+                break
+            char = buffer[at]
+            at += 1
+            if char == 0x22:
+                in_string = True
+            else:
+                depth += 1 if char in b"[{" else -1
+                if depth <= 0:
+                    return at, 0, False, True
+        return at, depth, in_string, False
+
+
+def _matched(pattern: re.Pattern[bytes], buffer: bytes, at: int) -> int:
+    found = pattern.match(buffer, at)
+    assert found is not None  # Both patterns match nothing as well.
+    return found.end()
+
+
+def _shown(data: bytes) -> str:
+    text = data.decode("utf-8", "replace")
+    return "".join(char if char.isprintable() else "·" for char in text)

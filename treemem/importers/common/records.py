@@ -1,0 +1,219 @@
+"""JSON Lines as they are found on disks: torn, spliced, padded with NULs, at times huge.
+
+It turns a byte stream into records, one for every non-blank line and one more for every
+further record found on a damaged line; each is a Record or a Skipped, never an exception. It
+knows nothing of any format.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from typing import BinaryIO, NamedTuple
+
+import orjson
+
+from treemem.importers.common.base import Skipped
+
+LINE_BYTES_MAX = 64 * 1024 * 1024
+RECOVERY_TRIES_MAX = 64
+
+CUT_AT_END = "record cut off at the end of the file"
+CUT_BY_ANOTHER = "record cut off by another on its line"
+DAMAGED = "damaged record"
+TOO_LONG = "line over the size limit"
+TOO_DEEP = "nested too deeply"
+
+_PIECE_BYTES = 1024 * 1024
+_PADDING = b" \t\r\n\0"
+_BOM = b"\xef\xbb\xbf"
+_DETAIL_CHARS_MAX = 80
+_KEY_BYTES_MAX = 64
+_DIGITS_TO_ZERO = bytes.maketrans(b"123456789", b"0" * 9)
+# orjson turns integers beyond 64 bits (20 digits and more) into floats.
+_LONG_NUMBER = b"0" * 20
+# Of 20 digits in a row every fifth byte is one, four times: looked for first, since it is cheaper.
+_STRIDE = 5
+_LONG_NUMBER_SEEN = b"0" * 4
+
+_decoder = json.JSONDecoder()
+# What Record(line, value) comes to, without a call of Python's in between.
+_new_record = tuple.__new__
+
+
+class Record(NamedTuple):
+    """One JSON value. line: 1-based number of the physical line it stands on; None where it is
+    part of a document."""
+
+    line: int | None
+    value: object
+
+
+def read_records(
+    stream: BinaryIO,
+    parse: Callable[[bytes], object] | None = None,
+    line_bytes_max: int = LINE_BYTES_MAX,
+) -> Iterator[Record | Skipped]:
+    """Every record of the stream in its order, damaged ones as Skipped with problem=True.
+
+    Only a line feed ends a line: U+2028, NEL, VT and FF are content of a JSON string.
+    parse: parse_json unless given; skim_json for a pass that needs no numbers.
+    """
+    parse = parse or parse_json
+    beginning = b""
+    number = 0
+    while line := stream.readline(_PIECE_BYTES):
+        number += 1
+        size_bytes = len(line)
+        if size_bytes == _PIECE_BYTES:
+            line, size_bytes = _whole_line(stream, line, line_bytes_max)
+        if size_bytes > line_bytes_max:
+            detail = f"{size_bytes:,} bytes, where {line_bytes_max:,} are allowed"
+            yield Skipped(TOO_LONG, number, problem=True, detail=detail)
+            continue
+        try:
+            value = _parsed(line, parse)
+        except RecursionError:
+            yield Skipped(TOO_DEEP, number, problem=True, detail=f"{size_bytes:,} bytes")
+        except ValueError:
+            if body := strip_padding(line):
+                reason = DAMAGED if line.endswith(b"\n") else CUT_AT_END
+                good = strip_padding(beginning)
+                first_key = _decoded(good[: good.find(b":") + 1])
+                yield from _recovered(number, _decoded(body), first_key, reason)
+        else:
+            beginning = line[:_KEY_BYTES_MAX]
+            yield _new_record(Record, (number, value))
+
+
+def parse_json(data: bytes) -> object:
+    r"""The value of one JSON text. Raises ValueError, or RecursionError for a nesting bomb.
+
+    orjson is three times as fast, but refuses lone surrogates and NaN and rounds long
+    integers; the standard library takes all of them as they stand.
+
+    Example:
+        >>> parse_json(b'"\\ud83d"') == chr(0xD83D)
+        True
+        >>> parse_json(b"123456789012345678901")
+        123456789012345678901
+    """
+    value = skim_json(data)
+    return json.loads(_decoded(data)) if _has_long_number(data) else value
+
+
+def skim_json(data: bytes) -> object:
+    """As parse_json, but an integer of 20 digits and more may have become a float."""
+    try:
+        value: object = orjson.loads(data)
+    except orjson.JSONDecodeError:
+        return json.loads(_decoded(data))
+    return value
+
+
+def strip_padding(line: bytes) -> bytes:
+    r"""The line without its end, the blanks around it, a BOM, and NULs of an interrupted append.
+
+    Example:
+        >>> strip_padding(b'\x00\x00{"a":1}\r\n')
+        b'{"a":1}'
+    """
+    return line.strip(_PADDING).removeprefix(_BOM).lstrip(_PADDING)
+
+
+def _decoded(data: bytes) -> str:
+    # A byte that is no UTF-8 becomes a lone surrogate: nothing is lost (encoding with the same
+    # handler gives the bytes back), the rest of the line stays readable, and the store has to
+    # keep lone surrogates anyway, since JSON escapes can spell them.
+    return data.decode("utf-8", "surrogateescape")
+
+
+def _has_long_number(data: bytes) -> bool:
+    if _LONG_NUMBER_SEEN not in data[::_STRIDE].translate(_DIGITS_TO_ZERO):
+        return False
+    return _LONG_NUMBER in data.translate(_DIGITS_TO_ZERO)
+
+
+def _whole_line(stream: BinaryIO, first: bytes, line_bytes_max: int) -> tuple[bytes, int]:
+    """A line whose first piece has been read, and its size; without its bytes if over the limit.
+
+    No more than the limit is ever held.
+    """
+    piece, pieces, size_bytes = first, [first], len(first)
+    while not piece.endswith(b"\n") and (piece := stream.readline(_PIECE_BYTES)):
+        size_bytes += len(piece)
+        if size_bytes <= line_bytes_max:
+            pieces.append(piece)
+        else:
+            pieces.clear()
+    return b"".join(pieces), size_bytes
+
+
+def _parsed(line: bytes, parse: Callable[[bytes], object]) -> object:
+    """A line's value. Nearly every line parses as it stands, with JSON's own blanks around it."""
+    try:
+        return parse(line)
+    except ValueError:
+        return parse(strip_padding(line))
+
+
+def _recovered(number: int, text: str, first_key: str, reason: str) -> Iterator[Record | Skipped]:
+    """What a damaged line still holds: whole records at its start, and one at its end.
+
+    Two writers without a lock glue a whole record behind the cut beginning of another, or
+    lose the line break between two whole ones.
+    """
+    start = 0
+    while (whole := _object_at(text, start)) is not None:
+        value, start = whole
+        yield Record(number, value)
+        start = _skip_blank(text, start)
+        if start == len(text):
+            return
+    tail = _object_at_end(text, start, first_key)
+    if tail is None:
+        yield Skipped(reason, number, problem=True, detail=_excerpt(text, start, len(text)))
+        return
+    value, at = tail
+    yield Skipped(CUT_BY_ANOTHER, number, problem=True, detail=_excerpt(text, start, at))
+    yield Record(number, value)
+
+
+def _object_at(text: str, start: int) -> tuple[dict[str, object], int] | None:
+    """The JSON object that begins at start and the offset behind it, or None."""
+    try:
+        value, end = _decoder.raw_decode(text, start)
+    except (ValueError, RecursionError):
+        return None
+    return (value, end) if isinstance(value, dict) else None
+
+
+def _object_at_end(text: str, start: int, first_key: str) -> tuple[dict[str, object], int] | None:
+    """The first object behind start that reaches to the end of the text, and its offset."""
+    at, tries = start, 0
+    while tries < RECOVERY_TRIES_MAX and (at := text.find('{"', at + 1)) >= 0:
+        # Subtle: a record that was cut right behind a nested object ends in that object, which
+        # is no record. What follows ":", "," or "[" is taken for nested, unless it begins with
+        # the very key that the last good record began with.
+        before = text[max(start, at - 8) : at].rstrip()
+        alike = bool(first_key) and text.startswith(first_key, at)
+        if before.endswith((":", ",", "[")) and not alike:
+            continue
+        tries += 1
+        found = _object_at(text, at)
+        if found is not None and _skip_blank(text, found[1]) == len(text):
+            return found[0], at
+    return None
+
+
+def _skip_blank(text: str, start: int) -> int:
+    while start < len(text) and text[start] in " \t\r\n\0":
+        start += 1
+    return start
+
+
+def _excerpt(text: str, start: int, end: int) -> str:
+    """The beginning of a stretch on one printable line, for a problem report."""
+    cut = text[start : min(end, start + _DETAIL_CHARS_MAX)]
+    shown = "".join(char if char.isprintable() else "·" for char in cut)
+    return f"{end - start:,} characters: {shown}"

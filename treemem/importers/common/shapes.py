@@ -1,0 +1,157 @@
+"""Values whose type nobody vouches for, and blocks in the AI SDK's words.
+
+Pure. Logs of agents hold null where an object is expected, numbers where a text is, and the same
+tool call under several names; here all of it becomes what the content readers know.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from treemem.importers.common.attachments import compact_json, without_base64
+from treemem.importers.common.content import BlockReader, Content
+from treemem.importers.common.records import parse_json
+
+_THINKING_TYPES = frozenset({"reasoning", "thinking"})
+_CALL_TYPES = frozenset({"tool-call", "tool_call", "tool_use"})
+_RESULT_TYPES = frozenset({"tool-result", "tool_result"})
+_TEXT_OF_ITEM = ("query", "result", "error")
+_REFERENCE = re.compile(r"[a-z][a-z0-9+.-]*:", re.IGNORECASE)
+
+
+def text_in(value: object) -> str | None:
+    """The value if it is a text with anything in it.
+
+    Example:
+        >>> text_in("a"), text_in(""), text_in(7)
+        ('a', None, None)
+    """
+    return value if isinstance(value, str) and value else None
+
+
+def object_in(value: object) -> dict[str, Any]:
+    """The value if it is an object, else an empty one."""
+    return value if isinstance(value, dict) else {}
+
+
+def list_in(value: object) -> list[Any]:
+    """The value if it is a list, else an empty one."""
+    return value if isinstance(value, list) else []
+
+
+def parsed(value: object) -> object:
+    """What a JSON text or its bytes hold; None for anything else, damaged or nested too deeply.
+
+    Example:
+        >>> parsed('{"a": 1}'), parsed(b"[1]"), parsed("{"), parsed(None)
+        ({'a': 1}, [1], None, None)
+    """
+    if not isinstance(value, str | bytes):
+        return None
+    try:
+        data = value if isinstance(value, bytes) else value.encode("utf-8", "surrogateescape")
+        return parse_json(data)
+    except (ValueError, RecursionError):  # Half of a surrogate pair cannot be encoded: no JSON.
+        return None
+
+
+def unwrapped(text: str, names: Iterable[str]) -> str | None:
+    r"""The words that a tool has wrapped in one of the tags; None if they are in none.
+
+    Example:
+        >>> unwrapped("<task>\nShip it.\n</task>", ("task",)), unwrapped("<task> no end", ["task"])
+        ('Ship it.', None)
+    """
+    body = text.strip()
+    for name in names:
+        found = re.match(rf"<{name}(?: [^<>\n]*)?>", body)
+        end = f"</{name}>"
+        if found is not None and body.endswith(end) and body.count(end) == 1:
+            return body[found.end() : -len(end)].removeprefix("\n").removesuffix("\n")
+    return None
+
+
+def shown_json(value: object, content: Content) -> str:
+    """JSON for a text; attachments in it leave markers there and their digests in the content."""
+    if isinstance(value, str):
+        return value
+    shown, blobs = without_base64(value)
+    content.blobs += blobs
+    return compact_json(shown)
+
+
+# -- blocks ------------------------------------------------------------------------------
+
+
+def add_block(reader: BlockReader, content: Content, block: object) -> None:
+    kind = block.get("type") if isinstance(block, dict) else None
+    if not isinstance(block, dict) or not isinstance(kind, str):
+        reader.add(content, block)
+    elif kind in _THINKING_TYPES:
+        thought = text_in(block.get("text")) or text_in(block.get("thinking"))
+        content.add(thought or "", "thinking")
+    elif kind in _CALL_TYPES and (name := _tool_name(block)) is not None:
+        arguments: object = next(
+            (block[key] for key in ("input", "args", "arguments") if key in block), {}
+        )
+        content.add_tool_use(name, shown_json(arguments, content), _call_id(block), reader.names)
+    elif kind in _RESULT_TYPES:
+        found = next((block[key] for key in ("output", "result", "content") if key in block), None)
+        reader.add_tool_result(content, result_of(found), _call_id(block), _tool_name(block))
+    else:
+        reader.add(content, _attachment(block))
+
+
+def result_of(output: object) -> object:
+    """What a tool answered, as blocks: the wrappers around its words taken off.
+
+    Example:
+        >>> result_of({"type": "text", "value": "ok"}), result_of([{"query": "a", "result": "b"}])
+        ('ok', ['a', 'b'])
+        >>> result_of({"rows": 2})
+        ['{"rows":2}']
+    """
+    if isinstance(output, list):
+        return list(_items(output))
+    if not isinstance(output, dict) or _is_block(output):
+        return output if output is None or isinstance(output, str | dict) else compact_json(output)
+    if "value" in output and isinstance(output.get("type"), str):
+        return result_of(output["value"])
+    return list(_items([output]))
+
+
+def _items(items: list[Any]) -> Iterator[object]:
+    for item in items:
+        if isinstance(item, dict) and not _is_block(item):
+            words = [item[key] for key in _TEXT_OF_ITEM if text_in(item.get(key))]
+            yield from words if words else [compact_json(without_base64(item)[0])]
+        else:
+            yield _attachment(item) if isinstance(item, dict) else item
+
+
+def _is_block(value: dict[str, Any]) -> bool:
+    return isinstance(value.get("type"), str) and "value" not in value
+
+
+def _tool_name(block: dict[str, Any]) -> str | None:
+    return text_in(block.get("toolName")) or text_in(block.get("name"))
+
+
+def _call_id(block: dict[str, Any]) -> str | None:
+    keys = ("toolCallId", "tool_use_id", "tool_call_id", "id")
+    return next((found for key in keys if (found := text_in(block.get(key)))), None)
+
+
+def _attachment(block: dict[str, Any]) -> dict[str, Any]:
+    """An attachment whose payload stands bare under its type's name, in a shape that is known."""
+    kind = str(block.get("type"))
+    payload = block.get("data") if kind in ("file", "media") else block.get(kind)
+    if kind not in ("image", "file", "media") or not isinstance(payload, str):
+        return block
+    if _REFERENCE.match(payload):
+        return {"type": "image" if kind == "image" else "file", "url": payload}
+    media_type = block.get("mediaType") or block.get("mimeType")
+    source = {"type": "base64", "media_type": media_type, "data": payload}
+    return {"type": "image" if kind == "image" else "file", "source": source}

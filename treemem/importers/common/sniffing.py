@@ -1,0 +1,228 @@
+"""What a file seems to hold, from its first bytes: for recognizing it, and for saying so.
+
+Pure. A head is the file's first HEAD_BYTES; a shorter one is the whole file.
+"""
+
+from __future__ import annotations
+
+import codecs
+import json
+import re
+from functools import lru_cache
+
+from treemem.importers.common.base import HEAD_BYTES
+from treemem.importers.common.records import parse_json, strip_padding
+
+_MAGIC = (
+    (b"\x89PNG\r\n\x1a\n", "PNG"), (b"\xff\xd8\xff", "JPEG"), (b"GIF87a", "GIF"),
+    (b"GIF89a", "GIF"), (b"%PDF-", "PDF"), (b"PK\x03\x04", "ZIP"), (b"\x1f\x8b", "gzip"),
+    (b"BZh", "bzip2"), (b"\xfd7zXZ\0", "xz"), (b"\x28\xb5\x2f\xfd", "Zstandard"),
+    (b"SQLite format 3\0", "SQLite"), (b"\x7fELF", "ELF"), (b"GGUF", "GGUF"),
+    (b"7z\xbc\xaf\x27\x1c", "7-Zip"), (b"RIFF", "RIFF"), (b"OggS", "Ogg"), (b"ID3", "MP3"),
+)  # fmt: skip
+# What a text may hold besides printable characters: BEL, BS, HT, LF, VT, FF, CR, ESC.
+_CONTROLS = bytes(set(range(32)) - {7, 8, 9, 10, 11, 12, 13, 27}) + b"\x7f"
+_CONTROL_SHARE_MAX = 0.01
+_JSON_START = re.compile(rb"\s*(?:\{\s*[\"}]|\[\s*(?:[\[{\"\]]|-?\d+(?:\.\d+)?\s*[,\]]))")
+# A string that is cut off reaches to the end: what stands in it is never taken for syntax.
+_TOKEN = re.compile(rb'"(?:[^"\\]++|\\.)*+(?:"|\Z)|[\[\]{},]', re.DOTALL)
+_CLOSING = {b"{": b"}", b"[": b"]", b'"': b'"'}
+_SCALAR = re.compile(rb"-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?|true|false|null|NaN|-?Infinity")
+_DEPTH_MAX = 500
+_KEYS_SHOWN = 5
+_KEY_CHARS_MAX = 30
+
+
+def is_blank(head: bytes) -> bool:
+    """Nothing but blanks, line breaks, NULs and a BOM."""
+    return not strip_padding(head)
+
+
+def is_whole(head: bytes) -> bool:
+    return len(head) < HEAD_BYTES
+
+
+@lru_cache(maxsize=4)
+def head_objects(head: bytes) -> tuple[list[object], bytes]:
+    """The JSON values of the head's whole lines, damaged ones left out, and the cut last line.
+
+    They may be used, not changed: most importers ask for those of the same head.
+    """
+    lines = head.split(b"\n")
+    rest = b"" if is_whole(head) else lines.pop()
+    values: list[object] = []
+    for line in filter(None, map(strip_padding, lines)):
+        # Subtle: a parser takes long to say that prose is no JSON; most of it is told at a glance.
+        if line[-1:] != _CLOSING.get(line[:1]) and not _SCALAR.fullmatch(line):
+            continue
+        try:
+            values.append(parse_json(line))
+        except (ValueError, RecursionError):
+            continue
+    return values, rest
+
+
+def head_lines(head: bytes) -> list[str]:
+    r"""The head's lines as text, without their ends and a BOM; one that is cut off is left out.
+
+    Example:
+        >>> head_lines(b"\xef\xbb\xbfone\r\ntwo")
+        ['one', 'two']
+    """
+    lines = _as_utf8(head).decode("utf-8", "replace").removeprefix("\ufeff").split("\n")
+    if not is_whole(head):
+        lines.pop()
+    return [line.removesuffix("\r") for line in lines]
+
+
+@lru_cache(maxsize=4)
+def head_value(head: bytes) -> object:
+    """The JSON document that a head is the beginning of, closed behind its last whole value.
+
+    None for what is no single JSON value: text, JSON Lines of several. The value may be used,
+    not changed.
+
+    Example:
+        >>> head_value(b'{"a": [1, 2]}')
+        {'a': [1, 2]}
+    """
+    body = strip_padding(_as_utf8(head))
+    try:
+        return parse_json(body)
+    except (ValueError, RecursionError):
+        pass
+    if is_whole(head) or (closed := _closed(body)) is None:
+        return None
+    try:
+        return parse_json(closed)
+    except (ValueError, RecursionError):
+        return None
+
+
+def _closed(body: bytes) -> bytes | None:
+    """A cut JSON text up to its last whole value, with the brackets closed that are open there."""
+    open_brackets: list[bytes] = []
+    end, closing = 0, b""
+    for token in _TOKEN.finditer(body):
+        char = token.group()[:1]
+        if char in b"[{":
+            open_brackets.append(b"]" if char == b"[" else b"}")
+            if len(open_brackets) > _DEPTH_MAX:
+                break
+            if char == b"[":
+                # Subtle: behind a key only "[" and what follows keep the pair whole.
+                end, closing = token.end(), b"".join(reversed(open_brackets))
+        elif char == b",":
+            end, closing = token.start(), b"".join(reversed(open_brackets))
+        elif char in b"]}":
+            if not open_brackets:
+                return None
+            open_brackets.pop()
+            end, closing = token.end(), b"".join(reversed(open_brackets))
+            if not open_brackets:
+                return None  # A whole value, and more behind it: JSON Lines.
+    return body[:end] + closing if end else None
+
+
+def has_key(data: bytes, key: str, values: str | None = None) -> bool:
+    """Whether the beginning of a JSON text names a key, and one of the words given (a|b)."""
+    value = f'"(?:{values})"' if values else ""
+    return re.search(rf'"{key}"\s*:\s*{value}'.encode(), data) is not None
+
+
+def is_text(head: bytes) -> bool:
+    r"""Whether the head can be read as text: no known binary file, hardly a control character.
+
+    Example:
+        >>> is_text(b"plain"), is_text(b"\x00\x01\x02\x03"), is_text(b"%PDF-1.7 text")
+        (True, False, False)
+    """
+    head = _as_utf8(head)
+    if _magic(head) is not None:
+        return False
+    controls = len(head) - len(head.translate(None, _CONTROLS))
+    return controls <= len(head) * _CONTROL_SHARE_MAX
+
+
+def is_json(head: bytes) -> bool:
+    """Whether the head is JSON, JSON Lines, or the beginning of either."""
+    body = strip_padding(_as_utf8(head))
+    if _JSON_START.match(body) is None:
+        return False
+    if not is_whole(head):
+        return True
+    return any(_is_json_text(text) for text in (body, body.split(b"\n", 1)[0]))
+
+
+def found_in(head: bytes) -> str:
+    r"""What the file holds, in words for an error message.
+
+    Example:
+        >>> found_in(b"[1, 2, 3]"), found_in(b"\x89PNG\r\n\x1a\n"), found_in(b"")
+        ('a JSON array of numbers', 'binary data (PNG)', 'nothing, the file is empty')
+    """
+    if not head:
+        return "nothing, the file is empty"
+    if is_blank(head):
+        return "nothing but blank lines"
+    if not is_text(head):
+        magic = _magic(head)
+        return f"binary data ({magic})" if magic else "binary data"
+    if not is_json(head):
+        return "text"
+    if (plain := _as_utf8(head)) is not head:
+        return f"{found_in(plain)}, in UTF-16"
+    try:
+        return _json_shape(json.loads(strip_padding(head)))
+    except (ValueError, RecursionError):
+        objects, _ = head_objects(head)
+    if objects and head.split(b"\n", 1)[0].rstrip().endswith((b"}", b"]")):
+        return f"JSON Lines, the first line {_json_shape(objects[0])}"
+    return "a JSON array" if strip_padding(head).startswith(b"[") else "a JSON object"
+
+
+def _as_utf8(head: bytes) -> bytes:
+    """A head that begins with a UTF-16 BOM in UTF-8; any other, or a broken one, as it is."""
+    if not head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        return head
+    try:
+        return codecs.getincrementaldecoder("utf-16")().decode(head).encode("utf-8")
+    except UnicodeError:
+        return head
+
+
+def _magic(head: bytes) -> str | None:
+    return next((name for magic, name in _MAGIC if head.startswith(magic)), None)
+
+
+def _is_json_text(text: bytes) -> bool:
+    try:
+        parse_json(strip_padding(text))
+    except RecursionError:
+        return True
+    except ValueError:
+        return False
+    return True
+
+
+def _json_shape(value: object) -> str:
+    """Such as "a JSON array of numbers", or an object with its first keys."""
+    if isinstance(value, dict):
+        keys = ", ".join(repr(key[:_KEY_CHARS_MAX]) for key in list(value)[:_KEYS_SHOWN])
+        return f"a JSON object with the keys {keys}" if keys else "an empty JSON object"
+    if isinstance(value, list):
+        kinds = sorted({_json_kind(item) for item in value})
+        return f"a JSON array of {' and '.join(kinds)}" if kinds else "an empty JSON array"
+    return f"a JSON {_json_kind(value).removesuffix('s')}"
+
+
+def _json_kind(value: object) -> str:
+    if value is None:
+        return "nulls"
+    if isinstance(value, bool):
+        return "booleans"
+    if isinstance(value, int | float):
+        return "numbers"
+    if isinstance(value, str):
+        return "strings"
+    return "arrays" if isinstance(value, list) else "objects"

@@ -1,0 +1,106 @@
+"""Source ids and times: how importers name a source, and how they spell a numeric time.
+
+Pure apart from resolving a path. A source id is printable, at most a few hundred characters
+long, and the same each time the same file is read.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+import re
+from datetime import UTC, datetime, timedelta
+
+from treemem.importers.common.base import LogFile
+
+NAME_CHARS_MAX = 160
+TITLE_CHARS_MAX = 200
+
+_HASH_HEX_LENGTH = 6
+_UUID = re.compile("-".join(f"[0-9a-fA-F]{{{length}}}" for length in (8, 4, 4, 4, 12)))
+_NUMBER = re.compile(r"\d{9,20}(?:\.\d{1,9})?")
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+# The first number that is no time in seconds, and its scale; each unit spans 1973 to 5138.
+_SCALES = ((10**11, 1), (10**14, 1_000), (10**17, 1_000_000), (10**20, 1_000_000_000))
+_SECONDS_MIN = 10**8
+
+
+def is_uuid(text: str) -> bool:
+    """Whether a text is a UUID in its usual spelling.
+
+    Example:
+        >>> is_uuid("5c0375b4-57a5-4f26-b12d-d022ee4e51b7"), is_uuid("u1")
+        (True, False)
+    """
+    return _UUID.fullmatch(text) is not None
+
+
+def file_key(file: LogFile) -> str:
+    """The file's stem and the beginning of a hash of its path, or the stem alone for stdin.
+
+    Two files of one name are two histories; only the path tells them apart.
+    """
+    place = file.place
+    if place is None:
+        return printable(file.stem.strip("<>-") or "stdin")
+    return place_key(file.stem, place)
+
+
+def place_key(name: str, place: str) -> str:
+    """A name, and the beginning of a hash of the place that tells it from others of that name.
+
+    Example:
+        >>> place_key("#dev", "/home/ana/logs")
+        '#dev-1a2046'
+    """
+    digest = hashlib.blake2b(place.encode("utf-8", "surrogateescape")).hexdigest()
+    return f"{printable(name)}-{digest[:_HASH_HEX_LENGTH]}"
+
+
+def printable(name: str) -> str:
+    r"""A name fit for a source id; one that had to be changed keeps apart by a hash.
+
+    Example:
+        >>> printable("notes 2026")
+        'notes 2026'
+        >>> printable("a\nb")
+        'a_b-6cfcf1'
+    """
+    shown = "".join(char if char.isprintable() else "_" for char in name[:NAME_CHARS_MAX])
+    if shown == name:
+        return name
+    digest = hashlib.blake2b(name.encode("utf-8", "surrogatepass")).hexdigest()
+    return f"{shown}-{digest[:_HASH_HEX_LENGTH]}"
+
+
+def one_line(text: object) -> str | None:
+    """A title as a log gives it: on one line, not too long; None if it is no text."""
+    if not isinstance(text, str):
+        return None
+    return " ".join(text[: 4 * TITLE_CHARS_MAX].split())[:TITLE_CHARS_MAX] or None
+
+
+def sent_at(value: object) -> str | None:
+    """The time of a message: text as it stands, a number since 1970 as ISO 8601 in UTC.
+
+    Seconds, milli-, micro- and nanoseconds are told apart by their size; below 10⁸ a number
+    is an offset or a counter, no time (as seconds it would lie before March 1973): None.
+
+    Example:
+        >>> sent_at(1_700_000_000), sent_at(1_700_000_000_000)
+        ('2023-11-14T22:13:20+00:00', '2023-11-14T22:13:20+00:00')
+        >>> sent_at("1704067200.000100"), sent_at("yesterday"), sent_at(12.5)
+        ('2024-01-01T00:00:00.000100+00:00', 'yesterday', None)
+    """
+    if isinstance(value, str):
+        if not value[:9].strip().isdigit() or _NUMBER.fullmatch(value.strip()) is None:
+            return value or None
+        value = float(value) if "." in value else int(value)
+    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+        return None
+    scale = next((scale for limit, scale in _SCALES if abs(value) < limit), 0)
+    if not scale or abs(value) < _SECONDS_MIN:
+        return None
+    # Subtle: whole numbers are divided as integers, since a float holds no nanoseconds.
+    micros = value * 1_000_000 // scale if isinstance(value, int) else round(value / scale * 1e6)
+    return (_EPOCH + timedelta(microseconds=micros)).isoformat()

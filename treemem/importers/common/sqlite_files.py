@@ -1,0 +1,96 @@
+"""SQLite files of other programs, read as they lie: never written, never locked for long.
+
+A program may be at work on its file. It is opened read-only, so that what its -wal file holds is
+seen too; damage in it is an ImportFileError, and a value of an odd type is the importer's to
+check, since no column keeps its declared type.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from treemem.errors import ImportFileError
+from treemem.importers.common.base import LogFile
+from treemem.store.database import driver
+
+MAGIC = b"SQLite format 3\0"
+VALUE_BYTES_MAX = 256 * 1024**2
+
+_BUSY_SECONDS = 5.0
+
+
+class Tables:
+    """The tables of an open file. Every method raises ImportFileError for a damaged one."""
+
+    def __init__(self, connection: Any, label: str) -> None:
+        self._connection = connection
+        self._label = label
+
+    def columns(self) -> dict[str, frozenset[str]]:
+        """The columns of each table, by its name."""
+        sql = (
+            "SELECT m.name, group_concat(c.name, char(0)) FROM sqlite_master m "
+            "JOIN pragma_table_info(m.name) c WHERE m.type = 'table' GROUP BY m.name"
+        )
+        return {name: frozenset(columns.split("\0")) for name, columns in self.rows(sql)}
+
+    def rows(self, sql: str, parameters: tuple[object, ...] = ()) -> Iterator[tuple[Any, ...]]:
+        """The rows of a query, one at a time; a text that is no UTF-8 has lone surrogates.
+
+        No row is found by such a text, since SQLite cannot be asked for it.
+        """
+        try:
+            yield from self._connection.execute(sql, parameters)
+        except UnicodeEncodeError:
+            return
+        except (driver.Error, UnicodeDecodeError) as error:
+            raise ImportFileError(f"{self._label} cannot be read: {error}.") from error
+
+
+def tables_of(file: LogFile, head: bytes) -> dict[str, frozenset[str]]:
+    """The columns of each table, for recognizing a file; none for what is no SQLite file."""
+    if not head.startswith(MAGIC):
+        return {}
+    try:
+        with opened(file) as tables:
+            return tables.columns()
+    except ImportFileError:
+        return {}
+
+
+def companions(file: LogFile) -> Iterable[LogFile]:
+    """The -wal file beside it: what was written last is in there alone."""
+    wal = file.neighbour(f"{file.name}-wal")
+    return () if wal is None else (wal,)
+
+
+@contextmanager
+def opened(file: LogFile) -> Iterator[Tables]:
+    """The file's tables. Raises ImportFileError if it is none of SQLite's, or locked."""
+    with file.on_disk() as path:
+        try:
+            connection = driver.connect(
+                f"{path.resolve().as_uri()}?mode=ro", uri=True, timeout=_BUSY_SECONDS,
+                check_same_thread=False,
+            )  # fmt: skip
+        except driver.Error as error:
+            raise ImportFileError(f"{file.label} cannot be opened: {error}.") from error
+        try:
+            _restrain(connection)
+            yield Tables(connection, file.label)
+        except driver.Error as error:
+            raise ImportFileError(f"{file.label} cannot be read: {error}.") from error
+        finally:
+            connection.close()
+
+
+def _restrain(connection: Any) -> None:
+    """No function of a hostile schema runs, and no value is larger than we would keep."""
+    connection.text_factory = lambda data: data.decode("utf-8", "surrogateescape")
+    connection.execute("PRAGMA query_only = ON")
+    connection.execute("PRAGMA trusted_schema = OFF")
+    connection.execute("PRAGMA cell_size_check = ON")
+    if hasattr(connection, "setlimit"):
+        connection.setlimit(driver.SQLITE_LIMIT_LENGTH, VALUE_BYTES_MAX)

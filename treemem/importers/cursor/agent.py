@@ -1,0 +1,136 @@
+"""The agent's store, store.db: messages under the hashes of their content, and a root that lists
+them in order.
+
+The root is a protobuf message; of it only the lengths of its fields are read, to find the hashes.
+What it no longer lists was summarized, if it is older than all that it lists, else taken back.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from typing import Any
+
+from treemem.importers.common import sqlite_files
+from treemem.importers.common.base import Event, LogFile, Skipped
+from treemem.importers.common.shapes import object_in, parsed, text_in
+from treemem.importers.common.source_ids import file_key, one_line, printable
+from treemem.importers.common.sqlite_files import Tables
+from treemem.importers.cursor.speech import Speech, json_object
+from treemem.types import Source
+
+_META = "SELECT key, value FROM meta"
+_IDS = "SELECT id, substr(data, 1, 1) FROM blobs ORDER BY rowid"
+_BLOB = "SELECT data FROM blobs WHERE id = ?"
+_HASH_BYTES = 32
+_LIST_FIELD = 1
+_VARINT, _FIXED_64, _BYTES, _FIXED_32 = 0, 1, 2, 5
+
+
+def is_store(columns: dict[str, frozenset[str]]) -> bool:
+    has_blobs = columns.get("blobs", frozenset()) >= {"id", "data"}
+    return has_blobs and columns.get("meta", frozenset()) >= {"key", "value"}
+
+
+def read(file: LogFile) -> Iterator[Event]:
+    with sqlite_files.opened(file) as tables:
+        meta = _meta(tables)
+        own = text_in(meta.get("agentId"))
+        yield Source(
+            f"cursor/{printable(own) if own else file_key(file)}",
+            "cursor",
+            title=one_line(meta.get("name")),
+            origin=file.label,
+        )
+        speech = Speech()
+        count: Counter[str] = Counter()
+        for blob_id, active in _ordered(tables, text_in(meta.get("latestRootBlobId"))):
+            value = json_object(_blob(tables, blob_id))
+            if value is None or "role" not in value:
+                yield Skipped("no message: no role")
+                continue
+            count[blob_id] += 1
+            name = f"{blob_id}/{count[blob_id]}"
+            yield speech.message(value, value.get("content"), external_id=name, active=active)
+
+
+def _meta(tables: Tables) -> dict[str, Any]:
+    """What is known of the session: JSON, which is written as hexadecimal digits."""
+    for _, value in tables.rows(_META):
+        found = parsed(value)
+        if not isinstance(found, dict) and isinstance(value, str):
+            try:
+                found = parsed(bytes.fromhex(value))
+            except ValueError:
+                continue
+        if isinstance(found, dict):
+            return found
+    return {}
+
+
+def _blob(tables: Tables, blob_id: str) -> object:
+    return next((data for (data,) in tables.rows(_BLOB, (blob_id,))), None)
+
+
+def _ordered(tables: Tables, root_id: str | None) -> Iterator[tuple[str, bool]]:
+    """The ids of the messages, and whether each is active."""
+    rows = [(blob_id, start) for blob_id, start in tables.rows(_IDS) if isinstance(blob_id, str)]
+    stored = {blob_id: place for place, (blob_id, start) in enumerate(rows) if start in ("{", b"{")}
+    root = _blob(tables, root_id) if root_id else None
+    listed = [found for found in _hashes(root) if found in stored]
+    first = min((stored[found] for found in _without_system(tables, listed)), default=len(rows))
+    others = [found for found in stored if found not in set(listed)]
+    yield from ((found, True) for found in others if stored[found] < first)
+    yield from ((found, True) for found in listed)
+    yield from ((found, False) for found in others if stored[found] >= first)
+
+
+def _without_system(tables: Tables, listed: list[str]) -> list[str]:
+    """Those of a list that a conversation has of its own; a prompt is listed again and again."""
+    roles = ((found, object_in(json_object(_blob(tables, found))).get("role")) for found in listed)
+    return [found for found, role in roles if role != "system"]
+
+
+def _hashes(root: object) -> list[str]:
+    """The hashes that a root lists, in order: in its first field, else in whichever has any."""
+    if not isinstance(root, bytes):
+        return []
+    found = [(field, data.hex()) for field, data in _fields(root) if len(data) == _HASH_BYTES]
+    listed = [digest for field, digest in found if field == _LIST_FIELD]
+    return listed or [digest for _, digest in found]
+
+
+def _fields(data: bytes) -> Iterator[tuple[int, bytes]]:
+    """Number and bytes of each field of a protobuf message that has bytes; what is damaged ends it.
+
+    The encoding is described at https://protobuf.dev/programming-guides/encoding/.
+    """
+    at = 0
+    while at < len(data):
+        tag, at = _varint(data, at)
+        kind = tag & 7
+        if kind == _VARINT:
+            _, at = _varint(data, at)
+        elif kind == _BYTES:
+            length, at = _varint(data, at)
+            if at + length > len(data):
+                return
+            yield tag >> 3, data[at : at + length]
+            at += length
+        elif kind in (_FIXED_64, _FIXED_32):
+            at += 8 if kind == _FIXED_64 else 4
+        else:
+            return
+
+
+def _varint(data: bytes, at: int) -> tuple[int, int]:
+    """A number of seven bits a byte, and the offset behind it; one that is cut ends the data."""
+    value = shift = 0
+    while at < len(data) and shift < 64:
+        byte = data[at]
+        value |= (byte & 0x7F) << shift
+        at += 1
+        if byte < 0x80:
+            return value, at
+        shift += 7
+    return 0, len(data)

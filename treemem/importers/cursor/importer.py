@@ -1,0 +1,111 @@
+"""Cursor's conversations: the editor's store, the agent's, transcripts, and exported Markdown.
+
+A conversation is a source. The same one may lie in a store and in a transcript; each is read as
+what it is, and a transcript only when it is named.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+
+from treemem.importers.common import sqlite_files
+from treemem.importers.common.base import Event, Importer, LogFile, Skipped
+from treemem.importers.common.records import read_records
+from treemem.importers.common.shapes import object_in, text_in
+from treemem.importers.common.sniffing import head_objects
+from treemem.importers.common.source_ids import file_key, is_uuid, printable
+from treemem.importers.cursor import agent, editor
+from treemem.importers.cursor.export import is_export, read_export
+from treemem.importers.cursor.speech import Speech
+from treemem.types import Source
+
+NOT_AN_OBJECT = "no message: not an object"
+
+_OWN_KEYS = frozenset({"role", "message"})
+_CLAUDE_KEYS = frozenset({"parentUuid", "sessionId", "isSidechain", "uuid", "requestId"})
+_SUBAGENT = re.compile(r"(?:^|[/!\\])([^/!\\]+)[/\\]subagents[/\\][^/\\]+\Z")
+
+
+class Cursor(Importer):
+    """The importer of Cursor's stores, transcripts and exports."""
+
+    name = "cursor"
+    version = 1
+    description = "Cursor conversations (state.vscdb, store.db, transcripts, exported Markdown)"
+    kept = "turns, thinking, tool calls and results, what was taken back, sub-agents, summaries"
+    dropped = "usage, model names, code chunks and diffs beside a message, checkpoints"
+    places = (
+        ".config/Cursor/User/globalStorage/state.vscdb",
+        ".config/Cursor/User/workspaceStorage/*/state.vscdb",
+        ".cursor/chats/*/*/store.db",
+        "Library/Application Support/Cursor/User/globalStorage/state.vscdb",
+        "Library/Application Support/Cursor/User/workspaceStorage/*/state.vscdb",
+    )
+
+    def recognizes(self, file: LogFile, head: bytes) -> float:
+        columns = sqlite_files.tables_of(file, head)
+        if columns:
+            is_store = editor.is_store(columns) or agent.is_store(columns)
+            return 0.9 if is_store else 0.0
+        if is_export(head):
+            return 0.95
+        objects, _ = head_objects(head)
+        turns = [value for value in objects if _is_turn(value)]
+        return 0.85 if turns and 2 * len(turns) >= len(objects) else 0.0
+
+    def read(self, file: LogFile) -> Iterator[Event]:
+        with file.open() as stream:
+            start = stream.read(len(sqlite_files.MAGIC))
+        if start == sqlite_files.MAGIC:
+            with sqlite_files.opened(file) as tables:
+                is_editor = editor.is_store(tables.columns())
+            yield from editor.read(file) if is_editor else agent.read(file)
+        elif is_export(file.head()):
+            yield from read_export(file, self.name)
+        else:
+            yield from _transcript(file)
+
+    def companions(self, file: LogFile) -> Iterable[LogFile]:
+        return sqlite_files.companions(file)
+
+
+def _transcript(file: LogFile) -> Iterator[Event]:
+    """A transcript in JSON Lines: one message a line, without ids and times."""
+    found = _SUBAGENT.search(file.place or "")
+    parent = found.group(1) if found and is_uuid(found.group(1)) else None
+    yield Source(
+        _transcript_id(file.stem) if is_uuid(file.stem) else f"{Cursor.name}/{file_key(file)}",
+        Cursor.name,
+        origin=file.label,
+        parent_id=_transcript_id(parent) if parent else None,
+    )
+    speech = Speech()
+    with file.open() as stream:
+        for item in read_records(stream):
+            if isinstance(item, Skipped):
+                yield item
+            elif not isinstance(item.value, dict):
+                yield Skipped(NOT_AN_OBJECT, item.line)
+            elif "role" not in item.value:
+                kind = text_in(item.value.get("type")) == "turn_ended"
+                yield Skipped(
+                    "no message: turn_ended" if kind else "no message: no role", item.line
+                )
+            else:
+                blocks = object_in(item.value.get("message")).get("content")
+                yield speech.message(item.value, blocks)
+
+
+def _transcript_id(session_id: str) -> str:
+    """A store may hold the same session in other pieces: the two are kept apart."""
+    return f"{Cursor.name}/{printable(session_id)}/transcript"
+
+
+def _is_turn(value: object) -> bool:
+    """Whether a JSON value can only be a turn of a transcript: a role beside a message that has
+    content only. Claude Code's records name a session as well."""
+    found = object_in(value)
+    message = object_in(found.get("message"))
+    is_own = found.keys() >= _OWN_KEYS and not _CLAUDE_KEYS & found.keys()
+    return is_own and found.get("role") in ("user", "assistant") and "content" in message

@@ -1,0 +1,175 @@
+"""What Cursor's several stores have in common: who says what, and what only poses as the user.
+
+Pure. What was typed stands in <user_query> tags; what stands in others, the editor's state and
+rules, was put beside it.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from treemem.importers.common.base import Skipped
+from treemem.importers.common.content import BlockReader, Content
+from treemem.importers.common.records import TOO_DEEP
+from treemem.importers.common.shapes import add_block, object_in, parsed, text_in, unwrapped
+from treemem.importers.common.source_ids import sent_at
+from treemem.types import Message, MessageKind, Role
+
+EMPTY = "empty message"
+NO_ROLE = "no message: no role"
+
+ROLE_OF: dict[object, Role] = {
+    "user": "user", "assistant": "assistant", "system": "system", "tool": "tool",
+    1: "user", 2: "assistant", "ai": "assistant",
+}  # fmt: skip
+_QUERY = ("user_query",)
+_POSED = "context"
+_TYPED = re.compile(r"<user_query>\n?(.*?)\n?</user_query>", re.DOTALL)
+_CONTEXT = frozenset(
+    {"additional_data", "agent_skills", "agent_transcripts", "attached_files", "cursor_rules",
+     "git_status", "manually_attached_skills", "open_and_recently_viewed_files",
+     "project_layout", "rules", "system-reminder", "system_reminder", "timestamp", "user_info"}
+)  # fmt: skip
+_ELEMENT = re.compile(r"\s*<([a-z][a-z_-]{2,40})(?: [^<>\n]*)?>")
+_END = re.compile(r"</([a-z][a-z_-]{2,40})>\s*\Z")
+_TAG_CHARS_MAX = 60
+
+
+class Speech:
+    """Turns messages into what was said; remembers the tools that were called."""
+
+    def __init__(self) -> None:
+        self.blocks = BlockReader()
+
+    def message(self, value: dict[str, Any], blocks: object, **fields: Any) -> Message | Skipped:
+        """A message in the words of the AI SDK or of a provider's API. fields: what else is known
+        of it, as Message calls it."""
+        role = ROLE_OF.get(text_in(value.get("role")))
+        if role is None:
+            return Skipped(NO_ROLE)
+        content = Content()
+        kind: MessageKind = "said"
+        try:
+            for block in blocks if isinstance(blocks, list) else [blocks]:
+                if role == "user":
+                    self._add_typed(content, block)
+                else:
+                    add_block(self.blocks, content, block)
+        except RecursionError:
+            return Skipped(TOO_DEEP, problem=True)
+        if role == "user" and not content.spoken and content.parts:
+            is_posed = any(part.name == _POSED for part in content.parts)
+            role = "tool" if content.is_answer else "user"
+            kind = "injected" if is_posed and role == "user" else "said"
+        if role == "system":
+            kind = "injected"
+        return finished(content, role, kind, **fields)
+
+    def _add_typed(self, content: Content, block: object) -> None:
+        text = block if isinstance(block, str) else None
+        if isinstance(block, dict) and block.get("type") == "text":
+            text = text_in(block.get("text"))
+        if text is None:
+            add_block(self.blocks, content, block)
+            return
+        typed = unwrapped(text, _QUERY)
+        if typed is not None:
+            content.add(typed)
+            return
+        at = 0
+        for found in _TYPED.finditer(text):
+            _add_posed(content, text[at : found.start()])
+            content.add(found.group(1))
+            at = found.end()
+        if at:
+            _add_posed(content, text[at:])
+        elif _is_context(text):
+            _add_posed(content, text)
+        else:
+            content.add(text)
+
+    # -- bubbles -----------------------------------------------------------------------------
+
+    def bubble(self, bubble: dict[str, Any], **fields: Any) -> Message | Skipped:
+        """A message of the editor's own store: words, a thought, a call with its result."""
+        role = ROLE_OF.get(_hashable(bubble.get("type")))
+        if role is None:
+            return Skipped(NO_ROLE)
+        content = Content()
+        try:
+            thought = bubble.get("thinking")
+            thought = thought if isinstance(thought, str) else object_in(thought).get("text")
+            content.add(text_in(thought) or "", "thinking")
+            text = text_in(bubble.get("text")) or text_in(bubble.get("rawText")) or ""
+            content.add(text, *(("thinking",) if bubble.get("isThought") is True else ()))
+            self._add_tool(content, object_in(bubble.get("toolFormerData")))
+            for image in bubble["images"] if isinstance(bubble.get("images"), list) else []:
+                self._add_image(content, image)
+        except RecursionError:
+            return Skipped(TOO_DEEP, problem=True)
+        time = sent_at(bubble.get("createdAt"))
+        if time is None:
+            timing = object_in(bubble.get("timingInfo"))
+            stated = (timing.get(key) for key in ("clientStartTime", "clientRpcSendTime"))
+            time = next((found for value in stated if (found := sent_at(value))), None)
+        return finished(content, role, "said", sent_at=time, **fields)
+
+    def _add_tool(self, content: Content, call: dict[str, Any]) -> None:
+        name = text_in(call.get("name"))
+        if name is None:
+            return
+        call_id = text_in(call.get("toolCallId"))
+        arguments = text_in(call.get("rawArgs")) or text_in(call.get("params")) or "{}"
+        content.add_tool_use(name, arguments, call_id, self.blocks.names)
+        words = [call.get(key) for key in ("result", "error")]
+        shown = [word if isinstance(word, str) else None for word in words]
+        if any(map(text_in, shown)):
+            self.blocks.add_tool_result(content, list(filter(None, shown)), call_id, name)
+
+    def _add_image(self, content: Content, image: object) -> None:
+        place = object_in(image).get("path") or object_in(image).get("uuid")
+        if isinstance(image, str) or text_in(place):
+            url = image if isinstance(image, str) else place
+            self.blocks.add(content, {"type": "image", "url": url})
+
+
+def finished(content: Content, role: Role, kind: MessageKind, **fields: Any) -> Message | Skipped:
+    if content.is_empty:
+        return Skipped(EMPTY)
+    return Message(
+        role=role,
+        text=content.text,
+        kind=kind,
+        parts=tuple(content.parts),
+        tool_use_ids=tuple(content.tool_use_ids),
+        tool_result_ids=tuple(content.tool_result_ids),
+        blobs=tuple(content.blobs),
+        **fields,
+    )
+
+
+def json_object(value: object) -> dict[str, Any] | None:
+    """The object that a column holds, as text or as bytes; None for anything else."""
+    found = parsed(value)
+    return found if isinstance(found, dict) else None
+
+
+def _add_posed(content: Content, text: str) -> None:
+    if not text.isspace():
+        content.add(text, "marker", _POSED)
+
+
+def _is_context(text: str) -> bool:
+    """Whether a text begins and ends with elements that the editor puts beside what was typed."""
+    first, last = _ELEMENT.match(text), _END.search(text[-_TAG_CHARS_MAX:])
+    return (
+        first is not None
+        and last is not None
+        and first.group(1) in _CONTEXT
+        and last.group(1) in _CONTEXT
+    )
+
+
+def _hashable(value: object) -> object:
+    return value if isinstance(value, str | int) and not isinstance(value, bool) else None

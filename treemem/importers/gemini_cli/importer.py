@@ -1,0 +1,257 @@
+"""Gemini CLI's session logs: one JSON document, in newer versions JSON Lines that are appended to.
+
+A line holds a message, replaces an earlier one of the same id, changes what is known about the
+session, or takes back everything from a message on. So the file is read twice: first for the
+ids alone. Never more than one record is held.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import PurePosixPath
+from typing import Any, NamedTuple
+
+from treemem.importers.common.base import Event, Importer, LogFile, Skipped
+from treemem.importers.common.coerce import listed, mapping, no_message, string
+from treemem.importers.common.content import BlockReader
+from treemem.importers.common.json_members import read_members
+from treemem.importers.common.records import TOO_DEEP, Record, parse_json, read_records, skim_json
+from treemem.importers.common.sniffing import has_key, head_objects, head_value
+from treemem.importers.common.source_ids import file_key, is_uuid, one_line, printable, sent_at
+from treemem.importers.gemini_cli.parts import kind_of, read_content, role_of
+from treemem.types import Message, Role, Source
+
+EMPTY = "empty message"
+REPLACED = "earlier state of a message"
+NOT_AN_OBJECT = "no message: not an object"
+
+_LISTS = ("messages", "history")
+_SAYING = ("content", "parts", "toolCalls", "thoughts")
+_CHATS_FOLDER = "chats"
+
+
+class GeminiCli(Importer):
+    """The importer of the sessions below ~/.gemini/tmp."""
+
+    name = "gemini-cli"
+    version = 1
+    description = "Gemini CLI session logs (JSON, JSON Lines)"
+    kept = "turns, thoughts, tool calls and results, rewound turns, sub-agents, notices"
+    dropped = "usage, model names, a tool result's copy for the screen, earlier states"
+    places = (
+        ".gemini/tmp/*/chats/session-*.json",
+        ".gemini/tmp/*/chats/session-*.jsonl",
+        ".gemini/tmp/*/chats/*/*.jsonl",
+    )
+
+    def recognizes(self, file: LogFile, head: bytes) -> float:
+        del file
+        objects, rest = head_objects(head)
+        found = [value for value in objects if isinstance(value, dict)]
+        if any(map(_is_header, found)) or any(map(_is_said, found)):
+            return 0.95
+        if not found and has_key(rest, "sessionId") and has_key(rest, "projectHash"):
+            return 0.9
+        document = mapping(head_value(head))
+        said = [element for key in _LISTS for element in listed(document.get(key))]
+        if _is_header(document) or any(map(_is_said, said)):
+            return 0.95
+        return 0.85 if said and all(map(_has_parts, said)) else 0.0
+
+    def read(self, file: LogFile) -> Iterator[Event]:
+        survey = _Survey()
+        for ordinal, item in enumerate(_records(file, skim_json)):
+            if not isinstance(item, Skipped):
+                survey.add(ordinal, mapping(item.value))
+        yield from _Reading(file, survey).events()
+
+
+class _Member(NamedTuple):
+    """A message of a session that is one document, or what that says beside its messages."""
+
+    value: object
+    is_record: bool
+    line: None = None
+
+
+class _Survey:
+    """The first pass: what the session is called, and which state of each message is the last.
+
+    standing: the ids that no rewind took back, in their order.
+    """
+
+    def __init__(self) -> None:
+        self.about: dict[str, Any] = {}
+        self._last: dict[str, int] = {}
+        self._listed: dict[str, int] = {}
+        self._standing: dict[str, None] = {}
+
+    def add(self, ordinal: int, value: dict[str, Any]) -> None:
+        if isinstance(target := value.get("$rewindTo"), str):
+            self._rewind(target)
+        elif isinstance(about := value.get("$set"), dict):
+            self._note(about)
+            for message in listed(about.get("messages")):
+                if message_id := string(mapping(message).get("id")):
+                    self._listed[message_id] = ordinal
+                    self._standing[message_id] = None
+        elif role_of(value) is not None and (message_id := string(value.get("id"))):
+            if any(map(value.get, _SAYING)):
+                self._last[message_id] = ordinal
+            self._standing[message_id] = None
+        else:
+            self._note(value)
+
+    def _note(self, about: dict[str, Any]) -> None:
+        self.about.update(
+            (key, about[key]) for key in ("sessionId", "summary", "kind") if string(about.get(key))
+        )
+
+    def _rewind(self, target: str) -> None:
+        """Takes back that message and all behind it; all there is, if it is not known."""
+        if target not in self._standing:
+            self._standing.clear()
+        while self._standing and self._standing.popitem()[0] != target:
+            pass
+
+    def is_last(self, ordinal: int, message_id: str | None) -> bool:
+        return message_id is None or self._last.get(message_id, ordinal) == ordinal
+
+    def is_new(self, ordinal: int, message_id: str | None) -> bool:
+        """Whether a message in a rewritten history has no record of its own, here at last."""
+        return message_id not in self._last and self._listed.get(message_id or "") == ordinal
+
+    def is_active(self, message_id: str | None) -> bool:
+        return message_id is None or message_id in self._standing
+
+
+class _Reading:
+    """The second pass over one file."""
+
+    def __init__(self, file: LogFile, survey: _Survey) -> None:
+        self._file = file
+        self._survey = survey
+        self._blocks = BlockReader()
+        self._session = string(survey.about.get("sessionId"))
+        parent = _parent_of(file) if survey.about.get("kind") == "subagent" else None
+        self._source = Source(
+            id=f"{GeminiCli.name}/{printable(self._session or file_key(file))}",
+            format=GeminiCli.name,
+            title=one_line(survey.about.get("summary")),
+            origin=file.label,
+            parent_id=f"{GeminiCli.name}/{printable(parent)}" if parent else None,
+            rewritten=_is_document(file),
+        )
+
+    def events(self) -> Iterator[Event]:
+        is_open = False
+        for event in self._events():
+            if isinstance(event, Message) and not is_open:
+                is_open = True
+                yield self._source
+            yield event
+
+    def _events(self) -> Iterator[Event]:
+        for ordinal, item in enumerate(_records(self._file, parse_json)):
+            if isinstance(item, Skipped):
+                yield item
+            elif isinstance(item, Record) or item.is_record:
+                yield self._event(ordinal, item.line, item.value)
+                if isinstance(item.value, dict) and "$set" in item.value:
+                    yield from self._rewritten(ordinal, item.line, item.value["$set"])
+
+    def _event(self, ordinal: int, line: int | None, value: object) -> Event:
+        if not isinstance(value, dict):
+            return Skipped(NOT_AN_OBJECT, line)
+        sign = "$set" if "$set" in value else "$rewindTo" if "$rewindTo" in value else None
+        role = role_of(value)
+        if sign or role is None:
+            about = "session" if "sessionId" in value and "type" not in value else None
+            return Skipped(no_message(sign or about or value.get("type")), line)
+        if not self._survey.is_last(ordinal, string(value.get("id"))):
+            return Skipped(REPLACED, line)
+        return self._message(line, value, role)
+
+    def _rewritten(self, ordinal: int, line: int | None, about: object) -> Iterator[Event]:
+        """What a rewritten history holds that was logged nowhere else, such as a summary.
+
+        Of all other messages the first-hand record counts: a rewritten one may be shortened.
+        """
+        for message in listed(mapping(about).get("messages")):
+            found = mapping(message)
+            is_new = self._survey.is_new(ordinal, string(found.get("id")))
+            if is_new and (role := role_of(found)) is not None:
+                yield self._message(line, found, role)
+
+    def _message(self, line: int | None, value: dict[str, Any], role: Role) -> Message | Skipped:
+        try:
+            content = read_content(value, self._blocks)
+        except RecursionError:
+            return Skipped(TOO_DEEP, line, problem=True)
+        if content.is_empty:
+            return Skipped(EMPTY, line)
+        if role == "user" and content.is_answer and not content.spoken:
+            role = "tool"
+        message_id = string(value.get("id"))
+        return Message(
+            role=role,
+            text=content.text,
+            sent_at=sent_at(value.get("timestamp", value.get("ts"))),
+            external_id=message_id,
+            session=self._session,
+            kind=kind_of(role, content.spoken),
+            parts=tuple(content.parts),
+            tool_use_ids=tuple(content.tool_use_ids),
+            tool_result_ids=tuple(content.tool_result_ids),
+            blobs=tuple(content.blobs),
+            unique_id=message_id is not None and is_uuid(message_id),
+            active=self._survey.is_active(message_id),
+        )
+
+
+def _records(
+    file: LogFile, parse: Callable[[bytes], object]
+) -> Iterator[Record | _Member | Skipped]:
+    if _is_document(file):
+        for member in read_members(file):
+            if isinstance(member, Skipped):
+                yield member
+            elif member.is_element and member.key in _LISTS:
+                yield _Member(member.value, is_record=True)
+            elif not member.is_element:
+                yield _Member({member.key: member.value}, is_record=False)
+        return
+    with file.open() as stream:
+        yield from read_records(stream, parse)
+
+
+def _is_document(file: LogFile) -> bool:
+    """Whether the session is one JSON document, as older versions wrote it."""
+    return any(key in mapping(head_value(file.head())) for key in _LISTS)
+
+
+def _parent_of(file: LogFile) -> str | None:
+    """A sub-agent's file lies in a folder that is called after its parent's session."""
+    folder = PurePosixPath(file.label.replace("!", "/")).parent.name
+    return folder if folder not in ("", _CHATS_FOLDER) else None
+
+
+# -- recognizing -------------------------------------------------------------------------
+
+
+def _is_header(value: dict[str, Any]) -> bool:
+    return string(value.get("sessionId")) is not None and "projectHash" in value
+
+
+def _is_said(value: object) -> bool:
+    """A message as only this tool writes it: of the type "gemini", not wrapped in anything."""
+    found = mapping(value)
+    return found.get("type") == "gemini" and ("content" in found or "toolCalls" in found)
+
+
+def _has_parts(value: object) -> bool:
+    """A message of the API's; parts that name their type are another tool's."""
+    found = mapping(value)
+    parts = found.get("parts")
+    known = role_of(found) is not None and isinstance(parts, list)
+    return known and not any("type" in mapping(part) for part in listed(parts))

@@ -1,0 +1,269 @@
+"""HTML: the text that a reader sees, a message for every section.
+
+Headings, lists and tables are written as Markdown writes them; white space is put together as
+a browser does, but for preformatted text. Nothing is fetched and no script is run.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from treemem.errors import ImportFileError
+from treemem.importers.common.attachments import Attachment, read_attachment
+from treemem.importers.common.base import Event, Importer, LogFile
+from treemem.importers.common.documents import document_lines
+from treemem.importers.common.rendered import About, BlockText, Rendered, fenced, rendered_events
+from treemem.importers.common.sniffing import is_blank, is_text
+from treemem.importers.html.tokens import Tag, tokens
+
+HTML_BYTES_MAX = 32 * 1024 * 1024
+
+_SUFFIXES = (".html", ".htm", ".xhtml", ".shtml")
+_START = re.compile(
+    rb"(?:\xef\xbb\xbf)?\s*(?:<\?xml[^>]*>\s*)?(?:<!--.{0,4000}?-->\s*){0,3}"
+    rb"(?:<!doctype\s+html|<html[\s>])",
+    re.IGNORECASE | re.DOTALL,
+)
+_ANY_TAG = re.compile(rb"<(?:html|head|body|p|div|h[1-6]|table|ul|ol|br|span|a)[\s/>]", re.I)
+_CHARSET = re.compile(rb"""(?:charset|encoding)\s*=\s*["']?([A-Za-z0-9_.:-]{1,40})""", re.I)
+_CHARSET_BYTES = 2_048
+
+_HIDDEN = frozenset({"script", "style", "template", "noscript", "svg", "canvas", "iframe", "object",
+                     "title"})  # fmt: skip
+_HEADINGS = {f"h{level}": level for level in range(1, 7)}
+_BLOCKS = frozenset(
+    {"address", "article", "aside", "blockquote", "body", "caption", "center", "dd", "details",
+     "dialog", "div", "dl", "dt", "fieldset", "figcaption", "figure", "footer", "form", "head",
+     "header", "hr", "html", "legend", "main", "menu", "nav", "ol", "p", "pre", "section",
+     "summary", "table", "tbody", "tfoot", "thead", "ul"}
+)  # fmt: skip
+_LISTS = frozenset({"ul", "ol", "menu"})
+_LIST_DEPTH_SHOWN = 8
+_AUTHORS = ("author", "article:author", "dc.creator", "dcterms.creator")
+_DATES = ("article:modified_time", "last-modified", "dcterms.modified", "article:published_time",
+          "date", "dc.date", "dcterms.created")  # fmt: skip
+
+
+class Html(Importer):
+    """The importer of HTML documents."""
+
+    name = "html"
+    version = 1
+    is_document = True
+    description = "HTML documents, a message for every section"
+    kept = "the text that is seen; headings, lists, tables; title, author, date; image markers"
+    dropped = "scripts, styles, link targets, layout"
+
+    def recognizes(self, file: LogFile, head: bytes) -> float:
+        by_name = file.suffix in _SUFFIXES
+        if is_blank(head):
+            return 0.15 if by_name else 0.0
+        if not is_text(head):
+            return 0.0
+        if _START.match(_ascii(head)):
+            return 0.6 if by_name or file.suffix in ("", ".txt") else 0.3
+        return 0.45 if by_name and _ANY_TAG.search(_ascii(head)) else 0.0
+
+    def read(self, file: LogFile) -> Iterator[Event]:
+        if file.size_bytes > HTML_BYTES_MAX:
+            raise ImportFileError(
+                f"{file.label} has {file.size_bytes:,} bytes; an HTML document may have "
+                f"{HTML_BYTES_MAX:,}. Save it in parts."
+            )
+        page = _Page()
+        page.read(_decoded(file))
+        yield from rendered_events(file, self.name, page.about(), page.blocks())
+
+
+def _ascii(head: bytes) -> bytes:
+    """A head in UTF-16 as far as it is ASCII; any other as it is."""
+    return head[2:].replace(b"\0", b"") if head[:2] in (b"\xff\xfe", b"\xfe\xff") else head
+
+
+def _decoded(file: LogFile) -> str:
+    """The text in the encoding it says it is in, else as any text is decoded."""
+    head = file.head()
+    named = _CHARSET.search(head[:_CHARSET_BYTES])
+    charset = named.group(1).decode("ascii").lower() if named else "utf-8"
+    plain = charset.replace("_", "-") in ("utf-8", "utf8", "us-ascii", "ascii")
+    if not plain and head[:2] not in (b"\xff\xfe", b"\xfe\xff") and head[:3] != b"\xef\xbb\xbf":
+        # As browsers do: what says Latin-1 is Windows-1252, and what says UTF-16 here is not.
+        charset = "cp1252" if charset in ("iso-8859-1", "latin-1", "latin1") else charset
+        with file.open() as stream:
+            data = stream.read()
+        try:
+            return "" if charset.startswith("utf-16") else data.decode(charset, "replace")
+        except (LookupError, ValueError):
+            pass  # No encoding is called so.
+    return "".join(line.text for line in document_lines(file))
+
+
+class _Page:
+    """Gathers the blocks of a page from its tags.
+
+    Each block has a kind: between two items of a list, or two rows of a table, stands no blank
+    line.
+    """
+
+    def __init__(self) -> None:
+        self._blocks: list[tuple[Rendered, str]] = []
+        self._text = BlockText()
+        self._space = self._is_pre = False
+        self._heading = self._lists = self._in_row = 0
+        self._hidden: list[str] = []
+        self._prefix = ""
+        self._title: list[str] = []
+        self._meta: dict[str, str] = {}
+
+    # -- what was found ----------------------------------------------------------------
+
+    def about(self) -> About:
+        def first(names: tuple[str, ...]) -> str | None:
+            return next((self._meta[name] for name in names if self._meta.get(name)), None)
+
+        title = " ".join("".join(self._title).split())
+        return About(title or first(("og:title", "dc.title")), first(_AUTHORS), first(_DATES))
+
+    def blocks(self) -> Iterator[Rendered]:
+        """Each block with the blank line behind it that sets it off from the next."""
+        for number, (block, kind) in enumerate(self._blocks):
+            behind = self._blocks[number + 1 : number + 2]
+            together = kind and behind and behind[0][1] == kind
+            yield Rendered(block.text + ("\n" if together else "\n\n"), block.is_heading,
+                           block.marks)  # fmt: skip
+
+    # -- what it is made of ------------------------------------------------------------
+
+    def read(self, text: str) -> None:
+        for token in tokens(text):
+            if isinstance(token, str):
+                self._take_text(token)
+            elif token.is_end:
+                self._take_end(token.name)
+            else:
+                self._take_start(token)
+        self._end_block()
+
+    def _take_start(self, tag: Tag) -> None:
+        if tag.name == "meta":
+            given = tag.given
+            name = given.get("name") or given.get("property") or given.get("http-equiv") or ""
+            self._meta.setdefault(name.lower(), given.get("content", "").strip())
+        elif tag.name == "body":
+            self._hidden.clear()
+        elif tag.name in _HIDDEN:
+            # Subtle: a browser heeds the slash in drawings only; there <title/> hides nothing.
+            is_empty = tag.is_closed and (self._hidden or tag.name == "svg")
+            # One of each is enough, since the first end tag ends all that are within.
+            if not is_empty and tag.name not in self._hidden:
+                self._hidden.append(tag.name)
+        elif self._hidden:
+            return
+        elif tag.name == "img":
+            self._image(tag.given)
+        elif tag.name == "br":
+            self._newline()
+        else:
+            self._start(tag.name)
+
+    def _take_end(self, name: str) -> None:
+        if name in _HIDDEN and name in self._hidden:
+            del self._hidden[self._hidden.index(name) :]
+        elif name in ("body", "html", "head"):
+            self._hidden.clear()
+            self._end_block()
+        elif not self._hidden:
+            self._end(name)
+
+    def _take_text(self, data: str) -> None:
+        if self._hidden:
+            if self._hidden == ["title"]:
+                self._title.append(data)
+            return
+        if self._is_pre:
+            self._put(data if self._text.chars else data.removeprefix("\n"))
+            return
+        words = data.split()
+        if not words:
+            self._space = True
+            return
+        self._space = self._space or data[0].isspace()
+        self._put(" ".join(words))
+        self._space = data[-1].isspace()
+
+    # -- blocks ------------------------------------------------------------------------
+
+    def _start(self, tag: str) -> None:
+        if tag in ("td", "th"):
+            if not self._text.is_blank:
+                self._text.add(" |")
+            self._space = True
+        elif tag == "tr":
+            self._end_block()
+            self._in_row += 1
+        elif self._in_row and tag not in _HEADINGS:
+            self._space = self._space or tag in _BLOCKS or tag == "li"
+        elif tag in _HEADINGS:
+            self._end_block()
+            self._heading = _HEADINGS[tag]
+        elif tag == "li":
+            self._end_block()
+            self._prefix = "  " * min(max(0, self._lists - 1), _LIST_DEPTH_SHOWN) + "- "
+        elif tag in _BLOCKS:
+            self._end_block()
+            self._lists += tag in _LISTS
+            self._is_pre = tag == "pre"
+
+    def _end(self, tag: str) -> None:
+        if tag == "tr":
+            self._end_block()
+            self._in_row = max(0, self._in_row - 1)
+        elif tag == "table":
+            self._end_block()
+            self._in_row = 0
+        elif self._in_row and tag not in _HEADINGS:
+            self._space = self._space or tag in _BLOCKS
+        elif tag in _BLOCKS or tag in _HEADINGS or tag == "li":
+            self._end_block()
+            if tag in _LISTS:
+                self._lists = max(0, self._lists - 1)
+                self._prefix = ""
+
+    def _put(self, text: str) -> None:
+        if self._text.chars == 0:
+            self._text.add("#" * self._heading + " " if self._heading else self._prefix)
+            self._prefix = ""
+        elif self._space:
+            self._text.add(" ")
+        self._space = False
+        self._text.add(text)
+
+    def _newline(self) -> None:
+        if self._heading or self._in_row:
+            self._space = True
+        elif self._text.chars:
+            self._text.add("\n")
+            self._space = False
+
+    def _image(self, given: dict[str, str]) -> None:
+        source, alt = given.get("src", ""), given.get("alt")
+        if alt is not None and not alt.strip():
+            return  # What the page itself calls decoration.
+        found = read_attachment({"type": "image", "source": source}) if source else None
+        if found is None or found.blob is None:
+            shown = " ".join((alt or source).split())[:300]
+            found = Attachment(f"[image: {shown}]") if shown else None
+        if found is not None:
+            self._put("")
+            self._text.mark(found)
+
+    def _end_block(self) -> None:
+        kind = "row" if self._in_row else "item" if self._lists else ""
+        text, marks = self._text.taken()
+        block = Rendered(text.rstrip(), bool(self._heading), marks)
+        if block.text:
+            self._blocks.append((fenced(block) if self._is_pre else block, kind))
+            self._prefix = ""
+        self._space = self._is_pre = False
+        self._heading = 0

@@ -1,0 +1,168 @@
+"""LangChain's messages in the three ways it writes them, wherever they stand in a JSON value.
+
+Pure. {"type": "human", "data": {…}} is messages_to_dict's, {"lc": 1, "id": […], "kwargs": {…}}
+that of its dumps, {"type": "human", "content": …} that of LangGraph's servers.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+from treemem.importers.chat.fields import ROLE_OF, time_of
+from treemem.importers.common.attachments import compact_json
+from treemem.importers.common.coerce import listed, mapping, string
+from treemem.importers.common.content import BlockReader, Content
+from treemem.types import Message, Role
+
+EMPTY = "empty message"
+REMOVAL = "no message: removal of one"
+
+_ROLES: dict[str, Role] = {
+    "human": "user", "ai": "assistant", "system": "system", "tool": "tool", "function": "tool",
+    "chat": "other", "remove": "other",
+}  # fmt: skip
+_FLAT_MARKS = frozenset(
+    {"additional_kwargs", "response_metadata", "tool_calls", "tool_call_id", "usage_metadata"}
+)
+_CLASS = re.compile(r"(\w+?)Message(?:Chunk)?\Z")
+_UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
+_DEPTH_MAX = 12
+
+
+class Found(NamedTuple):
+    """A message's own fields, and its type in small letters.
+
+    certain: no other tool writes it so. group: the number of the list that it stands in.
+    """
+
+    kind: str
+    fields: dict[str, Any]
+    certain: bool
+    group: int = 0
+
+
+def found_in(value: object, depth: int = _DEPTH_MAX) -> Iterator[Found]:
+    """The messages in a JSON value, in its order; group 0 is the value itself being one.
+
+    Example:
+        >>> state = {"values": [{"type": "human", "content": "hi"}]}
+        >>> [(found.kind, found.group) for found in found_in(state)]
+        [('human', 1)]
+    """
+    groups = 0
+    stack: list[tuple[object, int, int]] = [(value, depth, 0)]
+    while stack:
+        value, depth, group = stack.pop()
+        if isinstance(value, dict):
+            if (found := _found(value)) is not None:
+                yield found._replace(group=group)
+                continue
+            inner: list[object] = list(value.values())
+        elif isinstance(value, list):
+            inner = value
+            groups += 1
+            group = groups
+        else:
+            continue
+        if depth > 0:
+            stack += [(item, depth - 1, group) for item in reversed(inner)]
+
+
+def message_of(found: Found, reader: BlockReader) -> Message | str:
+    """The message, or why it is none."""
+    fields = found.fields
+    if found.kind == "remove":
+        return REMOVAL
+    role = _ROLES[found.kind]
+    name = string(fields.get("name"))
+    if found.kind == "chat":
+        name = string(fields.get("role")) or name
+        role = ROLE_OF.get((name or "").lower(), "other")
+    extra = mapping(fields.get("additional_kwargs"))
+    content = Content()
+    if thought := string(extra.get("reasoning_content")):
+        content.add(thought, "thinking")
+    if role == "tool":
+        blocks, call = fields.get("content"), fields.get("tool_call_id")
+        reader.add_tool_result(content, _blocks(blocks), call, name)
+    else:
+        reader.add(content, _blocks(fields.get("content")))
+        _add_calls(content, fields, extra, reader)
+    if content.is_empty:
+        return EMPTY
+    external_id = string(fields.get("id"))
+    return Message(
+        role=role,
+        text=content.text,
+        author=name if role != "tool" and name not in ROLE_OF else None,
+        sent_at=time_of(extra) or time_of(mapping(fields.get("response_metadata"))),
+        external_id=external_id,
+        parts=tuple(content.parts),
+        tool_use_ids=tuple(content.tool_use_ids),
+        tool_result_ids=tuple(content.tool_result_ids),
+        blobs=tuple(content.blobs),
+        # "run-<uuid>-0" and the like are as unique as the UUID in them.
+        unique_id=external_id is not None and _UUID.search(external_id) is not None,
+    )
+
+
+def _found(value: dict[str, Any]) -> Found | None:
+    kind = value.get("type")
+    if isinstance(value.get("kwargs"), dict) and isinstance(value.get("id"), list):
+        named = _CLASS.match(str(value["id"][-1])) if value["id"] else None
+        kind = named.group(1).lower() if named else None
+        return Found(kind, value["kwargs"], True) if kind in _ROLES else None
+    if not isinstance(kind, str):
+        return None
+    named = _CLASS.match(kind)
+    kind = named.group(1).lower() if named else kind
+    if kind not in _ROLES:
+        return None
+    data = value.get("data")
+    if isinstance(data, dict) and "content" in data:
+        return Found(kind, data, True)
+    if "content" in value and ("role" not in value or kind == "chat"):
+        return Found(kind, value, bool(_FLAT_MARKS & value.keys()))
+    return Found(kind, value, False) if kind == "remove" and "id" in value else None
+
+
+def _blocks(content: object) -> object:
+    """Content whose reasoning blocks are thoughts; what the rest means a BlockReader knows."""
+    if not isinstance(content, list):
+        return content
+    return [_thought(block) if isinstance(block, dict) else block for block in content]
+
+
+def _thought(block: dict[str, Any]) -> dict[str, Any]:
+    if block.get("type") != "reasoning":
+        return block
+    pieces = [string(mapping(item).get("text")) for item in listed(block.get("summary"))]
+    text = string(block.get("reasoning")) or "\n\n".join(filter(None, pieces))
+    return {"type": "thinking", "thinking": text}
+
+
+def _add_calls(
+    content: Content, fields: dict[str, Any], extra: dict[str, Any], reader: BlockReader
+) -> None:
+    """Tool calls, once each: they may also stand among the blocks, or as the provider sent them."""
+    calls = listed(fields.get("tool_calls")) + listed(fields.get("invalid_tool_calls"))
+    before = set(content.tool_use_ids)
+    for call in map(mapping, calls):
+        if string(call.get("id")) in before:
+            continue
+        if name := string(call.get("name")):
+            content.add_tool_use(name, _shown(call.get("args")), call.get("id"), reader.names)
+    if calls:
+        return
+    legacy = {"function": extra.get("function_call")}
+    for call in map(mapping, [*listed(extra.get("tool_calls")), legacy]):
+        function = mapping(call.get("function"))
+        if name := string(function.get("name")):
+            shown = _shown(function.get("arguments"))
+            content.add_tool_use(name, shown, call.get("id"), reader.names)
+
+
+def _shown(arguments: object) -> str:
+    return arguments if isinstance(arguments, str) else compact_json(arguments)

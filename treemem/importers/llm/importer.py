@@ -1,0 +1,112 @@
+"""The log of the llm command line tool: a SQLite file that holds every prompt and response.
+
+Each conversation is a source of its own. The tool has had three generations of tables, and a
+file that was upgraded holds several; what stands in two of them is read once.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from treemem.importers.common import sqlite_files
+from treemem.importers.common.base import Event, Importer, LogFile, Skipped
+from treemem.importers.common.shapes import text_in
+from treemem.importers.common.source_ids import file_key, one_line, printable
+from treemem.importers.llm.responses import EMPTY_RESPONSE, Responses
+from treemem.importers.llm.tables import Shared, utc
+from treemem.importers.llm.turns import Turns, digest_of
+from treemem.types import Message, Source
+
+_FIRST_TABLE = frozenset({"id", "prompt", "response", "chat_id"})
+_RESPONSES = frozenset({"id", "prompt", "response", "conversation_id", "datetime_utc"})
+_TURNS = frozenset({"id", "thread_id", "parent_message_hash", "tip_message_hash"})
+_NAMES = "SELECT id, name FROM conversations"
+_FIRST_ROWS = """
+SELECT id, prompt, system, response, chat_id, {time} FROM {table} ORDER BY coalesce(chat_id, id), id
+"""
+
+
+class LlmLogs(Importer):
+    """The importer of llm's logs.db; a source is a conversation."""
+
+    name = "llm"
+    version = 1
+    description = "the log of the llm command line tool (SQLite)"
+    kept = "prompts, system prompts, responses, reasoning, tool calls and results, fragments, forks"
+    dropped = "usage, model names, options, schemas, raw JSON of providers"
+    places = (
+        ".config/io.datasette.llm/logs.db",
+        "Library/Application Support/io.datasette.llm/logs.db",
+    )
+
+    def recognizes(self, file: LogFile, head: bytes) -> float:
+        tables = sqlite_files.tables_of(file, head)
+        is_new = tables.get("turns", frozenset()) >= _TURNS and "messages" in tables
+        is_old = tables.get("responses", frozenset()) >= _RESPONSES and "conversations" in tables
+        is_first = any(tables.get(name, frozenset()) >= _FIRST_TABLE for name in ("log", "logs"))
+        return 0.9 if is_new or is_old else 0.85 if is_first else 0.0
+
+    def read(self, file: LogFile) -> Iterator[Event]:
+        with sqlite_files.opened(file) as tables:
+            shared = Shared(tables, tables.columns())
+            yield from _first_generation(file, shared)
+            yield from _conversations(file, shared)
+
+    def companions(self, file: LogFile) -> Iterable[LogFile]:
+        return sqlite_files.companions(file)
+
+
+def _conversations(file: LogFile, shared: Shared) -> Iterator[Event]:
+    """Every conversation: what the older tables hold of it, then what the newer ones add."""
+    responses, turns = Responses(shared), Turns(shared)
+    names: dict[object, object] = {}
+    if shared.has("conversations", "id", "name"):
+        names = dict(shared.tables.rows(_NAMES))
+    for conversation in dict.fromkeys([*responses.conversations(), *turns.threads()]):
+        title = names.get(conversation) or turns.title(str(conversation))
+        yield _source(file, conversation, title)
+        said: Counter[bytes] = Counter()
+        for event in responses.read(conversation):
+            if isinstance(event, Message):
+                said[digest_of(event)] += 1
+            yield event
+        if isinstance(conversation, str):
+            yield from turns.read(conversation, said)
+
+
+def _source(file: LogFile, conversation: object, title: object) -> Source:
+    name = text_in(conversation)
+    return Source(
+        f"llm/{printable(name)}" if name else f"llm/{file_key(file)}",
+        LlmLogs.name,
+        title=one_line(title) if name else None,
+        origin=file.label,
+    )
+
+
+def _first_generation(file: LogFile, shared: Shared) -> Iterator[Event]:
+    """The one table of the first versions: a chat is the row that began it, and its replies."""
+    for table in ("log", "logs"):
+        if not shared.columns.get(table, frozenset()) >= _FIRST_TABLE | {"system"}:
+            continue
+        times = ("datetime_utc", "timestamp_utc", "timestamp")
+        time = next((name for name in times if name in shared.columns[table]), "NULL")
+        current: object = None
+        for row in shared.tables.rows(_FIRST_ROWS.format(table=table, time=time)):
+            chat = row[4] if row[4] is not None else row[0]
+            if chat != current:
+                current = chat
+                yield Source(f"llm/{file_key(file)}#{chat}", LlmLogs.name, origin=file.label)
+            events: list[Event] = list(_row_messages(row))
+            yield from events or [Skipped(EMPTY_RESPONSE)]
+
+
+def _row_messages(row: tuple[Any, ...]) -> Iterator[Message]:
+    row_id, prompt, system, response, _, when = row
+    said = (("system", system), ("user", prompt), ("assistant", response))
+    for role, text in said:
+        if text_in(text) and not text.isspace():
+            external_id = f"{row_id}/{role}"
+            yield Message(role=role, text=text, sent_at=utc(when), external_id=external_id)

@@ -1,0 +1,95 @@
+"""What both generations of llm's logs.db share: fragments, attachments, times.
+
+Only named queries and the values they yield; which message they belong to is decided by the
+modules that read the turns and the responses.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import re
+
+from treemem.importers.common.content import BlockReader, Content
+from treemem.importers.common.shapes import text_in
+from treemem.importers.common.source_ids import sent_at
+from treemem.importers.common.sqlite_files import Tables
+from treemem.types import Message, Role
+
+_ZONE = re.compile(r"(?:[zZ]|[+-]\d\d:?\d\d)\Z")
+_ULID = re.compile(r"[0-9a-z]{26}", re.IGNORECASE)
+_ATTACHMENT = "SELECT type, path, url, content FROM attachments WHERE id = ?"
+_FRAGMENT = "SELECT hash, content FROM fragments WHERE id = ?"
+
+
+class Shared:
+    """The rows that several messages may refer to."""
+
+    def __init__(self, tables: Tables, columns: dict[str, frozenset[str]]) -> None:
+        self.tables = tables
+        self.columns = columns
+        self.blocks = BlockReader()
+
+    def has(self, table: str, *columns: str) -> bool:
+        return set(columns) <= self.columns.get(table, frozenset())
+
+    def fragment(self, fragment_id: object) -> tuple[str, str] | None:
+        """Hash and words of a fragment."""
+        if not self.has("fragments", "id", "hash", "content"):
+            return None
+        for name, words in self.tables.rows(_FRAGMENT, (fragment_id,)):
+            if text_in(words) is not None:
+                return text_in(name) or hashlib.sha256(
+                    words.encode("utf-8", "surrogateescape")
+                ).hexdigest(), words
+        return None
+
+    def add_attachment(self, content: Content, attachment_id: object) -> None:
+        """A marker and a digest; of a file that was only named, its path or address."""
+        if not self.has("attachments", "id", "type", "path", "url", "content"):
+            return
+        for media_type, path, url, held in self.tables.rows(_ATTACHMENT, (attachment_id,)):
+            label = "image" if str(media_type).startswith("image/") else "file"
+            if isinstance(held, str):
+                held = held.encode("utf-8", "surrogateescape")
+            if isinstance(held, bytes) and held:
+                data = base64.b64encode(held).decode()
+                source = {"type": "base64", "media_type": media_type, "data": data}
+                self.blocks.add(content, {"type": label, "source": source})
+            elif (place := text_in(url) or text_in(path)) is not None:
+                self.blocks.add(content, {"type": label, "url": place, "media_type": media_type})
+
+
+def fragment_message(role: Role, name: str, words: str, time: str | None) -> Message:
+    """A fragment is a document that was put in front of prompts: the same one each time."""
+    return Message(
+        role=role,
+        text=words,
+        sent_at=time,
+        external_id=f"llm:fragment:{name}",
+        kind="injected",
+        unique_id=True,
+    )
+
+
+def utc(value: object) -> str | None:
+    """A time of the database, which is in UTC whether it says so or not.
+
+    Example:
+        >>> utc("2024-05-01 10:00:00.5"), utc("2024-05-01T10:00:00+00:00"), utc(None)
+        ('2024-05-01 10:00:00.5+00:00', '2024-05-01T10:00:00+00:00', None)
+    """
+    found = sent_at(value)
+    if found is None or _ZONE.search(found) or not found[:4].isdigit():
+        return found
+    return f"{found}+00:00"
+
+
+def is_ulid(row_id: object) -> bool:
+    """Whether an id is unique in the world; numbers and names are so only in their file.
+
+    Example:
+        >>> is_ulid("01jx3ye9h0t3yb2c1q6rxnz0aa"), is_ulid(7)
+        (True, False)
+    """
+    return isinstance(row_id, str) and _ULID.fullmatch(row_id) is not None

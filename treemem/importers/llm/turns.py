@@ -1,0 +1,221 @@
+"""The newer tables of llm's logs.db: messages that form a tree, and turns that point into it.
+
+A message row is what was said after a certain history, so forks and repeated histories share
+rows; a turn says with which row it ended. Each message is read once in each thread. It never
+takes two conversations that begin alike for one.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+from treemem.importers.common.base import Skipped
+from treemem.importers.common.content import Content
+from treemem.importers.common.records import TOO_DEEP
+from treemem.importers.common.shapes import list_in, object_in, parsed, shown_json, text_in
+from treemem.importers.llm.tables import Shared, fragment_message, is_ulid, utc
+from treemem.types import Message, Role
+
+EMPTY = "empty message"
+REPEATED = "message of an earlier turn, repeated"
+
+_ROLE_OF: dict[object, Role] = {
+    "user": "user", "assistant": "assistant", "system": "system", "tool": "tool",
+}  # fmt: skip
+_LINKS = "SELECT hash, parent_hash, role FROM messages"
+_TURNS = """
+SELECT id, thread_id, parent_message_hash, tip_message_hash, datetime_utc FROM turns ORDER BY id
+"""
+_THREADS = "SELECT id, name, tip_message_hash FROM threads"
+_PARTS = "SELECT type, tool_name, text, payload FROM parts WHERE message_hash = ? ORDER BY position"
+_DIGEST_BYTES = 12
+_HASH_SHOWN = 12
+
+
+class _Turn(NamedTuple):
+    """input, output: the hashes of the last message it was given, and of the last it made."""
+
+    input: object
+    output: object
+    time: str | None
+
+
+class _Said(NamedTuple):
+    """What a message is called, and when it was first said."""
+
+    id: str
+    time: str | None
+    is_unique: bool
+
+
+class Turns:
+    """The turns of one file, thread by thread. Only hashes are held."""
+
+    def __init__(self, shared: Shared) -> None:
+        self._shared = shared
+        self._rows = shared.tables.rows
+        self._parent: dict[object, object] = {}
+        self._role: dict[object, Role] = {}
+        self._turns: dict[str, list[_Turn]] = {}
+        self._names: dict[object, object] = {}
+        self._tips: dict[object, object] = {}
+        # Where each message was first said; threads are read in the order of their first turns.
+        self._first: dict[object, _Said] = {}
+        if _is_there(shared):
+            self._take_in()
+
+    def _take_in(self) -> None:
+        for message_hash, parent, role in self._rows(_LINKS):
+            self._parent[message_hash] = parent
+            self._role[message_hash] = _ROLE_OF.get(role, "other")
+        if self._shared.has("threads", "id", "name", "tip_message_hash"):
+            for thread, name, tip in self._rows(_THREADS):
+                self._names[thread], self._tips[thread] = name, tip
+        for turn, thread, given, made, when in self._rows(_TURNS):
+            # A call that failed made nothing: its prompt was said all the same.
+            found = _Turn(given, given if made is None else made, utc(when))
+            self._turns.setdefault(text_in(thread) or str(turn), []).append(found)
+
+    def threads(self) -> list[str]:
+        return list(self._turns)
+
+    def title(self, thread: str) -> object:
+        return self._names.get(thread)
+
+    def read(self, thread: str, said: Counter[bytes]) -> Iterator[Message | Skipped]:
+        """The messages of a thread in the order of its turns. said: what the older tables hold of
+        it (digest_of), and how often: a history that was carried over repeats it."""
+        turns = self._turns.get(thread, [])
+        tip = self._tips.get(thread)
+        active = set(self._chain(turns[-1].output if tip is None and turns else tip, set()))
+        seen: set[object] = set()
+        count: Counter[bytes] = Counter(said)
+        for turn in turns:
+            new = self._chain(turn.output, seen)
+            # Subtle: a chain that hangs on nothing of this thread has its history once more
+            # under other hashes (a system prompt in front changes all of them).
+            is_anew = bool(new) and self._parent[new[0]] not in seen
+            repeats = Counter(count) if is_anew else Counter[bytes]()
+            inherited = set() if seen else self._inherited(turn, new)
+            for message_hash in new:
+                seen.add(message_hash)
+                *fragments, message = self._built(message_hash, turn.time)
+                yield from fragments
+                if isinstance(message, Skipped):
+                    yield message
+                    continue
+                digest = digest_of(message)
+                if repeats[digest] > 0:
+                    repeats[digest] -= 1
+                    yield Skipped(REPEATED)
+                    continue
+                name = self._first.get(message_hash) if message_hash in inherited else None
+                if name is None:
+                    own = f"llm:{thread}/{digest.hex()}/{count[digest]}"
+                    name = _Said(own, turn.time, is_ulid(thread))
+                    self._first.setdefault(message_hash, name)
+                count[digest] += 1
+                yield replace(
+                    message,
+                    external_id=name.id,
+                    sent_at=name.time,
+                    unique_id=name.is_unique,
+                    active=message_hash in active,
+                )
+
+    def _inherited(self, turn: _Turn, chain: list[object]) -> set[object]:
+        """The beginning of a thread that another one had said before: a fork's, or the history
+        that a client sends with each call. All up to the last answer in what it was given."""
+        given = chain[: chain.index(turn.input) + 1] if turn.input in chain else []
+        while given and self._role.get(given[-1]) != "assistant":
+            given.pop()
+        return {message_hash for message_hash in given if message_hash in self._first}
+
+    def _chain(self, tip: object, seen: set[object]) -> list[object]:
+        """The hashes that lead to the tip, from the root, or from behind one that is seen."""
+        found: dict[object, None] = {}
+        while tip in self._parent and tip not in seen and tip not in found:
+            found[tip] = None
+            tip = self._parent[tip]
+        return list(found)[::-1]
+
+    # -- one message -----------------------------------------------------------------------
+
+    def _built(self, message_hash: object, time: str | None) -> list[Message | Skipped]:
+        """The fragments that a message refers to, and itself as the last, or why it is none."""
+        content = Content()
+        fragments: dict[str, str] = {}
+        try:
+            for row in self._rows(_PARTS, (message_hash,)):
+                self._add_part(content, row, fragments)
+        except RecursionError:
+            return [Skipped(TOO_DEEP, problem=True)]
+        role = self._role[message_hash]
+        found: list[Message | Skipped] = [
+            fragment_message("system" if role == "system" else "user", name, words, time)
+            for name, words in fragments.items()
+        ]
+        if content.is_empty:
+            return [*found, Skipped(EMPTY)]
+        message = Message(
+            role=role,
+            text=content.text,
+            parts=tuple(content.parts),
+            tool_use_ids=tuple(content.tool_use_ids),
+            tool_result_ids=tuple(content.tool_result_ids),
+            blobs=tuple(content.blobs),
+        )
+        return [*found, message]
+
+    def _add_part(self, content: Content, row: tuple[Any, ...], fragments: dict[str, str]) -> None:
+        kind, tool, text, stored = row
+        payload = object_in(parsed(stored))
+        name = text_in(tool) or text_in(payload.get("name"))
+        call_id = payload.get("tool_call_id")
+        if kind == "tool_call" and name is not None:
+            arguments = shown_json(payload.get("arguments"), content)
+            content.add_tool_use(name, arguments, call_id, self._shared.blocks.names)
+        elif kind == "tool_result":
+            words = [payload.get(key) for key in ("output", "exception") if payload.get(key)]
+            self._shared.blocks.add_tool_result(
+                content, [shown_json(word, content) for word in words], call_id, name
+            )
+            for attachment in list_in(payload.get("attachments")):
+                self._shared.add_attachment(content, object_in(attachment).get("id"))
+        elif kind == "attachment":
+            self._shared.add_attachment(content, object_in(payload.get("attachment")).get("id"))
+        elif kind == "reasoning":
+            content.add(text_in(text) or text_in(payload.get("text")) or "", "thinking")
+        elif kind == "text" and "text_ref" in payload:
+            self._add_pieces(content, payload["text_ref"], fragments)
+        else:
+            content.add(text_in(text) or text_in(payload.get("text")) or "")
+
+    def _add_pieces(self, content: Content, pieces: object, fragments: dict[str, str]) -> None:
+        """A text that borrows fragments: these are documents by themselves, a marker each."""
+        for piece in map(object_in, list_in(pieces)):
+            content.add(text_in(piece.get("literal")) or "")
+            fragment_id = piece.get("fragment")
+            found = self._shared.fragment(fragment_id) if isinstance(fragment_id, int) else None
+            if found is not None:
+                fragments[found[0]] = found[1]
+                content.add(f"[fragment: {found[0][:_HASH_SHOWN]}]", "marker")
+
+
+def digest_of(message: Message) -> bytes:
+    """What tells a message from others of its conversation: who said what."""
+    words = f"{message.role}\0{message.text}".encode("utf-8", "surrogatepass")
+    return hashlib.blake2b(words, digest_size=_DIGEST_BYTES).digest()
+
+
+def _is_there(shared: Shared) -> bool:
+    return (
+        shared.has("turns", "id", "thread_id", "parent_message_hash", "tip_message_hash")
+        and shared.has("turns", "datetime_utc")
+        and shared.has("messages", "hash", "parent_hash", "role")
+        and shared.has("parts", "message_hash", "position", "type", "tool_name", "text", "payload")
+    )

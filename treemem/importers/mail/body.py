@@ -1,0 +1,212 @@
+"""What a mail says: its headers decoded, its body as text, what hangs on it as markers.
+
+It never raises for a mail that breaks the rules: what cannot be decoded stays as it stands.
+Quoted lines are kept, but marked as what somebody else said.
+"""
+
+from __future__ import annotations
+
+import email.errors
+import email.header
+import email.utils
+import hashlib
+import re
+from collections.abc import Iterator
+from email.message import Message as Mail
+
+from treemem.importers.common.content import Content
+from treemem.importers.common.conversation import marker, size_shown
+from treemem.importers.common.source_ids import one_line
+from treemem.importers.html.text import text_of
+from treemem.types import Blob
+
+_DEPTH_MAX = 12
+_PARTS_MAX = 500
+_HEADER_CHARS_MAX = 8_000
+_DIGEST_HEX_SHOWN = 12
+_QUOTE = re.compile(r"^(?:>.*(?:\n|\Z))+", re.MULTILINE)
+# What a mail program puts before a whole mail that is quoted below the answer.
+_BELOW = re.compile(
+    r"^(?:-{3,} ?(?:Original Message|Forwarded message|Ursprüngliche Nachricht|"
+    r"Weitergeleitete Nachricht|Message d'origine|Mensaje original) ?-{3,}|"
+    r"Begin forwarded message:|_{20,}\n+(?:From|Von|De): )",
+    re.MULTILINE | re.IGNORECASE,
+)
+_ID = re.compile(r"<([^<>\s]+)>")
+
+
+def header(mail: Mail, name: str) -> str | None:
+    """A header's text with its encoded words decoded, on one line; None if it is not there."""
+    value = _raw(mail, name)
+    if value is None:
+        return None
+    # Subtle: decoding takes the square of the length, and only the beginning is ever shown.
+    value = value[:_HEADER_CHARS_MAX]
+    try:
+        decoded = str(email.header.make_header(email.header.decode_header(value)))
+    except (email.errors.HeaderParseError, LookupError, ValueError):
+        decoded = value
+    return one_line(decoded)
+
+
+def _raw(mail: Mail, name: str) -> str | None:
+    """A header as it stands; bytes that should not be in it are UTF-8, or else Windows-1252."""
+    for known, value in mail.raw_items():
+        if known.lower() == name.lower():
+            data = str(value).encode("utf-8", "surrogateescape")
+            try:
+                return data.decode("utf-8")
+            except UnicodeError:
+                return data.decode("cp1252", "replace")
+    return None
+
+
+def sender(mail: Mail) -> str | None:
+    """The name of who wrote it, or the address where it gives no name."""
+    shown = header(mail, "From") or header(mail, "Sender")
+    if shown is None:
+        return None
+    name, address = email.utils.parseaddr(shown)
+    return one_line(name) or one_line(address) or shown
+
+
+def sent_at(mail: Mail) -> str | None:
+    """The date with its zone, as ISO 8601; as it stands where it is none."""
+    shown = header(mail, "Date")
+    if shown is None:
+        return None
+    try:
+        return email.utils.parsedate_to_datetime(shown).isoformat()
+    except (ValueError, TypeError, OverflowError, IndexError):
+        return shown
+
+
+def ids_in(mail: Mail, name: str) -> list[str]:
+    """The message ids that a header names, without their brackets."""
+    value = _raw(mail, name) or ""
+    found = _ID.findall(value)
+    bare = value.strip()
+    return found or ([bare] if bare and not re.search(r"\s", bare) and "@" in bare else [])
+
+
+def add_body(content: Content, mail: Mail) -> None:
+    """Adds all that a mail says and holds."""
+    for index, part in enumerate(_leaves(mail, _DEPTH_MAX)):
+        if index >= _PARTS_MAX:
+            content.add(marker("parts left out"), "marker")
+            return
+        _add_part(content, part)
+
+
+def _leaves(mail: Mail, depth: int) -> Iterator[Mail]:
+    """The parts that are shown: of alternatives the plain one, or else the last."""
+    parts = _inside(mail)
+    if parts is None or depth <= 0:
+        yield mail
+        return
+    kind = mail.get_content_type()
+    if kind == "multipart/alternative" and parts:
+        yield from _leaves(next(filter(_has_words, parts), parts[-1]), depth - 1)
+    elif kind == "message/rfc822":
+        yield mail
+    else:
+        for part in parts:
+            yield from _leaves(part, depth - 1)
+
+
+def _inside(mail: Mail) -> list[Mail] | None:
+    """The mails or parts that a mail holds; None for one that holds words or bytes."""
+    # Subtle: asked for its payload, one that is no list is decoded, which can fail.
+    if not mail.is_multipart():
+        return None
+    inner = mail.get_payload()
+    return [part for part in inner if isinstance(part, Mail)] if isinstance(inner, list) else None
+
+
+def _has_words(part: Mail) -> bool:
+    return (
+        part.get_content_type() == "text/plain" and not _text(part).isspace() and _text(part) != ""
+    )
+
+
+def _add_part(content: Content, part: Mail) -> None:
+    kind = part.get_content_type()
+    if kind == "message/rfc822":
+        _add_forwarded(content, part)
+        return
+    is_attached = part.get_content_disposition() == "attachment"
+    name = _filename(part)
+    if kind == "text/plain" and not (is_attached or name):
+        _add_words(content, _text(part))
+    elif kind == "text/html" and not (is_attached or name):
+        _add_words(content, text_of(_text(part)))
+    elif kind.startswith("message/") and not is_attached:
+        content.add(_text(part), "marker", kind)
+    else:
+        data = _payload(part)
+        digest = hashlib.sha256(data).hexdigest()
+        shown = (name, kind, size_shown(len(data)), f"sha256:{digest[:_DIGEST_HEX_SHOWN]}")
+        content.add(marker("attachment", *shown), "marker", kind)
+        content.blobs.append(Blob(kind, len(data), digest, data))
+
+
+def _add_forwarded(content: Content, part: Mail) -> None:
+    """A mail inside of a mail, with its heading: all of it somebody else's words."""
+    for mail in _inside(part) or ():
+        whole = Content()
+        heading = [f"{name}: {shown}" for name in ("From", "Date", "Subject")
+                   if (shown := header(mail, name))]  # fmt: skip
+        whole.add("\n".join(heading))
+        for leaf in _leaves(mail, _DEPTH_MAX // 2):
+            if leaf.get_content_type() != "message/rfc822":
+                _add_part(whole, leaf)
+        content.add(whole.text, "marker", "forwarded")
+        content.blobs += whole.blobs
+
+
+def _add_words(content: Content, text: str) -> None:
+    """A body, in which what is quoted of other mails is marked. The line ends at its end are left
+    out: whether there are any depends on what follows in the file."""
+    text = text.replace("\r\n", "\n").rstrip("\n")
+    start = content.add(text)
+    below = _BELOW.search(text)
+    end = below.start() if below else len(text)
+    for found in _QUOTE.finditer(text, 0, end):
+        content.mark(start + found.start(), start + found.end(), "marker", "quote")
+    if end < len(text):
+        content.mark(start + end, start + len(text), "marker", "quote")
+
+
+def _filename(part: Mail) -> str | None:
+    try:
+        name = part.get_filename()
+    except (LookupError, ValueError, TypeError):
+        return None
+    return one_line(name)
+
+
+def _payload(part: Mail) -> bytes:
+    try:
+        data = part.get_payload(decode=True)
+    except (LookupError, ValueError, AssertionError, AttributeError):
+        data = None
+    if isinstance(data, bytes):
+        return data
+    if (inner := _inside(part)) is not None:
+        return b"\n\n".join(map(bytes, inner))
+    return str(part.get_payload() or "").encode("utf-8", "surrogateescape")
+
+
+def _text(part: Mail) -> str:
+    """A part's text in the charset that it names; in UTF-8 or Windows-1252 where that is wrong."""
+    data = _payload(part)
+    try:
+        named = part.get_content_charset() or "utf-8"
+    except (LookupError, ValueError, TypeError):
+        named = "utf-8"
+    for charset in (named, "utf-8"):
+        try:
+            return data.decode(charset)
+        except (LookupError, ValueError):
+            continue
+    return data.decode("cp1252", "replace")

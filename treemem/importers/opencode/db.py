@@ -1,0 +1,119 @@
+"""opencode.db: sessions, messages and parts as rows of JSON, and the newer table of entries.
+
+Both layouts may stand in one file. A session is read from the one in which its parts lie apart,
+if it has any rows there, so that no turn is read twice.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
+
+from treemem.importers.common import sqlite_files
+from treemem.importers.common.base import Event, LogFile, Skipped
+from treemem.importers.common.records import DAMAGED
+from treemem.importers.common.shapes import object_in, parsed, text_in
+from treemem.importers.common.sqlite_files import Tables
+from treemem.importers.opencode.speech import Reverted, Speech
+from treemem.types import Source
+
+_SESSIONS = "SELECT id, {parent}, {title}, {revert} FROM session ORDER BY {created} id"
+_MESSAGE_IDS = "SELECT session_id, id FROM message ORDER BY {created} id"
+_MESSAGE = "SELECT data FROM message WHERE id = ?"
+_PART_ROWS = "SELECT message_id, rowid FROM part WHERE session_id = ? ORDER BY id"
+_PART = "SELECT data FROM part WHERE rowid = ?"
+_ENTRY_IDS = "SELECT session_id, id FROM session_message ORDER BY {order} id"
+_ENTRY = "SELECT type, data FROM session_message WHERE id = ?"
+
+_ROW_COLUMNS = frozenset({"id", "session_id", "data"})
+_PART_COLUMNS = _ROW_COLUMNS | {"message_id"}
+_ENTRY_COLUMNS = _ROW_COLUMNS | {"type"}
+
+
+def is_database(columns: dict[str, frozenset[str]]) -> bool:
+    return "id" in columns.get("session", ()) and (_has_rows(columns) or _has_entries(columns))
+
+
+def _has_rows(columns: dict[str, frozenset[str]]) -> bool:
+    return (
+        columns.get("message", frozenset()) >= _ROW_COLUMNS
+        and columns.get("part", frozenset()) >= _PART_COLUMNS
+    )
+
+
+def _has_entries(columns: dict[str, frozenset[str]]) -> bool:
+    return columns.get("session_message", frozenset()) >= _ENTRY_COLUMNS
+
+
+def read(file: LogFile, source_of: Callable[[LogFile, dict[str, Any]], Source]) -> Iterator[Event]:
+    with sqlite_files.opened(file) as tables:
+        database = _Database(tables)
+        for session in database.sessions():
+            yield source_of(file, session)
+            yield from database.messages(session)
+
+
+class _Database:
+    """An open file. Ids are held, and never more than one message."""
+
+    def __init__(self, tables: Tables) -> None:
+        self._rows = tables.rows
+        self._columns = tables.columns()
+        created = "time_created," if "time_created" in self._columns.get("message", ()) else ""
+        self._messages: dict[object, list[object]] = {}
+        if _has_rows(self._columns):
+            self._messages = self._grouped(_MESSAGE_IDS.format(created=created))
+        self._entries: dict[object, list[object]] = {}
+        if _has_entries(self._columns):
+            known = self._columns["session_message"]
+            order = next((f"{key}," for key in ("seq", "time_created") if key in known), "")
+            self._entries = self._grouped(_ENTRY_IDS.format(order=order))
+
+    def _grouped(self, sql: str, parameters: tuple[object, ...] = ()) -> dict[object, list[object]]:
+        found: dict[object, list[object]] = {}
+        for group, row_id in self._rows(sql, parameters):
+            found.setdefault(group, []).append(row_id)
+        return found
+
+    def sessions(self) -> Iterator[dict[str, Any]]:
+        """Every session in the shape its file would have, those without a row at the end."""
+        known = self._columns.get("session", frozenset())
+        names = {"parent": "parent_id", "title": "title", "revert": "revert"}
+        chosen = {key: name if name in known else "NULL" for key, name in names.items()}
+        created = "time_created," if "time_created" in known else ""
+        seen: set[object] = set()
+        if "id" in known:
+            for row in self._rows(_SESSIONS.format(created=created, **chosen)):
+                seen.add(row[0])
+                revert = parsed(row[3])
+                yield {"id": row[0], "parentID": row[1], "title": row[2], "revert": revert}
+        for session_id in dict.fromkeys([*self._messages, *self._entries]):
+            if session_id not in seen:
+                yield {"id": session_id}
+
+    def messages(self, session: dict[str, Any]) -> Iterator[Event]:
+        speech, reverted = Speech(), Reverted(session)
+        message_ids = self._messages.get(session["id"], ())
+        # One pass a session: a copy of the file may lack the index from a message to its parts.
+        parts = self._grouped(_PART_ROWS, (session["id"],)) if message_ids else {}
+        for message_id in message_ids:
+            for (data,) in self._rows(_MESSAGE, (message_id,)):
+                active = not reverted.reaches(str(message_id))
+                head = parsed(data)
+                if not isinstance(head, dict):
+                    yield Skipped(DAMAGED, problem=True, detail=f"message {message_id}"[:80])
+                    continue
+                head["id"] = message_id
+                yield speech.message(head, self._parts(parts.get(message_id, ())), active=active)
+        if session["id"] in self._messages:
+            return
+        for entry_id in self._entries.get(session["id"], ()):
+            for kind, data in self._rows(_ENTRY, (entry_id,)):
+                active = not reverted.reaches(str(entry_id))
+                entry = object_in(parsed(data)) | {"id": entry_id, "type": text_in(kind)}
+                yield speech.entry(entry, active=active)
+
+    def _parts(self, rows: Iterable[object]) -> Iterator[object]:
+        for row in rows:
+            for (data,) in self._rows(_PART, (row,)):
+                yield parsed(data)

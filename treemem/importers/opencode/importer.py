@@ -1,0 +1,216 @@
+"""opencode's sessions: as a folder of small files, as a database, or as an export.
+
+A session is a source. In the folder its own file is what is read, with the files of its messages
+and their parts beside it; those by themselves are read only where the session's file is missing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from treemem.errors import ImportFileError
+from treemem.importers.common import sqlite_files
+from treemem.importers.common.base import Event, Importer, LogFile, Skipped
+from treemem.importers.common.json_members import read_value
+from treemem.importers.common.records import DAMAGED
+from treemem.importers.common.shapes import list_in, object_in, text_in
+from treemem.importers.common.sniffing import head_value
+from treemem.importers.common.source_ids import one_line, printable
+from treemem.importers.opencode import db
+from treemem.importers.opencode.speech import Reverted, Speech
+from treemem.types import Source
+
+NO_MESSAGE = "part without its message"
+WITH_SESSION = "read with its session"
+NOT_AN_OBJECT = "no message: not an object"
+
+_DEFAULT_TITLES = ("New session - ", "Child session - ")
+_GLOBAL = "global"
+
+
+class OpenCode(Importer):
+    """The importer of opencode's storage folder, its opencode.db and its exports."""
+
+    name = "opencode"
+    version = 1
+    description = "opencode sessions (storage folder, opencode.db, exports)"
+    kept = "turns, reasoning, tool calls and results, reverted turns, sub-agents, summaries, files"
+    dropped = "usage, model names, snapshots, patches, diffs, steps, retries, todo lists"
+    places = (
+        ".local/share/opencode/opencode*.db",
+        ".local/share/opencode/storage/session/*/*.json",
+    )
+    beside = (
+        ".local/share/opencode/storage/message/*/*.json",
+        ".local/share/opencode/storage/part/*/*.json",
+    )
+
+    def recognizes(self, file: LogFile, head: bytes) -> float:
+        if db.is_database(sqlite_files.tables_of(file, head)):
+            return 0.9
+        value = object_in(head_value(head))
+        if is_session(value) or is_message(value) or is_part(value):
+            return 0.95
+        return 0.9 if _is_export(value) else 0.0
+
+    def read(self, file: LogFile) -> Iterator[Event]:
+        with file.open() as stream:
+            magic = stream.read(len(sqlite_files.MAGIC))
+        if magic == sqlite_files.MAGIC:
+            yield from db.read(file, source_of)
+            return
+        value = object_in(read_value(file))
+        if is_session(value):
+            yield source_of(file, value)
+            yield from _spoken(_message_files(file, value), value)
+        elif is_message(value):
+            yield from _lone_message(file, value)
+        elif is_part(value):
+            yield _lone_part(file, value)
+        else:
+            yield from _export(file, value)
+
+    def companions(self, file: LogFile) -> Iterable[LogFile]:
+        """The files of a session's messages and parts, or the database's -wal."""
+        with file.open() as stream:
+            magic = stream.read(len(sqlite_files.MAGIC))
+        if magic == sqlite_files.MAGIC:
+            yield from sqlite_files.companions(file)
+            return
+        value = object_in(read_value(file))
+        messages = _message_files(file, value) if is_session(value) else []
+        yield from messages
+        if is_message(value):
+            messages = [file]
+        for message in messages:
+            yield from _part_files(message, message.stem)
+
+
+def source_of(file: LogFile, session: dict[str, Any]) -> Source:
+    title = one_line(session.get("title"))
+    parent = text_in(session.get("parentID"))
+    return Source(
+        f"opencode/{printable(str(session.get('id')))}",
+        OpenCode.name,
+        title=None if title and title.startswith(_DEFAULT_TITLES) else title,
+        origin=file.label,
+        parent_id=f"opencode/{printable(parent)}" if parent else None,
+        rewritten=True,
+    )
+
+
+# -- the folder ----------------------------------------------------------------------------
+
+
+def _message_files(file: LogFile, session: dict[str, Any]) -> list[LogFile]:
+    return _json_files(file, "..", "..", "message", str(session.get("id")))
+
+
+def _part_files(message: LogFile, message_id: str) -> list[LogFile]:
+    return _json_files(message, "..", "..", "part", message_id)
+
+
+def _json_files(file: LogFile, *steps: str) -> list[LogFile]:
+    return [found for found in file.neighbours(*steps) if found.suffix == ".json"]
+
+
+def _spoken(files: list[LogFile], session: dict[str, Any]) -> Iterator[Event]:
+    """The messages of a session, in the tool's own order: by time, then by id."""
+    heads: list[tuple[float, str, LogFile]] = []
+    for file in files:
+        head = _read_object(file)
+        if isinstance(head, Skipped):
+            yield head
+            continue
+        heads.append((created(head), text_in(head.get("id")) or file.stem, file))
+    heads.sort(key=lambda found: found[:2])
+    speech, reverted = Speech(), Reverted(session)
+    for _, message_id, file in heads:
+        head = _read_object(file)
+        if isinstance(head, Skipped):
+            yield head
+            continue
+        active = not reverted.reaches(message_id)
+        yield speech.message(head, _parts(file, message_id), active=active)
+
+
+def _parts(message: LogFile, message_id: str) -> Iterator[object]:
+    """The parts of a message in the order of their names, which are their ids."""
+    for file in _part_files(message, message_id):
+        found = _read_object(file)
+        if not isinstance(found, Skipped):
+            yield found
+
+
+def _read_object(file: LogFile) -> dict[str, Any] | Skipped:
+    try:
+        value = read_value(file)
+    except ImportFileError as error:
+        return Skipped(DAMAGED, problem=True, detail=str(error))
+    return value if isinstance(value, dict) else Skipped(NOT_AN_OBJECT)
+
+
+def _lone_message(file: LogFile, head: dict[str, Any]) -> Iterator[Event]:
+    """A message's file: nothing new where its session's file is there, else what it says."""
+    session_id = str(head.get("sessionID"))
+    projects = [found.stem for found in _json_files(file, "..", "..", "project")]
+    for project in [*projects, _GLOBAL]:
+        if file.neighbour("..", "..", "session", project, f"{session_id}.json") is not None:
+            yield Skipped(WITH_SESSION)
+            return
+    yield source_of(file, {"id": session_id})
+    message_id = text_in(head.get("id")) or file.stem
+    yield Speech().message(head, _parts(file, message_id), active=True)
+
+
+def _lone_part(file: LogFile, part: dict[str, Any]) -> Skipped:
+    session_id, message_id = str(part.get("sessionID")), str(part.get("messageID"))
+    if file.neighbour("..", "..", "message", session_id, f"{message_id}.json") is not None:
+        return Skipped(WITH_SESSION)
+    return Skipped(NO_MESSAGE, problem=True, detail=f"of the type {str(part.get('type'))[:40]}")
+
+
+# -- exports ---------------------------------------------------------------------------------
+
+
+def _export(file: LogFile, value: dict[str, Any]) -> Iterator[Event]:
+    """What "opencode export" prints: the session, and its messages with their parts."""
+    session = object_in(value.get("info"))
+    yield source_of(file, session)
+    speech, reverted = Speech(), Reverted(session)
+    for entry in list_in(value.get("messages")):
+        head = object_in(object_in(entry).get("info"))
+        active = not reverted.reaches(str(head.get("id")))
+        yield speech.message(head, list_in(object_in(entry).get("parts")), active=active)
+
+
+# -- what is what ----------------------------------------------------------------------------
+
+
+def created(head: dict[str, Any]) -> float:
+    time = object_in(head.get("time")).get("created")
+    return float(time) if isinstance(time, int | float) and abs(time) < 1e20 else 0.0
+
+
+def is_session(value: dict[str, Any]) -> bool:
+    own = {"projectID", "directory", "version", "slug"} & value.keys()
+    has_times = isinstance(value.get("time"), dict) and text_in(value.get("id")) is not None
+    return has_times and len(own) > 1 and not {"role", "messages", "sessionID"} & value.keys()
+
+
+def is_message(value: dict[str, Any]) -> bool:
+    has_ids = text_in(value.get("id")) and text_in(value.get("sessionID"))
+    return bool(has_ids) and value.get("role") in ("user", "assistant") and "time" in value
+
+
+def is_part(value: dict[str, Any]) -> bool:
+    ids = ("id", "sessionID", "messageID", "type")
+    return all(text_in(value.get(key)) for key in ids) and "role" not in value
+
+
+def _is_export(value: dict[str, Any]) -> bool:
+    entries = list_in(value.get("messages"))
+    heads = [object_in(object_in(entry).get("info")) for entry in entries[:3]]
+    is_opencode = is_session(object_in(value.get("info"))) or any(map(is_message, heads))
+    return isinstance(value.get("info"), dict) and is_opencode

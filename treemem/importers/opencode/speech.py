@@ -1,0 +1,200 @@
+"""What was said in a message of opencode, from its head and its parts.
+
+Pure. Folder, database and export hold the same two objects, so all of them come out alike. A
+fork copies messages under new ids but keeps their times: a message is called after the
+millisecond in which it was begun, so a fork's copies are the same messages.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from typing import Any
+
+from treemem.importers.common.base import Skipped
+from treemem.importers.common.content import BlockReader, Content
+from treemem.importers.common.records import TOO_DEEP
+from treemem.importers.common.shapes import list_in, object_in, shown_json, text_in
+from treemem.importers.common.source_ids import sent_at
+from treemem.types import Message, MessageKind, Role
+
+EMPTY = "empty message"
+NO_ROLE = "no message: no role"
+
+_ROLE_OF: dict[object, Role] = {"user": "user", "assistant": "assistant", "system": "system"}
+_NO_MESSAGES = frozenset({"agent-switched", "model-switched", "location-switched", "idle"})
+_BOOKKEEPING = frozenset(
+    {"step-start", "step-finish", "snapshot", "patch", "retry", "compaction", "agent"}
+)
+
+
+class Speech:
+    """Turns the messages of one session into what was said, in the session's order."""
+
+    def __init__(self) -> None:
+        self._blocks = BlockReader()
+        self._count: Counter[str] = Counter()
+
+    def message(
+        self, head: dict[str, Any], parts: Iterable[object], *, active: bool
+    ) -> Message | Skipped:
+        """A message of the layout in which the parts lie apart from their message."""
+        role = _ROLE_OF.get(text_in(head.get("role")))
+        if role is None:
+            return Skipped(NO_ROLE)
+        content = Content()
+        try:
+            posed = [self._add_part(content, object_in(part)) for part in parts]
+        except RecursionError:
+            return Skipped(TOO_DEEP, problem=True)
+        kind: MessageKind = "said"
+        if role == "assistant" and head.get("summary") is True:
+            kind = "summary"
+        elif role == "user" and any(posed) and not content.spoken:
+            kind = "injected"
+        return self._finished(content, head, role, kind, active=active)
+
+    def entry(self, entry: dict[str, Any], *, active: bool) -> Message | Skipped:
+        """A message of the newer layout, in which one object holds all of it."""
+        kind = text_in(entry.get("type"))
+        content = Content()
+        try:
+            found = self._add_entry(content, entry, kind)
+        except RecursionError:
+            return Skipped(TOO_DEEP, problem=True)
+        if found is None:
+            known = kind if kind in _NO_MESSAGES else "unknown"
+            return Skipped(f"no message: {known}")
+        return self._finished(content, entry, *found, active=active)
+
+    def _finished(
+        self, content: Content, head: dict[str, Any], role: Role, kind: MessageKind, *, active: bool
+    ) -> Message | Skipped:
+        if content.is_empty:
+            return Skipped(EMPTY)
+        time = object_in(head.get("time")).get("created")
+        external_id = self._name(head, role, time)
+        return Message(
+            role=role,
+            text=content.text,
+            sent_at=sent_at(time),
+            external_id=external_id,
+            kind=kind,
+            parts=tuple(content.parts),
+            tool_use_ids=tuple(content.tool_use_ids),
+            tool_result_ids=tuple(content.tool_result_ids),
+            blobs=tuple(content.blobs),
+            unique_id=external_id is not None,
+            active=active,
+        )
+
+    def _name(self, head: dict[str, Any], role: Role, time: object) -> str | None:
+        """What the message is called in every copy of it; repetitions in a session are counted."""
+        if not isinstance(time, int) or isinstance(time, bool) or time <= 0:
+            own = text_in(head.get("id"))
+            return f"opencode:{own}" if own else None
+        name = f"opencode:{time}:{role}"
+        self._count[name] += 1
+        return f"{name}:{self._count[name]}"
+
+    # -- parts -----------------------------------------------------------------------------
+
+    def _add_part(self, content: Content, part: dict[str, Any]) -> bool:
+        """Adds a part; whether the tool put it into the speaker's mouth."""
+        kind = text_in(part.get("type"))
+        text = text_in(part.get("text")) or ""
+        if kind == "text":
+            posed = part.get("synthetic") is True or part.get("ignored") is True
+            content.add(text, *(("marker", "synthetic") if posed else ()))
+            return posed
+        if kind == "reasoning":
+            content.add(text, "thinking")
+        elif kind == "tool":
+            self._add_tool(content, part)
+        elif kind == "file":
+            self._add_file(content, part)
+        elif kind == "subtask":
+            content.add(text_in(part.get("prompt")) or "", "marker", text_in(part.get("agent")))
+            return True
+        elif part and kind not in _BOOKKEEPING:
+            self._blocks.add(content, part)
+        return False
+
+    def _add_tool(self, content: Content, part: dict[str, Any]) -> None:
+        """A call and what it gave, which stand in one part."""
+        name = text_in(part.get("tool")) or text_in(part.get("name")) or "tool"
+        call_id = text_in(part.get("callID")) or text_in(part.get("id"))
+        state = object_in(part.get("state"))
+        arguments = shown_json(state.get("input") or {}, content)
+        content.add_tool_use(name, arguments, call_id, self._blocks.names)
+        error = state.get("error")
+        if isinstance(error, dict):
+            error = error.get("message")
+        words = [word for word in (state.get("output"), error) if text_in(word)]
+        listed = list_in(state.get("content"))
+        if words or listed:
+            self._blocks.add_tool_result(content, [*words, *listed], call_id, name)
+        for file in list_in(state.get("attachments")):
+            self._add_file(content, object_in(file))
+
+    def _add_file(self, content: Content, part: dict[str, Any]) -> None:
+        """An attachment; the words of a text file stand in a synthetic part beside it."""
+        url = text_in(part.get("url")) or text_in(part.get("uri"))
+        if url is not None:
+            media_type = text_in(part.get("mime"))
+            label = "image" if (media_type or "").startswith("image/") else "file"
+            self._blocks.add(content, {"type": label, "url": url, "mime_type": media_type})
+
+    # -- entries ---------------------------------------------------------------------------
+
+    def _add_entry(
+        self, content: Content, entry: dict[str, Any], kind: str | None
+    ) -> tuple[Role, MessageKind] | None:
+        """Adds what an entry says; who says it, and in what way. None for one without words."""
+        text = text_in(entry.get("text")) or ""
+        if kind == "user":
+            content.add(text)
+            for file in list_in(entry.get("files")):
+                self._add_file(content, object_in(file))
+            return "user", "said"
+        if kind in ("synthetic", "skill"):
+            content.add(text)
+            return "user", "injected"
+        if kind == "system":
+            content.add(text)
+            return "system", "injected"
+        if kind == "assistant":
+            for part in list_in(entry.get("content")):
+                self._add_part(content, object_in(part))
+            return "assistant", "said"
+        if kind == "shell":
+            call_id = text_in(entry.get("callID")) or text_in(entry.get("shellID"))
+            command = text_in(entry.get("command")) or ""
+            content.add_tool_use("shell", command, call_id, self._blocks.names)
+            output = entry.get("output")
+            if isinstance(output, dict):
+                output = next((output[key] for key in ("output", "text") if key in output), None)
+            self._blocks.add_tool_result(content, text_in(output), call_id, "shell")
+            return "user", "said"
+        if kind == "compaction":
+            content.add(text_in(entry.get("summary")) or "")
+            return "assistant", "summary"
+        return None
+
+
+class Reverted:
+    """Tells which messages of a session were taken back: one of them, and all that follow it."""
+
+    def __init__(self, session: dict[str, Any]) -> None:
+        revert = object_in(session.get("revert"))
+        self._from = text_in(revert.get("messageID"))
+        # Only parts of that message were taken back: it stays, what follows it does not.
+        self._keeps_it = text_in(revert.get("partID")) is not None
+        self._is_reached = False
+
+    def reaches(self, message_id: str) -> bool:
+        """Asked of each message once, in the session's order."""
+        if self._is_reached:
+            return True
+        self._is_reached = self._from is not None and message_id == self._from
+        return self._is_reached and not self._keeps_it

@@ -1,0 +1,126 @@
+"""The names in a Slack export: of its people and its channels, from the lists beside the days.
+
+Pure. It reads the documents that lie in the export's root and answers which name an id has;
+an unknown id is its own name.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from dataclasses import dataclass
+from functools import lru_cache
+
+from treemem.importers.common.conversation import as_dict, dicts_in, first_name, id_text
+from treemem.importers.common.records import parse_json, strip_padding
+
+PEOPLE_LISTS = ("users.json", "org_users.json")
+CHANNEL_LISTS = ("channels.json", "groups.json", "mpims.json", "dms.json")
+
+_BOT_OF_SLACK = "USLACKBOT"
+_REFERENCE = re.compile(
+    r"<(?:@([UWB][A-Z0-9]*)|#([CG][A-Z0-9]*)|!([a-z]+)(?:\^[^|>]*)?)(?:\|([^>]*))?>"
+)
+_BROADCASTS = ("here", "channel", "everyone")
+_ENTITY = re.compile(r"&(lt|gt|amp);")
+_CHAR_OF = {"lt": "<", "gt": ">", "amp": "&"}
+
+
+@dataclass(frozen=True, slots=True)
+class Channel:
+    """id: None where the lists do not know the folder."""
+
+    id: str | None
+    title: str
+
+
+@dataclass(frozen=True, slots=True)
+class Directory:
+    """Names by id; channels by the folder that holds their days. team: the workspace's id."""
+
+    team: str | None
+    people: dict[str, str]
+    channels: dict[str, Channel]
+    channel_names: dict[str, str]
+
+    def person(self, user_id: object) -> str | None:
+        known = id_text(user_id)
+        if known == _BOT_OF_SLACK:
+            return self.people.get(known, "Slackbot")
+        return self.people.get(known, known) if known else None
+
+    def readable(self, text: str) -> str:
+        """A text as people saw it: references as @name and #channel, "&lt;" as what was typed.
+
+        Only what Slack encodes is decoded; links stay as they stand.
+        """
+        return _ENTITY.sub(lambda found: _CHAR_OF[found[1]], _REFERENCE.sub(self._named, text))
+
+    def _named(self, found: re.Match[str]) -> str:
+        user_id, channel_id, command, label = found.groups()
+        if user_id:
+            name = self.people.get(user_id) or label
+            return f"@{name}" if name else found[0]
+        if channel_id:
+            name = label or self.channel_names.get(channel_id)
+            return f"#{name}" if name else found[0]
+        if command in _BROADCASTS:
+            return f"@{command}"
+        return label or found[0]
+
+
+@lru_cache(maxsize=2)
+def directory(people_lists: tuple[bytes, ...], channel_lists: tuple[bytes, ...]) -> Directory:
+    """What the lists of one export say; damaged ones say nothing.
+
+    Remembered, since thousands of days share the lists. Subtle: by the bytes themselves, so
+    that lists that were changed are never taken for those that were read.
+    """
+    people: dict[str, str] = {}
+    teams: Counter[str] = Counter()
+    own_team: str | None = None
+    for user in _objects(people_lists):
+        user_id, team = id_text(user.get("id")), id_text(user.get("team_id"))
+        profile = as_dict(user.get("profile"))
+        name = first_name(profile.get("real_name"), user.get("real_name"), user.get("name"))
+        for known in (user_id, id_text(profile.get("bot_id"))):
+            if known and name:
+                people.setdefault(known, name)
+        if team and user_id == _BOT_OF_SLACK:
+            own_team = team
+        teams.update([team] if team else [])
+    if own_team is None and teams:
+        # People of other workspaces are in the list too, where channels are shared with them.
+        own_team = min(teams, key=lambda team: (-teams[team], team))
+    channels, names = _channels(channel_lists, people)
+    return Directory(own_team, people, channels, names)
+
+
+def _channels(
+    documents: tuple[bytes, ...], people: dict[str, str]
+) -> tuple[dict[str, Channel], dict[str, str]]:
+    channels: dict[str, Channel] = {}
+    names: dict[str, str] = {}
+    for channel in _objects(documents):
+        channel_id, name = id_text(channel.get("id")), first_name(channel.get("name"))
+        if channel_id is None:
+            continue
+        members = channel.get("members")
+        listed = [id_text(member) for member in members] if isinstance(members, list) else []
+        with_whom = ", ".join(people.get(member, member) for member in listed[:8] if member)
+        if name:
+            names[channel_id] = name
+            channels[name] = Channel(channel_id, name if name.startswith("mpdm-") else f"#{name}")
+        title = channels[name].title if name else with_whom or channel_id
+        channels[channel_id] = Channel(channel_id, title)
+    return channels, names
+
+
+def _objects(documents: tuple[bytes, ...]) -> list[dict[str, object]]:
+    found: list[dict[str, object]] = []
+    for document in documents:
+        try:
+            found += dicts_in(parse_json(strip_padding(document)))
+        except (ValueError, RecursionError):
+            continue
+    return found

@@ -1,0 +1,357 @@
+"""What turns texts into vectors: a local GGUF, a model behind a server, or plain hashing.
+
+It opens the embedder that a setting names and knows each one's identity, under which its
+vectors are kept. Every vector has length 1. Nothing here touches the memory file.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import itertools
+import math
+import re
+import threading
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
+from typing import TYPE_CHECKING, Protocol, TypeVar
+
+from treemem.errors import ModelError
+from treemem.types import ServedModel
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from treemem.models.endpoint import EndpointClient
+    from treemem.models.manifests import InstalledModel
+
+    Vectors = NDArray[np.float32]
+
+Item = TypeVar("Item")
+
+HASHING = "hashing"
+HASHING_NAME = "hashing/1"
+HASHING_DIMENSIONS = 256
+EMBED_TEXTS_MAX = 32
+"""Texts in one call."""
+_HASHED_WORD = re.compile(r"\w+")
+_HASHED_CHARS_MAX = 64
+
+
+class Embedder(Protocol):
+    """One embedding model in one way of use. For one thread at a time.
+
+    name: its identity with a digest; other weights, pooling or document prefix are another
+    embedder. dimensions: of its vectors.
+    """
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def dimensions(self) -> int: ...
+
+    def embed_documents(self, texts: Sequence[str]) -> Vectors:
+        """A row of length 1 for each text. Raises ModelError."""
+        ...
+
+    def embed_query(self, text: str) -> Vectors:
+        """One vector of length 1 to compare with those of documents. Raises ModelError."""
+        ...
+
+    def alive(self) -> bool:
+        """Whether it can be used at all, asked after a call that failed."""
+        ...
+
+    def close(self) -> None:
+        """Frees what it holds."""
+        ...
+
+
+# -- a local model ---------------------------------------------------------------------
+
+
+class LlamaEmbedder:
+    """An installed GGUF, loaded in a child process at the first text."""
+
+    def __init__(self, model: InstalledModel) -> None:
+        from treemem.models.client import LlamaClient
+
+        self._model = model
+        self._client = LlamaClient.of(model)
+        self._dimensions = model.dimensions
+        self.name = _local_identity(model)
+
+    @property
+    def dimensions(self) -> int:
+        if self._dimensions is None:  # a manifest that does not say
+            self._dimensions = len(self._client.embed(["dimensions"])[0])
+        return self._dimensions
+
+    def embed_documents(self, texts: Sequence[str]) -> Vectors:
+        prefixed = [self._model.document_prefix + _whole(text) for text in texts]
+        return unit(self._client.embed(prefixed), len(texts), self.dimensions, self.name)
+
+    def embed_query(self, text: str) -> Vectors:
+        told = self._client.embed([self._model.query_prefix + _whole(text)])
+        query: Vectors = unit(told, 1, self.dimensions, self.name)[0]
+        return query
+
+    def alive(self) -> bool:
+        return True  # a child that died is started again
+
+    def close(self) -> None:
+        self._client.close()
+
+
+# -- a model behind servers ------------------------------------------------------------
+
+
+class EndpointEmbedder:
+    """A model behind one or several servers that speak OpenAI's protocol. One is asked at a
+    time; the next one where it fails. Prefixes are those of its family, where that is known."""
+
+    def __init__(self, served: ServedModel) -> None:
+        self._served = served
+        self._queries, self._documents = _prefixes(served.model or "")
+        self._urls = list(served.urls)
+        self._client: EndpointClient | None = None
+        self._dimensions: int | None = None
+        self.name = _served_identity(served)
+
+    @property
+    def dimensions(self) -> int:
+        if self._dimensions is None:
+            self._dimensions = len(self._asked(["dimensions"])[0])
+        return self._dimensions
+
+    def embed_documents(self, texts: Sequence[str]) -> Vectors:
+        return self._asked_unit([self._documents + text for text in texts])
+
+    def embed_query(self, text: str) -> Vectors:
+        query: Vectors = self._asked_unit([self._queries + text])[0]
+        return query
+
+    def alive(self) -> bool:
+        for _ in self._urls:
+            with suppress(ModelError):
+                if self._opened().alive():
+                    return True
+            self._next()
+        return False
+
+    def close(self) -> None:
+        if self._client is not None:
+            self._client.close()
+            self._client = None
+
+    def _asked_unit(self, texts: Sequence[str]) -> Vectors:
+        told = self._asked(texts)
+        if self._dimensions is None and told:
+            self._dimensions = len(told[0])
+        return unit(told, len(texts), self.dimensions, self.name)
+
+    def _asked(self, texts: Sequence[str]) -> list[list[float]]:
+        for left in range(len(self._urls) - 1, -1, -1):
+            try:
+                return self._opened().embed(texts)
+            except ModelError:
+                self._next()
+                if not left:
+                    raise
+        raise AssertionError("there is at least one server")
+
+    def _opened(self) -> EndpointClient:
+        from treemem.models import serving
+
+        if self._client is None:
+            self._client = serving.opened(self._served, self._urls[0])
+        return self._client
+
+    def _next(self) -> None:
+        self.close()
+        self._urls.append(self._urls.pop(0))
+
+
+# -- no model at all -------------------------------------------------------------------
+
+
+class HashingEmbedder:
+    """Words and their trigrams, hashed into 256 numbers: for tests, and weak, since only texts
+    that share words or parts of words are alike. The same on every machine."""
+
+    name = HASHING_NAME
+    dimensions = HASHING_DIMENSIONS
+
+    def embed_documents(self, texts: Sequence[str]) -> Vectors:
+        rows = [_hashed(text) for text in texts]
+        return unit(rows, len(texts), self.dimensions, self.name)
+
+    def embed_query(self, text: str) -> Vectors:
+        query: Vectors = self.embed_documents([text])[0]
+        return query
+
+    def alive(self) -> bool:
+        return True
+
+    def close(self) -> None:
+        pass
+
+
+def _hashed(text: str) -> list[float]:
+    found = [0.0] * HASHING_DIMENSIONS
+    for feature, count in Counter(_features(text)).items():
+        digest = hashlib.blake2b(feature.encode("utf-8", "replace"), digest_size=4).digest()
+        weight = math.sqrt(count) * (1.0 if feature[0] == "w" else 0.3)
+        found[digest[0]] += weight if digest[1] & 1 else -weight
+    if not any(found):
+        found[0] = 1.0  # a text without a word still lies somewhere
+    return found
+
+
+def _features(text: str) -> Iterator[str]:
+    for match in _HASHED_WORD.finditer(text.lower()):
+        word = match.group()[:_HASHED_CHARS_MAX]
+        yield f"w{word}"
+        padded = f"<{word}>"
+        yield from (f"t{padded[at : at + 3]}" for at in range(len(padded) - 2))
+
+
+# -- opening what a setting names ------------------------------------------------------
+
+
+def opened(setting: str, *, verify: bool = False) -> Embedder:
+    """The embedder that a setting names: an installed model, a served one, or "hashing".
+
+    verify: compare a model file's hash first. Raises ModelError where it is not there.
+    """
+    from treemem.models import serving
+    from treemem.models.manifests import installed
+
+    if setting == HASHING:
+        return HashingEmbedder()
+    served = serving.from_setting(setting, "embedder")
+    if served is not None:
+        return EndpointEmbedder(served)
+    return LlamaEmbedder(installed(setting, verify=verify))
+
+
+def identity_of(setting: str) -> str | None:
+    """The name under which the vectors of what a setting names are kept; None where the
+    model is not installed. Nothing is loaded or asked.
+
+    Example:
+        >>> identity_of("hashing")
+        'hashing/1'
+    """
+    from treemem.models import manifests, serving
+
+    if setting == HASHING:
+        return HASHING_NAME
+    served = serving.from_setting(setting, "embedder")
+    if served is not None:
+        return _served_identity(served)
+    with suppress(ModelError):
+        model = manifests.find(setting)
+        if model is not None and manifests.damage(model, verify=False) is None:
+            return _local_identity(model)
+    return None
+
+
+def label(setting: str) -> str:
+    """What a setting names, for people: the model, not where it is served."""
+    from treemem.models import serving
+
+    served = serving.from_setting(setting, "embedder")
+    return setting if served is None else served.model or setting
+
+
+def _whole(text: str) -> str:
+    """Half a character cannot be told to a model."""
+    return text.encode("utf-8", "replace").decode()
+
+
+def _local_identity(model: InstalledModel) -> str:
+    digest = _digest(model.source_sha256, model.pooling or "", model.document_prefix)
+    return f"{model.name}-{model.quantization}@{digest}"
+
+
+def _served_identity(served: ServedModel) -> str:
+    """Named after the model alone: whichever server it runs on, its vectors are the same."""
+    from treemem.models.responses import clean
+
+    name = clean(served.model or "")
+    return f"{name}@{_digest('endpoint', name, _prefixes(name)[1])}"
+
+
+def _digest(*parts: str) -> str:
+    return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:8]
+
+
+def _prefixes(model: str) -> tuple[str, str]:
+    from treemem.models import catalog
+
+    return catalog.prefixes_of(model)
+
+
+def unit(rows: Iterable[Sequence[float]], count: int, dimensions: int, name: str) -> Vectors:
+    """The rows as a matrix of vectors of length 1. Raises ModelError where they are not count
+    rows of so many finite numbers, or one has no direction."""
+    import numpy as np
+
+    told = [list(row) for row in rows]
+    if len(told) != count or any(len(row) != dimensions for row in told):
+        sizes = sorted({len(row) for row in told})
+        raise ModelError(
+            f"{name} gave {len(told)} vectors of {sizes} numbers for {count} texts, where "
+            f"{dimensions} numbers each were expected. Is it another model now?"
+        )
+    matrix = np.array(told, dtype=np.float64).reshape(count, dimensions)
+    lengths = np.linalg.norm(matrix, axis=1, keepdims=True)
+    if not np.all(np.isfinite(lengths)) or np.any(lengths == 0):
+        raise ModelError(f"{name} gave a vector without a direction")
+    found: Vectors = (matrix / lengths).astype(np.float32)
+    return found
+
+
+class QueryEmbedder:
+    """Keeps the embedder of the last query open, so that the next one need not load it.
+
+    May be used from several threads; they wait for each other.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._setting: str | None = None
+        self._embedder: Embedder | None = None
+
+    def vector(self, setting: str, text: str) -> Vectors:
+        """The query's vector under the embedder that setting names. Raises ModelError."""
+        with self._lock:
+            if self._embedder is None or self._setting != setting:
+                self._close()
+                self._embedder, self._setting = opened(setting), setting
+            return self._embedder.embed_query(text)
+
+    def close(self) -> None:
+        """Frees the model. A later query opens it again."""
+        with self._lock:
+            self._close()
+
+    def _close(self) -> None:
+        if self._embedder is not None:
+            self._embedder.close()
+            self._embedder = None
+
+
+def batches(texts: Iterable[Item]) -> Iterator[tuple[Item, ...]]:
+    """Texts, or what stands for them, in calls of at most EMBED_TEXTS_MAX.
+
+    Example:
+        >>> [len(batch) for batch in batches(["x"] * 33)]
+        [32, 1]
+    """
+    waiting = iter(texts)
+    while batch := tuple(itertools.islice(waiting, EMBED_TEXTS_MAX)):
+        yield batch

@@ -1,0 +1,283 @@
+"""Where a text gives a value to a name that stands for a secret: `password = "…"`.
+
+Pure. Most of what looks like that is code, types, labels or an example, so a value counts only
+where it could be a secret: a quoted literal, or characters that nobody would call a word.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import Counter
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from treemem.privacy.patterns import (
+    EXAMPLE,
+    KEY_KINDS,
+    NOT_SECRET_ENDS,
+    NOT_SECRET_KINDS,
+    PLACEHOLDERS,
+    SEQUENCE,
+    SIGNATURE_KINDS,
+    STEMS,
+    WORDS_FOR_KEY,
+    WORDS_FOR_PASSWORD,
+    WORDS_FOR_SECRET,
+)
+
+QUOTED_CHARS_MAX = 2_048
+NAME_CHARS_MAX = 64
+
+
+class Assigned(NamedTuple):
+    """A value that is a secret: its place in the text, and the label of its name."""
+
+    start: int
+    end: int
+    label: str
+
+
+class _Name(NamedTuple):
+    """A name that stands before a value. kind: "password", "secret", "token", "key" or "auth".
+    bound: how closely the value is bound to it, see _bound."""
+
+    text: str
+    kind: str
+    bound: str
+
+
+# Behind the word: a digit, the end of a quoted or indexed name, a type, and what assigns.
+_BEHIND = re.compile(
+    rf"(?P<word>{WORDS_FOR_PASSWORD}|{WORDS_FOR_SECRET}|{WORDS_FOR_KEY})[0-9]{{0,2}}"
+    r"(?:\\{0,3}[\"'`])?\]?[ \t]{0,16}"
+    r"(?::[ \t]?[a-z][a-z0-9_.|\[\] ]{0,40}(?==))?"
+    r"(?P<sign>[:=!]=|=>|[=:]|>|,|(?=[ \t]))[ \t]{0,16}"
+)
+_SCHEME = re.compile(r"(?:bearer|basic|token|apikey|digest)[ \t]{1,4}", re.IGNORECASE)
+_OPENING = re.compile(r"[bBfFrRuU]{0,2}(\\{0,3}[\"'`])")
+_BARE = re.compile(r"[^\s\"'`,;&<>(){}\[\]|\\=]{1,512}={0,2}")
+_BARE_PASSWORD = re.compile(r"[^\s\"'`,;&<>(){}\[\]|\\]{1,256}")
+_TO_LINE_END = re.compile(r"[^\s\"'`;&|<>\\]{1,512}")
+_MARKUP = re.compile(r"[^\s<>]{1,512}(?=</)")
+_NAME_CHAR = frozenset("abcdefghijklmnopqrstuvwxyz0123456789_-.")
+_OPENS = ("(", "[", "{", "<")
+_WORD = re.compile(r"[A-Za-z_]+[0-9]{0,2}")
+_MEMBER = re.compile(r"[A-Za-z_$][\w$]*(?:(?:\.|->|::|\?\.)[A-Za-z_$][\w$]*)+")
+_CALL = re.compile(r"[A-Za-z_][\w.]*\(.*|.*[,)]")
+_LABEL = re.compile(r"[A-Za-z]+(?:[_. /-][A-Za-z]+)+[_.:]?|.*[=:]|[A-Z][a-z]+[:.]?")
+_BEFORE_VARIABLE = ("", "export ", "set ", "env ", "-e ", "$env:")
+_PATH = re.compile(r"(?:~|\.{0,2})/[\w.~/-]*|[A-Za-z]:\\.*|[A-Za-z][A-Za-z0-9+.-]{1,20}://.*")
+_DIGEST = re.compile(r"(?:sha(?:1|256|384|512)|md5)[-:]", re.IGNORECASE)
+_WORDS = re.compile(r"[A-Za-z]*[0-9]{0,2}")
+
+
+def assigned(text: str) -> Iterator[Assigned]:
+    """The secrets that are given to names in this text, by stem, not in order."""
+    # Subtle: of all characters only this one gets longer in lower case, which would move offsets.
+    low = text.replace("\u0130", "i").lower()
+    for stem in STEMS:
+        at = low.find(stem)
+        while at >= 0:
+            found = _at(text, low, at)
+            at += len(stem)
+            if found is not None:
+                yield found
+                at = max(at, found.end)
+            at = low.find(stem, at)
+
+
+def _at(text: str, low: str, at: int) -> Assigned | None:
+    behind = _BEHIND.match(low, at)
+    if behind is None:
+        return None
+    name = _name(low, at, behind)
+    if name is None:
+        return None
+    start = behind.end()
+    scheme = _SCHEME.match(text, start) if name.kind == "auth" else None
+    if scheme is not None:
+        start = scheme.end()
+    opening = _OPENING.match(text, start)
+    if opening is not None and name.bound != "markup":
+        return _quoted(text, opening, name, scheme is not None)
+    if name.bound == "quoted":
+        return None
+    return _bare(text, start, name, scheme is not None)
+
+
+# -- the name --------------------------------------------------------------------------
+
+
+def _name(low: str, at: int, behind: re.Match[str]) -> _Name | None:
+    """The name that ends with a word for a secret, None where it is none of a secret."""
+    begins = at
+    while begins > max(0, at - NAME_CHARS_MAX) and low[begins - 1] in _NAME_CHAR:
+        begins -= 1
+    if low[begins] in "nrt" and low[begins - 1 : begins] == "\\":
+        begins += 1  # a line's end, as JSON spells it
+    before = low[begins:at]
+    kind = _kind(behind["word"], before)
+    bound = _bound(low, begins, behind)
+    if kind is None or bound is None:
+        return None
+    return _Name(before + behind["word"], kind, bound)
+
+
+def _kind(word: str, before: str) -> str | None:
+    """What kind of secret a word names, behind what stands before it in the same name."""
+    kinds = [kind for kind in re.split(r"[_.-]", before) if kind]
+    if (kinds and kinds[-1] in NOT_SECRET_KINDS) or before.endswith(NOT_SECRET_ENDS):
+        return None
+    if word.startswith(("pass", "pwd")):
+        # "bypass", "first_pass = 1" and "compass" are no passwords; "DB_PASS" is one.
+        whole = word not in ("pass", "pwd") or not before or before[-1] in "_-."
+        return "password" if whole else None
+    if word.startswith("key"):
+        return "key" if before.rstrip("_-.").endswith(KEY_KINDS) else None
+    if word == "signature":
+        return "token" if any(kind in SIGNATURE_KINDS for kind in kinds) else None
+    if word.startswith("auth"):
+        return "auth" if word == "authorization" or before[-1:] in ("", "_", "-", ".") else None
+    return "token" if word == "token" else "secret"
+
+
+def _bound(low: str, begins: int, behind: re.Match[str]) -> str | None:
+    """How a value is bound to its name, None where it is not. "line": NAME=value on a line of
+    its own. "tight": name=value, and name: value. "loose": name = value. "quoted": only a
+    quoted value counts. "markup": between tags."""
+    sign, sign_at = behind["sign"], behind.start("sign")
+    touches = low[sign_at - 1] not in " \t"
+    tight = touches and behind.end() == behind.end("sign")
+    if sign == "=" and tight:
+        before = low[max(0, begins - 12) : begins].replace("\\n", "\n").rpartition("\n")[2]
+        return "line" if before in _BEFORE_VARIABLE else "tight"
+    if sign == ">":
+        return "markup" if tight and low[begins - 1 : begins] == "<" else None
+    if sign == ",":
+        return "quoted" if "define(" in low[max(0, begins - 12) : begins] else None
+    if sign == "":
+        is_option = low.startswith("--", begins)
+        says_so = behind["word"] == "password" and behind.end("word") == sign_at
+        return "tight" if is_option else "quoted" if says_so and touches else None
+    if sign == ":" and touches:
+        return "tight"
+    return "loose" if sign in ("=", ":", ":=", "=>") else "quoted"
+
+
+# -- the value -------------------------------------------------------------------------
+
+
+def _quoted(text: str, opening: re.Match[str], name: _Name, scheme: bool) -> Assigned | None:
+    start, quote = opening.end(), opening[1]
+    limit = min(len(text), start + QUOTED_CHARS_MAX)
+    end = text.find(quote, start, limit)
+    while end > 0 and len(quote) == 1 and text[end - 1] == "\\":
+        end = text.find(quote, end + 1, limit)
+    if end < 0:
+        if limit < len(text):
+            return None
+        end = limit  # the text was cut inside of the value
+    if name.kind == "auth" and (found := _SCHEME.match(text, start, end)):
+        start, scheme = found.end(), True
+    value = text[start:end]
+    if _stands_for_one(value) or any(map(str.isspace, value)):
+        return None
+    if name.kind == "password":
+        told = not _LABEL.fullmatch(value) and len(value) >= (6 if value.isalpha() else 4)
+    else:
+        told = _is_random(value, 6 if name.kind == "secret" else 8) or (scheme and _mixed(value))
+    return Assigned(start, end, label_of(name.text, name.kind)) if told else None
+
+
+def _bare(text: str, start: int, name: _Name, scheme: bool) -> Assigned | None:
+    usual = _BARE_PASSWORD if name.kind == "password" else _BARE
+    pattern = {"line": _TO_LINE_END, "markup": _MARKUP}.get(name.bound, usual)
+    found = pattern.match(text, start)
+    # A call, an index or a template: code that fetches the value, not the value.
+    if found is None or (name.bound != "markup" and text[found.end() : found.end() + 1] in _OPENS):
+        return None
+    value = found[0].rstrip(".,:;") if name.bound == "tight" else found[0]
+    if name.kind == "password":
+        told = _is_password(value, name)
+    else:
+        told = _is_random(value, 20 if name.bound == "loose" else 10, digits_min=2)
+        told = told or (scheme and _mixed(value))
+    if not told or _MEMBER.fullmatch(value) or _stands_for_one(value):
+        return None
+    return Assigned(start, start + len(value), label_of(name.text, name.kind))
+
+
+def _is_password(value: str, name: _Name) -> bool:
+    """Whether a value without quotes is a password, and not a word of code or prose."""
+    if name.bound in ("line", "markup"):
+        return len(value) >= 4 and not _CALL.fullmatch(value)
+    if value.isdecimal():
+        return name.bound == "tight" and name.text.endswith(("word", "wd", "code")) and (
+            6 <= len(value) <= 12
+        )  # fmt: skip
+    if _WORD.fullmatch(value) and not (value[-1].isdecimal() and name.bound == "tight"):
+        return False
+    has_letter = any(map(str.isalpha, value))
+    has_other = any(not char.isalpha() and char not in "_-./:" for char in value)
+    return len(value) >= (6 if name.bound == "tight" else 10) and has_letter and has_other
+
+
+def label_of(name: str, kind: str) -> str:
+    """What a marker calls the secret of this name."""
+    if kind == "password":
+        return "password"
+    if ("aws" in name and "secret" in name) or "secret_access_key" in name:
+        return "aws-secret"
+    return {"key": "api-key", "auth": "auth-header"}.get(kind, kind)
+
+
+def _mixed(value: str) -> bool:
+    """Whether a value behind "Basic" or "Bearer" is no word."""
+    return len(value) >= 8 and not value.isupper() and not value.islower() and (
+        _MEMBER.fullmatch(value) is None
+    )  # fmt: skip
+
+
+def _stands_for_one(value: str) -> bool:
+    """Whether a value only stands in the place of a secret, or is something else altogether."""
+    low = value.lower().strip("<>[]{}()*_-.:;,! ")
+    return (
+        low in PLACEHOLDERS
+        or len(set(low)) <= 2
+        or EXAMPLE.search(value) is not None
+        or _PATH.fullmatch(value) is not None
+        or _DIGEST.match(value) is not None
+        or (value[:1] in "$%@<{[(*" and not value[1:2].isdigit())
+    )
+
+
+def _is_random(value: str, chars_min: int, digits_min: int = 1) -> bool:
+    """Whether nobody would choose these characters for a name, a number or a word. digits_min:
+    of a value with digits; one with letters only has to be long and mixed."""
+    if len(value) < chars_min or not value.isascii() or SEQUENCE.search(value):
+        return False
+    letters = sum(char.isalpha() for char in value)
+    digits = sum(char.isdigit() for char in value)
+    if not letters or letters + digits < 0.7 * len(value):
+        return False
+    if 0 < digits < digits_min:
+        return False
+    if not digits:
+        mixed = not value.islower() and not value.isupper()
+        return len(value) >= 20 and mixed and value.isalpha() and entropy_bits(value) >= 4.0
+    if all(_WORDS.fullmatch(piece) for piece in re.split(r"[-_./:+=]", value)):
+        return False
+    return entropy_bits(value) >= min(3.0, 0.8 * math.log2(len(value)))
+
+
+def entropy_bits(value: str) -> float:
+    """Shannon's entropy of the characters of a value, in bits a character.
+
+    Example:
+        >>> entropy_bits("aaaa"), entropy_bits("abcd")
+        (0.0, 2.0)
+    """
+    total = len(value)
+    shares = (count / total for count in Counter(value).values())
+    return -sum(share * math.log2(share) for share in shares) + 0.0

@@ -1,0 +1,387 @@
+"""Secrets in texts: found, and replaced by markers such as `[redacted: aws-key #3f2a]`.
+
+Pure. Of a secret only four hex digits of a keyed hash are left, so that equal secrets stay
+equal. A marker is never taken for a secret, so redacting twice changes nothing. What a secret
+looks like is said in redaction_rules.py and assigned.py.
+"""
+
+from __future__ import annotations
+
+import fnmatch
+import hashlib
+import re
+from bisect import bisect_right
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from typing import NamedTuple
+
+from treemem.privacy.assignments import assigned
+from treemem.privacy.patterns import ODD_TOKENS, PII, PLACEHOLDERS, RUN_CHARS, TOKENS
+from treemem.types import Message, Part
+
+FINGERPRINT = re.compile(r"#[0-9a-f]{4}")
+MARKER = re.compile(r"\[redacted: ([a-z0-9-]{1,40}) #[0-9a-f]{4}\]")
+KEY_BYTES = 32
+ROUNDS_MAX = 8
+FAILURES_A_RUN_MAX = 64
+PEM_CHARS_MAX = 65_536
+PEM_CHARS_BEFORE_MAX = 8_192
+CUT_RUN_CHARS = 16
+
+
+class Secret(NamedTuple):
+    """A secret and its place in a text, end exclusive."""
+
+    start: int
+    end: int
+    label: str
+
+
+def markers(text: str) -> Counter[str]:
+    """The markers in a text, each with how often it stands there.
+
+    Example:
+        >>> dict(markers("use [redacted: jwt #00ff]"))
+        {'[redacted: jwt #00ff]': 1}
+    """
+    if "[redacted: " not in text:
+        return Counter()
+    return Counter(found[0] for found in MARKER.finditer(text))
+
+
+def label_of(marker: str) -> str:
+    """The label in a marker.
+
+    Example:
+        >>> label_of("[redacted: jwt #00ff]")
+        'jwt'
+    """
+    found = MARKER.fullmatch(marker)
+    assert found is not None, marker
+    return found[1]
+
+
+class Redactor:
+    """Replaces secrets by markers.
+
+    key: of the fingerprints, KEY_BYTES random bytes that belong to one memory file. allow: what
+    is no secret though it looks like one: the value itself, in which * and ? stand for any
+    characters, or a fingerprint such as "#3f2a". pii: e-mail addresses, phone numbers, IBANs
+    and credit cards too.
+    """
+
+    def __init__(self, key: bytes, allow: Sequence[str] = (), *, pii: bool = False) -> None:
+        self._key = key
+        self._pii = pii
+        self._allowed = frozenset(filter(FINGERPRINT.fullmatch, allow))
+        patterns = [fnmatch.translate(each) for each in allow if each not in self._allowed]
+        self._patterns = re.compile("|".join(patterns)) if patterns else None
+
+    def redact(self, message: Message) -> Message:
+        """The message without secrets in its text and author's name; the same object where
+        there are none. Parts keep what they hold: one that begins or ends within a secret
+        ends or begins with its marker."""
+        text, moves = self._redacted(message.text)
+        author = None if message.author is None else self.redact_text(message.author)
+        if text is message.text and author == message.author:
+            return message
+        parts = tuple(_moved(part, moves) for part in message.parts) if moves else message.parts
+        return replace(message, text=text, author=author, parts=parts)
+
+    def redact_text(self, text: str) -> str:
+        """The text without secrets; the same object where there are none."""
+        return self._redacted(text)[0]
+
+    def redact_excerpt(self, text: str) -> str:
+        """The same for a text that was cut somewhere: what may be a piece of a secret goes too,
+        and what follows a name that a secret is given to."""
+        text = self.redact_text(text)
+        text = _LONG_RUN.sub("…", text)
+        named = _NAMED.search(text)
+        return text if named is None else text[: named.end()] + "…"
+
+    def secrets(self, text: str) -> list[Secret]:
+        """The secrets of a text in order; none of them touches another, or a marker."""
+        found = [*_keys(text), *_tokens(text), *_in_urls(text)]
+        found += [Secret(*each) for each in assigned(text)]
+        if self._pii:
+            found += _personal(text)
+        if not found:
+            return []
+        return _united([
+            each for each in _outside_markers(text, found)
+            if not self._is_allowed(text[each.start : each.end], each.label)
+        ])  # fmt: skip
+
+    def marker(self, secret: str, label: str) -> str:
+        """What stands in the place of this secret."""
+        return f"[redacted: {label} {self._fingerprint(secret, label)}]"
+
+    def _fingerprint(self, secret: str, label: str) -> str:
+        if label == "private-key":  # the same key, whichever way its lines are broken
+            secret = re.sub(r"\\[nrt]|\s", "", secret)
+        data = secret.encode("utf-8", "surrogatepass")
+        return "#" + hashlib.blake2b(data, key=self._key, digest_size=16).hexdigest()[:4]
+
+    def _is_allowed(self, secret: str, label: str) -> bool:
+        if self._allowed and self._fingerprint(secret, label) in self._allowed:
+            return True
+        return self._patterns is not None and self._patterns.match(secret) is not None
+
+    def _redacted(self, text: str) -> tuple[str, list[_Moves]]:
+        """The new text, and the moves of each round: a secret can show only when another one
+        beside it is gone."""
+        moves = []
+        for _ in range(ROUNDS_MAX):
+            found = self.secrets(text)
+            if not found:
+                break
+            markers_ = [self.marker(text[each.start : each.end], each.label) for each in found]
+            moves.append(_Moves.of(found, markers_))
+            text = _replaced(text, found, markers_)
+        return text, moves
+
+
+def _outside_markers(text: str, found: Iterable[Secret]) -> Iterator[Secret]:
+    taken = [match.span() for match in MARKER.finditer(text)]
+    ends = [end for _, end in taken]
+    for secret in found:
+        at = bisect_right(ends, secret.start)
+        if secret.start < secret.end and (at == len(taken) or taken[at][0] >= secret.end):
+            yield secret
+
+
+def _replaced(text: str, found: Sequence[Secret], markers_: Sequence[str]) -> str:
+    pieces, at = [], 0
+    for secret, marker in zip(found, markers_, strict=True):
+        pieces += [text[at : secret.start], marker]
+        at = secret.end
+    return "".join([*pieces, text[at:]])
+
+
+# -- offsets ---------------------------------------------------------------------------
+
+
+class _Moves(NamedTuple):
+    """Where the secrets of one round stood, and by how much what follows each is moved."""
+
+    starts: list[int]
+    ends: list[int]
+    shifts: list[int]
+
+    @classmethod
+    def of(cls, found: Sequence[Secret], markers_: Sequence[str]) -> _Moves:
+        shifts, shift = [], 0
+        for secret, marker in zip(found, markers_, strict=True):
+            shift += len(marker) - (secret.end - secret.start)
+            shifts.append(shift)
+        return cls([each.start for each in found], [each.end for each in found], shifts)
+
+    def moved(self, start: int, end: int) -> tuple[int, int]:
+        """A stretch of the old text in the new one. One that lies within a secret becomes the
+        whole marker; else a start within one comes behind the marker."""
+        first, last = self._within(start), self._within(end)
+        inside = first is not None and end <= self.ends[first]
+        new_start = self._shifted(start)
+        if first is not None:
+            new_start = self._shifted(self.starts[first] if inside else self.ends[first])
+        return new_start, self._shifted(end if last is None else self.ends[last])
+
+    def _within(self, offset: int) -> int | None:
+        """The secret that this offset lies within, between two of its characters."""
+        at = bisect_right(self.starts, offset) - 1
+        return at if at >= 0 and self.starts[at] < offset < self.ends[at] else None
+
+    def _shifted(self, offset: int) -> int:
+        """An offset that lies within no secret."""
+        at = bisect_right(self.ends, offset) - 1
+        return offset + (self.shifts[at] if at >= 0 else 0)
+
+
+def _moved(part: Part, rounds: Iterable[_Moves]) -> Part:
+    start, end = part.start, part.end
+    for moves in rounds:
+        start, end = moves.moved(start, end)
+    return replace(part, start=start, end=end)
+
+
+def _united(found: Sequence[Secret]) -> list[Secret]:
+    """Secrets that overlap as one, which has the label of the one that was named first: what is
+    recognized by its format comes before what is only assigned."""
+    rank = {secret: number for number, secret in reversed(list(enumerate(found)))}
+    united: list[tuple[int, Secret]] = []
+    for secret in sorted(rank):
+        if united and secret.start < united[-1][1].end:
+            number, before = united[-1]
+            label = secret.label if rank[secret] < number else before.label
+            joined = Secret(before.start, max(before.end, secret.end), label)
+            united[-1] = min(number, rank[secret]), joined
+        else:
+            united.append((rank[secret], secret))
+    return [secret for _, secret in united]
+
+
+# -- tokens with a format of their own -------------------------------------------------
+
+_LONG_RUN = re.compile(rf"[A-Za-z0-9+/=_-]{{{CUT_RUN_CHARS},}}")
+_NAMED = re.compile(
+    r"(?:pass(?:word|wd|phrase)?|pwd|secret|token|key|auth\w{0,10}|credentials?)[\"'\\]{0,4}\s{0,4}[=:]",
+    re.IGNORECASE,
+)  # fmt: skip
+# Every token holds a run of so many characters, which few words do: looking for runs first is
+# ten times as fast as looking for the beginnings of all tokens.
+_RUN = re.compile(rf"\b[\w-]{{{RUN_CHARS},}}", re.ASCII)
+_NO_NAME = re.compile(r"[A-Z0-9]")
+_BEFORE_RUN = 6  # "ya29." and the like
+# Subtle: where colours are switched on, a letter stands before the token: "\x1b[31mghp_…".
+_BOUNDARY = r"(?:(?<![A-Za-z0-9])|(?<=[0-9]m))"
+
+
+def _any_of(beginnings: Iterable[str]) -> str:
+    """One pattern for them, by their first letters, so that most are never tried."""
+    by_letter: dict[str, list[str]] = {}
+    for each in beginnings:
+        by_letter.setdefault("" if each.startswith("(") else each[0], []).append(each)
+    return "|".join(
+        f"(?:{'|'.join(group)})"
+        if letter == ""
+        else f"{letter}(?:{'|'.join(x[1:] for x in group)})"
+        for letter, group in by_letter.items()
+    )
+
+
+_BEGINS = re.compile(f"{_BOUNDARY}(?:{_any_of(rule.begins for rule in TOKENS)})")
+_TOKEN = re.compile("|".join(f"({rule.begins}{rule.rest})" for rule in TOKENS))
+_ODD = tuple((rule.label, rule.begins, re.compile(rule.rest)) for rule in ODD_TOKENS)
+
+
+def _tokens(text: str) -> Iterator[Secret]:
+    done = 0
+    for run in _RUN.finditer(text):
+        start, end = run.span()
+        if _NO_NAME.search(text, start, end) is None:
+            continue
+        at = max(done, start - _BEFORE_RUN)
+        failures = 0
+        while failures < FAILURES_A_RUN_MAX and (begins := _BEGINS.search(text, at, end)):
+            found = _TOKEN.match(text, begins.start())
+            if found is None or "EXAMPLE" in found[0]:
+                failures += 1
+                at = begins.start() + 1
+                continue
+            assert found.lastindex is not None
+            yield Secret(*found.span(), TOKENS[found.lastindex - 1].label)
+            at = done = found.end()
+    for label, literal, pattern in _ODD:
+        if literal in text:
+            for found in pattern.finditer(text):
+                yield Secret(*found.span(), label)
+
+
+# -- private keys ----------------------------------------------------------------------
+
+_PEM_BEGIN = re.compile(r"-----BEGIN (?:[A-Z0-9]{1,12} ){0,4}PRIVATE KEY(?: BLOCK)?-----")
+_PEM_END = re.compile(r"-----END (?:[A-Z0-9]{1,12} ){0,4}PRIVATE KEY(?: BLOCK)?-----")
+_PEM_HEADERS = r"(?:\s|\\[nr]){0,8}(?:[A-Z][A-Za-z-]{2,20}: [^\n\\]{0,80}(?:\s|\\[nr]){1,8}){0,6}"
+_PEM_LINE = r"[ \t]{0,8}(?:[0-9]{1,6}[→|:\t][ \t]{0,4})?[A-Za-z0-9+/=]{16,4096}(?:\s|\\[nr]){0,8}"
+_PEM_BODY = re.compile(
+    rf"{_PEM_HEADERS}(?:{_PEM_LINE}){{0,2000}}(?:[A-Za-z0-9+/]{{1,15}}={{1,2}})?"
+)
+_PEM_DATA = re.compile(r"[A-Za-z0-9+/]{24}")
+# Read backwards from the end of a block.
+_PEM_LINES_BEFORE = re.compile(r"(?:(?:\s|[nr]\\){1,8}[A-Za-z0-9+/=]{4,128}){1,400}")
+
+
+def _keys(text: str) -> Iterator[Secret]:
+    """Whole blocks of private keys, those too of which the beginning or the end was cut off."""
+    if "PRIVATE KEY" not in text:
+        return
+    done = 0
+    ends = [found.span() for found in _PEM_END.finditer(text)]
+    for begin in _PEM_BEGIN.finditer(text):
+        if begin.start() < done:
+            continue
+        at = bisect_right([start for start, _ in ends], begin.end())
+        close = ends[at] if at < len(ends) else None
+        if close is None or close[0] - begin.end() > PEM_CHARS_MAX:
+            body = _PEM_BODY.match(text, begin.end())
+            assert body is not None
+            close = body.span()
+        if _PEM_DATA.search(text, begin.end(), close[1]):
+            done = close[1]
+            yield Secret(begin.start(), done, "private-key")
+    yield from _ends_of_keys(text, ends, done)
+
+
+def _ends_of_keys(text: str, ends: Sequence[tuple[int, int]], done: int) -> Iterator[Secret]:
+    for start, end in ends:
+        if start >= done:
+            before = text[max(done, start - PEM_CHARS_BEFORE_MAX) : start][::-1]
+            found = _PEM_LINES_BEFORE.match(before)
+            if found is not None and _PEM_DATA.search(found[0]):
+                done = end
+                yield Secret(start - found.end(), end, "private-key")
+
+
+# -- passwords in URLs, headers and command lines --------------------------------------
+
+_URL = re.compile(
+    r"://[^\s/:@\"'`<>\\]{0,128}:(?P<secret>[^\s/\"'`<>\\{}]{1,256})@(?=[\w\[.-])"
+)  # fmt: skip
+_BEARER = re.compile(
+    r"(?i:\bbearer[ \t]{1,4})(?P<secret>(?=[^\s]{0,80}[0-9])[\w.~+/-]{20,4096}={0,2})"
+)
+_CURL_USER = re.compile(
+    r"(?<=\s)(?:-u|--user)[ =]{0,2}[\"']?[\w.@-]{0,64}:(?P<secret>[^\s\"']{3,256})"
+)
+
+
+def _in_urls(text: str) -> Iterator[Secret]:
+    if "://" in text and "@" in text:
+        yield from _named(_URL, text, "password")
+    if "earer " in text:
+        yield from _named(_BEARER, text, "bearer-token")
+    if "curl" in text:
+        yield from _named(_CURL_USER, text, "password")
+
+
+def _named(pattern: re.Pattern[str], text: str, label: str) -> Iterator[Secret]:
+    for found in pattern.finditer(text):
+        secret = found["secret"]
+        if secret.lower() not in PLACEHOLDERS and not _STANDS_FOR.search(secret):
+            yield Secret(*found.span("secret"), label)
+
+
+_STANDS_FOR = re.compile(r"\A[$%<{*x]|\*\*\*|\.\.\.|…|(?i:example|your[-_]|changeme|redacted)")
+
+
+# -- personal data ---------------------------------------------------------------------
+
+_PII = tuple((rule.label, re.compile(rule.rest)) for rule in PII)
+
+
+def _personal(text: str) -> Iterator[Secret]:
+    for label, pattern in _PII:
+        if label == "email" and "@" not in text:
+            continue
+        for found in pattern.finditer(text):
+            digits = [int(char) for char in found[0] if char.isdecimal()]
+            if label == "credit-card" and not (13 <= len(digits) <= 19 and _luhn(digits)):
+                continue
+            if label == "iban" and not _iban(found[0]):
+                continue
+            yield Secret(*found.span(), label)
+
+
+def _luhn(digits: Sequence[int]) -> bool:
+    """The check digit of card numbers (ISO/IEC 7812-1)."""
+    doubled = [digit if at % 2 == 0 else sum(divmod(2 * digit, 10))
+               for at, digit in enumerate(reversed(digits))]  # fmt: skip
+    return sum(doubled) % 10 == 0
+
+
+def _iban(text: str) -> bool:
+    """The check digits of an IBAN (ISO 13616): modulo 97 it leaves 1."""
+    plain = text.replace(" ", "")
+    return int("".join(str(int(char, 36)) for char in plain[4:] + plain[:4])) % 97 == 1

@@ -1,0 +1,400 @@
+"""Times that a question is limited to, and times given as limits: "what did we say on Friday?"
+
+Pure. It owns the judgment whether words of time limit what a question asks about; what the
+words mean is read by time_words.py. It understands English only, and it would rather miss a
+time than see one that is none: a deadline ("due on Friday"), a plan ("what will we do on
+Friday"), a comparison ("faster than last week"), a month's name as a word ("we may") and
+quoted words limit nothing. Whether what happened then was also said then nobody can know, so
+a time that was found is a reason to prefer messages, seldom one to leave all others out.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from datetime import UTC, date, datetime, timedelta
+from typing import Literal
+
+from treemem import times
+from treemem.errors import UsageError
+from treemem.search import date_phrases
+from treemem.search.date_phrases import WEEKDAYS, Period, Reader, Word
+
+QUERY_CHARS_MAX = 2_000
+_VALUE_CHARS_MAX = 100
+_YEARS_BACK_MAX = 30
+_OWNER_LONGEST = timedelta(days=7)
+
+_IN = frozenset("in during throughout within over".split())
+_EDGES = frozenset("since after before until till".split())
+_LEADS = _IN | _EDGES | {"on", "from", "for"}
+_TO = frozenset("to until till through".split())
+
+# Words that stand between a preposition and the time it belongs to.
+_FILLERS = frozenset(
+    "the of on in at end beginning start middle half early late mid about around".split()
+)
+# Before a time these make it a deadline, a purpose or a standard of comparison.
+_REFUSED_BEFORE = frozenset(
+    "by due for to than like as vs versus with next every each per over not".split()
+)
+_DUE = frozenset(
+    "due overdue deadline deadlines eta expire expires expiring scheduled planned booked dated "
+    "starting ending beginning effective".split()
+)
+_DURATIONS = frozenset(
+    f"{unit}{s}" for unit in (*date_phrases.UNITS, "weekend", "minute") for s in ("", "s")
+)
+# The last of these words before a time tells whether the question looks back.
+_LOOKS_BACK = frozenset(
+    "did didn't was wasn't were weren't had hadn't been said told went came got made took wrote "
+    "saw met gave found spoke thought felt ran broke left sent built chose done seen".split()
+)
+_LOOKS_ELSEWHERE = frozenset(
+    "is isn't are aren't am don't does doesn't can can't could may might will won't would shall "
+    "should must needs going gonna tomorrow upcoming next plans let's what's who's where's when's "
+    "how's it's that's there's".split()
+)
+_ELSEWHERE_BUT_AFTER_DID = frozenset("be do need plan schedule book remind".split())
+_TO_WHOM = frozenset(
+    "the a an my our your his her its their this that these those me you him us them it "
+    "everyone everybody someone somebody".split()
+)
+# What may follow "in March" or "in 2024"; any other word might belong to the name.
+_GOES_ON = frozenset(
+    "and or but what who whom whose which when where why how did was were had has have is are "
+    "i we you he she it they the a an my our your his her their this that these there for with "
+    "without about on by at to from of in as if because so then again".split()
+)
+
+
+@dataclass(frozen=True, slots=True)
+class When:
+    """The stretch of time that a question is limited to.
+
+    since: inclusive; until: exclusive; in the asker's zone, None where that side is open.
+    phrase: the words that say so, query[start:end].
+    kind: "range", words that limit when something happened or was said; no other is told.
+    """
+
+    since: datetime | None
+    until: datetime | None
+    phrase: str
+    start: int
+    end: int
+    kind: Literal["range"] = "range"
+
+    @property
+    def since_ms(self) -> int | None:
+        """The first millisecond, since 1970 UTC."""
+        return None if self.since is None else times.to_ms(self.since)
+
+    @property
+    def until_ms(self) -> int | None:
+        """The last millisecond, since 1970 UTC, inclusive."""
+        return None if self.until is None else times.to_ms(self.until) - 1
+
+
+def find(query: str, now: datetime) -> When | None:
+    """The time that a question is limited to, or None where it names none for certain.
+
+    now: when the question is asked, in the asker's zone. Times that are joined by "and" or
+    "or" give the stretch over both; others what they have in common, and None where that is
+    nothing. A name without a year means the last one: "on Friday" the last Friday before
+    today, "in March" the last March that has begun.
+
+    Example:
+        >>> asked = datetime(2026, 11, 27, 12, tzinfo=UTC)
+        >>> found = find("What did Ana say last week?", asked)
+        >>> found.phrase, found.since.isoformat()[:10], found.until.isoformat()[:10]
+        ('last week', '2026-11-16', '2026-11-23')
+        >>> find("What is due on Friday?", asked)
+    """
+    _check_zone(now)
+    query = query[:QUERY_CHARS_MAX]
+    words = date_phrases.split(query)
+    found: _Limit | None = None
+    i = 0
+    while i < len(words):
+        limit = _read_limit(words, i, now)
+        if limit is None:
+            i += 1
+            continue
+        i = limit.after
+        if not _is_meant(words, limit, now):
+            continue
+        limit = _with_listed(words, limit, now)
+        i = limit.after
+        found = limit if found is None else _common(found, limit)
+        if found is None:
+            return None
+    if found is None:
+        return None
+    start, end = words[found.first].start, words[found.after - 1].end
+    return When(found.since, found.until, query[start:end], start, end)
+
+
+def bound(value: str | datetime, edge: Literal["since", "until"], now: datetime) -> int:
+    """A limit given by a user, as milliseconds since 1970 UTC, inclusive at both edges.
+
+    value: an ISO day or time, which counts as UTC where it has no zone, or words as in find,
+    read against now, in its zone. What is longer than a moment, such as a day or "last week",
+    is taken to its first or last millisecond. Raises UsageError.
+
+    Example:
+        >>> bound("yesterday", "until", datetime(2026, 1, 2, tzinfo=UTC))
+        1767311999999
+    """
+    if isinstance(value, str) and len(value.strip()) == len("2026-01-01"):
+        try:
+            day = datetime.fromisoformat(value.strip()).replace(tzinfo=UTC)
+            return times.to_ms(day + timedelta(days=edge == "until")) - (edge == "until")
+        except (ValueError, OverflowError):
+            pass
+    _, ms = times.parse(value)
+    if ms is not None:
+        return ms
+    _check_zone(now)
+    words = date_phrases.split(str(value)[: _VALUE_CHARS_MAX + 1])
+    read = _read(Reader(words, 0, now), 0)
+    if read is None or read[1] != len(words) or len(str(value)) > _VALUE_CHARS_MAX:
+        raise UsageError(
+            f"{edge} is a date or time such as 2026-11-27, 2026-11-27T09:30+01:00, yesterday, "
+            f"'3 days ago', 'last week' or 'March 2024', not {str(value)[:_VALUE_CHARS_MAX]!r}."
+        )
+    period = read[0]
+    return times.to_ms(period.start) if edge == "since" else times.to_ms(period.end) - 1
+
+
+# -- reading ---------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class _Limit:
+    """Words number first to after (exclusive), and what they limit time to; see When.
+
+    lead: the preposition, or "". shape: the period it was read from.
+    """
+
+    since: datetime | None
+    until: datetime | None
+    first: int
+    after: int
+    lead: str
+    shape: Period
+
+
+def _read(reader: Reader, i: int, by: date | None = None) -> tuple[Period, int] | None:
+    """A period; None as well where it lies outside the calendar."""
+    try:
+        return reader.period(i, by)
+    except (OverflowError, ValueError):
+        return None
+
+
+def _read_limit(words: list[Word], i: int, now: datetime, lead: str = "") -> _Limit | None:
+    """The limit that begins with word i. lead: a preposition that was said before."""
+    reader = Reader(words, i, now)
+    own = words[i].text
+    if own in ("from", "between"):
+        limit = _read_stretch(reader, i, own)
+        if limit or own == "between":
+            return limit
+    first = i + 1 if own in _LEADS else i
+    lead = own if own in _LEADS else lead
+    read = _read(reader, first)
+    if read is None:
+        return None
+    period, after = read
+    start, end = period.rough or (period.start, period.end)
+    since = {"after": period.end, "before": None, "until": None, "till": None}
+    until = {"before": period.start, "since": None, "after": None}
+    limit = _Limit(since.get(lead, start), until.get(lead, end), i, after, lead, period)
+    if first > i and lead not in _EDGES and not _fits(words, limit, now):
+        return replace(limit, first=first, lead="")  # "which room were we in yesterday"
+    return limit
+
+
+def _read_stretch(reader: Reader, i: int, lead: str) -> _Limit | None:
+    """From one period to another, or between two. Names without a year are those that belong
+    together: from November to February 2024 begins in 2023."""
+    one = _read(reader, i + 1)
+    same_month = one is None and reader.at(i + 1).isdigit()  # between 3 and 9 May
+    after = one[1] if one else i + 2
+    ties = {"and"} if lead == "between" else _TO
+    if not (one or same_month) or reader.at(after) not in ties:
+        return None
+    other = _read(reader, after + 1)
+    if other is None:
+        return None
+    begin, end = one[0] if one else other[0], other[0]
+    try:
+        if same_month:
+            begin = replace(end, start=end.start.replace(day=int(reader.at(i + 1))))
+        elif begin.cycle_days and not end.cycle_days:
+            begin = (_read(reader, i + 1, end.start.date()) or one or other)[0]
+        elif end.cycle_days:
+            days = 7 if end.cycle_days == 7 else 364
+            latest = begin.start.date() + timedelta(days=days)
+            end = (_read(reader, after + 1, latest) or other)[0]
+    except (OverflowError, ValueError):
+        return None
+    if times.to_ms(begin.start) >= times.to_ms(end.end):
+        return None
+    shape = replace(end, sure=begin.sure or end.sure, bare=begin.bare or end.bare)
+    return _Limit(begin.start, end.end, i, other[1], lead, shape)
+
+
+# -- combining -------------------------------------------------------------------------
+
+
+def _with_listed(words: list[Word], limit: _Limit, now: datetime) -> _Limit:
+    """The limit widened over those that follow it in a list: "on Monday, Tuesday and Friday"."""
+    while limit.lead not in _EDGES and limit.after < len(words):
+        follows = words[limit.after]
+        tied = follows.text in ("and", "or")
+        first = limit.after + tied
+        if not tied and (follows.before.strip() != "," or follows.text in _LEADS):
+            break
+        more = _read_limit(words, first, now, limit.lead) if first < len(words) else None
+        if more is None or more.lead in _EDGES or not _is_meant(words, more, now):
+            break
+        since = min((limit.since, more.since), key=_order)
+        until = max((limit.until, more.until), key=_order)
+        limit = replace(limit, since=since, until=until, after=more.after)
+    return limit
+
+
+def _common(one: _Limit, other: _Limit) -> _Limit | None:
+    """What both have in common, or None where that is nothing."""
+    starts = [moment for moment in (one.since, other.since) if moment is not None]
+    ends = [moment for moment in (one.until, other.until) if moment is not None]
+    since, until = max(starts, key=_order, default=None), min(ends, key=_order, default=None)
+    if since and until and times.to_ms(since) >= times.to_ms(until):
+        return None
+    return replace(one, since=since, until=until, after=other.after)
+
+
+def _order(moment: datetime | None) -> int:
+    # Subtle: times of one zone would be compared by what its clocks show, twice in autumn.
+    return 0 if moment is None else times.to_ms(moment)
+
+
+# -- judging ---------------------------------------------------------------------------
+
+
+def _is_meant(words: list[Word], limit: _Limit, now: datetime) -> bool:
+    """Whether the words limit what is asked about, as far as can be told."""
+    began, ends = limit.since, limit.until
+    if began is not None and times.to_ms(began) >= times.to_ms(now):
+        return False
+    if began is None and ends is not None and times.to_ms(ends) > times.to_ms(now):
+        return False  # before a day that is still to come: a deadline
+    return (
+        _fits(words, limit, now)
+        and not _is_refused(words, limit)
+        and not _is_quoted(words, limit.first)
+        and (limit.shape.sure or limit.lead == "since" or _looks_back(words, limit))
+    )
+
+
+def _fits(words: list[Word], limit: _Limit, now: datetime) -> bool:
+    """Whether the preposition goes with the period, and the words end there."""
+    lead, shape = limit.lead, limit.shape
+    last = words[limit.after - 1]
+    if last.owner != last.text and lead not in _EDGES:  # "in yesterday's call", no year's budget
+        return lead != "for" and shape.end - shape.start <= _OWNER_LONGEST
+    if lead == "on":
+        fits = shape.kind == "day"
+    elif lead in _IN:
+        fits = shape.kind != "day" or lead == "during"
+    elif lead == "for":
+        fits = shape.kind == "recent"
+    elif lead in ("before", "until", "till"):
+        fits = shape.sure
+    else:
+        fits = bool(lead) or not shape.bare
+    if not shape.capital:
+        fits = fits and lead in ("in", "on", "since", "during", "between", "from")
+    if shape.bare and shape.sure and shape.kind == "span":  # a year, that may be any number
+        age = now.year - shape.start.year
+        fits = fits and 0 <= age <= _YEARS_BACK_MAX and lead not in ("over", "within")
+    named = (shape.bare and shape.cycle_days != 7) or (not lead and shape.cycle_days == 365)
+    return fits and (not named or _ends_at(words, limit.after))
+
+
+def _ends_at(words: list[Word], after: int) -> bool:
+    return after == len(words) or not words[after].joined or words[after].text in _GOES_ON
+
+
+def _is_refused(words: list[Word], limit: _Limit) -> bool:
+    """Whether the words beside it make it a deadline, a comparison or a length of time."""
+    after = words[limit.after].text if limit.after < len(words) else ""
+    turning = {"of"} if limit.shape.kind == "day" else {"of", "before", "after"}
+    if after in _DUE or (after in turning and words[limit.after].joined):
+        return True  # "the last week of the sprint", "last weekend before 5 May"
+    if limit.lead == "from" and after in _TO:  # to an end that cannot be read
+        return True
+    sentence = _sentence_before(words, limit.first)
+    if any(word in _DUE for word in sentence[-3:]):
+        return True
+    before = [word for word in sentence if word not in _FILLERS][-1:]
+    if before and before[0] in _REFUSED_BEFORE:
+        return True
+    if limit.lead not in _EDGES and limit.lead not in ("between", "from"):
+        return False
+    if limit.lead in ("before", "after") and {*sentence[-1:]} & (_DURATIONS | WEEKDAYS.keys()):
+        return True  # "the week before 5 May" is another week
+    asked = " ".join(sentence)
+    return any(f"how many {unit}" in asked for unit in _DURATIONS) or "how long" in asked
+
+
+def _is_quoted(words: list[Word], first: int) -> bool:
+    before = "".join(word.before for word in words[: first + 1])
+    return before.count('"') % 2 == 1 or before.count("“") > before.count("”")
+
+
+def _looks_back(words: list[Word], limit: _Limit) -> bool:
+    """Whether the nearest verb that tells a tense, before the words or else after them, is
+    past; also where there is none, as in "standup on Friday"."""
+    begin = limit.first - len(_sentence_before(words, limit.first))
+    nearest = [*range(limit.first - 1, begin - 1, -1), *range(limit.after, len(words))]
+    for i in nearest:
+        if i >= limit.after and _is_stop(words[i]):
+            break
+        tense = _tense(words, i)
+        if tense is not None:
+            return tense
+    return True
+
+
+def _tense(words: list[Word], i: int) -> bool | None:
+    """True for a word that tells the past, False for one that tells another tense."""
+    word = words[i].text
+    if word in _LOOKS_BACK or (word.endswith("ed") and len(word) > 4 and word[-3:] != "eed"):
+        return True
+    if word in _ELSEWHERE_BUT_AFTER_DID:
+        return not {"did", "didn't"}.isdisjoint(_sentence_before(words, i))
+    if word in _LOOKS_ELSEWHERE or word.endswith(("'ll", "'re", "'m")):
+        return False
+    if word == "to" and i + 1 < len(words):  # "to finish on Friday" names a plan
+        following = words[i + 1]
+        if following.raw.islower() and following.text not in _TO_WHOM:
+            return False
+    return None
+
+
+def _sentence_before(words: list[Word], first: int) -> list[str]:
+    """The words of the same sentence before word number first."""
+    begin = first
+    while begin > 0 and not _is_stop(words[begin]):
+        begin -= 1
+    return [word.text for word in words[begin:first]]
+
+
+def _is_stop(word: Word) -> bool:
+    return any(mark in word.before for mark in ".!?;\n")
+
+
+def _check_zone(now: datetime) -> None:
+    if now.utcoffset() is None:
+        raise UsageError(f"now has to have a time zone, such as {now.isoformat()}+00:00.")

@@ -1,0 +1,105 @@
+"""What kind of answer a question wants, told from its words alone.
+
+Pure rules over English phrases, no model. What no rule knows is narrow: something said once.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Literal
+
+from treemem.types import StatementKind
+
+QuestionKind = Literal["narrow", "about", "order", "decisions", "open", "rules"]
+
+_RULES: tuple[tuple[QuestionKind, str], ...] = (
+    ("rules", r"""
+        \bmust\ (?:never|not|always)|\bnever\ (?:be\ done|do)\b
+        |\b(?:what|which)\ (?:are\ )?(?:the\ |our\ |my\ )?(?:hard\ |standing\ )?
+        (?:rules|constraints|limits|requirements|instructions)\b
+        |\bnot\ allowed\b|\bforbidden\b|\boff[ -]limits\b"""),
+    ("open", r"""
+        \b(?:still|remains?|left|yet)\ (?:open|unfinished|unanswered|unresolved|undecided
+            |to\ (?:do|be))\b
+        |(?<!\bto\ )(?<!\bdid\ i\ )(?<!\bdid\ we\ )\bopen\ (?:points?|questions?|items?|issues?
+            |ends|loops?)\b
+        |\bloose\ ends\b|\bto-?dos?\b
+        |\bunfinished\b(?=\W*\Z|\ (?:tasks?|work|business|things?|items?|points?|parts?)\b)
+        |\b(?:what|which\ \w+|anything|something)(?:\ (?:is|are)|'s)?\ (?:still\ |yet\ )?
+        (?:pending|outstanding|missing|left)\b
+        |\bwhat(?:\ (?:is|are)|'s)\ (?:the\ |our\ |my\ )?next\ steps?\b
+        |\bwhat(?:\ (?:is|are)|'s|\ do\ (?:we|i)\ have)\ (?:there\ )?(?:left\ )?to\ do\b"""),
+    ("decisions", r"""
+        \b(?:what|which)\b.{0,40}\b(?:we|i|they|team)\b.{0,15}\b(?:decided?|agreed?|settled?)\b
+        |\b(?:what|which)\b.{0,40}\b(?:decide[ds]?|agree[ds]?|settle[ds]?)\b(?!\ to\b)
+        |\b(?:what|which)\ (?:(?:is|was|were|are)\ )?(?:the\ |our\ |my\ )?decisions?\b
+        |\bdecisions?\ (?:we|were|was|have|did|made|about|on|so\ far)\b
+        |\b(?:the|our|all|any)\ decisions\b"""),
+    ("order", r"""
+        \bin\ (?:the\ |what\ |which\ )?(?:chronological\ )?(?:order|sequence)\b(?!\ to\b)
+        |\b(?:the|chronological)\ (?:order|sequence)\ (?:in\ which|of\ (?:events|things)|they
+            |we|i)\b
+        |\btime\ ?line\b|\bchronolog|\bstep\ by\ step\ how\ (?:we|i)\b
+        |\bone\ after\ the\ other\b
+        |\b(?:what|anything)\ (?:has\ |have\ |had\ |all\ |else\ )*happened\b(?!\ (?:to|with)\b)
+        |\bwhat\ (?:did|have|had)\ (?:we|i|they)\ (?:do|done)\b
+            (?!\ (?:to|with|about|for|if|when|at)\b)
+        |\bthe\ history\ of\ (?:this|that|it|the|our|my)\b
+        |\b(?:progress(?:ed)?|develop(?:ed)?|evolve[ds]?|change[ds]?)\b.{0,60}
+        \b(?:over\ time|throughout|across|in\ order|through\ our)\b"""),
+    ("about", r"""
+        \bsummari[sz](?:e|ing)\b
+        |\b(?:an?|the|any|short|brief|quick|full|clear|detailed|\w+ive|thorough)
+        \ (?:summary|overview|recap|gist)\b(?!\ (?:page|file|table|say|said|mention|contain)\w*)
+        |\A\W*(?:summary|overview|recap|gist)\b|\bin\ short\b|\brecap\ (?:of|the|what|our)\b
+        |\bwhat\ (?:is|was|are|were)\ (?:this|that|it|these|the\ (?:project|session|conversation
+        |discussion|meeting|chat))\b.{0,20}\babout\b
+        |\b(?:tell|remind)\ me\ (?:about|what)\ (?:the|this|our|my)\ (?:project|session|work)\b
+        |\bwhat\ (?:have|did)\ (?:we|i|they)\ (?:discuss|talk|cover|work)
+        |\beverything\ (?:about|we|i)\b
+        |\bmain\ (?:points|topics|ideas|takeaways)\b|\bbring\ me\ up\ to\ (?:speed|date)\b"""),
+)  # fmt: skip
+_COMPILED = tuple(
+    (kind, re.compile(pattern, re.IGNORECASE | re.VERBOSE)) for kind, pattern in _RULES
+)
+_SENTENCE = re.compile(r"[^.?!\n]+")
+# A question for a person, a place, a time, a number or a reason wants that one thing, whatever
+# its other words are.
+_NARROW = re.compile(
+    r"""\A\W*(?:(?:so|and|but|also|ok|okay|please|hey|(?:can|could|would)\ you|tell\ me|remind\ me
+        |do\ you\ (?:know|remember))[,:\ ]+)*
+    (?:who|whom|whose|why|how\ (?:many|much|long|often|old|far|big|late|early)
+    |(?:at\ |on\ |in\ |by\ )?(?:what|which)\ (?:time|day|date|year|month|number|file|person|place)
+    |(?:when|where)\ (?:did|does|do|was|were|is|are|will|has|have|had|can|could|should|would)
+    )\b""",
+    re.IGNORECASE | re.VERBOSE,
+)
+QUESTION_CHARS_MAX = 2_000
+STATEMENTS_FIRST: dict[QuestionKind, tuple[StatementKind, ...]] = {
+    "decisions": ("decision",), "open": ("open",), "rules": ("constraint",),
+    "about": ("gist", "decision", "constraint"),
+}  # fmt: skip
+"""The kinds of statements that answer such a question by themselves, the first ones first."""
+FORMS = frozenset(
+    "give get provide please short brief quick full clear detailed thorough comprehensive complete "
+    "summary summaries summarize summarise overview recap gist main points topics ideas takeaways "
+    "tell remind bring speed date everything all project session conversation conversations "
+    "discussion discussions meeting chat work memory history far discuss discussed talk talked "
+    "cover covered just let us am now again today here".split()
+)
+"""Words of questions that ask what something is about; what else they hold names the thing."""
+
+
+def kind_of(question: str) -> QuestionKind:
+    """The kind of a question.
+
+    Example:
+        >>> kind_of("what did we decide about the cache?"), kind_of("who wrote the parser?")
+        ('decisions', 'narrow')
+    """
+    sentences = _SENTENCE.findall(question[:QUESTION_CHARS_MAX])
+    broad = [sentence for sentence in sentences if not _NARROW.match(sentence)]
+    for kind, pattern in _COMPILED:
+        if any(pattern.search(sentence) for sentence in broad):
+            return kind
+    return "narrow"

@@ -1,0 +1,389 @@
+"""The one module that knows the SQLite driver: opening, transactions, errors.
+
+It owns how the file is kept safe: FULL synchronous commits, IMMEDIATE write transactions,
+the choice of journal, the notice of a missing -wal file. It knows no table.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import importlib.util
+import os
+import threading
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from treemem.errors import (
+    ConstraintError,
+    DatabaseCorruptError,
+    DatabaseError,
+    DatabaseLockedError,
+    DatabaseVersionError,
+    DiskFullError,
+)
+from treemem.store import migrations
+from treemem.store.open_marker import OpenMarker
+
+
+def _driver() -> Any:
+    """pysqlite3, whose SQLite is recent, or the standard library's where it is not to be had."""
+    if os.environ.get("TREEMEM_SQLITE") != "stdlib":
+        with contextlib.suppress(ImportError):
+            import pysqlite3
+
+            return pysqlite3
+    import sqlite3
+
+    return sqlite3
+
+
+driver = _driver()
+
+BUSY_TIMEOUT_MS = 30_000
+SQLITE_VERSION: tuple[int, ...] = tuple(driver.sqlite_version_info)
+# SQLite before 3.51.3 can corrupt a WAL file when two connections checkpoint and write at
+# once (sqlite.org/wal.html, "the WAL-reset bug"); such a library gets a rollback journal.
+WAL_SAFE_SINCE = (3, 51, 3)
+# FTS5 external content, UPDATE … RETURNING and STRICT tables need this much.
+SQLITE_VERSION_MIN = (3, 37, 0)
+
+Row = tuple[Any, ...]
+Parameters = Mapping[str, Any] | tuple[Any, ...]
+
+
+class Database:
+    """One connection to one treemem file, usable from several threads.
+
+    notices: what a user should know about this file or this SQLite, in sentences.
+    """
+
+    def __init__(self, path: Path, *, busy_timeout_ms: int = BUSY_TIMEOUT_MS) -> None:
+        if SQLITE_VERSION < SQLITE_VERSION_MIN:
+            raise DatabaseError(
+                f"SQLite {driver.sqlite_version} is too old, 3.37 is needed. "
+                "Install a newer one: pip install pysqlite3"
+            )
+        self.path = path
+        self.notices: list[str] = []
+        self._lock = threading.RLock()
+        self._depth = 0
+        self._wal = False
+        self._vector_functions: bool | None = None
+        self._marker = OpenMarker(path)
+        self._wal_name = str(_wal_path(path))  # looked for before every write
+        self._connection: Any = None
+        with self._translated():
+            self._open(busy_timeout_ms)
+
+    def _open(self, busy_timeout_ms: int) -> None:
+        _check_folder(self.path)
+        existed = self.path.exists() and self.path.stat().st_size > 0
+        if existed:
+            self._notice_lost_wal()
+        self._connection = driver.connect(
+            str(self.path), isolation_level=None, check_same_thread=False, cached_statements=256
+        )
+        try:
+            self._configure(busy_timeout_ms, existed=existed)
+        except BaseException:
+            self._connection.close()
+            raise
+        self._marker.put(wal=self._wal)
+
+    def _configure(self, busy_timeout_ms: int, *, existed: bool) -> None:
+        execute = self._connection.execute
+        execute(f"PRAGMA busy_timeout = {int(busy_timeout_ms)}")
+        version = execute("PRAGMA user_version").fetchone()[0]
+        if existed:
+            self._refuse_strangers(version)
+        self._choose_journal()
+        # An acknowledged commit must survive a power cut; NORMAL does not promise that.
+        execute("PRAGMA synchronous = FULL")
+        execute("PRAGMA foreign_keys = ON")
+        execute("PRAGMA secure_delete = ON")
+        execute("PRAGMA cache_size = -32000")
+        execute("PRAGMA temp_store = MEMORY")
+        if SQLITE_VERSION >= WAL_SAFE_SINCE:
+            # A file from elsewhere may carry hostile views and triggers. (Older versions do not
+            # let triggers write to FTS5 then.)
+            execute("PRAGMA trusted_schema = OFF")
+        if version < migrations.SCHEMA_VERSION:
+            self._migrate()
+
+    def _migrate(self) -> None:
+        with self.transaction():
+            # Another process may have migrated while this one waited for the lock.
+            if self.value("PRAGMA user_version") < migrations.SCHEMA_VERSION:
+                migrations.apply(self._connection, driver.complete_statement, SQLITE_VERSION)
+
+    def _refuse_strangers(self, version: int) -> None:
+        if version > migrations.SCHEMA_VERSION:
+            raise DatabaseVersionError(
+                f"{self.path} was written by a newer treemem (schema {version}, this one knows "
+                f"{migrations.SCHEMA_VERSION}). It was not touched. "
+                "Upgrade: pip install --upgrade treemem"
+            )
+        application = self._connection.execute("PRAGMA application_id").fetchone()[0]
+        tables = self._connection.execute("SELECT count(*) FROM sqlite_schema").fetchone()[0]
+        if tables and application != migrations.APPLICATION_ID:
+            raise DatabaseVersionError(
+                f"{self.path} is a SQLite database, but not one of treemem's (application id "
+                f"{application:#x}). It was not touched. Choose another file with --db."
+            )
+
+    def _choose_journal(self) -> None:
+        wanted = "wal" if SQLITE_VERSION >= WAL_SAFE_SINCE else "delete"
+        try:
+            mode = self._connection.execute(f"PRAGMA journal_mode = {wanted}").fetchone()[0]
+        except driver.OperationalError:  # another connection is in the way of the change
+            mode = self._connection.execute("PRAGMA journal_mode").fetchone()[0]
+        self._wal = mode == "wal"
+        if self._wal and wanted == "delete":
+            self.notices.append(
+                f"SQLite {driver.sqlite_version} has a fault with several writers in WAL mode. "
+                "Work with one treemem process at a time, or pip install pysqlite3."
+            )
+
+    # -- reading and writing -----------------------------------------------------------
+
+    @contextlib.contextmanager
+    def transaction(self) -> Iterator[None]:
+        """One IMMEDIATE write transaction; a nested one joins the outer.
+
+        Begins IMMEDIATE because a transaction that reads first and writes later fails at
+        once when another process has committed in between.
+        """
+        with self._lock, self._translated():
+            if self._depth == 0:
+                self._rescue_lost_wal()
+                self._connection.execute("BEGIN IMMEDIATE")
+            self._depth += 1
+            try:
+                yield
+            except BaseException:
+                self._depth -= 1
+                if self._depth == 0 and self._connection.in_transaction:
+                    self._connection.execute("ROLLBACK")
+                raise
+            self._depth -= 1
+            if self._depth == 0:
+                self._commit()
+
+    def _commit(self) -> None:
+        try:
+            self._connection.execute("COMMIT")
+        except BaseException:
+            if self._connection.in_transaction:
+                self._connection.execute("ROLLBACK")
+            raise
+
+    @contextlib.contextmanager
+    def reading(self) -> Iterator[None]:
+        """One consistent view of the file for several reads."""
+        with self._lock, self._translated():
+            if self._depth or self._connection.in_transaction:
+                yield
+                return
+            self._connection.execute("BEGIN")
+            try:
+                yield
+            finally:
+                # Nothing was written, and on a damaged page a COMMIT fails.
+                if self._connection.in_transaction:
+                    self._connection.execute("ROLLBACK")
+
+    @contextlib.contextmanager
+    def undurable(self) -> Iterator[None]:
+        """A transaction whose commit may be lost in a power cut, for what can be redone.
+
+        Without its fsync it is several times faster. Only the queue's leases use it: a lost
+        claim makes the job wait for a worker again.
+        """
+        with self._lock:
+            if self._wal and self._depth == 0:
+                self._connection.execute("PRAGMA synchronous = NORMAL")
+            try:
+                with self.transaction():
+                    yield
+            finally:
+                if self._wal and self._depth == 0:
+                    self._connection.execute("PRAGMA synchronous = FULL")
+
+    def execute(self, sql: str, parameters: Parameters = ()) -> Any:
+        with self._lock, self._translated():
+            return self._connection.execute(sql, parameters)
+
+    def many(self, sql: str, rows: Iterable[Parameters]) -> None:
+        with self._lock, self._translated():
+            self._connection.executemany(sql, rows)
+
+    def rows(self, sql: str, parameters: Parameters = ()) -> list[Row]:
+        with self._lock, self._translated():
+            found: list[Row] = self._connection.execute(sql, parameters).fetchall()
+            return found
+
+    def row(self, sql: str, parameters: Parameters = ()) -> Row | None:
+        with self._lock, self._translated():
+            found: Row | None = self._connection.execute(sql, parameters).fetchone()
+            return found
+
+    def value(self, sql: str, parameters: Parameters = ()) -> Any:
+        """The first column of the first row, or None."""
+        found = self.row(sql, parameters)
+        return None if found is None else found[0]
+
+    def insert(self, sql: str, parameters: Parameters = ()) -> int:
+        """Runs an INSERT and returns the new row's number."""
+        with self._lock, self._translated():
+            return int(self._connection.execute(sql, parameters).lastrowid)
+
+    def changed(self, sql: str, parameters: Parameters = ()) -> int:
+        """Runs an UPDATE or DELETE and returns how many rows it met."""
+        with self._lock, self._translated():
+            return int(self._connection.execute(sql, parameters).rowcount)
+
+    def can_load_extensions(self) -> bool:
+        return hasattr(self._connection, "enable_load_extension")
+
+    def has_vector_functions(self) -> bool:
+        """Whether SQL has sqlite-vec's functions; they are loaded at the first call."""
+        with self._lock:
+            if self._vector_functions is None:
+                self._vector_functions = self._load_vector_functions()
+            return self._vector_functions
+
+    def _load_vector_functions(self) -> bool:
+        # Its Python package is not imported: that would load numpy and the other driver.
+        package = importlib.util.find_spec("sqlite_vec")
+        if package is None or package.origin is None or not self.can_load_extensions():
+            return False
+        try:
+            self._connection.enable_load_extension(True)
+            self._connection.load_extension(str(Path(package.origin).with_name("vec0")))
+        except driver.Error:  # built for another processor, or without extensions after all
+            return False
+        finally:
+            self._connection.enable_load_extension(False)
+        return True
+
+    def compact(self) -> None:
+        """Writes the whole file anew, so that no page of it, nor its -wal file, holds anything of
+        what was deleted. Raises DatabaseLockedError while another process reads or writes."""
+        with self._lock, self._translated():
+            execute = self._connection.execute
+            # In memory, where temporary tables are kept, the copy of a large file has no room.
+            execute("PRAGMA temp_store = FILE")
+            try:
+                execute("VACUUM")
+                if self._wal and execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]:
+                    raise driver.OperationalError("the -wal file is locked by a reader")
+            finally:
+                execute("PRAGMA temp_store = MEMORY")
+
+    def close(self) -> None:
+        """Closes the connection; the last one to close folds the -wal file into the main one."""
+        with self._lock:
+            if isinstance(self._connection, _Closed):
+                return
+            # Killed between closing the file and removing the marker, nothing is lost.
+            self._marker.put(wal=False)
+            self._connection.close()
+            self._connection = _Closed(self.path)
+            if _wal_path(self.path).exists():  # somebody else still has it open
+                self._marker.put(wal=True)
+            if not _wal_path(self.path).exists():
+                self._marker.remove()
+
+    # -- what can go wrong -------------------------------------------------------------
+
+    def _notice_lost_wal(self) -> None:
+        """A process died with this file open, and its -wal file is gone."""
+        if self._marker.is_stale() and not _wal_path(self.path).exists():
+            self.notices.append(
+                f"{self.path.name} was not closed properly and its -wal file is gone. What was "
+                "stored last may be missing: run treemem doctor, then ingest the last logs again "
+                "(nothing is stored twice)."
+            )
+            self._marker.remove()
+
+    def _rescue_lost_wal(self) -> None:
+        """Somebody deleted the -wal file under us: save what only this process still has.
+
+        The open file is still there for this connection. Other processes would start a new
+        -wal file, and the two would overwrite each other.
+        """
+        if not self._wal or self._depth or os.path.exists(self._wal_name):  # noqa: PTH110
+            return
+        with contextlib.suppress(driver.DatabaseError):
+            self._connection.execute("SELECT 1 FROM sqlite_schema LIMIT 1").fetchone()
+        if _wal_path(self.path).exists():  # none was needed until now
+            return
+        self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        raise DatabaseError(
+            f"{_wal_path(self.path)} was deleted while the database was in use. What was stored "
+            "has been saved into the main file. Close every treemem process and start again; "
+            "the interrupted step is repeated."
+        )
+
+    @contextlib.contextmanager
+    def _translated(self) -> Iterator[None]:
+        try:
+            yield
+        except driver.Error as error:
+            raise self._translate(error) from error
+        except OSError as error:
+            raise DatabaseError(f"{self.path}: {error.strerror or error}") from error
+
+    def _translate(self, error: Exception) -> DatabaseError:
+        text = str(error)
+        if isinstance(error, driver.IntegrityError):
+            return ConstraintError(f"{self.path}: {text}")
+        if "locked" in text or "busy" in text:
+            return DatabaseLockedError(
+                f"{self.path} is locked by another process{self._marker.holder()}. "
+                "Wait for it to finish, or stop it, and try again."
+            )
+        if "malformed" in text or "not a database" in text or "corrupt" in text:
+            return DatabaseCorruptError(
+                f"{self.path} is damaged or no SQLite database ({text}). It was left as it is. "
+                f"Keep a copy; then `sqlite3 {self.path} .recover | sqlite3 recovered.sqlite3` "
+                "saves what is readable, and ingesting the logs again adds the rest."
+            )
+        if "disk is full" in text or "disk I/O error" in text:
+            return DiskFullError(
+                f"{self.path}: {text}. The last step was rolled back; free some space and run the "
+                "same command again."
+            )
+        if "readonly" in text or "unable to open" in text:
+            return DatabaseError(
+                f"{self.path} cannot be written ({text}). Check the permissions of the file and "
+                "its folder, or choose another file with --db."
+            )
+        return DatabaseError(f"{self.path}: {text}")
+
+
+class _Closed:
+    """Stands in for the connection of a closed database: whatever is asked of it is refused."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+
+    def __getattr__(self, name: str) -> Any:
+        raise DatabaseError(f"{self._path} was closed. Open it again with Memory.open.")
+
+
+def _wal_path(path: Path) -> Path:
+    return path.with_name(path.name + "-wal")
+
+
+def _check_folder(path: Path) -> None:
+    if path.is_dir():
+        raise DatabaseError(f"{path} is a folder. Name a file with --db.")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise DatabaseError(
+            f"The folder {path.parent} cannot be made ({error.strerror}). "
+            "Choose another place with --db."
+        ) from error

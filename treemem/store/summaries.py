@@ -1,0 +1,361 @@
+"""Summaries, statements and citations in the file: views that can be made again.
+
+Each is keyed by node and producer, so a better model adds a view and overwrites none. A
+statement is stored once, for the node it was made for; the nodes above refer to it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TypeVar
+
+import orjson
+
+from treemem import times
+from treemem.proposals import Carried, Child, Draft, Excerpt, View
+from treemem.store import messages
+from treemem.store.database import Database, Row
+from treemem.text.fts import extra_words
+from treemem.text.tokens import count_many
+from treemem.types import Later, Message, Rejection, Statement, Summary
+
+Item = TypeVar("Item", Draft, Carried, Draft | Carried)
+
+REJECTIONS_KEPT = 50
+REJECTION_CHARS_MAX = 400
+
+_PRODUCER = """
+INSERT INTO producer (name, rank) VALUES (?, ?)
+ON CONFLICT (name) DO UPDATE SET rank = excluded.rank RETURNING seq
+"""
+
+
+def ensure_producer(database: Database, name: str, rank: int) -> int:
+    return int(database.value(_PRODUCER, (name, rank)))
+
+
+# -- what a summarizer reads -----------------------------------------------------------
+
+_EXCERPTS = f"""
+SELECT ls.start, ls."end", ls.tokens, {messages.COLUMNS}
+FROM leaf_span ls JOIN message m ON m.seq = ls.message_seq
+WHERE ls.node_seq = ? ORDER BY ls.ordinal
+"""  # noqa: S608
+# A tail is open below its own source's root; the trees above the sources hold it as any other
+# leaf.
+_CHILDREN = """
+SELECT nc.child_seq, EXISTS (
+  SELECT 1 FROM tree t WHERE t.root_seq = nc.node_seq AND t.tail_seq = nc.child_seq)
+FROM node_child nc WHERE nc.node_seq = ? ORDER BY nc.ordinal
+"""
+_CARRIED = """
+SELECT st.seq, st.kind, st.text, st.speaker, st.importance, st.tokens
+FROM summary_statement ss JOIN statement st ON st.seq = ss.statement_seq
+WHERE ss.summary_seq = ? ORDER BY ss.ordinal
+"""
+_SPARE = """
+SELECT st.seq, st.kind, st.text, st.speaker, st.importance, st.tokens, min(m.id)
+FROM statement st JOIN citation c ON c.statement_seq = st.seq
+JOIN message m ON m.seq = c.message_seq
+WHERE st.summary_seq = ? AND st.kept_back = 1
+GROUP BY st.seq ORDER BY st.importance DESC, st.seq
+"""
+_RELATIONS = """
+SELECT kind, statement_seq, other_seq FROM statement_relation WHERE summary_seq = ?
+ORDER BY statement_seq, other_seq
+"""
+# By child, in the leaves' order.
+_SETTLING = """
+WITH RECURSIVE below (child, path, node_seq) AS (
+  SELECT ordinal, '', child_seq FROM node_child WHERE node_seq = :node
+  UNION ALL
+  SELECT below.child, below.path || printf('%02d', nc.ordinal), nc.child_seq
+  FROM below JOIN node_child nc ON nc.node_seq = below.node_seq)
+SELECT below.child, st.seq, st.kind, st.text, st.speaker, st.importance, st.tokens
+FROM below JOIN summary s ON s.node_seq = below.node_seq AND s.producer_seq = :producer
+JOIN statement st ON st.summary_seq = s.seq AND st.settles = 1
+ORDER BY below.child, below.path, st.seq
+"""
+_CARRIED_CITATIONS = """
+SELECT c.statement_seq, m.id FROM summary_statement ss
+JOIN citation c ON c.statement_seq = ss.statement_seq
+JOIN message m ON m.seq = c.message_seq
+WHERE ss.summary_seq = ? ORDER BY c.statement_seq, c.ordinal
+"""
+
+
+def excerpts(database: Database, leaf_seq: int) -> list[Excerpt]:
+    """What a leaf holds, word for word, in order."""
+    rows = database.rows(_EXCERPTS, (leaf_seq,))
+    return [Excerpt(messages.message_from(row[3:]), *row[:3]) for row in rows]
+
+
+def child_seqs(database: Database, node_seq: int) -> list[int]:
+    return [row[0] for row in database.rows(_CHILDREN, (node_seq,))]
+
+
+def carried(database: Database, summary_seq: int) -> list[Carried]:
+    """The statements of a summary, as a parent may carry them up."""
+    cited: dict[int, list[str]] = {}
+    for statement_seq, message_id in database.rows(_CARRIED_CITATIONS, (summary_seq,)):
+        cited.setdefault(statement_seq, []).append(message_id)
+    also: dict[int, list[int]] = {}
+    replaced: dict[int, int] = {}
+    for kind, statement_seq, other_seq in database.rows(_RELATIONS, (summary_seq,)):
+        if kind == "same":
+            also.setdefault(statement_seq, []).append(other_seq)
+        elif kind == "superseded":
+            replaced[statement_seq] = other_seq
+    return [
+        Carried(
+            seq, kind, text, speaker, importance, tuple(cited.get(seq, ())), tokens,
+            tuple(also.get(seq, ())), replaced.get(seq),
+        )
+        for seq, kind, text, speaker, importance, tokens in database.rows(_CARRIED, (summary_seq,))
+    ]  # fmt: skip
+
+
+def spare(database: Database, summary_seq: int) -> list[Carried]:
+    """What a summary had no room for, the most important first."""
+    return [
+        Carried(seq, kind, text, speaker, importance, (message_id,), tokens)
+        for seq, kind, text, speaker, importance, tokens, message_id in database.rows(
+            _SPARE, (summary_seq,)
+        )
+    ]
+
+
+def settling(database: Database, node_seq: int, producer_seq: int) -> dict[int, list[Carried]]:
+    """By the number of a node's child, the statements below it that say that something is
+    done, as the producer that reads every sentence has found them."""
+    found: dict[int, list[Carried]] = {}
+    parameters = {"node": node_seq, "producer": producer_seq}
+    for child, seq, kind, text, speaker, importance, tokens in database.rows(_SETTLING, parameters):
+        item = Carried(seq, kind, text, speaker, importance, (), tokens)
+        found.setdefault(child, []).append(item)
+    return found
+
+
+def children(
+    database: Database, node_seq: int, extractive_seq: int, *, producer_seq: int | None = None
+) -> list[Child]:
+    """What a parent reads: each child's view by the producer, or where none is named the one
+    that is shown."""
+    done = settling(database, node_seq, extractive_seq)
+    found = []
+    for number, (child_seq, is_open) in enumerate(database.rows(_CHILDREN, (node_seq,))):
+        if producer_seq is None:
+            summary_seq = shown_summary(database, child_seq)
+        else:
+            summary_seq = summary_by(database, child_seq, producer_seq)
+            assert summary_seq is not None, "children are summarized before their parents"
+        statements = [] if summary_seq is None else carried(database, summary_seq)
+        found.append(Child(statements, done.get(number, ()), bool(is_open)))
+    return found
+
+
+# -- which view is shown ---------------------------------------------------------------
+
+_SHOWN = """
+SELECT s.seq FROM summary s JOIN producer p ON p.seq = s.producer_seq
+WHERE s.node_seq = ? AND s.usable = 1 ORDER BY p.rank DESC, s.seq DESC LIMIT 1
+"""
+_BY_PRODUCER = "SELECT seq FROM summary WHERE node_seq = ? AND producer_seq = ?"
+
+
+def shown_summary(database: Database, node_seq: int) -> int | None:
+    """The best usable view of a node: that of the highest-ranked producer."""
+    found = database.value(_SHOWN, (node_seq,))
+    return None if found is None else int(found)
+
+
+def summary_by(database: Database, node_seq: int, producer_seq: int) -> int | None:
+    found = database.value(_BY_PRODUCER, (node_seq, producer_seq))
+    return None if found is None else int(found)
+
+
+# -- writing ---------------------------------------------------------------------------
+
+_SUMMARY_INSERT = """
+INSERT INTO summary (node_seq, producer_seq, made_at_ms, offered, kept, usable, tokens,
+  tokens_in, tokens_out, seconds, rejections)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+"""
+_STATEMENT_INSERT = """
+INSERT INTO statement (seq, summary_seq, kind, text, search_text, speaker, importance, tokens,
+  settles, kept_back)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+"""
+_NEXT_STATEMENT = """
+SELECT coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'statement'), 0) + 1
+"""
+_SHOW_INSERT = """
+INSERT INTO summary_statement (summary_seq, ordinal, statement_seq) VALUES (?, ?, ?)
+"""
+_RELATE_INSERT = """
+INSERT OR IGNORE INTO statement_relation (summary_seq, statement_seq, kind, other_seq)
+VALUES (?, ?, ?, ?)
+"""
+_CITE_INSERT = "INSERT INTO citation (statement_seq, ordinal, message_seq) VALUES (?, ?, ?)"
+
+
+def put(database: Database, node_seq: int, producer_seq: int, view: View, now_ms: int) -> None:
+    """Stores a producer's view of a node, unless it is there already, in the caller's
+    transaction."""
+    if summary_by(database, node_seq, producer_seq) is not None:
+        return
+    rejections = [
+        {"kind": found.kind, "text": found.text[:REJECTION_CHARS_MAX], "reason": found.reason}
+        for found in view.rejections[:REJECTIONS_KEPT]
+    ]
+    items = counted(view.items)
+    tokens = sum(item.tokens for item in items)
+    summary_seq = database.insert(
+        _SUMMARY_INSERT,
+        (node_seq, producer_seq, now_ms, view.offered, len(items), int(view.usable), tokens,
+         view.tokens_in, view.tokens_out, view.seconds, orjson.dumps(rejections).decode()),
+    )  # fmt: skip
+    _put_statements(database, summary_seq, items, counted(view.kept_back))
+    database.many(
+        _RELATE_INSERT,
+        [(summary_seq, each.seq, each.kind, each.other) for each in view.relations],
+    )
+
+
+def counted(items: Sequence[Item]) -> list[Item]:
+    """The statements with their tokens counted, where they were not."""
+    wanting = [item.text for item in items if not item.tokens]
+    numbers = iter(count_many(wanting))
+    return [item if item.tokens else replace(item, tokens=next(numbers)) for item in items]
+
+
+def _put_statements(
+    database: Database,
+    summary_seq: int,
+    items: Sequence[Draft | Carried],
+    kept_back: Sequence[Draft],
+) -> None:
+    next_seq = int(database.value(_NEXT_STATEMENT))
+    drafts = [item for item in (*items, *kept_back) if isinstance(item, Draft)]
+    hidden = {id(draft) for draft in kept_back}
+    seq_of_draft = {id(draft): next_seq + index for index, draft in enumerate(drafts)}
+    database.many(
+        _STATEMENT_INSERT,
+        [(seq_of_draft[id(d)], summary_seq, d.kind, text := _clean(d.text), extra_words(text),
+          _clean(d.speaker), d.importance, d.tokens, int(d.settles), int(id(d) in hidden))
+         for d in drafts],
+    )  # fmt: skip
+    cited = sorted({message_id for draft in drafts for message_id in draft.message_ids})
+    message_seqs = messages.known_ids(database, cited)
+    database.many(
+        _CITE_INSERT,
+        [(seq_of_draft[id(draft)], ordinal, message_seqs[message_id])
+         for draft in drafts for ordinal, message_id in enumerate(draft.message_ids)],
+    )  # fmt: skip
+    database.many(
+        _SHOW_INSERT,
+        [(summary_seq, ordinal, item.seq if isinstance(item, Carried) else seq_of_draft[id(item)])
+         for ordinal, item in enumerate(items)],
+    )  # fmt: skip
+
+
+def _clean(text: str | None) -> str:
+    """SQLite holds no lone surrogates; the exact words stay with the message."""
+    return (text or "").encode("utf-8", "replace").decode()
+
+
+# -- reading ---------------------------------------------------------------------------
+
+_STATEMENTS = """
+SELECT st.seq, st.kind, st.text, p.name, st.speaker, st.importance
+FROM summary_statement ss
+JOIN statement st ON st.seq = ss.statement_seq
+JOIN summary made ON made.seq = st.summary_seq
+JOIN producer p ON p.seq = made.producer_seq
+WHERE ss.summary_seq = ? ORDER BY ss.ordinal
+"""
+# What says the same counts with its citations.
+_CITATIONS = """
+SELECT ss.statement_seq, c.message_seq FROM summary_statement ss
+JOIN (SELECT statement_seq AS seq, statement_seq AS source FROM summary_statement
+        WHERE summary_seq = :summary
+      UNION SELECT statement_seq, other_seq FROM statement_relation
+        WHERE summary_seq = :summary AND kind = 'same') cited ON cited.seq = ss.statement_seq
+JOIN citation c ON c.statement_seq = cited.source
+WHERE ss.summary_seq = :summary
+ORDER BY ss.statement_seq, cited.source <> ss.statement_seq, cited.source, c.ordinal
+"""
+_LATER = """
+SELECT DISTINCT r.statement_seq, r.kind, st.text, st.seq FROM summary_statement ss
+JOIN statement_relation r ON r.statement_seq = ss.statement_seq AND r.kind <> 'same'
+JOIN statement st ON st.seq = r.other_seq
+WHERE ss.summary_seq = ? ORDER BY r.statement_seq, st.seq
+"""
+_CITED_IDS = """
+SELECT m.id FROM citation c JOIN message m ON m.seq = c.message_seq
+WHERE c.statement_seq = ? ORDER BY c.ordinal
+"""
+_SUMMARIES = """
+SELECT s.seq, p.name, s.made_at_ms, s.offered, s.kept, s.tokens, s.tokens_in, s.tokens_out,
+  s.seconds, s.rejections
+FROM summary s JOIN producer p ON p.seq = s.producer_seq
+WHERE s.node_seq = ? ORDER BY p.rank DESC, s.seq DESC
+"""
+
+
+def statements(
+    database: Database, summary_seq: int | None, *, cite: bool = True
+) -> tuple[Statement, ...]:
+    """The statements of a summary in order, with the messages they cite."""
+    if summary_seq is None:
+        return ()
+    cited: dict[int, list[int]] = {}
+    found: dict[int, Message] = {}
+    if cite:
+        for statement_seq, message_seq in database.rows(_CITATIONS, {"summary": summary_seq}):
+            cited.setdefault(statement_seq, []).append(message_seq)
+        found = messages.by_seq(database, {seq for seqs in cited.values() for seq in seqs})
+    later = _later(database, summary_seq)
+    return tuple(
+        _statement_from(
+            row,
+            tuple(found[seq] for seq in dict.fromkeys(cited.get(row[0], ()))),
+            later.get((row[0], "closed")),
+            later.get((row[0], "superseded")),
+        )
+        for row in database.rows(_STATEMENTS, (summary_seq,))
+    )
+
+
+def _later(database: Database, summary_seq: int) -> dict[tuple[int, str], Later]:
+    """What became of the statements of a summary later on, wherever that was noticed."""
+    found = {}
+    for statement_seq, kind, text, other_seq in database.rows(_LATER, (summary_seq,)):
+        ids = tuple(row[0] for row in database.rows(_CITED_IDS, (other_seq,)))
+        found[statement_seq, kind] = Later(text, ids)
+    return found
+
+
+def _statement_from(
+    row: Row, cited: tuple[Message, ...], closed_by: Later | None, superseded_by: Later | None
+) -> Statement:
+    seq, kind, text, producer, speaker, importance = row
+    return Statement(
+        seq, kind, text, producer, speaker or None, cited, importance, closed_by, superseded_by
+    )
+
+
+def summaries(database: Database, node_seq: int) -> tuple[Summary, ...]:
+    """Every producer's view of a node, the best first."""
+    shown = shown_summary(database, node_seq)
+    return tuple(_summary_from(row, shown) for row in database.rows(_SUMMARIES, (node_seq,)))
+
+
+def _summary_from(row: Row, shown: int | None) -> Summary:
+    seq, producer, made_at, offered, kept, tokens, tokens_in, tokens_out, seconds, rejected = row
+    return Summary(
+        producer=producer, made_at=times.from_ms(made_at) or "", offered=offered, kept=kept,
+        tokens=tokens, tokens_in=tokens_in, tokens_out=tokens_out, seconds=seconds,
+        shown=seq == shown, rejections=tuple(Rejection(**each) for each in orjson.loads(rejected)),
+    )  # fmt: skip

@@ -1,0 +1,144 @@
+"""What model calls have cost: one row a call, and the sums over them.
+
+A row is written in the transaction that stores the paid answer, so that neither can be there
+without the other. It is a record, no view: it stays when its node is replaced.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime, time
+from typing import Literal
+
+from treemem.errors import UsageError
+from treemem.store.database import Database
+
+UsageKey = Literal["day", "source", "level", "model", "job"]
+
+
+@dataclass(frozen=True, slots=True)
+class Purpose:
+    """What a call is made for: the job, the node with its level, and the first tree that holds
+    the node (None where none does)."""
+
+    job_seq: int
+    node_seq: int
+    level: int
+    scope: str | None
+    key: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class UsageRow:
+    """The calls that share a key: a day (YYYY-MM-DD), a source's id, a level, the name of a
+    summarizer or the number of a job. key is "" for nodes that no tree held any more.
+
+    jobs: that made at least one of these calls. seconds: of waiting for answers.
+    """
+
+    key: str
+    calls: int
+    jobs: int
+    tokens_in: int
+    tokens_out: int
+    seconds: float
+
+
+# -- writing ---------------------------------------------------------------------------
+
+_PURPOSE = """
+SELECT n.seq, n.level, t.scope, t.key FROM node n LEFT JOIN tree t ON t.seq = coalesce(
+  (SELECT min(tree_seq) FROM tree_node WHERE node_seq = n.seq),
+  (SELECT min(seq) FROM tree WHERE root_seq = n.seq))
+WHERE n.id = ?
+"""
+_RECORD = """
+INSERT INTO usage (at_ms, job_seq, producer, level, scope, key, tokens_in, tokens_out, seconds)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
+"""
+
+
+def purpose_of(database: Database, job_seq: int, node_id: str) -> Purpose | None:
+    """The purpose of the calls that a job makes for a node; None where there is no such node."""
+    row = database.row(_PURPOSE, (node_id,))
+    return None if row is None else Purpose(job_seq, *row)
+
+
+def record(
+    database: Database,
+    purpose: Purpose,
+    producer_name: str,
+    spent: tuple[int, int, float],
+    now_ms: int,
+) -> None:
+    """Notes a call that was paid, in the caller's transaction. spent: tokens in, tokens out,
+    seconds."""
+    database.execute(
+        _RECORD,
+        (now_ms, purpose.job_seq, producer_name, purpose.level, purpose.scope, purpose.key, *spent),
+    )
+
+
+# -- reading ---------------------------------------------------------------------------
+
+_KEYS: dict[UsageKey, str] = {
+    "day": "strftime('%Y-%m-%d', at_ms / 1000, 'unixepoch', 'localtime')",
+    "source": "CASE WHEN scope = 'source' THEN key ELSE coalesce(trim(scope || ' ' || key), '') "
+    "END",
+    "level": "level",
+    "model": "producer",
+    "job": "job_seq",
+}
+_SUMS = """
+SELECT {key}, count(*), count(DISTINCT job_seq), sum(tokens_in), sum(tokens_out), sum(seconds)
+FROM usage WHERE at_ms >= :since AND at_ms <= :until GROUP BY 1 ORDER BY 1
+"""
+_RECENT = """
+SELECT tokens_in, tokens_out, seconds FROM usage WHERE producer = ? ORDER BY seq DESC LIMIT ?
+"""
+_LATEST_MS = 1 << 62
+
+
+def usage(
+    database: Database,
+    by: UsageKey = "day",
+    since: str | datetime | None = None,
+    until: str | datetime | None = None,
+) -> list[UsageRow]:
+    """The sums of all calls between since and until, by a key, in the key's order.
+
+    Days, and times without a zone, are those of this machine's local time. Both limits are
+    inclusive; a day without a time means from its start, or to its end. Raises UsageError.
+    """
+    if by not in _KEYS:
+        raise UsageError(f"Usage is summed by {', '.join(_KEYS)}, not by {by!r}.")
+    since_ms = _moment_ms("since", since, time.min)
+    until_ms = _moment_ms("until", until, time.max)
+    limits = {
+        "since": 0 if since_ms is None else since_ms,
+        "until": _LATEST_MS if until_ms is None else until_ms,
+    }
+    rows = database.rows(_SUMS.format(key=_KEYS[by]), limits)
+    return [UsageRow(str(row[0]), *row[1:]) for row in rows]
+
+
+def recent_calls(
+    database: Database, producer_name: str, limit: int
+) -> list[tuple[int, int, float]]:
+    """Tokens in, tokens out and seconds of a summarizer's latest calls, the newest first."""
+    return [(row[0], row[1], row[2]) for row in database.rows(_RECENT, (producer_name, limit))]
+
+
+def _moment_ms(name: str, value: str | datetime | None, edge: time) -> int | None:
+    """Milliseconds since 1970 UTC; edge: the time of a day that was given without one."""
+    if value is None:
+        return None
+    try:
+        moment = datetime.fromisoformat(value.strip()) if isinstance(value, str) else value
+        if isinstance(value, str) and len(value.strip()) == len("2026-01-01"):
+            moment = datetime.combine(moment, edge)
+        return int(moment.timestamp() * 1000)
+    except (ValueError, OverflowError, OSError) as error:
+        raise UsageError(
+            f"{name} is a day or time such as 2026-11-27 or 2026-11-27T09:30, not {value!r}."
+        ) from error

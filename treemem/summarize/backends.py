@@ -1,0 +1,228 @@
+"""The models that a memory file is set to use, opened and closed."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from treemem.errors import UsageError
+from treemem.models import embedders
+from treemem.summarize import exam
+from treemem.summarize.model_summarizer import Client, ModelSummarizer
+from treemem.types import ServedModel
+
+if TYPE_CHECKING:
+    from treemem.models.endpoint import EndpointClient
+    from treemem.models.manifests import InstalledModel
+
+CONTEXT_TOKENS_MAX = 4_096
+"""A prompt is a window and a task; a larger context would only cost memory."""
+WHOLE_LEAF_TOKENS_MAX = 8_192
+"""For a model that reads a leaf in one window."""
+RANK_PER_POINT = 10**12
+"""A point in the exam counts more than any size; of equal models the larger one is shown."""
+SERVED_BYTES = 100_000_000_000
+"""A server does not tell how large its model is; it is there because it is larger than what
+runs here."""
+
+
+@dataclass(frozen=True, slots=True)
+class Slot:
+    """A place where one model call at a time can be made.
+
+    endpoint: the server's address, empty for a local model. alive: whether it can be used,
+    asked after a call that failed.
+    """
+
+    summarizer: ModelSummarizer
+    endpoint: str = ""
+    alive: Callable[[], bool] = lambda: True
+
+
+@contextmanager
+def slots_of(setting: str) -> Iterator[list[Slot]]:
+    """What the setting "summarizer" names: one slot for a local model, one or more for each
+    of a served model's servers, neighbours at different servers.
+
+    Raises ModelError where it cannot be used at all. Servers are not asked yet.
+    """
+    from treemem.models import serving
+
+    served = serving.from_setting(setting)
+    if served is None:
+        with summarizer_of(setting) as summarizer:
+            yield [Slot(summarizer)]
+        return
+    with ExitStack() as stack:
+        found = []
+        for url in served.urls * served.slots:
+            client = stack.enter_context(serving.opened(served, url))
+            found.append(Slot(_served_summarizer(client, served), url, client.alive))
+        yield found
+
+
+def _served_summarizer(client: EndpointClient, served: ServedModel) -> ModelSummarizer:
+    return _with_exam(client, served_identity(served), SERVED_BYTES)
+
+
+def served_identity(served: ServedModel) -> str:
+    """Named after the model alone: whichever server it runs on, it is the same producer."""
+    from treemem.models.responses import clean
+
+    name = clean(served.model or "")
+    digest = hashlib.sha256(f"endpoint:{name}".encode()).hexdigest()
+    return f"{name}@{digest[:8]}"
+
+
+@contextmanager
+def summarizer_of(name: str) -> Iterator[ModelSummarizer]:
+    """The summarizer by that name, its model loaded at the first question.
+
+    Raises ModelError where the model is not installed or its file is damaged.
+    """
+    from treemem.models.manifests import installed
+
+    model = installed(name, verify=True)
+    with client_of(model) as client:
+        yield _over(model, client)
+
+
+@contextmanager
+def client_of(model: InstalledModel) -> Iterator[Client]:
+    """A client for an installed model, with as much context as its mode needs."""
+    from treemem.models.client import LlamaClient
+
+    result = exam.result_of(identity(model))
+    is_long = result is not None and result.window_chars >= exam.WHOLE_LEAF_CHARS
+    most = WHOLE_LEAF_TOKENS_MAX if is_long or result is None else CONTEXT_TOKENS_MAX
+    with LlamaClient(model.path, context_tokens=min(model.context_tokens, most)) as client:
+        yield client
+
+
+def summarizer_asking(setting: str, client: Client) -> ModelSummarizer:
+    """The summarizer that a setting names, but with this client in the model's place, which is
+    neither read nor loaded nor asked.
+
+    Raises ModelError where the model is not installed.
+    """
+    from treemem.models import serving
+    from treemem.models.manifests import installed
+
+    served = serving.from_setting(setting)
+    if served is not None:
+        return _with_exam(client, served_identity(served), SERVED_BYTES)
+    return _over(installed(setting), client)
+
+
+def identity(model: InstalledModel) -> str:
+    """What a model's exam is kept by. Named after the published file: requantizing it with
+    another llama.cpp may give other bytes, but makes no other model."""
+    return f"{model.name}-{model.quantization}@{model.source_sha256[:8]}"
+
+
+def exam_of(setting: str) -> exam.ExamResult | None:
+    """What the model that a setting names showed in its exam; None where it took none."""
+    name = identity_of(setting)
+    return None if name is None else exam.result_of(name)
+
+
+def rank_of(setting: str | None) -> int:
+    """The rank of the views that the model a setting names would make; 0 without a model."""
+    from treemem.models import manifests, serving
+
+    if setting is None:
+        return 0
+    result = exam_of(setting)
+    model = None if serving.from_setting(setting) else manifests.find(setting)
+    size_bytes = SERVED_BYTES if model is None else model.size_bytes
+    if result is not None and result.mode is None:
+        return 0
+    return _rank(result, size_bytes)
+
+
+def _rank(result: exam.ExamResult | None, size_bytes: int) -> int:
+    """By points in the exam, then by size. A model that was never examined is behind all."""
+    return size_bytes if result is None else result.points * RANK_PER_POINT + size_bytes
+
+
+def identity_of(setting: str) -> str | None:
+    """What the exam of the model that a setting names is kept by; None where it is gone."""
+    from treemem.models import manifests, serving
+
+    served = serving.from_setting(setting)
+    if served is not None:
+        return served_identity(served)
+    model = manifests.find(setting)
+    return None if model is None else identity(model)
+
+
+def _over(model: InstalledModel, client: Client) -> ModelSummarizer:
+    return _with_exam(client, identity(model), model.size_bytes)
+
+
+def _with_exam(client: Client, name: str, size_bytes: int) -> ModelSummarizer:
+    """The summarizer in the mode that its exam has shown to be the best; without an exam it
+    retells, and every model that has passed one is shown before it."""
+    result = exam.result_of(name)
+    model, _, digest = name.rpartition("@")
+    if result is None or result.mode is None:
+        return ModelSummarizer(client, model, digest, size_bytes)
+    rank = _rank(result, size_bytes)
+    return ModelSummarizer(
+        client, model, digest, rank, mode=result.mode, window_chars=result.window_chars
+    )
+
+
+# -- checking and examining ------------------------------------------------------------
+
+
+def checked_choice(role: str, choice: str | ServedModel) -> str | None:
+    """What is kept of a choice; None where it is "none"."""
+    if isinstance(choice, str) and "://" in choice:
+        choice = ServedModel((choice,))
+    if isinstance(choice, ServedModel):
+        from treemem.models import serving
+
+        return serving.to_setting(serving.checked(choice))
+    if choice == "none":
+        return None
+    if role == "embedder" and choice == embedders.HASHING:
+        return choice
+    _check_installed(role, choice)
+    return choice
+
+
+def _check_installed(role: str, name: str) -> None:
+    """Raises ModelError where there is no such model, UsageError where it is for another role."""
+    from treemem.models.manifests import installed
+
+    model = installed(name)
+    if model.role != role:
+        raise UsageError(f"{name} is for use as {model.role}, not as {role}.")
+
+
+def examine(
+    choice: str | ServedModel, taken_at: str, progress: exam.Progress | None = None
+) -> exam.ExamResult:
+    """Lets a model take the exam, and keeps the result. choice: an installed model's name, or
+    a served model.
+
+    Raises ModelError where the model cannot be used.
+    """
+    from treemem.models import serving
+    from treemem.models.manifests import installed
+
+    setting = checked_choice("summarizer", choice)
+    served = serving.from_setting(setting)
+    if served is not None:
+        with serving.opened(served, served.urls[0]) as client:
+            result = exam.take(client, served_identity(served), taken_at, progress)
+    else:
+        model = installed(str(setting), verify=True)
+        with client_of(model) as local:
+            result = exam.take(local, identity(model), taken_at, progress)
+    exam.save(result)
+    return result

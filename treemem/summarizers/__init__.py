@@ -1,1 +1,0 @@
-"""Summarizers: the extractive one, which needs no model, and the one that asks llama.cpp."""

@@ -1,0 +1,223 @@
+"""What full text finds of a text beyond its plain words, and how a query is made safe for it.
+
+Pure. FTS5's tokenizer (TOKENIZER) takes a text apart at everything that is no letter, digit
+or mark, folds case and the accents of Latin letters, and stems English. `extra_words` gives
+what it cannot see: the pairs of characters of scripts written without spaces, the pieces of
+camelCase names, letters that are typed in several ways, emoji, and names such as C++. A query
+is brought to the same forms.
+"""
+
+from __future__ import annotations
+
+import functools
+import re
+import unicodedata
+from collections.abc import Callable, Iterable, Iterator
+
+from treemem.errors import DatabaseError, UsageError
+
+# Marks belong to words: they are the vowels of Hindi or Tamil. Variation selectors do not, or
+# an emoji would leave a word behind.
+TOKENIZER = (
+    "porter unicode61 remove_diacritics 2 categories 'L* N* Co Mn Mc' separators '\ufe0e\ufe0f'"
+)
+QUERY_TERMS_MAX = 64
+QUERY_CHARS_MAX = 20_000
+
+_NAME = r"(?<![A-Za-z0-9_])(?:[cC]\+\+|[cCfF]#(?![A-Za-z])|\.(?i:net)(?![A-Za-z0-9_]))"
+_NUMBER = r"(?<![^\W_])[vV]?\d++(?:\.\d++)+(?![A-Za-z0-9_])"  # 3.11, v2.3.1, 10.0.0.1
+_ASCII_WORD = re.compile(f"{_NAME}|{_NUMBER}|[A-Za-z0-9]++")
+_DOTTED = re.compile(_NUMBER)
+_HEX = re.compile(r"(?:0x)?([0-9a-f]{6,64})", re.IGNORECASE)
+
+_HUMP = re.compile(r"(?<=[a-z])(?=[A-Z])|(?<=[0-9A-Z])(?=[A-Z][a-z]{2})")
+# Quick, since it starts at few characters: something that _HUMPED or _SIGNED finds.
+_HAS_NAME = re.compile(
+    r"[A-Z+#](?:(?<=[a-z].)|(?<=[0-9A-Z].)[a-z]{2}|(?<=[Cc]\+)\+|(?<=[CcFf]#)|(?<=\.N)ET)"
+)
+_HUMPED = re.compile(r"(?<![A-Za-z0-9])(?:[A-Z]{2,}+[a-z]{2}|[A-Z]*+[a-z0-9]++[A-Z])[A-Za-z0-9]*+")
+_MACHINE_MADE = re.compile(r"\d[A-Za-z]+\d")  # an id or a piece of base64, no name
+_NAME_CHARS_MAX = 64
+_SIGNED_NAMES = {"c++": "cpp", "c#": "csharp", "f#": "fsharp", ".net": "dotnet"}
+_SIGNED = re.compile(r"[+#N](?:(?<=\b[Cc]\+)\+|(?<=\b[CcFf]#)(?![A-Za-z])|(?<=\.N)ET\b)", re.ASCII)
+
+
+@functools.cache
+def _any_word() -> re.Pattern[str]:
+    from treemem.text import unicode_forms
+
+    return re.compile(f"{_NAME}|{_NUMBER}|{unicode_forms.WORD}")
+
+
+def extra_words(text: str) -> str | None:
+    """The words under which a text is found too, or None where its own words are enough.
+
+    Example:
+        >>> extra_words("使用缓存 now")
+        '使用 用缓 缓存 存'
+        >>> extra_words("parseRetryAfter in C++, on the Straße")
+        'strasse parse retry after cpp'
+        >>> extra_words("plain café") is None
+        True
+    """
+    found = [] if text.isascii() else _other_forms(text)
+    if _HAS_NAME.search(text):
+        found += dict.fromkeys(_names(text))
+    return " ".join(found) or None
+
+
+def _other_forms(text: str) -> list[str]:
+    """Of the words that the tokenizer does not see through. The last character of an unspaced
+    run stands alone as well, so that each character begins a word."""
+    from treemem.text import unicode_forms
+
+    found: list[str] = []
+    for needy in unicode_forms.needy(text):
+        for word in _any_word().findall(needy):
+            if unicode_forms.is_unspaced(word):
+                found += unicode_forms.pairs(word)
+                found.append(found[-1][-1:])
+            else:
+                found.append(unicode_forms.plain_form(word))
+    return [form for form in found if form]
+
+
+def _names(text: str) -> Iterator[str]:
+    """The pieces of camelCase names, and words for the names that are written with signs."""
+    for name in dict.fromkeys(_HUMPED.findall(text)):
+        yield from _pieces(name)
+    for found in _SIGNED.finditer(text):
+        yield _SIGNED_NAMES[text[found.start() - 1 : found.end()].lower()]
+
+
+def _pieces(name: str) -> list[str]:
+    """The words of a camelCase name, lower case; none where it is no such name.
+
+    Example:
+        >>> _pieces("getHTTPResponse"), _pieces("plain"), _pieces("x7Kq9Zm")
+        (['get', 'http', 'response'], [], [])
+    """
+    if not name.isascii() or len(name) > _NAME_CHARS_MAX or _MACHINE_MADE.search(name):
+        return []
+    pieces = [piece.lower() for piece in _HUMP.split(name) if len(piece) > 1]
+    return pieces if len(pieces) > 1 else []
+
+
+# -- queries ---------------------------------------------------------------------------
+
+
+def terms(text: str) -> list[str]:
+    """The distinct words of a query's beginning in order, at most QUERY_TERMS_MAX.
+
+    They are as they were typed, in lower case but for camelCase names; unspaced runs come as
+    pairs, a number with dots is one word.
+
+    Example:
+        >>> terms('Why did "AND" fail in retryAfter, v2.3.1?')
+        ['why', 'did', 'and', 'fail', 'in', 'retryAfter', 'v2.3.1']
+        >>> terms("C++ 使用缓存")
+        ['c++', '使用', '用缓', '缓存']
+    """
+    text = text[:QUERY_CHARS_MAX]
+    pattern = _ASCII_WORD
+    if not text.isascii():
+        # Subtle: taken apart, some letters are two of which only the first is of a word.
+        text = unicodedata.normalize("NFC", text)
+        pattern = _any_word()
+    found: dict[str, None] = {}
+    for match in pattern.finditer(text):
+        found.update(dict.fromkeys(_terms_of(match.group())))
+    return list(found)[:QUERY_TERMS_MAX]
+
+
+def _terms_of(word: str) -> list[str]:
+    if not word.isascii():
+        from treemem.text import unicode_forms
+
+        if unicode_forms.is_unspaced(word):
+            return unicode_forms.pairs(word)
+        if not any(map(str.isalnum, word)) and not unicode_forms.is_emoji(word):
+            return []  # a mark that stands alone
+    return [word if _pieces(word) else word.lower()]
+
+
+def match_expression(words: Iterable[str], *, every: bool) -> str:
+    """An FTS5 expression for all or any of the words. Nothing in a word is syntax.
+
+    A single unspaced character matches every pair that begins with it, six or more
+    hexadecimal digits every longer hash, a camelCase name also its pieces.
+
+    Example:
+        >>> match_expression(["a", "near"], every=False)
+        '"a" OR "near"'
+        >>> match_expression(["retryAfter", "a1b2c3"], every=True)
+        '("retryAfter" OR ("retry" AND "after")) AND ("a1b2c3"* OR "0xa1b2c3"*)'
+    """
+    return (" AND " if every else " OR ").join(map(_matched, words)) or '""'
+
+
+def _matched(word: str) -> str:
+    if named := _SIGNED_NAMES.get(word.lower()):
+        return _quoted(named)
+    if pieces := _pieces(word):
+        return f"({_quoted(word)} OR ({' AND '.join(map(_quoted, pieces))}))"
+    if digits := _HEX.fullmatch(word):
+        return f"({_quoted(digits[1])}* OR {_quoted('0x' + digits[1])}*)"
+    if _DOTTED.fullmatch(word):
+        number = word.lstrip("vV")
+        return f"({_quoted(number)} OR {_quoted('v' + number)})"
+    return _quoted(word) if word.isascii() else _matched_form(word)
+
+
+def _matched_form(word: str) -> str:
+    from treemem.text import unicode_forms
+
+    plain = unicode_forms.plain_form(word)
+    is_single = len(plain) == 1 and unicode_forms.is_unspaced(plain)
+    return f"{_quoted(plain)}*" if is_single else _quoted(plain)
+
+
+def _quoted(word: str) -> str:
+    """As an FTS5 string, which SQLite can hold: without NUL and lone surrogates."""
+    storable = word.encode("utf-8", "ignore").decode().replace("\0", " ")
+    return '"' + storable.replace('"', '""') + '"'
+
+
+# -- FTS5 expressions asked for --------------------------------------------------------
+
+_REFUSED = re.compile(
+    r"(fts5[: ].*|no such column: .*|unterminated string|unknown special query.*"
+    r"|expected integer, got .*)",
+    re.DOTALL,
+)
+FTS_EXAMPLE = '"rounding error" AND (cents OR euro*) NOT draft'
+
+
+def check_fts(expression: str, run: Callable[[str], object]) -> str:
+    """The expression as it is, once FTS5 has taken it.
+
+    run: asks the full-text table for it, as by
+    `database.rows("SELECT 1 FROM message_fts WHERE message_fts MATCH ? LIMIT 1", (expression,))`.
+    Raises UsageError, with FTS5's reason and an example, where it is no FTS5 expression; what
+    else is wrong with the database is raised as it came.
+    """
+    if not expression.strip():
+        raise _refused(expression, "it is empty")
+    if expression.lstrip().startswith("*"):  # these ask FTS5 about itself
+        raise _refused(expression, "it begins with *")
+    if "\0" in expression or any("\ud800" <= char <= "\udfff" for char in expression):
+        raise _refused(expression, "it holds a character that cannot be searched for")
+    try:
+        run(expression)
+    except DatabaseError as error:
+        if type(error) is DatabaseError and (reason := _REFUSED.search(str(error))):
+            raise _refused(expression, reason[1]) from error
+        raise
+    return expression
+
+
+def _refused(expression: str, reason: str) -> UsageError:
+    return UsageError(
+        f"{expression!r} is no FTS5 expression: {reason}. Write one such as {FTS_EXAMPLE}, with "
+        'signs and operators that are meant as words in "double quotes"; or search without --fts.'
+    )

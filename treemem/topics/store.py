@@ -1,0 +1,225 @@
+"""Topics in the file: which leaves they have, what the user said of them, and the leaves that
+there are to place.
+
+It decides nothing: topics.py finds what belongs together, topic_placing.py carries it out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import orjson
+
+from treemem import ids
+from treemem.errors import AmbiguousIdError, NotFoundError
+from treemem.store.database import Database
+from treemem.tree import builder
+
+
+@dataclass(frozen=True, slots=True)
+class Topic:
+    """A topic as it is stored. name: None until it has one; named: it is the user's. leaves:
+    the numbers of their nodes, in time order. aliases: ids of topics merged into it."""
+
+    seq: int
+    id: str
+    name: str | None
+    named: bool
+    pinned: bool
+    leaves: tuple[int, ...] = ()
+    aliases: tuple[str, ...] = ()
+
+
+# -- leaves ----------------------------------------------------------------------------
+
+# Sealed leaves and open tails of all sources, in time order; those without times first, in the
+# order of their sources. Only what has its extractive summary already.
+_LEAVES = """
+SELECT n.seq, n.id FROM (
+  SELECT tn.node_seq AS node_seq, s.seq AS source_seq, tn.position AS place
+  FROM tree t JOIN source s ON s.id = t.key JOIN tree_node tn ON tn.tree_seq = t.seq
+  WHERE t.scope = 'source' AND tn.level = 0
+  UNION ALL
+  SELECT t.tail_seq, s.seq, 1 << 40 FROM tree t JOIN source s ON s.id = t.key
+  WHERE t.scope = 'source' AND t.tail_seq IS NOT NULL) placed
+JOIN node n ON n.seq = placed.node_seq
+WHERE EXISTS (SELECT 1 FROM summary s WHERE s.node_seq = n.seq AND s.producer_seq = ?)
+GROUP BY n.seq ORDER BY n.started_at_ms, min(placed.source_seq), min(placed.place), n.seq
+"""
+
+
+def leaves(database: Database, producer: int) -> dict[int, str]:
+    """All leaves of all sources, in time order: their ids by their numbers.
+
+    producer: the extractive one, whose summary they have.
+    """
+    return dict(database.rows(_LEAVES, (producer,)))
+
+
+def profiles(database: Database) -> dict[int, dict[str, float]]:
+    """The terms of every leaf that has been read."""
+    rows = database.rows("SELECT node_seq, terms FROM leaf_profile")
+    return {node_seq: orjson.loads(terms) for node_seq, terms in rows}
+
+
+def put_profile(database: Database, leaf_seq: int, terms: Mapping[str, float]) -> None:
+    """Stores what a leaf is about, unless the leaf is gone."""
+    sql = ("INSERT OR REPLACE INTO leaf_profile (node_seq, terms) "
+           "SELECT seq, ? FROM node WHERE seq = ?")  # fmt: skip
+    database.execute(sql, (orjson.dumps(terms).decode(), leaf_seq))
+
+
+# -- topics ----------------------------------------------------------------------------
+
+_TOPICS = "SELECT seq, id, name, named, pinned FROM topic ORDER BY seq"
+_MEMBERS = """
+SELECT tl.topic_seq, n.seq FROM topic_leaf tl JOIN node n ON n.seq = tl.node_seq
+ORDER BY n.started_at_ms, n.seq
+"""
+_ALIASES = "SELECT topic_seq, id FROM topic_alias ORDER BY id"
+
+
+def topics(database: Database) -> list[Topic]:
+    """All topics, the oldest first."""
+    members: dict[int, list[int]] = {}
+    for topic_seq, node_seq in database.rows(_MEMBERS):
+        members.setdefault(topic_seq, []).append(node_seq)
+    aliases: dict[int, list[str]] = {}
+    for topic_seq, alias in database.rows(_ALIASES):
+        aliases.setdefault(topic_seq, []).append(alias)
+    return [
+        Topic(seq, topic_id, name, bool(named), bool(pinned),
+              tuple(members.get(seq, ())), tuple(aliases.get(seq, ())))
+        for seq, topic_id, name, named, pinned in database.rows(_TOPICS)
+    ]  # fmt: skip
+
+
+_BY_ID = """
+SELECT t.id FROM topic t WHERE t.id = :id
+UNION SELECT t.id FROM topic_alias a JOIN topic t ON t.seq = a.topic_seq WHERE a.id = :id
+"""
+_BY_BEGINNING = """
+SELECT t.id FROM topic t WHERE substr(t.id, 1, length(:id)) = :id
+UNION SELECT t.id FROM topic_alias a JOIN topic t ON t.seq = a.topic_seq
+  WHERE substr(a.id, 1, length(:id)) = :id
+LIMIT 6
+"""
+
+
+def resolve(database: Database, topic_id: str) -> str:
+    """The id of the topic with this id, or an unambiguous beginning of it; that of a topic that
+    was merged leads to the one it is part of. Raises NotFoundError."""
+    wanted = topic_id.strip().lower()
+    found = [row[0] for row in database.rows(_BY_ID, {"id": wanted})]
+    if not found and len(wanted) > 1:
+        found = [row[0] for row in database.rows(_BY_BEGINNING, {"id": wanted})]
+    if not found:
+        raise NotFoundError(f"There is no topic {topic_id!r}. See: treemem topic list")
+    if len(found) > 1:
+        raise AmbiguousIdError(
+            f"{topic_id!r} fits several topics: {', '.join(found[:5])}. Give more of the id."
+        )
+    return str(found[0])
+
+
+_LEAF_SEQS = """
+SELECT n.seq FROM topic t JOIN topic_leaf tl ON tl.topic_seq = t.seq
+JOIN node n ON n.seq = tl.node_seq WHERE t.id = ? ORDER BY n.started_at_ms, n.seq
+"""
+
+
+def leaf_seqs(database: Database, topic_id: str) -> list[int]:
+    """The numbers of a topic's leaf nodes, in time order. topic_id: as resolve takes it.
+    Raises NotFoundError."""
+    return members(database, resolve(database, topic_id))
+
+
+def members(database: Database, topic_id: str) -> list[int]:
+    """The same for an exact id; nothing for a topic that is gone."""
+    return [node_seq for (node_seq,) in database.rows(_LEAF_SEQS, (topic_id,))]
+
+
+# -- writing ---------------------------------------------------------------------------
+
+_FOUND = "INSERT INTO topic (id) VALUES (?)"
+_ADD_LEAF = """
+INSERT OR IGNORE INTO topic_leaf (topic_seq, node_seq)
+SELECT t.seq, n.seq FROM topic t, node n WHERE t.id = ? AND n.seq = ?
+"""
+_REMOVE_LEAF = "DELETE FROM topic_leaf WHERE node_seq = ?"
+
+
+def found(database: Database, leaf_ids: Sequence[str]) -> str:
+    """Makes a topic that begins with these leaves, and returns its id."""
+    attempt = 0
+    while True:
+        topic_id = ids.topic_id(leaf_ids, attempt)
+        if not database.rows(_BY_ID, {"id": topic_id}):
+            database.execute(_FOUND, (topic_id,))
+            return topic_id
+        attempt += 1
+
+
+def add(database: Database, topic_id: str, leaf_seqs: Sequence[int]) -> None:
+    database.many(_ADD_LEAF, [(topic_id, node_seq) for node_seq in leaf_seqs])
+
+
+def set_members(database: Database, topic_id: str, leaf_seqs: Sequence[int]) -> None:
+    """Lets a topic have these leaves and no others."""
+    sql = "DELETE FROM topic_leaf WHERE topic_seq = (SELECT seq FROM topic WHERE id = ?)"
+    database.execute(sql, (topic_id,))
+    add(database, topic_id, leaf_seqs)
+
+
+def remove_leaf(database: Database, node_seq: int) -> None:
+    """Takes a leaf out of every topic; it goes where nothing else holds it any more."""
+    database.execute(_REMOVE_LEAF, (node_seq,))
+    builder.release(database, node_seq)
+
+
+def remove(database: Database, topic_id: str) -> None:
+    """Takes a topic away with its tree; its leaves wait for another."""
+    tree = builder.find_tree(database, "topic", topic_id)
+    if tree is not None:
+        builder.drop(database, tree)
+    database.execute("DELETE FROM topic WHERE id = ?", (topic_id,))
+
+
+_HAND_ON_NAME = """
+UPDATE topic SET name = old.name, named = 1
+FROM (SELECT name, named FROM topic WHERE id = :topic) old
+WHERE id = :into AND topic.named = 0 AND old.named = 1
+"""
+_HAND_ON_ALIASES = """
+UPDATE topic_alias SET topic_seq = (SELECT seq FROM topic WHERE id = :into)
+WHERE topic_seq = (SELECT seq FROM topic WHERE id = :topic)
+"""
+_HAND_ON_LEAVES = """
+INSERT OR IGNORE INTO topic_leaf (topic_seq, node_seq)
+SELECT (SELECT seq FROM topic WHERE id = :into), node_seq FROM topic_leaf
+WHERE topic_seq = (SELECT seq FROM topic WHERE id = :topic)
+"""
+_PUT_ALIAS = """
+INSERT INTO topic_alias (id, topic_seq) SELECT :topic, seq FROM topic WHERE id = :into
+"""
+
+
+def merge(database: Database, into: str, topic_id: str) -> None:
+    """Gives a topic's leaves and its id to another one, and the name that the user gave it where
+    the other has none."""
+    parameters = {"into": into, "topic": topic_id}
+    for sql in (_HAND_ON_NAME, _HAND_ON_LEAVES, _HAND_ON_ALIASES):
+        database.execute(sql, parameters)
+    remove(database, topic_id)
+    database.execute(_PUT_ALIAS, parameters)
+
+
+def set_name(database: Database, topic_id: str, name: str, *, by_user: bool) -> None:
+    """Names a topic. A name that the user gave is only replaced by the user's next."""
+    sql = "UPDATE topic SET name = ?, named = ? WHERE id = ? AND named <= ?"
+    database.execute(sql, (name, by_user, topic_id, by_user))
+
+
+def set_pinned(database: Database, topic_id: str, *, pinned: bool) -> None:
+    database.execute("UPDATE topic SET pinned = ? WHERE id = ?", (pinned, topic_id))

@@ -1,0 +1,286 @@
+"""Reading what stands in the file, for people and callers: nodes, trees, sources.
+
+Everything here is one consistent read; nothing is changed.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from treemem import times
+from treemem.errors import AmbiguousIdError, NotFoundError
+from treemem.store import messages, summaries
+from treemem.store.database import Database, Row
+from treemem.tree import builder
+from treemem.types import Message, Node, Scope, Source, Tree
+
+_NODE_COLUMNS = (
+    "n.seq, n.id, n.level, n.tokens, n.message_count, n.started_at_ms, n.ended_at_ms, n.provisional"
+)
+_BY_PREFIX = f"SELECT {_NODE_COLUMNS} FROM node n WHERE n.id >= ? AND n.id < ? LIMIT 6"  # noqa: S608
+_BY_SEQ = f"SELECT {_NODE_COLUMNS} FROM node n WHERE n.seq = ?"  # noqa: S608
+PREFIX_LENGTH_MIN = 4
+
+
+def node_row(database: Database, prefix: str) -> Row:
+    """The one node whose id begins with prefix."""
+    wanted = prefix.strip().lower()
+    hexadecimal = all(c in "0123456789abcdef" for c in wanted)
+    if len(wanted) < PREFIX_LENGTH_MIN or not hexadecimal:
+        raise NotFoundError(
+            f"{prefix!r} is no node id: give at least {PREFIX_LENGTH_MIN} of its hexadecimal "
+            "digits. See: treemem tree"
+        )
+    rows = database.rows(_BY_PREFIX, (wanted, wanted + "g"))
+    if not rows:
+        raise NotFoundError(f"There is no node {prefix!r}. See: treemem tree")
+    if len(rows) > 1:
+        raise AmbiguousIdError(
+            f"{prefix!r} fits several nodes: {', '.join(row[1][:12] for row in rows)}. "
+            "Give more of the id."
+        )
+    return rows[0]
+
+
+def node(database: Database, prefix: str, producer: str | None = None) -> Node:
+    """A node with its statements: the best view's, or one producer's."""
+    row = node_row(database, prefix)
+    if producer is None:
+        return node_from(database, row, cite=True, all_views=True)
+    sql = ("SELECT s.seq FROM summary s JOIN producer p ON p.seq = s.producer_seq "
+           "WHERE s.node_seq = ? AND p.name = ?")  # fmt: skip
+    summary_seq = database.value(sql, (row[0], producer))
+    if summary_seq is None:
+        made = ", ".join(s.producer for s in summaries.summaries(database, row[0])) or "none yet"
+        raise NotFoundError(f"Node {row[1][:12]} has no view by {producer!r}. It has: {made}")
+    return node_from(database, row, summary_seq=summary_seq, cite=True, all_views=True)
+
+
+def node_from(
+    database: Database,
+    row: Row,
+    *,
+    summary_seq: int | None = None,
+    cite: bool = False,
+    all_views: bool = False,
+) -> Node:
+    """The one place where a row becomes a Node."""
+    seq, node_id, level, tokens, message_count, started, ended, provisional = row
+    shown = summary_seq if summary_seq is not None else summaries.shown_summary(database, seq)
+    sql = ("SELECT n.id FROM node_child nc JOIN node n ON n.seq = nc.child_seq "
+           "WHERE nc.node_seq = ? ORDER BY nc.ordinal")  # fmt: skip
+    return Node(
+        id=node_id, level=level, tokens=tokens, message_count=message_count,
+        started_at=times.from_ms(started), ended_at=times.from_ms(ended),
+        provisional=bool(provisional),
+        child_ids=tuple(child for (child,) in database.rows(sql, (seq,))),
+        statements=summaries.statements(database, shown, cite=cite),
+        summaries=summaries.summaries(database, seq) if all_views else (),
+    )  # fmt: skip
+
+
+def expand(database: Database, prefix: str) -> list[Node] | list[Message]:
+    """A group's children, or a leaf's messages (stretches of them, as the leaf holds them)."""
+    row = node_row(database, prefix)
+    if row[2] > 0:
+        return [
+            node_from(database, _row_of(database, seq))
+            for seq in summaries.child_seqs(database, row[0])
+        ]
+    return [_cut(excerpt.message, excerpt.start, excerpt.end)
+            for excerpt in summaries.excerpts(database, row[0])]  # fmt: skip
+
+
+def _cut(message: Message, start: int, end: int) -> Message:
+    if (start, end) == (0, len(message.text)):
+        return message
+    return Message(
+        role=message.role, text=message.text[start:end], author=message.author,
+        sent_at=message.sent_at, external_id=message.external_id, session=message.session,
+        kind=message.kind, unique_id=message.unique_id, id=message.id,
+    )  # fmt: skip
+
+
+def _row_of(database: Database, node_seq: int) -> Row:
+    row = database.row(_BY_SEQ, (node_seq,))
+    assert row is not None
+    return row
+
+
+# -- trees -----------------------------------------------------------------------------
+
+
+def tree(database: Database, scope: Scope, *, cite: bool) -> Tree:
+    """The tree of a scope from the root down; without a root where nothing is stored yet."""
+    kind = "global" if scope.kind == "everything" else scope.kind
+    if scope.kind == "source":
+        scope = Scope.source(source_row(database, scope.key or "")[1])
+    found = builder.find_tree(database, kind, scope.key or "")
+    if found is None or found.root_seq is None:
+        return Tree(scope, None, ())
+    root = _row_of(database, found.root_seq)
+    nodes: dict[int, Node] = {}
+    stack = [found.root_seq]
+    while stack:
+        seq = stack.pop()
+        if seq not in nodes:  # sources may share what they begin with
+            nodes[seq] = node_from(database, _row_of(database, seq), cite=cite)
+            stack += reversed(summaries.child_seqs(database, seq))
+    statements = summaries.statements(database, summaries.shown_summary(database, root[0]))
+    return Tree(scope, root[1], statements, tuple(nodes.values()))
+
+
+_UP = """
+WITH RECURSIVE up (seq, height) AS (
+  SELECT :leaf, 0
+  UNION
+  SELECT nc.node_seq, up.height + 1 FROM up JOIN node_child nc ON nc.child_seq = up.seq
+  WHERE nc.node_seq IN (SELECT node_seq FROM tree_node WHERE tree_seq = :tree)
+     OR nc.node_seq = (SELECT root_seq FROM tree WHERE seq = :tree)
+)
+SELECT n.id FROM up JOIN node n ON n.seq = up.seq GROUP BY n.id ORDER BY max(up.height) DESC
+"""
+
+
+def breadcrumb(database: Database, source_id: str, leaf_seq: int | None) -> tuple[str, ...]:
+    """The node ids from the source's root down to a leaf; empty for unsealed messages that no
+    tail covers yet."""
+    found = builder.find_tree(database, "source", source_id)
+    if found is None or leaf_seq is None:
+        return ()
+    rows = database.rows(_UP, {"leaf": leaf_seq, "tree": found.seq})
+    return tuple(node_id for (node_id,) in rows)
+
+
+# -- sources ---------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class SourceView:
+    """A source and what is stored of it. open_messages are not in a sealed leaf yet."""
+
+    source: Source
+    messages: int
+    abandoned: int
+    open_messages: int
+    tokens: int
+    leaves: int
+    root_id: str | None
+    started_at: str | None
+    ended_at: str | None
+
+
+_SOURCES = """
+SELECT s.seq, s.id, s.format, s.title, s.origin, s.parent_id,
+  (SELECT count(*) FROM tree_node tn WHERE tn.tree_seq = t.seq AND tn.level = 0), r.id
+FROM source s
+LEFT JOIN tree t ON t.scope = 'source' AND t.key = s.id
+LEFT JOIN node r ON r.seq = t.root_seq
+"""
+_SOURCE_COUNTS = """
+SELECT count(*) FILTER (WHERE sm.state = 'active'),
+  count(*) FILTER (WHERE sm.state <> 'active'),
+  count(*) FILTER (WHERE sm.state = 'active' AND sm.open_from IS NOT NULL),
+  coalesce(sum(m.tokens) FILTER (WHERE sm.state = 'active'), 0),
+  min(m.sent_at_ms), max(m.sent_at_ms)
+FROM source_message sm JOIN message m ON m.seq = sm.message_seq WHERE sm.source_seq = ?
+"""
+
+
+def sources(database: Database) -> list[SourceView]:
+    """All sources, the most recent first."""
+    found = [_source_view(database, row) for row in database.rows(_SOURCES)]
+    return sorted(found, key=lambda view: (view.ended_at or "", view.source.id), reverse=True)
+
+
+def source(database: Database, name: str) -> SourceView:
+    """The source with this id, or the only one whose id begins with or holds name."""
+    row = source_row(database, name)
+    return _source_view(database, row)
+
+
+def source_row(database: Database, name: str) -> Row:
+    rows = database.rows(_SOURCES)
+    exact = [row for row in rows if row[1] == name]
+    begins = [row for row in rows if row[1].startswith(name)]
+    holds = [row for row in rows if name in row[1].split("/", 1)[-1]]
+    found = exact or begins or holds
+    if not found or not name:
+        raise NotFoundError(f"There is no source {name!r}. See: treemem source list")
+    if len(found) > 1:
+        some = ", ".join(row[1] for row in found[:5])
+        raise AmbiguousIdError(f"{name!r} fits several sources: {some}. Give more of the id.")
+    return found[0]
+
+
+def _source_view(database: Database, row: Row) -> SourceView:
+    seq, source_id, format_, title, origin, parent_id, leaves, root_id = row
+    counts = database.row(_SOURCE_COUNTS, (seq,))
+    assert counts is not None
+    active, inactive, open_messages, tokens, started, ended = counts
+    return SourceView(
+        Source(source_id, format_, title, origin, parent_id), active, inactive, open_messages,
+        tokens, leaves, root_id, times.from_ms(started), times.from_ms(ended),
+    )  # fmt: skip
+
+
+def source_messages(database: Database, source_seq: int) -> list[Message]:
+    """A source's history: its active messages in order."""
+    sql = (f"SELECT sm.session, {messages.COLUMNS} FROM source_message sm "  # noqa: S608
+           "JOIN message m ON m.seq = sm.message_seq "
+           "WHERE sm.source_seq = ? AND sm.state = 'active' ORDER BY sm.position")  # fmt: skip
+    return [messages.message_from(row[1:], row[0]) for row in database.rows(sql, (source_seq,))]
+
+
+# -- what could be summarized better ---------------------------------------------------
+
+Reason = Literal["only picked out", "a weaker model", "the model's view was not used"]
+
+
+@dataclass(frozen=True, slots=True)
+class UpgradableNode:
+    """A node whose shown summary could be a better one, and why."""
+
+    id: str
+    level: int
+    source_id: str
+    producer: str
+    reason: Reason
+
+
+# The best view by rank, whether a model has looked at all, and the tree it belongs to.
+_UPGRADABLE = """
+SELECT n.id, n.level, t.key, p.name, p.rank,
+  (SELECT max(q.rank) FROM summary tried JOIN producer q ON q.seq = tried.producer_seq
+   WHERE tried.node_seq = n.seq) AS best_try
+FROM tree t JOIN (
+  SELECT tree_seq, node_seq FROM tree_node
+  UNION SELECT seq, root_seq FROM tree WHERE root_seq IS NOT NULL) placed ON placed.tree_seq = t.seq
+JOIN node n ON n.seq = placed.node_seq
+JOIN summary s ON s.seq = (
+  SELECT shown.seq FROM summary shown JOIN producer sp ON sp.seq = shown.producer_seq
+  WHERE shown.node_seq = n.seq AND shown.usable = 1 ORDER BY sp.rank DESC, shown.seq DESC LIMIT 1)
+JOIN producer p ON p.seq = s.producer_seq
+WHERE t.scope = 'source' AND (:source IS NULL OR t.key = :source)
+  AND (p.rank = 0 OR p.rank < :rank)
+GROUP BY n.seq ORDER BY t.seq, n.level, placed.node_seq
+"""
+
+
+def upgradable(database: Database, rank: int, source_id: str | None) -> list[UpgradableNode]:
+    """The nodes whose shown view is only extractive, or by a model of a lower rank.
+
+    rank: that of the model in use, 0 for none. What that model itself, or a better one, has
+    tried in vain is left out.
+    """
+    found = []
+    parameters = {"rank": rank, "source": source_id}
+    for node_id, level, key, producer, shown, best_try in database.rows(_UPGRADABLE, parameters):
+        if 0 < rank <= best_try:
+            continue
+        reason: Reason = "only picked out" if shown == best_try == 0 else "a weaker model"
+        if shown == 0 < best_try:
+            reason = "the model's view was not used"
+        found.append(UpgradableNode(node_id, level, key, producer, reason))
+    return found

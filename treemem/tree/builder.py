@@ -1,0 +1,400 @@
+"""Nodes and trees in the file: leaves, groups, frontiers and roots.
+
+It carries out what sealing.py and planning.py decide, for trees of any scope, inside the
+caller's transaction. It makes no summaries.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import orjson
+
+from treemem import ids
+from treemem.config import FANOUT, LEAF_TOKENS_MAX
+from treemem.store import messages, summaries
+from treemem.store.database import Database, Row
+from treemem.text import tokens
+from treemem.tree import layout, sealing
+from treemem.types import Span
+
+OPEN_TOKENS_MAX = 64 * LEAF_TOKENS_MAX
+
+
+@dataclass(frozen=True, slots=True)
+class TreeRow:
+    """One scope's tree. root_seq and tail_seq are None where there is none."""
+
+    seq: int
+    scope: str
+    key: str
+    root_seq: int | None
+    tail_seq: int | None
+
+
+_TREE_ENSURE = """
+INSERT INTO tree (scope, key) VALUES (?, ?)
+ON CONFLICT (scope, key) DO UPDATE SET key = excluded.key
+RETURNING seq, scope, key, root_seq, tail_seq
+"""
+_TREE_FIND = """
+SELECT seq, scope, key, root_seq, tail_seq FROM tree WHERE scope = ? AND key = ?
+"""
+
+
+def ensure_tree(database: Database, scope: str, key: str) -> TreeRow:
+    """The scope's tree; its row is made at the first call."""
+    row = database.row(_TREE_ENSURE, (scope, key))
+    assert row is not None
+    return TreeRow(*row)
+
+
+def find_tree(database: Database, scope: str, key: str) -> TreeRow | None:
+    row = database.row(_TREE_FIND, (scope, key))
+    return None if row is None else TreeRow(*row)
+
+
+# -- sealing a source ------------------------------------------------------------------
+
+_OPEN_ROWS = """
+SELECT m.seq, m.id, sm.position, sm.open_from, m.chars, m.tokens, m.extras,
+  CASE WHEN m.tokens > :limit THEN m.text END
+FROM source_message sm JOIN message m ON m.seq = sm.message_seq
+WHERE sm.source_seq = :source AND sm.state = 'active' AND sm.open_from IS NOT NULL
+  AND sm.position >= (SELECT open_position FROM source WHERE seq = :source)
+ORDER BY sm.position
+"""
+_CLOSE = "UPDATE source_message SET open_from = ? WHERE source_seq = ? AND position = ?"
+_OPEN_POSITION = """
+UPDATE source SET open_position = coalesce(
+  (SELECT min(position) FROM source_message WHERE source_seq = :source AND position >= :from
+   AND state = 'active' AND open_from IS NOT NULL), :next)
+WHERE seq = :source
+"""
+
+
+def seal(database: Database, source_seq: int, source_id: str) -> int:
+    """Seals the leaves that are full at the head of the open tail and grows the tree.
+
+    Returns how many leaves were sealed; call again until that is 0, so that no transaction
+    gets long.
+    """
+    pieces = open_pieces(database, source_seq)
+    whole_chars = {piece.position: piece.end for piece in pieces}
+    leaves = list(sealing.seal(pieces, LEAF_TOKENS_MAX))
+    if not leaves:
+        return 0
+    sealed_to: dict[int, int] = {}
+    leaf_seqs = []
+    for leaf in leaves:
+        leaf_seqs.append(_put_leaf(database, [span_of(piece) for piece in leaf]))
+        sealed_to.update((piece.position, piece.end) for piece in leaf)
+    rows = [
+        (None if end == whole_chars[position] else end, source_seq, position)
+        for position, end in sealed_to.items()
+    ]
+    database.many(_CLOSE, rows)
+    first = min(sealed_to)
+    next_position = messages.next_position(database, source_seq)
+    database.execute(_OPEN_POSITION, {"source": source_seq, "from": first, "next": next_position})
+    extend(database, ensure_tree(database, "source", source_id), leaf_seqs)
+    return len(leaves)
+
+
+def open_pieces(database: Database, source_seq: int) -> list[sealing.Piece]:
+    """The head of the open tail, in order, long messages in stretches that fit a leaf.
+
+    At most about OPEN_TOKENS_MAX tokens, so that a long history is sealed step by step.
+    """
+    pieces: list[sealing.Piece] = []
+    token_count = 0
+    for row in database.execute(_OPEN_ROWS, {"source": source_seq, "limit": LEAF_TOKENS_MAX}):
+        pieces += _pieces_of(row)
+        token_count += row[5]
+        if token_count >= OPEN_TOKENS_MAX and len(pieces) > sealing.LEAF_PIECES_MAX:
+            break
+    return pieces
+
+
+def _pieces_of(row: Row) -> Iterator[sealing.Piece]:
+    _, message_id, position, open_from, chars, token_count, extras, long_text = row
+    found = orjson.loads(extras) if extras else {}
+    whole = sealing.Piece(
+        position, message_id, 0, chars, token_count,
+        tuple(found.get("uses", ())), tuple(found.get("results", ())),
+    )  # fmt: skip
+    if long_text is None:
+        yield whole
+        return
+    for piece in sealing.split(whole, long_text, LEAF_TOKENS_MAX, tokens.cut):
+        if piece.end > open_from:
+            yield piece
+
+
+def span_of(piece: sealing.Piece) -> Span:
+    return Span(piece.message_id, piece.start, piece.end, piece.tokens)
+
+
+# -- nodes -----------------------------------------------------------------------------
+
+_NODE_FIND = "SELECT seq, provisional FROM node WHERE id = ?"
+_NODE_INSERT = """
+INSERT INTO node (id, level, tokens, message_count, started_at_ms, ended_at_ms, provisional)
+VALUES (?, ?, ?, ?, ?, ?, ?)
+"""
+_SPAN_INSERT = """
+INSERT INTO leaf_span (node_seq, ordinal, message_seq, start, "end", tokens)
+VALUES (?, ?, ?, ?, ?, ?)
+"""
+_CHILD_INSERT = "INSERT INTO node_child (node_seq, ordinal, child_seq) VALUES (?, ?, ?)"
+_CHILDREN = """
+SELECT seq, id, level, tokens, message_count, started_at_ms, ended_at_ms FROM node
+WHERE seq IN ({marks})
+"""
+
+
+def _put_leaf(database: Database, spans: Sequence[Span], *, provisional: bool = False) -> int:
+    """The leaf that holds these spans; it may be there already, from another source."""
+    leaf_id = ids.leaf_id(spans)
+    known = _known_node(database, leaf_id, provisional=provisional)
+    if known is not None:
+        return known
+    seq_of = messages.known_ids(database, [span.message_id for span in spans])
+    started, ended = _message_times(database, list(seq_of.values()))
+    node_seq = database.insert(
+        _NODE_INSERT,
+        (leaf_id, 0, sum(s.tokens for s in spans), len(spans), started, ended, int(provisional)),
+    )
+    database.many(
+        _SPAN_INSERT,
+        [(node_seq, ordinal, seq_of[span.message_id], span.start, span.end, span.tokens)
+         for ordinal, span in enumerate(spans)],
+    )  # fmt: skip
+    return node_seq
+
+
+def _put_group(
+    database: Database, child_seqs: Sequence[int], level: int, *, provisional: bool = False
+) -> int:
+    """The node that covers these nodes, in order."""
+    marks = ",".join("?" * len(child_seqs))
+    rows = {row[0]: row for row in database.rows(_CHILDREN.format(marks=marks), tuple(child_seqs))}
+    children = [rows[seq] for seq in child_seqs]
+    node_id = ids.group_id(level, [row[1] for row in children])
+    known = _known_node(database, node_id, provisional=provisional)
+    if known is not None:
+        return known
+    starts = [row[5] for row in children if row[5] is not None]
+    ends = [row[6] for row in children if row[6] is not None]
+    node_seq = database.insert(
+        _NODE_INSERT,
+        (node_id, level, sum(row[3] for row in children), sum(row[4] for row in children),
+         min(starts, default=None), max(ends, default=None), int(provisional)),
+    )  # fmt: skip
+    children_rows = [(node_seq, ordinal, seq) for ordinal, seq in enumerate(child_seqs)]
+    database.many(_CHILD_INSERT, children_rows)
+    return node_seq
+
+
+def _known_node(database: Database, node_id: str, *, provisional: bool) -> int | None:
+    row = database.row(_NODE_FIND, (node_id,))
+    if row is None:
+        return None
+    if row[1] and not provisional:
+        # An open tail that filled up exactly: the same content, now for good.
+        database.execute("UPDATE node SET provisional = 0 WHERE seq = ?", (row[0],))
+    return int(row[0])
+
+
+def _message_times(database: Database, seqs: Sequence[int]) -> tuple[int | None, int | None]:
+    sql = "SELECT min(sent_at_ms), max(sent_at_ms) FROM message WHERE seq IN ({marks})"
+    marks = ",".join("?" * len(seqs))
+    row = database.row(sql.format(marks=marks), tuple(seqs))
+    assert row is not None
+    return row[0], row[1]
+
+
+_LEAVES_BELOW = """
+WITH RECURSIVE below (seq) AS (
+  SELECT ? UNION SELECT nc.child_seq FROM below JOIN node_child nc ON nc.node_seq = below.seq)
+SELECT n.seq FROM below JOIN node n ON n.seq = below.seq WHERE n.level = 0 ORDER BY n.seq
+"""
+
+
+def leaves_below(database: Database, node_seq: int) -> list[int]:
+    """The leaves that a node covers, the node itself where it is one."""
+    return [seq for (seq,) in database.rows(_LEAVES_BELOW, (node_seq,))]
+
+
+# -- growing ---------------------------------------------------------------------------
+
+_LAST_POSITION = "SELECT max(position) FROM tree_node WHERE tree_seq = ? AND level = ?"
+_LEVEL_FROM = """
+SELECT node_seq FROM tree_node WHERE tree_seq = ? AND level = ? AND position >= ? ORDER BY position
+"""
+_TREE_NODE_INSERT = """
+INSERT INTO tree_node (tree_seq, level, position, node_seq) VALUES (?, ?, ?, ?)
+"""
+
+
+def extend(database: Database, tree: TreeRow, member_seqs: Sequence[int]) -> None:
+    """Adds leaves, in order, to a source's tree and makes the groups that fill up."""
+    levels = frontier(database, tree)
+    growth = layout.grow(
+        [_ids_of(database, level) for level in levels],
+        _ids_of(database, member_seqs),
+    )
+    for seq in member_seqs:
+        _append(database, tree, 0, seq)
+    for group in growth.groups:
+        child_seqs = [_known(database, child_id) for child_id in group.child_ids]
+        _append(database, tree, group.level, _put_group(database, child_seqs, group.level))
+
+
+def frontier(database: Database, tree: TreeRow) -> list[list[int]]:
+    """The nodes not yet in a full group, lowest level first."""
+    counts = level_counts(database, tree)
+    levels = []
+    for height, _ in enumerate(counts):
+        grouped = counts[height + 1] if height + 1 < len(counts) else 0
+        parameters = (tree.seq, height, grouped * FANOUT)
+        levels.append([row[0] for row in database.rows(_LEVEL_FROM, parameters)])
+    return levels
+
+
+def level_counts(database: Database, tree: TreeRow) -> list[int]:
+    """How many sealed nodes the tree has on each level, lowest first."""
+    counts: list[int] = []
+    while True:
+        last = database.value(_LAST_POSITION, (tree.seq, len(counts)))
+        if last is None:
+            return counts
+        counts.append(last + 1)
+
+
+def _append(database: Database, tree: TreeRow, level: int, node_seq: int) -> None:
+    last = database.value(_LAST_POSITION, (tree.seq, level))
+    position = 0 if last is None else last + 1
+    database.execute(_TREE_NODE_INSERT, (tree.seq, level, position, node_seq))
+
+
+def _ids_of(database: Database, seqs: Sequence[int]) -> list[str]:
+    return [database.value("SELECT id FROM node WHERE seq = ?", (seq,)) for seq in seqs]
+
+
+def _known(database: Database, node_id: str) -> int:
+    return int(database.value("SELECT seq FROM node WHERE id = ?", (node_id,)))
+
+
+# -- the root --------------------------------------------------------------------------
+
+_SET_ROOT = "UPDATE tree SET root_seq = ?, tail_seq = ? WHERE seq = ?"
+_DROP_PROVISIONAL = """
+DELETE FROM node WHERE seq = :seq AND provisional = 1
+  AND NOT EXISTS (SELECT 1 FROM tree WHERE root_seq = :seq OR tail_seq = :seq)
+  AND NOT EXISTS (SELECT 1 FROM node_child WHERE child_seq = :seq)
+  AND NOT EXISTS (SELECT 1 FROM topic_leaf WHERE node_seq = :seq)
+"""
+
+
+def refresh_root(database: Database, tree: TreeRow, source_seq: int | None) -> int | None:
+    """Lets the root cover the frontier and, for a source, the open tail.
+
+    Old provisional nodes and their summaries go. Returns the root, None for an empty tree.
+    """
+    pieces = [] if source_seq is None else open_pieces(database, source_seq)
+    if any(sealing.seal(pieces, LEAF_TOKENS_MAX)):
+        return tree.root_seq  # more arrived in the meantime, and the job to seal it waits
+    tail_seq = None
+    if pieces:
+        tail_seq = _put_leaf(database, [span_of(piece) for piece in pieces], provisional=True)
+    ordered = layout.root_children(frontier(database, tree), tail_seq)
+    root_seq = _root_over(database, ordered)
+    if (root_seq, tail_seq) != (tree.root_seq, tree.tail_seq):
+        database.execute(_SET_ROOT, (root_seq, tail_seq, tree.seq))
+        for old in (tree.root_seq, tree.tail_seq):
+            release(database, old)
+    return root_seq
+
+
+def release(database: Database, node_seq: int | None) -> None:
+    """Drops a provisional node that nothing holds any more, and what only it held."""
+    waiting = [] if node_seq is None else [node_seq]
+    while waiting:
+        seq = waiting.pop()
+        below = summaries.child_seqs(database, seq)
+        if database.changed(_DROP_PROVISIONAL, {"seq": seq}):
+            waiting += below
+
+
+def _root_over(database: Database, child_seqs: Sequence[int]) -> int | None:
+    """One node needs no root above it."""
+    if len(child_seqs) <= 1:
+        return child_seqs[0] if child_seqs else None
+    marks = ",".join("?" * len(child_seqs))
+    highest = database.value(
+        f"SELECT max(level) FROM node WHERE seq IN ({marks})",  # noqa: S608
+        tuple(child_seqs),
+    )
+    return _put_group(database, child_seqs, highest + 1, provisional=True)
+
+
+# -- trees over members that change in the middle --------------------------------------
+
+
+def derive(database: Database, tree: TreeRow, member_seqs: Sequence[int]) -> list[int]:
+    """Lets the tree of a topic, or of everything, stand over these members, in order, each
+    named once; returns its groups, children before parents.
+
+    All of its groups are provisional. Those that no tree holds any more go, and so does what
+    only they held. Nothing happens where the tree stands already.
+    """
+    ids_of, seqs = _members(database, member_seqs)
+    groups = layout.layers(ids_of)
+    for group in groups:
+        child_seqs = [seqs[child_id] for child_id in group.child_ids]
+        seqs[group.id] = _put_group(database, child_seqs, group.level, provisional=True)
+    root_seq = seqs[groups[-1].id] if groups else next(iter(member_seqs), None)
+    if root_seq != tree.root_seq:
+        database.execute(_SET_ROOT, (root_seq, None, tree.seq))
+        release(database, tree.root_seq)
+    return [seqs[group.id] for group in groups]
+
+
+def drop(database: Database, tree: TreeRow) -> None:
+    """Takes away a tree over derived members, and the groups that only it held."""
+    database.execute("DELETE FROM tree WHERE seq = ?", (tree.seq,))
+    release(database, tree.root_seq)
+
+
+def affordable(database: Database, member_seqs: Sequence[int], groups_max: int) -> int:
+    """Over how many of these members, from the first on, a tree can be laid with at most so
+    many new groups on its lowest level; what stands above them is an eighth as much."""
+    members, _ = _members(database, member_seqs)
+    new = 0
+    for start in range(0, len(members) - FANOUT + 1, FANOUT):
+        (group,) = layout.layers(members[start : start + FANOUT])
+        new += database.row(_NODE_FIND, (group.id,)) is None
+        if new > groups_max:
+            return start
+    return len(members)
+
+
+def derived_root_id(database: Database, member_seqs: Sequence[int]) -> str | None:
+    """The id of the root that a tree over these members has; None for no members."""
+    members, _ = _members(database, member_seqs)
+    groups = layout.layers(members)
+    if groups:
+        return groups[-1].id
+    return members[0][0] if members else None
+
+
+def _members(
+    database: Database, seqs: Sequence[int]
+) -> tuple[list[tuple[str, int]], dict[str, int]]:
+    """The ids and levels of these nodes in their order, and their numbers by id."""
+    sql = "SELECT n.seq, n.id, n.level FROM json_each(?) j JOIN node n ON n.seq = j.value"
+    rows = database.rows(sql, (orjson.dumps(list(seqs)).decode(),))
+    found = {seq: (node_id, level) for seq, node_id, level in rows}
+    return [found[seq] for seq in seqs], {node_id: seq for seq, (node_id, _) in found.items()}

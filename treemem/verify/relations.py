@@ -1,0 +1,278 @@
+"""What a later statement does to an earlier one: says it again, closes it, or replaces it.
+
+Pure, and careful rather than clever: a rule or an open point that is taken off the list by
+mistake is lost to a reader, one that stays on it too long is only a nuisance.
+"""
+
+from __future__ import annotations
+
+import functools
+import itertools
+import re
+from collections.abc import Iterable, Sequence
+
+from treemem.verify.alignment import opposite
+from treemem.verify.lexicon import CLAUSE_END
+from treemem.verify.words import Word, stems, words
+
+CLOSED_SHARE_MIN = 0.6
+OTHER_WORDS_SHARE_MIN = 0.75
+REPLACED_SHARE_MIN = 0.6
+REPLACED_WORDS_MIN = 2
+UPDATED_ALIKE_MIN = 0.4
+
+# What announces an open point says nothing of which one it is.
+_OPENING = frozenset(
+    stem
+    for text in (
+        "still need needs needed have has to do todo fixme tbd open question point item wait "
+        "waiting blocked follow up remind reminder decide decided decides check confirm figure "
+        "clarify unclear unresolved undecided unanswered missing pending somebody should next "
+        "step later tomorrow know sure yet whether remain remains left done forget far find many "
+        "word news answer reply stuck round"
+    ).split()
+    for stem in stems(text)
+)
+_DONE = re.compile(
+    r"\b(?:done|fixed|resolved|solved|finished|complete[d]?|closed|settled|sorted(?: out)?|decided"
+    r"|agreed|answered|merged|shipped|deployed|released|implemented|sent|arrived|confirmed"
+    r"|approved|found|figured out|turned out|cleared up|taken care of|checked|signed|paid|booked"
+    r"|bought|ordered|delivered|received|cancelled|canceled|dropped|obsolete|added|written"
+    r"|installed|repaired|replaced|returned|picked|chose|chosen|renewed|moved|removed|updated"
+    r"|forwarded|came through|granted|shared|uploaded|cleared|clear now|final decision"
+    r"|(?:do|does)(?:n['’]t| not) (?:need|have to)|never mind"
+    r"|no longer (?:needed|needs?|ha(?:s|ve)|necessary|an issue|open|a problem)"
+    r"|(?:is|became) clear(?: now| that)|(?:is|are|was) not needed"
+    r"|going with|signed (?:it |that )?off|says? (?:yes|no)|works for|voted|came in|went out"
+    r"|tak(?:es|en) care of|turned up|all back|now (?:go|goes|runs?|fine|smooth|works?)"
+    r"|(?:fine|smooth|solid|dry) now|stays?\b|works? (?:now|again)"
+    r"|is (?:in|up|there|here|ready|available|over|out)\b|went with"
+    r"|we (?:take|use|go with|keep)|the answer(?: to that)? is|got (?:it|them|the|a|an)\b)",
+    re.IGNORECASE,
+)
+_NOT_DONE = re.compile(
+    r"\b(?:not|never(?! mind)|nobody|nothing|without|hardly|cannot|\w+n['’]t|yet|still|will|shall"
+    r"|would|should|could|might|may|must|if|once|when|until|unless|before|after we|needs? to"
+    r"|ha(?:s|ve) to|going to|gonna|(?:wants?|plans?|hopes?|tr(?:y|ies|ying)) to|almost|nearly"
+    r"|partly|half|\w+['’]ll|todo|about to|to be)\b",
+    re.IGNORECASE,
+)
+_CLOSING_NOT = re.compile(
+    r"\b(?:no longer(?: needs? to| ha(?:s|ve) to)?|not needed|not necessary|never mind"
+    r"|not an issue any ?more"
+    r"|(?:do|does)(?:n['’]t| not) (?:need|have to))\b",
+    re.IGNORECASE,
+)
+_PAST = re.compile(r"\b\w{3,}ed\b", re.IGNORECASE)
+_SUBORDINATE = frozenset("which who whom whose how where whether that if once when until".split())
+_COMMON = stems(
+    "go going today yesterday now already finally morning evening week news good great time thing"
+)
+_ASKED = re.compile(r"\b(?:which|what|whose|how (?:many|much|long))\s+(\w+)\s+(\w+)", re.IGNORECASE)
+_UPDATE = re.compile(
+    r"\b(?:now|instead|no longer|any ?more|from now on|changed|switch(?:ed)?|moved to|replac\w+"
+    r"|rather than|actually|correction|on second thought|new (?:limit|rule|plan|date|deadline))\b",
+    re.IGNORECASE,
+)
+_NEGATION = re.compile(r"\b(?:not|never|no|without|cannot|\w+n['’]t)\b", re.IGNORECASE)
+# A number that says how much, not which one: "limit is 20", not "batch 20".
+_VALUE = re.compile(
+    r"\b(?:is|are|was|were|be|at|to|for|every|within|after|most|least|than|takes?|costs?|lasts?"
+    r"|limit|port|version|keep|keeps|until|on|by)\s+(?:only |about |now |just )?(\d[\d.,:]*)",
+    re.IGNORECASE,
+)
+_NAME = re.compile(r"(?<=[\w,;] )[A-Z][\w-]+")
+
+
+def key(text: str) -> tuple[object, ...]:
+    """What two statements share that say the same in hardly different words.
+
+    Example:
+        >>> key("We ship on Friday.") == key("we  shipped on friday")
+        True
+    """
+    return (tuple(word.stem for word in words(text) if word.stem) or text.casefold(),
+            bool(_NEGATION.search(text)))  # fmt: skip
+
+
+# -- open points -----------------------------------------------------------------------
+
+
+@functools.lru_cache(maxsize=20_000)
+def subject_of(text: str) -> frozenset[str]:
+    """What an open point is about: its stems without those that only say that it is open."""
+    return stems(text) - _OPENING
+
+
+def settles(text: str) -> bool:
+    """Whether a sentence says that something is done; of what, closes looks at.
+
+    Example:
+        >>> settles("The lock is fixed now."), settles("The lock will be fixed tomorrow.")
+        (True, False)
+    """
+    if text.rstrip().endswith("?") or not (_PAST.search(text) or _DONE.search(text)):
+        return False
+    return any(map(_settles_clause, CLAUSE_END.split(text)))
+
+
+def _settles_clause(text: str) -> bool:
+    first = text.split(maxsplit=1)[:1]
+    if first and first[0].lower() in _SUBORDINATE:
+        return False
+    done = _PAST.search(text) or _DONE.search(text)
+    return bool(done) and not _NOT_DONE.search(_CLOSING_NOT.sub(" ", text))
+
+
+def _is_past(word: Word) -> bool:
+    return len(word.lower) > 4 and word.lower.endswith("ed")
+
+
+def closes(later: str, open_point: str) -> bool:
+    """Whether a later sentence closes an open point: it says that something is done, and that
+    is what the point is about, not another thing of the same sort.
+
+    Example:
+        >>> closes("I asked Lea about the key, she sent it.", "I still need Lea's key.")
+        True
+        >>> closes("The invoice was sent to Lea.", "I still need Lea's key.")
+        False
+    """
+    if later == open_point or not settles(later):
+        return False
+    about, heard = subject_of(open_point), stems(later)
+    announced = _DONE.search(later) is not None
+    # What was to be done, now told as done: "rotate the key", "the key is rotated".
+    acts = frozenset(word.stem for word in words(later) if _is_past(word)) & about
+    if not (announced or acts):
+        return False
+    if _is_other(later, open_point):
+        return False
+    things = (about - acts) or about
+    if _covers(things, heard, later):
+        return True
+    return announced and any(
+        len(left) >= 2 and left <= heard for left in _without_asked(open_point, things)
+    )
+
+
+def _covers(things: frozenset[str], heard: frozenset[str], later: str) -> bool:
+    shared = things & heard
+    if len(shared) < min(2, len(things)):
+        return False
+    # Where a word is missing and others stand in its place, it may be about another thing.
+    extra = heard - things - _OPENING - _COMMON - stems(" ".join(_DONE.findall(later)))
+    least = OTHER_WORDS_SHARE_MIN if extra else CLOSED_SHARE_MIN
+    return len(shared) >= least * len(things)
+
+
+def _is_other(later: str, open_point: str) -> bool:
+    """Whether the same word stands with another one beside it: the parking slot and the
+    delivery slot, the filter for the press and the filter for the pump."""
+    told, asked = stems(later), stems(open_point)
+    for ours, theirs in zip(_beside(later), _beside(open_point), strict=True):
+        for word in ours.keys() & theirs.keys():
+            if ours[word] not in asked and theirs[word] not in told:
+                return True
+    return False
+
+
+def _beside(text: str) -> tuple[dict[str, str], dict[str, str]]:
+    """For each word the one right before it, and the next one with at most two that say
+    nothing in between; acts and common words are nobody's neighbours."""
+    before: dict[str, str] = {}
+    after: dict[str, str] = {}
+    said = [(at, word) for at, word in enumerate(words(text)) if word.stem]
+    for (place, first), (next_place, second) in itertools.pairwise(said):
+        if any(_is_past(w) or w.stem in _OPENING | _COMMON for w in (first, second)):
+            continue
+        if next_place == place + 1 and not first.stem[0].isdigit():
+            before[second.stem] = first.stem
+        if next_place <= place + 3 and not second.stem[0].isdigit():
+            after[first.stem] = second.stem
+    return before, after
+
+
+def _without_asked(open_point: str, things: frozenset[str]) -> list[frozenset[str]]:
+    """What a question is about without what it asks for: "which colour the labels get"."""
+    found = _ASKED.search(open_point)
+    if found is None:
+        return []
+    return [things - stems(found[1]), things - stems(f"{found[1]} {found[2]}")]
+
+
+def closed_by(open_point: str, later: Sequence[str]) -> int | None:
+    """The index of the first of the later sentences that closes an open point, or None."""
+    return next((at for at, text in enumerate(later) if closes(text, open_point)), None)
+
+
+# -- contradictions --------------------------------------------------------------------
+
+
+def fewest_shared(text: str) -> int:
+    """How many words that say something a statement shares at least with one that replaces it."""
+    return max(REPLACED_WORDS_MIN, round(UPDATED_ALIKE_MIN * len(_topic(text))))
+
+
+def replaces(newer: str, older: str) -> bool:
+    """Whether a newer statement says of the same thing something that cannot both hold.
+
+    Example:
+        >>> replaces("The upload limit is 50 MB now.", "The upload limit is 20 MB.")
+        True
+        >>> replaces("Ben's upload limit is 50 MB.", "Ana's upload limit is 20 MB.")
+        False
+    """
+    ours, theirs = _topic(newer), _topic(older)
+    shared = ours & theirs
+    if len(shared) < REPLACED_WORDS_MIN or _names(newer) != _names(older):
+        return False
+    share = len(shared) / min(len(ours), len(theirs))
+    alike = len(shared) / len(ours | theirs)
+    updates = bool(_UPDATE.search(newer))
+    if share < REPLACED_SHARE_MIN or alike < (UPDATED_ALIKE_MIN if updates else REPLACED_SHARE_MIN):
+        return False
+    return _differs(newer, older)
+
+
+def _differs(newer: str, older: str) -> bool:
+    """In a value, in a not, or by an opposite."""
+    ours, theirs = _values(newer), _values(older)
+    if ours and theirs and not ours & theirs:
+        return True
+    return (
+        _is_negated(newer) != _is_negated(older) or opposite(newer, older) or opposite(older, newer)
+    )
+
+
+@functools.lru_cache(maxsize=20_000)
+def _values(text: str) -> frozenset[str]:
+    return frozenset(_VALUE.findall(text))
+
+
+@functools.lru_cache(maxsize=20_000)
+def _is_negated(text: str) -> bool:
+    return _NEGATION.search(text) is not None
+
+
+@functools.lru_cache(maxsize=20_000)
+def _topic(text: str) -> frozenset[str]:
+    return frozenset(stem for stem in stems(text) if not stem[0].isdigit())
+
+
+@functools.lru_cache(maxsize=20_000)
+def _names(text: str) -> frozenset[str]:
+    """Names inside the sentence, and possessives at its head: they tell two things apart."""
+    inside = {found.lower() for found in _NAME.findall(text)}
+    head = words(text)[:1]
+    owned = {word.name for word in head if word.name != word.lower}
+    return frozenset(inside | owned)
+
+
+def index(texts: Iterable[str]) -> dict[str, list[int]]:
+    """Which texts hold each stem, for looking up the few that can matter."""
+    found: dict[str, list[int]] = {}
+    for at, text in enumerate(texts):
+        for stem in stems(text):
+            found.setdefault(stem, []).append(at)
+    return found

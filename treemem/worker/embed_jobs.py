@@ -1,0 +1,260 @@
+"""Embed jobs: which nodes have no vector yet, and how they get one without paying twice.
+
+A job goes through one tree in small steps, each stored when it is done, so a kill repeats at
+most the call in flight. A text that was embedded before is not asked about again, and groups
+need no call at all. No transaction is open while the model runs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Container, Sequence
+
+from treemem.errors import DatabaseError, ModelError
+from treemem.models import embedders
+from treemem.models.embedders import Embedder
+from treemem.queue import jobs
+from treemem.queue.budget import Budget
+from treemem.queue.jobs import Claim
+from treemem.reports import WorkReport
+from treemem.store import summaries, vectors
+from treemem.store.database import Database
+from treemem.store.quantization import packed
+from treemem.store.vectors import WindowVector
+from treemem.text.tokens import count_tokens
+from treemem.text.windows import SpanText, Window, windows
+from treemem.tree import builder
+
+KIND = "embed"
+PRIORITY = 30
+NODES_A_STEP = 64
+REFUSED_MAX = 8
+"""So many nodes that the model fails on are passed over before the job is given up."""
+
+Clock = Callable[[], int]
+Progress = Callable[[WorkReport, str], None]
+
+
+# -- which jobs are due ----------------------------------------------------------------
+
+_SETTING = "SELECT value FROM setting WHERE name = 'embedder'"
+
+
+def setting(database: Database) -> str | None:
+    """The choice of embedder that is kept in the file."""
+    found: str | None = database.value(_SETTING)
+    return found
+
+
+def admit_tree(database: Database, tree: builder.TreeRow, now_ms: int) -> None:
+    """A job for a tree that has grown, in the caller's transaction, where an embedder is set."""
+    if setting(database) is not None:
+        _admit(database, tree.scope, tree.key, now_ms)
+
+
+def admit_all(database: Database, now_ms: int) -> None:
+    """A job for every tree that has a node without a vector under the embedder in use."""
+    chosen = setting(database)
+    if chosen is None:
+        return
+    name = embedders.identity_of(chosen)
+    sql = "SELECT seq, scope, key FROM tree"
+    with database.transaction():
+        embedder_seq = None if name is None else vectors.seq_of(database, name)
+        for tree_seq, scope, key in database.rows(sql):
+            if embedder_seq is None or _without_vector(database, tree_seq, embedder_seq, 1):
+                _admit(database, scope, key, now_ms)
+
+
+def withdraw(database: Database) -> None:
+    """Takes the waiting jobs out of the queue, in the caller's transaction: no embedder is in
+    use any more."""
+    database.execute("DELETE FROM job WHERE kind = ? AND state = 'todo'", (KIND,))
+
+
+def _admit(database: Database, scope: str, key: str, now_ms: int) -> None:
+    payload = {"scope": scope, "key": key}
+    jobs.admit(database, KIND, f"{scope}:{key}", payload, now_ms, priority=PRIORITY)
+
+
+# Subtle: the groups of a tree above the sources stand below its root only, and it holds roots and
+# tails that their sources have replaced since.
+_WITHOUT = """
+WITH RECURSIVE member (seq) AS (
+  SELECT node_seq FROM tree_node WHERE tree_seq = :tree
+  UNION SELECT root_seq FROM tree WHERE seq = :tree
+  UNION SELECT tail_seq FROM tree WHERE seq = :tree
+  UNION SELECT nc.child_seq FROM member JOIN node_child nc ON nc.node_seq = member.seq)
+SELECT n.seq, n.level FROM member JOIN node n ON n.seq = member.seq
+WHERE NOT EXISTS (SELECT 1 FROM {table} v WHERE v.node_seq = n.seq AND v.ordinal = 0)
+ORDER BY n.level, n.seq DESC LIMIT :limit
+"""
+
+
+def _without_vector(
+    database: Database, tree_seq: int, embedder_seq: int, limit: int
+) -> list[tuple[int, int]]:
+    """Nodes of a tree without a vector, with their levels: leaves first, the newest first."""
+    sql = _WITHOUT.format(table=vectors.table_of(embedder_seq))
+    return [(row[0], row[1]) for row in database.rows(sql, {"tree": tree_seq, "limit": limit})]
+
+
+# -- one job ---------------------------------------------------------------------------
+
+
+class EmbedWork:
+    """The embed jobs of one database under one embedder.
+
+    ready: False while the embedder cannot be used, as when its server is gone. Raises
+    ModelError where the embedder has to be asked for its dimensions and does not answer.
+    """
+
+    def __init__(
+        self,
+        database: Database,
+        embedder: Embedder,
+        chosen: str,
+        clock: Clock,
+        progress: Progress | None = None,
+    ) -> None:
+        self._database = database
+        self._embedder = embedder
+        self._clock = clock
+        self._progress = progress
+        self.ready = True
+        dimensions = vectors.dimensions_of(database, embedder.name) or embedder.dimensions
+        self._seq = vectors.ensure(database, embedder.name, chosen, dimensions)
+        self._dimensions = dimensions
+
+    def run(self, held: Claim, budget: Budget) -> None:
+        """Embeds what is missing of a tree. Raises BudgetSpentError where a limit comes in
+        between, with everything kept."""
+        refused: dict[int, ModelError] = {}
+        while nodes := self._due(held, refused):
+            for node_seq, level in nodes:
+                try:
+                    self._embed(node_seq, level, budget)
+                except ModelError as error:
+                    # A text that the model cannot take must not keep the others waiting.
+                    if not self.ready or len(refused) == REFUSED_MAX:
+                        raise
+                    refused[node_seq] = error
+                except DatabaseError:
+                    if vectors.is_there(self._database, self._seq):
+                        raise
+                    break  # its table was dropped meanwhile
+        if refused:
+            raise next(iter(refused.values()))
+        with self._database.transaction():
+            jobs.finish(self._database, [held], self._clock())
+            # Until the last job ends, what is gone may be what a new tail is copied from.
+            if not jobs.has_open(self._database, KIND):
+                vectors.remove_gone(self._database)
+
+    def gave_up(self, held: Claim, message: str) -> None:
+        """Nothing waits for a vector."""
+
+    def _due(self, held: Claim, refused: Container[int]) -> list[tuple[int, int]]:
+        """The next nodes of the job's tree, none once the embedder was pruned."""
+        payload = held.payload
+        tree = builder.find_tree(self._database, payload["scope"], payload["key"])
+        if tree is None or not vectors.is_there(self._database, self._seq):
+            return []
+        limit = NODES_A_STEP + REFUSED_MAX
+        found = _without_vector(self._database, tree.seq, self._seq, limit)
+        return [(node_seq, level) for node_seq, level in found if node_seq not in refused]
+
+    def _embed(self, node_seq: int, level: int, budget: Budget) -> None:
+        if level == 0:
+            self._embed_leaf(node_seq, budget)
+        else:
+            self._embed_group(node_seq, budget)
+
+    def _embed_leaf(self, leaf_seq: int, budget: Budget) -> None:
+        spans = _spans(self._database, leaf_seq)
+        cut = windows(spans)
+        if not cut:  # the leaf is gone
+            return
+        digests = [vectors.digest_of(window.text) for window in cut]
+        done = vectors.known(self._database, self._seq, digests)
+        asked = {
+            digest: window.text
+            for digest, window in zip(digests, cut, strict=True)
+            if digest not in done
+        }
+        for batch in embedders.batches(asked):
+            made = self._ask([asked[digest] for digest in batch], budget)
+            done.update(zip(batch, made, strict=True))
+            self._store(leaf_seq, cut, digests, {digest: done[digest] for digest in batch})
+        self._store(leaf_seq, cut, digests, done, whole=True)
+        self._count(budget)
+
+    def _store(
+        self,
+        leaf_seq: int,
+        cut: Sequence[Window],
+        digests: Sequence[bytes],
+        made: dict[bytes, bytes],
+        *,
+        whole: bool = False,
+    ) -> None:
+        """Keeps the windows whose vectors are made; with whole, the leaf's own vector too."""
+        rows = [
+            WindowVector(ordinal, window.first_span, window.start, window.last_span, window.end,
+                         digest, made[digest])
+            for ordinal, (window, digest) in enumerate(zip(cut, digests, strict=True), 1)
+            if digest in made
+        ]  # fmt: skip
+        with self._database.transaction():
+            if vectors.is_there(self._database, self._seq):
+                vectors.put_windows(self._database, self._seq, leaf_seq, rows)
+                if whole:
+                    parts = [row.vector for row in rows]
+                    vectors.put_node(self._database, self._seq, leaf_seq, parts)
+
+    def _embed_group(self, node_seq: int, budget: Budget) -> None:
+        """The mean of its leaves; a tree of another scope may come before theirs."""
+        leaves = builder.leaves_below(self._database, node_seq)
+        if not leaves:  # the group is gone
+            return
+        found = vectors.node_bytes(self._database, self._seq, leaves)
+        for leaf_seq in leaves:
+            if leaf_seq not in found:
+                self._embed_leaf(leaf_seq, budget)
+        found = vectors.node_bytes(self._database, self._seq, leaves)
+        with self._database.transaction():
+            if found and vectors.is_there(self._database, self._seq):
+                parts = [found[leaf] for leaf in leaves if leaf in found]
+                vectors.put_node(self._database, self._seq, node_seq, parts)
+        self._count(budget)
+
+    def _ask(self, texts: Sequence[str], budget: Budget) -> list[bytes]:
+        with budget.call():
+            try:
+                made = self._embedder.embed_documents(texts)
+                if made.shape != (len(texts), self._dimensions):
+                    raise ModelError(
+                        f"{self._embedder.name} gives {made.shape[1]} numbers where its vectors "
+                        f"here have {self._dimensions}: it is another model now. Choose it under "
+                        "another name, or drop the old vectors: treemem embed --prune",
+                        recoverable=False,
+                    )
+            except ModelError as error:
+                self.ready = error.recoverable and self._embedder.alive()
+                raise
+            with budget.counting() as report:
+                report.model_calls += 1
+                report.tokens_in += sum(map(count_tokens, texts))
+        return packed(made)
+
+    def _count(self, budget: Budget) -> None:
+        with budget.counting() as report:
+            report.embedded += 1
+        if self._progress is not None:
+            self._progress(budget.snapshot(), KIND)
+
+
+def _spans(database: Database, leaf_seq: int) -> list[SpanText]:
+    return [
+        SpanText(excerpt.message.speaker, excerpt.text, excerpt.start)
+        for excerpt in summaries.excerpts(database, leaf_seq)
+    ]

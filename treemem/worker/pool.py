@@ -1,0 +1,207 @@
+"""Several model jobs at once: a thread for each slot, light jobs on the calling thread.
+
+Each slot holds one claim at a time, with its own lease and its own client; all of them spend
+from one budget. An endpoint that cannot be reached is left out until it answers again, and its
+jobs go to the others. With one slot everything is the plain worker.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections import deque
+from collections.abc import Sequence
+from functools import partial
+
+from treemem.queue.budget import Budget
+from treemem.reports import WorkReport
+from treemem.store.database import Database
+from treemem.summarize.backends import Slot
+from treemem.worker import source_jobs
+from treemem.worker.summary_jobs import KIND as MODEL_KIND
+from treemem.worker.summary_jobs import ModelWork
+from treemem.worker.worker import Clock, Progress, Worker, ended
+
+IDLE_SECONDS = 0.5
+"""How long a slot without a job waits before it looks again, where nothing wakes it."""
+PROBE_SECONDS = 5.0
+"""How long an endpoint that was left out is not asked whether it is back."""
+
+
+def work(
+    database: Database,
+    clock: Clock,
+    slots: Sequence[Slot],
+    budget: Budget,
+    progress: Progress | None = None,
+    *,
+    upgrade: bool = False,
+) -> WorkReport:
+    """Drains the queue with these slots, within the budget; see Worker.run.
+
+    progress is called on the calling thread. Whatever ends a slot, such as a full disk, ends
+    the run once the other slots have finished what they have in hand.
+    """
+    models = [
+        ModelWork(database, slot.summarizer, clock, alive=slot.alive, upgrade=upgrade)
+        for slot in slots
+    ]
+    models[0].admit_all()
+    if len(slots) == 1 or budget.limits.max_calls == 0:
+        return Worker(database, clock, model=models[0], budget=budget, progress=progress).run()
+    return _Slots(database, clock, slots, models, budget, progress).run()
+
+
+class _Slots:
+    """One run of several slots.
+
+    A participant is active from when it begins to look for a job until it finds none. The
+    run is over when none is active: an active one may yet make a job due.
+    """
+
+    def __init__(
+        self,
+        database: Database,
+        clock: Clock,
+        slots: Sequence[Slot],
+        models: Sequence[ModelWork],
+        budget: Budget,
+        progress: Progress | None,
+    ) -> None:
+        self._database = database
+        self._clock = clock
+        self._budget = budget
+        self._progress = progress
+        self._slots = slots
+        self._changed = threading.Condition()
+        self._probe_at: dict[str, float] = {}  # by endpoint that is left out
+        self._failure: BaseException | None = None
+        self._told: deque[str] = deque()
+        make = partial(Worker, database, clock, budget=budget, progress=self._note)
+        self._light = make(model=models[0])
+        self._workers = [
+            make(model=model, leave_out=partial(self._leave_out, slot.endpoint))
+            for slot, model in zip(slots, models, strict=True)
+        ]
+        self._active = len(slots) + 1
+
+    def run(self) -> WorkReport:
+        threads = [
+            threading.Thread(target=self._run_slot, args=pair, name="treemem-slot", daemon=True)
+            for pair in zip(self._slots, self._workers, strict=True)
+        ]
+        for thread in threads:
+            thread.start()
+        try:
+            self._take_part(self._light, None)
+            for thread in threads:
+                thread.join()
+            self._tell()
+        except BaseException as error:
+            # As after a second Ctrl-C: nobody waits for the calls that are under way.
+            self._stop(error)
+            for worker in self._workers:
+                worker.give_up()
+            raise
+        if self._failure is not None:
+            raise self._failure
+        reason = self._budget.stop_reason() or "empty"
+        return ended(self._database, self._budget, reason, self._clock())
+
+    def _run_slot(self, slot: Slot, worker: Worker) -> None:
+        try:
+            self._take_part(worker, slot)
+        except BaseException as error:  # raised again by the calling thread
+            self._stop(error)
+
+    def _take_part(self, worker: Worker, slot: Slot | None) -> None:
+        """Does one job after the other, until nobody is active. slot: None for light jobs."""
+        kinds = source_jobs.KINDS if slot is None else (MODEL_KIND,)
+        active = True
+        try:
+            while self._goes_on():
+                if slot is None:
+                    self._tell()
+                if not active:
+                    self._begin()
+                    active = True
+                able = slot is None or self._usable(slot)
+                if able and worker.step(kinds) == "did":
+                    self._wake_others()
+                    continue
+                active = False
+                if not self._rest():
+                    return
+        finally:
+            if active:
+                self._leave()
+
+    def _goes_on(self) -> bool:
+        return self._failure is None and self._budget.stop_reason() is None
+
+    def _begin(self) -> None:
+        with self._changed:
+            self._active += 1
+
+    def _wake_others(self) -> None:
+        """What was done may have made another job due."""
+        with self._changed:
+            self._changed.notify_all()
+
+    def _rest(self) -> bool:
+        """Waits for what others bring; False where nobody is left to bring anything."""
+        with self._changed:
+            self._active -= 1
+            if self._active == 0:
+                self._changed.notify_all()
+                return False
+            self._changed.wait(IDLE_SECONDS)
+            return True
+
+    def _leave(self) -> None:
+        with self._changed:
+            self._active -= 1
+            self._changed.notify_all()
+
+    def _stop(self, error: BaseException) -> None:
+        with self._changed:
+            self._failure = self._failure or error
+            self._changed.notify_all()
+
+    # -- endpoints ---------------------------------------------------------------------
+
+    def _leave_out(self, endpoint: str, reason: str) -> bool:
+        """Gives an endpoint's slots no more jobs; returns whether another endpoint is left."""
+        with self._budget.counting() as report:
+            report.left_out[endpoint] = reason
+        with self._changed:
+            self._probe_at[endpoint] = time.monotonic() + PROBE_SECONDS
+            return any(slot.endpoint not in self._probe_at for slot in self._slots)
+
+    def _usable(self, slot: Slot) -> bool:
+        """Whether the slot's endpoint is in use; one left out is asked now and then."""
+        with self._changed:
+            probe_at = self._probe_at.get(slot.endpoint)
+            if probe_at is None:
+                return True
+            if time.monotonic() < probe_at:
+                return False
+            self._probe_at[slot.endpoint] = time.monotonic() + PROBE_SECONDS
+        if not slot.alive():
+            return False
+        with self._changed:
+            self._probe_at.pop(slot.endpoint, None)
+        with self._budget.counting() as report:
+            report.left_out.pop(slot.endpoint, None)
+        return True
+
+    # -- progress ----------------------------------------------------------------------
+
+    def _note(self, _report: WorkReport, kind: str) -> None:
+        self._told.append(kind)
+
+    def _tell(self) -> None:
+        while self._told:
+            kind = self._told.popleft()
+            if self._progress is not None:
+                self._progress(self._budget.snapshot(), kind)

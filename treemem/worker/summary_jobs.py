@@ -1,0 +1,334 @@
+"""Summary jobs for a model: which are due, and how one is done without paying twice.
+
+Every answer is stored the moment it is paid; the summary, the end of the job and the jobs
+of the parents that became ready are one transaction. No transaction is open while the
+model runs.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from treemem.config import ROOT_INTERVAL_MS
+from treemem.errors import ModelError
+from treemem.proposals import Carried, Child, View
+from treemem.queue import jobs
+from treemem.queue.budget import Budget
+from treemem.queue.jobs import Claim
+from treemem.store import messages, summaries, usage
+from treemem.store.database import Database
+from treemem.store.usage import Purpose
+from treemem.summarize import extractive
+from treemem.summarize.model_summarizer import Call, ModelSummarizer
+from treemem.tree import builder
+from treemem.types import Job, Message, Rejection
+
+if TYPE_CHECKING:
+    from treemem.models.client import Generation
+
+KIND = "summarize"
+ANY_MODEL = extractive.RANK + 1
+ROOT_PRIORITY = 50
+NODE_PRIORITY = 20
+DEAD_JOBS_MAX = 10_000
+
+Clock = Callable[[], int]
+
+
+def retry(database: Database, job_id: int, now_ms: int) -> Job:
+    """See Memory.retry_job. The mark that a node could not be summarized goes before."""
+    with database.transaction():
+        job = jobs.retry(database, job_id, now_ms)
+        if job.kind == KIND:
+            producer_name, _, node_id = job.dedupe_key.removeprefix(f"{KIND}:").rpartition(":")
+            database.execute(_FORGET_FAILURE, {"producer": producer_name, "node": node_id})
+        return job
+
+
+class ModelWork:
+    """The model jobs of one database under one summarizer.
+
+    alive: asked after a call that failed whether the model can be used at all. upgrade: also
+    nodes that a weaker model has summarized, or failed to.
+    ready: False while the model cannot be used, as when its file is missing.
+    """
+
+    def __init__(
+        self,
+        database: Database,
+        summarizer: ModelSummarizer,
+        clock: Clock,
+        *,
+        alive: Callable[[], bool] = lambda: True,
+        upgrade: bool = False,
+    ) -> None:
+        self._database = database
+        self._floor = summarizer.rank if upgrade else ANY_MODEL
+        self._summarizer = summarizer
+        self._clock = clock
+        self._alive = alive
+        self.ready = True
+        with database.transaction():
+            self._producer = summaries.ensure_producer(database, summarizer.name, summarizer.rank)
+            self._extractive = summaries.ensure_producer(database, extractive.NAME, extractive.RANK)
+
+    # -- which jobs are due ------------------------------------------------------------
+
+    def admit_all(self) -> None:
+        """Jobs for every node this model has not seen yet, children before parents."""
+        self._give_up_dead()
+        sql = "SELECT scope, key FROM tree"
+        for scope, key in self._database.rows(sql):
+            with self._database.transaction():
+                tree = builder.find_tree(self._database, scope, key)
+                if tree is not None:
+                    self.admit_tree(tree, self._clock())
+
+    def _give_up_dead(self) -> None:
+        """A job can die with its worker, so that nobody was left to say so."""
+        for job in jobs.listing(self._database, ["dead"], DEAD_JOBS_MAX):
+            prefix, _, node_id = job.dedupe_key.rpartition(":")
+            if prefix == f"{KIND}:{self._summarizer.name}":
+                self._mark_failed(node_id, job.error or "no answer")
+
+    def admit_tree(self, tree: object, now_ms: int) -> None:
+        """Jobs for the tree's nodes that are ready, and for its root when its time has come."""
+        assert isinstance(tree, builder.TreeRow)
+        parameters = {"tree": tree.seq, "producer": self._producer, "extractive": self._extractive,
+                      "floor": self._floor}  # fmt: skip
+        for node_id, level in self._database.rows(_READY_IN_TREE, parameters):
+            self._admit(node_id, NODE_PRIORITY + level, now_ms, now_ms)
+        if tree.root_seq is not None:
+            self._admit_root(tree.root_seq, now_ms)
+
+    def _admit_root(self, node_seq: int, now_ms: int) -> None:
+        row = self._database.row(
+            _READY_ROOT,
+            {
+                "node": node_seq,
+                "producer": self._producer,
+                "extractive": self._extractive,
+                "floor": self._floor,
+            },  # fmt: skip,
+        )
+        if row is not None:
+            node_id, last_ms = row
+            self._admit(node_id, ROOT_PRIORITY, now_ms, max(now_ms, last_ms + ROOT_INTERVAL_MS))
+
+    def _admit_parents(self, node_seq: int, now_ms: int) -> None:
+        parameters = {"node": node_seq, "producer": self._producer, "extractive": self._extractive,
+                      "floor": self._floor}  # fmt: skip
+        for node_id, level in self._database.rows(_READY_PARENTS, parameters):
+            self._admit(node_id, NODE_PRIORITY + level, now_ms, now_ms)
+        for (root_seq,) in self._database.rows(_ROOTS_ABOVE, {"node": node_seq}):
+            self._admit_root(root_seq, now_ms)
+
+    def _admit(self, node_id: str, priority: int, now_ms: int, not_before_ms: int) -> None:
+        key = f"{self._summarizer.name}:{node_id}"
+        # A node never changes, so the job that runs is enough: a second one would pay again.
+        if jobs.is_running(self._database, KIND, key):
+            return
+        jobs.admit(
+            self._database, KIND, key, {"node": node_id}, now_ms,
+            priority=priority, not_before_ms=not_before_ms,
+        )  # fmt: skip
+
+    # -- one job -----------------------------------------------------------------------
+
+    def run(self, held: Claim, budget: Budget) -> None:
+        """Does one summary job. Raises BudgetSpentError where a limit comes in between."""
+        # Asked now, since the node and its place in a tree may be gone when an answer comes.
+        purpose = usage.purpose_of(self._database, held.seq, held.payload["node"])
+        # A root may have been replaced since; and a job whose worker went silent may have been
+        # admitted and done a second time before its lease ran out.
+        if purpose is None or self._is_summarized(purpose.node_seq):
+            with self._database.transaction():
+                jobs.finish(self._database, [held], self._clock())
+            return
+        node_seq = purpose.node_seq
+        view = self._summarize(purpose, budget)
+        with self._database.transaction():
+            if self._is_there(node_seq):
+                self._store(node_seq, view)
+            jobs.finish(self._database, [held], self._clock())
+        with budget.counting() as report:
+            report.offered += view.offered
+            report.kept += view.offered - len(view.rejections)
+            for rejection in view.rejections:
+                report.rejected[rejection.reason] = report.rejected.get(rejection.reason, 0) + 1
+
+    def _is_summarized(self, node_seq: int) -> bool:
+        return summaries.summary_by(self._database, node_seq, self._producer) is not None
+
+    def _is_there(self, node_seq: int) -> bool:
+        """A root can be replaced while the model works on it; its number names no other node
+        then."""
+        sql = "SELECT 1 FROM node WHERE seq = ?"
+        return self._database.value(sql, (node_seq,)) is not None
+
+    def gave_up(self, held: Claim, message: str) -> None:
+        """A node that no attempt could summarize keeps its extractive view, and the nodes
+        above it do not wait for it."""
+        if jobs.get(self._database, held.seq).state == "dead":
+            self._mark_failed(held.payload["node"], message)
+
+    def _mark_failed(self, node_id: str, message: str) -> None:
+        sql = "SELECT seq FROM node WHERE id = ?"
+        node_seq = self._database.value(sql, (node_id,))
+        if node_seq is None or summaries.summary_by(self._database, node_seq, self._producer):
+            return
+        failed = View((), 0, (Rejection("", "", f"the model failed: {message}"),), usable=False)
+        with self._database.transaction():
+            self._store(node_seq, failed)
+
+    def _store(self, node_seq: int, view: View) -> None:
+        now_ms = self._clock()
+        summaries.put(self._database, node_seq, self._producer, view, now_ms)
+        self._database.execute("DELETE FROM model_output WHERE node_seq = ?", (node_seq,))
+        self._database.execute(_MARK_ROOT, (now_ms, node_seq))
+        self._admit_parents(node_seq, now_ms)
+
+    def calls(self, node_seq: int, level: int) -> list[Call]:
+        """What the model would be asked about a node as it stands. Nothing is asked here."""
+        if level == 0:
+            excerpts = summaries.excerpts(self._database, node_seq)
+            return self._summarizer.leaf_calls(excerpts, self._extracted(node_seq)[0])
+        children = self._children(node_seq)
+        return self._summarizer.group_calls(children, self._cited(children))
+
+    def _summarize(self, purpose: Purpose, budget: Budget) -> View:
+        node_seq = purpose.node_seq
+        if purpose.level == 0:
+            excerpts = summaries.excerpts(self._database, node_seq)
+            extracted, spare = self._extracted(node_seq)
+            calls = self._summarizer.leaf_calls(excerpts, extracted)
+            answers = self._answers(purpose, calls, budget)
+            tokens = sum(excerpt.tokens for excerpt in excerpts)
+            return self._summarizer.leaf_view(calls, answers, extracted, spare, tokens)
+        children = self._children(node_seq)
+        calls = self._summarizer.group_calls(children, self._cited(children))
+        answers = self._answers(purpose, calls, budget)
+        return self._summarizer.group_view(calls, answers, children)
+
+    def _extracted(self, node_seq: int) -> tuple[list[Carried], list[Carried]]:
+        """What was picked out of a leaf without a model, and what there was no room for."""
+        summary_seq = summaries.summary_by(self._database, node_seq, self._extractive)
+        if summary_seq is None:
+            return [], []
+        return (summaries.carried(self._database, summary_seq),
+                summaries.spare(self._database, summary_seq))  # fmt: skip
+
+    def _children(self, node_seq: int) -> list[Child]:
+        """What each child shows: this model's view where it is usable, else the best other."""
+        return summaries.children(self._database, node_seq, self._extractive)
+
+    def _cited(self, children: Sequence[Child]) -> dict[str, Message]:
+        wanted = {
+            message_id
+            for child in children
+            for statement in child.statements
+            for message_id in statement.message_ids
+        }
+        seqs = messages.known_ids(self._database, sorted(wanted))
+        found = messages.by_seq(self._database, seqs.values())
+        return {message_id: found[seq] for message_id, seq in seqs.items()}
+
+    def _answers(self, purpose: Purpose, calls: Sequence[Call], budget: Budget) -> list[Generation]:
+        """The answer to each call, from the file where it was paid before."""
+        return [self._answer(purpose, call, budget) for call in calls]
+
+    def _answer(self, purpose: Purpose, call: Call, budget: Budget) -> Generation:
+        from treemem.models.client import Generation
+
+        key = self._key(call)
+        row = self._database.row(_PAID, (key,))
+        if row is not None:
+            text, tokens_in, tokens_out, seconds = row
+            return Generation(text, tokens_in, tokens_out, seconds, "stop")
+        with budget.call():
+            answer = self._ask(call)
+            with self._database.transaction():
+                self._database.execute(
+                    _PAY,
+                    {"key": key, "node": purpose.node_seq, "text": answer.text,
+                     "seconds": answer.seconds, "tokens_in": answer.tokens_in,
+                     "tokens_out": answer.tokens_out},
+                )  # fmt: skip
+                spent = (answer.tokens_in, answer.tokens_out, answer.seconds)
+                usage.record(self._database, purpose, self._summarizer.name, spent, self._clock())
+            with budget.counting() as report:
+                report.model_calls += 1
+                report.tokens_in += answer.tokens_in
+                report.tokens_out += answer.tokens_out
+        return answer
+
+    def _ask(self, call: Call) -> Generation:
+        try:
+            answer = self._summarizer.ask(call)
+        except ModelError as error:
+            self.ready = error.recoverable and self._alive()
+            raise
+        # What SQLite cannot hold no statement may hold either.
+        return replace(answer, text=answer.text.encode("utf-8", "replace").decode())
+
+    def _key(self, call: Call) -> str:
+        state = hashlib.blake2b(digest_size=16, person=b"call")
+        prompt = call.prompt
+        examples = (words for example in prompt.examples for words in example)
+        for part in (
+            self._summarizer.name,
+            prompt.system,
+            *examples,
+            prompt.question,
+            prompt.start,
+        ):
+            state.update(part.encode("utf-8", "replace") + b"\0")
+        return state.hexdigest()
+
+
+# A model's view of a node builds on its extractive one, so that comes first; and on those of
+# its sealed children, and of sources' roots, as this model or one that is no weaker than the
+# floor has made them. Of the groups above the sources only the roots are a model's work.
+_SEEN = """
+EXISTS (SELECT 1 FROM summary s JOIN producer p ON p.seq = s.producer_seq
+  WHERE s.node_seq = {node} AND (p.seq = :producer OR p.rank >= :floor))
+"""
+_UNSEEN = f"""
+EXISTS (SELECT 1 FROM summary s WHERE s.node_seq = n.seq AND s.producer_seq = :extractive)
+AND NOT {_SEEN.format(node="n.seq")}
+AND NOT EXISTS (
+  SELECT 1 FROM node_child nc JOIN node child ON child.seq = nc.child_seq
+  WHERE nc.node_seq = n.seq AND NOT {_SEEN.format(node="nc.child_seq")}
+    AND (child.provisional = 0
+      OR EXISTS (SELECT 1 FROM tree t WHERE t.root_seq = child.seq AND t.scope = 'source')))
+"""  # noqa: S608
+_READY_IN_TREE = f"""
+SELECT n.id, n.level FROM tree_node tn JOIN node n ON n.seq = tn.node_seq
+WHERE tn.tree_seq = :tree AND {_UNSEEN}
+"""  # noqa: S608
+_READY_PARENTS = f"""
+SELECT n.id, n.level FROM node_child up JOIN node n ON n.seq = up.node_seq
+WHERE up.child_seq = :node AND n.provisional = 0 AND {_UNSEEN}
+"""  # noqa: S608
+_READY_ROOT = f"""
+SELECT n.id, max(t.model_root_at_ms) FROM node n JOIN tree t ON t.root_seq = n.seq
+WHERE n.seq = :node AND n.provisional = 1 AND {_UNSEEN} GROUP BY n.id
+"""  # noqa: S608
+_ROOTS_ABOVE = """
+SELECT DISTINCT t.root_seq FROM node_child up JOIN tree t ON t.root_seq = up.node_seq
+WHERE up.child_seq = :node
+"""
+_MARK_ROOT = "UPDATE tree SET model_root_at_ms = ? WHERE root_seq = ?"
+_FORGET_FAILURE = """
+DELETE FROM summary WHERE usable = 0
+  AND node_seq = (SELECT seq FROM node WHERE id = :node)
+  AND producer_seq = (SELECT seq FROM producer WHERE name = :producer)
+"""
+_PAID = "SELECT text, tokens_in, tokens_out, seconds FROM model_output WHERE key = ?"
+_PAY = """
+INSERT OR REPLACE INTO model_output (key, node_seq, text, tokens_in, tokens_out, seconds)
+SELECT :key, seq, :text, :tokens_in, :tokens_out, :seconds FROM node WHERE seq = :node
+"""
