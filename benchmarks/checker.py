@@ -14,10 +14,10 @@ from dataclasses import dataclass
 from benchmarks import quantities
 from benchmarks.wording import STOP_WORDS, content_stems, folded, sentences, straight
 
+# Share of a clause's content words by which another is taken for its source.
 COVERED_MIN = 0.6
-"""Share of a clause's content words by which another is taken for its source."""
+# A clause of fewer content words says too little to be found again.
 CONTENT_MIN = 2
-"""A clause of fewer content words says too little to be found again."""
 
 
 @dataclass(frozen=True, slots=True)

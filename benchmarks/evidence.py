@@ -18,8 +18,8 @@ from treemem import Memory, Message, Statement
 from treemem.text.tokens import count_many
 
 SHARES = (0.10, 0.20, 0.33)
+# Random picks are drawn so often, and their mean is told.
 DRAWS = 5
-"""Random picks are drawn so often, and their mean is told."""
 
 
 @dataclass(frozen=True, slots=True)

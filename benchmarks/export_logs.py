@@ -398,6 +398,7 @@ def _plain_text(talk: Talk) -> bytes:
     return "".join(f"{turn.text}\n\n" for turn in talk).encode()
 
 
+# A file's bytes by the name of its importer.
 BUILDERS: dict[str, Callable[[Talk], bytes]] = {
     "claude-code": _claude_code, "codex": _codex, "copilot-cli": _copilot_cli,
     "gemini-cli": _gemini_cli, "pi": _pi, "chat": _chat, "aider": _aider,
@@ -406,11 +407,10 @@ BUILDERS: dict[str, Callable[[Talk], bytes]] = {
     "messenger": _messenger, "whatsapp": _whatsapp, "mail": _mbox, "transcript": _vtt,
     "irc": _irc, "markdown": _markdown, "plain-text": _plain_text,
 }  # fmt: skip
-"""A file's bytes by the name of its importer."""
+# What files of a format are called; the others .jsonl.
 SUFFIXES = {
     "aider": ".md", "specstory": ".md", "langchain": ".json", "chatgpt": ".json",
     "claude-ai": ".json", "telegram": ".json",
     "discord": ".json", "slack": ".zip", "messenger": ".json", "whatsapp": ".txt",
     "mail": ".mbox", "transcript": ".vtt", "irc": ".log", "markdown": ".md", "plain-text": ".txt",
 }  # fmt: skip
-"""What files of a format are called; the others .jsonl."""

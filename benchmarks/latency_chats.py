@@ -26,12 +26,12 @@ _BETWEEN_MESSAGES = timedelta(seconds=15)
 _SPEAKERS = ("Ana", "assistant")
 _SYLLABLES = [a + b for a, b in itertools.product("bdfgklmnprstvz", "aeiou")]
 COMMON, MIDDLE, RARE = range(_STOP_WORDS, 500), range(500, 5_000), range(5_000, VOCABULARY_WORDS)
+# What a query is made of: a word from each of these ranks of frequency.
 KINDS = {
     "1 rare": (RARE,),
     "3 mixed": (COMMON, MIDDLE, RARE),
     "6 common": (COMMON,) * 6,
 }
-"""What a query is made of: a word from each of these ranks of frequency."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,8 +11,8 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from benchmarks.wording import content_stems
 
+# So many consecutive words of a message stand for it; a shorter one has to be there whole.
 EXCERPT_WORDS = 80
-"""So many consecutive words of a message stand for it; a shorter one has to be there whole."""
 ADVERSARIAL = "adversarial"  # these ask for what was never said
 
 

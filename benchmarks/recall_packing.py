@@ -42,8 +42,8 @@ class Piece:
         return f"{self.head}{self.text}".strip()
 
 
+# Pieces that are found together and returned in order as long as they fit.
 Group = Sequence[Piece]
-"""Pieces that are found together and returned in order as long as they fit."""
 
 
 def head(message: Message, *, dated: bool = False) -> str:

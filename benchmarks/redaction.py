@@ -18,8 +18,8 @@ from pathlib import Path
 
 from treemem.privacy.redactor import Redactor, Secret
 
+# About the length of a message of a coding session.
 PIECE_CHARS = 4_000
-"""About the length of a message of a coding session."""
 AROUND_CHARS = 48
 
 

@@ -17,9 +17,9 @@ MessageKind = Literal["said", "summary", "injected"]
 MESSAGE_KINDS: tuple[MessageKind, ...] = ("said", "summary", "injected")
 
 Include = Literal["abandoned", "injected"]
+# What a search leaves out unless asked for: turns of other branches and earlier versions, and what
+# tools put into someone's mouth, their own summaries too.
 INCLUDES: tuple[Include, ...] = ("abandoned", "injected")
-"""What a search leaves out unless asked for: turns of other branches and earlier versions, and
-what tools put into someone's mouth, their own summaries too."""
 
 PartKind = Literal["text", "thinking", "tool_use", "tool_result", "marker"]
 

@@ -57,5 +57,5 @@ def told(events: Iterable[Event]) -> list[tuple[str, str]]:
     return [(message.role, message.text) for message in messages(events)]
 
 
+# What may stand where anything else was expected.
 ODD: tuple[Any, ...] = (None, True, 7, -1.5, 10**30, "x", "", [], [[]], {}, {"a": None})
-"""What may stand where anything else was expected."""

@@ -19,9 +19,9 @@ from treemem.ingest.walk import may_be_file
 from treemem.store.usage import UsageRow
 from treemem.times import from_ms
 
+# Of a log as it lies on disk: names of fields, ids and copies for the screen are no text. The log
+# of the demo has 8.9, chats of short messages have more.
 BYTES_PER_TOKEN = 8
-"""Of a log as it lies on disk: names of fields, ids and copies for the screen are no text. The
-log of the demo has 8.9, chats of short messages have more."""
 
 # A folder below the home folder, the variable that names another in its place, and what the
 # tool puts behind that. The first that is set counts.

@@ -25,8 +25,8 @@ from typing import IO, Any
 
 from treemem.errors import ModelError
 
+# An answer longer than this is no answer; the child is ended.
 LINE_BYTES_MAX = 256 << 20
-"""An answer longer than this is no answer; the child is ended."""
 STDERR_LINES = 40
 _STDERR_LINE_BYTES = 400
 _END_SECONDS = 5.0

@@ -22,8 +22,8 @@ from treemem.models.manifests import InstalledModel
 
 __all__ = ["Generation", "LlamaClient", "Prompt", "Segment"]
 
+# Texts in one request; the time-out is for one request.
 EMBED_TEXTS_MAX = 32
-"""Texts in one request; the time-out is for one request."""
 LOAD_SECONDS = 600.0
 
 

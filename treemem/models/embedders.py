@@ -33,8 +33,8 @@ Item = TypeVar("Item")
 HASHING = "hashing"
 HASHING_NAME = "hashing/1"
 HASHING_DIMENSIONS = 256
+# Texts in one call.
 EMBED_TEXTS_MAX = 32
-"""Texts in one call."""
 _HASHED_WORD = re.compile(r"\w+")
 _HASHED_CHARS_MAX = 64
 

@@ -31,8 +31,8 @@ CONNECT_SECONDS = 5.0
 PROBE_SECONDS = 5.0
 TRIES = 4
 WAIT_FIRST_SECONDS = 0.5
+# A server that wants a longer wait than this is not asked again in this call.
 WAIT_SECONDS_MAX = 30.0
-"""A server that wants a longer wait than this is not asked again in this call."""
 BODY_BYTES_MAX = 8_000_000
 
 _PIP = "pip install 'treemem[endpoint]'"

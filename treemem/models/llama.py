@@ -23,12 +23,12 @@ from numpy.typing import NDArray
 from treemem.errors import ModelError
 
 BATCH_TOKENS = 512
+# A prompt is computed in pieces of this size, and only whole pieces are kept for the next. So every
+# piece is computed in the same shape whether it follows a cached one or not, and the numbers, and
+# with them the text, are the same to the last bit. Measured: as fast as 512.
 CHUNK_TOKENS = 128
-"""A prompt is computed in pieces of this size, and only whole pieces are kept for the next.
-So every piece is computed in the same shape whether it follows a cached one or not, and the
-numbers, and with them the text, are the same to the last bit. Measured: as fast as 512."""
+# Texts that are embedded in one go.
 SEQUENCES_MAX = 16
-"""Texts that are embedded in one go."""
 
 _WARNING = 3
 _DISABLED, _AUTO = 0, -1

@@ -20,8 +20,8 @@ from treemem.errors import ModelError
 from treemem.models import catalog
 from treemem.models.catalog import ModelRole
 
+# Called with the step's name, the bytes done and their total, if that is known.
 Progress = Callable[[str, int, int | None], None]
-"""Called with the step's name, the bytes done and their total, if that is known."""
 
 _FORMAT = 1
 _CHUNK_BYTES = 1 << 20

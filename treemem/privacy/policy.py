@@ -25,8 +25,8 @@ from treemem.store.database import Database
 from treemem.store.messages import Prepared
 from treemem.types import Message
 
+# What a caller may ask for: True as the file is set, "pii" personal data too, False nothing.
 Redact = bool | Literal["pii"]
-"""What a caller may ask for: True as the file is set, "pii" personal data too, False nothing."""
 
 ALLOW_CHARS_MAX = 512
 ALLOW_MAX = 1_000

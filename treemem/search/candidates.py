@@ -21,23 +21,23 @@ from treemem.text import bm25, fts, windows
 from treemem.text.cache import kept
 from treemem.types import Include, Scope
 
+# Messages that are looked at whole.
 FIELD_MAX = 3_000
-"""Messages that are looked at whole."""
+# The BM25 of what full text finds under another form, such as a hash by its beginning.
 FOUND_OTHERWISE = 1.0
-"""The BM25 of what full text finds under another form, such as a hash by its beginning."""
+# A message of more may have several windows.
 LONG_TOKENS = 150
-"""A message of more may have several windows."""
+# What is longer comes in parts even where no word of it matches and no vector is known.
 VAST_TOKENS = 1_500
-"""What is longer comes in parts even where no word of it matches and no vector is known."""
 PART_TOKENS = 300
+# A window of so many words that are dear, such as rare signs, comes in parts as well.
 WINDOW_TOKENS_MAX = 600
-"""A window of so many words that are dear, such as rare signs, comes in parts as well."""
+# A speaker's name of more costs more than SPEAKER_TOKENS.
 NAME_BYTES = 24
-"""A speaker's name of more costs more than SPEAKER_TOKENS."""
+# Of what is kept of the long messages that were searched last.
 EDGES_BYTES_MAX = 8_000_000
-"""Of what is kept of the long messages that were searched last."""
+# So much between two windows is more than the spaces between their words.
 HOLE_CHARS = 40
-"""So much between two windows is more than the spaces between their words."""
 
 Place = tuple[int, int]
 
@@ -116,8 +116,8 @@ _SPANS = """
 SELECT ls.message_seq, ls.node_seq, ls.ordinal FROM leaf_span ls
 JOIN json_each(:seqs) j ON j.value = ls.message_seq
 """
+# A stretch of a message as (start, end), and its cosine with the query where it has a vector.
 Window = tuple[int, int, float | None]
-"""A stretch of a message as (start, end), and its cosine with the query where it has a vector."""
 
 
 def _cosines(

@@ -89,8 +89,8 @@ class Period:
     capital: bool = True
 
 
+# A period, and the number of the first word after it.
 Read = tuple[Period, int]
-"""A period, and the number of the first word after it."""
 
 
 def split(text: str) -> list[Word]:

@@ -31,8 +31,8 @@ from treemem.text import fts as search_text
 from treemem.text.tokens import count_by_lines
 from treemem.types import INCLUDES, Include, Message, Scope, SearchResult
 
+# Given a query and texts, how well each answers it, larger is better; on any scale.
 Rerank = Callable[[str, Sequence[str]], Sequence[float]]
-"""Given a query and texts, how well each answers it, larger is better; on any scale."""
 
 if TYPE_CHECKING:
     from treemem.store.quantization import Vector
@@ -42,21 +42,21 @@ if TYPE_CHECKING:
 Mode = Literal["auto", "verbatim", "summary"]
 MODES: tuple[Mode, ...] = ("auto", "verbatim", "summary")
 BUDGET_MIN = 50
+# Statements are looked for at so many of the best messages.
 STATED_FROM = 200
-"""Statements are looked for at so many of the best messages."""
+# Units that a reranker sees.
 RERANKED = 60
-"""Units that a reranker sees."""
+# What a standing instruction is worth that has nothing to do with the query.
 NOT_REACHED = -3.0
-"""What a standing instruction is worth that has nothing to do with the query."""
+# Of the budget, for the kind of statement that a question asks for.
 STATED_FIRST_SHARE = 0.6
-"""Of the budget, for the kind of statement that a question asks for."""
+# What is shorter, such as "Yes, please", is often said twice and means it.
 REPEATED_TOKENS_MIN = 16
-"""What is shorter, such as "Yes, please", is often said twice and means it."""
 TRIES = 5
+# Tries with ever less room, where nothing fitted by then.
 HALVINGS = 6
-"""Tries with ever less room, where nothing fitted by then."""
+# A context that fills so much of its budget is full.
 FULL = 0.97
-"""A context that fills so much of its budget is full."""
 _NO_EMBEDDER = (
     "Searched by words only: no embedder is in use. See: treemem model list, then "
     "treemem model use embedder NAME"

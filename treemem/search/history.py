@@ -21,12 +21,12 @@ from treemem.types import Include, Scope
 if TYPE_CHECKING:
     from treemem.store.quantization import Vector
 
+# Places that words and vectors name, each.
 HITS_MAX = 80
-"""Places that words and vectors name, each."""
+# So many times as many are asked for: some are no messages of a history any more.
 TRIED = 4
-"""So many times as many are asked for: some are no messages of a history any more."""
+# Messages before and after such a place.
 REACH = 8
-"""Messages before and after such a place."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -75,11 +75,12 @@ _NARROW = re.compile(
     re.IGNORECASE | re.VERBOSE,
 )
 QUESTION_CHARS_MAX = 2_000
+# The kinds of statements that answer such a question by themselves, the first ones first.
 STATEMENTS_FIRST: dict[QuestionKind, tuple[StatementKind, ...]] = {
     "decisions": ("decision",), "open": ("open",), "rules": ("constraint",),
     "about": ("gist", "decision", "constraint"),
 }  # fmt: skip
-"""The kinds of statements that answer such a question by themselves, the first ones first."""
+# Words of questions that ask what something is about; what else they hold names the thing.
 FORMS = frozenset(
     "give get provide please short brief quick full clear detailed thorough comprehensive complete "
     "summary summaries summarize summarise overview recap gist main points topics ideas takeaways "
@@ -87,7 +88,6 @@ FORMS = frozenset(
     "discussion discussions meeting chat work memory history far discuss discussed talk talked "
     "cover covered just let us am now again today here".split()
 )
-"""Words of questions that ask what something is about; what else they hold names the thing."""
 
 
 def kind_of(question: str) -> QuestionKind:

@@ -15,13 +15,13 @@ from operator import mul
 from treemem.search.weights import WORTHLESS_TOKENS, Weights
 
 SPEAKER_TOKENS = 4
+# What a tool printed matters less than what was said about it, however many words match.
 TOOL_WEIGHT = 0.5
-"""What a tool printed matters less than what was said about it, however many words match."""
 REACH_TOKENS = 500
+# The length taken for a message that is not looked at, in between two that are.
 SKIPPED_TOKENS = 20
-"""The length taken for a message that is not looked at, in between two that are."""
+# From which standard score on a cosine says that something is like the query.
 LIKE_FROM = 1.0
-"""From which standard score on a cosine says that something is like the query."""
 
 
 @dataclass(slots=True)
@@ -63,8 +63,8 @@ class Unit:
         return self.source_seq, self.position, self.start
 
 
+# By the name of a weight: the groups that each message belongs to, by their numbers.
 Above = Mapping[str, Mapping[int, Sequence[int]]]
-"""By the name of a weight: the groups that each message belongs to, by their numbers."""
 
 
 def fragments(units: Sequence[Unit]) -> float:

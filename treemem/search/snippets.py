@@ -13,10 +13,10 @@ from dataclasses import dataclass
 from treemem.text.windows import WINDOW_WORDS, WORD, WORD_CHARS_MAX
 
 GAP = "…"
+# An excerpt has so many words, and those to the end of the sentence: less says too little by
+# itself, and more is better spent on another message. Where nothing stands between spaces, the
+# words are those of windows.py, and as many as a window has are enough.
 EXCERPT_WORDS = 85
-"""An excerpt has so many words, and those to the end of the sentence: less says too little by
-itself, and more is better spent on another message. Where nothing stands between spaces, the
-words are those of windows.py, and as many as a window has are enough."""
 EXCERPT_WORDS_MORE = 10
 _SPACED = re.compile(r"\S+")
 

@@ -27,10 +27,10 @@ from treemem.types import STATEMENT_KINDS, Scope, StatementKind
 CANDIDATES_MAX = 400
 NOVELTY_POWER = 0.7
 COST_POWER = 0.7
+# Added to a standard score, so that what is a little below the mean is still worth something.
 WORTH_ABOVE = 2.0
-"""Added to a standard score, so that what is a little below the mean is still worth something."""
+# A line's speaker and its mark.
 LINE_TOKENS = 6
-"""A line's speaker and its mark."""
 
 # How a person tells an assistant what holds from now on. What merely holds ("never worked")
 # is no instruction.

@@ -80,25 +80,25 @@ class Weights:
         return replace(self, **changes)
 
 
+# What differs for broad questions: many messages, those of people first, each once.
 KINDS: dict[QuestionKind, dict[str, float]] = {
     "order": {"near": 0.0, "best": 0.0, "person": 6.0, "again": 5.0},
     "about": {"person": 6.0, "again": 9.0, "cost": 3.0},
 }
-"""What differs for broad questions: many messages, those of people first, each once."""
+# Where a message says something by itself: chats, and sessions with an assistant.
 TALK = Weights()
-"""Where a message says something by itself: chats, and sessions with an assistant."""
+# Where people speak in fragments: what a stretch is about counts more than a message.
 MEETING = Weights(
     own=0.3, near=1.0, near_tokens=200, around=3.0, around_tokens=500, best=0.3,
     cost=3.0, fill=50, stated=0.26,
 )  # fmt: skip
-"""Where people speak in fragments: what a stretch is about counts more than a message."""
+# What differs where an assistant takes part: its answers are long, so what a person said, and
+# single sentences of the rest, tell more for their tokens.
 ASSISTED: dict[str, float] = {"person": 4.0, "stated": 0.07}
-"""What differs where an assistant takes part: its answers are long, so what a person said, and
-single sentences of the rest, tell more for their tokens."""
+# A message of so few, its speaker included, says nothing by itself.
 WORTHLESS_TOKENS = 9
-"""A message of so few, its speaker included, says nothing by itself."""
+# The share of such messages at which talk begins to be a meeting, and is one.
 FRAGMENTS_NONE, FRAGMENTS_ALL = 0.1, 0.35
-"""The share of such messages at which talk begins to be a meeting, and is one."""
 
 
 def fitting(fragments: float, *, assisted: bool = False) -> Weights:

@@ -24,8 +24,8 @@ from treemem.store.quantization import mean, packed, unpacked
 if TYPE_CHECKING:
     from treemem.store.quantization import Vector
 
+# Rows that numpy looks at in one go.
 ROWS_A_BATCH = 4_096
-"""Rows that numpy looks at in one go."""
 DIGESTS_A_QUERY = 500
 
 

@@ -18,15 +18,15 @@ if TYPE_CHECKING:
     from treemem.models.endpoint import EndpointClient
     from treemem.models.manifests import InstalledModel
 
+# A prompt is a window and a task; a larger context would only cost memory.
 CONTEXT_TOKENS_MAX = 4_096
-"""A prompt is a window and a task; a larger context would only cost memory."""
+# For a model that reads a leaf in one window.
 WHOLE_LEAF_TOKENS_MAX = 8_192
-"""For a model that reads a leaf in one window."""
+# A point in the exam counts more than any size; of equal models the larger one is shown.
 RANK_PER_POINT = 10**12
-"""A point in the exam counts more than any size; of equal models the larger one is shown."""
+# A server does not tell how large its model is; it is there because it is larger than what runs
+# here.
 SERVED_BYTES = 100_000_000_000
-"""A server does not tell how large its model is; it is there because it is larger than what
-runs here."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -33,17 +33,17 @@ if TYPE_CHECKING:
 
     from treemem.models.client import Generation
 
+# Below this share of the points in every mode a model is not used.
 SHARE_MIN = 0.25
-"""Below this share of the points in every mode a model is not used."""
+# From this share on of the notes on a long text that pass the checks, a leaf is read in one window.
+# Below it a model that can retell does so: of a 1.5B's notes on windows of real logs 1 of 46
+# passed, of its retellings 43 of 191, however well it did on the exam's plain windows (12 of 16).
 LONG_SHARE_MIN = 0.6
-"""From this share on of the notes on a long text that pass the checks, a leaf is read in one
-window. Below it a model that can retell does so: of a 1.5B's notes on windows of real logs 1 of 46
-passed, of its retellings 43 of 191, however well it did on the exam's plain windows (12 of 16)."""
 LONG_CHARS = 9_000
 WHOLE_LEAF_CHARS = 14_000
 
+# Called with the questions answered and their total.
 Progress = Callable[[int, int], None]
-"""Called with the questions answered and their total."""
 
 
 @dataclass(frozen=True, slots=True)

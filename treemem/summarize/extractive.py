@@ -21,12 +21,12 @@ from treemem.verify import relations
 
 NAME = "extractive/2"
 RANK = 0
+# A leaf's summary has at most a third of its tokens …
 LEAF_SHARE = 3
-"""A leaf's summary has at most a third of its tokens …"""
+# … and at most so many; rules and open points alone may go beyond.
 LEAF_TOKENS_MAX = 1_000
-"""… and at most so many; rules and open points alone may go beyond."""
+# Of a scrap of a few words one sentence may be told all the same.
 LEAF_TOKENS_MIN = 64
-"""Of a scrap of a few words one sentence may be told all the same."""
 GISTS_MAX = 2
 # Of the leaf's room, the largest share that one kind may take; what is left goes to facts.
 ROOM: dict[StatementKind, float] = {
@@ -48,8 +48,8 @@ SETTLING_MAX = 60
 SPARE_MAX = 12
 CONTENT_CHARS_MIN = 4
 CONTENT_WORDS_FULL = 7
+# A fact has at least so many: "She laughed." says nothing without what is around it.
 CONTENT_WORDS_MIN = 3
-"""A fact has at least so many: "She laughed." says nothing without what is around it."""
 
 
 @dataclass(frozen=True, slots=True)

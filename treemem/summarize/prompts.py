@@ -23,8 +23,8 @@ WINDOW_CHARS = 4_000
 LINE_CHARS_MAX = 900
 NOTES_MAX = 8
 NOTE_CHARS_MAX = 300
+# A longer result of a tool is told by its size and its beginning.
 RESULT_CHARS_MAX = 400
-"""A longer result of a tool is told by its size and its beginning."""
 FIRST_LINE_CHARS_MAX = 120
 
 RETELL_SYSTEM = "You tell in one short sentence what somebody said."
@@ -85,8 +85,8 @@ GROUP_TASK = (
     "sentences that tell what it was about as a whole, in the notes' own words. One sentence a "
     "line."
 )
+# What a statement may be no copy of.
 INSTRUCTIONS = f"{RETELL_SYSTEM} {NOTES_SYSTEM} {NOTES_TASK} {GROUP_TASK}"
-"""What a statement may be no copy of."""
 
 _BULLET = re.compile(r"^\s*(?:[-*•–]+\s*|\(?\d{1,2}[.):]\)?\s+)")
 _LABEL = {"user": "The user", "assistant": "The assistant"}

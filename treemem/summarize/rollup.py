@@ -19,8 +19,8 @@ from treemem.types import StatementKind
 from treemem.verify import relations
 from treemem.verify.words import stems
 
+# Rules and open points may push it beyond, for then the rest keeps REST_SHARE of it.
 PARENT_TOKENS_MAX = 1_000
-"""Rules and open points may push it beyond, for then the rest keeps REST_SHARE of it."""
 REST_SHARE = 0.4
 ROOM: tuple[tuple[StatementKind, float], ...] = (
     ("gist", 0.4), ("decision", 0.6), ("error", 0.6), ("fact", 1.0),

@@ -17,12 +17,12 @@ from treemem.text import fts
 from treemem.text.cache import kept
 
 K1 = 1.2
+# The usual constants (Robertson and Zaragoza, The Probabilistic Relevance Framework, 2009).
 B = 0.75
-"""The usual constants (Robertson and Zaragoza, The Probabilistic Relevance Framework, 2009)."""
 STEMS_KEPT = 50_000
 HELD_BYTES_MAX = 32_000_000
+# Of what is kept of the texts, and of the statements, that were searched last.
 STATED_BYTES_MAX = 8_000_000
-"""Of what is kept of the texts, and of the statements, that were searched last."""
 _OPERATORS = re.compile(
     r"""("(?:[^"]|"")*")|\bNOT\s+(?:"(?:[^"]|"")*"|[^\s()"]+)|\b(?:AND|OR|NOT|NEAR)\b
     |,\s*\d+\s*\)|[^\W\d]\w*\s*:""",
@@ -66,8 +66,8 @@ def stems(text: str) -> list[str]:
     return [stem(word) for word in (words + extra.split() if extra else words)]
 
 
+# The stems of a text: how often it holds each, and how many it has in all.
 Held = tuple[dict[str, int], int]
-"""The stems of a text: how often it holds each, and how many it has in all."""
 
 
 @kept(HELD_BYTES_MAX)

@@ -13,8 +13,8 @@ from collections import OrderedDict
 from collections.abc import Callable
 from typing import TypeVar
 
+# Of an entry, beside its text and its value.
 ENTRY_BYTES = 250
-"""Of an entry, beside its text and its value."""
 
 Value = TypeVar("Value")
 

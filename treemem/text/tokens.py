@@ -35,8 +35,8 @@ _PATTERN = (
 _LINES = re.compile(r"(?:[^\n]++|\n(?!\S))++\n?+|\n")
 _POOL_TEXTS_MIN = 64
 _CUT_SHARE = 0.6
+# Of the lines counted last, which are kept.
 LINES_BYTES_MAX = 4_000_000
-"""Of the lines counted last, which are kept."""
 
 
 def count_tokens(text: str) -> int:

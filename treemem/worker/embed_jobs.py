@@ -27,8 +27,8 @@ from treemem.tree import builder
 KIND = "embed"
 PRIORITY = 30
 NODES_A_STEP = 64
+# So many nodes that the model fails on are passed over before the job is given up.
 REFUSED_MAX = 8
-"""So many nodes that the model fails on are passed over before the job is given up."""
 
 Clock = Callable[[], int]
 Progress = Callable[[WorkReport, str], None]

@@ -22,10 +22,10 @@ from treemem.worker.summary_jobs import KIND as MODEL_KIND
 from treemem.worker.summary_jobs import ModelWork
 from treemem.worker.worker import Clock, Progress, Worker, ended
 
+# How long a slot without a job waits before it looks again, where nothing wakes it.
 IDLE_SECONDS = 0.5
-"""How long a slot without a job waits before it looks again, where nothing wakes it."""
+# How long an endpoint that was left out is not asked whether it is back.
 PROBE_SECONDS = 5.0
-"""How long an endpoint that was left out is not asked whether it is back."""
 
 
 def work(

@@ -17,11 +17,11 @@ ENVELOPES = frozenset(
     {"session_meta", "response_item", "event_msg", "turn_context", "compacted",
      "inter_agent_communication", "world_state", "token_usage_record"}
 )  # fmt: skip
+# Types of items that the oldest rollouts hold without an envelope around them.
 BARE_ITEMS = frozenset(
     {"message", "reasoning", "function_call", "function_call_output", "local_shell_call",
      "custom_tool_call", "custom_tool_call_output", "web_search_call"}
 )  # fmt: skip
-"""Types of items that the oldest rollouts hold without an envelope around them."""
 
 THINKING = "thinking"
 EMPTY = "empty message"

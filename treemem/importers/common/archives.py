@@ -19,11 +19,11 @@ from treemem.importers.common.base import LogFile, Skipped, are_plain
 
 MEMBERS_MAX = 200_000
 MEMBER_BYTES_MAX = 8 * 1024**3
+# Logs shrink to a fifth, the most monotonous to a fiftieth; a bomb to a thousandth.
 RATIO_MAX = 200
-"""Logs shrink to a fifth, the most monotonous to a fiftieth; a bomb to a thousandth."""
 RATIO_FREE_BYTES = 16 * 1024**2
+# Of all members together, whose bytes may overlap in the archive; beyond it RATIO_MAX counts.
 TOTAL_FREE_BYTES = 1024**3
-"""Of all members together, whose bytes may overlap in the archive; beyond it RATIO_MAX counts."""
 
 ENCRYPTED = "archive member is encrypted"
 TOO_LARGE = "archive member over the size limit"

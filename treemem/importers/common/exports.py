@@ -46,8 +46,8 @@ def first_object(head: bytes) -> dict[str, Any]:
     return mapping(value)
 
 
+# Why an object that lies beside the conversations in an export is none; None for a stranger.
 Beside = Callable[[dict[str, Any]], str | None]
-"""Why an object that lies beside the conversations in an export is none; None for a stranger."""
 
 
 def recognized(head: bytes, is_conversation: Callable[[object], bool], beside: Beside) -> float:

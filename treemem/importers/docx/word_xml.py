@@ -15,8 +15,8 @@ from treemem.importers.common.rendered import About, BlockText, Mark, Rendered
 
 DEPTH_MAX = 500
 
+# The marker of a picture by the id that the text names it with; None where there is none.
 Pictures = Callable[[str], Attachment | None]
-"""The marker of a picture by the id that the text names it with; None where there is none."""
 
 _SEPARATOR = " "
 _HEADING_LEVELS = 6

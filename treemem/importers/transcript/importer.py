@@ -30,9 +30,9 @@ MERGED = "fragment of a message, merged"
 NO_SPEECH = "cue without words"
 NOTE = "header, note or style"
 
+# A message ends with the first sentence that ends behind so many characters; at twice the number it
+# ends anyway.
 MESSAGE_CHARS = 1_500
-"""A message ends with the first sentence that ends behind so many characters; at twice the
-number it ends anyway."""
 
 _LINES_LOOKED_AT = 8
 _SENTENCE_END = re.compile(r"[.!?…。！？][\"'»”’)\]]*\Z")

@@ -21,8 +21,8 @@ from treemem.types import Message, Source
 BEFORE_THE_FIRST = "line before the first message"
 DELETED = "deleted message"
 
+# A message that is longer goes on as another: what has no heads any more is no chat.
 TEXT_CHARS_MAX = 1_000_000
-"""A message that is longer goes on as another: what has no heads any more is no chat."""
 
 _LINES_LOOKED_AT = 400
 # Who "speaks" in a program's log.

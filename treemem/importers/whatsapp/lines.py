@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from datetime import datetime
 
 MARKS = "\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069\ufeff"
+# What WhatsApp itself writes begins with this mark on iPhones.
 GENERATED = "\u200e"
-"""What WhatsApp itself writes begins with this mark on iPhones."""
 
 _MORNING = "am|a\\.\\s?m\\.?|上午|午前|오전|sa|ص|π\\.μ\\.|dop\\.|öö|de\\."
 _EVENING = "pm|p\\.\\s?m\\.?|下午|午後|오후|ch|م|μ\\.μ\\.|odp\\.|ös|du\\."
