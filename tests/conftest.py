@@ -14,6 +14,7 @@ import pytest
 from hypothesis import settings
 
 from treemem import Memory
+from treemem.store.database import Database
 
 START_MS = 1_764_000_000_000
 
@@ -47,8 +48,14 @@ def clock() -> FakeClock:
 
 
 @pytest.fixture
-def memory(tmp_path: Path, clock: FakeClock) -> Iterator[Memory]:
-    with Memory.open(tmp_path / "memory.sqlite3", clock=clock) as opened:
+def database(tmp_path: Path) -> Database:
+    """The file under `memory`, for tests that look below its public names. `memory` closes it."""
+    return Database(tmp_path / "memory.sqlite3")
+
+
+@pytest.fixture
+def memory(database: Database, clock: FakeClock) -> Iterator[Memory]:
+    with Memory(database, clock) as opened:
         yield opened
 
 

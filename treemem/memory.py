@@ -8,15 +8,22 @@ asyncio.to_thread.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
 from treemem import config
-from treemem.reader import Clock, Reader
-from treemem.reports import FileReport, IngestReport, ScrubReport, WorkReport
+from treemem.reader import Reader
+from treemem.reports import (
+    FileProgress,
+    IngestReport,
+    ScrubReport,
+    StepProgress,
+    WorkProgress,
+    WorkReport,
+)
 from treemem.store.database import Database
-from treemem.times import now_ms
+from treemem.times import Clock, now_ms
 from treemem.types import Job, Message, ServedModel, Source
 
 if TYPE_CHECKING:
@@ -24,7 +31,6 @@ if TYPE_CHECKING:
     from treemem.importers.common.base import LogFile
     from treemem.privacy.policy import Redact, Redactions
     from treemem.topic_api import Topics
-    from treemem.worker.worker import Progress
 
 
 class Memory(Reader):
@@ -68,7 +74,7 @@ class Memory(Reader):
         paths: str | Path | Iterable[str | Path],
         *,
         format_name: str | None = None,
-        progress: Callable[[FileReport], None] | None = None,
+        progress: FileProgress | None = None,
         keep_blobs: str | Path | None = None,
         redact: Redact = True,
     ) -> IngestReport:
@@ -96,7 +102,7 @@ class Memory(Reader):
         files: Iterable[LogFile],
         *,
         format_name: str | None = None,
-        progress: Callable[[FileReport], None] | None = None,
+        progress: FileProgress | None = None,
         keep_blobs: str | Path | None = None,
         redact: Redact = True,
         growing: bool = False,
@@ -150,7 +156,7 @@ class Memory(Reader):
         paths: str | Path | Iterable[str | Path | LogFile],
         *,
         format_name: str | None = None,
-        progress: Callable[[FileReport], None] | None = None,
+        progress: FileProgress | None = None,
         redact: Redact = True,
     ) -> Plan:
         """What ingesting these files, and the model work after it, would cost. Nothing is
@@ -173,7 +179,7 @@ class Memory(Reader):
         *,
         pii: bool = False,
         dry_run: bool = False,
-        progress: Callable[[int, int], None] | None = None,
+        progress: StepProgress | None = None,
     ) -> ScrubReport:
         """Takes secrets out of what is stored already: messages, and all that was made of them.
 
@@ -200,7 +206,7 @@ class Memory(Reader):
         max_tokens: int | None = None,
         between: str | None = None,
         upgrade: bool = False,
-        progress: Progress | None = None,
+        progress: WorkProgress | None = None,
         interrupted: threading.Event | None = None,
     ) -> WorkReport:
         """Drains the queue here and now, within the limits.
@@ -225,7 +231,7 @@ class Memory(Reader):
         max_seconds: float | None = None,
         *,
         retry: bool = False,
-        progress: Progress | None = None,
+        progress: WorkProgress | None = None,
         interrupted: threading.Event | None = None,
     ) -> WorkReport:
         """Gives every node a vector under the embedder in use, within the limits; work() does

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from treemem import times
 from treemem.models.embedders import QueryEmbedder
 from treemem.store.database import Database
-from treemem.times import now_ms
+from treemem.times import Clock, now_ms
 from treemem.types import Include, Job, Message, Node, Scope, SearchResult, Tree
 
 if TYPE_CHECKING:
@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from treemem.search.engine import Mode, Rerank
     from treemem.store.usage import UsageKey, UsageRow
     from treemem.tree.browse import SourceView, UpgradableNode
-
-Clock = Callable[[], int]
 
 
 class Reader:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
 
@@ -146,3 +146,11 @@ class WorkReport:
     left_out: dict[str, str] = field(default_factory=dict)
     stopped_by: str = "empty"
     goes_on_at: str | None = None
+
+
+# Called with each file's report as soon as the file is done.
+FileProgress = Callable[[FileReport], None]
+# Called with the report so far, and what was just done, after each job.
+WorkProgress = Callable[[WorkReport, str], None]
+# Called with the number of steps that are done, and of all.
+StepProgress = Callable[[int, int], None]

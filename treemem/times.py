@@ -8,11 +8,16 @@ from __future__ import annotations
 import os
 import re
 import time
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta, tzinfo
 from pathlib import Path
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _FRACTION = re.compile(r"(\.\d{6})\d+")
+
+
+# Returns milliseconds since 1970, in UTC. An argument everywhere, so that tests set the time.
+Clock = Callable[[], int]
 
 
 def parse(value: str | datetime | None) -> tuple[str | None, int | None]:

@@ -12,14 +12,13 @@ from dataclasses import dataclass
 from treemem import times
 from treemem.errors import UsageError
 from treemem.store.database import Database
+from treemem.times import Clock
 from treemem.topics import assignment
 from treemem.topics import store as topic_store
 from treemem.topics.store import Topic
 from treemem.worker import collection_jobs
 
 NAME_CHARS_MAX = 80
-
-Clock = Callable[[], int]
 
 
 @dataclass(frozen=True, slots=True)

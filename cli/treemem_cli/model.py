@@ -14,7 +14,7 @@ from treemem_cli.context import json_option, note, open_memory, print_json, stde
 if TYPE_CHECKING:
     from treemem.diagnostics.status import Status
     from treemem.models.catalog import Entry
-    from treemem.models.manifests import InstalledModel, Progress
+    from treemem.models.manifests import InstalledModel, PullProgress
     from treemem.summarize.exam import ExamResult
 
 ROLES = ("summarizer", "embedder")
@@ -371,7 +371,7 @@ def _size(size_bytes: object) -> str:
 
 
 @contextmanager
-def _progress() -> Iterator[Progress | None]:
+def _progress() -> Iterator[PullProgress | None]:
     """A bar on stderr; nothing where stderr is no terminal."""
     if not stderr_is_terminal():
         yield None

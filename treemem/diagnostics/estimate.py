@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import statistics
 import tempfile
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -24,13 +24,14 @@ from treemem.ingest.files import Options, file_reports
 from treemem.ingest.walk import find_files
 from treemem.privacy.policy import Redact, Redaction
 from treemem.queue.budget import Budget, Limits
-from treemem.reports import FileReport
+from treemem.reports import FileProgress, FileReport
 from treemem.store import usage
 from treemem.store.database import Database
 from treemem.store.sidecars import is_own
 from treemem.summarize import backends
 from treemem.summarize.model_summarizer import ModelSummarizer
 from treemem.text.tokens import count_tokens
+from treemem.times import Clock
 from treemem.worker.summary_jobs import ModelWork
 from treemem.worker.worker import Worker
 
@@ -41,9 +42,6 @@ if TYPE_CHECKING:
 # An answer's tokens where none was measured: half of what the summarizer lets a model write.
 TOKENS_OUT_DEFAULT = 160
 SPEED_CALLS_MAX = 200
-
-Clock = Callable[[], int]
-Progress = Callable[[FileReport], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,7 +118,7 @@ def plan(
     clock: Clock,
     paths: str | Path | Iterable[str | Path | LogFile],
     format_name: str | None = None,
-    progress: Progress | None = None,
+    progress: FileProgress | None = None,
     redact: Redact = True,
 ) -> Plan:
     """See Memory.plan. Raises UsageError for a path that does not exist."""

@@ -6,7 +6,7 @@ job that will seal it in one transaction.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Sequence
+from collections.abc import Container, Sequence
 from dataclasses import replace
 
 from treemem import ids, times
@@ -14,10 +14,9 @@ from treemem.privacy.policy import Redaction
 from treemem.store import messages
 from treemem.store.database import Database
 from treemem.text.tokens import count_many
+from treemem.times import Clock
 from treemem.types import Message, Source
 from treemem.worker import source_jobs
-
-Clock = Callable[[], int]
 
 
 def append(

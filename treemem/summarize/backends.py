@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from treemem.errors import UsageError
 from treemem.models import embedders
+from treemem.reports import StepProgress
 from treemem.summarize import exam
 from treemem.summarize.model_summarizer import Client, ModelSummarizer
 from treemem.types import ServedModel
@@ -205,7 +206,7 @@ def _check_installed(role: str, name: str) -> None:
 
 
 def examine(
-    choice: str | ServedModel, taken_at: str, progress: exam.Progress | None = None
+    choice: str | ServedModel, taken_at: str, progress: StepProgress | None = None
 ) -> exam.ExamResult:
     """Lets a model take the exam, and keeps the result. choice: an installed model's name, or
     a served model.

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 from treemem.config import models_folder
 from treemem.errors import ModelError
 from treemem.proposals import Carried, Excerpt
+from treemem.reports import StepProgress
 from treemem.summarize import prompts
 from treemem.summarize.detectors import kind_of, words_of
 from treemem.summarize.model_summarizer import Call, Client, ModelSummarizer
@@ -43,7 +44,6 @@ LONG_CHARS = 9_000
 WHOLE_LEAF_CHARS = 14_000
 
 # Called with the questions answered and their total.
-Progress = Callable[[int, int], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +108,9 @@ def version() -> str:
     return f"{questions()['version']}.{PROMPT_VERSION}"
 
 
-def take(client: Client, model: str, taken_at: str, progress: Progress | None = None) -> ExamResult:
+def take(
+    client: Client, model: str, taken_at: str, progress: StepProgress | None = None
+) -> ExamResult:
     """Lets a model take the exam. model: its name with its hash, as the result is kept by."""
     texts = [_excerpts(window["lines"]) for window in questions()["notes"]]
     windows = [_padded(text, prompts.WINDOW_CHARS) for text in texts]
@@ -133,7 +135,7 @@ def take(client: Client, model: str, taken_at: str, progress: Progress | None = 
 
 
 class _Teller:
-    def __init__(self, progress: Progress | None, total: int) -> None:
+    def __init__(self, progress: StepProgress | None, total: int) -> None:
         self._progress, self._total, self._done = progress, total, 0
 
     def __call__(self) -> None:

@@ -14,6 +14,7 @@ from treemem.queue import jobs
 from treemem.queue.jobs import Claim
 from treemem.store.database import Database
 from treemem.summarize import extractive_views
+from treemem.times import Clock
 from treemem.topics import assignment
 from treemem.topics import store as topic_store
 from treemem.tree import builder
@@ -22,7 +23,6 @@ KINDS = ("global", "topics")
 PRIORITY = 60
 GROUPS_AT_ONCE = 32  # a summary of a group takes up to a tenth of a second
 
-Clock = Callable[[], int]
 AfterTree = Callable[[builder.TreeRow, int], None]
 
 

@@ -7,7 +7,7 @@ need no call at all. No transaction is open while the model runs.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Sequence
+from collections.abc import Container, Sequence
 
 from treemem.errors import DatabaseError, ModelError
 from treemem.models import embedders
@@ -15,13 +15,14 @@ from treemem.models.embedders import Embedder
 from treemem.queue import jobs
 from treemem.queue.budget import Budget
 from treemem.queue.jobs import Claim
-from treemem.reports import WorkReport
+from treemem.reports import WorkProgress
 from treemem.store import summaries, vectors
 from treemem.store.database import Database
 from treemem.store.quantization import packed
 from treemem.store.vectors import WindowVector
 from treemem.text.tokens import count_tokens
 from treemem.text.windows import SpanText, Window, windows
+from treemem.times import Clock
 from treemem.tree import builder
 
 KIND = "embed"
@@ -29,9 +30,6 @@ PRIORITY = 30
 NODES_A_STEP = 64
 # So many nodes that the model fails on are passed over before the job is given up.
 REFUSED_MAX = 8
-
-Clock = Callable[[], int]
-Progress = Callable[[WorkReport, str], None]
 
 
 # -- which jobs are due ----------------------------------------------------------------
@@ -114,7 +112,7 @@ class EmbedWork:
         embedder: Embedder,
         chosen: str,
         clock: Clock,
-        progress: Progress | None = None,
+        progress: WorkProgress | None = None,
     ) -> None:
         self._database = database
         self._embedder = embedder

@@ -14,13 +14,14 @@ from collections.abc import Sequence
 from functools import partial
 
 from treemem.queue.budget import Budget
-from treemem.reports import WorkReport
+from treemem.reports import WorkProgress, WorkReport
 from treemem.store.database import Database
 from treemem.summarize.backends import Slot
+from treemem.times import Clock
 from treemem.worker import source_jobs
 from treemem.worker.summary_jobs import KIND as MODEL_KIND
 from treemem.worker.summary_jobs import ModelWork
-from treemem.worker.worker import Clock, Progress, Worker, ended
+from treemem.worker.worker import Worker, ended
 
 # How long a slot without a job waits before it looks again, where nothing wakes it.
 IDLE_SECONDS = 0.5
@@ -33,7 +34,7 @@ def work(
     clock: Clock,
     slots: Sequence[Slot],
     budget: Budget,
-    progress: Progress | None = None,
+    progress: WorkProgress | None = None,
     *,
     upgrade: bool = False,
 ) -> WorkReport:
@@ -66,7 +67,7 @@ class _Slots:
         slots: Sequence[Slot],
         models: Sequence[ModelWork],
         budget: Budget,
-        progress: Progress | None,
+        progress: WorkProgress | None,
     ) -> None:
         self._database = database
         self._clock = clock

@@ -7,7 +7,6 @@ which make search better at once; then summaries.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
 from contextlib import closing
 from dataclasses import replace
 
@@ -16,14 +15,13 @@ from treemem.models import embedders
 from treemem.queue import jobs
 from treemem.queue.budget import Budget, Limits
 from treemem.queue.hours import Hours
-from treemem.reports import WorkReport
+from treemem.reports import WorkProgress, WorkReport
 from treemem.store import vectors
 from treemem.store.database import Database
+from treemem.times import Clock
 from treemem.worker import embed_jobs, source_jobs
 from treemem.worker.embed_jobs import EmbedWork
-from treemem.worker.worker import Progress, Worker
-
-Clock = Callable[[], int]
+from treemem.worker.worker import Worker
 
 _SUMMARIZER = "SELECT value FROM setting WHERE name = 'summarizer'"
 
@@ -45,7 +43,7 @@ def work(
     within: Limits,
     *,
     upgrade: bool = False,
-    progress: Progress | None = None,
+    progress: WorkProgress | None = None,
     interrupted: threading.Event | None = None,
 ) -> WorkReport:
     """See Memory.work. An embedder that cannot be opened is named in the report, and the
@@ -87,7 +85,7 @@ def embed(
     within: Limits,
     *,
     retry: bool = False,
-    progress: Progress | None = None,
+    progress: WorkProgress | None = None,
     interrupted: threading.Event | None = None,
 ) -> WorkReport:
     """See Memory.embed."""
@@ -122,7 +120,7 @@ def _light(
     database: Database,
     clock: Clock,
     within: Limits,
-    progress: Progress | None,
+    progress: WorkProgress | None,
     interrupted: threading.Event | None,
 ) -> WorkReport:
     budget = Budget(Limits(0, None, within.max_seconds), clock, interrupted=interrupted)
@@ -135,7 +133,7 @@ def _embed(
     chosen: str,
     within: Limits,
     report: WorkReport,
-    progress: Progress | None,
+    progress: WorkProgress | None,
     interrupted: threading.Event | None,
 ) -> WorkReport:
     embed_jobs.admit_all(database, clock())

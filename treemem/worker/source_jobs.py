@@ -12,9 +12,10 @@ from treemem.queue.jobs import Claim
 from treemem.store import summaries
 from treemem.store.database import Database
 from treemem.summarize import extractive_views
+from treemem.times import Clock
 from treemem.tree import builder
 from treemem.worker import collection_jobs
-from treemem.worker.collection_jobs import AfterTree, Clock
+from treemem.worker.collection_jobs import AfterTree
 
 OF_SOURCES = ("seal", "extract")
 KINDS = (*OF_SOURCES, *collection_jobs.KINDS)

@@ -23,6 +23,7 @@ from treemem.store.database import Database
 from treemem.store.usage import Purpose
 from treemem.summarize import extractive
 from treemem.summarize.model_summarizer import Call, ModelSummarizer
+from treemem.times import Clock
 from treemem.tree import builder
 from treemem.types import Job, Message, Rejection
 
@@ -34,8 +35,6 @@ ANY_MODEL = extractive.RANK + 1
 ROOT_PRIORITY = 50
 NODE_PRIORITY = 20
 DEAD_JOBS_MAX = 10_000
-
-Clock = Callable[[], int]
 
 
 def retry(database: Database, job_id: int, now_ms: int) -> Job:

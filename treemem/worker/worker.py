@@ -17,16 +17,15 @@ from treemem.errors import ConstraintError, DatabaseError, LeaseLostError, Model
 from treemem.queue import jobs
 from treemem.queue.budget import Budget, BudgetSpentError
 from treemem.queue.jobs import Claim
-from treemem.reports import WorkReport
+from treemem.reports import WorkProgress, WorkReport
 from treemem.store.database import Database
+from treemem.times import Clock
 from treemem.tree import builder
 from treemem.worker import embed_jobs, source_jobs
 from treemem.worker.embed_jobs import EmbedWork
 from treemem.worker.summary_jobs import KIND as MODEL_KIND
 from treemem.worker.summary_jobs import ModelWork
 
-Clock = Callable[[], int]
-Progress = Callable[[WorkReport, str], None]
 Outcome = Literal["did", "nothing", "spent"]
 LeaveOut = Callable[[str], bool]
 
@@ -52,7 +51,7 @@ class Worker:
         model: ModelWork | None = None,
         embedder: EmbedWork | None = None,
         budget: Budget | None = None,
-        progress: Progress | None = None,
+        progress: WorkProgress | None = None,
         leave_out: LeaveOut = _nobody_else,
     ) -> None:
         self._database = database
