@@ -47,7 +47,7 @@ class Draft:
 
 
 @dataclass(frozen=True, slots=True)
-class Carried:
+class ChildStatement:
     """A child's statement, as a parent may carry it up by its number.
 
     also: the numbers of statements that say the same, whose citations it stands for.
@@ -71,8 +71,8 @@ class Child:
     something is done, shown or not, from anywhere below it. is_open: an open tail, of which no
     model has made a view."""
 
-    statements: Sequence[Carried]
-    settling: Sequence[Carried] = ()
+    statements: Sequence[ChildStatement]
+    settling: Sequence[ChildStatement] = ()
     is_open: bool = False
 
 
@@ -101,7 +101,7 @@ class View:
     between statements below.
     """
 
-    items: Sequence[Draft | Carried]
+    items: Sequence[Draft | ChildStatement]
     offered: int
     rejections: tuple[Rejection, ...] = ()
     usable: bool = True

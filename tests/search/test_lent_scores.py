@@ -32,7 +32,7 @@ def test_a_weight_lets_a_message_share_in_what_stands_below_a_node(
     memory.work(max_calls=0)
     tails = [seq for (seq,) in memory._database.rows("SELECT tail_seq FROM tree WHERE tail_seq")]
     with memory._database.transaction():
-        topic_id = topic_store.found(memory._database, ["walrus"])
+        topic_id = topic_store.create(memory._database, ["walrus"])
         topic_store.add(memory._database, topic_id, tails[:3])
     assert all(name not in parts for parts in parts_of(memory, "walrus ice"))
     lent = [parts[name] for parts in parts_of(memory, "walrus ice", **{name: 2.0}) if name in parts]
@@ -78,7 +78,7 @@ def test_a_replaced_tail_goes_with_its_last_topic(
     database = memory._database
     old = database.value("SELECT tail_seq FROM tree WHERE scope = 'source'")
     with database.transaction():
-        topic_store.add(database, topic_store.found(database, ["old"]), [old])
+        topic_store.add(database, topic_store.create(database, ["old"]), [old])
     monkeypatch.setattr(collection_jobs._Work, "topics", lambda _: None)
     monkeypatch.setattr(collection_jobs, "ROOT_INTERVAL_MS", 0)
     tell(memory, "s", prose(2, 3))

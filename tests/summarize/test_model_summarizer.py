@@ -14,7 +14,7 @@ from tests.helpers.logs import prose
 from tests.helpers.spoken import FRIENDS, excerpts
 from treemem import Memory, Message, Part, Scope
 from treemem.models.client import Generation
-from treemem.proposals import Carried, Child, Draft, Excerpt, View
+from treemem.proposals import Child, ChildStatement, Draft, Excerpt, View
 from treemem.summarize import extractive, prompts, rollup
 from treemem.summarize.model_summarizer import RETOLD_MAX, RETOLD_WORDS_MIN, Call, ModelSummarizer
 from treemem.summarize.prompts import Mode
@@ -41,10 +41,10 @@ def said(*texts: str, author: str | None = "Ana", role: str = "user") -> list[Ex
 
 def picked(
     log: Sequence[Excerpt], kind: StatementKind = "fact", importances: Sequence[float] = ()
-) -> list[Carried]:
+) -> list[ChildStatement]:
     """Each message of a log as an extractive statement of its own."""
     return [
-        Carried(
+        ChildStatement(
             seq, kind, each.text, each.message.speaker,
             importances[seq - 1] if importances else 1.0,
             (each.message.id or "",), count_tokens(each.text),
@@ -118,8 +118,8 @@ def test_a_line_of_a_tools_output_is_not_retold_as_what_its_message_says() -> No
     )
     log = [Excerpt(message, 0, len(text))]
     items = [
-        Carried(1, "error", text[at:], "Bash", 9.0, ("m0",), 20),
-        Carried(2, "fact", text[: at - 1], "assistant", 1.0, ("m0",), 20),
+        ChildStatement(1, "error", text[at:], "Bash", 9.0, ("m0",), 20),
+        ChildStatement(2, "fact", text[: at - 1], "assistant", 1.0, ("m0",), 20),
     ]
     (call,) = summarizer().leaf_calls(log, items)
     assert call.original is items[1]
@@ -158,7 +158,7 @@ def test_an_answer_begins_with_who_said_it_and_sees_nothing_else(
 def retold(
     log: Sequence[Excerpt],
     answers: Sequence[str],
-    spare: Sequence[Carried] = (),
+    spare: Sequence[ChildStatement] = (),
     tokens: int = LEAF_TOKENS,
 ) -> View:
     own, items = summarizer(), picked(log)
@@ -173,7 +173,7 @@ def test_a_retelling_stands_in_its_originals_place_and_cites_its_message() -> No
     assert (short.text, short.kind, short.speaker) == (SHORT.format(n=100), "fact", "Ana")
     assert short.message_ids == ("m0",)
     assert short.importance > picked(log)[0].importance
-    assert isinstance(kept, Carried)
+    assert isinstance(kept, ChildStatement)
     assert kept.seq == 2
 
 
@@ -188,7 +188,9 @@ def test_a_retelling_that_saves_nothing_is_refused_and_its_original_stays() -> N
 def test_the_room_that_a_retelling_frees_goes_to_what_had_none() -> None:
     log = said(*numbered(3))
     spare = [
-        Carried(9, "fact", "The new disk in Linz is a present of the bank.", "Ben", 0.1, ("x",), 11)
+        ChildStatement(
+            9, "fact", "The new disk in Linz is a present of the bank.", "Ben", 0.1, ("x",), 11
+        )
     ]
     tokens = extractive.LEAF_SHARE * sum(item.tokens for item in picked(log))
     assert texts_of(retold(log, [raving("")] * 3, spare, tokens)) == []
@@ -215,7 +217,7 @@ def refusals(mode: Mode, line: str, answer: str, stopped: str = "eos") -> tuple[
     log = excerpts(line)
     whole = log[0].text
     speaker = log[0].message.speaker
-    first = Carried(1, "fact", whole, speaker, 1.0, ("m0",), count_tokens(whole))
+    first = ChildStatement(1, "fact", whole, speaker, 1.0, ("m0",), count_tokens(whole))
     (call,) = summarizer.leaf_calls(log, [first])
     view = summarizer.leaf_view([call], [Generation(answer, 9, 9, 0.1, stopped)], [], [], 9_000)
     assert view.offered == len(view.rejections) + len(view.items)
@@ -279,11 +281,13 @@ def test_a_view_keeps_its_budget_and_loses_nothing_that_there_is_room_for(
     log = said(*numbered(len(shown)))
     plain = picked(log)
     items = [
-        Carried(p.seq, kind, p.text, p.speaker, float(importance), p.message_ids, p.tokens)
+        ChildStatement(p.seq, kind, p.text, p.speaker, float(importance), p.message_ids, p.tokens)
         for p, (kind, importance, _) in zip(plain, shown, strict=True)
     ]
     spare = [
-        Carried(1_000 + at, kind, f"Spare {at}.", "Ana", float(importance), ("s",), 5 + 9 * at)
+        ChildStatement(
+            1_000 + at, kind, f"Spare {at}.", "Ana", float(importance), ("s",), 5 + 9 * at
+        )
         for at, (kind, importance, _) in enumerate(more)
         if kind not in extractive.BINDING
     ]
@@ -402,8 +406,8 @@ def test_a_note_that_says_what_was_picked_out_is_not_shown_twice() -> None:
 def test_a_parents_gist_rests_on_its_childrens_statements_alone() -> None:
     whole = "I moved the backup to Linz. The landlord in Graz plays the cello."
     message = Message(author="Ana", text=whole, id="m0")
-    small_talk = Carried(2, "fact", "It was nice to meet you.", "Ana", 0.0, ("m0",), 40)
-    child = Child([Carried(1, "fact", whole[:27], "Ana", 1.0, ("m0",), 8), small_talk])
+    small_talk = ChildStatement(2, "fact", "It was nice to meet you.", "Ana", 0.0, ("m0",), 40)
+    child = Child([ChildStatement(1, "fact", whole[:27], "Ana", 1.0, ("m0",), 8), small_talk])
     own = summarizer("notes")
     (call,) = own.group_calls([child], {"m0": message})
     assert "cello" not in call.prompt.question

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.helpers.fake_model import FakeClient
-from treemem.proposals import Carried, Child, Draft, Relation, View
+from treemem.proposals import Child, ChildStatement, Draft, Relation, View
 from treemem.summarize.extractive import BINDING, ORDER
 from treemem.summarize.model_summarizer import ModelSummarizer
 from treemem.summarize.rollup import PARENT_TOKENS_MAX, summarize_group
@@ -19,21 +19,21 @@ OPEN = "I still need to order the filter for the pump."
 DONE = "The filter for the pump is ordered, it comes on Monday."
 
 
-def carried(
+def child_statement(
     seq: int, kind: StatementKind, text: str | None = None, importance: float = 1.0
-) -> Carried:
+) -> ChildStatement:
     said = text or f"Statement {seq} of its kind."
-    return Carried(seq, kind, said, "Ana", importance, (f"m{seq}",), count_tokens(said))
+    return ChildStatement(seq, kind, said, "Ana", importance, (f"m{seq}",), count_tokens(said))
 
 
-def child(*statements: Carried, done: tuple[Carried, ...] = ()) -> Child:
+def child(*statements: ChildStatement, done: tuple[ChildStatement, ...] = ()) -> Child:
     return Child(statements, done)
 
 
 CHILDREN = st.lists(
     st.lists(
         st.builds(
-            carried,
+            child_statement,
             st.integers(1, 300),
             st.sampled_from(STATEMENT_KINDS),
             importance=st.floats(0, 9),
@@ -51,7 +51,7 @@ def test_a_parent_refers_to_its_childrens_statements_and_makes_none(children: li
     offered = {statement.seq: statement.text for each in children for statement in each.statements}
     view = summarize_group(children)
     for item in view.items:
-        assert isinstance(item, Carried)
+        assert isinstance(item, ChildStatement)
         assert offered[item.seq] == item.text
     assert view.offered == sum(len(each.statements) for each in children)
 
@@ -81,14 +81,16 @@ def test_a_parent_says_everything_once_in_order_and_no_more_than_its_children(
 
 
 def test_a_rule_rises_as_a_rule_even_if_a_gist_says_the_same() -> None:
-    view = summarize_group([child(carried(1, "gist", RULE)), child(carried(2, "constraint", RULE))])
+    view = summarize_group(
+        [child(child_statement(1, "gist", RULE)), child(child_statement(2, "constraint", RULE))]
+    )
     assert "constraint" in {item.kind for item in view.items}
 
 
 def test_what_need_not_rise_is_bounded() -> None:
     text = "This is a fact that is about as long as facts are in real life, number {n}."
     children = [
-        child(*(carried(k, "fact", text.format(n=k)) for k in range(100 * c, 100 * c + 60)))
+        child(*(child_statement(k, "fact", text.format(n=k)) for k in range(100 * c, 100 * c + 60)))
         for c in range(8)
     ]
     assert sum(item.tokens for item in summarize_group(children).items) <= PARENT_TOKENS_MAX
@@ -96,21 +98,22 @@ def test_what_need_not_rise_is_bounded() -> None:
 
 def test_many_rules_leave_room_for_what_it_was_about() -> None:
     rules = [
-        carried(n, "constraint", f"You must never restart worker {n} by night.")
+        child_statement(n, "constraint", f"You must never restart worker {n} by night.")
         for n in range(1, 200)
     ]
-    gist = carried(900, "gist", "The settlement was paid out twice.")
-    view = summarize_group([child(*rules, gist), child(carried(901, "decision"))])
+    gist = child_statement(900, "gist", "The settlement was paid out twice.")
+    view = summarize_group([child(*rules, gist), child(child_statement(901, "decision"))])
     assert {item.kind for item in view.items} == {"gist", "decision", "constraint"}
     assert sum(item.kind == "constraint" for item in view.items) == len(rules)
 
 
 def test_every_child_is_told_of_by_a_gist() -> None:
     children = [
-        child(carried(n + 1, "gist"), carried(n + 50, "fact", f"{RULE} {n}" * 3)) for n in range(8)
+        child(child_statement(n + 1, "gist"), child_statement(n + 50, "fact", f"{RULE} {n}" * 3))
+        for n in range(8)
     ]
     gists = [item for item in summarize_group(children).items if item.kind == "gist"]
-    assert [item.seq for item in gists if isinstance(item, Carried)] == list(range(1, 9))
+    assert [item.seq for item in gists if isinstance(item, ChildStatement)] == list(range(1, 9))
 
 
 def test_a_parent_of_nothing_says_nothing() -> None:
@@ -123,51 +126,54 @@ def test_a_parent_of_nothing_says_nothing() -> None:
 
 def test_what_is_said_twice_rises_once_and_keeps_both_citations() -> None:
     view = summarize_group(
-        [child(carried(1, "fact", "The export runs at 02:15.")),
-         child(carried(2, "fact", "the export runs at 02:15"))]
+        [child(child_statement(1, "fact", "The export runs at 02:15.")),
+         child(child_statement(2, "fact", "the export runs at 02:15"))]
     )  # fmt: skip
     (item,) = view.items
-    assert isinstance(item, Carried)
+    assert isinstance(item, ChildStatement)
     assert (item.seq, item.also) == (1, (2,))
     assert view.relations == (Relation(1, "same", 2),)
 
 
 def test_what_stands_for_two_goes_on_doing_so_further_up() -> None:
     first = summarize_group(
-        [child(carried(1, "fact", "It runs.")), child(carried(2, "fact", "It runs"))]
+        [
+            child(child_statement(1, "fact", "It runs.")),
+            child(child_statement(2, "fact", "It runs")),
+        ]
     )
-    again = summarize_group([child(*first.items), child(carried(3, "fact", "it runs"))])  # type: ignore[arg-type]
+    again = summarize_group([child(*first.items), child(child_statement(3, "fact", "it runs"))])  # type: ignore[arg-type]
     (item,) = again.items
-    assert isinstance(item, Carried)
+    assert isinstance(item, ChildStatement)
     assert item.also == (2, 3)
 
 
 def test_an_open_point_goes_when_a_later_child_closes_it_and_says_by_what() -> None:
-    done = carried(9, "fact", DONE)
-    view = summarize_group([child(carried(1, "open", OPEN)), child(done=(done,))])
+    done = child_statement(9, "fact", DONE)
+    view = summarize_group([child(child_statement(1, "open", OPEN)), child(done=(done,))])
     assert list(view.items) == []
     assert view.relations == (Relation(1, "closed", 9),)
 
 
 def test_nothing_closes_what_was_said_after_it_or_beside_it() -> None:
-    done = carried(9, "fact", DONE)
-    before = summarize_group([child(done=(done,)), child(carried(1, "open", OPEN))])
-    beside = summarize_group([child(carried(1, "open", OPEN), done=(done,))])
+    done = child_statement(9, "fact", DONE)
+    before = summarize_group([child(done=(done,)), child(child_statement(1, "open", OPEN))])
+    beside = summarize_group([child(child_statement(1, "open", OPEN), done=(done,))])
     for view in (before, beside):
         assert [item.text for item in view.items] == [OPEN]
 
 
 def test_a_rule_that_was_replaced_stays_and_is_marked() -> None:
-    older = carried(1, "constraint", "The upload limit must stay at 20 MB.")
-    newer = carried(2, "constraint", "The upload limit must stay at 50 MB now.")
+    older = child_statement(1, "constraint", "The upload limit must stay at 20 MB.")
+    newer = child_statement(2, "constraint", "The upload limit must stay at 50 MB now.")
     view = summarize_group([child(older), child(newer)])
     assert [item.text for item in view.items] == [older.text, newer.text]
     assert view.relations == (Relation(1, "superseded", 2),)
 
 
 def test_a_decision_that_was_replaced_makes_room_for_the_newer_one() -> None:
-    older = carried(1, "decision", "We decided to keep the old invoices for 5 years.", 9.0)
-    newer = carried(2, "decision", "We decided to keep the old invoices for 7 years.", 1.0)
+    older = child_statement(1, "decision", "We decided to keep the old invoices for 5 years.", 9.0)
+    newer = child_statement(2, "decision", "We decided to keep the old invoices for 7 years.", 1.0)
     view = summarize_group([child(older), child(newer)])
     assert [item.text for item in view.items] == [newer.text]
 
@@ -177,10 +183,10 @@ def test_a_decision_that_was_replaced_makes_room_for_the_newer_one() -> None:
 MOVED = "On 3 May Oskar moved 12 boxes from Graz to Linz, because the old hall was full."
 
 
-def retold(*below: Child) -> tuple[View, Carried]:
+def retold(*below: Child) -> tuple[View, ChildStatement]:
     """A parent's view by a model that retells the one sentence of an open tail."""
     own = ModelSummarizer(FakeClient(), "fake", "0" * 8, 1)
-    tail = carried(990, "fact", MOVED, importance=0.1)
+    tail = child_statement(990, "fact", MOVED, importance=0.1)
     children = [*below, Child([tail], is_open=True)]
     cited = {"m990": Message(author="Ana", text=MOVED, id="m990")}
     calls = own.group_calls(children, cited)
@@ -189,22 +195,24 @@ def retold(*below: Child) -> tuple[View, Carried]:
 
 
 def test_many_rules_leave_room_for_the_rest_in_a_models_view_too() -> None:
-    rules = [carried(n, "constraint", f"You must never restart hall {n}.") for n in range(1, 200)]
-    gist = carried(900, "gist", "The settlement was paid out twice.")
-    view, _ = retold(child(*rules, gist, carried(901, "decision")))
+    rules = [
+        child_statement(n, "constraint", f"You must never restart hall {n}.") for n in range(1, 200)
+    ]
+    gist = child_statement(900, "gist", "The settlement was paid out twice.")
+    view, _ = retold(child(*rules, gist, child_statement(901, "decision")))
     assert {item.kind for item in view.items} == {"gist", "decision", "constraint", "fact"}
     assert sum(item.kind == "constraint" for item in view.items) == len(rules)
 
 
 def test_a_retelling_of_what_is_said_twice_takes_no_citation_away() -> None:
-    view, _ = retold(child(carried(1, "fact", MOVED)))
+    view, _ = retold(child(child_statement(1, "fact", MOVED)))
     (item,) = view.items
-    assert isinstance(item, Carried)
+    assert isinstance(item, ChildStatement)
     assert (item.seq, item.also) == (1, (990,))
 
 
 def test_a_retelling_stands_where_its_sentence_stood() -> None:
-    view, tail = retold(child(carried(1, "fact")))
+    view, tail = retold(child(child_statement(1, "fact")))
     told = [item for item in view.items if isinstance(item, Draft)]
     assert [item.text for item in told] == ["On 3 May Oskar moved 12 boxes from Graz to Linz."]
     assert told[0].message_ids == tail.message_ids

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from treemem.proposals import Carried, Excerpt
+from treemem.proposals import ChildStatement, Excerpt
 from treemem.summarize import prompts
 from treemem.types import Message
 from treemem.verify.check import SUPPORT_MAX, WORDS_MAX, check
@@ -311,7 +311,9 @@ def test_a_message_is_one_line_of_the_prompt_whatever_it_holds(
 @UNHURRIED
 @given(st.lists(BODIES | st.just(INJECTION), min_size=1, max_size=8))
 def test_a_statement_is_one_line_of_a_parents_prompt(texts: list[str]) -> None:
-    statements = [Carried(at, "fact", text, "Ana", 1.0, ("m",)) for at, text in enumerate(texts)]
+    statements = [
+        ChildStatement(at, "fact", text, "Ana", 1.0, ("m",)) for at, text in enumerate(texts)
+    ]
     assert len("\n".join(prompts.group_lines(statements)).splitlines()) == len(texts)
 
 

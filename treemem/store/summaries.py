@@ -13,14 +13,14 @@ from typing import TypeVar
 import orjson
 
 from treemem import times
-from treemem.proposals import Carried, Child, Draft, Excerpt, View
+from treemem.proposals import Child, ChildStatement, Draft, Excerpt, View
 from treemem.store import messages
 from treemem.store.database import Database, Row
 from treemem.text.fts import extra_words
 from treemem.text.tokens import count_many
 from treemem.types import Later, Message, Rejection, Statement, Summary
 
-Item = TypeVar("Item", Draft, Carried, Draft | Carried)
+Item = TypeVar("Item", Draft, ChildStatement, Draft | ChildStatement)
 
 REJECTIONS_KEPT = 50
 REJECTION_CHARS_MAX = 400
@@ -49,7 +49,7 @@ SELECT nc.child_seq, EXISTS (
   SELECT 1 FROM tree t WHERE t.root_seq = nc.node_seq AND t.tail_seq = nc.child_seq)
 FROM node_child nc WHERE nc.node_seq = ? ORDER BY nc.ordinal
 """
-_CARRIED = """
+_CHILD_STATEMENTS = """
 SELECT st.seq, st.kind, st.text, st.speaker, st.importance, st.tokens
 FROM summary_statement ss JOIN statement st ON st.seq = ss.statement_seq
 WHERE ss.summary_seq = ? ORDER BY ss.ordinal
@@ -77,7 +77,7 @@ FROM below JOIN summary s ON s.node_seq = below.node_seq AND s.producer_seq = :p
 JOIN statement st ON st.summary_seq = s.seq AND st.settles = 1
 ORDER BY below.child, below.path, st.seq
 """
-_CARRIED_CITATIONS = """
+_CHILD_STATEMENT_CITATIONS = """
 SELECT c.statement_seq, m.id FROM summary_statement ss
 JOIN citation c ON c.statement_seq = ss.statement_seq
 JOIN message m ON m.seq = c.message_seq
@@ -95,10 +95,10 @@ def child_seqs(database: Database, node_seq: int) -> list[int]:
     return [row[0] for row in database.rows(_CHILDREN, (node_seq,))]
 
 
-def carried(database: Database, summary_seq: int) -> list[Carried]:
+def child_statements(database: Database, summary_seq: int) -> list[ChildStatement]:
     """The statements of a summary, as a parent may carry them up."""
     cited: dict[int, list[str]] = {}
-    for statement_seq, message_id in database.rows(_CARRIED_CITATIONS, (summary_seq,)):
+    for statement_seq, message_id in database.rows(_CHILD_STATEMENT_CITATIONS, (summary_seq,)):
         cited.setdefault(statement_seq, []).append(message_id)
     also: dict[int, list[int]] = {}
     replaced: dict[int, int] = {}
@@ -107,32 +107,35 @@ def carried(database: Database, summary_seq: int) -> list[Carried]:
             also.setdefault(statement_seq, []).append(other_seq)
         elif kind == "superseded":
             replaced[statement_seq] = other_seq
+    rows = database.rows(_CHILD_STATEMENTS, (summary_seq,))
     return [
-        Carried(
+        ChildStatement(
             seq, kind, text, speaker, importance, tuple(cited.get(seq, ())), tokens,
             tuple(also.get(seq, ())), replaced.get(seq),
         )
-        for seq, kind, text, speaker, importance, tokens in database.rows(_CARRIED, (summary_seq,))
+        for seq, kind, text, speaker, importance, tokens in rows
     ]  # fmt: skip
 
 
-def spare(database: Database, summary_seq: int) -> list[Carried]:
+def spare(database: Database, summary_seq: int) -> list[ChildStatement]:
     """What a summary had no room for, the most important first."""
     return [
-        Carried(seq, kind, text, speaker, importance, (message_id,), tokens)
+        ChildStatement(seq, kind, text, speaker, importance, (message_id,), tokens)
         for seq, kind, text, speaker, importance, tokens, message_id in database.rows(
             _SPARE, (summary_seq,)
         )
     ]
 
 
-def settling(database: Database, node_seq: int, producer_seq: int) -> dict[int, list[Carried]]:
+def settling(
+    database: Database, node_seq: int, producer_seq: int
+) -> dict[int, list[ChildStatement]]:
     """By the number of a node's child, the statements below it that say that something is
     done, as the producer that reads every sentence has found them."""
-    found: dict[int, list[Carried]] = {}
+    found: dict[int, list[ChildStatement]] = {}
     parameters = {"node": node_seq, "producer": producer_seq}
     for child, seq, kind, text, speaker, importance, tokens in database.rows(_SETTLING, parameters):
-        item = Carried(seq, kind, text, speaker, importance, (), tokens)
+        item = ChildStatement(seq, kind, text, speaker, importance, (), tokens)
         found.setdefault(child, []).append(item)
     return found
 
@@ -150,7 +153,7 @@ def children(
         else:
             summary_seq = summary_by(database, child_seq, producer_seq)
             assert summary_seq is not None, "children are summarized before their parents"
-        statements = [] if summary_seq is None else carried(database, summary_seq)
+        statements = [] if summary_seq is None else child_statements(database, summary_seq)
         found.append(Child(statements, done.get(number, ()), bool(is_open)))
     return found
 
@@ -233,7 +236,7 @@ def counted(items: Sequence[Item]) -> list[Item]:
 def _put_statements(
     database: Database,
     summary_seq: int,
-    items: Sequence[Draft | Carried],
+    items: Sequence[Draft | ChildStatement],
     kept_back: Sequence[Draft],
 ) -> None:
     next_seq = int(database.value(_NEXT_STATEMENT))
@@ -255,7 +258,7 @@ def _put_statements(
     )  # fmt: skip
     database.many(
         _SHOW_INSERT,
-        [(summary_seq, ordinal, item.seq if isinstance(item, Carried) else seq_of_draft[id(item)])
+        [(summary_seq, ordinal, seq_of_draft[id(item)] if isinstance(item, Draft) else item.seq)
          for ordinal, item in enumerate(items)],
     )  # fmt: skip
 

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 from treemem.config import models_folder
 from treemem.errors import ModelError
-from treemem.proposals import Carried, Excerpt
+from treemem.proposals import ChildStatement, Excerpt
 from treemem.reports import StepProgress
 from treemem.summarize import prompts
 from treemem.summarize.detectors import kind_of, words_of
@@ -115,16 +115,16 @@ def take(
     texts = [_excerpts(window["lines"]) for window in questions()["notes"]]
     windows = [_padded(text, prompts.WINDOW_CHARS) for text in texts]
     total = len(questions()["retell"]) + len(texts)
-    tell = _Teller(progress, total)
-    retell = _retell_part(client, tell)
-    notes = _notes_part(client, windows, None, tell)
+    report = _ProgressCounter(progress, total)
+    retell = _retell_part(client, report)
+    notes = _notes_part(client, windows, None, report)
     mode: Mode | None = "retell" if retell.share >= notes.share else "notes"
     long, is_long = None, False
     if max(retell.share, notes.share) < SHARE_MIN:
         mode = None
     elif mode == "notes":
         whole = [*(each for text in texts for each in text), *_sayings()]
-        long = _notes_part(client, [_padded(whole, LONG_CHARS)], WHOLE_LEAF_CHARS, tell)
+        long = _notes_part(client, [_padded(whole, LONG_CHARS)], WHOLE_LEAF_CHARS, report)
         is_long = long.share >= LONG_SHARE_MIN
         if not is_long and retell.share >= SHARE_MIN:
             mode = "retell"
@@ -134,7 +134,7 @@ def take(
     )  # fmt: skip
 
 
-class _Teller:
+class _ProgressCounter:
     def __init__(self, progress: StepProgress | None, total: int) -> None:
         self._progress, self._total, self._done = progress, total, 0
 
@@ -160,20 +160,20 @@ def _sayings() -> list[Excerpt]:
     return _excerpts([(item["speaker"], item["said"]) for item in questions()["retell"]])
 
 
-def _retell_part(client: Client, tell: Callable[[], None]) -> Part:
+def _retell_part(client: Client, report: Callable[[], None]) -> Part:
     summarizer = ModelSummarizer(client, "exam", "", 1, mode="retell")
     items, excerpts = [], _sayings()
     for number, excerpt in enumerate(excerpts):
         kind, _ = kind_of(excerpt.text, frozenset(map(str.lower, words_of(excerpt.text))))
         kind = kind if kind in ("decision", "error") else "fact"
         items.append(
-            Carried(
+            ChildStatement(
                 number, kind, excerpt.text, excerpt.message.speaker, 1.0,
                 (excerpt.message.id or "",), count_tokens(excerpt.text),
             )
         )  # fmt: skip
     calls = summarizer.leaf_calls(excerpts, items)
-    answers = _asked(summarizer, calls, tell)
+    answers = _asked(summarizer, calls, report)
     points, kept, offered = 0, 0, 0
     for call, answer, question in zip(calls, answers, questions()["retell"], strict=True):
         view = summarizer.leaf_view([call], [answer], [], [], 10_000)
@@ -187,7 +187,7 @@ def _notes_part(
     client: Client,
     texts: Sequence[Sequence[Excerpt]],
     window_chars: int | None,
-    tell: Callable[[], None],
+    report: Callable[[], None],
 ) -> Part:
     """Notes on texts as long as the windows that they would be taken of: those that pass the
     checks count, whatever they pick, of NOTES_MAX a text."""
@@ -196,7 +196,7 @@ def _notes_part(
     answers: list[Generation] = []
     for text in texts:
         calls = summarizer.leaf_calls(text, [])
-        given = _asked(summarizer, calls, tell)
+        given = _asked(summarizer, calls, report)
         view = summarizer.leaf_view(calls, given, [], [], 10_000)
         kept += len(view.items)
         offered += view.offered
@@ -226,12 +226,12 @@ def _small_talk(number: int) -> tuple[str, str]:
 
 
 def _asked(
-    summarizer: ModelSummarizer, calls: Sequence[Call], tell: Callable[[], None]
+    summarizer: ModelSummarizer, calls: Sequence[Call], report: Callable[[], None]
 ) -> list[Generation]:
     answers = []
     for call in calls:
         answers.append(summarizer.ask(call))
-        tell()
+        report()
     return answers
 
 

@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Protocol
 
 from treemem.models.chat import Prompt
-from treemem.proposals import Carried, Child, Draft, Excerpt, View
+from treemem.proposals import Child, ChildStatement, Draft, Excerpt, View
 from treemem.summarize import extractive, prompts, rollup
 from treemem.summarize.detectors import kind_of, words_of
 from treemem.summarize.prompts import Mode
@@ -63,7 +63,7 @@ class Call:
     excerpts: tuple[Excerpt, ...]
     max_tokens: int
     stop: tuple[str, ...]
-    original: Carried | None = None
+    original: ChildStatement | None = None
 
 
 class ModelSummarizer:
@@ -92,7 +92,9 @@ class ModelSummarizer:
 
     # -- what is asked -----------------------------------------------------------------
 
-    def leaf_calls(self, excerpts: Sequence[Excerpt], extracted: Sequence[Carried]) -> list[Call]:
+    def leaf_calls(
+        self, excerpts: Sequence[Excerpt], extracted: Sequence[ChildStatement]
+    ) -> list[Call]:
         """The questions for a leaf. extracted: its extractive summary."""
         if self.mode == "notes":
             return [
@@ -124,8 +126,8 @@ class ModelSummarizer:
         self,
         calls: Sequence[Call],
         answers: Sequence[Generation],
-        extracted: Sequence[Carried],
-        spare: Sequence[Carried],
+        extracted: Sequence[ChildStatement],
+        spare: Sequence[ChildStatement],
         tokens: int,
     ) -> View:
         """The checked view of a leaf of so many tokens: what the model wrote, and by reference
@@ -163,7 +165,9 @@ class ModelSummarizer:
             and (call.original is None or call.original.seq not in twice)
         ]
         retold = {original.seq for original, _ in passed if original is not None}
-        kept = [i for i in carried_up.items if not isinstance(i, Carried) or i.seq not in retold]
+        kept = [
+            i for i in carried_up.items if not isinstance(i, ChildStatement) or i.seq not in retold
+        ]
         drafts = [
             replace(draft, kind="gist", speaker=None) if original is None else draft
             for original, draft in passed
@@ -188,7 +192,7 @@ def _notes_call(lines: Sequence[str], task: str, excerpts: Sequence[Excerpt]) ->
     return Call(prompt, tuple(excerpts), NOTES_TOKENS_MAX, ("\n\n", "TEXT", "END OF"))
 
 
-def _retell_calls(items: Sequence[Carried], excerpts: Sequence[Excerpt]) -> list[Call]:
+def _retell_calls(items: Sequence[ChildStatement], excerpts: Sequence[Excerpt]) -> list[Call]:
     """A question for each of the most important statements that can be told shortly."""
     worth = [item for item in items if _worth_retelling(item)]
     worth = sorted(worth, key=lambda item: -item.importance)[:RETOLD_MAX]
@@ -205,7 +209,7 @@ def _whole(message: Message) -> Excerpt:
     return Excerpt(message, 0, len(message.text))
 
 
-def _retell_call(item: Carried, excerpt: Excerpt) -> Call:
+def _retell_call(item: ChildStatement, excerpt: Excerpt) -> Call:
     speaker = excerpt.message.speaker
     prompt = Prompt(
         prompts.RETELL_SYSTEM,
@@ -216,7 +220,7 @@ def _retell_call(item: Carried, excerpt: Excerpt) -> Call:
     return Call(prompt, (excerpt,), RETELLING_TOKENS_MAX, ("\n",), item)
 
 
-def _worth_retelling(item: Carried) -> bool:
+def _worth_retelling(item: ChildStatement) -> bool:
     return (
         item.kind in _RETOLD
         and item.speaker is not None
@@ -224,7 +228,7 @@ def _worth_retelling(item: Carried) -> bool:
     )
 
 
-def _origin(item: Carried, excerpts: Sequence[Excerpt]) -> Excerpt | None:
+def _origin(item: ChildStatement, excerpts: Sequence[Excerpt]) -> Excerpt | None:
     """The sentence where it stands in what somebody said; None for what nobody says in
     person, as a document or a tool's output."""
     for excerpt in excerpts:
@@ -239,7 +243,7 @@ def _origin(item: Carried, excerpts: Sequence[Excerpt]) -> Excerpt | None:
 _SPEAKING = ("user", "assistant")
 
 
-def _worth_telling(children: Sequence[Child]) -> list[Carried]:
+def _worth_telling(children: Sequence[Child]) -> list[ChildStatement]:
     """The children's statements that fit one window: gists first, then by importance."""
     unique = {item.seq: item for child in children for item in child.statements}
     ranked = sorted(unique.values(), key=lambda s: (s.kind != "gist", -s.importance))
@@ -251,7 +255,7 @@ def _worth_telling(children: Sequence[Child]) -> list[Carried]:
     return [statement for statement in unique.values() if statement.seq in chosen]
 
 
-def _as_excerpt(statement: Carried, cited: dict[str, Message]) -> Excerpt:
+def _as_excerpt(statement: ChildStatement, cited: dict[str, Message]) -> Excerpt:
     """A statement stands for the message it rests on, in its own words only: a parent may
     say nothing that its children's statements do not say."""
     first = cited[statement.message_ids[0]]
@@ -323,7 +327,7 @@ class _Checked:
             importance = _KIND_WEIGHT[kind] * extractive.density(text)
         return Draft(kind, text, speaker, ids, round(importance, 4), tokens)
 
-    def view(self, items: Sequence[Draft | Carried], answers: Sequence[Generation]) -> View:
+    def view(self, items: Sequence[Draft | ChildStatement], answers: Sequence[Generation]) -> View:
         """Too little that passed is no view: the extractive one stays."""
         usable = len(self.passed) >= KEPT_MIN
         return View(
@@ -346,15 +350,17 @@ def _kind(text: str) -> StatementKind:
 
 def _filled(
     drafts: Sequence[Draft],
-    kept: Sequence[Draft | Carried],
-    spare: Sequence[Carried],
+    kept: Sequence[Draft | ChildStatement],
+    spare: Sequence[ChildStatement],
     budget: int,
-) -> list[Draft | Carried]:
+) -> list[Draft | ChildStatement]:
     """The statements by kind: what binds in any case; then, within the budget, what the model
     wrote and what was picked out by importance, then the spare ones."""
-    chosen: list[Draft | Carried] = [i for i in kept if i.kind in extractive.BINDING]
+    chosen: list[Draft | ChildStatement] = [i for i in kept if i.kind in extractive.BINDING]
     rest = [item for item in kept if item.kind not in extractive.BINDING]
-    ranked: list[Draft | Carried] = sorted([*drafts, *rest], key=lambda item: -item.importance)
+    ranked: list[Draft | ChildStatement] = sorted(
+        [*drafts, *rest], key=lambda item: -item.importance
+    )
     room = budget
     for item in [*ranked, *spare]:
         if item.tokens <= room:

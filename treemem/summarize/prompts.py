@@ -13,7 +13,7 @@ import re
 from collections.abc import Sequence
 from typing import Literal
 
-from treemem.proposals import Carried, Excerpt
+from treemem.proposals import ChildStatement, Excerpt
 from treemem.summarize.detectors import tool_errors
 from treemem.text.tokens import count_tokens
 
@@ -205,7 +205,7 @@ def leaf_lines(window: Sequence[Excerpt]) -> list[str]:
     ]
 
 
-def group_lines(statements: Sequence[Carried]) -> list[str]:
+def group_lines(statements: Sequence[ChildStatement]) -> list[str]:
     """Statements of the children as numbered lines."""
     return [
         _line(index, statement.kind, statement.text) for index, statement in enumerate(statements)

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
 
-from treemem.proposals import Carried, Child, Relation, View
+from treemem.proposals import Child, ChildStatement, Relation, View
 from treemem.summarize.extractive import BINDING, ORDER
 from treemem.types import StatementKind
 from treemem.verify import relations
@@ -34,7 +34,7 @@ _REPLACEABLE: tuple[StatementKind, ...] = ("decision", "constraint", "fact")
 class _Offered:
     """A statement with its place: the number of its child, and its rank in reading order."""
 
-    item: Carried
+    item: ChildStatement
     child: int
     place: int
 
@@ -91,8 +91,10 @@ def _without_closed(
 
 
 def _closing(
-    open_point: _Offered, settling: Sequence[tuple[int, Carried]], holding: dict[str, list[int]]
-) -> Carried | None:
+    open_point: _Offered,
+    settling: Sequence[tuple[int, ChildStatement]],
+    holding: dict[str, list[int]],
+) -> ChildStatement | None:
     about = relations.subject_of(open_point.item.text)
     near = _sharing(about, holding, min(2, len(about)))
     later = [settling[at][1] for at in near if settling[at][0] > open_point.child]

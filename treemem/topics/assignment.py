@@ -161,7 +161,7 @@ def _vectors(database: Database, known: Sequence[Leaf]) -> Vectors:
 
 
 def _found(database: Database, before: State, members: tuple[int, ...]) -> None:
-    topic_id = topic_store.found(database, [before.leaves[seq] for seq in members])
+    topic_id = topic_store.create(database, [before.leaves[seq] for seq in members])
     topic_store.add(database, topic_id, members)
 
 

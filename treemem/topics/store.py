@@ -142,7 +142,7 @@ def members(database: Database, topic_id: str) -> list[int]:
 
 # -- writing ---------------------------------------------------------------------------
 
-_FOUND = "INSERT INTO topic (id) VALUES (?)"
+_CREATE = "INSERT INTO topic (id) VALUES (?)"
 _ADD_LEAF = """
 INSERT OR IGNORE INTO topic_leaf (topic_seq, node_seq)
 SELECT t.seq, n.seq FROM topic t, node n WHERE t.id = ? AND n.seq = ?
@@ -150,13 +150,13 @@ SELECT t.seq, n.seq FROM topic t, node n WHERE t.id = ? AND n.seq = ?
 _REMOVE_LEAF = "DELETE FROM topic_leaf WHERE node_seq = ?"
 
 
-def found(database: Database, leaf_ids: Sequence[str]) -> str:
+def create(database: Database, leaf_ids: Sequence[str]) -> str:
     """Makes a topic that begins with these leaves, and returns its id."""
     attempt = 0
     while True:
         topic_id = ids.topic_id(leaf_ids, attempt)
         if not database.rows(_BY_ID, {"id": topic_id}):
-            database.execute(_FOUND, (topic_id,))
+            database.execute(_CREATE, (topic_id,))
             return topic_id
         attempt += 1
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from treemem.config import ROOT_INTERVAL_MS
 from treemem.errors import ModelError
-from treemem.proposals import Carried, Child, View
+from treemem.proposals import Child, ChildStatement, View
 from treemem.queue import jobs
 from treemem.queue.budget import Budget
 from treemem.queue.jobs import Claim
@@ -212,12 +212,12 @@ class ModelWork:
         answers = self._answers(purpose, calls, budget)
         return self._summarizer.group_view(calls, answers, children)
 
-    def _extracted(self, node_seq: int) -> tuple[list[Carried], list[Carried]]:
+    def _extracted(self, node_seq: int) -> tuple[list[ChildStatement], list[ChildStatement]]:
         """What was picked out of a leaf without a model, and what there was no room for."""
         summary_seq = summaries.summary_by(self._database, node_seq, self._extractive)
         if summary_seq is None:
             return [], []
-        return (summaries.carried(self._database, summary_seq),
+        return (summaries.child_statements(self._database, summary_seq),
                 summaries.spare(self._database, summary_seq))  # fmt: skip
 
     def _children(self, node_seq: int) -> list[Child]:
