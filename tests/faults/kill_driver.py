@@ -79,13 +79,14 @@ class Steps:
 
 
 def _callers() -> list[str]:
-    """The functions of treemem that are running, outermost first: "light._seal" and so on."""
+    """The functions of treemem that are running, outermost first, each behind the last part of its
+    module's name: "source_jobs._seal" and so on."""
     found = []
     frame = sys._getframe(2)
     while frame is not None:
         module = str(frame.f_globals.get("__name__", ""))
         if module.startswith("treemem."):
-            found.append(f"{module.removeprefix('treemem.')}.{frame.f_code.co_name}")
+            found.append(f"{module.rpartition('.')[2]}.{frame.f_code.co_name}")
         frame = frame.f_back  # type: ignore[assignment]
     return found[::-1]
 
@@ -120,7 +121,7 @@ def watch_every_statement(steps: Steps) -> None:
     def watched(*rest: Any, **named: Any) -> Any:
         return connect(*rest, factory=Watched, **named)
 
-    # Subtle: the driver's own module stays as it is; only treemem.database sees this one.
+    # Subtle: the driver's own module stays as it is; only treemem.store.database sees this one.
     stand_in = types.ModuleType("watched_driver")
     stand_in.__dict__.update(database.driver.__dict__)
     stand_in.connect = watched  # type: ignore[attr-defined]

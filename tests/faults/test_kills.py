@@ -55,21 +55,21 @@ PLACES = {
     "memory.close": "closing the file",
     "memory.open": "opening the file",
     "jobs.claim": "claiming a job",
-    "ingest._store": "storing a batch",
-    "imported.remember": "remembering a file",
-    "imported.load": "reading a file",
-    "ingest._read": "reading a file",
-    "light._seal": "sealing",
-    "light._extract": "extractive summaries",
-    "derived.stand": "trees above the sources",
-    "derived.topics": "topics",
-    "derived.run": "trees above the sources",
-    "modelwork._answer": "asking the model",
-    "modelwork.run": "a model summary",
-    "modelwork.admit_all": "admitting model jobs",
-    "modelwork.__init__": "admitting model jobs",
+    "files._store": "storing a batch",
+    "ledger.remember": "remembering a file",
+    "ledger.load": "reading a file",
+    "files._read": "reading a file",
+    "source_jobs._seal": "sealing",
+    "source_jobs._extract": "extractive summaries",
+    "collection_jobs.stand": "trees above the sources",
+    "collection_jobs.topics": "topics",
+    "collection_jobs.run": "trees above the sources",
+    "summary_jobs._answer": "asking the model",
+    "summary_jobs.run": "a model summary",
+    "summary_jobs.admit_all": "admitting model jobs",
+    "summary_jobs.__init__": "admitting model jobs",
     "worker.run": "ending the work",
-    "ingest.run": "reading a file",
+    "files.run": "reading a file",
     "memory.work": "beginning the work",
 }
 # So few steps that a kill may miss them.
@@ -78,17 +78,17 @@ PLACES_SMALL = {"closing the file", "beginning the work", "ending the work", "re
 # Where a process is rarely, or is at the edge of something; the state of the logs; and whether
 # the command is run again while the dead one's lease still holds.
 FUNCTIONS = (
-    ("imported.remember", 2, False),
-    ("light._extract", 2, True),
-    ("modelwork._store", 1, True),
-    ("derived._stand_over", 2, False),
-    pytest.param("topic_placing.place", 2, True, marks=pytest.mark.slow),
-    pytest.param("topic_placing.read_some", 1, False, marks=pytest.mark.slow),
-    pytest.param("trees.release", 2, True, marks=pytest.mark.slow),
-    pytest.param("modelwork._store", 2, True, marks=pytest.mark.slow),
+    ("ledger.remember", 2, False),
+    ("source_jobs._extract", 2, True),
+    ("summary_jobs._store", 1, True),
+    ("collection_jobs._stand_over", 2, False),
+    pytest.param("assignment.place", 2, True, marks=pytest.mark.slow),
+    pytest.param("assignment.read_some", 1, False, marks=pytest.mark.slow),
+    pytest.param("builder.release", 2, True, marks=pytest.mark.slow),
+    pytest.param("summary_jobs._store", 2, True, marks=pytest.mark.slow),
     pytest.param("messages._join", 2, False, marks=pytest.mark.slow),
-    pytest.param("trees.extend", 2, True, marks=pytest.mark.slow),
-    pytest.param("picking.put", 2, False, marks=pytest.mark.slow),
+    pytest.param("builder.extend", 2, True, marks=pytest.mark.slow),
+    pytest.param("extractive_views.put", 2, False, marks=pytest.mark.slow),
     pytest.param("jobs.prune", 1, False, marks=pytest.mark.slow),
 )
 
@@ -175,7 +175,7 @@ def problems_after(place: Field, chain: Chain, path: Path, *, kill_in: str = "")
 
 
 def falls_between_answer_and_commit(note: Note) -> bool:
-    return "modelwork._answer" in note["where"]
+    return "summary_jobs._answer" in note["where"]
 
 
 def place_of(note: Note) -> str:
@@ -268,7 +268,7 @@ def test_a_document_put_back_after_a_kill_shows_what_it_holds(place: Field) -> N
     path = place.folder / "put-back.sqlite3"
     shutil.copy(place.undisturbed[1].path, path)
     fault_logs.write(place.logs, 2)
-    child = place.run(path, minute=2 * MINUTES_A_STATE, kill_in="imported.remember")
+    child = place.run(path, minute=2 * MINUTES_A_STATE, kill_in="ledger.remember")
     assert child.returncode == -signal.SIGKILL, child.stderr
     fault_logs.write(place.logs, 1)
     minute = 2 * MINUTES_A_STATE + MINUTES_BETWEEN
@@ -289,7 +289,7 @@ def test_a_job_that_kills_its_worker_each_time_is_dead_and_a_repair_revives_it(
     path = place.folder / "poisoned.sqlite3"
     fault_logs.write(place.logs, 1)
     for attempt in range(ATTEMPTS_MAX):
-        child = place.run(path, minute=attempt * MINUTES_BETWEEN, kill_in="light._seal")
+        child = place.run(path, minute=attempt * MINUTES_BETWEEN, kill_in="source_jobs._seal")
         assert child.returncode == -signal.SIGKILL, child.stderr
     minute = ATTEMPTS_MAX * MINUTES_BETWEEN
     assert complaints_of(place.outcome(path, minute=minute)) == []

@@ -240,7 +240,7 @@ KILLED = """
 import os, signal, sys
 from pathlib import Path
 from treemem import Memory
-from treemem.database import Database
+from treemem.store.database import Database
 
 at, steps = int(sys.argv[2]), 0
 

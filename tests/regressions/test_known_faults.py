@@ -808,7 +808,7 @@ def test_a_new_memory_in_a_read_only_folder_is_a_clear_error(
 SCENARIO = """
 import json, sqlite3, sys
 from treemem import Memory, Message, Scope
-from treemem.database import driver
+from treemem.store.database import driver
 path, log = sys.argv[1:]
 with Memory.open(path) as memory:
     report = memory.ingest(log)

@@ -270,8 +270,10 @@ def test_a_model_that_is_not_there_is_named_and_the_rest_is_done(memory: Memory)
 
 _KILLED = """
 import os, signal, sys
-from treemem import Memory, Message, embedders, trees
-trees.LEAF_TOKENS_MAX = 200
+from treemem import Memory, Message
+from treemem.models import embedders
+from treemem.tree import builder
+builder.LEAF_TOKENS_MAX = 200
 calls = 0
 class Dying(embedders.HashingEmbedder):
     def embed_documents(self, texts):

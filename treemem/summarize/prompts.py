@@ -161,7 +161,7 @@ def spoken(excerpt: Excerpt) -> str:
     one also what it was; calls, thinking and attachments not at all.
 
     Example:
-        >>> from treemem.model import Message, Part
+        >>> from treemem.types import Message, Part
         >>> call = Message(text="Let me look. [tool use] ls", parts=(Part("tool_use", 13, 26),))
         >>> spoken(Excerpt(call, 0, 26))
         'Let me look.'
