@@ -11,7 +11,7 @@ LLAMA_VERSION := 0.3.36
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-slow test-kills fuzz lint bench-smoke bench bench-sample bench-faithfulness bench-recall bench-latency bench-importers clean
+.PHONY: help setup demo test test-slow test-kills test-wheel test-pythons fuzz lint bench-smoke bench bench-sample bench-faithfulness bench-recall bench-latency bench-importers clean
 
 help:  ## Show what there is to make
 	@echo "make TARGET, where TARGET is one of:"
@@ -84,6 +84,35 @@ test-slow: setup  ## Run the long suites too, 200 kills among them
 test-kills: setup  ## Kill a process at 200 steps of ingest and work
 	TREEMEM_TEST_MODELS=$(MODELS) $(BIN)/python -m pytest tests/faults -m slow
 
+# A virtual environment that has nothing but the wheel, used from a folder that is not the checkout.
+test-wheel: $(VENV)/.base  ## Build the wheel, install it into a bare environment, and use it there
+	@rm -rf build
+	@$(BIN)/python -m pip wheel --quiet --no-deps --wheel-dir build/wheel .
+	@$(BIN)/python -m venv build/bare
+	@build/bare/bin/python -m pip install --quiet --quiet build/wheel/*.whl
+	@mkdir build/elsewhere
+	@cd build/elsewhere && export TREEMEM_DB=memory.sqlite3 && set -e && \
+	  log=$$(../bare/bin/python -c 'import treemem.demo as d; print(d.__path__[0])')/session.jsonl && \
+	  ../bare/bin/treemem ingest "$$log" && \
+	  ../bare/bin/treemem search "why did farm 0417 lose pickups?" --budget 300 | tee found && \
+	  grep -q 0417 found && \
+	  ../bare/bin/treemem doctor && echo "The wheel works in a bare environment."
+
+# The quick, model-free heart of the suite; the whole of it runs under the interpreter of .venv.
+SMOKE := tests/test_memory.py tests/test_times.py tests/cli tests/store tests/tree tests/queue \
+  tests/importers/test_claude_code.py tests/importers/test_nasty.py
+test-pythons: $(VENV)/.base  ## Run a smoke suite under each other Python of 3.11 to 3.13 on this machine
+	@here=$$($(BIN)/python -c 'import sys; print("%d.%d" % sys.version_info[:2])'); set -e; \
+	for version in 3.11 3.12 3.13; do \
+	  test $$version != $$here || continue; \
+	  python=$$(.ci/find-python $$version) || { echo "Python $$version is not on this machine: skipped"; continue; }; \
+	  echo "Python $$version: $$python"; \
+	  test -x .venv-$$version/bin/python || $$python -m venv .venv-$$version; \
+	  .venv-$$version/bin/python -m pip install --quiet --quiet --upgrade 'pip>=25.1'; \
+	  .venv-$$version/bin/python -m pip install --quiet --quiet --editable . --group dev; \
+	  .venv-$$version/bin/python -m pytest -m "not slow" -n auto -q $(SMOKE); \
+	done
+
 fuzz: setup  ## Feed damaged logs to every importer, a minute each; FUZZ="--seconds 600"
 	@$(BIN)/python -m pip install --quiet --quiet --group fuzz
 	$(BIN)/python -m tests.fuzz.fuzz_importers $(FUZZ)
@@ -123,4 +152,4 @@ bench-importers: setup  ## Measure how fast logs are read; IMPORTERS="--megabyte
 	$(BIN)/python benchmarks/importers.py $(IMPORTERS)
 
 clean:  ## Remove the virtual environment, the demo and all caches
-	rm -rf $(VENV) $(DEMO) .mypy_cache .pytest_cache .ruff_cache .hypothesis build *.egg-info
+	rm -rf $(VENV) $(VENV)-3.* $(DEMO) .mypy_cache .pytest_cache .ruff_cache .hypothesis build *.egg-info
