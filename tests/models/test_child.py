@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.helpers.grammars import ENDLESS
 from treemem.errors import ModelError
 from treemem.models import child
 from treemem.models.child import ModelProcess
@@ -45,22 +46,35 @@ def wait_until(condition: Callable[[], object], seconds: float = 20) -> None:
         time.sleep(0.02)
 
 
+def cpu_seconds(pid: int) -> float:
+    """The processor time that a process has used, from Linux's /proc."""
+    fields = Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def wait_until_it_computes(pid: int, since: float) -> None:
+    """Waits until the child has computed for a tenth of a second since it had used `since`."""
+    wait_until(lambda: cpu_seconds(pid) >= since + 0.1)
+
+
 def in_the_middle(client: LlamaClient, action: Callable[[int], None]) -> ModelError:
-    """Starts a long answer, acts on the child's pid, and returns the error that came."""
+    """Starts an answer of 2,000 tokens, acts on the child's pid once the child computes, and
+    returns the error that the caller gets."""
     client.count_tokens("load the model")
     pid = client.pid
     assert pid is not None
+    since = cpu_seconds(pid)
     errors: list[ModelError] = []
 
     def run() -> None:
         try:
-            client.generate(LONG, max_tokens=2000)
+            client.generate(LONG, grammar=ENDLESS, max_tokens=2000)
         except ModelError as error:
             errors.append(error)
 
     thread = threading.Thread(target=run)
     thread.start()
-    time.sleep(0.5)
+    wait_until_it_computes(pid, since)
     action(pid)
     thread.join(60)
     assert not thread.is_alive()
@@ -75,16 +89,16 @@ def test_a_child_that_crashes_is_an_error_and_the_next_call_works(
     assert f"was ended by {number.name} during 'generate'" in str(error)
     assert error.recoverable
     assert client.pid is None
-    assert client.generate(LONG, max_tokens=3).tokens_out == 3
+    assert client.generate(LONG, grammar=ENDLESS, max_tokens=3).tokens_out == 3
 
 
 def test_a_child_that_hangs_is_ended_at_the_time_out(models_folder: Path):
     model = installed("smollm2-135m")
-    with LlamaClient(model.path, context_tokens=2048, threads=1, timeout_seconds=1.5) as client:
+    with LlamaClient(model.path, context_tokens=2048, threads=1, timeout_seconds=4) as client:
         error = in_the_middle(client, lambda pid: os.kill(pid, signal.SIGSTOP))
-        assert "no answer to 'generate' within 1.5 seconds" in str(error)
+        assert "no answer to 'generate' within 4 seconds" in str(error)
         assert client.pid is None
-        assert client.generate(LONG, max_tokens=1).tokens_out == 1
+        assert client.count_tokens("x") == 1
 
 
 def test_a_child_that_does_not_read_cannot_block_the_caller(models_folder: Path):
@@ -104,7 +118,7 @@ def test_a_keyboard_interrupt_of_the_terminal_does_not_reach_the_child(client: L
     assert pid is not None
     assert os.getpgid(pid) != os.getpgid(0)
     os.kill(pid, signal.SIGINT)
-    assert client.generate(LONG, max_tokens=2).tokens_out == 2
+    assert client.generate(LONG, grammar=ENDLESS, max_tokens=2).tokens_out == 2
     assert client.pid == pid
 
 
@@ -129,20 +143,26 @@ def test_a_closed_client_leaves_no_process_and_can_be_used_again(client: LlamaCl
 
 @pytest.mark.parametrize("working", [False, True], ids=["idle", "in the middle of an answer"])
 def test_the_child_ends_with_its_parent(models_folder: Path, working: bool):
-    call = "client.generate([Segment('Once')], max_tokens=2000)" if working else "time.sleep(60)"
+    answer = "client.generate([Segment('Once')], grammar=sys.argv[2], max_tokens=2000)"
     code = (
         "import sys, time\n"
         "from treemem.models.client import LlamaClient, Segment\n"
         "from pathlib import Path\n"
         "client = LlamaClient(Path(sys.argv[1]), context_tokens=2048, threads=1)\n"
         "client.count_tokens('x')\n"
-        "print(client.pid, flush=True)\n" + call
+        "print(client.pid, flush=True)\n"
+        "sys.stdin.readline()\n" + (answer if working else "time.sleep(60)")
     )
-    command = [sys.executable, "-c", code, str(installed("smollm2-135m").path)]
-    with subprocess.Popen(command, stdout=subprocess.PIPE) as parent:
+    command = [sys.executable, "-c", code, str(installed("smollm2-135m").path), ENDLESS]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as parent:
+        assert parent.stdin is not None
         assert parent.stdout is not None
         pid = int(parent.stdout.readline())
-        time.sleep(0.5)
+        since = cpu_seconds(pid)
+        parent.stdin.write(b"go on\n")
+        parent.stdin.flush()
+        if working:
+            wait_until_it_computes(pid, since)
         assert is_alive(pid)
         parent.kill()
     wait_until(lambda: not is_alive(pid))

@@ -34,6 +34,7 @@ class Generation:
     tokens_in: of the prompt, also where its start was still in the cache.
     stopped: "eos" where the model (or the grammar) came to its end, "stop" at a stop string,
     which is not part of the text, "length" at max_tokens or the end of the context.
+    tokens_computed: tokens of the whole prompt that the cache did not hold; None for a server.
     """
 
     text: str
@@ -41,6 +42,7 @@ class Generation:
     tokens_out: int
     seconds: float
     stopped: str
+    tokens_computed: int | None = None
 
 
 class LlamaClient:
@@ -119,6 +121,7 @@ class LlamaClient:
             int(answer["tokens_out"]),
             float(answer["seconds"]),
             str(answer["stopped"]),
+            int(answer["tokens_computed"]),
         )
 
     def embed(self, texts: Sequence[str]) -> list[list[float]]:

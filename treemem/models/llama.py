@@ -88,8 +88,9 @@ class LoadedModel:
             raise ModelError(f"the text of {len(data):,} bytes cannot be split into tokens")
         return list(tokens[:count])
 
-    def prefill(self, tokens: list[int], fixed: int = 0) -> None:
-        """Computes the prompt, as far as its start is not what the cache holds already.
+    def prefill(self, tokens: list[int], fixed: int = 0) -> int:
+        """Computes the prompt after the part of its start that the cache holds. Returns the
+        number of tokens computed.
 
         fixed: so many tokens come in every call; a piece ends where they do, so that all of
         them can be kept.
@@ -104,6 +105,7 @@ class LoadedModel:
                 self.decode(tokens[start:end])
                 start = end
         self._cached, self._ends = tokens, ends
+        return len(tokens) - kept
 
     def decode(self, tokens: list[int]) -> None:
         """Adds tokens at the end of the cache."""

@@ -37,7 +37,7 @@ def generate(
     stop: Sequence[str],
     fixed: int,
 ) -> dict[str, Any]:
-    """The answer's text, tokens_in, tokens_out, seconds, and why it stopped."""
+    """The answer's text, tokens_in, tokens_out, seconds, why it stopped, and tokens_computed."""
     began = time.perf_counter()
     beginning = prompt_tokens(model, segments[:fixed]) if fixed else []
     tokens = [*beginning, *prompt_tokens(model, segments[fixed:], opening=not fixed)]
@@ -48,7 +48,7 @@ def generate(
         )
     chooser = Chooser(model, grammar)
     try:
-        model.prefill(tokens, len(beginning))
+        computed = model.prefill(tokens, len(beginning))
         room = min(max_tokens, model.context_tokens - len(tokens))
         text, count, stopped = _continue(model, chooser, room, [s.encode() for s in stop])
     finally:
@@ -59,6 +59,7 @@ def generate(
         "tokens_out": count,
         "seconds": time.perf_counter() - began,
         "stopped": stopped,
+        "tokens_computed": computed,
     }
 
 
