@@ -1,19 +1,18 @@
-"""Memory: what a user of treemem holds. It parses nothing and decides little; it puts the
-modules below together.
+"""Memory: the facade that users of treemem hold. Each method is a short call to the modules below.
 
-A Memory may be used from several threads; an async caller wraps its methods in
-asyncio.to_thread.
+A Memory may be used from several threads; async callers wrap its methods in asyncio.to_thread.
 """
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
-from treemem import config
-from treemem.reader import Reader
+from treemem import config, times
+from treemem.models.embedders import QueryEmbedder
 from treemem.reports import (
     FileProgress,
     IngestReport,
@@ -24,16 +23,31 @@ from treemem.reports import (
 )
 from treemem.store.database import Database
 from treemem.times import Clock, now_ms
-from treemem.types import Job, Message, ServedModel, Source
+from treemem.types import (
+    Include,
+    Job,
+    Message,
+    Node,
+    Scope,
+    SearchResult,
+    ServedModel,
+    Source,
+    Tree,
+)
 
 if TYPE_CHECKING:
+    from treemem.diagnostics.doctor import Diagnosis
     from treemem.diagnostics.estimate import Plan
+    from treemem.diagnostics.status import Status
     from treemem.importers.common.base import LogFile
     from treemem.privacy.policy import Redact, Redactions
+    from treemem.search.engine import Mode, Rerank
+    from treemem.store.usage import UsageKey, UsageRow
     from treemem.topic_api import Topics
+    from treemem.tree.browse import SourceView, UpgradableNode
 
 
-class Memory(Reader):
+class Memory:
     """One memory file.
 
     Example:
@@ -41,17 +55,22 @@ class Memory(Reader):
         >>> with tempfile.TemporaryDirectory() as folder:
         ...     with Memory.open(Path(folder) / "memory.sqlite3") as memory:
         ...         _ = memory.append("chat/1", [Message(text="We ship on Friday.")])
-        ...         found = memory.search("when do we ship?")
-        >>> [message.text for passage in found.passages for message in passage.messages]
+        ...         result = memory.search("when do we ship?")
+        >>> [message.text for passage in result.passages for message in passage.messages]
         ['We ship on Friday.']
     """
 
+    def __init__(self, database: Database, clock: Clock = now_ms) -> None:
+        self._database = database
+        self._clock = clock
+        self._queries = QueryEmbedder()
+
     @classmethod
     def open(cls, path: str | Path | None = None, *, clock: Clock = now_ms) -> Memory:
-        """Opens a memory file, makes it if it is not there, and brings its schema up to date.
+        """Opens a memory file, creates it if it is missing, and migrates its schema.
 
-        path: the default is TREEMEM_DB, or a file in the user's data folder. Raises
-        DatabaseError and its kin where the file cannot be used.
+        path: None means TREEMEM_DB, or a file in the user's data folder. Raises DatabaseError
+        or a subclass if the file cannot be used.
         """
         chosen = Path(path) if path is not None else config.default_database_path()
         return cls(Database(chosen), clock)
@@ -67,6 +86,15 @@ class Memory(Reader):
         self._queries.close()
         self._database.close()
 
+    @property
+    def path(self) -> Path:
+        return self._database.path
+
+    @property
+    def notices(self) -> tuple[str, ...]:
+        """Warnings about this file and this SQLite, in sentences."""
+        return tuple(self._database.notices)
+
     # -- storing -------------------------------------------------------------------------
 
     def ingest(
@@ -78,13 +106,13 @@ class Memory(Reader):
         keep_blobs: str | Path | None = None,
         redact: Redact = True,
     ) -> IngestReport:
-        """Stores what the files, or the files in the folders, hold; light jobs are done on
-        return, so the tree is whole. No model is called.
+        """Stores the messages of log files, and of the files in folders, and builds their trees.
+        Calls no model.
 
-        A file that is no log, or cannot be read, has an error in its report and costs the
-        others nothing. Reading a file again adds only what is new in it. The bytes of
-        attachments go into the folder keep_blobs, or nowhere. Secrets are replaced by markers
-        before anything is stored: redact="pii" takes out personal data too, False nothing.
+        A file that is not a log, or cannot be read, gets an error in its report and does not
+        affect the others. Reading a file again adds only what is new in it. keep_blobs: the
+        folder for the bytes of attachments; None discards them. Secrets are replaced by markers
+        before anything is stored: redact="pii" also replaces personal data, False nothing.
         """
         from treemem.ingest.walk import find_files
 
@@ -107,9 +135,11 @@ class Memory(Reader):
         redact: Redact = True,
         growing: bool = False,
     ) -> IngestReport:
-        """As ingest, for LogFile values: standard input, or bytes in memory. growing: they are
-        read again and again, so only the latest state of each is remembered, and the trees
-        above the sources are left to work()."""
+        """Like ingest, for LogFile values: standard input, or bytes in memory.
+
+        growing: the files are read again and again. Only the latest state of each is
+        remembered, and the trees above the sources are left to work().
+        """
         from treemem import importers
         from treemem.ingest.files import ingest_all
         from treemem.privacy.policy import Redaction
@@ -138,18 +168,17 @@ class Memory(Reader):
         title: str | None = None,
         redact: Redact = True,
     ) -> list[str]:
-        """Adds messages to the end of a source and returns their ids; stored when it returns.
+        """Adds messages to the end of a source and returns their ids once they are stored.
 
-        A message with an external_id is stored once, however often it is appended; one
-        without is new each time. Nothing but the write happens here: sealing waits in the
-        queue for work(). redact: as in ingest.
+        A message with an external_id is stored once, however often it is appended; a message
+        without one is new each time. Sealing is left to work(). redact: as in ingest.
         """
         from treemem.ingest.append import append
         from treemem.privacy.policy import Redaction
 
         redaction = Redaction(self._database, redact)
-        given = Source(source, "api", title)
-        return append(self._database, self._clock, given, messages, redaction)
+        appended_to = Source(source, "api", title)
+        return append(self._database, self._clock, appended_to, messages, redaction)
 
     def plan(
         self,
@@ -159,17 +188,123 @@ class Memory(Reader):
         progress: FileProgress | None = None,
         redact: Redact = True,
     ) -> Plan:
-        """What ingesting these files, and the model work after it, would cost. Nothing is
-        stored here and no model is loaded."""
+        """Estimates the cost of ingesting these files and of the model work after it. Stores
+        nothing and loads no model."""
         from treemem.diagnostics.estimate import plan
 
         return plan(self._database, self._clock, paths, format_name, progress, redact)
+
+    # -- reading -------------------------------------------------------------------------
+
+    def search(
+        self,
+        query: str,
+        *,
+        scope: Scope | None = None,
+        budget_tokens: int = 2_000,
+        since: str | datetime | None = None,
+        until: str | datetime | None = None,
+        now: datetime | None = None,
+        mode: Mode = "auto",
+        fts: bool = False,
+        tuning: Mapping[str, float] | None = None,
+        rerank: Rerank | None = None,
+        include: Iterable[Include] = (),
+    ) -> SearchResult:
+        """Returns the passages that answer a query, in time order, in at most budget_tokens.
+
+        since, until: inclusive limits: a day, a time, or words such as "last week". A day means
+        its start in since and its end in until. Messages without a time do not match a limit.
+        now: the moment such words are relative to, also in the query; None means the clock's.
+        mode: "verbatim" returns messages only, "summary" statements of summaries only, "auto"
+        chooses by the question. fts: query is an FTS5 expression. tuning: overrides weights by
+        name, see search.weights. rerank: see search.engine.Rerank. include: what is searched
+        besides the current histories, see types.INCLUDES. If a model is missing or fails, the
+        result lacks its part and names it in missing. Raises UsageError, and NotFoundError for
+        the scope.
+        """
+        from treemem.search.engine import Query, search
+
+        request = Query(query, scope or Scope.everything(), now or times.local(self._clock()),
+                        budget_tokens, since, until, mode, tuning or {}, fts, rerank,
+                        frozenset(include))  # fmt: skip
+        return search(self._database, request, self.setting("embedder"), self._queries.vector)
+
+    def tree(self, scope: Scope, *, cite: bool = True) -> Tree:
+        """Returns the current tree of a scope.
+
+        cite: False leaves out the messages that statements cite, which is faster for a large
+        tree.
+        """
+        from treemem.topics import store as topic_store
+        from treemem.tree import browse
+
+        with self._database.reading():
+            if scope.kind == "topic":
+                scope = Scope.topic(topic_store.resolve(self._database, scope.key or ""))
+            return browse.tree(self._database, scope, cite=cite)
+
+    def node(self, node_id: str, *, producer: str | None = None) -> Node:
+        """Returns a node with its statements, by its id or an unambiguous prefix of it.
+
+        producer: whose summary to show; None means the best one.
+        """
+        from treemem.tree import browse
+
+        with self._database.reading():
+            return browse.node(self._database, node_id, producer)
+
+    def upgradable(self, source: str | None = None) -> list[UpgradableNode]:
+        """Returns the nodes whose summary is extractive, or made by a weaker model than the one
+        in use; work(upgrade=True) summarizes them again."""
+        from treemem.summarize import backends
+        from treemem.tree import browse
+
+        rank = backends.rank_of(self.setting("summarizer"))
+        with self._database.reading():
+            source_id = None if source is None else browse.source_row(self._database, source)[1]
+            return browse.upgradable(self._database, rank, source_id)
+
+    def expand(self, node_id: str) -> list[Node] | list[Message]:
+        """Returns the children of a node, or the messages of a leaf word for word."""
+        from treemem.tree import browse
+
+        with self._database.reading():
+            return browse.expand(self._database, node_id)
+
+    def sources(self) -> list[SourceView]:
+        """Returns all sources, the most recent first."""
+        from treemem.tree import browse
+
+        with self._database.reading():
+            return browse.sources(self._database)
+
+    def source(self, name: str) -> SourceView:
+        """Returns one source, by its id or an unambiguous part of it."""
+        from treemem.tree import browse
+
+        with self._database.reading():
+            return browse.source(self._database, name)
+
+    def messages(self, source: str) -> list[Message]:
+        """Returns a source's history in order, word for word."""
+        from treemem.tree import browse
+
+        with self._database.reading():
+            row = browse.source_row(self._database, source)
+            return browse.source_messages(self._database, row[0])
+
+    def setting(self, name: str) -> str | None:
+        """Returns a setting stored in this file, such as "summarizer"; None if it is not set."""
+        sql = "SELECT value FROM setting WHERE name = ?"
+        value: str | None = self._database.value(sql, (name,))
+        return value
 
     # -- secrets -------------------------------------------------------------------------
 
     @property
     def redactions(self) -> Redactions:
-        """What this file takes for a secret: to look at and to change."""
+        """The rules by which this file recognizes secrets: to read and to change."""
         from treemem.privacy.policy import Redactions
 
         return Redactions(self._database)
@@ -181,13 +316,14 @@ class Memory(Reader):
         dry_run: bool = False,
         progress: StepProgress | None = None,
     ) -> ScrubReport:
-        """Takes secrets out of what is stored already: messages, and all that was made of them.
+        """Removes secrets from stored messages and from everything derived from them.
 
-        Trees are sealed anew from the first leaf that held one; ids of messages stay. The file
-        is written anew at the end, and nothing of the secrets is left in it. Killed in between,
-        the file is whole, and the next call goes on. pii: personal data too. dry_run: only
-        says what would be touched. progress: called with messages done, and all. Raises
-        DatabaseLockedError where another process uses the file.
+        Trees are sealed again from the first leaf that contained a secret; message ids stay.
+        The file is rewritten at the end, so that no page still contains a secret. If the process
+        is killed, the file is intact and the next call continues. pii: also removes personal
+        data. dry_run: only reports what would change. progress: called with the number of
+        messages done and their total. Raises DatabaseLockedError if another process uses the
+        file.
         """
         from treemem.privacy.scrub import scrub
 
@@ -209,13 +345,13 @@ class Memory(Reader):
         progress: WorkProgress | None = None,
         interrupted: threading.Event | None = None,
     ) -> WorkReport:
-        """Drains the queue here and now, within the limits.
+        """Runs the jobs of the queue until it is empty or a limit is reached.
 
-        max_calls: model calls; 0 does the light jobs only and loads no model.
-        between: hours in local time, such as "22:00-07:00", outside which no call begins.
-        upgrade: also nodes that a weaker model has summarized.
-        interrupted: set it from elsewhere to stop after the step in hand. progress is called
-        on this thread, however many servers work at once.
+        max_calls: limit of model calls; 0 runs the light jobs only and loads no model.
+        between: local hours such as "22:00-07:00"; no model call starts outside them.
+        upgrade: also summarizes nodes again that a weaker model summarized.
+        interrupted: set it from another thread to stop after the current step. progress is
+        called on this thread, however many servers work at once.
         """
         from treemem.worker import run
 
@@ -234,10 +370,10 @@ class Memory(Reader):
         progress: WorkProgress | None = None,
         interrupted: threading.Event | None = None,
     ) -> WorkReport:
-        """Gives every node a vector under the embedder in use, within the limits; work() does
-        it too. retry: also while a circuit breaker holds it back.
+        """Computes the missing vectors of the embedder in use, within the limits; work() does it
+        too. retry: also while a circuit breaker is open.
 
-        Raises UsageError where none is in use, ModelError where it cannot be opened.
+        Raises UsageError if no embedder is in use, ModelError if it cannot be opened.
         """
         from treemem.worker import run
 
@@ -252,14 +388,19 @@ class Memory(Reader):
 
         return run.prune(self._database, name)
 
-    def repair(self) -> None:
-        """Makes views again that are missing or do not fit; truth is not touched."""
-        from treemem.diagnostics import doctor
+    # -- models, topics, jobs ------------------------------------------------------------
 
-        doctor.repair(self._database, self._clock())
-        self.work(max_calls=0)
+    def use_model(self, role: str, choice: str | ServedModel) -> None:
+        """Sets the model of a role, "summarizer" or "embedder".
 
-    # -- arranging and choosing ----------------------------------------------------------
+        choice: the name of an installed model, "none", the address of a model server, or a
+        ServedModel; servers are asked which models they have. "hashing" is an embedder without
+        a model, for tests. Summaries and vectors of other models stay. Raises ModelError if the
+        model is not available, UsageError if the choice does not fit the role.
+        """
+        from treemem.worker import model_choice
+
+        model_choice.use(self._database, role, choice, self._clock())
 
     @property
     def topics(self) -> Topics:
@@ -268,25 +409,71 @@ class Memory(Reader):
 
         return Topics(self._database, self._clock, lambda: self.work(max_calls=0))
 
-    def use_model(self, role: str, choice: str | ServedModel) -> None:
-        """Chooses the model for a role, "summarizer" or "embedder". choice: an installed
-        model's name, "none", the address of a model server, or a ServedModel; servers are
-        asked what they serve. "hashing" is an embedder without a model, for tests. What
-        other models have made stays. Raises ModelError where the model is not there,
-        UsageError where it cannot be meant.
-        """
-        from treemem.worker import model_choice
+    def jobs(self, states: Sequence[str], limit: int = 100) -> list[Job]:
+        """Returns the jobs in these states ("todo", "running", "done", "dead"), next ones first."""
+        from treemem.queue import jobs
 
-        model_choice.use(self._database, role, choice, self._clock())
+        return jobs.listing(self._database, states, limit)
+
+    def job(self, job_id: int) -> Job:
+        """Returns one job of the queue. Raises NotFoundError."""
+        from treemem.queue import jobs
+
+        return jobs.get(self._database, job_id)
+
+    def is_behind(self, kind: str) -> bool:
+        """Whether jobs of this kind are waiting or running, so that what they build is not up to
+        date. kind: "global" or "topics"."""
+        from treemem.queue import jobs
+
+        return jobs.has_open(self._database, kind)
 
     def retry_job(self, job_id: int) -> Job:
-        """Lets a dead or waiting job run as soon as a worker comes."""
+        """Makes a dead or waiting job due now."""
         from treemem.worker import summary_jobs
 
         return summary_jobs.retry(self._database, job_id, self._clock())
 
     def cancel_job(self, job_id: int) -> None:
-        """Takes a job that does not run out of the queue; nothing stored is touched."""
+        """Removes a job that is not running from the queue; stored data is not changed."""
         from treemem.queue import jobs
 
         jobs.cancel(self._database, job_id)
+
+    # -- the file's health ---------------------------------------------------------------
+
+    def status(self) -> Status:
+        """Counts what is stored and queued, and lists what is missing."""
+        from treemem.diagnostics.status import status
+        from treemem.summarize import backends
+
+        setting = self.setting("summarizer")
+        result = None if setting is None else backends.exam_of(setting)
+        waiting = len(self.upgradable())
+        with self._database.reading():
+            return status(self._database, self._clock(), result, waiting)
+
+    def usage(
+        self,
+        by: UsageKey = "day",
+        since: str | datetime | None = None,
+        until: str | datetime | None = None,
+    ) -> list[UsageRow]:
+        """Returns what model calls have cost, summed by local day, source, level, model or job.
+        since, until: inclusive, in local time unless they have a zone."""
+        from treemem.store.usage import usage
+
+        return usage(self._database, by, since, until)
+
+    def diagnose(self) -> Diagnosis:
+        """Checks that the file is intact. See diagnostics.doctor."""
+        from treemem.diagnostics import doctor
+
+        return doctor.diagnose(self._database)
+
+    def repair(self) -> None:
+        """Rebuilds derived data that is missing or inconsistent; messages and trees stay."""
+        from treemem.diagnostics import doctor
+
+        doctor.repair(self._database, self._clock())
+        self.work(max_calls=0)
