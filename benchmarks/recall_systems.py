@@ -160,8 +160,8 @@ def options(asked: str) -> dict[str, Any]:
     """What stands behind the colon, as arguments of Memory.search.
 
     Example:
-        >>> options("summary;leaf=0.5"), options("")
-        ({'mode': 'summary', 'tuning': {'leaf': 0.5}}, {})
+        >>> options("summary;near=0.5"), options("")
+        ({'mode': 'summary', 'tuning': {'near': 0.5}}, {})
     """
     found: dict[str, Any] = {}
     for each in filter(None, asked.split(";")):

@@ -15,7 +15,7 @@ from itertools import compress, islice
 from typing import TYPE_CHECKING, Literal
 
 from treemem.errors import ModelError, UsageError
-from treemem.search import ancestors, date_filter, intent, packing, scoring
+from treemem.search import date_filter, intent, packing, scoring
 from treemem.search import candidates as route
 from treemem.search import statements as statement_search
 from treemem.search.context import Chosen, Teller
@@ -197,8 +197,7 @@ class _Search:
         fitted = fitting(scoring.fragments(found.units), assisted=self._assisted)
         fitted = fitted.of_kind(self._kind)
         self._weights = fitted.changed(query.changes)
-        over = ancestors.above(database, found.units, self._weights)
-        scoring.propagate(found.units, self._weights, found.total, over)
+        scoring.propagate(found.units, self._weights, found.total)
         self._teller = Teller(database, found.units, self._kind, mark=bool(query.include))
         allowed = self._allowed()
         self._rerank(allowed)

@@ -7,7 +7,7 @@ message separates its neighbours where short turns do not.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from operator import mul
@@ -63,10 +63,6 @@ class Unit:
         return self.source_seq, self.position, self.start
 
 
-# By the name of a weight: the groups that each message belongs to, by their numbers.
-Above = Mapping[str, Mapping[int, Sequence[int]]]
-
-
 def fragments(units: Sequence[Unit]) -> float:
     """The share of messages that are too short to say anything by themselves."""
     if not units:
@@ -75,13 +71,10 @@ def fragments(units: Sequence[Unit]) -> float:
     return short / len({(unit.source_seq, unit.position) for unit in units})
 
 
-def propagate(
-    units: Sequence[Unit], weights: Weights, total: int, above: Above | None = None
-) -> None:
+def propagate(units: Sequence[Unit], weights: Weights, total: int) -> None:
     """Fills in each unit's parts and score.
 
-    units: in the order of their places. above: the groups that messages belong to, by the
-    name of their weight. total: how many units there are in the whole scope;
+    units: in the order of their places. total: how many units there are in the whole scope;
     those that are not given match no word.
     """
     if not units:
@@ -108,7 +101,7 @@ def propagate(
         "person": [person * is_user for is_user in of_user],
         "time": [weights.in_time * unit.in_time for unit in units],
     }  # fmt: skip
-    parts |= _spread(units, own, weights) | _from_above(units, own, weights, above or {})
+    parts |= _spread(units, own, weights)
     names = tuple(parts)
     for unit, values in zip(units, zip(*parts.values(), strict=True), strict=True):
         unit.part_names, unit.part_values, unit.score = names, values, sum(values)
@@ -142,34 +135,6 @@ def _spread(
 
 def _weighted(values: Sequence[float], weight: float) -> list[float]:
     return [weight * value for value in standard(values, len(values))]
-
-
-def _from_above(
-    units: Sequence[Unit], own: Sequence[float], weights: Weights, above: Above
-) -> dict[str, list[float]]:
-    """By the name of a weight, what the groups of each unit have of their own on average."""
-    found: dict[str, list[float]] = {}
-    if weights.source:
-        sources = [(unit.source_seq,) for unit in units]
-        found["source"] = _weighted(_group_means(own, sources), weights.source)
-    for name, groups in above.items():
-        if weight := getattr(weights, name):
-            keys = [groups.get(unit.message_seq, ()) for unit in units]
-            found[name] = _weighted(_group_means(own, keys), weight)
-    return found
-
-
-def _group_means(own: Sequence[float], keys: Sequence[Sequence[int]]) -> list[float]:
-    """For each unit the best of the means over its groups; the mean of all where it has none."""
-    sums: dict[int, float] = {}
-    counts: dict[int, int] = {}
-    for value, groups in zip(own, keys, strict=True):
-        for group in groups:
-            sums[group] = sums.get(group, 0.0) + value
-            counts[group] = counts.get(group, 0) + 1
-    means = {group: total / counts[group] for group, total in sums.items()}
-    mean = sum(own) / len(own) if own else 0.0
-    return [max((means[group] for group in groups), default=mean) for groups in keys]
 
 
 def _skipped(units: Sequence[Unit]) -> list[float]:

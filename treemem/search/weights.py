@@ -21,10 +21,8 @@ class Weights:
     words, meaning: BM25 of the text, and the cosine of its vector; words_alone: where there
     are no vectors. speaker: it is by someone whom the query names. own: of all three for
     the message itself. near, around, best: the mean of the own scores close by, of those
-    farther about, and the best one close by. leaf, source, topic, together: the mean of the
-    own scores below the tree nodes above it: its leaf, the root of its source, those of its
-    topics, and the group of sources that the tree over everything puts it in. person: what
-    a person said beside an assistant's words. rerank: what a reranker says, where one is
+    farther about, and the best one close by. person: what a person said beside an
+    assistant's words. rerank: what a reranker says, where one is
     given. in_time: it was said when the query says. again: taken off for each other part of
     a message that is taken. cost: taken off for each e-fold of tokens. fill: gaps of so
     many tokens between chosen messages are filled. stated: the share of the budget for
@@ -43,10 +41,6 @@ class Weights:
     around_tokens: float = 400.0
     best: float = 1.0
     best_tokens: float = 150.0
-    leaf: float = 0.0
-    source: float = 0.0
-    topic: float = 0.0
-    together: float = 0.0
     person: float = 3.0
     in_time: float = 4.0
     rerank: float = 4.0

@@ -281,16 +281,8 @@ def scores(
 
     limit: only so many, the best, best first; None returns all of them in no certain order.
     """
-    rows = _scored(database, embedder_seq, query_vector, "v.ordinal > 0", leaf_seqs, limit)
+    rows = _scored(database, embedder_seq, query_vector, leaf_seqs, limit)
     return [WindowScore(*row) for row in rows]
-
-
-def node_scores(
-    database: Database, embedder_seq: int, query_vector: Vector, node_seqs: Sequence[int] | None
-) -> dict[int, float]:
-    """The cosines of whole nodes with the query, None for all; what has no vector is left out."""
-    rows = _scored(database, embedder_seq, query_vector, "v.ordinal = 0", node_seqs, None)
-    return {row[0]: row[6] for row in rows}
 
 
 def node_vectors(
@@ -312,13 +304,12 @@ def _scored(
     database: Database,
     embedder_seq: int,
     query_vector: Vector,
-    which: str,
     node_seqs: Sequence[int] | None,
     limit: int | None,
 ) -> list[Row]:
     """Rows of the six columns and the cosine."""
     _check_query(database, embedder_seq, query_vector)
-    source = f"FROM {table_of(embedder_seq)} v WHERE {which} AND " + (
+    source = f"FROM {table_of(embedder_seq)} v WHERE v.ordinal > 0 AND " + (
         _ANY if node_seqs is None else _THESE
     )
     parameters: dict[str, Any] = {
