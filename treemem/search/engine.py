@@ -15,8 +15,8 @@ from itertools import compress, islice
 from typing import TYPE_CHECKING, Literal
 
 from treemem.errors import ModelError, UsageError
-from treemem.search import date_filter, intent, packing, scoring
 from treemem.search import candidates as route
+from treemem.search import date_filter, intent, packing, scoring
 from treemem.search import statements as statement_search
 from treemem.search.context import Chosen, Teller
 from treemem.search.history import Range, Vectors
