@@ -29,8 +29,8 @@ from treemem.memory import Memory
 from treemem.queue import jobs
 from treemem.store.database import Database, driver
 from treemem.text.tokens import count_many, count_tokens
-from treemem.types import Message
-from treemem.worker import source_jobs
+from treemem.types import Message, TreeShape
+from treemem.worker.source_jobs import SourceWork
 
 BATCH_ROWS = 1_000
 AGAIN_TIMES = 9  # after the first: so the last of them is the tenth
@@ -152,8 +152,9 @@ def sealed(log: Path, _: Path, database: Path) -> Result:
     began = time.perf_counter()
     store = Database(database)
     report = FileIngest(store, LogFile(str(log), log), now_ms).run()
+    work = SourceWork(store, now_ms, TreeShape(), lambda *_: None)
     while claims := jobs.claim(store, ["seal"], now_ms()):
-        source_jobs.run(store, claims[0], now_ms, lambda *_: None)
+        work.run(claims[0])
     leaves = int(store.value("SELECT count(*) FROM node"))
     store.close()
     seconds = time.perf_counter() - began

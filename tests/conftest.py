@@ -15,6 +15,7 @@ from hypothesis import settings
 
 from treemem import Memory
 from treemem.store.database import Database
+from treemem.types import TreeShape
 
 START_MS = 1_764_000_000_000
 
@@ -54,8 +55,14 @@ def database(tmp_path: Path) -> Database:
 
 
 @pytest.fixture
-def memory(database: Database, clock: FakeClock) -> Iterator[Memory]:
-    with Memory(database, clock) as opened:
+def shape() -> TreeShape:
+    """The shape of `memory`; modules whose tests need small leaves override it."""
+    return TreeShape()
+
+
+@pytest.fixture
+def memory(database: Database, clock: FakeClock, shape: TreeShape) -> Iterator[Memory]:
+    with Memory(database, clock, shape) as opened:
         yield opened
 
 

@@ -14,11 +14,12 @@ import pytest
 
 from tests.helpers.intervals import jobs_of_sources, without_intervals
 from tests.helpers.logs import ClaudeSession, prose
+from tests.helpers.shapes import SMALL_LEAVES
 from treemem import AmbiguousIdError, Memory, Message, ModelError, NotFoundError, Scope, UsageError
 from treemem.importers import LogFile
 from treemem.store.database import Database
 from treemem.summarize import extractive
-from treemem.tree import builder
+from treemem.types import TreeShape
 
 if TYPE_CHECKING:
     from tests.conftest import FakeClock
@@ -28,10 +29,9 @@ LATER = Message(text="The importer is late by two weeks.", sent_at="2026-02-05T2
 UNDATED = Message(text="The importer reads seven formats.")
 
 
-@pytest.fixture(autouse=True)
-def _small_leaves(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A short history makes a tree of several levels."""
-    monkeypatch.setattr(builder, "LEAF_TOKENS_MAX", 200)
+@pytest.fixture
+def shape() -> TreeShape:
+    return SMALL_LEAVES
 
 
 def found(memory: Memory, query: str, **named: object) -> set[str]:

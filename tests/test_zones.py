@@ -9,8 +9,8 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from tests.helpers.logs import prose
+from tests.helpers.shapes import with_small_leaves
 from treemem import Memory, Message, Scope
-from treemem.tree import builder
 
 if TYPE_CHECKING:
     from tests.conftest import FakeClock
@@ -85,11 +85,9 @@ def test_the_same_words_at_the_same_wall_clock_in_two_zones_are_two_messages(
     assert [message.sent_at for message in memory.messages("s")] == texts
 
 
-def test_a_node_begins_and_ends_by_real_time(
-    memory: Memory, monkeypatch: pytest.MonkeyPatch, clock: FakeClock
-) -> None:
+@with_small_leaves
+def test_a_node_begins_and_ends_by_real_time(memory: Memory, clock: FakeClock) -> None:
     """Its times are those of its messages in UTC."""
-    monkeypatch.setattr(builder, "LEAF_TOKENS_MAX", 200)
     late = Message(text=prose(1, 8), sent_at="2026-03-29T01:30:00+01:00")
     early = Message(text=prose(2, 8), sent_at="2026-03-29T02:00:00+09:00")
     memory.append("s", [late, early])

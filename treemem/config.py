@@ -1,4 +1,4 @@
-"""Where things live on this machine, and the few numbers that shape the tree.
+"""Locates this machine's files, and says how often the trees above the sources are renewed.
 
 Paths come from the environment first (TREEMEM_DB, TREEMEM_MODELS), then from the
 platform's own user folders. Nothing here opens or creates a file.
@@ -9,8 +9,8 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-LEAF_TOKENS_MAX = 3_000
-FANOUT = 8
+# The least time between two layouts of the trees above the sources, and between two model
+# summaries of a root.
 ROOT_INTERVAL_MS = 15 * 60 * 1000
 
 

@@ -33,6 +33,7 @@ from treemem.types import (
     ServedModel,
     Source,
     Tree,
+    TreeShape,
 )
 
 if TYPE_CHECKING:
@@ -60,20 +61,30 @@ class Memory:
         ['We ship on Friday.']
     """
 
-    def __init__(self, database: Database, clock: Clock = now_ms) -> None:
+    def __init__(
+        self, database: Database, clock: Clock = now_ms, shape: TreeShape = TreeShape()
+    ) -> None:
         self._database = database
         self._clock = clock
+        self._shape = shape
         self._queries = QueryEmbedder()
 
     @classmethod
-    def open(cls, path: str | Path | None = None, *, clock: Clock = now_ms) -> Memory:
+    def open(
+        cls,
+        path: str | Path | None = None,
+        *,
+        clock: Clock = now_ms,
+        shape: TreeShape = TreeShape(),
+    ) -> Memory:
         """Opens a memory file, creates it if it is missing, and migrates its schema.
 
-        path: None means TREEMEM_DB, or a file in the user's data folder. Raises DatabaseError
-        or a subclass if the file cannot be used.
+        path: None means TREEMEM_DB, or a file in the user's data folder. shape: must be the one
+        that the file was first written with. Raises DatabaseError or a subclass if the file
+        cannot be used.
         """
         chosen = Path(path) if path is not None else config.default_database_path()
-        return cls(Database(chosen), clock)
+        return cls(Database(chosen), clock, shape)
 
     def __enter__(self) -> Self:
         return self
@@ -149,7 +160,7 @@ class Memory:
             self._database,
             files,
             self._clock,
-            lambda: run.sources(self._database, self._clock),
+            lambda: run.sources(self._database, self._clock, self._shape),
             importer=None if format_name is None else importers.by_name(format_name),
             progress=progress,
             keep_blobs=None if keep_blobs is None else Path(keep_blobs),
@@ -192,7 +203,7 @@ class Memory:
         nothing and loads no model."""
         from treemem.diagnostics.estimate import plan
 
-        return plan(self._database, self._clock, paths, format_name, progress, redact)
+        return plan(self._database, self._clock, self._shape, paths, format_name, progress, redact)
 
     # -- reading -------------------------------------------------------------------------
 
@@ -328,7 +339,7 @@ class Memory:
         from treemem.privacy.scrub import scrub
 
         return scrub(
-            self._database, self._clock, "pii" if pii else True,
+            self._database, self._clock, self._shape, "pii" if pii else True,
             lambda: self.work(max_calls=0), dry_run=dry_run, progress=progress,
         )  # fmt: skip
 
@@ -357,7 +368,7 @@ class Memory:
 
         limits = run.limits(max_calls, max_tokens, max_seconds, between)
         return run.work(
-            self._database, self._clock, limits,
+            self._database, self._clock, self._shape, limits,
             upgrade=upgrade, progress=progress, interrupted=interrupted,
         )  # fmt: skip
 
@@ -378,7 +389,7 @@ class Memory:
         from treemem.worker import run
 
         return run.embed(
-            self._database, self._clock, run.limits(max_calls, None, max_seconds),
+            self._database, self._clock, self._shape, run.limits(max_calls, None, max_seconds),
             retry=retry, progress=progress, interrupted=interrupted,
         )  # fmt: skip
 
@@ -469,7 +480,7 @@ class Memory:
         """Checks that the file is intact. See diagnostics.doctor."""
         from treemem.diagnostics import doctor
 
-        return doctor.diagnose(self._database)
+        return doctor.diagnose(self._database, self._shape)
 
     def repair(self) -> None:
         """Rebuilds derived data that is missing or inconsistent; messages and trees stay."""

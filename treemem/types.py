@@ -32,6 +32,18 @@ ScopeKind = Literal["everything", "source", "topic", "session"]
 
 
 @dataclass(frozen=True, slots=True)
+class TreeShape:
+    """The size of a leaf and of a group. A file keeps the shape it was first written with.
+
+    leaf_tokens_max: tokens in a leaf, as tokens.count_tokens counts them. fanout: children of
+    a full group.
+    """
+
+    leaf_tokens_max: int = 3_000
+    fanout: int = 8
+
+
+@dataclass(frozen=True, slots=True)
 class Part:
     """A stretch of a message's text that is not plain speech.
 

@@ -11,13 +11,13 @@ import pytest
 
 from tests.helpers.fake_model import FakeClient, use
 from tests.helpers.logs import ClaudeSession, prose
+from tests.helpers.shapes import with_small_leaves
 from treemem import FileReport, Memory, Message, UsageError
 from treemem.config import ROOT_INTERVAL_MS
 from treemem.diagnostics.estimate import TOKENS_OUT_DEFAULT, Plan, speed_of
 from treemem.importers.common.base import LogFile
 from treemem.summarize import exam, prompts
 from treemem.text.tokens import count_tokens
-from treemem.tree import builder
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
 
 pytest.importorskip("treemem.models.client")
 
-SMALL_LEAF_TOKENS = 200
 # What is asked above the leaves builds on the model's own words, which no plan can know.
 TOKENS_IN_BOUND = 0.05
 JOBS_PER_LEAF_MAX = 1.15
@@ -36,9 +35,8 @@ TOKENS_PER_TOKEN_MAX = 1.35
 
 
 @pytest.fixture
-def small_leaves(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Leaves of at most SMALL_LEAF_TOKENS, each read in two or three windows."""
-    monkeypatch.setattr(builder, "LEAF_TOKENS_MAX", SMALL_LEAF_TOKENS)
+def small_windows(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A small leaf is read in two or three windows."""
     monkeypatch.setattr(prompts, "WINDOW_CHARS", 400)
 
 
@@ -93,7 +91,8 @@ def assert_costs_nothing(plan: Plan) -> None:
 # -- what is planned is what comes -----------------------------------------------------
 
 
-@pytest.mark.usefixtures("small_leaves")
+@with_small_leaves
+@pytest.mark.usefixtures("small_windows")
 def test_a_plan_of_whole_files_comes_true(
     memory: Memory, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
@@ -108,7 +107,8 @@ def test_a_plan_of_whole_files_comes_true(
     assert_comes_true(memory, plan, paths)
 
 
-@pytest.mark.usefixtures("small_leaves")
+@with_small_leaves
+@pytest.mark.usefixtures("small_windows")
 def test_what_is_stored_already_costs_nothing(
     memory: Memory, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
@@ -120,7 +120,8 @@ def test_what_is_stored_already_costs_nothing(
     assert_costs_nothing(plan)
 
 
-@pytest.mark.usefixtures("small_leaves")
+@with_small_leaves
+@pytest.mark.usefixtures("small_windows")
 def test_a_log_as_it_was_before_it_grew_costs_nothing(memory: Memory, tmp_path: Path) -> None:
     grown = session(40)
     memory.ingest(grown.write(tmp_path))
@@ -128,7 +129,8 @@ def test_a_log_as_it_was_before_it_grew_costs_nothing(memory: Memory, tmp_path: 
     assert_costs_nothing(memory.plan(older))
 
 
-@pytest.mark.usefixtures("small_leaves")
+@with_small_leaves
+@pytest.mark.usefixtures("small_windows")
 def test_of_a_log_that_has_grown_only_the_tail_is_paid(
     memory: Memory, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, clock: FakeClock
 ) -> None:
@@ -145,7 +147,8 @@ def test_of_a_log_that_has_grown_only_the_tail_is_paid(
     assert_comes_true(memory, plan, [path])
 
 
-@pytest.mark.usefixtures("small_leaves")
+@with_small_leaves
+@pytest.mark.usefixtures("small_windows")
 def test_a_fork_shares_what_it_has_in_common(
     memory: Memory, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
@@ -161,7 +164,8 @@ def test_a_fork_shares_what_it_has_in_common(
     assert_comes_true(memory, plan, [path])
 
 
-@pytest.mark.usefixtures("small_leaves")
+@with_small_leaves
+@pytest.mark.usefixtures("small_windows")
 def test_files_that_share_words_count_them_once(
     memory: Memory, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
@@ -175,7 +179,8 @@ def test_files_that_share_words_count_them_once(
     assert_comes_true(memory, plan, paths)
 
 
-@pytest.mark.usefixtures("small_leaves")
+@with_small_leaves
+@pytest.mark.usefixtures("small_windows")
 def test_an_open_tail_that_fills_up_exactly_becomes_a_leaf_that_is_paid(
     memory: Memory, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, clock: FakeClock
 ) -> None:
@@ -229,7 +234,8 @@ def test_a_path_that_does_not_exist_is_named(memory: Memory, tmp_path: Path) -> 
 # -- the model and its speed -----------------------------------------------------------
 
 
-@pytest.mark.usefixtures("small_leaves")
+@with_small_leaves
+@pytest.mark.usefixtures("small_windows")
 def test_without_a_model_the_calls_are_planned_and_no_time_is_invented(
     memory: Memory, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
@@ -248,7 +254,8 @@ def test_a_model_that_is_not_installed_is_planned_like_none(memory: Memory, tmp_
     assert plan.calls == 0  # five short turns: no sentence is long enough to be retold
 
 
-@pytest.mark.usefixtures("small_leaves")
+@with_small_leaves
+@pytest.mark.usefixtures("small_windows")
 def test_the_time_and_the_answers_are_those_that_were_measured_with_this_model(
     memory: Memory, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
@@ -322,7 +329,8 @@ def test_the_temporary_file_is_removed_also_on_ctrl_c(
 # -- the bounds ------------------------------------------------------------------------
 
 
-@pytest.mark.usefixtures("small_leaves")
+@with_small_leaves
+@pytest.mark.usefixtures("small_windows")
 def test_a_tree_costs_at_most_115_jobs_for_100_leaves_and_its_root(
     memory: Memory, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -35,6 +35,7 @@ from treemem.store import database
 from treemem.summarize.model_summarizer import ModelSummarizer
 from treemem.topics import assignment
 from treemem.tree import builder, sealing
+from treemem.types import TreeShape
 from treemem.worker import collection_jobs, source_jobs
 from treemem.worker.summary_jobs import ModelWork
 from treemem.worker.worker import Worker
@@ -43,7 +44,7 @@ PRODUCER = "fake"
 # Small steps, so that a small log has many transactions of every sort.
 ingest_files.BATCH_MESSAGES_MAX = 40
 source_jobs.EXTRACT_BATCH = 3
-builder.OPEN_TOKENS_MAX = 9_000
+builder.OPEN_LEAVES_MAX = 3
 sealing.LEAF_PIECES_MAX = 60
 collection_jobs.GROUPS_AT_ONCE = 1
 assignment.LEAVES_AT_ONCE = 3
@@ -202,7 +203,7 @@ def work(arguments: argparse.Namespace, steps: Steps) -> None:
         summarizer = ModelSummarizer(client, PRODUCER, "0" * 64, 1, mode="notes")
         model = ModelWork(opened, summarizer, clock)
         model.admit_all()
-        report = Worker(opened, clock, model=model).run()
+        report = Worker(opened, clock, TreeShape(), model=model).run()
     outcome = {
         "steps": steps.count, "notices": notices, "errors": [f.error for f in files if f.error],
         "failed": report.failed, "paused": report.paused, "stopped_by": report.stopped_by,

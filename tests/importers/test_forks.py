@@ -10,9 +10,10 @@ import pytest
 
 from tests.helpers.fake_model import FakeClient, use
 from tests.helpers.logs import ClaudeSession, CodexSession, prose
+from tests.helpers.shapes import SMALL_LEAVES
 from treemem import Memory
 from treemem.config import ROOT_INTERVAL_MS
-from treemem.tree import builder
+from treemem.types import TreeShape
 
 if TYPE_CHECKING:
     from tests.conftest import FakeClock
@@ -21,7 +22,6 @@ pytest.importorskip("treemem.models.client")
 
 FORKS = 10
 FIRST_TURNS = 24
-SMALL_LEAF_TOKENS = 200
 
 Session = ClaudeSession | CodexSession
 
@@ -34,9 +34,9 @@ class Cost(NamedTuple):
     calls: dict[int, int]
 
 
-@pytest.fixture(autouse=True)
-def _small_leaves(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(builder, "LEAF_TOKENS_MAX", SMALL_LEAF_TOKENS)
+@pytest.fixture
+def shape() -> TreeShape:
+    return SMALL_LEAVES
 
 
 def claude(name: str) -> ClaudeSession:
@@ -95,7 +95,7 @@ def paid(
     sessions: Iterator[Session], clock: FakeClock, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> Cost:
     folder.mkdir()
-    with Memory.open(folder / "memory.sqlite3", clock=clock) as memory:
+    with Memory.open(folder / "memory.sqlite3", clock=clock, shape=SMALL_LEAVES) as memory:
         use(monkeypatch, memory, FakeClient())
         return cost_of(sessions, memory, clock, folder)
 

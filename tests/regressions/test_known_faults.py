@@ -21,6 +21,7 @@ import treemem
 from tests.helpers.fake_model import FakeClient, lines_of, quoting, use
 from tests.helpers.intervals import without_intervals
 from tests.helpers.logs import ClaudeSession, chat_lines, prose
+from tests.helpers.shapes import SMALL_LEAVES, with_small_leaves
 from treemem import (
     DatabaseCorruptError,
     DatabaseError,
@@ -39,20 +40,14 @@ from treemem.store.database import Database, driver
 from treemem.summarize import extractive
 from treemem.tree import builder
 from treemem.worker import source_jobs
+from treemem.worker.source_jobs import SourceWork
 
 if TYPE_CHECKING:
     from tests.conftest import FakeClock
 
-SMALL_LEAF_TOKENS = 200
 PAGE_BYTES = 4_096
 LONG_LOG_TURNS = 400
 RESCUE = "deleted while the database was in use"
-
-
-@pytest.fixture
-def small_leaves(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Leaves of at most SMALL_LEAF_TOKENS, so that a short history makes a tall tree."""
-    monkeypatch.setattr(builder, "LEAF_TOKENS_MAX", SMALL_LEAF_TOKENS)
 
 
 def texts(memory: Memory, source: str) -> list[str]:
@@ -104,7 +99,7 @@ def wal_of(path: Path) -> Path:
 # -- work beside a model that takes its time -------------------------------------------
 
 
-@pytest.mark.usefixtures("small_leaves")
+@with_small_leaves
 @pytest.mark.parametrize("works", [False, True], ids=["appended", "appended and sealed"])
 def test_a_message_appended_while_a_model_seals_is_neither_lost_nor_sealed_twice(
     memory: Memory, monkeypatch: pytest.MonkeyPatch, clock: FakeClock, works: bool
@@ -184,7 +179,7 @@ def test_an_answer_about_a_node_that_is_gone_is_not_stored_for_another_node(
     assert_whole(memory)
 
 
-@pytest.mark.usefixtures("small_leaves")
+@with_small_leaves
 def test_a_tree_that_is_sealed_further_while_it_is_summarized_fails_no_job(
     memory: Memory, monkeypatch: pytest.MonkeyPatch, clock: FakeClock
 ) -> None:
@@ -196,10 +191,10 @@ def test_a_tree_that_is_sealed_further_while_it_is_summarized_fails_no_job(
         if not found and not overtaken:
             overtaken.append(True)
             other = Database(memory.path)
-            with Memory(other, clock=clock) as beside:
+            with Memory(other, clock, SMALL_LEAVES) as beside:
                 beside.append("s", [Message(text=prose(n, 8)) for n in range(10, 15)])
                 (held,) = jobs.claim(other, ["seal"], clock())
-                source_jobs.run(other, held, clock, lambda *_: None)
+                SourceWork(other, clock, SMALL_LEAVES, lambda *_: None).run(held)
         return found
 
     monkeypatch.setattr(source_jobs, "_missing", missing)
@@ -401,7 +396,7 @@ def test_a_stale_lease_is_recovered_while_a_worker_runs_and_not_only_at_its_star
 # -- logs ------------------------------------------------------------------------------
 
 
-@pytest.mark.usefixtures("small_leaves")
+@with_small_leaves
 def test_a_chat_that_has_grown_keeps_its_old_node_ids(memory: Memory, tmp_path: Path) -> None:
     path = tmp_path / "chat.jsonl"
     said = [{"role": "user", "content": prose(n % 5, 8)} for n in range(40)]

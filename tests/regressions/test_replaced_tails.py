@@ -22,7 +22,7 @@ def test_a_replaced_tail_is_deleted_with_its_last_topic(
     old = database.value("SELECT tail_seq FROM tree WHERE scope = 'source'")
     with database.transaction():
         topic_store.add(database, topic_store.create(database, ["old"]), [old])
-    monkeypatch.setattr(collection_jobs._Work, "topics", lambda _: None)
+    monkeypatch.setattr(collection_jobs.CollectionWork, "_lay_out_topics", lambda *_: None)
     monkeypatch.setattr(collection_jobs, "ROOT_INTERVAL_MS", 0)
     memory.append("s", [Message(text=prose(2, 3))])
     memory.work(max_calls=0)

@@ -11,7 +11,6 @@ import shutil
 import tempfile
 from pathlib import Path
 
-import pytest
 from hypothesis import HealthCheck, Phase, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import (
@@ -26,10 +25,9 @@ from hypothesis.stateful import (
 
 from tests.helpers.intervals import jobs_of_sources
 from tests.helpers.logs import ClaudeSession, prose
+from tests.helpers.shapes import SMALL_LEAVES
 from treemem import FileReport, Memory, Message, Scope
-from treemem.tree import builder
 
-SMALL_LEAF_TOKENS = 200
 TEXTS = st.one_of(
     st.integers(0, 999).map(lambda n: prose(n, 1 + n % 9)),
     st.sampled_from(
@@ -65,7 +63,8 @@ class Store(RuleBasedStateMachine):
         self.stored: set[str] = set()
 
     def opened(self) -> Memory:
-        return Memory.open(self.folder / "memory.sqlite3", clock=lambda: self.now_ms)
+        path = self.folder / "memory.sqlite3"
+        return Memory.open(path, clock=lambda: self.now_ms, shape=SMALL_LEAVES)
 
     def teardown(self) -> None:
         self.memory.close()
@@ -218,7 +217,6 @@ class Store(RuleBasedStateMachine):
             assert embedder.nodes == embedder.of
 
 
-def test_a_memory_holds_what_a_plain_model_of_it_holds(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_memory_holds_what_a_plain_model_of_it_holds() -> None:
     """On leaves so small that trees grow several levels high."""
-    monkeypatch.setattr(builder, "LEAF_TOKENS_MAX", SMALL_LEAF_TOKENS)
     run_state_machine_as_test(Store, settings=SETTINGS)

@@ -12,10 +12,10 @@ import pytest
 
 from tests.helpers.fake_model import FakeClient, quoting, use
 from tests.helpers.logs import prose
+from tests.helpers.shapes import SMALL_LEAVES, with_small_leaves
 from treemem import Memory, Message, Scope, UsageError
 from treemem.store.database import Database
 from treemem.store.usage import UsageRow
-from treemem.tree import builder
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -25,11 +25,6 @@ if TYPE_CHECKING:
     from treemem.models.client import Generation
 
 pytest.importorskip("treemem.models.client")
-
-
-@pytest.fixture
-def small_leaves(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(builder, "LEAF_TOKENS_MAX", 200)
 
 
 @pytest.fixture
@@ -97,7 +92,7 @@ def utc(text: str) -> int:
     return int(datetime.fromisoformat(text).replace(tzinfo=UTC).timestamp() * 1000)
 
 
-@pytest.mark.usefixtures("small_leaves")
+@with_small_leaves
 def test_the_sums_by_every_key_are_what_the_client_was_paid(
     memory: Memory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -112,7 +107,7 @@ def test_the_sums_by_every_key_are_what_the_client_was_paid(
         assert sums_of_rows(memory.usage(key)) == paid, key  # type: ignore[arg-type]
 
 
-@pytest.mark.usefixtures("small_leaves")
+@with_small_leaves
 def test_each_key_tells_its_calls_apart(memory: Memory, monkeypatch: pytest.MonkeyPatch) -> None:
     client = PaidClient()
     name = use(monkeypatch, memory, client).name
@@ -174,7 +169,7 @@ def test_a_job_that_was_interrupted_counts_each_of_its_calls_once(
     assert [day.jobs for day in days] == [1] * paid.calls
 
 
-@pytest.mark.usefixtures("small_leaves")
+@with_small_leaves
 def test_a_root_that_is_replaced_while_a_model_works_on_it_was_paid_all_the_same(
     memory: Memory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -182,7 +177,7 @@ def test_a_root_that_is_replaced_while_a_model_works_on_it_was_paid_all_the_same
 
     def answer(question: str) -> str:
         if client.group_questions and not replaced:
-            with Memory.open(memory.path) as other:
+            with Memory.open(memory.path, shape=SMALL_LEAVES) as other:
                 root = other.tree(Scope.source("s")).root_id
                 assert root is not None
                 replaced.append(root)
@@ -200,7 +195,8 @@ def test_a_root_that_is_replaced_while_a_model_works_on_it_was_paid_all_the_same
     assert [row.key for row in memory.usage("source")] == ["s"]
 
 
-@pytest.mark.usefixtures("small_leaves", "sources_only")
+@with_small_leaves
+@pytest.mark.usefixtures("sources_only")
 def test_what_was_paid_stays_counted_when_its_node_and_its_job_are_gone(
     memory: Memory, monkeypatch: pytest.MonkeyPatch, clock: FakeClock
 ) -> None:

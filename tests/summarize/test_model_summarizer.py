@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from tests.helpers.fake_model import FakeClient, answering, raving, use
 from tests.helpers.logs import prose
+from tests.helpers.shapes import SMALL_LEAVES
 from tests.helpers.spoken import FRIENDS, excerpts
 from treemem import Memory, Message, Part, Scope
 from treemem.models.client import Generation
@@ -19,8 +20,7 @@ from treemem.summarize import extractive, prompts, rollup
 from treemem.summarize.model_summarizer import RETOLD_MAX, RETOLD_WORDS_MIN, Call, ModelSummarizer
 from treemem.summarize.prompts import Mode
 from treemem.text.tokens import count_tokens
-from treemem.tree import builder
-from treemem.types import StatementKind
+from treemem.types import StatementKind, TreeShape
 
 LEAF_TOKENS = 3_000
 KINDS: tuple[StatementKind, ...] = ("gist", "decision", "constraint", "open", "error", "fact")
@@ -336,11 +336,10 @@ def test_only_an_open_tails_statements_are_retold_in_a_parent() -> None:
     assert own.group_view([], [], closed) == replace(carried_up, offered=0)
 
 
-@pytest.mark.parametrize("leaf_tokens", [200, 3_000])
+@pytest.mark.parametrize("shape", [SMALL_LEAVES, TreeShape()])
 def test_what_is_in_an_open_tail_is_retold_in_the_root(
-    memory: Memory, monkeypatch: pytest.MonkeyPatch, leaf_tokens: int
+    memory: Memory, shape: TreeShape, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(builder, "LEAF_TOKENS_MAX", leaf_tokens)
     name = use(monkeypatch, memory, FakeClient(), mode="retell").name
     memory.append("s", [Message(author="Ana", text=text) for text in numbered(12)])
     moved = "On 3 May Oskar moved 12 boxes from Graz to Linz"
@@ -349,7 +348,7 @@ def test_what_is_in_an_open_tail_is_retold_in_the_root(
     root_id = memory.tree(Scope.source("s")).root_id
     assert root_id is not None
     root = memory.node(root_id)
-    assert root.is_leaf is (leaf_tokens == 3_000)
+    assert root.is_leaf is (shape == TreeShape())
     assert root.provisional
     own = [s for s in root.statements if s.producer == name and s.speaker == "Ben"]
     assert [s.text for s in own] == [f"{moved}."]

@@ -12,10 +12,11 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 from tests.helpers.logs import ClaudeSession, prose
+from tests.helpers.shapes import SMALL_LEAVES, with_small_leaves
 from treemem import Memory, Message, Node, Scope
-from treemem.config import LEAF_TOKENS_MAX
 from treemem.tree import builder, layout, sealing
 from treemem.tree.sealing import LEAF_PIECES_MAX
+from treemem.types import TreeShape
 
 if TYPE_CHECKING:
     from tests.conftest import FakeClock
@@ -28,14 +29,7 @@ SHARED = settings(
     suppress_health_check=[HealthCheck.function_scoped_fixture],
 )
 # With small leaves: nothing, a little, half a leaf, nearly a whole one, several of them.
-SMALL_LEAF_TOKENS = 200
 SENTENCES = st.sampled_from([0, 1, 3, 6, 12, 40])
-
-
-@pytest.fixture
-def small_leaves(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Leaves of at most SMALL_LEAF_TOKENS, so that a short history makes a tall tree."""
-    monkeypatch.setattr(builder, "LEAF_TOKENS_MAX", SMALL_LEAF_TOKENS)
 
 
 def unique(number: int, text: str, **fields: object) -> Message:
@@ -74,7 +68,7 @@ def store(memory: Memory, source: str, messages: Sequence[Message]) -> None:
 # -- what leaves hold ------------------------------------------------------------------
 
 
-@pytest.mark.usefixtures("small_leaves")
+@with_small_leaves
 @SHARED
 @given(sizes=st.lists(SENTENCES, max_size=10))
 def test_the_leaves_of_a_source_join_to_its_messages_exactly(
@@ -85,7 +79,7 @@ def test_the_leaves_of_a_source_join_to_its_messages_exactly(
     joined: dict[str | None, str] = {}
     for node in nodes(memory, source):
         if node.is_leaf:
-            assert node.tokens <= SMALL_LEAF_TOKENS
+            assert node.tokens <= SMALL_LEAVES.leaf_tokens_max
             for piece in memory.expand(node.id):
                 assert isinstance(piece, Message)
                 joined[piece.id] = joined.get(piece.id, "") + piece.text
@@ -99,7 +93,7 @@ def test_a_giant_message_lies_in_leaves_of_its_own_stretches(memory: Memory) -> 
     store(memory, "s", [unique(0, "before"), unique(1, giant), unique(2, "after")])
     leaves = sealed_leaves(memory, "s")
     assert len(leaves) > 8
-    assert all(leaf.tokens <= LEAF_TOKENS_MAX for leaf in leaves)
+    assert all(leaf.tokens <= TreeShape().leaf_tokens_max for leaf in leaves)
     assert memory.messages("s")[1].text == giant
     assert_whole(memory)
 
@@ -111,7 +105,7 @@ def test_thousands_of_empty_messages_are_sealed_by_their_number(memory: Memory) 
     assert_whole(memory)
 
 
-@pytest.mark.usefixtures("small_leaves")
+@with_small_leaves
 def test_a_node_knows_its_tokens_its_time_and_how_much_it_covers(memory: Memory) -> None:
     said = [unique(n, prose(n, 8), sent_at=f"2026-01-{n + 1:02}T08:00:00+02:00") for n in range(20)]
     store(memory, "s", said)
@@ -126,7 +120,7 @@ def test_a_node_knows_its_tokens_its_time_and_how_much_it_covers(memory: Memory)
 # -- however a history arrives ---------------------------------------------------------
 
 
-@pytest.mark.usefixtures("small_leaves")
+@with_small_leaves
 @SHARED
 @given(
     sizes=st.lists(SENTENCES, min_size=1, max_size=10),
@@ -148,19 +142,19 @@ def test_any_split_into_appends_gives_the_same_sealed_nodes(
     assert [node.id for node in nodes(memory, f"{run} in steps")] == [node.id for node in at_once]
 
 
-@pytest.mark.usefixtures("small_leaves")
+@with_small_leaves
 def test_a_long_history_is_sealed_step_by_step_into_the_same_leaves(
     memory: Memory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     store(memory, "at once", talk(30))
-    monkeypatch.setattr(builder, "OPEN_TOKENS_MAX", 2 * SMALL_LEAF_TOKENS)
+    monkeypatch.setattr(builder, "OPEN_LEAVES_MAX", 2)
     monkeypatch.setattr(sealing, "LEAF_PIECES_MAX", 4)
     store(memory, "in steps", talk(30))
     assert sealed_ids(memory, "in steps") == sealed_ids(memory, "at once")
     assert_whole(memory)
 
 
-@pytest.mark.usefixtures("small_leaves")
+@with_small_leaves
 def test_a_history_that_has_grown_keeps_all_its_sealed_nodes(memory: Memory) -> None:
     store(memory, "s", talk(45))
     before = sealed_ids(memory, "s")
@@ -171,7 +165,7 @@ def test_a_history_that_has_grown_keeps_all_its_sealed_nodes(memory: Memory) -> 
     assert_whole(memory)
 
 
-@pytest.mark.usefixtures("small_leaves")
+@with_small_leaves
 def test_the_same_history_again_adds_no_node(memory: Memory) -> None:
     store(memory, "s", talk(20))
     before = memory.status()
@@ -182,7 +176,7 @@ def test_the_same_history_again_adds_no_node(memory: Memory) -> None:
     )  # fmt: skip
 
 
-@pytest.mark.usefixtures("small_leaves")
+@with_small_leaves
 def test_a_tail_that_fills_up_as_it_stood_keeps_its_id_and_its_summary(
     memory: Memory, clock: FakeClock
 ) -> None:
@@ -212,7 +206,7 @@ def test_one_message_is_a_tree_of_one_leaf(memory: Memory) -> None:
     assert (only.is_leaf, only.provisional, only.message_count) == (True, True, 1)
 
 
-@pytest.mark.usefixtures("small_leaves")
+@with_small_leaves
 def test_the_root_covers_the_whole_history_once(memory: Memory) -> None:
     store(memory, "s", talk(40))
     root, *below = nodes(memory, "s")
@@ -221,7 +215,7 @@ def test_the_root_covers_the_whole_history_once(memory: Memory) -> None:
     assert root.provisional
 
 
-@pytest.mark.usefixtures("small_leaves")
+@with_small_leaves
 def test_what_a_grown_source_replaces_leaves_nothing_behind(
     memory: Memory, clock: FakeClock
 ) -> None:
@@ -249,7 +243,7 @@ def test_a_tail_shared_by_two_sources_stays_while_one_of_them_needs_it(memory: M
     assert_whole(memory)
 
 
-@pytest.mark.usefixtures("small_leaves")
+@with_small_leaves
 def test_what_was_replaced_before_it_was_sealed_is_in_no_leaf(memory: Memory) -> None:
     store(memory, "s", [Message(text="first version", external_id="7"), *talk(1, sentences=5)])
     store(memory, "s", [Message(text="second version", external_id="7"), *talk(20, first=1)])
@@ -274,7 +268,7 @@ def test_a_giant_message_that_is_replaced_half_sealed_leaves_the_tree_whole(
     assert_whole(memory)
 
 
-@pytest.mark.usefixtures("small_leaves")
+@with_small_leaves
 def test_a_turn_that_becomes_active_again_is_sealed_after_all(
     memory: Memory, tmp_path: Path
 ) -> None:
@@ -337,13 +331,13 @@ def test_a_fork_shares_the_summaries_of_the_common_leaves(memory: Memory, tmp_pa
 # -- trees of other scopes -------------------------------------------------------------
 
 
-@pytest.mark.usefixtures("small_leaves")
+@with_small_leaves
 @SHARED
 @given(
     steps=st.lists(st.lists(st.integers(0, 59), unique=True, max_size=40), min_size=1, max_size=4)
 )
 def test_a_tree_over_members_is_the_same_whatever_it_stood_over_before(
-    memory: Memory, steps: list[list[int]]
+    memory: Memory, shape: TreeShape, steps: list[list[int]]
 ) -> None:
     """And what only an earlier tree held is gone."""
     if memory.status().sources == 0:
@@ -356,8 +350,8 @@ def test_a_tree_over_members_is_the_same_whatever_it_stood_over_before(
     with database.transaction():
         for step in [*steps, []]:
             tree = builder.ensure_tree(database, "topic", "exports")
-            groups = builder.derive(database, tree, [members[at][0] for at in step])
-            planned = layout.layers([(members[at][1], 0) for at in step])
+            groups = builder.lay_out(database, tree, [members[at][0] for at in step], shape)
+            planned = layout.layers([(members[at][1], 0) for at in step], shape.fanout)
             ids: dict[int, str] = dict(database.rows("SELECT seq, id FROM node"))
             assert [ids[seq] for seq in groups] == [group.id for group in planned]
             root = builder.ensure_tree(database, "topic", "exports").root_seq

@@ -9,9 +9,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from treemem import ids
-from treemem.config import FANOUT
-from treemem.tree.layout import Group, Growth, grow, layers, root_children, summaries_bound
+from treemem.tree.layout import Group, Growth, grow, layers, root_children
+from treemem.types import TreeShape
 
+FANOUT = TreeShape().fanout
 UNHURRIED = settings(deadline=None, max_examples=40)
 COUNTS = st.integers(0, 600)
 
@@ -26,7 +27,7 @@ def grown(count: int, stops: list[int]) -> Growth:
     groups: list[Group] = []
     start = 0
     for stop in sorted([*(stop for stop in stops if stop < count), count]):
-        growth = grow(frontier, members(count)[start:stop])
+        growth = grow(frontier, members(count)[start:stop], FANOUT)
         groups += growth.groups
         frontier, start = growth.frontier, stop
     return Growth(tuple(groups), frontier)
@@ -101,29 +102,28 @@ def test_the_frontier_has_fewer_than_eight_nodes_a_level(count: int) -> None:
 @UNHURRIED
 @given(before=st.integers(0, 5_000))
 def test_an_append_makes_at_most_one_group_a_level(before: int) -> None:
-    frontier = grow([], members(before)).frontier
-    growth = grow(frontier, ["new"])
+    frontier = grow([], members(before), FANOUT).frontier
+    growth = grow(frontier, ["new"], FANOUT)
     assert len(growth.groups) <= log_ceiling(before + 1)
     assert len({group.level for group in growth.groups}) == len(growth.groups)
 
 
 def test_the_most_expensive_append_to_4096_leaves_makes_four_groups() -> None:
-    frontier = grow([], members(4_095)).frontier
-    assert [group.level for group in grow(frontier, ["last"]).groups] == [1, 2, 3, 4]
+    frontier = grow([], members(4_095), FANOUT).frontier
+    assert [group.level for group in grow(frontier, ["last"], FANOUT).groups] == [1, 2, 3, 4]
 
 
 @UNHURRIED
 @given(COUNTS)
-def test_a_tree_costs_no_more_summaries_than_its_bound(count: int) -> None:
-    made = count + len(grow([], members(count)).groups)
-    assert made <= summaries_bound(count)
-    assert summaries_bound(count) <= 1.15 * count
+def test_a_tree_has_at_most_15_percent_more_nodes_than_leaves(count: int) -> None:
+    nodes = count + len(grow([], members(count), FANOUT).groups)
+    assert nodes <= count + count // (FANOUT - 1) <= 1.15 * count
 
 
 @UNHURRIED
 @given(COUNTS, st.none() | st.just("tail"))
 def test_a_root_covers_what_is_in_no_group_oldest_first(count: int, tail: str | None) -> None:
-    tree = grow([], members(count))
+    tree = grow([], members(count), FANOUT)
     below = {group.id: group.child_ids for group in tree.groups}
 
     def leaves(node: str) -> list[str]:
@@ -136,8 +136,8 @@ def test_a_root_covers_what_is_in_no_group_oldest_first(count: int, tail: str | 
 
 
 def test_no_members_are_no_tree() -> None:
-    assert grow([], []).groups == ()
-    assert root_children(grow([], []).frontier, None) == ()
+    assert grow([], [], FANOUT).groups == ()
+    assert root_children(grow([], [], FANOUT).frontier, None) == ()
 
 
 # -- members that are known all at once -----------------------------------------------
@@ -146,8 +146,8 @@ def test_no_members_are_no_tree() -> None:
 @UNHURRIED
 @given(COUNTS)
 def test_layers_are_grouped_as_a_tree_that_grew(count: int) -> None:
-    tree = grow([], members(count))
-    laid = layers([(member, 0) for member in members(count)])
+    tree = grow([], members(count), FANOUT)
+    laid = layers([(member, 0) for member in members(count)], FANOUT)
     full = {group.id for group in laid if group.id in {each.id for each in tree.groups}}
     assert full == {group.id for group in tree.groups}
     above = [group.child_ids for group in laid if group.id not in full]
@@ -160,7 +160,7 @@ def test_layers_are_grouped_as_a_tree_that_grew(count: int) -> None:
 def test_a_group_stands_above_its_highest_child_and_after_its_children(levels: list[int]) -> None:
     known = {f"member{at}": level for at, level in enumerate(levels)}
     below: list[str] = []
-    for group in layers(list(known.items())):
+    for group in layers(list(known.items()), FANOUT):
         assert group.level == 1 + max(known[child] for child in group.child_ids)
         assert group.id == ids.group_id(group.level, group.child_ids)
         known[group.id] = group.level
@@ -176,5 +176,6 @@ def test_a_member_that_changes_changes_only_what_stands_above_it(
     before = [(member, 0) for member in members(count)]
     at = data.draw(st.integers(0, count - 1))
     after = [*before[:at], ("changed", 0), *before[at + 1 :]]
-    new = {group.id for group in layers(after)} - {group.id for group in layers(before)}
+    old = {group.id for group in layers(before, FANOUT)}
+    new = {group.id for group in layers(after, FANOUT)} - old
     assert 1 <= len(new) <= log_ceiling(count) + 1

@@ -10,7 +10,8 @@ from tests.conftest import FakeClock
 from tests.helpers.fake_model import FakeClient, quoting, use
 from tests.helpers.logs import prose
 from treemem import Memory, Message, Scope
-from treemem.config import FANOUT, ROOT_INTERVAL_MS
+from treemem.config import ROOT_INTERVAL_MS
+from treemem.types import TreeShape
 from treemem.worker import collection_jobs
 
 INTERVAL_SECONDS = ROOT_INTERVAL_MS / 1000
@@ -100,7 +101,7 @@ def test_it_is_made_at_most_once_an_interval(memory: Memory, clock: FakeClock) -
 def test_a_source_that_grows_changes_only_the_groups_above_it(
     memory: Memory, clock: FakeClock
 ) -> None:
-    for number in range(FANOUT * 2 + 1):
+    for number in range(TreeShape().fanout * 2 + 1):
         tell(memory, number)
     memory.work(max_calls=0)
     before = set(tree_ids(memory))
@@ -139,10 +140,10 @@ def test_a_model_is_asked_for_the_root_alone_and_after_those_of_the_sources(
 ) -> None:
     client = FakeClient()
     use(monkeypatch, memory, client)
-    for number in range(FANOUT + 1):
+    for number in range(TreeShape().fanout + 1):
         tell(memory, number)
     report = memory.work()
-    assert report.done["summarize"] == FANOUT + 1 + 1
+    assert report.done["summarize"] == TreeShape().fanout + 1 + 1
     everything = memory.tree(Scope.everything())
     root = memory.node(everything.root_id or "")
     assert root.summaries[0].producer.startswith("fake@")

@@ -15,6 +15,7 @@ import pytest
 
 from tests.helpers.intervals import without_intervals
 from tests.helpers.logs import prose
+from tests.helpers.shapes import SMALL_LEAVES
 from treemem import Memory, Message, ModelError, NotFoundError, Scope, UsageError
 from treemem.models import embedders
 from treemem.models.embedders import Embedder, HashingEmbedder
@@ -22,12 +23,11 @@ from treemem.queue import jobs
 from treemem.store import vectors
 from treemem.store.vectors import EmbedderChoice, WindowScore
 from treemem.tree import builder
+from treemem.types import TreeShape
 
 if TYPE_CHECKING:
     from tests.conftest import FakeClock
     from treemem.models.embedders import Vectors
-
-SMALL_LEAF_TOKENS = 200
 
 
 class Counting(HashingEmbedder):
@@ -50,10 +50,9 @@ class Counting(HashingEmbedder):
         return self.is_alive
 
 
-@pytest.fixture(autouse=True)
-def small_leaves(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Leaves of at most SMALL_LEAF_TOKENS, so that a short history makes a tall tree."""
-    monkeypatch.setattr(builder, "LEAF_TOKENS_MAX", SMALL_LEAF_TOKENS)
+@pytest.fixture
+def shape() -> TreeShape:
+    return SMALL_LEAVES
 
 
 @pytest.fixture
@@ -270,10 +269,9 @@ def test_a_model_that_is_not_there_is_named_and_the_rest_is_done(memory: Memory)
 
 _KILLED = """
 import os, signal, sys
-from treemem import Memory, Message
+from tests.helpers.shapes import SMALL_LEAVES
+from treemem import Memory
 from treemem.models import embedders
-from treemem.tree import builder
-builder.LEAF_TOKENS_MAX = 200
 calls = 0
 class Dying(embedders.HashingEmbedder):
     def embed_documents(self, texts):
@@ -285,7 +283,8 @@ class Dying(embedders.HashingEmbedder):
             os.kill(os.getpid(), signal.SIGKILL)
         return super().embed_documents(texts)
 embedders.opened = lambda setting, verify=False: Dying()
-with Memory.open(sys.argv[1], clock=lambda: int(sys.argv[3])) as memory:
+clock = lambda: int(sys.argv[3])
+with Memory.open(sys.argv[1], clock=clock, shape=SMALL_LEAVES) as memory:
     memory.embed()
 """
 
@@ -427,12 +426,12 @@ def test_vectors_of_an_old_tail_are_no_fault_while_a_job_waits(
 
 
 @pytest.fixture
-def real(memory: Memory, models_folder: Path, monkeypatch: pytest.MonkeyPatch) -> Memory:
-    monkeypatch.setattr(builder, "LEAF_TOKENS_MAX", 3_000)
+def real(memory: Memory, models_folder: Path) -> Memory:
     memory.use_model("embedder", "minilm")
     return memory
 
 
+@pytest.mark.parametrize("shape", [TreeShape()])
 def test_a_real_model_finds_what_shares_no_word_with_the_question(real: Memory) -> None:
     real.append("s", [
         Message(text="The invoice for the new lamp came to forty euros."),
@@ -448,6 +447,7 @@ def test_a_real_model_finds_what_shares_no_word_with_the_question(real: Memory) 
     assert text.startswith("Let us write all timestamps")
 
 
+@pytest.mark.parametrize("shape", [TreeShape()])
 def test_the_end_of_a_long_message_is_found(real: Memory) -> None:
     long = f"{prose(1, 125)}\nAt last the old violin was sold to a musician from Prague."
     real.append("s", [Message(text=long)])

@@ -18,22 +18,26 @@ from tests.helpers.fake_model import FakeClient, quoting
 from tests.helpers.fake_server import FakeServer, as_json
 from tests.helpers.intervals import jobs_of_sources
 from tests.helpers.logs import prose
+from tests.helpers.shapes import SMALL_LEAVES
 from treemem import DiskFullError, Memory, Message, ModelError, Scope, ServedModel
 from treemem.models import endpoint
 from treemem.queue import jobs
 from treemem.summarize.backends import Slot
 from treemem.summarize.model_summarizer import ModelSummarizer
-from treemem.tree import builder
-from treemem.worker import pool, source_jobs
-from treemem.worker.worker import Worker
+from treemem.types import TreeShape
+from treemem.worker import pool
+from treemem.worker.worker import TREE_KINDS, Worker
 
-SMALL_LEAF_TOKENS = 200
 PATIENCE_SECONDS = 20
 
 
+@pytest.fixture
+def shape() -> TreeShape:
+    return SMALL_LEAVES
+
+
 @pytest.fixture(autouse=True)
-def _small_and_quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(builder, "LEAF_TOKENS_MAX", SMALL_LEAF_TOKENS)
+def _short_waits(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pool, "IDLE_SECONDS", 0.05)
     monkeypatch.setattr(endpoint, "WAIT_FIRST_SECONDS", 0.01)
 
@@ -131,7 +135,8 @@ def test_what_comes_out_and_what_is_paid_is_the_same_with_one_slot_and_with_seve
     found = []
     for count in (1, 2, 5):
         places = [Place(str(number)) for number in range(count)]
-        with Memory.open(tmp_path / f"{count}.sqlite3", clock=FakeClock()) as memory:
+        path = tmp_path / f"{count}.sqlite3"
+        with Memory.open(path, clock=FakeClock(), shape=SMALL_LEAVES) as memory:
             use(monkeypatch, memory, places)
             tell(memory, 80)
             report = memory.work()
@@ -328,11 +333,11 @@ def test_a_second_ctrl_c_waits_for_no_server_and_loses_no_job(
 def test_a_worker_that_was_given_up_takes_no_other_job(memory: Memory) -> None:
     """It may be about to claim one when nobody waits for it any more."""
     tell(memory, 3)
-    worker = Worker(memory._database, FakeClock())
+    worker = Worker(memory._database, FakeClock(), SMALL_LEAVES)
     worker.give_up()
-    assert worker.step(source_jobs.KINDS) == "nothing"
+    assert worker.step(TREE_KINDS) == "nothing"
     assert [job.attempts for job in memory.jobs(["todo"])] == [0]
-    assert Worker(memory._database, FakeClock()).step(source_jobs.KINDS) == "did"
+    assert Worker(memory._database, FakeClock(), SMALL_LEAVES).step(TREE_KINDS) == "did"
 
 
 def test_what_ends_a_slot_ends_the_run(memory: Memory, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -9,26 +9,19 @@ import pytest
 
 from tests.helpers.fake_model import FakeClient, answering, lines_of, quoting, raving, use
 from tests.helpers.logs import prose
+from tests.helpers.shapes import with_small_leaves
 from treemem import Memory, Message, ModelError, Node, Scope
 from treemem.config import ROOT_INTERVAL_MS
 from treemem.queue import jobs
 from treemem.store.database import Database
 from treemem.summarize import extractive
-from treemem.tree import builder
 
 if TYPE_CHECKING:
     from tests.conftest import FakeClock
 
 pytest.importorskip("treemem.models.client")
 
-SMALL_LEAF_TOKENS = 200
 RULE = "You must never restart the scanner while the settlement runs."
-
-
-@pytest.fixture
-def small_leaves(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Leaves of at most SMALL_LEAF_TOKENS, so that a short history makes a tall tree."""
-    monkeypatch.setattr(builder, "LEAF_TOKENS_MAX", SMALL_LEAF_TOKENS)
 
 
 def tell(memory: Memory, count: int, *, first: int = 0, source: str = "s") -> None:
@@ -51,7 +44,7 @@ def assert_whole(memory: Memory) -> None:
 # -- which nodes, in which order -------------------------------------------------------
 
 
-@pytest.mark.usefixtures("small_leaves")
+@with_small_leaves
 def test_every_sealed_node_and_the_root_get_a_model_summary_children_before_parents(
     memory: Memory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -70,7 +63,7 @@ def test_every_sealed_node_and_the_root_get_a_model_summary_children_before_pare
     assert_whole(memory)
 
 
-@pytest.mark.usefixtures("small_leaves")
+@with_small_leaves
 def test_what_is_summarized_is_not_summarized_again(
     memory: Memory, monkeypatch: pytest.MonkeyPatch, clock: FakeClock
 ) -> None:
@@ -84,7 +77,7 @@ def test_what_is_summarized_is_not_summarized_again(
     assert len(client.questions) == asked == len(set(client.questions))
 
 
-@pytest.mark.usefixtures("small_leaves")
+@with_small_leaves
 def test_a_grown_root_is_summarized_again_only_after_its_interval(
     memory: Memory, monkeypatch: pytest.MonkeyPatch, clock: FakeClock
 ) -> None:
@@ -106,7 +99,7 @@ def test_a_grown_root_is_summarized_again_only_after_its_interval(
     assert producers(nodes(memory)[0])[0] == name
 
 
-@pytest.mark.usefixtures("small_leaves")
+@with_small_leaves
 def test_a_better_model_adds_its_summaries_and_overwrites_none(
     memory: Memory, monkeypatch: pytest.MonkeyPatch, clock: FakeClock
 ) -> None:
@@ -139,7 +132,7 @@ def test_a_statement_rests_on_the_message_that_says_it_whatever_line_the_model_n
     assert [message.text for message in own.messages] == [said]
 
 
-@pytest.mark.usefixtures("small_leaves")
+@with_small_leaves
 @pytest.mark.parametrize(
     "answer", [raving, lambda _: "", lambda _: "no JSON at all", lambda _: "[{"]
 )
@@ -162,7 +155,7 @@ def test_a_view_of_which_nothing_passed_hides_no_other_and_blocks_no_parent(
     assert_whole(memory)
 
 
-@pytest.mark.usefixtures("small_leaves")
+@with_small_leaves
 def test_no_model_view_loses_a_rule_on_the_way_to_the_root(
     memory: Memory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -196,7 +189,7 @@ def test_a_report_counts_what_was_paid_offered_and_kept(
 # -- limits ----------------------------------------------------------------------------
 
 
-@pytest.mark.usefixtures("small_leaves")
+@with_small_leaves
 @pytest.mark.parametrize("max_calls", [1, 2, 3, 7])
 def test_no_call_more_is_made_than_allowed_and_none_twice(
     memory: Memory, monkeypatch: pytest.MonkeyPatch, max_calls: int
@@ -317,7 +310,7 @@ def test_an_answer_that_comes_after_the_lease_was_lost_is_dropped_but_stays_paid
     assert len(client.questions) == 1
 
 
-@pytest.mark.usefixtures("small_leaves")
+@with_small_leaves
 def test_a_node_that_no_attempt_could_summarize_blocks_neither_its_parent_nor_the_others(
     memory: Memory, monkeypatch: pytest.MonkeyPatch, clock: FakeClock
 ) -> None:
@@ -345,7 +338,7 @@ def test_a_node_that_no_attempt_could_summarize_blocks_neither_its_parent_nor_th
     assert_whole(memory)
 
 
-@pytest.mark.usefixtures("small_leaves")
+@with_small_leaves
 def test_a_node_whose_worker_dies_each_time_blocks_neither_its_parent_nor_the_others(
     memory: Memory, monkeypatch: pytest.MonkeyPatch, clock: FakeClock
 ) -> None:

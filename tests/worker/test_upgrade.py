@@ -11,10 +11,11 @@ from click.testing import CliRunner
 
 from tests.helpers.fake_model import FakeClient, quoting, raving, use
 from tests.helpers.logs import prose
+from tests.helpers.shapes import SMALL_LEAVES
 from treemem import Memory, Message, Node, Scope, Statement
 from treemem.config import ROOT_INTERVAL_MS
 from treemem.summarize import backends, exam
-from treemem.tree import builder
+from treemem.types import TreeShape
 from treemem_cli.main import cli
 
 if TYPE_CHECKING:
@@ -29,9 +30,9 @@ NEW_LIMIT = "The upload limit must stay at 50 MB for all tablets now."
 TWICE = "Every ticket must be stored in one table, never in two."
 
 
-@pytest.fixture(autouse=True)
-def _small_leaves(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(builder, "LEAF_TOKENS_MAX", 200)
+@pytest.fixture
+def shape() -> TreeShape:
+    return SMALL_LEAVES
 
 
 def tell(memory: Memory, *texts: str, around: int = 6) -> None:

@@ -8,15 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 
 from treemem import ids
-from treemem.config import FANOUT, LEAF_TOKENS_MAX
 from treemem.errors import DatabaseError
 from treemem.queue import jobs
 from treemem.store import messages, vectors
 from treemem.store.database import Database
-from treemem.types import Message, Span
+from treemem.types import Message, Span, TreeShape
 from treemem.worker import collection_jobs, embed_jobs, source_jobs
+from treemem.worker.worker import TREE_KINDS
 
 FINDINGS_MAX = 20
 _FULL_TEXT = "full text against content"
@@ -49,10 +50,10 @@ class Diagnosis:
         return all(check.ok for check in self.checks)
 
 
-def diagnose(database: Database) -> Diagnosis:
+def diagnose(database: Database, shape: TreeShape) -> Diagnosis:
     """Runs every check, on one consistent view of the file."""
     with database.reading():
-        checks = [_run(database, name, check) for name, check in _CHECKS]
+        checks = [_run(database, name, check) for name, check in _checks(shape)]
     # FTS5 is asked by an INSERT, which a read transaction may not do.
     try:
         with database.transaction():
@@ -148,39 +149,41 @@ WHERE nc.node_seq = ? ORDER BY nc.ordinal
 """
 
 
-def _node_hashes(database: Database) -> Iterator[str]:
+def _node_hashes(database: Database, shape: TreeShape) -> Iterator[str]:
     sql = "SELECT seq, id, level, tokens, provisional FROM node ORDER BY seq"
     for seq, node_id, level, tokens, provisional in database.execute(sql):
         if level == 0:
-            yield _leaf_finding(database, seq, node_id, tokens)
+            yield _leaf_finding(database, seq, node_id, tokens, shape.leaf_tokens_max)
         else:
-            yield _group_finding(database, seq, node_id, level, tokens, bool(provisional))
+            fanout = None if provisional else shape.fanout
+            yield _group_finding(database, seq, node_id, level, tokens, fanout)
 
 
-def _leaf_finding(database: Database, seq: int, node_id: str, tokens: int) -> str:
+def _leaf_finding(database: Database, seq: int, node_id: str, tokens: int, tokens_max: int) -> str:
     rows = database.rows(_SPANS, (seq,))
     spans = [Span(*row[:4]) for row in rows]
     if ids.leaf_id(spans) != node_id:
         return f"leaf {node_id} does not hold what its id says"
     if sum(span.tokens for span in spans) != tokens:
         return f"leaf {node_id} has another number of tokens than its messages"
-    if tokens > LEAF_TOKENS_MAX:
-        return f"leaf {node_id} has {tokens} tokens, more than {LEAF_TOKENS_MAX}"
+    if tokens > tokens_max:
+        return f"leaf {node_id} has {tokens} tokens, more than {tokens_max}"
     if any(not 0 <= start <= end <= chars for _, start, end, _, chars in rows):
         return f"leaf {node_id} holds characters that its message does not have"
     return ""
 
 
 def _group_finding(
-    database: Database, seq: int, node_id: str, level: int, tokens: int, provisional: bool
+    database: Database, seq: int, node_id: str, level: int, tokens: int, fanout: int | None
 ) -> str:
+    """fanout: None for a provisional node, which may have any number of children."""
     rows = database.rows(_CHILD_IDS, (seq,))
     if ids.group_id(level, [row[0] for row in rows]) != node_id:
         return f"node {node_id} does not cover what its id says"
     if sum(row[2] for row in rows) != tokens:
         return f"node {node_id} has another number of tokens than its children"
-    if not provisional and (len(rows) != FANOUT or any(row[1] != level - 1 for row in rows)):
-        return f"node {node_id} does not cover {FANOUT} nodes of the level below"
+    if fanout is not None and (len(rows) != fanout or any(row[1] != level - 1 for row in rows)):
+        return f"node {node_id} does not cover {fanout} nodes of the level below"
     return ""
 
 
@@ -198,7 +201,7 @@ WHERE up.tree_seq = :tree AND up.level = :level AND up.level > 0
 """
 
 
-def _trees(database: Database) -> Iterator[str]:
+def _trees(database: Database, shape: TreeShape) -> Iterator[str]:
     """Every member stands under exactly one parent on each level, and in its place."""
     sizes: dict[tuple[int, int], int] = {}
     for tree, scope, key, level, number, end in database.rows(_LEVELS):
@@ -206,9 +209,9 @@ def _trees(database: Database) -> Iterator[str]:
         name = f"the {scope} tree {key}".rstrip()
         if number != end:
             yield f"{name} has a gap on level {level}"
-        elif level > 0 and sizes.get((tree, level - 1), 0) // FANOUT != number:
+        elif level > 0 and sizes.get((tree, level - 1), 0) // shape.fanout != number:
             yield f"{name} has {number} groups on level {level}, which does not fit the level below"
-        elif database.value(_MISGROUPED, {"tree": tree, "level": level, "fanout": FANOUT}):
+        elif database.value(_MISGROUPED, {"tree": tree, "level": level, "fanout": shape.fanout}):
             yield f"{name} has groups on level {level} that cover other nodes than they should"
         else:
             yield ""
@@ -254,10 +257,10 @@ UNION ALL SELECT 'statement ' || seq || ' is shown by no summary' FROM statement
 """
 
 
-def _derived(database: Database) -> Iterator[str]:
+def _collections(database: Database, shape: TreeShape) -> Iterator[str]:
     """The trees above the sources, laid out again from their members. Where a job for them
     waits, they are behind by right."""
-    for kind, name, stands in collection_jobs.as_it_should_be(database):
+    for kind, name, stands in collection_jobs.check_trees(database, shape):
         behind = any(jobs.has_open(database, each) for each in ("seal", "extract", kind))
         if stands or behind:
             yield ""
@@ -361,18 +364,19 @@ def _full_text(database: Database) -> Iterator[str]:
             yield ""
 
 
-_CHECKS: tuple[tuple[str, Callable[[Database], Iterator[str]]], ...] = (
-    ("pages of the file", _pages),
-    ("references between tables", _references),
-    ("messages against their ids", _message_hashes),
-    ("nodes against their ids", _node_hashes),
-    ("trees: every node in its place", _trees),
-    ("messages in exactly one leaf", _coverage),
-    ("trees above the sources", _derived),
-    ("nothing without an owner", _orphans),
-    ("vectors of nodes", _vectors),
-    ("other forms of words", _other_forms),
-)
+def _checks(shape: TreeShape) -> tuple[tuple[str, Callable[[Database], Iterator[str]]], ...]:
+    return (
+        ("pages of the file", _pages),
+        ("references between tables", _references),
+        ("messages against their ids", _message_hashes),
+        ("nodes against their ids", partial(_node_hashes, shape=shape)),
+        ("trees: every node in its place", partial(_trees, shape=shape)),
+        ("messages in exactly one leaf", _coverage),
+        ("trees above the sources", partial(_collections, shape=shape)),
+        ("nothing without an owner", _orphans),
+        ("vectors of nodes", _vectors),
+        ("other forms of words", _other_forms),
+    )
 
 
 def repair(database: Database, now_ms: int) -> None:
@@ -385,7 +389,7 @@ def repair(database: Database, now_ms: int) -> None:
             database.execute(_FTS_REBUILD.format(table=table))
         # What they were to do is asked for anew, here and by the sealing.
         for job in jobs.listing(database, ["dead"], DEAD_JOBS_MAX):
-            if job.kind in source_jobs.KINDS:
+            if job.kind in TREE_KINDS:
                 jobs.cancel(database, job.id)
         for (source_id,) in database.rows("SELECT id FROM source"):
             source_jobs.admit_seal(database, source_id, now_ms)

@@ -32,6 +32,7 @@ from treemem.summarize import backends
 from treemem.summarize.model_summarizer import ModelSummarizer
 from treemem.text.tokens import count_tokens
 from treemem.times import Clock
+from treemem.types import TreeShape
 from treemem.worker.summary_jobs import ModelWork
 from treemem.worker.worker import Worker
 
@@ -116,6 +117,7 @@ class Plan:
 def plan(
     database: Database,
     clock: Clock,
+    shape: TreeShape,
     paths: str | Path | Iterable[str | Path | LogFile],
     format_name: str | None = None,
     progress: FileProgress | None = None,
@@ -136,7 +138,7 @@ def plan(
                 options = Options(importer=importer, progress=progress, redaction=redaction)
                 for report in file_reports(trial, file, clock, options):
                     added.count(report, _messages_after(trial, before), database)
-                    Worker(trial, clock, budget=Budget(Limits(max_calls=0))).run()
+                    Worker(trial, clock, shape, budget=Budget(Limits(max_calls=0))).run()
                     before = _last_message(trial)
             return _plan(database, trial, clock, added)
         finally:

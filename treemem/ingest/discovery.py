@@ -13,11 +13,11 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path
 
-from treemem.config import LEAF_TOKENS_MAX
 from treemem.importers import IMPORTERS, Importer
 from treemem.ingest.walk import may_be_file
 from treemem.store.usage import UsageRow
 from treemem.times import from_ms
+from treemem.types import TreeShape
 
 # Of a log as it lies on disk: names of fields, ids and copies for the screen are no text. The log
 # of the demo has 8.9, chats of short messages have more.
@@ -87,7 +87,7 @@ class Found:
     tokens: int
 
     def leaves(self) -> int:
-        return -(-self.tokens // LEAF_TOKENS_MAX)
+        return -(-self.tokens // TreeShape().leaf_tokens_max)
 
 
 def places(

@@ -12,10 +12,10 @@ from collections.abc import Iterable, Sequence
 
 import orjson
 
-from treemem.config import FANOUT
 from treemem.store import vectors
 from treemem.store.database import Database
 from treemem.tree import builder
+from treemem.types import TreeShape
 from treemem.worker import collection_jobs, source_jobs
 
 _SOURCES = """
@@ -85,7 +85,7 @@ def nodes_of(database: Database, message_seqs: Iterable[int]) -> list[int]:
     return [seq for (seq,) in database.rows(_DOOMED, (_json(message_seqs),))]
 
 
-def reseal(database: Database, message_seqs: Sequence[int], now_ms: int) -> int:
+def reseal(database: Database, message_seqs: Sequence[int], now_ms: int, shape: TreeShape) -> int:
     """Seals the sources of these messages anew from the first leaf that holds one of them, and
     asks for the summaries and the trees above. The messages have their new words already.
 
@@ -98,13 +98,13 @@ def reseal(database: Database, message_seqs: Sequence[int], now_ms: int) -> int:
     for row in database.rows(_TREES, {"doomed": gone}):
         tree = builder.TreeRow(*row)
         if tree.scope == "source":
-            loose.update(_open(database, tree, seq_of[tree.key], gone))
+            loose.update(_open(database, tree, seq_of[tree.key], gone, shape))
         loose.update(seq for seq in (tree.root_seq, tree.tail_seq) if seq is not None)
         database.execute(_UNROOT, (tree.seq,))
     for sql in (_UNNAME, _LEAVE_TOPICS, _DELETE):
         database.execute(sql, (gone,))
     for source_id, seq in seq_of.items():
-        while builder.seal(database, seq, source_id):
+        while builder.seal(database, seq, source_id, shape):
             continue
         source_jobs.admit_seal(database, source_id, now_ms)
     loose.difference_update(doomed)
@@ -116,7 +116,9 @@ def reseal(database: Database, message_seqs: Sequence[int], now_ms: int) -> int:
     return len(doomed)
 
 
-def _open(database: Database, tree: builder.TreeRow, source_seq: int, doomed: str) -> list[int]:
+def _open(
+    database: Database, tree: builder.TreeRow, source_seq: int, doomed: str, shape: TreeShape
+) -> list[int]:
     """Opens a source from the first leaf that changed. Returns the nodes that its tree lost."""
     first = database.value(_FIRST, (tree.seq, doomed))
     if first is None:  # all of the messages lie in the open tail, or on abandoned branches
@@ -126,7 +128,7 @@ def _open(database: Database, tree: builder.TreeRow, source_seq: int, doomed: st
     database.execute(_OPEN_POSITION, {"source": source_seq})
     lost = []
     for level in range(len(builder.level_counts(database, tree))):
-        from_here = (tree.seq, level, first // FANOUT**level)
+        from_here = (tree.seq, level, first // shape.fanout**level)
         lost += [seq for (seq,) in database.rows(_TAKE_OUT, from_here)]
     return lost
 

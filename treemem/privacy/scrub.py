@@ -22,7 +22,7 @@ from treemem.store import messages, migrations
 from treemem.store.database import SQLITE_VERSION, Database
 from treemem.text.tokens import count_tokens
 from treemem.times import Clock
-from treemem.types import Message
+from treemem.types import Message, TreeShape
 
 MESSAGES_AT_ONCE = 500
 VALUE_CHARS_MIN = 6
@@ -42,6 +42,7 @@ class _Found:
 def scrub(
     database: Database,
     clock: Clock,
+    shape: TreeShape,
     redact: Redact,
     work: Callable[[], object],
     *,
@@ -68,7 +69,7 @@ def scrub(
             database.execute("INSERT OR REPLACE INTO setting VALUES (?, '1')", (_PENDING,))
     left = set(found.seqs)
     for source_seq, _ in sources:
-        report.nodes += _source(database, clock, redactor, source_seq, left)
+        report.nodes += _source(database, clock, shape, redactor, source_seq, left)
         if progress is not None:
             progress(len(found.seqs) - len(left), len(found.seqs))
     if database.value("SELECT 1 FROM setting WHERE name = ?", (_PENDING,)):
@@ -114,7 +115,12 @@ _OF_SOURCE = "SELECT message_seq FROM source_message WHERE source_seq = ? ORDER 
 
 
 def _source(
-    database: Database, clock: Clock, redactor: Redactor, source_seq: int, left: set[int]
+    database: Database,
+    clock: Clock,
+    shape: TreeShape,
+    redactor: Redactor,
+    source_seq: int,
+    left: set[int],
 ) -> int:
     """Rewrites the messages of one source that are left, and seals it anew, with every other
     source that shares one. Returns how many nodes are gone."""
@@ -125,7 +131,7 @@ def _source(
             scrubbed = _id_of(database, seq, redacted)
             tokens = count_tokens(redacted.text)
             messages.rewrite(database, seq, redacted, tokens, scrubbed)
-        nodes = reseal.reseal(database, seqs, clock()) if seqs else 0
+        nodes = reseal.reseal(database, seqs, clock(), shape) if seqs else 0
     left.difference_update(seqs)
     return nodes
 

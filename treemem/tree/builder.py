@@ -12,14 +12,14 @@ from dataclasses import dataclass
 import orjson
 
 from treemem import ids
-from treemem.config import FANOUT, LEAF_TOKENS_MAX
 from treemem.store import messages, summaries
 from treemem.store.database import Database, Row
 from treemem.text import tokens
 from treemem.tree import layout, sealing
-from treemem.types import Span
+from treemem.types import Span, TreeShape
 
-OPEN_TOKENS_MAX = 64 * LEAF_TOKENS_MAX
+# Full leaves' worth of tokens that one call of seal reads.
+OPEN_LEAVES_MAX = 64
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,15 +74,15 @@ WHERE seq = :source
 """
 
 
-def seal(database: Database, source_seq: int, source_id: str) -> int:
+def seal(database: Database, source_seq: int, source_id: str, shape: TreeShape) -> int:
     """Seals the leaves that are full at the head of the open tail and grows the tree.
 
     Returns how many leaves were sealed; call again until that is 0, so that no transaction
     gets long.
     """
-    pieces = open_pieces(database, source_seq)
+    pieces = open_pieces(database, source_seq, shape)
     whole_chars = {piece.position: piece.end for piece in pieces}
-    leaves = list(sealing.seal(pieces, LEAF_TOKENS_MAX))
+    leaves = list(sealing.seal(pieces, shape.leaf_tokens_max))
     if not leaves:
         return 0
     sealed_to: dict[int, int] = {}
@@ -98,26 +98,27 @@ def seal(database: Database, source_seq: int, source_id: str) -> int:
     first = min(sealed_to)
     next_position = messages.next_position(database, source_seq)
     database.execute(_OPEN_POSITION, {"source": source_seq, "from": first, "next": next_position})
-    extend(database, ensure_tree(database, "source", source_id), leaf_seqs)
+    extend(database, ensure_tree(database, "source", source_id), leaf_seqs, shape)
     return len(leaves)
 
 
-def open_pieces(database: Database, source_seq: int) -> list[sealing.Piece]:
+def open_pieces(database: Database, source_seq: int, shape: TreeShape) -> list[sealing.Piece]:
     """The head of the open tail, in order, long messages in stretches that fit a leaf.
 
-    At most about OPEN_TOKENS_MAX tokens, so that a long history is sealed step by step.
+    At most about OPEN_LEAVES_MAX leaves, so that a long history is sealed step by step.
     """
+    limit = shape.leaf_tokens_max
     pieces: list[sealing.Piece] = []
     token_count = 0
-    for row in database.execute(_OPEN_ROWS, {"source": source_seq, "limit": LEAF_TOKENS_MAX}):
-        pieces += _pieces_of(row)
+    for row in database.execute(_OPEN_ROWS, {"source": source_seq, "limit": limit}):
+        pieces += _pieces_of(row, limit)
         token_count += row[5]
-        if token_count >= OPEN_TOKENS_MAX and len(pieces) > sealing.LEAF_PIECES_MAX:
+        if token_count >= OPEN_LEAVES_MAX * limit and len(pieces) > sealing.LEAF_PIECES_MAX:
             break
     return pieces
 
 
-def _pieces_of(row: Row) -> Iterator[sealing.Piece]:
+def _pieces_of(row: Row, limit: int) -> Iterator[sealing.Piece]:
     _, message_id, position, open_from, chars, token_count, extras, long_text = row
     found = orjson.loads(extras) if extras else {}
     whole = sealing.Piece(
@@ -127,7 +128,7 @@ def _pieces_of(row: Row) -> Iterator[sealing.Piece]:
     if long_text is None:
         yield whole
         return
-    for piece in sealing.split(whole, long_text, LEAF_TOKENS_MAX, tokens.cut):
+    for piece in sealing.split(whole, long_text, limit, tokens.cut):
         if piece.end > open_from:
             yield piece
 
@@ -238,12 +239,13 @@ INSERT INTO tree_node (tree_seq, level, position, node_seq) VALUES (?, ?, ?, ?)
 """
 
 
-def extend(database: Database, tree: TreeRow, member_seqs: Sequence[int]) -> None:
+def extend(database: Database, tree: TreeRow, member_seqs: Sequence[int], shape: TreeShape) -> None:
     """Adds leaves, in order, to a source's tree and makes the groups that fill up."""
-    levels = frontier(database, tree)
+    levels = frontier(database, tree, shape)
     growth = layout.grow(
         [_ids_of(database, level) for level in levels],
         _ids_of(database, member_seqs),
+        shape.fanout,
     )
     for seq in member_seqs:
         _append(database, tree, 0, seq)
@@ -252,13 +254,13 @@ def extend(database: Database, tree: TreeRow, member_seqs: Sequence[int]) -> Non
         _append(database, tree, group.level, _put_group(database, child_seqs, group.level))
 
 
-def frontier(database: Database, tree: TreeRow) -> list[list[int]]:
+def frontier(database: Database, tree: TreeRow, shape: TreeShape) -> list[list[int]]:
     """The nodes not yet in a full group, lowest level first."""
     counts = level_counts(database, tree)
     levels = []
     for height, _ in enumerate(counts):
         grouped = counts[height + 1] if height + 1 < len(counts) else 0
-        parameters = (tree.seq, height, grouped * FANOUT)
+        parameters = (tree.seq, height, grouped * shape.fanout)
         levels.append([row[0] for row in database.rows(_LEVEL_FROM, parameters)])
     return levels
 
@@ -298,18 +300,20 @@ DELETE FROM node WHERE seq = :seq AND provisional = 1
 """
 
 
-def refresh_root(database: Database, tree: TreeRow, source_seq: int | None) -> int | None:
+def refresh_root(
+    database: Database, tree: TreeRow, source_seq: int | None, shape: TreeShape
+) -> int | None:
     """Lets the root cover the frontier and, for a source, the open tail.
 
     Old provisional nodes and their summaries go. Returns the root, None for an empty tree.
     """
-    pieces = [] if source_seq is None else open_pieces(database, source_seq)
-    if any(sealing.seal(pieces, LEAF_TOKENS_MAX)):
+    pieces = [] if source_seq is None else open_pieces(database, source_seq, shape)
+    if any(sealing.seal(pieces, shape.leaf_tokens_max)):
         return tree.root_seq  # more arrived in the meantime, and the job to seal it waits
     tail_seq = None
     if pieces:
         tail_seq = _put_leaf(database, [span_of(piece) for piece in pieces], provisional=True)
-    ordered = layout.root_children(frontier(database, tree), tail_seq)
+    ordered = layout.root_children(frontier(database, tree, shape), tail_seq)
     root_seq = _root_over(database, ordered)
     if (root_seq, tail_seq) != (tree.root_seq, tree.tail_seq):
         database.execute(_SET_ROOT, (root_seq, tail_seq, tree.seq))
@@ -343,7 +347,9 @@ def _root_over(database: Database, child_seqs: Sequence[int]) -> int | None:
 # -- trees over members that change in the middle --------------------------------------
 
 
-def derive(database: Database, tree: TreeRow, member_seqs: Sequence[int]) -> list[int]:
+def lay_out(
+    database: Database, tree: TreeRow, member_seqs: Sequence[int], shape: TreeShape
+) -> list[int]:
     """Lets the tree of a topic, or of everything, stand over these members, in order, each
     named once; returns its groups, children before parents.
 
@@ -351,7 +357,7 @@ def derive(database: Database, tree: TreeRow, member_seqs: Sequence[int]) -> lis
     only they held. Nothing happens where the tree stands already.
     """
     ids_of, seqs = _members(database, member_seqs)
-    groups = layout.layers(ids_of)
+    groups = layout.layers(ids_of, shape.fanout)
     for group in groups:
         child_seqs = [seqs[child_id] for child_id in group.child_ids]
         seqs[group.id] = _put_group(database, child_seqs, group.level, provisional=True)
@@ -368,23 +374,25 @@ def drop(database: Database, tree: TreeRow) -> None:
     release(database, tree.root_seq)
 
 
-def affordable(database: Database, member_seqs: Sequence[int], groups_max: int) -> int:
+def affordable(
+    database: Database, member_seqs: Sequence[int], groups_max: int, shape: TreeShape
+) -> int:
     """Over how many of these members, from the first on, a tree can be laid with at most so
     many new groups on its lowest level; what stands above them is an eighth as much."""
     members, _ = _members(database, member_seqs)
     new = 0
-    for start in range(0, len(members) - FANOUT + 1, FANOUT):
-        (group,) = layout.layers(members[start : start + FANOUT])
+    for start in range(0, len(members) - shape.fanout + 1, shape.fanout):
+        (group,) = layout.layers(members[start : start + shape.fanout], shape.fanout)
         new += database.row(_NODE_FIND, (group.id,)) is None
         if new > groups_max:
             return start
     return len(members)
 
 
-def derived_root_id(database: Database, member_seqs: Sequence[int]) -> str | None:
+def root_id_over(database: Database, member_seqs: Sequence[int], shape: TreeShape) -> str | None:
     """The id of the root that a tree over these members has; None for no members."""
     members, _ = _members(database, member_seqs)
-    groups = layout.layers(members)
+    groups = layout.layers(members, shape.fanout)
     if groups:
         return groups[-1].id
     return members[0][0] if members else None

@@ -1,21 +1,19 @@
-"""How a tree grows: an ordered list of members, grouped by FANOUT, level by level.
+"""How a tree grows: an ordered list of members, grouped by a fanout, level by level.
 
 Pure, and the same rule for every scope. A source only grows at its end, so a group is made
 when it is full and never changes; the nodes not yet in a full group are the frontier, fewer
-than FANOUT on each level. The members of a topic, or of everything, change in the middle as
+than a fanout on each level. The members of a topic, or of everything, change in the middle as
 well, so such a tree is laid out anew from all of them; groups that stay the same have the
 same ids.
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
 from treemem import ids
-from treemem.config import FANOUT
 
 Id = TypeVar("Id")
 
@@ -38,14 +36,14 @@ class Growth:
     frontier: tuple[tuple[str, ...], ...]
 
 
-def grow(frontier: Sequence[Sequence[str]], members: Sequence[str]) -> Growth:
+def grow(frontier: Sequence[Sequence[str]], members: Sequence[str], fanout: int) -> Growth:
     """Adds leaves, in order, to a tree whose frontier is given lowest level first.
 
-    Costs one group for every FANOUT nodes
-    of a level, so fewer than members / (FANOUT - 1) + levels.
+    Costs one group for every fanout nodes of a level, so fewer than
+    members / (fanout - 1) + levels.
 
     Example:
-        >>> growth = grow([], [str(n) for n in range(9)])
+        >>> growth = grow([], [str(n) for n in range(9)], 8)
         >>> [(g.level, g.child_ids) for g in growth.groups]
         [(1, ('0', '1', '2', '3', '4', '5', '6', '7'))]
         >>> [len(level) for level in growth.frontier]
@@ -54,11 +52,11 @@ def grow(frontier: Sequence[Sequence[str]], members: Sequence[str]) -> Growth:
     levels = [list(level) for level in frontier] or [[]]
     groups: list[Group] = []
     for member in members:
-        _add(levels, groups, member)
+        _add(levels, groups, member, fanout)
     return Growth(tuple(groups), tuple(tuple(level) for level in levels))
 
 
-def _add(levels: list[list[str]], groups: list[Group], member: str) -> None:
+def _add(levels: list[list[str]], groups: list[Group], member: str, fanout: int) -> None:
     """Puts one member on the lowest level and closes every group that it fills."""
     rising: str | None = member
     height = 0
@@ -67,7 +65,7 @@ def _add(levels: list[list[str]], groups: list[Group], member: str) -> None:
             levels.append([])
         levels[height].append(rising)
         rising = None
-        if len(levels[height]) == FANOUT:
+        if len(levels[height]) == fanout:
             level = height + 1
             group = Group(level, ids.group_id(level, levels[height]), tuple(levels[height]))
             groups.append(group)
@@ -88,7 +86,7 @@ def root_children(frontier: Sequence[Sequence[Id]], tail: Id | None) -> tuple[Id
     return tuple(ordered) if tail is None else (*ordered, tail)
 
 
-def layers(members: Sequence[tuple[str, int]]) -> tuple[Group, ...]:
+def layers(members: Sequence[tuple[str, int]], fanout: int) -> tuple[Group, ...]:
     """The groups of a tree over members that are all known, children before their parents and
     the root last; none where fewer than two members need no root.
 
@@ -96,7 +94,7 @@ def layers(members: Sequence[tuple[str, int]]) -> tuple[Group, ...]:
     stands one above its highest child. The grouping is that of grow and root_children.
 
     Example:
-        >>> [len(group.child_ids) for group in layers([(str(n), 0) for n in range(18)])]
+        >>> [len(group.child_ids) for group in layers([(str(n), 0) for n in range(18)], 8)]
         [8, 8, 4]
     """
     groups: list[Group] = []
@@ -110,20 +108,10 @@ def layers(members: Sequence[tuple[str, int]]) -> tuple[Group, ...]:
     below = list(members)
     frontier = []
     while below:
-        full = len(below) - len(below) % FANOUT
+        full = len(below) - len(below) % fanout
         frontier.append(below[full:])
-        below = [over(below[start : start + FANOUT]) for start in range(0, full, FANOUT)]
+        below = [over(below[start : start + fanout]) for start in range(0, full, fanout)]
     top = root_children(frontier, None)
     if len(top) > 1:
         over(top)
     return tuple(groups)
-
-
-def summaries_bound(leaves: int) -> int:
-    """The most summaries a tree of that many leaves costs, roots aside.
-
-    Example:
-        >>> summaries_bound(64)
-        73
-    """
-    return leaves + math.floor(leaves / (FANOUT - 1))

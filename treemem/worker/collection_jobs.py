@@ -1,4 +1,4 @@
-"""The light jobs above the sources: the tree over everything, topics and their trees.
+"""Runs the jobs that lay out the trees above the sources: the global tree, and topics with theirs.
 
 These trees are laid out anew from all their members, at most once an interval, so their cost is
 bounded by time, however often the sources grow. Groups that stay the same keep their summaries.
@@ -18,10 +18,12 @@ from treemem.times import Clock
 from treemem.topics import assignment
 from treemem.topics import store as topic_store
 from treemem.tree import builder
+from treemem.types import TreeShape
 
 KINDS = ("global", "topics")
 PRIORITY = 60
-GROUPS_AT_ONCE = 32  # a summary of a group takes up to a tenth of a second
+# New groups in one transaction; the summary of a group takes up to a tenth of a second.
+GROUPS_AT_ONCE = 32
 
 AfterTree = Callable[[builder.TreeRow, int], None]
 
@@ -29,9 +31,9 @@ AfterTree = Callable[[builder.TreeRow, int], None]
 def admit(
     database: Database, now_ms: int, *, kinds: Sequence[str] = KINDS, at_once: bool = False
 ) -> None:
-    """Asks for what stands above the sources, in the transaction that changed a source's root.
+    """Queues the jobs for the trees above the sources, in the transaction that changed a root.
 
-    at_once: not only when an interval has passed since it was last made.
+    at_once: makes them due now, not an interval after the last one was done.
     """
     for kind in kinds:
         last_ms = None if at_once else jobs.last_done_ms(database, kind)
@@ -39,22 +41,7 @@ def admit(
         jobs.admit(database, kind, "all", {}, now_ms, priority=PRIORITY, not_before_ms=due_ms)
 
 
-def run(database: Database, held: Claim, clock: Clock, after_tree: AfterTree) -> None:
-    """Does a job and ends it. after_tree: called when a tree has got its new root.
-
-    Every step is a transaction of its own, after which all is as it should be; repeating one
-    changes nothing.
-    """
-    work = _Work(database, held, clock, after_tree)
-    if held.kind == "global":
-        work.stand("global", "", lambda opened, _key: roots(opened))
-    else:
-        work.topics()
-    with database.transaction():
-        jobs.finish(database, [held], clock())
-
-
-# A source without times stands before those that have them: nothing it says is later.
+# Sources without times come before those that have them.
 _ROOTS = """
 SELECT n.seq FROM tree t JOIN source s ON s.id = t.key JOIN node n ON n.seq = t.root_seq
 WHERE t.scope = 'source'
@@ -63,56 +50,70 @@ GROUP BY n.seq ORDER BY n.started_at_ms, min(s.seq)
 
 
 def roots(database: Database) -> list[int]:
-    """The roots of all sources, of whatever level, by when the source began. Sources with the
-    same content share one."""
+    """The roots of all sources, on any level, by when the source began. Sources with the same
+    content share one."""
     return [seq for (seq,) in database.rows(_ROOTS)]
 
 
-class _Work:
-    """One job in hand."""
+class CollectionWork:
+    """Does the jobs of KINDS.
+
+    after_tree: called in the transaction in which a tree gets another root. Every step is a
+    transaction that leaves the trees consistent; repeating one changes nothing.
+    """
 
     def __init__(
-        self, database: Database, held: Claim, clock: Clock, after_tree: AfterTree
+        self, database: Database, clock: Clock, shape: TreeShape, after_tree: AfterTree
     ) -> None:
         self._database = database
-        self._held = held
         self._clock = clock
+        self._shape = shape
         self._after_tree = after_tree
 
-    def topics(self) -> None:
+    def run(self, claim: Claim) -> None:
+        """Does a job and ends it."""
+        if claim.kind == "global":
+            self._lay_out(claim, "global", "", lambda database, _key: roots(database))
+        else:
+            self._lay_out_topics(claim)
+        with self._database.transaction():
+            jobs.finish(self._database, [claim], self._clock())
+
+    def _lay_out_topics(self, claim: Claim) -> None:
         while assignment.read_some(self._database):
-            self._keep()
+            self._renew(claim)
         assignment.place(self._database)
         names = assignment.Names(self._database)
         for topic in topic_store.topics(self._database):
-            self._keep()
-            self.stand("topic", topic.id, topic_store.members, names.give)
+            self._renew(claim)
+            self._lay_out(claim, "topic", topic.id, topic_store.members, names.give)
 
-    def stand(
+    def _lay_out(
         self,
+        claim: Claim,
         scope: str,
         key: str,
         members_of: Callable[[Database, str], list[int]],
-        changed: Callable[[str], None] = lambda _key: None,
+        root_changed: Callable[[str], None] = lambda _key: None,
     ) -> None:
-        """Lets a tree stand over its members as they are now, every group with its summary, in
-        steps that are not too long. changed: called where it got another root."""
+        """Lays a tree out over its members as they are now, with a summary for every group, in
+        short transactions. root_changed: called in a transaction that gave it another root."""
         while True:
             with self._database.transaction():
                 member_seqs = members_of(self._database, key)
-                upto = builder.affordable(self._database, member_seqs, GROUPS_AT_ONCE)
-                there = member_seqs or builder.find_tree(self._database, scope, key)
-                if there and self._stand_over(scope, key, member_seqs[:upto]):
-                    changed(key)
-            if upto == len(member_seqs):
+                end = builder.affordable(self._database, member_seqs, GROUPS_AT_ONCE, self._shape)
+                exists = member_seqs or builder.find_tree(self._database, scope, key)
+                if exists and self._cover(scope, key, member_seqs[:end]):
+                    root_changed(key)
+            if end == len(member_seqs):
                 return
-            self._keep()
+            self._renew(claim)
 
-    def _stand_over(self, scope: str, key: str, member_seqs: list[int]) -> bool:
+    def _cover(self, scope: str, key: str, member_seqs: list[int]) -> bool:
         """Returns whether the tree has another root now."""
         before = builder.ensure_tree(self._database, scope, key)
         producer = extractive_views.ensure_producer(self._database)
-        for node_seq in builder.derive(self._database, before, member_seqs):
+        for node_seq in builder.lay_out(self._database, before, member_seqs, self._shape):
             extractive_views.put(self._database, node_seq, producer, self._clock())
         after = builder.ensure_tree(self._database, scope, key)
         if after.root_seq == before.root_seq:
@@ -120,28 +121,29 @@ class _Work:
         self._after_tree(after, self._clock())
         return True
 
-    def _keep(self) -> None:
-        """Holds on to a job that has more to do."""
-        if not jobs.renew(self._database, self._held, self._clock()):
-            raise LeaseLostError(
-                f"Job {self._held.seq} ({self._held.kind}) was given to another worker."
-            )
+    def _renew(self, claim: Claim) -> None:
+        """Renews the lease of a job that has more to do."""
+        if not jobs.renew(self._database, claim, self._clock()):
+            raise LeaseLostError(f"Job {claim.seq} ({claim.kind}) was given to another worker.")
 
 
-# -- what should be there --------------------------------------------------------------
+# -- checking --------------------------------------------------------------------------
 
 
-def as_it_should_be(database: Database) -> Iterator[tuple[str, str, bool]]:
-    """Each tree above the sources: the kind of job that makes it, its name, and whether it
-    stands over its members as they are now."""
-    yield "global", "the global tree", _stands(database, "global", "", roots(database))
+def check_trees(database: Database, shape: TreeShape) -> Iterator[tuple[str, str, bool]]:
+    """Yields, for each tree above the sources, the kind of job that lays it out, its name, and
+    whether it covers its members as they are now."""
+    covers = _covers(database, "global", "", roots(database), shape)
+    yield "global", "the global tree", covers
     for topic in topic_store.topics(database):
-        stands = _stands(database, "topic", topic.id, list(topic.leaves))
-        yield "topics", f"the tree of topic {topic.id}", stands
+        covers = _covers(database, "topic", topic.id, list(topic.leaves), shape)
+        yield "topics", f"the tree of topic {topic.id}", covers
 
 
-def _stands(database: Database, scope: str, key: str, member_seqs: list[int]) -> bool:
+def _covers(
+    database: Database, scope: str, key: str, member_seqs: list[int], shape: TreeShape
+) -> bool:
     tree = builder.find_tree(database, scope, key)
-    root_id = builder.derived_root_id(database, member_seqs)
+    root_id = builder.root_id_over(database, member_seqs, shape)
     sql = "SELECT id FROM node WHERE seq = ?"
     return root_id == (None if tree is None else database.value(sql, (tree.root_seq,)))

@@ -18,10 +18,10 @@ from treemem.reports import WorkProgress, WorkReport
 from treemem.store.database import Database
 from treemem.summarize.backends import Slot
 from treemem.times import Clock
-from treemem.worker import source_jobs
+from treemem.types import TreeShape
 from treemem.worker.summary_jobs import KIND as MODEL_KIND
 from treemem.worker.summary_jobs import ModelWork
-from treemem.worker.worker import Worker, ended
+from treemem.worker.worker import TREE_KINDS, Worker, ended
 
 # How long a slot without a job waits before it looks again, where nothing wakes it.
 IDLE_SECONDS = 0.5
@@ -32,6 +32,7 @@ PROBE_SECONDS = 5.0
 def work(
     database: Database,
     clock: Clock,
+    shape: TreeShape,
     slots: Sequence[Slot],
     budget: Budget,
     progress: WorkProgress | None = None,
@@ -49,8 +50,10 @@ def work(
     ]
     models[0].admit_all()
     if len(slots) == 1 or budget.limits.max_calls == 0:
-        return Worker(database, clock, model=models[0], budget=budget, progress=progress).run()
-    return _Slots(database, clock, slots, models, budget, progress).run()
+        return Worker(
+            database, clock, shape, model=models[0], budget=budget, progress=progress
+        ).run()
+    return _Slots(database, clock, shape, slots, models, budget, progress).run()
 
 
 class _Slots:
@@ -64,6 +67,7 @@ class _Slots:
         self,
         database: Database,
         clock: Clock,
+        shape: TreeShape,
         slots: Sequence[Slot],
         models: Sequence[ModelWork],
         budget: Budget,
@@ -78,7 +82,7 @@ class _Slots:
         self._probe_at: dict[str, float] = {}  # by endpoint that is left out
         self._failure: BaseException | None = None
         self._told: deque[str] = deque()
-        make = partial(Worker, database, clock, budget=budget, progress=self._note)
+        make = partial(Worker, database, clock, shape, budget=budget, progress=self._note)
         self._light = make(model=models[0])
         self._workers = [
             make(model=model, leave_out=partial(self._leave_out, slot.endpoint))
@@ -117,7 +121,7 @@ class _Slots:
 
     def _take_part(self, worker: Worker, slot: Slot | None) -> None:
         """Does one job after the other, until nobody is active. slot: None for light jobs."""
-        kinds = source_jobs.KINDS if slot is None else (MODEL_KIND,)
+        kinds = TREE_KINDS if slot is None else (MODEL_KIND,)
         active = True
         try:
             while self._goes_on():

@@ -19,6 +19,7 @@ from treemem.reports import WorkProgress, WorkReport
 from treemem.store import vectors
 from treemem.store.database import Database
 from treemem.times import Clock
+from treemem.types import TreeShape
 from treemem.worker import embed_jobs, source_jobs
 from treemem.worker.embed_jobs import EmbedWork
 from treemem.worker.worker import Worker
@@ -40,6 +41,7 @@ def limits(
 def work(
     database: Database,
     clock: Clock,
+    shape: TreeShape,
     within: Limits,
     *,
     upgrade: bool = False,
@@ -48,13 +50,13 @@ def work(
 ) -> WorkReport:
     """See Memory.work. An embedder that cannot be opened is named in the report, and the
     summaries go on without it."""
-    report = _light(database, clock, within, progress, interrupted)
+    report = _light(database, clock, shape, within, progress, interrupted)
     if within.max_calls == 0 or report.stopped_by != "empty":
         return report
     chosen = embed_jobs.setting(database)
     if chosen is not None:
         try:
-            report = _embed(database, clock, chosen, within, report, progress, interrupted)
+            report = _embed(database, clock, shape, chosen, within, report, progress, interrupted)
         except ModelError as error:
             report.left_out[embedders.label(chosen)] = str(error)
         if report.stopped_by != "empty":
@@ -70,18 +72,19 @@ def work(
         return report  # it adds nothing, and status says so
     budget = Budget(_left(within, report), clock, interrupted=interrupted, report=report)
     with backends.slots_of(summarizer) as opened:
-        return pool.work(database, clock, opened, budget, progress, upgrade=upgrade)
+        return pool.work(database, clock, shape, opened, budget, progress, upgrade=upgrade)
 
 
-def sources(database: Database, clock: Clock) -> None:
+def sources(database: Database, clock: Clock, shape: TreeShape) -> None:
     """The light jobs of the sources alone. What stands above them is laid out anew from all of
     them at most once an interval, so it has to wait until the last file is stored."""
-    Worker(database, clock, budget=Budget(Limits(0))).run(source_jobs.OF_SOURCES)
+    Worker(database, clock, shape, budget=Budget(Limits(0))).run(source_jobs.KINDS)
 
 
 def embed(
     database: Database,
     clock: Clock,
+    shape: TreeShape,
     within: Limits,
     *,
     retry: bool = False,
@@ -97,10 +100,10 @@ def embed(
         )
     if retry:
         jobs.resume(database, embed_jobs.KIND)
-    report = _light(database, clock, within, progress, interrupted)
+    report = _light(database, clock, shape, within, progress, interrupted)
     if within.max_calls == 0 or report.stopped_by != "empty":
         return report
-    return _embed(database, clock, chosen, within, report, progress, interrupted)
+    return _embed(database, clock, shape, chosen, within, report, progress, interrupted)
 
 
 def prune(database: Database, name: str) -> str:
@@ -119,17 +122,19 @@ def prune(database: Database, name: str) -> str:
 def _light(
     database: Database,
     clock: Clock,
+    shape: TreeShape,
     within: Limits,
     progress: WorkProgress | None,
     interrupted: threading.Event | None,
 ) -> WorkReport:
     budget = Budget(Limits(0, None, within.max_seconds), clock, interrupted=interrupted)
-    return Worker(database, clock, budget=budget, progress=progress).run()
+    return Worker(database, clock, shape, budget=budget, progress=progress).run()
 
 
 def _embed(
     database: Database,
     clock: Clock,
+    shape: TreeShape,
     chosen: str,
     within: Limits,
     report: WorkReport,
@@ -142,7 +147,7 @@ def _embed(
     budget = Budget(_left(within, report), clock, interrupted=interrupted, report=report)
     with closing(embedders.opened(chosen, verify=True)) as opened:
         embedder = EmbedWork(database, opened, chosen, clock, progress)
-        worker = Worker(database, clock, embedder=embedder, budget=budget, progress=progress)
+        worker = Worker(database, clock, shape, embedder=embedder, budget=budget, progress=progress)
         return worker.run()
 
 

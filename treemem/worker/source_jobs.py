@@ -1,7 +1,7 @@
-"""The light jobs: sealing, the summaries that need no model, and the trees above the sources.
+"""Runs the jobs of a source: sealing its leaves, and the summaries that need no model.
 
-They take milliseconds, so `ingest` runs them at once and the tree is whole on any machine.
-Each step is a transaction of its own, and the last one ends the job: a crash anywhere
+They take milliseconds, so `ingest` runs them at once and a source's tree is complete on any
+machine. Each step is a transaction of its own, and the last one ends the job: a crash anywhere
 repeats a step, and repeating it changes nothing.
 """
 
@@ -14,13 +14,14 @@ from treemem.store.database import Database
 from treemem.summarize import extractive_views
 from treemem.times import Clock
 from treemem.tree import builder
+from treemem.types import TreeShape
 from treemem.worker import collection_jobs
 from treemem.worker.collection_jobs import AfterTree
 
-OF_SOURCES = ("seal", "extract")
-KINDS = (*OF_SOURCES, *collection_jobs.KINDS)
+KINDS = ("seal", "extract")
 SEAL_PRIORITY = 100
 EXTRACT_PRIORITY = 90
+# Nodes that get their summaries in one transaction.
 EXTRACT_BATCH = 64
 
 _SOURCE_SEQ = "SELECT seq FROM source WHERE id = ?"
@@ -34,83 +35,88 @@ ORDER BY tn.level, tn.position LIMIT :limit
 
 
 def admit_seal(database: Database, source_id: str, now_ms: int) -> None:
-    """Asks for a source to be sealed, in the transaction that stores its messages."""
+    """Queues the sealing of a source, in the transaction that stores its messages."""
     jobs.admit(database, "seal", source_id, {"source": source_id}, now_ms, priority=SEAL_PRIORITY)
 
 
-def run(database: Database, held: Claim, clock: Clock, after_tree: AfterTree) -> None:
-    """Does a light job and ends it.
+class SourceWork:
+    """Does the jobs of KINDS.
 
-    after_tree: called in the job's last transaction, when a tree has got its new root.
+    after_tree: called in a job's last transaction, when a tree has its new root.
     """
-    if held.kind == "seal":
-        _seal(database, held, clock)
-    elif held.kind == "extract":
-        _extract(database, held, clock, after_tree)
-    else:
-        collection_jobs.run(database, held, clock, after_tree)
 
+    def __init__(
+        self, database: Database, clock: Clock, shape: TreeShape, after_tree: AfterTree
+    ) -> None:
+        self._database = database
+        self._clock = clock
+        self._shape = shape
+        self._after_tree = after_tree
 
-def _seal(database: Database, held: Claim, clock: Clock) -> None:
-    source_id = held.payload["source"]
-    while True:
-        with database.transaction():
-            source_seq = database.value(_SOURCE_SEQ, (source_id,))
-            sealed = 0 if source_seq is None else builder.seal(database, source_seq, source_id)
-            if sealed == 0:
-                _admit_extract(database, "source", source_id, clock())
-                jobs.finish(database, [held], clock())
-                return
+    def run(self, claim: Claim) -> None:
+        """Does a job and ends it."""
+        if claim.kind == "seal":
+            self._seal(claim)
+        else:
+            self._extract(claim)
 
+    def _seal(self, claim: Claim) -> None:
+        source_id = claim.payload["source"]
+        while True:
+            with self._database.transaction():
+                if not self._seal_some(source_id):
+                    self._admit_extract(source_id)
+                    jobs.finish(self._database, [claim], self._clock())
+                    return
 
-def _admit_extract(database: Database, scope: str, key: str, now_ms: int) -> None:
-    payload = {"scope": scope, "key": key}
-    jobs.admit(database, "extract", f"{scope}:{key}", payload, now_ms, priority=EXTRACT_PRIORITY)
+    def _seal_some(self, source_id: str) -> int:
+        source_seq = self._database.value(_SOURCE_SEQ, (source_id,))
+        if source_seq is None:
+            return 0
+        return builder.seal(self._database, source_seq, source_id, self._shape)
 
+    def _admit_extract(self, source_id: str) -> None:
+        payload = {"scope": "source", "key": source_id}
+        jobs.admit(
+            self._database, "extract", f"source:{source_id}", payload, self._clock(),
+            priority=EXTRACT_PRIORITY,
+        )  # fmt: skip
 
-def _extract(database: Database, held: Claim, clock: Clock, after_tree: AfterTree) -> None:
-    """Summarizes what has no extractive summary yet, children first, then the root."""
-    scope, key = held.payload["scope"], held.payload["key"]
-    with database.transaction():
-        producer = extractive_views.ensure_producer(database)
-        tree = builder.ensure_tree(database, scope, key)
-    while True:
-        while missing := _missing(database, tree.seq, producer):
-            made = [
-                (seq, extractive_views.view_of(database, seq, level, producer))
-                for seq, level in missing
-            ]
-            with database.transaction():
-                for seq, view in made:
-                    summaries.put(database, seq, producer, view, clock())
-        with database.transaction():
-            # Another worker may have sealed more in between.
-            if not _missing(database, tree.seq, producer):
-                _finish_tree(database, scope, key, producer, clock, after_tree)
-                jobs.finish(database, [held], clock())
-                return
+    def _extract(self, claim: Claim) -> None:
+        """Stores the extractive summaries that are missing, children first, then the root."""
+        scope, key = claim.payload["scope"], claim.payload["key"]
+        with self._database.transaction():
+            producer = extractive_views.ensure_producer(self._database)
+            tree = builder.ensure_tree(self._database, scope, key)
+        while True:
+            while missing := _missing(self._database, tree.seq, producer):
+                views = [
+                    (seq, extractive_views.view_of(self._database, seq, level, producer))
+                    for seq, level in missing
+                ]
+                with self._database.transaction():
+                    for seq, view in views:
+                        summaries.put(self._database, seq, producer, view, self._clock())
+            with self._database.transaction():
+                # Another worker may have sealed more in between.
+                if not _missing(self._database, tree.seq, producer):
+                    self._finish_tree(scope, key, producer)
+                    jobs.finish(self._database, [claim], self._clock())
+                    return
 
-
-def _finish_tree(
-    database: Database,
-    scope: str,
-    key: str,
-    producer: int,
-    clock: Clock,
-    after_tree: AfterTree,
-) -> None:
-    """Every sealed node has its summary: now the tail and the root get theirs, and what stands
-    above the sources follows when its time has come."""
-    before = builder.ensure_tree(database, scope, key)
-    source_seq = database.value(_SOURCE_SEQ, (key,)) if scope == "source" else None
-    builder.refresh_root(database, before, source_seq)
-    tree = builder.ensure_tree(database, scope, key)
-    for node_seq in (tree.tail_seq, tree.root_seq):
-        if node_seq is not None:
-            extractive_views.put(database, node_seq, producer, clock())
-    if tree.root_seq != before.root_seq:
-        collection_jobs.admit(database, clock())
-    after_tree(tree, clock())
+    def _finish_tree(self, scope: str, key: str, producer: int) -> None:
+        """Once every sealed node has its summary: renews the root and the open tail, stores
+        theirs, and queues the trees above the sources."""
+        before = builder.ensure_tree(self._database, scope, key)
+        source_seq = self._database.value(_SOURCE_SEQ, (key,)) if scope == "source" else None
+        builder.refresh_root(self._database, before, source_seq, self._shape)
+        tree = builder.ensure_tree(self._database, scope, key)
+        for node_seq in (tree.tail_seq, tree.root_seq):
+            if node_seq is not None:
+                extractive_views.put(self._database, node_seq, producer, self._clock())
+        if tree.root_seq != before.root_seq:
+            collection_jobs.admit(self._database, self._clock())
+        self._after_tree(tree, self._clock())
 
 
 def _missing(database: Database, tree_seq: int, producer: int) -> list[tuple[int, int]]:

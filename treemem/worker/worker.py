@@ -21,13 +21,18 @@ from treemem.reports import WorkProgress, WorkReport
 from treemem.store.database import Database
 from treemem.times import Clock
 from treemem.tree import builder
-from treemem.worker import embed_jobs, source_jobs
+from treemem.types import TreeShape
+from treemem.worker import collection_jobs, embed_jobs, source_jobs
+from treemem.worker.collection_jobs import CollectionWork
 from treemem.worker.embed_jobs import EmbedWork
+from treemem.worker.source_jobs import SourceWork
 from treemem.worker.summary_jobs import KIND as MODEL_KIND
 from treemem.worker.summary_jobs import ModelWork
 
 Outcome = Literal["did", "nothing", "spent"]
 LeaveOut = Callable[[str], bool]
+# Jobs that need no model.
+TREE_KINDS = (*source_jobs.KINDS, *collection_jobs.KINDS)
 
 
 def _nobody_else(_reason: str) -> bool:
@@ -47,6 +52,7 @@ class Worker:
         self,
         database: Database,
         clock: Clock,
+        shape: TreeShape,
         *,
         model: ModelWork | None = None,
         embedder: EmbedWork | None = None,
@@ -56,6 +62,8 @@ class Worker:
     ) -> None:
         self._database = database
         self._clock = clock
+        self._sources = SourceWork(database, clock, shape, self._after_tree)
+        self._collections = CollectionWork(database, clock, shape, self._after_tree)
         self._model = model
         self._by_kind: dict[str, ModelWork | EmbedWork] = {}
         if model is not None:
@@ -69,9 +77,9 @@ class Worker:
         self._in_hand: Claim | None = None
         self._gone = False
 
-    def run(self, light_kinds: Sequence[str] = source_jobs.KINDS) -> WorkReport:
+    def run(self, tree_kinds: Sequence[str] = TREE_KINDS) -> WorkReport:
         """Works until nothing is due, a limit is met, or it is interrupted."""
-        kinds = [*light_kinds]
+        kinds = [*tree_kinds]
         if self._budget.limits.max_calls != 0:
             kinds += self._by_kind
         while (reason := self._budget.stop_reason()) is None:
@@ -110,8 +118,10 @@ class Worker:
             if held.kind in self._by_kind:
                 with self._lease_kept(held):
                     self._by_kind[held.kind].run(held, self._budget)
+            elif held.kind in collection_jobs.KINDS:
+                self._collections.run(held)
             else:
-                source_jobs.run(self._database, held, self._clock, self._after_tree)
+                self._sources.run(held)
         except BudgetSpentError:
             jobs.release(self._database, held, self._clock())
             return "spent"
