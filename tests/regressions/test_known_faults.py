@@ -109,7 +109,7 @@ def test_a_message_appended_while_a_model_seals_is_neither_lost_nor_sealed_twice
 
     def answer(question: str) -> str:
         said.append(prose(len(said), 8))
-        with Memory.open(memory.path, clock=clock) as other:
+        with Memory.open(memory.path, clock=clock, shape=SMALL_LEAVES) as other:
             other.append("s", [Message(text=said[-1])])
             if works:
                 other.work(max_calls=0)
