@@ -80,7 +80,15 @@ def shared_models(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def models_folder(shared_models: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The shared models, set as this test's models folder."""
-    monkeypatch.setenv("TREEMEM_MODELS", str(shared_models))
-    return shared_models
+def models_folder(shared_models: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The shared models, linked into a models folder of this test's own, which is in use.
+
+    An exam that somebody let a shared model take decides how it is asked, so it stays outside.
+    """
+    folder = tmp_path / "linked-models"
+    folder.mkdir()
+    for name in ("smollm2-135m", "minilm"):
+        for file in shared_models.glob(f"{name}.*"):
+            (folder / file.name).symlink_to(file)
+    monkeypatch.setenv("TREEMEM_MODELS", str(folder))
+    return folder

@@ -7,6 +7,6 @@ on it. A test that needs an answer of a certain length or shape asks with one of
 from __future__ import annotations
 
 # Never complete, so the answer ends only at max_tokens or at the end of the context.
-ENDLESS = "root ::= [a-z ] root"
+ENDLESS = "root ::= [a-z] root"
 # One capitalized word, so the answer is never empty.
 WORD = "root ::= [A-Z] [a-z]+"
