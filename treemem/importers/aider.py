@@ -14,8 +14,7 @@ from typing import Literal
 
 from treemem.importers.common.base import Event, Importer, LogFile, Skipped
 from treemem.importers.common.coerce import digest_of
-from treemem.importers.common.documents import Line, document_lines
-from treemem.importers.common.fences import fence_after
+from treemem.importers.common.documents import Line, document_lines, fence_after
 from treemem.importers.common.sniffing import is_text
 from treemem.importers.common.source_ids import file_key, one_line, printable
 from treemem.types import Message, Part, Source

@@ -11,10 +11,11 @@ from typing import Any
 
 from treemem.importers.chat.fields import ROLE_OF
 from treemem.importers.common.base import Event, Importer, LogFile, Skipped
-from treemem.importers.common.coerce import listed, mapping, string
+from treemem.importers.common.branches import path_to_root
+from treemem.importers.common.coerce import as_dict, as_list, as_text
 from treemem.importers.common.content import BlockReader, Content
-from treemem.importers.common.event_stream import events_of
-from treemem.importers.common.exports import export_events, path_to_root, recognized
+from treemem.importers.common.exports import export_events, recognized
+from treemem.importers.common.records import events_of
 from treemem.importers.common.source_ids import file_key, is_uuid, one_line, printable, sent_at
 from treemem.types import Message, Role, Source
 
@@ -58,10 +59,10 @@ class _Conversation:
     """The messages of one conversation, in the export's order."""
 
     def __init__(self, file: LogFile, value: dict[str, Any], number: int) -> None:
-        self._rows = listed(value.get("chat_messages"))
+        self._rows = as_list(value.get("chat_messages"))
         self._active = _active_rows(self._rows, value.get("current_leaf_message_uuid"))
         self._blocks = BlockReader()
-        name = string(value.get("uuid"))
+        name = as_text(value.get("uuid"))
         self._source = Source(
             f"{ClaudeAi.name}/{printable(name) if name else f'{file_key(file)}#{number}'}",
             ClaudeAi.name,
@@ -82,14 +83,14 @@ class _Conversation:
         """The message that a row is, or why it is none."""
         if not isinstance(row, dict):
             return NOT_AN_OBJECT
-        sender = string(row.get("sender"))
+        sender = as_text(row.get("sender"))
         if sender is None:
             return NO_SPEAKER
         role: Role = ROLE_OF.get(sender.lower(), "other")
         content = self._content(row)
         if content.is_empty:
             return EMPTY
-        external_id = string(row.get("uuid"))
+        external_id = as_text(row.get("uuid"))
         return Message(
             role=role,
             text=content.text,
@@ -106,30 +107,30 @@ class _Conversation:
 
     def _content(self, row: dict[str, Any]) -> Content:
         content = Content()
-        for block in listed(row.get("content")):
+        for block in as_list(row.get("content")):
             self._add_block(content, block)
         # Subtle: the plain text is a poorer copy of the blocks, with a notice where it cannot
         # show one; only without blocks is it all there is.
-        if content.is_empty and (text := string(row.get("text"))):
+        if content.is_empty and (text := as_text(row.get("text"))):
             content = Content()
             content.add(text)
-        for attached in map(mapping, listed(row.get("attachments"))):
-            if name := string(attached.get("file_name")):
+        for attached in map(as_dict, as_list(row.get("attachments"))):
+            if name := as_text(attached.get("file_name")):
                 self._blocks.add(content, {"type": "document", "path": name})
-            if text := string(attached.get("extracted_content")):
-                content.add(text, "text", string(attached.get("file_type")))
-        for file in map(mapping, listed(row.get("files")) or listed(row.get("files_v2"))):
-            name = string(file.get("file_name")) or string(file.get("file_uuid"))
+            if text := as_text(attached.get("extracted_content")):
+                content.add(text, "text", as_text(attached.get("file_type")))
+        for file in map(as_dict, as_list(row.get("files")) or as_list(row.get("files_v2"))):
+            name = as_text(file.get("file_name")) or as_text(file.get("file_uuid"))
             if name:
                 kind = "image" if file.get("file_kind") == "image" else "file"
                 self._blocks.add(content, {"type": kind, "path": name})
         return content
 
     def _add_block(self, content: Content, block: object) -> None:
-        fields = mapping(block)
-        block_type = string(fields.get("type"))
+        fields = as_dict(block)
+        block_type = as_text(fields.get("type"))
         if block_type is not None and block_type.endswith("tool_result"):
-            name = string(fields.get("name"))
+            name = as_text(fields.get("name"))
             use_id = fields.get("tool_use_id")
             self._blocks.add_tool_result(content, fields.get("content"), use_id, name)
         elif block_type == "voice_note" and isinstance(text := fields.get("text"), str):
@@ -143,8 +144,8 @@ def _active_rows(rows: list[Any], leaf: object) -> set[int]:
 
     A message whose parent is not there follows the one before it.
     """
-    names = [string(mapping(row).get("uuid")) or f"#{index}" for index, row in enumerate(rows)]
-    parents = [string(mapping(row).get("parent_message_uuid")) for row in rows]
+    names = [as_text(as_dict(row).get("uuid")) or f"#{index}" for index, row in enumerate(rows)]
+    parents = [as_text(as_dict(row).get("parent_message_uuid")) for row in rows]
     if not any(parents):
         return set(range(len(rows)))
     known = set(names)

@@ -13,11 +13,10 @@ from typing import Any
 
 from treemem.importers.common.attachments import compact_json
 from treemem.importers.common.base import Event, Importer, LogFile, Skipped
-from treemem.importers.common.coerce import listed, mapping, no_message, string
+from treemem.importers.common.branches import TakenBack
+from treemem.importers.common.coerce import as_dict, as_list, as_text, no_message
 from treemem.importers.common.content import BlockReader, Content
-from treemem.importers.common.event_stream import events_of
-from treemem.importers.common.records import read_records, skim_json
-from treemem.importers.common.rollbacks import TakenBack
+from treemem.importers.common.records import events_of, read_records, skim_json
 from treemem.importers.common.sniffing import has_key, head_objects
 from treemem.importers.common.source_ids import file_key, is_uuid, one_line, printable, sent_at
 from treemem.types import Message, MessageKind, Role, Source
@@ -62,7 +61,7 @@ class CopilotCli(Importer):
         with file.open() as stream:
             for ordinal, item in enumerate(read_records(stream, skim_json)):
                 if not isinstance(item, Skipped):
-                    survey.add(ordinal, mapping(item.value))
+                    survey.add(ordinal, as_dict(item.value))
         yield from _Reading(file, survey).events()
 
 
@@ -78,19 +77,19 @@ class _Survey:
         self._rewound = TakenBack()
 
     def add(self, ordinal: int, value: dict[str, Any]) -> None:
-        kind, data = value.get("type"), mapping(value.get("data"))
-        if event_id := string(value.get("id")):
+        kind, data = value.get("type"), as_dict(value.get("data"))
+        if event_id := as_text(value.get("id")):
             self._ordinal_of[event_id] = ordinal
         if kind in ("session.start", "session.resume"):
-            self.session_id = self.session_id or string(data.get("sessionId"))
+            self.session_id = self.session_id or as_text(data.get("sessionId"))
         elif kind == "session.title_changed":
             self.title = one_line(data.get("title")) or self.title
         elif kind == "assistant.message":
-            for request in listed(data.get("toolRequests")):
-                self._note(string(mapping(request).get("toolCallId")), self._requested)
-            self._note(string(data.get("reasoningText")), self._thought)
+            for request in as_list(data.get("toolRequests")):
+                self._note(as_text(as_dict(request).get("toolCallId")), self._requested)
+            self._note(as_text(data.get("reasoningText")), self._thought)
         elif kind == "session.snapshot_rewind":
-            start = self._ordinal_of.get(string(data.get("upToEventId")) or "")
+            start = self._ordinal_of.get(as_text(data.get("upToEventId")) or "")
             if start is not None:
                 self._rewound.add(start, ordinal)
 
@@ -101,8 +100,8 @@ class _Survey:
     def is_told_twice(self, kind: str, data: dict[str, Any]) -> bool:
         """A tool's start that its request tells as well, thoughts that their message holds."""
         if kind == "tool.execution_start":
-            return hash(string(data.get("toolCallId"))) in self._requested
-        return kind == "assistant.reasoning" and hash(string(data.get("content"))) in self._thought
+            return hash(as_text(data.get("toolCallId"))) in self._requested
+        return kind == "assistant.reasoning" and hash(as_text(data.get("content"))) in self._thought
 
     def is_active(self, ordinal: int) -> bool:
         return ordinal not in self._rewound
@@ -130,14 +129,14 @@ class _Reading:
             yield from events_of(
                 read_records(stream),
                 lambda at, item: self._message(at, item.value),
-                lambda item: self._source(mapping(item.value)),
+                lambda item: self._source(as_dict(item.value)),
             )
 
     def _message(self, ordinal: int, value: object) -> Message | str:
         """The message that an event is, or why it is none."""
         if not isinstance(value, dict):
             return NOT_AN_OBJECT
-        kind, data = string(value.get("type")) or "", mapping(value.get("data"))
+        kind, data = as_text(value.get("type")) or "", as_dict(value.get("data"))
         known = _SPEECH.get(kind)
         if known is None:
             return no_message(value.get("type"))
@@ -148,9 +147,9 @@ class _Reading:
         if content.is_empty:
             return EMPTY
         role, message_kind = known
-        source = string(data.get("source"))
+        source = as_text(data.get("source"))
         posed = source not in (None, "user") or data.get("isAutopilotContinuation") is True
-        event_id = string(value.get("id"))
+        event_id = as_text(value.get("id"))
         return Message(
             role=role,
             text=content.text,
@@ -171,8 +170,8 @@ class _Reading:
 
         Older versions name the tool call that started the sub-agent instead of the agent.
         """
-        parent = string(mapping(value.get("data")).get("parentToolCallId"))
-        agent = string(value.get("agentId")) or parent
+        parent = as_text(as_dict(value.get("data")).get("parentToolCallId"))
+        agent = as_text(value.get("agentId")) or parent
         if agent is None:
             return self._main
         if agent not in self._agents:
@@ -189,33 +188,33 @@ def _add(content: Content, kind: str, data: dict[str, Any], blocks: BlockReader)
     """What an event says. content: the words as the screen shows them."""
     if kind == "tool.execution_complete":
         result = data.get("result") if data.get("result") is not None else data.get("error")
-        use_id, name = data.get("toolCallId"), string(data.get("toolName"))
+        use_id, name = data.get("toolCallId"), as_text(data.get("toolName"))
         blocks.add_tool_result(content, _answered(result), use_id, name)
     elif kind == "tool.execution_start":
         _add_use(content, data, "toolName", blocks)
     elif kind == "assistant.reasoning":
-        content.add(string(data.get("content")) or "", "thinking")
+        content.add(as_text(data.get("content")) or "", "thinking")
     elif kind == "session.compaction_complete":
-        content.add(string(data.get("summaryContent")) or "")
+        content.add(as_text(data.get("summaryContent")) or "")
     else:
-        content.add(string(data.get("reasoningText")) or "", "thinking")
+        content.add(as_text(data.get("reasoningText")) or "", "thinking")
         blocks.add(content, data.get("content"))
-        for request in listed(data.get("toolRequests")):
-            _add_use(content, mapping(request), "name", blocks)
-        for attachment in listed(data.get("attachments")):
-            blocks.add(content, _attached(mapping(attachment)))
+        for request in as_list(data.get("toolRequests")):
+            _add_use(content, as_dict(request), "name", blocks)
+        for attachment in as_list(data.get("attachments")):
+            blocks.add(content, _attached(as_dict(attachment)))
 
 
 def _add_use(content: Content, call: dict[str, Any], key: str, blocks: BlockReader) -> None:
     arguments = call.get("arguments")
     shown = arguments if isinstance(arguments, str) else compact_json(arguments)
-    name = string(call.get(key)) or "unnamed"
+    name = as_text(call.get(key)) or "unnamed"
     content.add_tool_use(name, shown, call.get("toolCallId"), blocks.names)
 
 
 def _answered(result: object) -> object:
     """What the tool answered, in the words that the model was given."""
-    found = mapping(result)
+    found = as_dict(result)
     for key in ("content", "message"):
         if isinstance(text := found.get(key), str):
             return text
@@ -225,10 +224,10 @@ def _answered(result: object) -> object:
 def _attached(attachment: dict[str, Any]) -> dict[str, Any] | None:
     """An attachment in the shape that they are read in; most are only references."""
     if isinstance(data := attachment.get("data"), str):
-        media_type = string(attachment.get("mimeType")) or ""
+        media_type = as_text(attachment.get("mimeType")) or ""
         source = {"type": "base64", "media_type": media_type, "data": data}
         return {"type": "image" if media_type.startswith("image/") else "file", "source": source}
-    named = next((text for key in _REFERENCE_KEYS if (text := string(attachment.get(key)))), None)
+    named = next((text for key in _REFERENCE_KEYS if (text := as_text(attachment.get(key)))), None)
     return {"type": "file", "file": {"path": named}} if named else attachment or None
 
 
@@ -241,6 +240,6 @@ def _id_of(file: LogFile) -> str:
 
 
 def _is_event(value: object) -> bool:
-    found = mapping(value)
+    found = as_dict(value)
     is_named = isinstance(kind := found.get("type"), str) and kind in _MARKS
     return is_named and isinstance(found.get("data"), dict)

@@ -10,18 +10,15 @@ import re
 from collections.abc import Iterator
 
 from treemem.importers.common.base import Event, Importer, LogFile, Skipped
+from treemem.importers.common.coerce import as_dict, dicts_in, id_text, text_or_empty
 from treemem.importers.common.content import Content
 from treemem.importers.common.conversation import (
     EMPTY,
     NOT_A_MESSAGE,
-    as_dict,
-    dicts_in,
-    first_name,
-    id_text,
+    build_message,
+    first_nonempty,
     marker,
-    said,
-    size_shown,
-    text_in,
+    size_text,
 )
 from treemem.importers.common.json_members import read_members
 from treemem.importers.common.sniffing import head_value
@@ -70,11 +67,11 @@ class Discord(Importer):
 
 def _source(file: LogFile, guild: dict[str, object], channel: dict[str, object]) -> Source:
     guild_id, channel_id = id_text(guild.get("id")), id_text(channel.get("id"))
-    name, parent_id = first_name(channel.get("name")), None
+    name, parent_id = first_nonempty(channel.get("name")), None
     if channel_id is None:
         return Source(f"discord/{file_key(file)}", Discord.name, name, origin=file.label)
     place = f"discord/{printable(guild_id or '0')}"
-    if _THREAD_TYPE.search(text_in(channel.get("type"))):
+    if _THREAD_TYPE.search(text_or_empty(channel.get("type"))):
         category = id_text(channel.get("categoryId"))
         parent_id = f"{place}/{printable(category)}" if category else None
     # Of direct messages the "guild" is one that all of them share.
@@ -92,20 +89,20 @@ def _event(value: object) -> Message | Skipped:
     if kind not in _SAID_TYPES:
         return Skipped(NOTICE)
     content = Content()
-    content.add(text_in(fields.get("content")))
+    content.add(text_or_empty(fields.get("content")))
     _add_what_hangs_on(content, fields)
     forwarded = as_dict(fields.get("forwardedMessage"))
     if forwarded:
-        content.add(text_in(forwarded.get("content")), "marker", "forwarded")
+        content.add(text_or_empty(forwarded.get("content")), "marker", "forwarded")
         _add_what_hangs_on(content, forwarded)
     if content.is_empty:
         return Skipped(EMPTY)
     author = as_dict(fields.get("author"))
     message_id = id_text(fields.get("id"))
-    return said(
+    return build_message(
         content,
         # The account's name: nicknames change with the weather, and with them every message.
-        first_name(author.get("name"), author.get("nickname"), author.get("id")),
+        first_nonempty(author.get("name"), author.get("nickname"), author.get("id")),
         sent_at(fields.get("timestamp")),
         external_id=f"discord:{message_id}" if message_id else None,
         unique_id=True,
@@ -115,14 +112,14 @@ def _event(value: object) -> Message | Skipped:
 def _add_what_hangs_on(content: Content, fields: dict[str, object]) -> None:
     """Attachments and stickers as markers, embeds as what somebody else said."""
     for attachment in dicts_in(fields.get("attachments")):
-        size = size_shown(attachment.get("fileSizeBytes"))
+        size = size_text(attachment.get("fileSizeBytes"))
         content.add(marker("attachment", attachment.get("fileName"), size), "marker")
     for sticker in dicts_in(fields.get("stickers")):
         content.add(marker("sticker", sticker.get("name")), "marker")
     for embed in dicts_in(fields.get("embeds")):
-        pieces = [text_in(embed.get(key)) for key in ("title", "description")]
+        pieces = [text_or_empty(embed.get(key)) for key in ("title", "description")]
         pieces += [
-            f"{text_in(field.get('name'))}: {text_in(field.get('value'))}"
+            f"{text_or_empty(field.get('name'))}: {text_or_empty(field.get('value'))}"
             for field in dicts_in(embed.get("fields"))
         ]
         content.add("\n".join(filter(None, pieces)), "marker", "embed")

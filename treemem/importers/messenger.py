@@ -10,16 +10,9 @@ import re
 from collections.abc import Iterable, Iterator
 
 from treemem.importers.common.base import Event, Importer, LogFile, Skipped
+from treemem.importers.common.coerce import as_dict, dicts_in, text_or_empty
 from treemem.importers.common.content import Content
-from treemem.importers.common.conversation import (
-    EMPTY,
-    NOT_A_MESSAGE,
-    as_dict,
-    dicts_in,
-    marker,
-    said,
-    text_in,
-)
+from treemem.importers.common.conversation import EMPTY, NOT_A_MESSAGE, build_message, marker
 from treemem.importers.common.json_members import JsonMember, read_members
 from treemem.importers.common.sniffing import head_value
 from treemem.importers.common.source_ids import file_key, one_line, printable, sent_at
@@ -114,8 +107,10 @@ def _time_ms(value: object) -> int | None:
 
 
 def _source(file: LogFile, thread: dict[str, object]) -> Source:
-    path = repaired(text_in(thread.get("thread_path")) or text_in(thread.get("threadName")))
-    title = one_line(repaired(text_in(thread.get("title")))) or one_line(path)
+    path = repaired(
+        text_or_empty(thread.get("thread_path")) or text_or_empty(thread.get("threadName"))
+    )
+    title = one_line(repaired(text_or_empty(thread.get("title")))) or one_line(path)
     # The path's end is the thread's name and number; whether it lies in the inbox may change.
     name = path.rstrip("/").rsplit("/", 1)[-1]
     key = printable(name) if name else file_key(file)
@@ -125,7 +120,7 @@ def _source(file: LogFile, thread: dict[str, object]) -> Source:
 def _event(value: object) -> Message | Skipped:
     fields = as_dict(value)
     is_plain = "senderName" in fields
-    read = text_in if is_plain else _repaired_in
+    read = text_or_empty if is_plain else _repaired_in
     if not is_plain and "sender_name" not in fields:
         return Skipped(NOT_A_MESSAGE)
     if fields.get("is_unsent") is True or fields.get("isUnsent") is True:
@@ -145,11 +140,11 @@ def _event(value: object) -> Message | Skipped:
     if content.is_empty:
         return Skipped(EMPTY)
     author = one_line(read(fields.get("senderName" if is_plain else "sender_name")))
-    return said(content, author, sent_at(_time_ms(fields)))
+    return build_message(content, author, sent_at(_time_ms(fields)))
 
 
 def _repaired_in(value: object) -> str:
-    return repaired(text_in(value))
+    return repaired(text_or_empty(value))
 
 
 def repaired(text: str) -> str:

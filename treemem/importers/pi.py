@@ -13,10 +13,9 @@ from typing import Any
 
 from treemem.importers.common.attachments import compact_json
 from treemem.importers.common.base import Event, Importer, LogFile, Skipped
-from treemem.importers.common.coerce import listed, mapping, no_message, string
+from treemem.importers.common.coerce import as_dict, as_list, as_text, no_message
 from treemem.importers.common.content import BlockReader, Content
-from treemem.importers.common.event_stream import events_of
-from treemem.importers.common.records import read_records, skim_json
+from treemem.importers.common.records import events_of, read_records, skim_json
 from treemem.importers.common.sniffing import has_key, head_objects
 from treemem.importers.common.source_ids import file_key, is_uuid, one_line, printable, sent_at
 from treemem.types import Message, MessageKind, Role, Source
@@ -61,7 +60,7 @@ class Pi(Importer):
         survey = _Survey()
         with file.open() as stream:
             for item in read_records(stream, skim_json):
-                survey.add(mapping(None if isinstance(item, Skipped) else item.value))
+                survey.add(as_dict(None if isinstance(item, Skipped) else item.value))
         survey.finish()
         yield from _Reading(file, survey).events()
 
@@ -88,16 +87,16 @@ class _Survey:
         self._follows.append(_accompanies(value))
         self._parent.append(_NONE)
         if value.get("type") == "session":
-            self.session_id = self.session_id or string(value.get("id"))
+            self.session_id = self.session_id or as_text(value.get("id"))
             return
-        if string(value.get("type")) is None:
+        if as_text(value.get("type")) is None:
             return
         if value["type"] == "session_info":
             self.title = one_line(value.get("name")) or self.title
         if value.get("parentId", "") is not None:
-            parent = string(value.get("parentId")) or ""
+            parent = as_text(value.get("parentId")) or ""
             self._parent[ordinal] = self._ordinal_of.get(parent, self._newest)
-        if entry_id := string(value.get("id")):
+        if entry_id := as_text(value.get("id")):
             self._ordinal_of.setdefault(entry_id, ordinal)
         self._newest = ordinal
 
@@ -146,7 +145,7 @@ class _Reading:
             return NOT_AN_OBJECT
         entry_type = value.get("type")
         message = _message_of(value)
-        known = _ROLES.get(string(message.get("role")))
+        known = _ROLES.get(as_text(message.get("role")))
         if known is None:
             role = message.get("role") if entry_type == "message" else None
             return no_message(entry_type, role) if role else no_message(entry_type)
@@ -171,15 +170,15 @@ class _Reading:
 
 def _accompanies(entry: dict[str, Any]) -> bool:
     """Whether an entry merely goes with the one it follows: it is as active as that one."""
-    role = mapping(entry.get("message")).get("role")
+    role = as_dict(entry.get("message")).get("role")
     return entry.get("type") in ("compaction", "custom_message") or role in _FOLLOWERS
 
 
 def _message_of(entry: dict[str, Any]) -> dict[str, Any]:
     """The message in an entry; an entry that is one itself in the shape of those."""
-    entry_type = string(entry.get("type"))
+    entry_type = as_text(entry.get("type"))
     if entry_type == "message":
-        return mapping(entry.get("message"))
+        return as_dict(entry.get("message"))
     if entry_type == "custom_message":
         return {"role": "custom", "content": entry.get("content")}
     if entry_type in _SUMMARIES:
@@ -190,19 +189,19 @@ def _message_of(entry: dict[str, Any]) -> dict[str, Any]:
 def _add(content: Content, message: dict[str, Any], blocks: BlockReader) -> None:
     role, said = message["role"], message.get("content")
     if role == "toolResult":
-        name = string(message.get("toolName"))
+        name = as_text(message.get("toolName"))
         blocks.add_tool_result(content, said, message.get("toolCallId"), name)
     elif role == "bashExecution":
         # The user ran it by hand: the words are the shell's.
-        content.add(f"[tool use: bash] {string(message.get('command')) or ''}", "tool_use", "bash")
-        content.add(string(message.get("output")) or "", "tool_result", "bash")
+        content.add(f"[tool use: bash] {as_text(message.get('command')) or ''}", "tool_use", "bash")
+        content.add(as_text(message.get("output")) or "", "tool_result", "bash")
     elif "summary" in message:
-        content.add(string(message["summary"]) or "")
+        content.add(as_text(message["summary"]) or "")
     else:
         for block in said if isinstance(said, list) else [said]:
-            call = mapping(block)
+            call = as_dict(block)
             if call.get("type") == "toolCall":
-                name = string(call.get("name")) or "unnamed"
+                name = as_text(call.get("name")) or "unnamed"
                 arguments = compact_json(call.get("arguments"))
                 content.add_tool_use(name, arguments, call.get("id"), blocks.names)
             else:
@@ -219,13 +218,13 @@ def _id_of(file: LogFile) -> str:
 
 
 def _is_header(value: dict[str, Any]) -> bool:
-    named = value.get("type") == "session" and string(value.get("id")) is not None
+    named = value.get("type") == "session" and as_text(value.get("id")) is not None
     return named and "timestamp" in value and not {"cwd", "version"}.isdisjoint(value)
 
 
 def _is_entry(value: dict[str, Any]) -> bool:
     """An entry of a file that has lost its header."""
-    if string(value.get("type")) not in _ENTRY_TYPES or not {"id", "parentId"} <= value.keys():
+    if as_text(value.get("type")) not in _ENTRY_TYPES or not {"id", "parentId"} <= value.keys():
         return False
-    message = mapping(value.get("message"))
-    return "summary" in value or "role" in message or bool(listed(value.get("content")))
+    message = as_dict(value.get("message"))
+    return "summary" in value or "role" in message or bool(as_list(value.get("content")))

@@ -9,17 +9,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from treemem.importers.common.base import Event, Importer, LogFile, Skipped
+from treemem.importers.common.coerce import as_dict, dicts_in, id_text, text_or_empty
 from treemem.importers.common.content import Content
 from treemem.importers.common.conversation import (
     EMPTY,
     NOT_A_MESSAGE,
-    as_dict,
-    dicts_in,
-    first_name,
-    id_text,
+    build_message,
+    first_nonempty,
     marker,
-    said,
-    text_in,
 )
 from treemem.importers.common.json_members import read_nested
 from treemem.importers.common.sniffing import head_value
@@ -57,14 +54,14 @@ class Telegram(Importer):
     def recognizes(self, file: LogFile, head: bytes) -> float:
         del file
         value = as_dict(head_value(head))
-        if text_in(value.get("type")) in _FAMILY_OF and "id" in value:
+        if text_or_empty(value.get("type")) in _FAMILY_OF and "id" in value:
             return 0.95 if isinstance(value.get("messages"), list) else 0.0
         lists = [as_dict(value.get(key)) for key in _LISTS]
         if any(isinstance(found.get("list"), list) and "about" in found for found in lists):
             return 0.95
         # In an account's export the contacts may fill the whole head.
         is_account = "personal_information" in value and "about" in value
-        return 0.85 if is_account and "Telegram" in text_in(value.get("about")) else 0.0
+        return 0.85 if is_account and "Telegram" in text_or_empty(value.get("about")) else 0.0
 
     def read(self, file: LogFile) -> Iterator[Event]:
         return _Reading(file).events()
@@ -111,7 +108,7 @@ def _is_entered(path: tuple[str, ...]) -> bool:
 
 
 def _source(file: LogFile, chat: dict[str, object]) -> Source:
-    family, chat_id = _FAMILY_OF.get(text_in(chat.get("type"))), id_text(chat.get("id"))
+    family, chat_id = _FAMILY_OF.get(text_or_empty(chat.get("type"))), id_text(chat.get("id"))
     name = one_line(chat.get("name")) or _TITLE_OF.get(family or "")
     key = f"{family}-{printable(chat_id)}" if family and chat_id else file_key(file)
     return Source(f"telegram/{key}", Telegram.name, name, origin=file.label)
@@ -124,7 +121,7 @@ def _event(value: object) -> Message | Skipped:
     if fields.get("type") != "message":
         return Skipped(NOT_A_MESSAGE)
     content = Content()
-    forwarded = first_name(fields.get("forwarded_from"))
+    forwarded = first_nonempty(fields.get("forwarded_from"))
     is_forwarded = "forwarded_from" in fields
     if is_forwarded:
         content.add(marker("forwarded", forwarded), "marker", "forwarded")
@@ -135,9 +132,9 @@ def _event(value: object) -> Message | Skipped:
     _add_media(content, fields)
     if content.is_empty or (is_forwarded and len(content.parts) == before):
         return Skipped(EMPTY)
-    return said(
+    return build_message(
         content,
-        first_name(fields.get("from"), fields.get("author"), fields.get("from_id")),
+        first_nonempty(fields.get("from"), fields.get("author"), fields.get("from_id")),
         # Only the number tells the zone: the date beside it is the exporting machine's.
         sent_at(fields.get("date_unixtime")) or sent_at(fields.get("date")),
         external_id=id_text(fields.get("id")),
@@ -148,19 +145,19 @@ def _words(text: object) -> str:
     """A text is a string, or a list of strings and of objects that hold one."""
     if isinstance(text, list):
         return "".join(
-            piece if isinstance(piece, str) else text_in(as_dict(piece).get("text"))
+            piece if isinstance(piece, str) else text_or_empty(as_dict(piece).get("text"))
             for piece in text
         )
-    return text_in(text)
+    return text_or_empty(text)
 
 
 def _add_media(content: Content, fields: dict[str, object]) -> None:
     """What was sent besides words. Paths are left out: they differ from export to export."""
-    media_type = text_in(fields.get("mime_type")) or None
+    media_type = text_or_empty(fields.get("mime_type")) or None
     if "photo" in fields:
         content.add(marker("photo"), "marker")
     if "file" in fields or "media_type" in fields:
-        label = text_in(fields.get("media_type")).replace("_", " ") or "file"
+        label = text_or_empty(fields.get("media_type")).replace("_", " ") or "file"
         shown = marker(label, fields.get("file_name"), fields.get("sticker_emoji"),
                        fields.get("performer"), fields.get("title"), media_type)  # fmt: skip
         content.add(shown, "marker", media_type)
@@ -174,7 +171,7 @@ def _add_media(content: Content, fields: dict[str, object]) -> None:
         named = (fields.get("place_name"), fields.get("address"))
         content.add(marker("location", *named, *point), "marker")
     if poll := as_dict(fields.get("poll")):
-        answers = [text_in(answer.get("text")) for answer in dicts_in(poll.get("answers"))]
+        answers = [text_or_empty(answer.get("text")) for answer in dicts_in(poll.get("answers"))]
         words = "\n".join(filter(None, [_words(poll.get("question")), *answers]))
         content.add(words, "marker", "poll")
     if "game_title" in fields:

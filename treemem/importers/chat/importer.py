@@ -23,7 +23,7 @@ from treemem.importers.chat.messages import (
     share_of_chat,
 )
 from treemem.importers.common.base import Event, Importer, LogFile, Skipped
-from treemem.importers.common.conversation import id_text
+from treemem.importers.common.coerce import id_text
 from treemem.importers.common.json_members import read_members
 from treemem.importers.common.records import TOO_DEEP, read_records
 from treemem.importers.common.sniffing import has_key, head_objects, head_value, is_blank, is_whole

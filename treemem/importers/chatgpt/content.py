@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from treemem.importers.chat.fields import ROLE_OF
-from treemem.importers.common.coerce import listed, mapping, string
+from treemem.importers.common.coerce import as_dict, as_list, as_text
 from treemem.importers.common.content import BlockReader, Content
 from treemem.types import MessageKind, Role
 
@@ -35,10 +35,10 @@ class Author(NamedTuple):
 def author_of(message: dict[str, Any]) -> Author | None:
     """Who says a message; None where the export names nobody."""
     author = message.get("author")
-    role = string(mapping(author).get("role")) or string(author)
+    role = as_text(as_dict(author).get("role")) or as_text(author)
     if role is None:
         return None
-    name = string(mapping(author).get("name"))
+    name = as_text(as_dict(author).get("name"))
     known = ROLE_OF.get(role.lower(), "other")
     return Author(known, name or role if known == "other" else name)
 
@@ -46,7 +46,7 @@ def author_of(message: dict[str, Any]) -> Author | None:
 def tool_called(message: dict[str, Any]) -> str | None:
     """The tool that a message of the assistant is addressed to."""
     author = author_of(message)
-    recipient = string(message.get("recipient"))
+    recipient = as_text(message.get("recipient"))
     if author is None or author.role != "assistant" or recipient in _EVERYBODY:
         return None
     return recipient
@@ -54,7 +54,7 @@ def tool_called(message: dict[str, Any]) -> str | None:
 
 def kind_of(message: dict[str, Any], role: Role) -> MessageKind:
     """Custom instructions and memories stand in the user's or the system's name, hidden."""
-    metadata = mapping(message.get("metadata"))
+    metadata = as_dict(message.get("metadata"))
     if _content_type(message).endswith("_editable_context"):
         return "injected"
     hidden = metadata.get("is_visually_hidden_from_conversation") is True
@@ -92,31 +92,31 @@ def content_of(
 
 
 def _content_type(message: dict[str, Any]) -> str:
-    return string(mapping(message.get("content")).get("content_type")) or "text"
+    return as_text(as_dict(message.get("content")).get("content_type")) or "text"
 
 
 def _blocks(message: dict[str, Any]) -> list[object]:
     """The content as texts and blocks that a BlockReader knows."""
     value = message.get("content")
-    metadata = mapping(message.get("metadata"))
+    metadata = as_dict(message.get("metadata"))
     if isinstance(value, str):
         return [value]
-    content = mapping(value)
+    content = as_dict(value)
     content_type = _content_type(message)
     if content_type == "thoughts":
-        blocks = list(map(_thought, listed(content.get("thoughts"))))
+        blocks = list(map(_thought, as_list(content.get("thoughts"))))
     elif content_type.endswith("_editable_context"):
-        blocks = [content[key] for key in _CONTEXT_KEYS if string(content.get(key))]
+        blocks = [content[key] for key in _CONTEXT_KEYS if as_text(content.get(key))]
     elif content_type == "tether_quote":
-        blocks = [text for key in ("title", "url", "text") if (text := string(content.get(key)))]
+        blocks = [text for key in ("title", "url", "text") if (text := as_text(content.get(key)))]
     elif content_type == "system_error":
-        blocks = [text for key in ("name", "text") if (text := string(content.get(key)))]
+        blocks = [text for key in ("name", "text") if (text := as_text(content.get(key)))]
     elif isinstance(content.get("parts"), list):
         blocks = [block for part in content["parts"] for block in _part(part)]
     else:
         blocks = _other(content)
-    context = mapping(metadata.get("user_context_message_data"))
-    blocks += [context[key] for key in _USER_CONTEXT_KEYS if string(context.get(key))]
+    context = as_dict(metadata.get("user_context_message_data"))
+    blocks += [context[key] for key in _USER_CONTEXT_KEYS if as_text(context.get(key))]
     return blocks + _attached(metadata, blocks)
 
 
@@ -132,7 +132,7 @@ def _other(content: dict[str, Any]) -> list[object]:
 def _thought(thought: object) -> object:
     if not isinstance(thought, dict):
         return thought
-    pieces = [text for key in ("summary", "content") if (text := string(thought.get(key)))]
+    pieces = [text for key in ("summary", "content") if (text := as_text(thought.get(key)))]
     return {"type": "thinking", "thinking": "\n\n".join(pieces)} if pieces else None
 
 
@@ -140,7 +140,7 @@ def _part(part: object) -> list[object]:
     """A piece of a message: text, what was spoken, or what is pointed to."""
     if not isinstance(part, dict):
         return [part]
-    part_type, pointer = part.get("content_type"), string(part.get("asset_pointer"))
+    part_type, pointer = part.get("content_type"), as_text(part.get("asset_pointer"))
     if isinstance(part_type, str) and part_type in _POINTED and pointer:
         return [{"type": _POINTED[part_type], "url": pointer}]
     if part_type == "real_time_user_audio_video_asset_pointer":
@@ -157,10 +157,10 @@ def _attached(metadata: dict[str, Any], blocks: list[object]) -> list[object]:
     """Markers for uploaded files, and for pictures that code drew, if nothing shows them yet."""
     shown = " ".join(str(block.get("url")) for block in blocks if isinstance(block, dict))
     found: list[object] = []
-    for file in listed(metadata.get("attachments")):
-        name, file_id = string(mapping(file).get("name")), string(mapping(file).get("id"))
+    for file in as_list(metadata.get("attachments")):
+        name, file_id = as_text(as_dict(file).get("name")), as_text(as_dict(file).get("id"))
         if (name or file_id) and not (file_id and file_id in shown):
             found.append({"type": "file", "path": name or file_id})
-    drawn = map(mapping, listed(mapping(metadata.get("aggregate_result")).get("messages")))
-    urls = [string(item.get("image_url")) for item in drawn if item.get("message_type") == "image"]
+    drawn = map(as_dict, as_list(as_dict(metadata.get("aggregate_result")).get("messages")))
+    urls = [as_text(item.get("image_url")) for item in drawn if item.get("message_type") == "image"]
     return found + [{"type": "image", "url": url} for url in urls if url]

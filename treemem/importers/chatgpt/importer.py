@@ -19,11 +19,12 @@ from treemem.importers.chatgpt.content import (
     tool_called,
 )
 from treemem.importers.common.base import Event, Importer, LogFile, Skipped
-from treemem.importers.common.coerce import mapping, no_message, string
+from treemem.importers.common.branches import path_to_root, tree_order
+from treemem.importers.common.coerce import as_dict, as_text, no_message
 from treemem.importers.common.content import BlockReader
-from treemem.importers.common.event_stream import events_of
-from treemem.importers.common.exports import export_events, path_to_root, recognized, tree_order
+from treemem.importers.common.exports import export_events, recognized
 from treemem.importers.common.json_members import DOCUMENT_BYTES_MAX
+from treemem.importers.common.records import events_of
 from treemem.importers.common.source_ids import file_key, is_uuid, one_line, printable, sent_at
 from treemem.types import Message, Source
 
@@ -108,10 +109,10 @@ class _Conversation:
         tree = value["mapping"]
         self._nodes = {key: node for key, node in tree.items() if isinstance(node, dict)}
         self._others = len(tree) - len(self._nodes)
-        self._parent_of = {key: string(node.get("parent")) for key, node in self._nodes.items()}
+        self._parent_of = {key: as_text(node.get("parent")) for key, node in self._nodes.items()}
         self._active = path_to_root(self._parent_of, self._leaf(value.get("current_node")))
         self._blocks = BlockReader()
-        name = string(value.get("conversation_id")) or string(value.get("id"))
+        name = as_text(value.get("conversation_id")) or as_text(value.get("id"))
         name = name or next(filter(is_uuid, self._nodes), None)
         self._source = Source(
             f"{ChatGpt.name}/{printable(name) if name else f'{file_key(file)}#{number}'}",
@@ -139,7 +140,7 @@ class _Conversation:
             return NO_SPEAKER
         if (content_type := is_bookkeeping(value)) is not None:
             return no_message(content_type)
-        external_id = string(value.get("id")) or key
+        external_id = as_text(value.get("id")) or key
         call = self._call_of(key) if author.role == "tool" else None
         content = content_of(value, author, self._blocks, external_id, call)
         if content.is_empty:
@@ -163,11 +164,11 @@ class _Conversation:
         """The id of the call that a tool's message answers: the nearest above other answers."""
         at = self._parent_of.get(key)
         for _ in range(_TOOL_ANSWERS_MAX):
-            message = mapping(self._nodes.get(at or "", {}).get("message"))
+            message = as_dict(self._nodes.get(at or "", {}).get("message"))
             if at is None or not message:
                 return None
             if tool_called(message) is not None:
-                return string(message.get("id")) or at
+                return as_text(message.get("id")) or at
             author = author_of(message)
             if author is None or author.role != "tool":
                 return None
@@ -184,7 +185,7 @@ class _Conversation:
         return max(reversed(leaves or list(self._nodes)), key=self._time, default=None)
 
     def _time(self, key: str) -> float:
-        time = mapping(self._nodes[key].get("message")).get("create_time")
+        time = as_dict(self._nodes[key].get("message")).get("create_time")
         return time if isinstance(time, int | float) and time == time else 0.0
 
 

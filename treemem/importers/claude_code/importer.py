@@ -14,7 +14,7 @@ from treemem.importers.claude_code.records import certainty, records_of
 from treemem.importers.claude_code.speech import is_spoken, kind_of, speech_of
 from treemem.importers.claude_code.survey import Survey, session_of
 from treemem.importers.common.base import Event, Importer, LogFile, Skipped
-from treemem.importers.common.coerce import string
+from treemem.importers.common.coerce import as_text
 from treemem.importers.common.content import BlockReader, Content, joined
 from treemem.importers.common.records import TOO_DEEP, Record, parse_json, skim_json
 from treemem.importers.common.source_ids import printable, sent_at
@@ -142,13 +142,13 @@ class _Reading:
             return EMPTY
         if content.is_answer and role == "user" and not is_spoken(content.spoken):
             role = "tool"
-        uuid = string(value.get("uuid"))
+        uuid = as_text(value.get("uuid"))
         return Message(
             role=role,
             text=content.text,
             sent_at=sent_at(value.get("timestamp")),
             external_id=uuid,
-            session=string(value.get("sessionId")),
+            session=as_text(value.get("sessionId")),
             kind=kind_of(value, speech, role, content.spoken),
             parts=tuple(content.parts),
             tool_use_ids=tuple(content.tool_use_ids),
@@ -161,10 +161,10 @@ class _Reading:
     def _source(self, ordinal: int, line: int | None, value: dict[str, Any]) -> Source:
         if value.get("isSidechain") is not True:
             return self._main
-        agent_id = string(value.get("agentId"))
+        agent_id = as_text(value.get("agentId"))
         key = agent_id or self._survey.sidechain_root(ordinal)
         if key not in self._agents:
-            name = agent_id or string(value.get("uuid")) or f"line-{line}"
+            name = agent_id or as_text(value.get("uuid")) or f"line-{line}"
             self._agents[key] = Source(
                 id=f"{self._main.id}/agent-{printable(name)}",
                 format=ClaudeCode.name,
@@ -184,4 +184,4 @@ def _api_id(value: dict[str, Any]) -> str | None:
     message = value.get("message")
     if value.get("type") == "user" or not isinstance(message, dict):
         return None
-    return string(message.get("id"))
+    return as_text(message.get("id"))

@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Iterator
 
 from treemem.importers.common.base import LogFile, Skipped
-from treemem.importers.common.coerce import listed, mapping
+from treemem.importers.common.coerce import as_dict, as_list
 from treemem.importers.common.json_members import read_members, read_value
 from treemem.importers.common.records import Record, read_records
 from treemem.importers.common.sniffing import has_key, head_objects, head_value
@@ -58,13 +58,13 @@ def records_of(file: LogFile, parse: Callable[[bytes], object]) -> Iterator[Reco
 
 
 def _has_loglines(head: bytes) -> bool:
-    return any(map(_is_record, listed(mapping(head_value(head)).get(_LIST_KEY))))
+    return any(map(_is_record, as_list(as_dict(head_value(head)).get(_LIST_KEY))))
 
 
 def _is_single(head: bytes) -> bool:
     if _OVER_LINES.match(head) is None:
         return False
-    value = mapping(head_value(head))
+    value = as_dict(head_value(head))
     return _is_record(value) and not _NAMES.isdisjoint(value)
 
 

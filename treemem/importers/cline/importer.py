@@ -14,8 +14,9 @@ from typing import Any
 from treemem.importers.cline.speech import Speech
 from treemem.importers.cline.window import Window, is_window_entry
 from treemem.importers.common.base import Event, Importer, LogFile, Skipped
+from treemem.importers.common.coerce import as_dict, as_list, as_text
 from treemem.importers.common.json_members import JsonMember, read_members
-from treemem.importers.common.shapes import list_in, object_in, text_in, unwrapped
+from treemem.importers.common.sdk_blocks import unwrapped
 from treemem.importers.common.sniffing import head_value, is_whole
 from treemem.importers.common.source_ids import file_key, one_line, printable
 from treemem.types import Message, Source
@@ -124,10 +125,10 @@ class Task:
             return cls(_folder(file) or file_key(file), _title(value))
         if _is_settings(value):
             return cls(str(value.get("session_id")), is_settings=True)
-        origin = object_in(value.get("origin"))
-        own = text_in(value.get("sessionId")) or text_in(origin.get("sessionId"))
+        origin = as_dict(value.get("origin"))
+        own = as_text(value.get("sessionId")) or as_text(origin.get("sessionId"))
         own = own or _folder(file) or file_key(file)
-        parent = text_in(origin.get("parentThreadId"))
+        parent = as_text(origin.get("parentThreadId"))
         if parent is None and "__" in own:
             parent = own.split("__", 1)[0] or None
         settings = file.neighbour(file.name.replace(_MESSAGES_SUFFIX, ".json"))
@@ -135,7 +136,7 @@ class Task:
             own,
             _session_title(settings) if settings and settings.name != file.name else None,
             parent if parent != own else None,
-            is_session=text_in(value.get("sessionId")) is not None,
+            is_session=as_text(value.get("sessionId")) is not None,
             is_compaction=_is_compacted(file) and _has_messages(file, own),
         )
 
@@ -150,24 +151,24 @@ def _folder(file: LogFile) -> str | None:
 
 def _title(value: object) -> str | None:
     """The task itself, if it is what the history begins with."""
-    first = object_in(list_in(value)[0] if list_in(value) else None)
+    first = as_dict(as_list(value)[0] if as_list(value) else None)
     blocks = first.get("content")
     texts = [blocks] if isinstance(blocks, str) else [
-        text_in(object_in(block).get("text")) for block in list_in(blocks)[:2]
+        as_text(as_dict(block).get("text")) for block in as_list(blocks)[:2]
     ]  # fmt: skip
     task = next((unwrapped(text, ("task",)) for text in texts if text), None)
     return one_line(task) or one_line(first.get("text"))
 
 
 def _session_title(settings: LogFile) -> str | None:
-    value = object_in(head_value(settings.head()))
-    return one_line(object_in(value.get("metadata")).get("title"))
+    value = as_dict(head_value(settings.head()))
+    return one_line(as_dict(value.get("metadata")).get("title"))
 
 
 def _is_compacted(file: LogFile) -> bool:
     for member in read_members(file):
         if isinstance(member, JsonMember) and member.key == "messages":
-            metadata = object_in(object_in(member.value).get("metadata"))
+            metadata = as_dict(as_dict(member.value).get("metadata"))
             kind = metadata.get("kind")
             if (
                 isinstance(kind, str) and kind.startswith("compaction")
@@ -180,7 +181,7 @@ def _has_messages(file: LogFile, session_id: str) -> bool:
     """Whether the messages themselves lie beside what a compaction made of them."""
     for beside in file.neighbours():
         if beside.name.endswith(_MESSAGES_SUFFIX) and beside.name != file.name:
-            value = object_in(head_value(beside.head()))
+            value = as_dict(head_value(beside.head()))
             if value.get("sessionId") == session_id:
                 return True
     return False
@@ -191,17 +192,17 @@ def _has_messages(file: LogFile, session_id: str) -> bool:
 
 def _entries(value: object, head: bytes) -> list[Any]:
     """The first entries of a list; without the last one where the head may have cut it."""
-    entries = list_in(value)
+    entries = as_list(value)
     return (entries if is_whole(head) or len(entries) < 2 else entries[:-1])[:_LOOKED_AT]
 
 
 def _is_session(value: dict[str, Any], entries: list[Any]) -> bool:
-    own = text_in(value.get("sessionId")) is not None and {"version", "agent"} <= value.keys()
+    own = as_text(value.get("sessionId")) is not None and {"version", "agent"} <= value.keys()
     return own and isinstance(value.get("messages"), list) and all(map(_is_entry, entries))
 
 
 def _is_history_v2(value: dict[str, Any], entries: list[Any]) -> bool:
-    has_times = any("ts" in object_in(entry) for entry in entries)
+    has_times = any("ts" in as_dict(entry) for entry in entries)
     return value.get("version") == 2 and has_times and all(map(_is_entry, entries))
 
 
@@ -212,24 +213,24 @@ def _is_settings(value: dict[str, Any]) -> bool:
 
 def _is_entry(value: object) -> bool:
     """Whether a value can be an entry of the history: a role, and blocks or words."""
-    entry = object_in(value)
+    entry = as_dict(value)
     if entry.get("type") == "reasoning" and "role" not in entry:
         return True
     if entry.get("role") not in ("user", "assistant", "tool", "system"):
         return False
     blocks = entry.get("content")
-    kinds = [object_in(block).get("type") for block in list_in(blocks)]
+    kinds = [as_dict(block).get("type") for block in as_list(blocks)]
     return isinstance(blocks, str) or (bool(kinds) and all(isinstance(kind, str) for kind in kinds))
 
 
 def _history_score(entries: list[Any], named: bool) -> float:
     """An array of messages may be anybody's: the tags around the task, or times, tell."""
     texts = [
-        str(object_in(block).get("text"))
+        str(as_dict(block).get("text"))
         for entry in entries
-        for block in list_in(object_in(entry).get("content"))
+        for block in as_list(as_dict(entry).get("content"))
     ]
     if any("<environment_details>" in text or text.startswith("<task>") for text in texts):
         return 0.9
-    has_times = bool(entries) and all("ts" in object_in(entry) for entry in entries)
+    has_times = bool(entries) and all("ts" in as_dict(entry) for entry in entries)
     return 0.85 if (has_times and texts) or (named and entries) else 0.0

@@ -11,9 +11,10 @@ from typing import Any
 
 from treemem.importers.claude_code.speech import continues
 from treemem.importers.common.base import Skipped
+from treemem.importers.common.coerce import as_dict, as_list, as_text
 from treemem.importers.common.content import BlockReader, Content
 from treemem.importers.common.records import TOO_DEEP
-from treemem.importers.common.shapes import add_block, list_in, object_in, text_in, unwrapped
+from treemem.importers.common.sdk_blocks import add_block, unwrapped
 from treemem.importers.common.source_ids import sent_at
 from treemem.types import Message, MessageKind, Role
 
@@ -48,7 +49,7 @@ class Speech:
     def message(self, entry: dict[str, Any]) -> Message | Skipped:
         if entry.get("type") == "reasoning" and "role" not in entry:
             return self._reasoning(entry)
-        role = _ROLE_OF.get(text_in(entry.get("role")))
+        role = _ROLE_OF.get(as_text(entry.get("role")))
         if role is None:
             return Skipped(NO_ROLE)
         content = Content()
@@ -76,7 +77,7 @@ class Speech:
         return Message(
             role=role,
             text=content.text,
-            sent_at=sent_at(entry.get("ts") or object_in(entry.get("metadata")).get("generatedAt")),
+            sent_at=sent_at(entry.get("ts") or as_dict(entry.get("metadata")).get("generatedAt")),
             external_id=external_id,
             kind=kind,
             parts=tuple(content.parts),
@@ -89,15 +90,15 @@ class Speech:
     def _reasoning(self, entry: dict[str, Any]) -> Message | Skipped:
         """Thoughts that stand by themselves in the history."""
         content = Content()
-        for item in [entry, *list_in(entry.get("summary"))]:
-            content.add(text_in(object_in(item).get("text")) or "", "thinking")
+        for item in [entry, *as_list(entry.get("summary"))]:
+            content.add(as_text(as_dict(item).get("text")) or "", "thinking")
         if content.is_empty:
             return Skipped(EMPTY)
         return self._finished(content, entry, "assistant", "said")
 
     def _add_model(self, content: Content, entry: dict[str, Any], role: Role) -> None:
         for key in ("reasoning_content", "reasoning"):
-            content.add(text_in(entry.get(key)) or "", "thinking")
+            content.add(as_text(entry.get(key)) or "", "thinking")
         blocks = entry.get("content")
         for block in blocks if isinstance(blocks, list) else [blocks]:
             if role == "tool" and isinstance(block, str):
@@ -109,8 +110,8 @@ class Speech:
         """A block that is no plain text. A file that was put beside a prompt has its words, which
         nobody said."""
         is_file = isinstance(block, dict) and block.get("type") == "file"
-        if is_file and (words := text_in(object_in(block).get("content"))) is not None:
-            content.add(words, "marker", text_in(object_in(block).get("path")))
+        if is_file and (words := as_text(as_dict(block).get("content"))) is not None:
+            content.add(words, "marker", as_text(as_dict(block).get("path")))
             return
         add_block(self._blocks, content, block)
 
@@ -147,11 +148,11 @@ class Speech:
 def _text_of(block: object) -> str | None:
     if not isinstance(block, dict) or block.get("type") != "text":
         return None
-    return text_in(block.get("text"))
+    return as_text(block.get("text"))
 
 
 def _kind_of(entry: dict[str, Any], content: Content) -> MessageKind:
-    stated = object_in(entry.get("metadata")).get("kind")
+    stated = as_dict(entry.get("metadata")).get("kind")
     if entry.get("isSummary") is True or stated == "compaction_summary":
         return "summary"
     if continues(content.spoken):

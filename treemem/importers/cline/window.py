@@ -9,8 +9,9 @@ from __future__ import annotations
 from typing import Any
 
 from treemem.importers.common.base import Skipped
+from treemem.importers.common.coerce import as_dict, as_list, as_text, json_or_none
 from treemem.importers.common.content import BlockReader, Content
-from treemem.importers.common.shapes import list_in, object_in, parsed, shown_json, text_in
+from treemem.importers.common.sdk_blocks import shown_json
 from treemem.importers.common.source_ids import sent_at
 from treemem.types import Message, MessageKind, Role
 
@@ -37,7 +38,7 @@ class Window:
         self._has_task = False
 
     def message(self, entry: dict[str, Any]) -> Message | Skipped:
-        kind = text_in(entry.get(str(entry.get("type")))) or "unknown"
+        kind = as_text(entry.get(str(entry.get("type")))) or "unknown"
         content = Content()
         found = self._add(content, kind, entry)
         if found is None:
@@ -57,7 +58,7 @@ class Window:
     def _add(
         self, content: Content, kind: str, entry: dict[str, Any]
     ) -> tuple[Role, MessageKind] | None:
-        text = text_in(entry.get("text")) or ""
+        text = as_text(entry.get("text")) or ""
         is_task = not self._has_task and kind in ("task", "text")
         if kind in _TYPED or is_task:
             self._has_task = True
@@ -65,15 +66,15 @@ class Window:
             self._add_images(content, entry)
             return "user", "said"
         if kind in _SPOKEN:
-            content.add(text_in(entry.get("reasoning")) or "", "thinking")
+            content.add(as_text(entry.get("reasoning")) or "", "thinking")
             content.add(_question(text) if kind == "followup" else text)
             return "assistant", "said"
         if kind == "reasoning":
-            content.add(text or text_in(entry.get("reasoning")) or "", "thinking")
+            content.add(text or as_text(entry.get("reasoning")) or "", "thinking")
             return "assistant", "said"
         if kind in _CALLS:
-            call = object_in(parsed(text))
-            name = text_in(call.get("tool")) or kind
+            call = as_dict(json_or_none(text))
+            name = as_text(call.get("tool")) or kind
             content.add_tool_use(name, text, None, self._blocks.names)
             return "assistant", "said"
         if kind in _ANSWERS:
@@ -81,28 +82,28 @@ class Window:
             self._add_images(content, entry)
             return "tool", "said"
         if kind == "condense_context":
-            content.add(text_in(object_in(entry.get("contextCondense")).get("summary")) or "")
+            content.add(as_text(as_dict(entry.get("contextCondense")).get("summary")) or "")
             return "assistant", "summary"
         return None
 
     def _add_images(self, content: Content, entry: dict[str, Any]) -> None:
-        for image in list_in(entry.get("images")):
+        for image in as_list(entry.get("images")):
             if isinstance(image, str):
                 self._blocks.add(content, {"type": "image", "url": image})
 
 
 def is_window_entry(value: object) -> bool:
-    entry = object_in(value)
+    entry = as_dict(value)
     kind = entry.get("type")
     return kind in ("ask", "say") and isinstance(entry.get(kind), str) and "ts" in entry
 
 
 def _question(text: str) -> str:
     """A question as it was asked, with the answers that were offered."""
-    asked = object_in(parsed(text))
-    question = text_in(asked.get("question"))
+    asked = as_dict(json_or_none(text))
+    question = as_text(asked.get("question"))
     if question is None:
         return text
-    offered = [*list_in(asked.get("options")), *list_in(asked.get("suggest"))]
-    words = [object_in(item).get("answer") if isinstance(item, dict) else item for item in offered]
+    offered = [*as_list(asked.get("options")), *as_list(asked.get("suggest"))]
+    words = [as_dict(item).get("answer") if isinstance(item, dict) else item for item in offered]
     return "\n".join([question, *(f"- {shown_json(word, Content())}" for word in words if word)])

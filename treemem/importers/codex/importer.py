@@ -22,12 +22,11 @@ from treemem.importers.codex.items import (
 )
 from treemem.importers.codex.survey import Layers, Survey, Turn
 from treemem.importers.common.base import Event, Importer, LogFile, Skipped
-from treemem.importers.common.coerce import digest_of, mapping, no_message, string
+from treemem.importers.common.coerce import as_dict, as_text, digest_of, no_message
 from treemem.importers.common.content import BlockReader, Content
-from treemem.importers.common.event_stream import events_of
 from treemem.importers.common.json_members import read_members
 from treemem.importers.common.records import Record as Line
-from treemem.importers.common.records import parse_json, read_records, skim_json
+from treemem.importers.common.records import events_of, parse_json, read_records, skim_json
 from treemem.importers.common.sniffing import has_key, head_objects, head_value
 from treemem.importers.common.source_ids import is_uuid, printable, sent_at
 from treemem.types import Message, Source
@@ -138,10 +137,10 @@ class _Reading:
             return self._item(payload)
         if kind == "event_msg":
             return self._event(payload)
-        if kind == "compacted" and string(payload.get("message")):
+        if kind == "compacted" and as_text(payload.get("message")):
             return _spoken(Speech("assistant", Content(), "summary"), payload["message"])
-        if kind == "inter_agent_communication" and string(payload.get("content")):
-            author = string(payload.get("author"))
+        if kind == "inter_agent_communication" and as_text(payload.get("content")):
+            author = as_text(payload.get("author"))
             return _spoken(Speech("other", Content(), author=author), payload["content"])
         return no_message(kind)
 
@@ -188,23 +187,23 @@ def _id_of(file: LogFile) -> str:
 
 
 def _is_enveloped(value: dict[str, object]) -> bool:
-    return string(value.get("type")) in ENVELOPES and isinstance(value.get("payload"), dict)
+    return as_text(value.get("type")) in ENVELOPES and isinstance(value.get("payload"), dict)
 
 
 def _is_header(value: dict[str, object]) -> bool:
     """The first line of the oldest rollouts: {"id", "timestamp", "instructions", "git"}."""
-    named = string(value.get("id")) and "timestamp" in value and "type" not in value
+    named = as_text(value.get("id")) and "timestamp" in value and "type" not in value
     return bool(named) and not {"instructions", "git"}.isdisjoint(value)
 
 
 def _is_bare(value: dict[str, object]) -> bool:
-    return string(value.get("type")) in BARE_ITEMS or "record_type" in value
+    return as_text(value.get("type")) in BARE_ITEMS or "record_type" in value
 
 
 def _is_document(value: object) -> bool:
     """The shape before rollouts were JSON Lines: {"session": {…}, "items": […]}."""
-    found = mapping(value)
-    if string(mapping(found.get("session")).get("id")) is None:
+    found = as_dict(value)
+    if as_text(as_dict(found.get("session")).get("id")) is None:
         return False
     items = found.get("items")
-    return isinstance(items, list) and all(_is_bare(mapping(each)) for each in items[:1])
+    return isinstance(items, list) and all(_is_bare(as_dict(each)) for each in items[:1])

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from treemem.importers.common.attachments import compact_json, without_base64
-from treemem.importers.common.coerce import listed, mapping, no_message, string, texts_of
+from treemem.importers.common.coerce import as_dict, as_list, as_text, no_message, texts_of
 from treemem.importers.common.content import BlockReader, Content
 from treemem.types import MessageKind, Role
 
@@ -74,29 +74,29 @@ class Event(NamedTuple):
 
 def unwrapped(value: dict[str, Any]) -> Record:
     """A record of any generation of the format, by one measure."""
-    kind, time = string(value.get("type")), value.get("timestamp")
+    kind, time = as_text(value.get("type")), value.get("timestamp")
     if isinstance(payload := value.get("payload"), dict):
         return Record(kind, payload, time)
     if kind in BARE_ITEMS:
         return Record("response_item", value, time)
     if kind is None and "record_type" in value:
-        return Record(f"record_type {string(value['record_type']) or '?'}", {}, time)
-    if kind is None and string(value.get("id")):
+        return Record(f"record_type {as_text(value['record_type']) or '?'}", {}, time)
+    if kind is None and as_text(value.get("id")):
         return Record("session_meta", value, time)
     return Record(kind, {}, time)
 
 
 def item_speech(item: dict[str, Any], blocks: BlockReader) -> Speech | str:
     """What an item of the history says, or why it is no message."""
-    item_type = string(item.get("type")) or ("message" if "role" in item else None)
+    item_type = as_text(item.get("type")) or ("message" if "role" in item else None)
     content = Content()
     role: Role = "assistant"
     author = None
     if item_type == "message":
-        role = _ROLES.get(string(item.get("role")), "other")
+        role = _ROLES.get(as_text(item.get("role")), "other")
         blocks.add(content, item.get("content"))
     elif item_type == "agent_message":
-        role, author = "other", string(item.get("author"))
+        role, author = "other", as_text(item.get("author"))
         blocks.add(content, item.get("content"))
     elif item_type == "reasoning":
         for text in thoughts_of(item):
@@ -120,13 +120,13 @@ def event_of(payload: dict[str, Any]) -> Event | None:
     """What an event shows as said; None for all that is no speech."""
     event_type = payload.get("type")
     if event_type == "user_message":
-        images = tuple(url for url in listed(payload.get("images")) if isinstance(url, str))
-        return Event("user", string(payload.get("message")) or "", images)
+        images = tuple(url for url in as_list(payload.get("images")) if isinstance(url, str))
+        return Event("user", as_text(payload.get("message")) or "", images)
     if event_type == "agent_message":
-        return Event("assistant", string(payload.get("message")) or "")
+        return Event("assistant", as_text(payload.get("message")) or "")
     if event_type in ("agent_reasoning", "agent_reasoning_raw_content"):
-        return Event(THINKING, string(payload.get("text")) or "")
-    return _completed(mapping(payload.get("item"))) if event_type == "item_completed" else None
+        return Event(THINKING, as_text(payload.get("text")) or "")
+    return _completed(as_dict(payload.get("item"))) if event_type == "item_completed" else None
 
 
 def event_speech(event: Event, blocks: BlockReader) -> Speech | str:
@@ -144,7 +144,7 @@ def event_speech(event: Event, blocks: BlockReader) -> Speech | str:
 
 def shown_as(item: dict[str, Any]) -> tuple[str, list[str]] | None:
     """Whose words an item holds, and the texts as which an event may show them."""
-    if string(item.get("type")) == "reasoning":
+    if as_text(item.get("type")) == "reasoning":
         thoughts = thoughts_of(item)
         return THINKING, [*thoughts, "\n\n".join(thoughts)] if len(thoughts) > 1 else thoughts
     role = item.get("role")
@@ -204,14 +204,14 @@ def _without(text: str, tag: str, closing: str) -> str:
 
 def _add_call(content: Content, item_type: str, item: dict[str, Any], blocks: BlockReader) -> None:
     """A call of any tool: its arguments as they stand, or all that the item says about it."""
-    name = string(item.get("name")) or item_type.removesuffix(_CALL)
+    name = as_text(item.get("name")) or item_type.removesuffix(_CALL)
     found = next((item[key] for key in ("arguments", "input", "action") if key in item), None)
     if found is None:
         rest = {key: value for key, value in item.items() if key not in _BOOKKEEPING}
         found, blobs = without_base64(rest)
         content.blobs += blobs
     arguments = found if isinstance(found, str) else compact_json(found)
-    use_id = string(item.get("call_id")) or item.get("id")
+    use_id = as_text(item.get("call_id")) or item.get("id")
     content.add_tool_use(name, arguments, use_id, blocks.names)
 
 
@@ -231,7 +231,7 @@ def _completed(item: dict[str, Any]) -> Event | None:
     if item_type == "agentmessage":
         return Event("assistant", "".join(texts_of(item.get("content"))))
     if item_type == "plan":
-        return Event("assistant", string(item.get("text")) or "")
+        return Event("assistant", as_text(item.get("text")) or "")
     if item_type == "reasoning":
         shown = [*texts_of(item.get("summary_text")), *texts_of(item.get("raw_content"))]
         return Event(THINKING, "\n\n".join(shown))

@@ -10,8 +10,8 @@ from collections.abc import Iterable
 from typing import Any
 
 from treemem.importers.codex.items import Event, Record, event_of, is_context, shown_as
-from treemem.importers.common.coerce import mapping, string, texts_of
-from treemem.importers.common.rollbacks import TakenBack
+from treemem.importers.common.branches import TakenBack
+from treemem.importers.common.coerce import as_dict, as_text, texts_of
 from treemem.importers.common.source_ids import is_uuid, one_line
 
 _TURN_EVENTS = ("task_started", "turn_started")
@@ -21,11 +21,11 @@ class Session:
     """A session_meta: whose session, where it came from."""
 
     def __init__(self, meta: dict[str, Any]) -> None:
-        self.id = string(meta.get("id")) or string(meta.get("session_id"))
-        self.forked_from = string(meta.get("forked_from_id"))
-        spawned = mapping(mapping(meta.get("source")).get("subagent"))
-        self.parent = string(meta.get("parent_thread_id")) or string(
-            mapping(spawned.get("thread_spawn")).get("parent_thread_id")
+        self.id = as_text(meta.get("id")) or as_text(meta.get("session_id"))
+        self.forked_from = as_text(meta.get("forked_from_id"))
+        spawned = as_dict(as_dict(meta.get("source")).get("subagent"))
+        self.parent = as_text(meta.get("parent_thread_id")) or as_text(
+            as_dict(spawned.get("thread_spawn")).get("parent_thread_id")
         )
 
 
@@ -180,7 +180,7 @@ class Turn:
         is_start = record.kind == "event_msg" and record.payload.get("type") in _TURN_EVENTS
         if not is_start and record.kind != "turn_context":
             return
-        turn_id = string(record.payload.get("turn_id"))
+        turn_id = as_text(record.payload.get("turn_id"))
         # A turn_context of some versions has no name: it stands within the turn that began.
         if is_start or turn_id is not None:
             self.id = turn_id if turn_id is not None and is_uuid(turn_id) else None

@@ -9,23 +9,47 @@ from __future__ import annotations
 import hashlib
 from typing import Any
 
+from treemem.importers.common.records import parse_json
+
 _TYPE_CHARS_MAX = 40
 _DIGEST_BYTES = 12
 
 
-def string(value: object) -> str | None:
+def as_text(value: object) -> str | None:
     """The value if it is a text with anything in it."""
     return value if isinstance(value, str) and value else None
 
 
-def mapping(value: object) -> dict[str, Any]:
+def as_dict(value: object) -> dict[str, Any]:
     """The value if it is an object, else an empty one."""
     return value if isinstance(value, dict) else {}
 
 
-def listed(value: object) -> list[Any]:
+def as_list(value: object) -> list[Any]:
     """The value if it is a list, else an empty one."""
     return value if isinstance(value, list) else []
+
+
+def text_or_empty(value: object) -> str:
+    """A text as it stands; "" for what is none."""
+    return value if isinstance(value, str) else ""
+
+
+def dicts_in(value: object) -> list[dict[str, object]]:
+    """The objects of a list; of anything else none."""
+    return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
+
+
+def id_text(value: object) -> str | None:
+    """An id, whether the log spells it as a number or as text; None if it is neither.
+
+    Example:
+        >>> id_text(12), id_text("C1"), id_text(None), id_text(True)
+        ('12', 'C1', None, None)
+    """
+    if isinstance(value, int) and not isinstance(value, bool):
+        return str(value)
+    return value if isinstance(value, str) and value else None
 
 
 def texts_of(value: object) -> list[str]:
@@ -38,6 +62,22 @@ def texts_of(value: object) -> list[str]:
     found = value if isinstance(value, list) else [value]
     texts = (each.get("text") if isinstance(each, dict) else each for each in found)
     return [text for text in texts if isinstance(text, str) and text]
+
+
+def json_or_none(value: object) -> object:
+    """What a JSON text or its bytes hold; None for anything else, damaged or nested too deeply.
+
+    Example:
+        >>> parsed('{"a": 1}'), parsed(b"[1]"), parsed("{"), parsed(None)
+        ({'a': 1}, [1], None, None)
+    """
+    if not isinstance(value, str | bytes):
+        return None
+    try:
+        data = value if isinstance(value, bytes) else value.encode("utf-8", "surrogateescape")
+        return parse_json(data)
+    except (ValueError, RecursionError):  # Half of a surrogate pair cannot be encoded: no JSON.
+        return None
 
 
 def no_message(*types: object) -> str:

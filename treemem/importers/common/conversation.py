@@ -16,7 +16,7 @@ NOT_A_MESSAGE = "no message: not of the format's shape"
 _FACT_CHARS_MAX = 200
 
 
-def said(
+def build_message(
     content: Content,
     author: str | None,
     sent_at: str | None,
@@ -53,7 +53,7 @@ def marker(label: str, *facts: object) -> str:
     return f"[{label}: {', '.join(known)}]" if known else f"[{label}]"
 
 
-def size_shown(value: object) -> str | None:
+def size_text(value: object) -> str | None:
     """A size as a marker says it; None for what is no number of bytes.
 
     Example:
@@ -64,33 +64,6 @@ def size_shown(value: object) -> str | None:
     return f"{value} bytes" if is_number else None
 
 
-def first_name(*candidates: object) -> str | None:
+def first_nonempty(*candidates: object) -> str | None:
     """The first of several names that is one."""
     return next((name for name in map(one_line, candidates) if name), None)
-
-
-def id_text(value: object) -> str | None:
-    """An id, whether the log spells it as a number or as text; None if it is neither.
-
-    Example:
-        >>> id_text(12), id_text("C1"), id_text(None), id_text(True)
-        ('12', 'C1', None, None)
-    """
-    if isinstance(value, int) and not isinstance(value, bool):
-        return str(value)
-    return value if isinstance(value, str) and value else None
-
-
-def as_dict(value: object) -> dict[str, object]:
-    """An object's fields; of anything else none."""
-    return value if isinstance(value, dict) else {}
-
-
-def dicts_in(value: object) -> list[dict[str, object]]:
-    """The objects of a list; of anything else none."""
-    return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
-
-
-def text_in(value: object) -> str:
-    """A text as it stands; "" for what is none."""
-    return value if isinstance(value, str) else ""

@@ -24,6 +24,9 @@ _SINGLE_BYTE = "windows-1252"
 # A lone carriage return ends a line too, unless the next chunk might begin with its line feed.
 _LINE_END = re.compile(r"\r\n|\n|\r(?!\Z)")
 _SENTENCE_END = re.compile(r"(?:[.!?…]+[\"'»”’)\]]*\s+|[。！？]+[」』”’）]*)")
+# How a code fence of Markdown opens and closes.
+_FENCE_OPENING = re.compile(r" {0,3}(`{3,}(?=[^`]*\Z)|~{3,})")
+_FENCE_CLOSING = re.compile(r" {0,3}(`{3,}|~{3,})[ \t]*[\r\n]*\Z")
 _BLANKS = " \t\u3000"
 _ESCAPED_BYTE = re.compile("[\udc80-\udcff]")
 _OTHER_NON_ASCII = re.compile("[^\x00-\x7f\udc80-\udcff]")
@@ -137,6 +140,22 @@ def cut_point(text: str, chars_max: int) -> int:
         return ends[-1]
     blank = max(text.rfind(char, 0, chars_max) for char in _BLANKS)
     return blank + 1 if blank > 0 else chars_max
+
+
+def fence_after(fence: str | None, line: str) -> str | None:
+    """The mark of the fence that is open behind a line, given the one that is before it.
+
+    Example:
+        >>> fence_after(None, "~~~ text"), fence_after("````", "```"), fence_after("```", "````")
+        ('~~~', '````', None)
+    """
+    if fence is None:
+        opening = _FENCE_OPENING.match(line)
+        return opening.group(1) if opening else None
+    closing = _FENCE_CLOSING.match(line)
+    if closing is None or closing.group(1)[0] != fence[0] or len(closing.group(1)) < len(fence):
+        return fence
+    return None
 
 
 def _pieces(text: str, is_start: bool, chars_max: int, keep: int) -> Iterator[Line]:

@@ -5,11 +5,11 @@ Pure apart from reading the file. It knows no format: the importer says what a c
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from treemem.importers.common.base import Event, LogFile, Skipped
-from treemem.importers.common.coerce import listed, mapping
+from treemem.importers.common.coerce import as_dict, as_list
 from treemem.importers.common.json_members import read_members
 from treemem.importers.common.sniffing import head_value
 
@@ -43,7 +43,7 @@ def first_object(head: bytes) -> dict[str, Any]:
     value = head_value(head)
     if isinstance(value, list):
         return next((item for item in value if isinstance(item, dict)), {})
-    return mapping(value)
+    return as_dict(value)
 
 
 # Why an object that lies beside the conversations in an export is none; None for a stranger.
@@ -53,7 +53,7 @@ Beside = Callable[[dict[str, Any]], str | None]
 def recognized(head: bytes, is_conversation: Callable[[object], bool], beside: Beside) -> float:
     """How sure it is that a document is such an export, from its head."""
     first = first_object(head)
-    wrapped = listed(first.get("conversations"))[:1]
+    wrapped = as_list(first.get("conversations"))[:1]
     if is_conversation(first) or any(map(is_conversation, wrapped)):
         return 0.95
     return 0.6 if beside(first) else 0.0
@@ -75,43 +75,3 @@ def export_events(
         else:
             reason = beside(value) if isinstance(value, dict) else None
             yield Skipped(reason or no_conversation)
-
-
-def path_to_root(parent_of: Mapping[str, str | None], leaf: str | None) -> set[str]:
-    """A node and everything above it; a cycle ends where it closes.
-
-    Example:
-        >>> sorted(path_to_root({"a": None, "b": "a", "c": "a"}, "b"))
-        ['a', 'b']
-    """
-    path: set[str] = set()
-    while leaf is not None and leaf in parent_of and leaf not in path:
-        path.add(leaf)
-        leaf = parent_of[leaf]
-    return path
-
-
-def tree_order(parent_of: Mapping[str, str | None], active: set[str]) -> Iterator[str]:
-    """Every node behind its parent, abandoned branches before the live one; then those that
-    hang on no root, because their parents go round in a circle.
-
-    Example:
-        >>> tree = {"c": "a", "b": "a", "a": None, "x": "y", "y": "x"}
-        >>> list(tree_order(tree, {"a", "c"}))
-        ['a', 'b', 'c', 'x', 'y']
-    """
-    children: dict[str | None, list[str]] = {}
-    for node, parent in parent_of.items():
-        children.setdefault(parent if parent in parent_of else None, []).append(node)
-    for siblings in children.values():
-        # The stack gives them out from the end.
-        siblings.reverse()
-        siblings.sort(key=lambda node: node not in active)
-    seen: set[str] = set()
-    stack = list(children.get(None, ()))
-    while stack:
-        node = stack.pop()
-        seen.add(node)
-        yield node
-        stack += children.get(node, ())
-    yield from (node for node in parent_of if node not in seen)

@@ -8,12 +8,13 @@ knows nothing of any format.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
-from typing import BinaryIO, NamedTuple
+from collections.abc import Callable, Iterable, Iterator
+from typing import BinaryIO, NamedTuple, TypeVar
 
 import orjson
 
-from treemem.importers.common.base import Skipped
+from treemem.importers.common.base import Event, Skipped
+from treemem.types import Message, Source
 
 LINE_BYTES_MAX = 64 * 1024 * 1024
 RECOVERY_TRIES_MAX = 64
@@ -35,6 +36,8 @@ _LONG_NUMBER = b"0" * 20
 # Of 20 digits in a row every fifth byte is one, four times: looked for first, since it is cheaper.
 _STRIDE = 5
 _LONG_NUMBER_SEEN = b"0" * 4
+
+Item = TypeVar("Item")
 
 _decoder = json.JSONDecoder()
 # What Record(line, value) comes to, without a call of Python's in between.
@@ -119,6 +122,37 @@ def strip_padding(line: bytes) -> bytes:
         b'{"a":1}'
     """
     return line.strip(_PADDING).removeprefix(_BOM).lstrip(_PADDING)
+
+
+def events_of(
+    items: Iterable[Item | Skipped],
+    message_of: Callable[[int, Item], Message | str],
+    source_of: Callable[[Item], Source],
+) -> Iterator[Event]:
+    """Each item ends in one event; a source comes before the first message of each stretch.
+
+    message_of: the message that an item is, or the reason why it is none, given its running
+    number, those that are Skipped counted. source_of: whose it is; the same value each time.
+    """
+    current: Source | None = None
+    for ordinal, item in enumerate(items):
+        if isinstance(item, Skipped):
+            yield item
+            continue
+        line: int | None = getattr(item, "line", None)
+        try:
+            found = message_of(ordinal, item)
+        except RecursionError:
+            yield Skipped(TOO_DEEP, line, problem=True)
+            continue
+        if isinstance(found, str):
+            yield Skipped(found, line)
+            continue
+        source = source_of(item)
+        if source is not current:
+            current = source
+            yield source
+        yield found
 
 
 def _decoded(data: bytes) -> str:

@@ -13,7 +13,7 @@ from typing import Any
 
 from treemem.importers.common import sqlite_files
 from treemem.importers.common.base import Event, LogFile, Skipped
-from treemem.importers.common.shapes import object_in, parsed, text_in
+from treemem.importers.common.coerce import as_dict, as_text, json_or_none
 from treemem.importers.common.source_ids import file_key, one_line, printable
 from treemem.importers.common.sqlite_files import Tables
 from treemem.importers.cursor.speech import Speech, json_object
@@ -35,7 +35,7 @@ def is_store(columns: dict[str, frozenset[str]]) -> bool:
 def read(file: LogFile) -> Iterator[Event]:
     with sqlite_files.opened(file) as tables:
         meta = _meta(tables)
-        own = text_in(meta.get("agentId"))
+        own = as_text(meta.get("agentId"))
         yield Source(
             f"cursor/{printable(own) if own else file_key(file)}",
             "cursor",
@@ -44,7 +44,7 @@ def read(file: LogFile) -> Iterator[Event]:
         )
         speech = Speech()
         count: Counter[str] = Counter()
-        for blob_id, active in _ordered(tables, text_in(meta.get("latestRootBlobId"))):
+        for blob_id, active in _ordered(tables, as_text(meta.get("latestRootBlobId"))):
             value = json_object(_blob(tables, blob_id))
             if value is None or "role" not in value:
                 yield Skipped("no message: no role")
@@ -57,10 +57,10 @@ def read(file: LogFile) -> Iterator[Event]:
 def _meta(tables: Tables) -> dict[str, Any]:
     """What is known of the session: JSON, which is written as hexadecimal digits."""
     for _, value in tables.rows(_META):
-        found = parsed(value)
+        found = json_or_none(value)
         if not isinstance(found, dict) and isinstance(value, str):
             try:
-                found = parsed(bytes.fromhex(value))
+                found = json_or_none(bytes.fromhex(value))
             except ValueError:
                 continue
         if isinstance(found, dict):
@@ -87,7 +87,7 @@ def _ordered(tables: Tables, root_id: str | None) -> Iterator[tuple[str, bool]]:
 
 def _without_system(tables: Tables, listed: list[str]) -> list[str]:
     """Those of a list that a conversation has of its own; a prompt is listed again and again."""
-    roles = ((found, object_in(json_object(_blob(tables, found))).get("role")) for found in listed)
+    roles = ((found, as_dict(json_object(_blob(tables, found))).get("role")) for found in listed)
     return [found for found, role in roles if role != "system"]
 
 

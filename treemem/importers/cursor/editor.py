@@ -11,7 +11,7 @@ from typing import Any
 
 from treemem.importers.common import sqlite_files
 from treemem.importers.common.base import Event, LogFile, Skipped
-from treemem.importers.common.shapes import list_in, object_in, text_in
+from treemem.importers.common.coerce import as_dict, as_list, as_text
 from treemem.importers.common.source_ids import is_uuid, one_line, printable, sent_at
 from treemem.importers.common.sqlite_files import Tables
 from treemem.importers.cursor.speech import Speech, json_object
@@ -69,9 +69,9 @@ class _Store:
         for composer_id in self._keys(_COMPOSER):
             head = json_object(self._value(_VALUE, _COMPOSER + composer_id)) or {}
             for key in ("subagentComposerIds", "subComposerIds"):
-                for child in filter(text_in, list_in(head.get(key))):
+                for child in filter(as_text, as_list(head.get(key))):
                     self._parent.setdefault(child, composer_id)
-            parent = text_in(object_in(head.get("subagentInfo")).get("parentComposerId"))
+            parent = as_text(as_dict(head.get("subagentInfo")).get("parentComposerId"))
             if parent is not None:
                 self._parent[composer_id] = parent
             began = head.get("createdAt")
@@ -89,9 +89,9 @@ class _Store:
             yield Skipped(reason, problem=not is_void)
             return
         listed = [
-            object_in(item)
+            as_dict(item)
             for key in ("fullConversationHeadersOnly", "conversation")
-            for item in list_in(head.get(key))
+            for item in as_list(head.get(key))
         ]
         stored = self._keys(f"{_BUBBLE}{composer_id}:")
         if not listed and not stored:
@@ -99,16 +99,16 @@ class _Store:
             return
         yield self._source(composer_id, head)
         speech = Speech()
-        inline = object_in(head.get("conversationMap"))
+        inline = as_dict(head.get("conversationMap"))
         seen: set[str] = set()
-        summary = object_in(object_in(head.get("latestConversationSummary")).get("summary"))
-        last = text_in(summary.get("truncationLastBubbleIdInclusive"))
+        summary = as_dict(as_dict(head.get("latestConversationSummary")).get("summary"))
+        last = as_text(summary.get("truncationLastBubbleIdInclusive"))
         for item in listed:
-            bubble_id = text_in(item.get("bubbleId")) or ""
+            bubble_id = as_text(item.get("bubbleId")) or ""
             if bubble_id and bubble_id in seen:
                 continue
             seen.add(bubble_id)
-            found = self._bubble(composer_id, bubble_id) or object_in(inline.get(bubble_id)) or item
+            found = self._bubble(composer_id, bubble_id) or as_dict(inline.get(bubble_id)) or item
             yield self._said(speech, found, bubble_id, active=True)
             if last is not None and last == bubble_id:
                 yield from _summary(composer_id, summary)
@@ -119,7 +119,7 @@ class _Store:
     def _taken_back(self, speech: Speech, composer_id: str, ids: list[str]) -> Iterator[Event]:
         """Messages that the conversation no longer lists, by their times."""
         found = [(bubble_id, self._bubble(composer_id, bubble_id)) for bubble_id in ids]
-        found.sort(key=lambda pair: str(object_in(pair[1]).get("createdAt")))
+        found.sort(key=lambda pair: str(as_dict(pair[1]).get("createdAt")))
         for bubble_id, bubble in found:
             yield self._said(speech, bubble or {}, bubble_id, active=False)
 
@@ -148,8 +148,8 @@ class _Store:
     def old_chats(self) -> Iterator[Event]:
         """The chats of the first versions: all of a workspace in one value."""
         head = json_object(self._value(_ITEM, _OLD_CHATS))
-        for tab in map(object_in, list_in(object_in(head).get("tabs"))):
-            tab_id = text_in(tab.get("tabId"))
+        for tab in map(as_dict, as_list(as_dict(head).get("tabs"))):
+            tab_id = as_text(tab.get("tabId"))
             if tab_id is None:
                 yield Skipped(EMPTY_CONVERSATION)
                 continue
@@ -158,15 +158,15 @@ class _Store:
                 f"cursor/{printable(tab_id)}", "cursor", title=title, origin=self._file.label
             )
             speech = Speech()
-            for bubble in map(object_in, list_in(tab.get("bubbles"))):
-                name = text_in(bubble.get("id"))
+            for bubble in map(as_dict, as_list(tab.get("bubbles"))):
+                name = as_text(bubble.get("id"))
                 unique = name is not None and is_uuid(name)
                 yield speech.bubble(bubble, external_id=name, unique_id=unique)
 
 
 def _summary(composer_id: str, summary: dict[str, Any]) -> Iterator[Message]:
     """What the conversation was summarized to, as far as it had come."""
-    words = text_in(summary.get("summary"))
+    words = as_text(summary.get("summary"))
     if words is not None and not words.isspace():
         yield Message(
             role="assistant",

@@ -11,8 +11,8 @@ from collections.abc import Iterable, Iterator
 
 from treemem.importers.common import sqlite_files
 from treemem.importers.common.base import Event, Importer, LogFile, Skipped
+from treemem.importers.common.coerce import as_dict, as_text
 from treemem.importers.common.records import read_records
-from treemem.importers.common.shapes import object_in, text_in
 from treemem.importers.common.sniffing import head_objects
 from treemem.importers.common.source_ids import file_key, is_uuid, printable
 from treemem.importers.cursor import agent, editor
@@ -88,12 +88,12 @@ def _transcript(file: LogFile) -> Iterator[Event]:
             elif not isinstance(item.value, dict):
                 yield Skipped(NOT_AN_OBJECT, item.line)
             elif "role" not in item.value:
-                kind = text_in(item.value.get("type")) == "turn_ended"
+                kind = as_text(item.value.get("type")) == "turn_ended"
                 yield Skipped(
                     "no message: turn_ended" if kind else "no message: no role", item.line
                 )
             else:
-                blocks = object_in(item.value.get("message")).get("content")
+                blocks = as_dict(item.value.get("message")).get("content")
                 yield speech.message(item.value, blocks)
 
 
@@ -105,7 +105,7 @@ def _transcript_id(session_id: str) -> str:
 def _is_turn(value: object) -> bool:
     """Whether a JSON value can only be a turn of a transcript: a role beside a message that has
     content only. Claude Code's records name a session as well."""
-    found = object_in(value)
-    message = object_in(found.get("message"))
+    found = as_dict(value)
+    message = as_dict(found.get("message"))
     is_own = found.keys() >= _OWN_KEYS and not _CLAUDE_KEYS & found.keys()
     return is_own and found.get("role") in ("user", "assistant") and "content" in message

@@ -10,9 +10,10 @@ import re
 from typing import Any
 
 from treemem.importers.common.base import Skipped
+from treemem.importers.common.coerce import as_dict, as_text, json_or_none
 from treemem.importers.common.content import BlockReader, Content
 from treemem.importers.common.records import TOO_DEEP
-from treemem.importers.common.shapes import add_block, object_in, parsed, text_in, unwrapped
+from treemem.importers.common.sdk_blocks import add_block, unwrapped
 from treemem.importers.common.source_ids import sent_at
 from treemem.types import Message, MessageKind, Role
 
@@ -45,7 +46,7 @@ class Speech:
     def message(self, value: dict[str, Any], blocks: object, **fields: Any) -> Message | Skipped:
         """A message in the words of the AI SDK or of a provider's API. fields: what else is known
         of it, as Message calls it."""
-        role = ROLE_OF.get(text_in(value.get("role")))
+        role = ROLE_OF.get(as_text(value.get("role")))
         if role is None:
             return Skipped(NO_ROLE)
         content = Content()
@@ -69,7 +70,7 @@ class Speech:
     def _add_typed(self, content: Content, block: object) -> None:
         text = block if isinstance(block, str) else None
         if isinstance(block, dict) and block.get("type") == "text":
-            text = text_in(block.get("text"))
+            text = as_text(block.get("text"))
         if text is None:
             add_block(self.blocks, content, block)
             return
@@ -99,37 +100,37 @@ class Speech:
         content = Content()
         try:
             thought = bubble.get("thinking")
-            thought = thought if isinstance(thought, str) else object_in(thought).get("text")
-            content.add(text_in(thought) or "", "thinking")
-            text = text_in(bubble.get("text")) or text_in(bubble.get("rawText")) or ""
+            thought = thought if isinstance(thought, str) else as_dict(thought).get("text")
+            content.add(as_text(thought) or "", "thinking")
+            text = as_text(bubble.get("text")) or as_text(bubble.get("rawText")) or ""
             content.add(text, *(("thinking",) if bubble.get("isThought") is True else ()))
-            self._add_tool(content, object_in(bubble.get("toolFormerData")))
+            self._add_tool(content, as_dict(bubble.get("toolFormerData")))
             for image in bubble["images"] if isinstance(bubble.get("images"), list) else []:
                 self._add_image(content, image)
         except RecursionError:
             return Skipped(TOO_DEEP, problem=True)
         time = sent_at(bubble.get("createdAt"))
         if time is None:
-            timing = object_in(bubble.get("timingInfo"))
+            timing = as_dict(bubble.get("timingInfo"))
             stated = (timing.get(key) for key in ("clientStartTime", "clientRpcSendTime"))
             time = next((found for value in stated if (found := sent_at(value))), None)
         return finished(content, role, "said", sent_at=time, **fields)
 
     def _add_tool(self, content: Content, call: dict[str, Any]) -> None:
-        name = text_in(call.get("name"))
+        name = as_text(call.get("name"))
         if name is None:
             return
-        call_id = text_in(call.get("toolCallId"))
-        arguments = text_in(call.get("rawArgs")) or text_in(call.get("params")) or "{}"
+        call_id = as_text(call.get("toolCallId"))
+        arguments = as_text(call.get("rawArgs")) or as_text(call.get("params")) or "{}"
         content.add_tool_use(name, arguments, call_id, self.blocks.names)
         words = [call.get(key) for key in ("result", "error")]
         shown = [word if isinstance(word, str) else None for word in words]
-        if any(map(text_in, shown)):
+        if any(map(as_text, shown)):
             self.blocks.add_tool_result(content, list(filter(None, shown)), call_id, name)
 
     def _add_image(self, content: Content, image: object) -> None:
-        place = object_in(image).get("path") or object_in(image).get("uuid")
-        if isinstance(image, str) or text_in(place):
+        place = as_dict(image).get("path") or as_dict(image).get("uuid")
+        if isinstance(image, str) or as_text(place):
             url = image if isinstance(image, str) else place
             self.blocks.add(content, {"type": "image", "url": url})
 
@@ -151,7 +152,7 @@ def finished(content: Content, role: Role, kind: MessageKind, **fields: Any) -> 
 
 def json_object(value: object) -> dict[str, Any] | None:
     """The object that a column holds, as text or as bytes; None for anything else."""
-    found = parsed(value)
+    found = json_or_none(value)
     return found if isinstance(found, dict) else None
 
 

@@ -12,7 +12,7 @@ from pathlib import PurePosixPath
 from typing import Any, NamedTuple
 
 from treemem.importers.common.base import Event, Importer, LogFile, Skipped
-from treemem.importers.common.coerce import listed, mapping, no_message, string
+from treemem.importers.common.coerce import as_dict, as_list, as_text, no_message
 from treemem.importers.common.content import BlockReader
 from treemem.importers.common.json_members import read_members
 from treemem.importers.common.records import TOO_DEEP, Record, parse_json, read_records, skim_json
@@ -52,8 +52,8 @@ class GeminiCli(Importer):
             return 0.95
         if not found and has_key(rest, "sessionId") and has_key(rest, "projectHash"):
             return 0.9
-        document = mapping(head_value(head))
-        said = [element for key in _LISTS for element in listed(document.get(key))]
+        document = as_dict(head_value(head))
+        said = [element for key in _LISTS for element in as_list(document.get(key))]
         if _is_header(document) or any(map(_is_said, said)):
             return 0.95
         return 0.85 if said and all(map(_has_parts, said)) else 0.0
@@ -62,7 +62,7 @@ class GeminiCli(Importer):
         survey = _Survey()
         for ordinal, item in enumerate(_records(file, skim_json)):
             if not isinstance(item, Skipped):
-                survey.add(ordinal, mapping(item.value))
+                survey.add(ordinal, as_dict(item.value))
         yield from _Reading(file, survey).events()
 
 
@@ -91,11 +91,11 @@ class _Survey:
             self._rewind(target)
         elif isinstance(about := value.get("$set"), dict):
             self._note(about)
-            for message in listed(about.get("messages")):
-                if message_id := string(mapping(message).get("id")):
+            for message in as_list(about.get("messages")):
+                if message_id := as_text(as_dict(message).get("id")):
                     self._listed[message_id] = ordinal
                     self._standing[message_id] = None
-        elif role_of(value) is not None and (message_id := string(value.get("id"))):
+        elif role_of(value) is not None and (message_id := as_text(value.get("id"))):
             if any(map(value.get, _SAYING)):
                 self._last[message_id] = ordinal
             self._standing[message_id] = None
@@ -104,7 +104,7 @@ class _Survey:
 
     def _note(self, about: dict[str, Any]) -> None:
         self.about.update(
-            (key, about[key]) for key in ("sessionId", "summary", "kind") if string(about.get(key))
+            (key, about[key]) for key in ("sessionId", "summary", "kind") if as_text(about.get(key))
         )
 
     def _rewind(self, target: str) -> None:
@@ -132,7 +132,7 @@ class _Reading:
         self._file = file
         self._survey = survey
         self._blocks = BlockReader()
-        self._session = string(survey.about.get("sessionId"))
+        self._session = as_text(survey.about.get("sessionId"))
         parent = _parent_of(file) if survey.about.get("kind") == "subagent" else None
         self._source = Source(
             id=f"{GeminiCli.name}/{printable(self._session or file_key(file))}",
@@ -168,7 +168,7 @@ class _Reading:
         if sign or role is None:
             about = "session" if "sessionId" in value and "type" not in value else None
             return Skipped(no_message(sign or about or value.get("type")), line)
-        if not self._survey.is_last(ordinal, string(value.get("id"))):
+        if not self._survey.is_last(ordinal, as_text(value.get("id"))):
             return Skipped(REPLACED, line)
         return self._message(line, value, role)
 
@@ -177,9 +177,9 @@ class _Reading:
 
         Of all other messages the first-hand record counts: a rewritten one may be shortened.
         """
-        for message in listed(mapping(about).get("messages")):
-            found = mapping(message)
-            is_new = self._survey.is_new(ordinal, string(found.get("id")))
+        for message in as_list(as_dict(about).get("messages")):
+            found = as_dict(message)
+            is_new = self._survey.is_new(ordinal, as_text(found.get("id")))
             if is_new and (role := role_of(found)) is not None:
                 yield self._message(line, found, role)
 
@@ -192,7 +192,7 @@ class _Reading:
             return Skipped(EMPTY, line)
         if role == "user" and content.is_answer and not content.spoken:
             role = "tool"
-        message_id = string(value.get("id"))
+        message_id = as_text(value.get("id"))
         return Message(
             role=role,
             text=content.text,
@@ -227,7 +227,7 @@ def _records(
 
 def _is_document(file: LogFile) -> bool:
     """Whether the session is one JSON document, as older versions wrote it."""
-    return any(key in mapping(head_value(file.head())) for key in _LISTS)
+    return any(key in as_dict(head_value(file.head())) for key in _LISTS)
 
 
 def _parent_of(file: LogFile) -> str | None:
@@ -240,18 +240,18 @@ def _parent_of(file: LogFile) -> str | None:
 
 
 def _is_header(value: dict[str, Any]) -> bool:
-    return string(value.get("sessionId")) is not None and "projectHash" in value
+    return as_text(value.get("sessionId")) is not None and "projectHash" in value
 
 
 def _is_said(value: object) -> bool:
     """A message as only this tool writes it: of the type "gemini", not wrapped in anything."""
-    found = mapping(value)
+    found = as_dict(value)
     return found.get("type") == "gemini" and ("content" in found or "toolCalls" in found)
 
 
 def _has_parts(value: object) -> bool:
     """A message of the API's; parts that name their type are another tool's."""
-    found = mapping(value)
+    found = as_dict(value)
     parts = found.get("parts")
     known = role_of(found) is not None and isinstance(parts, list)
-    return known and not any("type" in mapping(part) for part in listed(parts))
+    return known and not any("type" in as_dict(part) for part in as_list(parts))

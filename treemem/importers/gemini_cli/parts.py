@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from treemem.importers.common.attachments import compact_json, without_base64
-from treemem.importers.common.coerce import listed, mapping, string
+from treemem.importers.common.coerce import as_dict, as_list, as_text
 from treemem.importers.common.content import BlockReader, Content
 from treemem.types import MessageKind, Role
 
@@ -26,18 +26,18 @@ _MEDIA = frozenset({"image", "audio", "video"})
 
 def role_of(record: dict[str, Any]) -> Role | None:
     """Who says it; None for a record that says nothing."""
-    return _ROLES.get(string(record.get("type")) or string(record.get("role")))
+    return _ROLES.get(as_text(record.get("type")) or as_text(record.get("role")))
 
 
 def read_content(record: dict[str, Any], blocks: BlockReader) -> Content:
     """All that a message's record says: thoughts, words, calls with their answers."""
     content = Content()
-    for thought in listed(record.get("thoughts")):
-        words = (string(mapping(thought).get(key)) for key in ("subject", "description"))
+    for thought in as_list(record.get("thoughts")):
+        words = (as_text(as_dict(thought).get(key)) for key in ("subject", "description"))
         content.add("\n".join(filter(None, words)), "thinking")
     _add_parts(content, record.get("content") or record.get("parts"), blocks)
-    for call in listed(record.get("toolCalls")):
-        _add_call(content, mapping(call), blocks)
+    for call in as_list(record.get("toolCalls")):
+        _add_call(content, as_dict(call), blocks)
     return content
 
 
@@ -64,7 +64,7 @@ def _is_polite(text: str) -> bool:
 
 def _add_parts(content: Content, parts: object, blocks: BlockReader) -> None:
     for part in parts if isinstance(parts, list) else [parts]:
-        found = mapping(part)
+        found = as_dict(part)
         if isinstance(part, str):
             content.add(part)
         elif isinstance(text := found.get("text"), str):
@@ -76,7 +76,7 @@ def _add_parts(content: Content, parts: object, blocks: BlockReader) -> None:
         elif isinstance(call := found.get("functionCall"), dict):
             _add_use(content, call, blocks)
         elif isinstance(answer := found.get("functionResponse"), dict):
-            name = string(answer.get("name"))
+            name = as_text(answer.get("name"))
             blocks.add_tool_result(content, _answered(answer), answer.get("id"), name)
         elif part is not None:
             blocks.add(content, part)
@@ -87,15 +87,15 @@ def _add_call(content: Content, call: dict[str, Any], blocks: BlockReader) -> No
     _add_use(content, call, blocks)
     result = call.get("result")
     if result is None:
-        result = string(call.get("resultDisplay"))
+        result = as_text(call.get("resultDisplay"))
     if isinstance(result, str):
-        blocks.add_tool_result(content, result, call.get("id"), string(call.get("name")))
+        blocks.add_tool_result(content, result, call.get("id"), as_text(call.get("name")))
     elif result is not None:
         _add_parts(content, result, blocks)
 
 
 def _add_use(content: Content, call: dict[str, Any], blocks: BlockReader) -> None:
-    name = string(call.get("name")) or "unnamed"
+    name = as_text(call.get("name")) or "unnamed"
     content.add_tool_use(name, compact_json(call.get("args")), call.get("id"), blocks.names)
 
 
@@ -103,14 +103,14 @@ def _answered(answer: dict[str, Any]) -> object:
     """The words of a tool's answer; an answer of another shape as compact JSON."""
     response = answer.get("response")
     for key in ("output", "error", "content"):
-        if isinstance(text := mapping(response).get(key), str):
+        if isinstance(text := as_dict(response).get(key), str):
             return text
     return None if response is None else compact_json(without_base64(response)[0])
 
 
 def _embedded(data: dict[str, Any]) -> dict[str, Any]:
     """Inline data in the shape that attachments are read in."""
-    media_type = string(data.get("mimeType")) or ""
+    media_type = as_text(data.get("mimeType")) or ""
     kind = media_type.partition("/")[0]
     source = {"type": "base64", "media_type": media_type, "data": data.get("data")}
     return {"type": kind if kind in _MEDIA else "file", "source": source}

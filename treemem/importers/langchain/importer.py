@@ -13,7 +13,7 @@ from itertools import islice
 from typing import Any
 
 from treemem.importers.common.base import Event, Importer, LogFile, Skipped
-from treemem.importers.common.coerce import mapping, string
+from treemem.importers.common.coerce import as_dict, as_text
 from treemem.importers.common.content import BlockReader
 from treemem.importers.common.exports import read_conversations
 from treemem.importers.common.records import TOO_DEEP, read_records
@@ -109,15 +109,15 @@ class _Reading:
 
     def _source_id(self, value: object) -> str:
         """The thread that a state or a run names, else the file."""
-        fields = mapping(value)
+        fields = as_dict(value)
         places = (
             fields,
-            mapping(mapping(fields.get("config")).get("configurable")),
-            mapping(fields.get("metadata")),
-            mapping(mapping(fields.get("extra")).get("metadata")),
+            as_dict(as_dict(fields.get("config")).get("configurable")),
+            as_dict(fields.get("metadata")),
+            as_dict(as_dict(fields.get("extra")).get("metadata")),
         )
-        thread = next((name for place in places if (name := string(place.get("thread_id")))), None)
-        trace = string(fields.get("trace_id")) if "run_type" in fields else None
+        thread = next((name for place in places if (name := as_text(place.get("thread_id")))), None)
+        trace = as_text(fields.get("trace_id")) if "run_type" in fields else None
         name = thread or trace
         return f"{LangChain.name}/{printable(name) if name else file_key(self._file)}"
 

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from treemem.importers.chat.fields import ROLE_OF, time_of
 from treemem.importers.common.attachments import compact_json
-from treemem.importers.common.coerce import listed, mapping, string
+from treemem.importers.common.coerce import as_dict, as_list, as_text
 from treemem.importers.common.content import BlockReader, Content
 from treemem.types import Message, Role
 
@@ -76,13 +76,13 @@ def message_of(found: Found, reader: BlockReader) -> Message | str:
     if found.kind == "remove":
         return REMOVAL
     role = _ROLES[found.kind]
-    name = string(fields.get("name"))
+    name = as_text(fields.get("name"))
     if found.kind == "chat":
-        name = string(fields.get("role")) or name
+        name = as_text(fields.get("role")) or name
         role = ROLE_OF.get((name or "").lower(), "other")
-    extra = mapping(fields.get("additional_kwargs"))
+    extra = as_dict(fields.get("additional_kwargs"))
     content = Content()
-    if thought := string(extra.get("reasoning_content")):
+    if thought := as_text(extra.get("reasoning_content")):
         content.add(thought, "thinking")
     if role == "tool":
         blocks, call = fields.get("content"), fields.get("tool_call_id")
@@ -92,12 +92,12 @@ def message_of(found: Found, reader: BlockReader) -> Message | str:
         _add_calls(content, fields, extra, reader)
     if content.is_empty:
         return EMPTY
-    external_id = string(fields.get("id"))
+    external_id = as_text(fields.get("id"))
     return Message(
         role=role,
         text=content.text,
         author=name if role != "tool" and name not in ROLE_OF else None,
-        sent_at=time_of(extra) or time_of(mapping(fields.get("response_metadata"))),
+        sent_at=time_of(extra) or time_of(as_dict(fields.get("response_metadata"))),
         external_id=external_id,
         parts=tuple(content.parts),
         tool_use_ids=tuple(content.tool_use_ids),
@@ -138,8 +138,8 @@ def _blocks(content: object) -> object:
 def _thought(block: dict[str, Any]) -> dict[str, Any]:
     if block.get("type") != "reasoning":
         return block
-    pieces = [string(mapping(item).get("text")) for item in listed(block.get("summary"))]
-    text = string(block.get("reasoning")) or "\n\n".join(filter(None, pieces))
+    pieces = [as_text(as_dict(item).get("text")) for item in as_list(block.get("summary"))]
+    text = as_text(block.get("reasoning")) or "\n\n".join(filter(None, pieces))
     return {"type": "thinking", "thinking": text}
 
 
@@ -147,19 +147,19 @@ def _add_calls(
     content: Content, fields: dict[str, Any], extra: dict[str, Any], reader: BlockReader
 ) -> None:
     """Tool calls, once each: they may also stand among the blocks, or as the provider sent them."""
-    calls = listed(fields.get("tool_calls")) + listed(fields.get("invalid_tool_calls"))
+    calls = as_list(fields.get("tool_calls")) + as_list(fields.get("invalid_tool_calls"))
     before = set(content.tool_use_ids)
-    for call in map(mapping, calls):
-        if string(call.get("id")) in before:
+    for call in map(as_dict, calls):
+        if as_text(call.get("id")) in before:
             continue
-        if name := string(call.get("name")):
+        if name := as_text(call.get("name")):
             content.add_tool_use(name, _shown(call.get("args")), call.get("id"), reader.names)
     if calls:
         return
     legacy = {"function": extra.get("function_call")}
-    for call in map(mapping, [*listed(extra.get("tool_calls")), legacy]):
-        function = mapping(call.get("function"))
-        if name := string(function.get("name")):
+    for call in map(as_dict, [*as_list(extra.get("tool_calls")), legacy]):
+        function = as_dict(call.get("function"))
+        if name := as_text(function.get("name")):
             shown = _shown(function.get("arguments"))
             content.add_tool_use(name, shown, call.get("id"), reader.names)
 

@@ -12,7 +12,7 @@ from typing import Any
 
 from treemem.importers.common import sqlite_files
 from treemem.importers.common.base import Event, Importer, LogFile, Skipped
-from treemem.importers.common.shapes import text_in
+from treemem.importers.common.coerce import as_text
 from treemem.importers.common.source_ids import file_key, one_line, printable
 from treemem.importers.llm.responses import EMPTY_RESPONSE, Responses
 from treemem.importers.llm.tables import Shared, utc
@@ -77,7 +77,7 @@ def _conversations(file: LogFile, shared: Shared) -> Iterator[Event]:
 
 
 def _source(file: LogFile, conversation: object, title: object) -> Source:
-    name = text_in(conversation)
+    name = as_text(conversation)
     return Source(
         f"llm/{printable(name)}" if name else f"llm/{file_key(file)}",
         LlmLogs.name,
@@ -107,6 +107,6 @@ def _row_messages(row: tuple[Any, ...]) -> Iterator[Message]:
     row_id, prompt, system, response, _, when = row
     said = (("system", system), ("user", prompt), ("assistant", response))
     for role, text in said:
-        if text_in(text) and not text.isspace():
+        if as_text(text) and not text.isspace():
             external_id = f"{row_id}/{role}"
             yield Message(role=role, text=text, sent_at=utc(when), external_id=external_id)

@@ -11,8 +11,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from treemem.importers.common.base import Skipped
+from treemem.importers.common.coerce import as_text
 from treemem.importers.common.content import Content
-from treemem.importers.common.shapes import text_in
 from treemem.importers.llm.tables import Shared, fragment_message, is_ulid, utc
 from treemem.types import Message, Role
 
@@ -80,7 +80,7 @@ class Responses:
     def _said(self, row: tuple[Any, ...], system: object, seen: set[str]) -> Iterator[Message]:
         response_id, prompt, instructions, response, when, reasoning = row
         time = utc(when)
-        if instructions != system and text_in(instructions):
+        if instructions != system and as_text(instructions):
             content = Content()
             content.add(instructions)
             yield from _message(content, "system", response_id, time)
@@ -88,14 +88,14 @@ class Responses:
             yield from self._fragments(table, role, response_id, time, seen)
         yield from _message(self._answers(response_id), "tool", response_id, time)
         content = Content()
-        content.add(text_in(prompt) or "")
+        content.add(as_text(prompt) or "")
         if self._shared.has("prompt_attachments", "response_id", "attachment_id", "order"):
             for (attachment,) in self._rows(_PROMPT_ATTACHMENTS, (response_id,)):
                 self._shared.add_attachment(content, attachment)
         yield from _message(content, "user", response_id, time)
         content = Content()
-        content.add(text_in(reasoning) or "", "thinking")
-        content.add(text_in(response) or "")
+        content.add(as_text(reasoning) or "", "thinking")
+        content.add(as_text(response) or "")
         self._add_calls(content, response_id)
         yield from _message(content, "assistant", response_id, time)
 
@@ -114,7 +114,7 @@ class Responses:
     def _add_calls(self, content: Content, response_id: object) -> None:
         for call in self._calls.get(response_id, ()):
             for name, arguments, call_id in self._rows(_CALL, (call,)):
-                shown = text_in(arguments) or "{}"
+                shown = as_text(arguments) or "{}"
                 content.add_tool_use(str(name), shown, call_id, self._shared.blocks.names)
 
     def _answers(self, response_id: object) -> Content:
@@ -127,8 +127,8 @@ class Responses:
         )
         for result in self._results.get(response_id, ()):
             for name, output, call_id, exception in self._rows(sql, (result,)):
-                words = [text for text in (output, exception) if text_in(text)]
-                self._shared.blocks.add_tool_result(content, words, call_id, text_in(name))
+                words = [text for text in (output, exception) if as_text(text)]
+                self._shared.blocks.add_tool_result(content, words, call_id, as_text(name))
             for (attachment,) in (
                 self._rows(_RESULT_ATTACHMENTS, (result,)) if has_attachments else ()
             ):

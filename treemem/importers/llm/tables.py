@@ -10,8 +10,8 @@ import base64
 import hashlib
 import re
 
+from treemem.importers.common.coerce import as_text
 from treemem.importers.common.content import BlockReader, Content
-from treemem.importers.common.shapes import text_in
 from treemem.importers.common.source_ids import sent_at
 from treemem.importers.common.sqlite_files import Tables
 from treemem.types import Message, Role
@@ -38,8 +38,8 @@ class Shared:
         if not self.has("fragments", "id", "hash", "content"):
             return None
         for name, words in self.tables.rows(_FRAGMENT, (fragment_id,)):
-            if text_in(words) is not None:
-                return text_in(name) or hashlib.sha256(
+            if as_text(words) is not None:
+                return as_text(name) or hashlib.sha256(
                     words.encode("utf-8", "surrogateescape")
                 ).hexdigest(), words
         return None
@@ -56,7 +56,7 @@ class Shared:
                 data = base64.b64encode(held).decode()
                 source = {"type": "base64", "media_type": media_type, "data": data}
                 self.blocks.add(content, {"type": label, "source": source})
-            elif (place := text_in(url) or text_in(path)) is not None:
+            elif (place := as_text(url) or as_text(path)) is not None:
                 self.blocks.add(content, {"type": label, "url": place, "media_type": media_type})
 
 

@@ -14,9 +14,10 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 from treemem.importers.common.base import Skipped
+from treemem.importers.common.coerce import as_dict, as_list, as_text, json_or_none
 from treemem.importers.common.content import Content
 from treemem.importers.common.records import TOO_DEEP
-from treemem.importers.common.shapes import list_in, object_in, parsed, shown_json, text_in
+from treemem.importers.common.sdk_blocks import shown_json
 from treemem.importers.llm.tables import Shared, fragment_message, is_ulid, utc
 from treemem.types import Message, Role
 
@@ -78,7 +79,7 @@ class Turns:
         for turn, thread, given, made, when in self._rows(_TURNS):
             # A call that failed made nothing: its prompt was said all the same.
             found = _Turn(given, given if made is None else made, utc(when))
-            self._turns.setdefault(text_in(thread) or str(turn), []).append(found)
+            self._turns.setdefault(as_text(thread) or str(turn), []).append(found)
 
     def threads(self) -> list[str]:
         return list(self._turns)
@@ -173,8 +174,8 @@ class Turns:
 
     def _add_part(self, content: Content, row: tuple[Any, ...], fragments: dict[str, str]) -> None:
         kind, tool, text, stored = row
-        payload = object_in(parsed(stored))
-        name = text_in(tool) or text_in(payload.get("name"))
+        payload = as_dict(json_or_none(stored))
+        name = as_text(tool) or as_text(payload.get("name"))
         call_id = payload.get("tool_call_id")
         if kind == "tool_call" and name is not None:
             arguments = shown_json(payload.get("arguments"), content)
@@ -184,21 +185,21 @@ class Turns:
             self._shared.blocks.add_tool_result(
                 content, [shown_json(word, content) for word in words], call_id, name
             )
-            for attachment in list_in(payload.get("attachments")):
-                self._shared.add_attachment(content, object_in(attachment).get("id"))
+            for attachment in as_list(payload.get("attachments")):
+                self._shared.add_attachment(content, as_dict(attachment).get("id"))
         elif kind == "attachment":
-            self._shared.add_attachment(content, object_in(payload.get("attachment")).get("id"))
+            self._shared.add_attachment(content, as_dict(payload.get("attachment")).get("id"))
         elif kind == "reasoning":
-            content.add(text_in(text) or text_in(payload.get("text")) or "", "thinking")
+            content.add(as_text(text) or as_text(payload.get("text")) or "", "thinking")
         elif kind == "text" and "text_ref" in payload:
             self._add_pieces(content, payload["text_ref"], fragments)
         else:
-            content.add(text_in(text) or text_in(payload.get("text")) or "")
+            content.add(as_text(text) or as_text(payload.get("text")) or "")
 
     def _add_pieces(self, content: Content, pieces: object, fragments: dict[str, str]) -> None:
         """A text that borrows fragments: these are documents by themselves, a marker each."""
-        for piece in map(object_in, list_in(pieces)):
-            content.add(text_in(piece.get("literal")) or "")
+        for piece in map(as_dict, as_list(pieces)):
+            content.add(as_text(piece.get("literal")) or "")
             fragment_id = piece.get("fragment")
             found = self._shared.fragment(fragment_id) if isinstance(fragment_id, int) else None
             if found is not None:

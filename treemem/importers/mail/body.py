@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from email.message import Message as Mail
 
 from treemem.importers.common.content import Content
-from treemem.importers.common.conversation import marker, size_shown
+from treemem.importers.common.conversation import marker, size_text
 from treemem.importers.common.source_ids import one_line
 from treemem.importers.html.text import text_of
 from treemem.types import Blob
@@ -145,7 +145,7 @@ def _add_part(content: Content, part: Mail) -> None:
     else:
         data = _payload(part)
         digest = hashlib.sha256(data).hexdigest()
-        shown = (name, kind, size_shown(len(data)), f"sha256:{digest[:_DIGEST_HEX_SHOWN]}")
+        shown = (name, kind, size_text(len(data)), f"sha256:{digest[:_DIGEST_HEX_SHOWN]}")
         content.add(marker("attachment", *shown), "marker", kind)
         content.blobs.append(Blob(kind, len(data), digest, data))
 

@@ -15,7 +15,7 @@ from typing import BinaryIO
 
 from treemem.importers.common.base import Event, Importer, LogFile, Skipped
 from treemem.importers.common.content import Content
-from treemem.importers.common.conversation import EMPTY, said
+from treemem.importers.common.conversation import EMPTY, build_message
 from treemem.importers.common.records import TOO_DEEP
 from treemem.importers.common.sniffing import is_text
 from treemem.importers.common.source_ids import file_key, printable
@@ -229,7 +229,7 @@ def _message(mail: Mail) -> Message | Skipped:
     if content.is_empty:
         return Skipped(EMPTY)
     own = ids_in(mail, "Message-ID")
-    return said(
+    return build_message(
         content, sender(mail), sent_at(mail), external_id=own[0] if own else None, unique_id=True
     )
 

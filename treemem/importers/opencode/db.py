@@ -11,8 +11,8 @@ from typing import Any
 
 from treemem.importers.common import sqlite_files
 from treemem.importers.common.base import Event, LogFile, Skipped
+from treemem.importers.common.coerce import as_dict, as_text, json_or_none
 from treemem.importers.common.records import DAMAGED
-from treemem.importers.common.shapes import object_in, parsed, text_in
 from treemem.importers.common.sqlite_files import Tables
 from treemem.importers.opencode.speech import Reverted, Speech
 from treemem.types import Source
@@ -85,7 +85,7 @@ class _Database:
         if "id" in known:
             for row in self._rows(_SESSIONS.format(created=created, **chosen)):
                 seen.add(row[0])
-                revert = parsed(row[3])
+                revert = json_or_none(row[3])
                 yield {"id": row[0], "parentID": row[1], "title": row[2], "revert": revert}
         for session_id in dict.fromkeys([*self._messages, *self._entries]):
             if session_id not in seen:
@@ -99,7 +99,7 @@ class _Database:
         for message_id in message_ids:
             for (data,) in self._rows(_MESSAGE, (message_id,)):
                 active = not reverted.reaches(str(message_id))
-                head = parsed(data)
+                head = json_or_none(data)
                 if not isinstance(head, dict):
                     yield Skipped(DAMAGED, problem=True, detail=f"message {message_id}"[:80])
                     continue
@@ -110,10 +110,10 @@ class _Database:
         for entry_id in self._entries.get(session["id"], ()):
             for kind, data in self._rows(_ENTRY, (entry_id,)):
                 active = not reverted.reaches(str(entry_id))
-                entry = object_in(parsed(data)) | {"id": entry_id, "type": text_in(kind)}
+                entry = as_dict(json_or_none(data)) | {"id": entry_id, "type": as_text(kind)}
                 yield speech.entry(entry, active=active)
 
     def _parts(self, rows: Iterable[object]) -> Iterator[object]:
         for row in rows:
             for (data,) in self._rows(_PART, (row,)):
-                yield parsed(data)
+                yield json_or_none(data)

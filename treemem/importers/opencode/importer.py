@@ -12,9 +12,9 @@ from typing import Any
 from treemem.errors import ImportFileError
 from treemem.importers.common import sqlite_files
 from treemem.importers.common.base import Event, Importer, LogFile, Skipped
+from treemem.importers.common.coerce import as_dict, as_list, as_text
 from treemem.importers.common.json_members import read_value
 from treemem.importers.common.records import DAMAGED
-from treemem.importers.common.shapes import list_in, object_in, text_in
 from treemem.importers.common.sniffing import head_value
 from treemem.importers.common.source_ids import one_line, printable
 from treemem.importers.opencode import db
@@ -49,7 +49,7 @@ class OpenCode(Importer):
     def recognizes(self, file: LogFile, head: bytes) -> float:
         if db.is_database(sqlite_files.tables_of(file, head)):
             return 0.9
-        value = object_in(head_value(head))
+        value = as_dict(head_value(head))
         if is_session(value) or is_message(value) or is_part(value):
             return 0.95
         return 0.9 if _is_export(value) else 0.0
@@ -60,7 +60,7 @@ class OpenCode(Importer):
         if magic == sqlite_files.MAGIC:
             yield from db.read(file, source_of)
             return
-        value = object_in(read_value(file))
+        value = as_dict(read_value(file))
         if is_session(value):
             yield source_of(file, value)
             yield from _spoken(_message_files(file, value), value)
@@ -78,7 +78,7 @@ class OpenCode(Importer):
         if magic == sqlite_files.MAGIC:
             yield from sqlite_files.companions(file)
             return
-        value = object_in(read_value(file))
+        value = as_dict(read_value(file))
         messages = _message_files(file, value) if is_session(value) else []
         yield from messages
         if is_message(value):
@@ -89,7 +89,7 @@ class OpenCode(Importer):
 
 def source_of(file: LogFile, session: dict[str, Any]) -> Source:
     title = one_line(session.get("title"))
-    parent = text_in(session.get("parentID"))
+    parent = as_text(session.get("parentID"))
     return Source(
         f"opencode/{printable(str(session.get('id')))}",
         OpenCode.name,
@@ -123,7 +123,7 @@ def _spoken(files: list[LogFile], session: dict[str, Any]) -> Iterator[Event]:
         if isinstance(head, Skipped):
             yield head
             continue
-        heads.append((created(head), text_in(head.get("id")) or file.stem, file))
+        heads.append((created(head), as_text(head.get("id")) or file.stem, file))
     heads.sort(key=lambda found: found[:2])
     speech, reverted = Speech(), Reverted(session)
     for _, message_id, file in heads:
@@ -160,7 +160,7 @@ def _lone_message(file: LogFile, head: dict[str, Any]) -> Iterator[Event]:
             yield Skipped(WITH_SESSION)
             return
     yield source_of(file, {"id": session_id})
-    message_id = text_in(head.get("id")) or file.stem
+    message_id = as_text(head.get("id")) or file.stem
     yield Speech().message(head, _parts(file, message_id), active=True)
 
 
@@ -176,41 +176,41 @@ def _lone_part(file: LogFile, part: dict[str, Any]) -> Skipped:
 
 def _export(file: LogFile, value: dict[str, Any]) -> Iterator[Event]:
     """What "opencode export" prints: the session, and its messages with their parts."""
-    session = object_in(value.get("info"))
+    session = as_dict(value.get("info"))
     yield source_of(file, session)
     speech, reverted = Speech(), Reverted(session)
-    for entry in list_in(value.get("messages")):
-        head = object_in(object_in(entry).get("info"))
+    for entry in as_list(value.get("messages")):
+        head = as_dict(as_dict(entry).get("info"))
         active = not reverted.reaches(str(head.get("id")))
-        yield speech.message(head, list_in(object_in(entry).get("parts")), active=active)
+        yield speech.message(head, as_list(as_dict(entry).get("parts")), active=active)
 
 
 # -- what is what ----------------------------------------------------------------------------
 
 
 def created(head: dict[str, Any]) -> float:
-    time = object_in(head.get("time")).get("created")
+    time = as_dict(head.get("time")).get("created")
     return float(time) if isinstance(time, int | float) and abs(time) < 1e20 else 0.0
 
 
 def is_session(value: dict[str, Any]) -> bool:
     own = {"projectID", "directory", "version", "slug"} & value.keys()
-    has_times = isinstance(value.get("time"), dict) and text_in(value.get("id")) is not None
+    has_times = isinstance(value.get("time"), dict) and as_text(value.get("id")) is not None
     return has_times and len(own) > 1 and not {"role", "messages", "sessionID"} & value.keys()
 
 
 def is_message(value: dict[str, Any]) -> bool:
-    has_ids = text_in(value.get("id")) and text_in(value.get("sessionID"))
+    has_ids = as_text(value.get("id")) and as_text(value.get("sessionID"))
     return bool(has_ids) and value.get("role") in ("user", "assistant") and "time" in value
 
 
 def is_part(value: dict[str, Any]) -> bool:
     ids = ("id", "sessionID", "messageID", "type")
-    return all(text_in(value.get(key)) for key in ids) and "role" not in value
+    return all(as_text(value.get(key)) for key in ids) and "role" not in value
 
 
 def _is_export(value: dict[str, Any]) -> bool:
-    entries = list_in(value.get("messages"))
-    heads = [object_in(object_in(entry).get("info")) for entry in entries[:3]]
-    is_opencode = is_session(object_in(value.get("info"))) or any(map(is_message, heads))
+    entries = as_list(value.get("messages"))
+    heads = [as_dict(as_dict(entry).get("info")) for entry in entries[:3]]
+    is_opencode = is_session(as_dict(value.get("info"))) or any(map(is_message, heads))
     return isinstance(value.get("info"), dict) and is_opencode

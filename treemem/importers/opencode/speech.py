@@ -12,9 +12,10 @@ from collections.abc import Iterable
 from typing import Any
 
 from treemem.importers.common.base import Skipped
+from treemem.importers.common.coerce import as_dict, as_list, as_text
 from treemem.importers.common.content import BlockReader, Content
 from treemem.importers.common.records import TOO_DEEP
-from treemem.importers.common.shapes import list_in, object_in, shown_json, text_in
+from treemem.importers.common.sdk_blocks import shown_json
 from treemem.importers.common.source_ids import sent_at
 from treemem.types import Message, MessageKind, Role
 
@@ -39,12 +40,12 @@ class Speech:
         self, head: dict[str, Any], parts: Iterable[object], *, active: bool
     ) -> Message | Skipped:
         """A message of the layout in which the parts lie apart from their message."""
-        role = _ROLE_OF.get(text_in(head.get("role")))
+        role = _ROLE_OF.get(as_text(head.get("role")))
         if role is None:
             return Skipped(NO_ROLE)
         content = Content()
         try:
-            posed = [self._add_part(content, object_in(part)) for part in parts]
+            posed = [self._add_part(content, as_dict(part)) for part in parts]
         except RecursionError:
             return Skipped(TOO_DEEP, problem=True)
         kind: MessageKind = "said"
@@ -56,7 +57,7 @@ class Speech:
 
     def entry(self, entry: dict[str, Any], *, active: bool) -> Message | Skipped:
         """A message of the newer layout, in which one object holds all of it."""
-        kind = text_in(entry.get("type"))
+        kind = as_text(entry.get("type"))
         content = Content()
         try:
             found = self._add_entry(content, entry, kind)
@@ -72,7 +73,7 @@ class Speech:
     ) -> Message | Skipped:
         if content.is_empty:
             return Skipped(EMPTY)
-        time = object_in(head.get("time")).get("created")
+        time = as_dict(head.get("time")).get("created")
         external_id = self._name(head, role, time)
         return Message(
             role=role,
@@ -91,7 +92,7 @@ class Speech:
     def _name(self, head: dict[str, Any], role: Role, time: object) -> str | None:
         """What the message is called in every copy of it; repetitions in a session are counted."""
         if not isinstance(time, int) or isinstance(time, bool) or time <= 0:
-            own = text_in(head.get("id"))
+            own = as_text(head.get("id"))
             return f"opencode:{own}" if own else None
         name = f"opencode:{time}:{role}"
         self._count[name] += 1
@@ -101,8 +102,8 @@ class Speech:
 
     def _add_part(self, content: Content, part: dict[str, Any]) -> bool:
         """Adds a part; whether the tool put it into the speaker's mouth."""
-        kind = text_in(part.get("type"))
-        text = text_in(part.get("text")) or ""
+        kind = as_text(part.get("type"))
+        text = as_text(part.get("text")) or ""
         if kind == "text":
             posed = part.get("synthetic") is True or part.get("ignored") is True
             content.add(text, *(("marker", "synthetic") if posed else ()))
@@ -114,7 +115,7 @@ class Speech:
         elif kind == "file":
             self._add_file(content, part)
         elif kind == "subtask":
-            content.add(text_in(part.get("prompt")) or "", "marker", text_in(part.get("agent")))
+            content.add(as_text(part.get("prompt")) or "", "marker", as_text(part.get("agent")))
             return True
         elif part and kind not in _BOOKKEEPING:
             self._blocks.add(content, part)
@@ -122,26 +123,26 @@ class Speech:
 
     def _add_tool(self, content: Content, part: dict[str, Any]) -> None:
         """A call and what it gave, which stand in one part."""
-        name = text_in(part.get("tool")) or text_in(part.get("name")) or "tool"
-        call_id = text_in(part.get("callID")) or text_in(part.get("id"))
-        state = object_in(part.get("state"))
+        name = as_text(part.get("tool")) or as_text(part.get("name")) or "tool"
+        call_id = as_text(part.get("callID")) or as_text(part.get("id"))
+        state = as_dict(part.get("state"))
         arguments = shown_json(state.get("input") or {}, content)
         content.add_tool_use(name, arguments, call_id, self._blocks.names)
         error = state.get("error")
         if isinstance(error, dict):
             error = error.get("message")
-        words = [word for word in (state.get("output"), error) if text_in(word)]
-        listed = list_in(state.get("content"))
+        words = [word for word in (state.get("output"), error) if as_text(word)]
+        listed = as_list(state.get("content"))
         if words or listed:
             self._blocks.add_tool_result(content, [*words, *listed], call_id, name)
-        for file in list_in(state.get("attachments")):
-            self._add_file(content, object_in(file))
+        for file in as_list(state.get("attachments")):
+            self._add_file(content, as_dict(file))
 
     def _add_file(self, content: Content, part: dict[str, Any]) -> None:
         """An attachment; the words of a text file stand in a synthetic part beside it."""
-        url = text_in(part.get("url")) or text_in(part.get("uri"))
+        url = as_text(part.get("url")) or as_text(part.get("uri"))
         if url is not None:
-            media_type = text_in(part.get("mime"))
+            media_type = as_text(part.get("mime"))
             label = "image" if (media_type or "").startswith("image/") else "file"
             self._blocks.add(content, {"type": label, "url": url, "mime_type": media_type})
 
@@ -151,11 +152,11 @@ class Speech:
         self, content: Content, entry: dict[str, Any], kind: str | None
     ) -> tuple[Role, MessageKind] | None:
         """Adds what an entry says; who says it, and in what way. None for one without words."""
-        text = text_in(entry.get("text")) or ""
+        text = as_text(entry.get("text")) or ""
         if kind == "user":
             content.add(text)
-            for file in list_in(entry.get("files")):
-                self._add_file(content, object_in(file))
+            for file in as_list(entry.get("files")):
+                self._add_file(content, as_dict(file))
             return "user", "said"
         if kind in ("synthetic", "skill"):
             content.add(text)
@@ -164,20 +165,20 @@ class Speech:
             content.add(text)
             return "system", "injected"
         if kind == "assistant":
-            for part in list_in(entry.get("content")):
-                self._add_part(content, object_in(part))
+            for part in as_list(entry.get("content")):
+                self._add_part(content, as_dict(part))
             return "assistant", "said"
         if kind == "shell":
-            call_id = text_in(entry.get("callID")) or text_in(entry.get("shellID"))
-            command = text_in(entry.get("command")) or ""
+            call_id = as_text(entry.get("callID")) or as_text(entry.get("shellID"))
+            command = as_text(entry.get("command")) or ""
             content.add_tool_use("shell", command, call_id, self._blocks.names)
             output = entry.get("output")
             if isinstance(output, dict):
                 output = next((output[key] for key in ("output", "text") if key in output), None)
-            self._blocks.add_tool_result(content, text_in(output), call_id, "shell")
+            self._blocks.add_tool_result(content, as_text(output), call_id, "shell")
             return "user", "said"
         if kind == "compaction":
-            content.add(text_in(entry.get("summary")) or "")
+            content.add(as_text(entry.get("summary")) or "")
             return "assistant", "summary"
         return None
 
@@ -186,10 +187,10 @@ class Reverted:
     """Tells which messages of a session were taken back: one of them, and all that follow it."""
 
     def __init__(self, session: dict[str, Any]) -> None:
-        revert = object_in(session.get("revert"))
-        self._from = text_in(revert.get("messageID"))
+        revert = as_dict(session.get("revert"))
+        self._from = as_text(revert.get("messageID"))
         # Only parts of that message were taken back: it stays, what follows it does not.
-        self._keeps_it = text_in(revert.get("partID")) is not None
+        self._keeps_it = as_text(revert.get("partID")) is not None
         self._is_reached = False
 
     def reaches(self, message_id: str) -> bool:

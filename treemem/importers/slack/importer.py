@@ -10,18 +10,15 @@ import re
 from collections.abc import Iterable, Iterator
 
 from treemem.importers.common.base import Event, Importer, LogFile, Skipped
+from treemem.importers.common.coerce import as_dict, dicts_in, id_text, text_or_empty
 from treemem.importers.common.content import Content
 from treemem.importers.common.conversation import (
     EMPTY,
     NOT_A_MESSAGE,
-    as_dict,
-    dicts_in,
-    first_name,
-    id_text,
+    build_message,
+    first_nonempty,
     marker,
-    said,
-    size_shown,
-    text_in,
+    size_text,
 )
 from treemem.importers.common.json_members import JsonMember, read_members
 from treemem.importers.common.sniffing import head_value
@@ -68,7 +65,7 @@ class Slack(Importer):
         if sum(map(_is_message, objects)) * 2 >= len(objects):
             return 0.95
         if file.name in _LISTS:
-            ids = [text_in(item.get("id")) for item in objects]
+            ids = [text_or_empty(item.get("id")) for item in objects]
             return 0.9 if all(map(_LIST_ID.fullmatch, ids)) else 0.0
         is_log = file.name in _OTHER_LISTS and file.neighbour("channels.json") is not None
         return 0.9 if is_log else 0.0
@@ -118,14 +115,14 @@ class _Reading:
 
     def _event(self, value: object) -> Message | Skipped:
         fields = as_dict(value)
-        if _LIST_ID.fullmatch(text_in(fields.get("id"))) or self._file.name in _OTHER_LISTS:
+        if _LIST_ID.fullmatch(text_or_empty(fields.get("id"))) or self._file.name in _OTHER_LISTS:
             return Skipped(WITH_THE_DAYS)
         if not _is_message(fields):
             return Skipped(NOT_A_MESSAGE)
-        subtype = text_in(fields.get("subtype"))
+        subtype = text_or_empty(fields.get("subtype"))
         if subtype == "message_changed" and _is_message(fields.get("message")):
             fields = as_dict(fields["message"])
-            subtype = text_in(fields.get("subtype"))
+            subtype = text_or_empty(fields.get("subtype"))
         if subtype in ("tombstone", "message_deleted"):
             return Skipped(DELETED)
         if subtype in ("reply_broadcast", "message_replied"):
@@ -143,12 +140,14 @@ class _Reading:
             # another message that is shared: somebody else's words.
             content.add(words, *((None, None) if _is_bot(fields) else ("marker", "attachment")))
         for shared in [*dicts_in(fields.get("files")), *dicts_in([fields.get("file")])]:
-            content.add(_file_marker(shared), "marker", text_in(shared.get("mimetype")) or None)
+            content.add(
+                _file_marker(shared), "marker", text_or_empty(shared.get("mimetype")) or None
+            )
         if content.is_empty:
             return Skipped(EMPTY)
         ts, thread = str(fields["ts"]), id_text(fields.get("thread_ts"))
         key = self._key or self._source.id
-        return said(
+        return build_message(
             content,
             self._author(fields),
             sent_at(ts),
@@ -162,8 +161,9 @@ class _Reading:
         if user and (user in self._names.people or user == "USLACKBOT"):
             return self._names.person(user)
         profile, bot = as_dict(fields.get("user_profile")), as_dict(fields.get("bot_profile"))
-        named = first_name(profile.get("real_name"), profile.get("name"), fields.get("username"),
-                           bot.get("name"))  # fmt: skip
+        named = first_nonempty(
+            profile.get("real_name"), profile.get("name"), fields.get("username"), bot.get("name")
+        )
         return named or user or self._names.person(fields.get("bot_id"))
 
 
@@ -179,7 +179,10 @@ def _directory(lists: Iterable[LogFile]) -> Directory:
 
 def _is_message(value: object) -> bool:
     fields = as_dict(value)
-    return fields.get("type") == "message" and _TS.fullmatch(text_in(fields.get("ts"))) is not None
+    return (
+        fields.get("type") == "message"
+        and _TS.fullmatch(text_or_empty(fields.get("ts"))) is not None
+    )
 
 
 def _is_bot(fields: dict[str, object]) -> bool:
@@ -188,7 +191,7 @@ def _is_bot(fields: dict[str, object]) -> bool:
 
 def _words(fields: dict[str, object]) -> str:
     """The message's text; where it has none, what its blocks say."""
-    text = text_in(fields.get("text"))
+    text = text_or_empty(fields.get("text"))
     return text or "\n".join(_block_texts(fields.get("blocks"), _DEPTH_MAX))
 
 
@@ -198,7 +201,7 @@ def _block_texts(value: object, depth: int) -> Iterator[str]:
     if isinstance(value, list):
         for item in value:
             yield from _block_texts(item, depth - 1)
-    elif isinstance(value, dict) and text_in(value.get("type")).startswith("rich_text_"):
+    elif isinstance(value, dict) and text_or_empty(value.get("type")).startswith("rich_text_"):
         if inline := "".join(map(_inline, dicts_in(value.get("elements")))):
             yield inline
         else:
@@ -214,25 +217,25 @@ def _block_texts(value: object, depth: int) -> Iterator[str]:
 
 def _inline(element: dict[str, object]) -> str:
     """A piece of a line: words, or what stands for a person, a link or an emoji."""
-    if user := text_in(element.get("user_id")):
+    if user := text_or_empty(element.get("user_id")):
         return f"<@{user}>"
     if element.get("type") == "emoji":
-        return f":{text_in(element.get('name'))}:"
-    return text_in(element.get("text")) or text_in(element.get("url"))
+        return f":{text_or_empty(element.get('name'))}:"
+    return text_or_empty(element.get("text")) or text_or_empty(element.get("url"))
 
 
 def _attached_words(attachment: dict[str, object]) -> str:
     """An attachment's own words; its fallback only where it has no others."""
-    pieces = [text_in(attachment.get(key)) for key in ("pretext", "title", "text")]
+    pieces = [text_or_empty(attachment.get(key)) for key in ("pretext", "title", "text")]
     for field in dicts_in(attachment.get("fields")):
-        title, value = text_in(field.get("title")), text_in(field.get("value"))
+        title, value = text_or_empty(field.get("title")), text_or_empty(field.get("value"))
         pieces.append(f"{title}: {value}" if title else value)
     words = "\n".join(filter(None, pieces))
-    return words or text_in(attachment.get("fallback"))
+    return words or text_or_empty(attachment.get("fallback"))
 
 
 def _file_marker(shared: dict[str, object]) -> str:
     if shared.get("mode") == "tombstone":
         return marker("file", "deleted")
-    name = first_name(shared.get("name"), shared.get("title"))
-    return marker("file", name, shared.get("mimetype"), size_shown(shared.get("size")))
+    name = first_nonempty(shared.get("name"), shared.get("title"))
+    return marker("file", name, shared.get("mimetype"), size_text(shared.get("size")))

@@ -11,7 +11,8 @@ from collections import Counter
 from dataclasses import dataclass
 from functools import lru_cache
 
-from treemem.importers.common.conversation import as_dict, dicts_in, first_name, id_text
+from treemem.importers.common.coerce import as_dict, dicts_in, id_text
+from treemem.importers.common.conversation import first_nonempty
 from treemem.importers.common.records import parse_json, strip_padding
 
 PEOPLE_LISTS = ("users.json", "org_users.json")
@@ -82,7 +83,7 @@ def directory(people_lists: tuple[bytes, ...], channel_lists: tuple[bytes, ...])
     for user in _objects(people_lists):
         user_id, team = id_text(user.get("id")), id_text(user.get("team_id"))
         profile = as_dict(user.get("profile"))
-        name = first_name(profile.get("real_name"), user.get("real_name"), user.get("name"))
+        name = first_nonempty(profile.get("real_name"), user.get("real_name"), user.get("name"))
         for known in (user_id, id_text(profile.get("bot_id"))):
             if known and name:
                 people.setdefault(known, name)
@@ -102,7 +103,7 @@ def _channels(
     channels: dict[str, Channel] = {}
     names: dict[str, str] = {}
     for channel in _objects(documents):
-        channel_id, name = id_text(channel.get("id")), first_name(channel.get("name"))
+        channel_id, name = id_text(channel.get("id")), first_nonempty(channel.get("name"))
         if channel_id is None:
             continue
         members = channel.get("members")

@@ -13,8 +13,7 @@ from collections.abc import Iterator
 from treemem.importers.claude_code.speech import continues
 from treemem.importers.common.base import Event, Importer, LogFile, Skipped
 from treemem.importers.common.content import Content
-from treemem.importers.common.documents import document_lines
-from treemem.importers.common.fences import fence_after
+from treemem.importers.common.documents import document_lines, fence_after
 from treemem.importers.common.source_ids import file_key, one_line, printable
 from treemem.importers.specstory.pieces import SEPARATOR, add_pieces
 from treemem.types import Message, Role, Source

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from treemem.importers.common.content import Content
-from treemem.importers.common.fences import fence_after
+from treemem.importers.common.documents import fence_after
 from treemem.types import PartKind
 
 SEPARATOR = re.compile(r"---[ \t]*[\r\n]*")

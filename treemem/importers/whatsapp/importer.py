@@ -11,7 +11,7 @@ from collections.abc import Iterator
 
 from treemem.importers.common.base import Event, Importer, LogFile, Skipped
 from treemem.importers.common.content import Content
-from treemem.importers.common.conversation import EMPTY, said
+from treemem.importers.common.conversation import EMPTY, build_message
 from treemem.importers.common.documents import document_lines
 from treemem.importers.common.sniffing import head_lines, is_text
 from treemem.importers.common.source_ids import file_key, one_line, printable
@@ -166,12 +166,12 @@ class _Reading:
         is_notice = is_generated and not is_sent and (is_first or head.author not in self._people)
         if head.author is None or is_notice:
             content.add(text)
-            return said(content, None, sent_at, role="system", kind="injected")
+            return build_message(content, None, sent_at, role="system", kind="injected")
         if is_generated or _IN_BRACKETS.fullmatch(bare):
             content.add(text, "marker")
         else:
             _add_words(content, text)
-        return said(content, head.author, sent_at)
+        return build_message(content, head.author, sent_at)
 
 
 def _add_words(content: Content, text: str) -> None:

@@ -11,50 +11,14 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from treemem.importers.common.attachments import compact_json, without_base64
+from treemem.importers.common.coerce import as_text
 from treemem.importers.common.content import BlockReader, Content
-from treemem.importers.common.records import parse_json
 
 _THINKING_TYPES = frozenset({"reasoning", "thinking"})
 _CALL_TYPES = frozenset({"tool-call", "tool_call", "tool_use"})
 _RESULT_TYPES = frozenset({"tool-result", "tool_result"})
 _TEXT_OF_ITEM = ("query", "result", "error")
 _REFERENCE = re.compile(r"[a-z][a-z0-9+.-]*:", re.IGNORECASE)
-
-
-def text_in(value: object) -> str | None:
-    """The value if it is a text with anything in it.
-
-    Example:
-        >>> text_in("a"), text_in(""), text_in(7)
-        ('a', None, None)
-    """
-    return value if isinstance(value, str) and value else None
-
-
-def object_in(value: object) -> dict[str, Any]:
-    """The value if it is an object, else an empty one."""
-    return value if isinstance(value, dict) else {}
-
-
-def list_in(value: object) -> list[Any]:
-    """The value if it is a list, else an empty one."""
-    return value if isinstance(value, list) else []
-
-
-def parsed(value: object) -> object:
-    """What a JSON text or its bytes hold; None for anything else, damaged or nested too deeply.
-
-    Example:
-        >>> parsed('{"a": 1}'), parsed(b"[1]"), parsed("{"), parsed(None)
-        ({'a': 1}, [1], None, None)
-    """
-    if not isinstance(value, str | bytes):
-        return None
-    try:
-        data = value if isinstance(value, bytes) else value.encode("utf-8", "surrogateescape")
-        return parse_json(data)
-    except (ValueError, RecursionError):  # Half of a surrogate pair cannot be encoded: no JSON.
-        return None
 
 
 def unwrapped(text: str, names: Iterable[str]) -> str | None:
@@ -90,7 +54,7 @@ def add_block(reader: BlockReader, content: Content, block: object) -> None:
     if not isinstance(block, dict) or not isinstance(kind, str):
         reader.add(content, block)
     elif kind in _THINKING_TYPES:
-        thought = text_in(block.get("text")) or text_in(block.get("thinking"))
+        thought = as_text(block.get("text")) or as_text(block.get("thinking"))
         content.add(thought or "", "thinking")
     elif kind in _CALL_TYPES and (name := _tool_name(block)) is not None:
         arguments: object = next(
@@ -125,7 +89,7 @@ def result_of(output: object) -> object:
 def _items(items: list[Any]) -> Iterator[object]:
     for item in items:
         if isinstance(item, dict) and not _is_block(item):
-            words = [item[key] for key in _TEXT_OF_ITEM if text_in(item.get(key))]
+            words = [item[key] for key in _TEXT_OF_ITEM if as_text(item.get(key))]
             yield from words if words else [compact_json(without_base64(item)[0])]
         else:
             yield _attachment(item) if isinstance(item, dict) else item
@@ -136,12 +100,12 @@ def _is_block(value: dict[str, Any]) -> bool:
 
 
 def _tool_name(block: dict[str, Any]) -> str | None:
-    return text_in(block.get("toolName")) or text_in(block.get("name"))
+    return as_text(block.get("toolName")) or as_text(block.get("name"))
 
 
 def _call_id(block: dict[str, Any]) -> str | None:
     keys = ("toolCallId", "tool_use_id", "tool_call_id", "id")
-    return next((found for key in keys if (found := text_in(block.get(key)))), None)
+    return next((found for key in keys if (found := as_text(block.get(key)))), None)
 
 
 def _attachment(block: dict[str, Any]) -> dict[str, Any]:
