@@ -178,11 +178,10 @@ class KeptAnswers:
         self.used = 0
         folder.mkdir(parents=True, exist_ok=True)
 
-    def path(
-        self, prompt: Prompt, grammar: str | None, max_tokens: int, stop: Sequence[str]
-    ) -> Path:
+    def path(self, prompt: Prompt, max_tokens: int, stop: Sequence[str]) -> Path:
         """Where the answer to this call is kept."""
-        asked = {"model": self._model, "prompt": asdict(prompt), "grammar": grammar,
+        # Answers kept by earlier versions are named with a grammar, which was always None.
+        asked = {"model": self._model, "prompt": asdict(prompt), "grammar": None,
                  "max_tokens": max_tokens, "stop": list(stop)}  # fmt: skip
         data = orjson.dumps(asked, option=orjson.OPT_SORT_KEYS)
         return self._folder / f"{hashlib.blake2b(data, digest_size=16).hexdigest()}.json"
@@ -221,14 +220,13 @@ def _keeping(answers: KeptAnswers) -> Iterator[None]:
             self,
             prompt: Prompt,
             *,
-            grammar: str | None = None,
             max_tokens: int,
             stop: Sequence[str] = (),
         ) -> Generation:
-            path = answers.path(prompt, grammar, max_tokens, stop)
+            path = answers.path(prompt, max_tokens, stop)
             found = answers.find(path)
             if found is None:
-                found = super().answer(prompt, grammar=grammar, max_tokens=max_tokens, stop=stop)
+                found = super().answer(prompt, max_tokens=max_tokens, stop=stop)
                 answers.keep(path, found)
             return found
 

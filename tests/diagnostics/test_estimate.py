@@ -47,11 +47,10 @@ class CountingClient(FakeClient):
         self,
         prompt: Prompt,
         *,
-        grammar: str | None = None,
         max_tokens: int,
         stop: Sequence[str] = (),
     ) -> Generation:
-        found = super().answer(prompt, grammar=grammar, max_tokens=max_tokens, stop=stop)
+        found = super().answer(prompt, max_tokens=max_tokens, stop=stop)
         tokens_in = count_tokens(prompt.question) + count_tokens(prompt.start)
         return replace(found, tokens_in=tokens_in, tokens_out=count_tokens(found.text))
 

@@ -148,11 +148,10 @@ class FakeClient:
         self,
         prompt: Prompt,
         *,
-        grammar: str | None = None,
         max_tokens: int,
         stop: Sequence[str] = (),
     ) -> Generation:
-        del grammar, max_tokens, stop
+        del max_tokens, stop
         self._steps.take("in a model call")
         question = prompt.question
         digest = hashlib.blake2b(question.encode(), digest_size=8).hexdigest()

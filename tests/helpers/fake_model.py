@@ -68,13 +68,12 @@ class FakeClient:
         self,
         prompt: Prompt,
         *,
-        grammar: str | None = None,
         max_tokens: int,
         stop: Sequence[str] = (),
     ) -> Generation:
         from treemem.models.client import Generation
 
-        del grammar, max_tokens, stop
+        del max_tokens, stop
         self.questions.append(prompt.question)
         answer = self.reply(prompt.question)
         return Generation(answer, len(prompt.question) // 4, len(answer) // 4, 0.25, "eos")

@@ -46,11 +46,10 @@ class PaidClient(FakeClient):
         self,
         prompt: Prompt,
         *,
-        grammar: str | None = None,
         max_tokens: int,
         stop: Sequence[str] = (),
     ) -> Generation:
-        found = super().answer(prompt, grammar=grammar, max_tokens=max_tokens, stop=stop)
+        found = super().answer(prompt, max_tokens=max_tokens, stop=stop)
         self.paid = [*getattr(self, "paid", []), found]
         return found
 

@@ -128,12 +128,11 @@ class Obedient(FakeClient):
         self,
         prompt: Prompt,
         *,
-        grammar: str | None = None,
         max_tokens: int,
         stop: Sequence[str] = (),
     ) -> Generation:
         self.prompts.append(prompt)
-        return super().answer(prompt, grammar=grammar, max_tokens=max_tokens, stop=stop)
+        return super().answer(prompt, max_tokens=max_tokens, stop=stop)
 
 
 def log_with(folder: Path, injection: str) -> Path:

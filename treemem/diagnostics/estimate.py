@@ -324,13 +324,12 @@ class _Meter:
         self,
         prompt: Prompt,
         *,
-        grammar: str | None = None,
         max_tokens: int,
         stop: Sequence[str] = (),
     ) -> Generation:
         from treemem.models.client import Generation
 
-        del grammar, max_tokens, stop
+        del max_tokens, stop
         # What comes in every prompt is computed once, and counted nowhere.
         tokens = count_tokens(prompt.question) + count_tokens(prompt.start)
         return Generation("", tokens, 0, 0.0, "length")

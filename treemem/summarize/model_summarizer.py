@@ -46,7 +46,6 @@ class Client(Protocol):
         self,
         prompt: Prompt,
         *,
-        grammar: str | None = None,
         max_tokens: int,
         stop: Sequence[str] = (),
     ) -> Generation: ...
