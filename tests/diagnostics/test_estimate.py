@@ -282,7 +282,7 @@ def test_a_plan_opens_no_model(
     def refuse(name: str) -> None:
         raise AssertionError(f"{name} was opened")
 
-    monkeypatch.setattr("treemem.summarize.backends.summarizer_of", refuse)
+    monkeypatch.setattr("treemem.summarize.backends.slots_of", refuse)
     assert memory.plan(session(5).write(tmp_path)).calls == 1
     assert client.questions == []
 

@@ -199,8 +199,8 @@ def work(arguments: argparse.Namespace, steps: Steps) -> None:
         files = memory.ingest(arguments.logs).files
         client = FakeClient(arguments.answers, steps)
         opened = memory._database
-        summarizer = ModelSummarizer(client, PRODUCER, "0" * 64, 1, mode="notes")
-        model = ModelWork(opened, summarizer, clock)
+        summarizer = ModelSummarizer(PRODUCER, "0" * 64, 1, mode="notes")
+        model = ModelWork(opened, summarizer, client, clock)
         model.admit_all()
         report = Worker(opened, clock, TreeShape(), model=model).run()
     outcome = {

@@ -11,7 +11,8 @@ import pytest
 
 from treemem import Memory
 from treemem.summarize import prompts
-from treemem.summarize.model_summarizer import Client, ModelSummarizer
+from treemem.summarize.backends import Slot
+from treemem.summarize.model_summarizer import ModelSummarizer
 from treemem.summarize.prompts import Mode
 
 if TYPE_CHECKING:
@@ -64,13 +65,7 @@ class FakeClient:
     def group_questions(self) -> list[str]:
         return [question for question in self.questions if prompts.GROUP_TASK in question]
 
-    def answer(
-        self,
-        prompt: Prompt,
-        *,
-        max_tokens: int,
-        stop: Sequence[str] = (),
-    ) -> Generation:
+    def answer(self, prompt: Prompt, *, max_tokens: int, stop: Sequence[str] = ()) -> Generation:
         from treemem.models.client import Generation
 
         del max_tokens, stop
@@ -89,17 +84,14 @@ def use(
     mode: Mode = "notes",
 ) -> ModelSummarizer:
     """Lets memory.work() summarize with this client, as if a model of that name were used."""
-    summarizer = ModelSummarizer(client, name, "0" * 64, rank, mode=mode)
+    summarizer = ModelSummarizer(name, "0" * 64, rank, mode=mode)
 
     @contextmanager
-    def summarizer_of(_: str | None) -> Iterator[ModelSummarizer]:
-        yield summarizer
+    def slots_of(_: str) -> Iterator[list[Slot]]:
+        yield [Slot(summarizer, client)]
 
-    def summarizer_asking(_: str, other: Client) -> ModelSummarizer:
-        return ModelSummarizer(other, name, "0" * 64, rank, mode=mode)
-
-    monkeypatch.setattr("treemem.summarize.backends.summarizer_of", summarizer_of)
-    monkeypatch.setattr("treemem.summarize.backends.summarizer_asking", summarizer_asking)
+    monkeypatch.setattr("treemem.summarize.backends.slots_of", slots_of)
+    monkeypatch.setattr("treemem.summarize.backends.summarizer_of", lambda _: summarizer)
     sql = "INSERT OR REPLACE INTO setting (name, value) VALUES ('summarizer', ?)"
     memory._database.execute(sql, (name,))
     return summarizer

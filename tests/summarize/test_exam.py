@@ -14,6 +14,7 @@ from treemem import Memory, Message, ModelError
 from treemem.models.manifests import InstalledModel, write
 from treemem.summarize import backends, exam, prompts
 from treemem.summarize.exam import ExamResult, Part
+from treemem.summarize.model_summarizer import ModelSummarizer
 from treemem.summarize.prompts import Mode
 from treemem.verify.words import stems
 
@@ -256,7 +257,7 @@ def install(name: str, result: ExamResult | None, size: int = 1_000) -> None:
 
 
 def ranks(names: Sequence[str]) -> list[int]:
-    return [backends.summarizer_asking(name, FakeClient()).rank for name in names]
+    return [backends.summarizer_of(name).rank for name in names]
 
 
 def test_more_points_mean_a_higher_rank_whatever_the_size() -> None:
@@ -273,9 +274,11 @@ def test_more_points_mean_a_higher_rank_whatever_the_size() -> None:
 def test_a_model_is_asked_in_the_way_in_which_it_did_best() -> None:
     install("writer", replace(RESULT, mode="notes", window_chars=14_000, long=PART))
     install("untested", None)
-    writer = backends.summarizer_asking("writer", FakeClient())
+    writer, untested = map(backends.summarizer_of, ("writer", "untested"))
+    assert isinstance(writer, ModelSummarizer)
+    assert isinstance(untested, ModelSummarizer)
     assert (writer.mode, writer.window_chars) == ("notes", 14_000)
-    assert backends.summarizer_asking("untested", FakeClient()).mode == "retell"
+    assert untested.mode == "retell"
 
 
 @pytest.mark.parametrize(

@@ -9,14 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from treemem.proposals import Draft, Excerpt
+from treemem.summarize.base import BINDING, KIND_ORDER
 from treemem.summarize.detectors import kind_of, tool_errors, words_of
-from treemem.summarize.extractive import (
-    BINDING,
-    LEAF_TOKENS_MAX,
-    ORDER,
-    leaf_budget,
-    summarize_leaf,
-)
+from treemem.summarize.extractive import LEAF_TOKENS_MAX, leaf_budget, summarize_leaf
 from treemem.summarize.sentences import sentences
 from treemem.text.tokens import count_tokens
 from treemem.types import STATEMENT_KINDS, Message, Part
@@ -98,9 +93,9 @@ def test_a_leaf_that_says_nothing_has_an_empty_summary() -> None:
 def test_the_gist_comes_first_then_decisions_rules_open_points_errors_and_facts() -> None:
     texts = [*FACTS, RULE, OPEN, "We decided to use one queue instead of two.",
              "The import of batch 7 failed with exit code 3."] * 3  # fmt: skip
-    order = [ORDER[draft.kind] for draft in leaf_of(*texts)]
+    order = [KIND_ORDER[draft.kind] for draft in leaf_of(*texts)]
     assert order == sorted(order)
-    assert order[0] == ORDER["gist"]
+    assert order[0] == KIND_ORDER["gist"]
 
 
 @pytest.mark.parametrize("count", [20, 200, 2_000])

@@ -17,6 +17,7 @@ from treemem import Memory, Message, Part, Scope
 from treemem.models.client import Generation
 from treemem.proposals import Child, ChildStatement, Draft, Excerpt, View
 from treemem.summarize import extractive, prompts, rollup
+from treemem.summarize.base import BINDING, KIND_ORDER
 from treemem.summarize.model_summarizer import RETOLD_MAX, RETOLD_WORDS_MIN, Call, ModelSummarizer
 from treemem.summarize.prompts import Mode
 from treemem.text.tokens import count_tokens
@@ -29,7 +30,7 @@ SHORT = "Ana moved the {n}th backup of the shop."
 
 
 def summarizer(mode: Mode = "retell", window_chars: int | None = None) -> ModelSummarizer:
-    return ModelSummarizer(FakeClient(), "fake", "0" * 64, 10, mode=mode, window_chars=window_chars)
+    return ModelSummarizer("fake", "0" * 64, 10, mode=mode, window_chars=window_chars)
 
 
 def said(*texts: str, author: str | None = "Ana", role: str = "user") -> list[Excerpt]:
@@ -213,7 +214,7 @@ def test_a_view_of_which_nothing_passed_shows_nothing(mode: Mode) -> None:
 
 def refusals(mode: Mode, line: str, answer: str, stopped: str = "eos") -> tuple[list[str], int]:
     """The reasons for which an answer's statements were refused, and how many passed."""
-    summarizer = ModelSummarizer(FakeClient(), "fake", "0" * 64, 10, mode=mode)
+    summarizer = ModelSummarizer("fake", "0" * 64, 10, mode=mode)
     log = excerpts(line)
     whole = log[0].text
     speaker = log[0].message.speaker
@@ -289,7 +290,7 @@ def test_a_view_keeps_its_budget_and_loses_nothing_that_there_is_room_for(
             1_000 + at, kind, f"Spare {at}.", "Ana", float(importance), ("s",), 5 + 9 * at
         )
         for at, (kind, importance, _) in enumerate(more)
-        if kind not in extractive.BINDING
+        if kind not in BINDING
     ]
     own = summarizer()
     calls = own.leaf_calls(log, items)
@@ -298,17 +299,17 @@ def test_a_view_keeps_its_budget_and_loses_nothing_that_there_is_room_for(
     if not view.usable:
         assert view.items == ()
         return
-    binding = sum(i.tokens for i in view.items if i.kind in extractive.BINDING)
+    binding = sum(i.tokens for i in view.items if i.kind in BINDING)
     budget = extractive.leaf_budget(tokens)
     total = sum(item.tokens for item in view.items)
     assert total <= max(budget, binding)
-    assert all(item in view.items for item in items if item.kind in extractive.BINDING)
+    assert all(item in view.items for item in items if item.kind in BINDING)
     told = {item.message_ids for item in view.items}
     for item in [*items, *spare]:
         there = item in view.items or item.message_ids in told - {("s",)}
         assert there or item.tokens > budget - total
-    assert [extractive.ORDER[i.kind] for i in view.items] == sorted(
-        extractive.ORDER[i.kind] for i in view.items
+    assert [KIND_ORDER[i.kind] for i in view.items] == sorted(
+        KIND_ORDER[i.kind] for i in view.items
     )
 
 

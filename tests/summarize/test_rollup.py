@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from tests.helpers.fake_model import FakeClient
 from treemem.proposals import Child, ChildStatement, Draft, Relation, View
-from treemem.summarize.extractive import BINDING, ORDER
+from treemem.summarize.base import BINDING, KIND_ORDER
 from treemem.summarize.model_summarizer import ModelSummarizer
 from treemem.summarize.rollup import PARENT_TOKENS_MAX, summarize_group
 from treemem.text.tokens import count_tokens
@@ -74,7 +74,7 @@ def test_a_parent_says_everything_once_in_order_and_no_more_than_its_children(
 ) -> None:
     items = summarize_group(children).items
     assert len({item.text.casefold() for item in items}) == len(items)
-    order = [ORDER[item.kind] for item in items]
+    order = [KIND_ORDER[item.kind] for item in items]
     assert order == sorted(order)
     below = sum(item.tokens for each in children for item in each.statements)
     assert sum(item.tokens for item in items) <= below
@@ -185,13 +185,13 @@ MOVED = "On 3 May Oskar moved 12 boxes from Graz to Linz, because the old hall w
 
 def retold(*below: Child) -> tuple[View, ChildStatement]:
     """A parent's view by a model that retells the one sentence of an open tail."""
-    own = ModelSummarizer(FakeClient(), "fake", "0" * 8, 1)
+    own = ModelSummarizer("fake", "0" * 8, 1)
     tail = child_statement(990, "fact", MOVED, importance=0.1)
     children = [*below, Child([tail], is_open=True)]
     cited = {"m990": Message(author="Ana", text=MOVED, id="m990")}
     calls = own.group_calls(children, cited)
     assert len(calls) == 1
-    return own.group_view(calls, [own.ask(call) for call in calls], children), tail
+    return own.group_view(calls, [call.put_to(FakeClient()) for call in calls], children), tail
 
 
 def test_many_rules_leave_room_for_the_rest_in_a_models_view_too() -> None:

@@ -55,8 +55,7 @@ class Place:
         self.client = FakeClient(lambda question: self.reply(question))
 
 
-def _noting(client: FakeClient) -> ModelSummarizer:
-    return ModelSummarizer(client, "fake", "0" * 64, 10, mode="notes")
+SUMMARIZER = ModelSummarizer("fake", "0" * 64, 10, mode="notes")
 
 
 def use(monkeypatch: pytest.MonkeyPatch, memory: Memory, places: Sequence[Place]) -> None:
@@ -65,10 +64,9 @@ def use(monkeypatch: pytest.MonkeyPatch, memory: Memory, places: Sequence[Place]
     @contextmanager
     def slots_of(_: str) -> Iterator[list[Slot]]:
         yield [
-            Slot(_noting(place.client), place.name,
-                 lambda place=place: place.alive)
+            Slot(SUMMARIZER, place.client, place.name, lambda place=place: place.alive)
             for place in places
-        ]  # fmt: skip
+        ]
 
     monkeypatch.setattr("treemem.summarize.backends.slots_of", slots_of)
     sql = "INSERT OR REPLACE INTO setting (name, value) VALUES ('summarizer', 'fake')"

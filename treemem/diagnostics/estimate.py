@@ -28,12 +28,12 @@ from treemem.reports import FileProgress, FileReport
 from treemem.store import usage
 from treemem.store.database import Database
 from treemem.store.sidecars import is_own
-from treemem.summarize import backends
+from treemem.summarize import Summarizer, backends, extractive_views
 from treemem.summarize.model_summarizer import ModelSummarizer
 from treemem.text.tokens import count_tokens
 from treemem.times import Clock
 from treemem.types import TreeShape
-from treemem.worker.summary_jobs import ModelWork
+from treemem.worker import summary_jobs
 from treemem.worker.worker import Worker
 
 if TYPE_CHECKING:
@@ -140,7 +140,7 @@ def plan(
                     added.count(report, _messages_after(trial, before), database)
                     Worker(trial, clock, shape, budget=Budget(Limits(max_calls=0))).run()
                     before = _last_message(trial)
-            return _plan(database, trial, clock, added)
+            return _plan(database, trial, added)
         finally:
             trial.close()
 
@@ -250,7 +250,7 @@ class _Node:
         return self.level == 0 and not self.is_root
 
 
-def _plan(database: Database, trial: Database, clock: Clock, added: _Added) -> Plan:
+def _plan(database: Database, trial: Database, added: _Added) -> Plan:
     name = database.value("SELECT value FROM setting WHERE name = 'summarizer'")
     sources = list(dict.fromkeys(each for file in added.files for each in file.sources))
     summarizer = _summarizer(name)
@@ -258,7 +258,7 @@ def _plan(database: Database, trial: Database, clock: Clock, added: _Added) -> P
     if summarizer is not None and name is not None:
         speed = speed_of(database, summarizer.name) or _speed_in_exam(name)
     nodes = _new_nodes(database, trial, sources)
-    asked = list(_asked(trial, clock, summarizer or ModelSummarizer(_Meter(), "", "", 0), nodes))
+    asked = list(_asked(trial, summarizer or ModelSummarizer("", "", 0), nodes))
     leaf_calls = sum(node.is_leaf for node, _ in asked)
     tokens_out = TOKENS_OUT_DEFAULT if speed is None else speed.tokens_out_per_call
     return Plan(
@@ -280,10 +280,10 @@ def _plan(database: Database, trial: Database, clock: Clock, added: _Added) -> P
     )
 
 
-def _summarizer(name: str | None) -> ModelSummarizer | None:
-    """The summarizer in use, over a meter; None where there is none, or it is not installed."""
+def _summarizer(name: str | None) -> Summarizer | None:
+    """The summarizer in use; None where there is none, or its model is not installed."""
     try:
-        return None if name is None else backends.summarizer_asking(name, _Meter())
+        return None if name is None else backends.summarizer_of(name)
     except ModelError:
         return None
 
@@ -308,28 +308,31 @@ def _new_nodes(database: Database, trial: Database, source_ids: Sequence[str]) -
 
 
 def _asked(
-    trial: Database, clock: Clock, summarizer: ModelSummarizer, nodes: Iterable[_Node]
+    trial: Database, summarizer: Summarizer, nodes: Iterable[_Node]
 ) -> Iterator[tuple[_Node, int]]:
     """Each call that would be made: the node it is for, and the tokens of its prompt."""
-    work = ModelWork(trial, summarizer, clock)
+    with trial.transaction():
+        extractive_seq = extractive_views.ensure_producer(trial)
     for node in nodes:
-        for call in work.calls(node.seq, node.level):
-            yield node, summarizer.ask(call).tokens_in
+        meter = _Meter()
+        summary_jobs.view_of(trial, node.seq, node.level, extractive_seq, summarizer, meter)
+        for tokens in meter.tokens:
+            yield node, tokens
 
 
 class _Meter:
-    """Stands where a model's client stands: it counts what it is asked, and answers nothing."""
+    """Takes the place of a model's client: counts what it is asked, and answers nothing.
 
-    def answer(
-        self,
-        prompt: Prompt,
-        *,
-        max_tokens: int,
-        stop: Sequence[str] = (),
-    ) -> Generation:
+    tokens: of each prompt, without what every prompt begins with, which is computed once.
+    """
+
+    def __init__(self) -> None:
+        self.tokens: list[int] = []
+
+    def answer(self, prompt: Prompt, *, max_tokens: int, stop: Sequence[str] = ()) -> Generation:
         from treemem.models.client import Generation
 
         del max_tokens, stop
-        # What comes in every prompt is computed once, and counted nowhere.
         tokens = count_tokens(prompt.question) + count_tokens(prompt.start)
+        self.tokens.append(tokens)
         return Generation("", tokens, 0, 0.0, "length")

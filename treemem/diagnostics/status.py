@@ -8,6 +8,7 @@ from treemem.models import embedders
 from treemem.queue import jobs
 from treemem.store import vectors
 from treemem.store.database import SQLITE_VERSION, Database
+from treemem.summarize import by_name
 from treemem.summarize.exam import ExamResult
 from treemem.types import ServedModel
 
@@ -156,7 +157,7 @@ def _missing(
     upgradable: int,
 ) -> tuple[str, ...]:
     found = list(database.notices)
-    if summarizer is not None and exam is None:
+    if summarizer is not None and exam is None and by_name(summarizer) is None:
         found.append(
             "The summarizer has not shown yet what it can do: it only retells sentences. "
             "Let it take the exam: treemem model check"

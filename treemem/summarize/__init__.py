@@ -1,1 +1,26 @@
-"""TODO: one sentence, and the order in which to read the files."""
+"""Summarizes nodes: picks out statements, or asks a model and checks what it answers.
+
+Read base.py, extractive.py, rollup.py, model_summarizer.py, backends.py and exam.py in this order.
+A new summarizer that needs no model of treemem's is a module with a Summarizer and a line in
+SUMMARIZERS. The first makes the view that every node has; the others are chosen by name.
+"""
+
+from __future__ import annotations
+
+from treemem.summarize.base import Summarizer
+from treemem.summarize.extractive import Extractive
+
+__all__ = ["EXTRACTIVE", "SUMMARIZERS", "Summarizer", "by_name"]
+
+EXTRACTIVE = Extractive()
+SUMMARIZERS: tuple[Summarizer, ...] = (EXTRACTIVE,)
+
+
+def by_name(name: str) -> Summarizer | None:
+    """The summarizer that a setting chooses, None for the name of a model.
+
+    name: the producer's name without its version. The extractive summarizer is not chosen,
+    since it runs in any case.
+    """
+    chosen = (each for each in SUMMARIZERS if each is not EXTRACTIVE)
+    return next((each for each in chosen if each.name.partition("/")[0] == name), None)

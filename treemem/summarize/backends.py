@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING
 from treemem.errors import UsageError
 from treemem.models import embedders
 from treemem.reports import StepProgress
-from treemem.summarize import exam
-from treemem.summarize.model_summarizer import Client, ModelSummarizer
+from treemem.summarize import by_name, exam
+from treemem.summarize.base import Client, NoClient, Summarizer
+from treemem.summarize.model_summarizer import ModelSummarizer
 from treemem.types import ServedModel
 
 if TYPE_CHECKING:
-    from treemem.models.endpoint import EndpointClient
     from treemem.models.manifests import InstalledModel
 
 # A prompt is a window and a task; a larger context would only cost memory.
@@ -38,57 +38,55 @@ class Slot:
     asked after a call that failed.
     """
 
-    summarizer: ModelSummarizer
+    summarizer: Summarizer
+    client: Client
     endpoint: str = ""
     alive: Callable[[], bool] = lambda: True
 
 
 @contextmanager
 def slots_of(setting: str) -> Iterator[list[Slot]]:
-    """What the setting "summarizer" names: one slot for a local model, one or more for each
-    of a served model's servers, neighbours at different servers.
+    """Opens what the setting "summarizer" names: one slot for a local model, one or more for
+    each of a served model's servers, neighbours at different servers.
 
-    Raises ModelError where it cannot be used at all. Servers are not asked yet.
+    A local model is loaded at the first question, and servers are not asked yet. Raises
+    ModelError where a model is not installed or its file is damaged.
     """
     from treemem.models import serving
-
-    served = serving.from_setting(setting)
-    if served is None:
-        with summarizer_of(setting) as summarizer:
-            yield [Slot(summarizer)]
-        return
-    with ExitStack() as stack:
-        found = []
-        for url in served.urls * served.slots:
-            client = stack.enter_context(serving.opened(served, url))
-            found.append(Slot(_served_summarizer(client, served), url, client.alive))
-        yield found
-
-
-def _served_summarizer(client: EndpointClient, served: ServedModel) -> ModelSummarizer:
-    return _with_exam(client, served_identity(served), SERVED_BYTES)
-
-
-def served_identity(served: ServedModel) -> str:
-    """Named after the model alone: whichever server it runs on, it is the same producer."""
-    from treemem.models.responses import clean
-
-    name = clean(served.model or "")
-    digest = hashlib.sha256(f"endpoint:{name}".encode()).hexdigest()
-    return f"{name}@{digest[:8]}"
-
-
-@contextmanager
-def summarizer_of(name: str) -> Iterator[ModelSummarizer]:
-    """The summarizer by that name, its model loaded at the first question.
-
-    Raises ModelError where the model is not installed or its file is damaged.
-    """
     from treemem.models.manifests import installed
 
-    model = installed(name, verify=True)
-    with client_of(model) as client:
-        yield _over(model, client)
+    without_model = by_name(setting)
+    if without_model is not None:
+        yield [Slot(without_model, NoClient())]
+        return
+    served = serving.from_setting(setting)
+    if served is None:
+        model = installed(setting, verify=True)
+        with client_of(model) as local:
+            yield [Slot(_local_summarizer(model), local)]
+        return
+    summarizer = _served_summarizer(served)
+    with ExitStack() as stack:
+        slots = []
+        for url in served.urls * served.slots:
+            client = stack.enter_context(serving.opened(served, url))
+            slots.append(Slot(summarizer, client, url, client.alive))
+        yield slots
+
+
+def summarizer_of(setting: str) -> Summarizer:
+    """The summarizer that a setting names. No model is read, loaded or asked.
+
+    Raises ModelError where the model is not installed.
+    """
+    from treemem.models import serving
+    from treemem.models.manifests import installed
+
+    without_model = by_name(setting)
+    if without_model is not None:
+        return without_model
+    served = serving.from_setting(setting)
+    return _local_summarizer(installed(setting)) if served is None else _served_summarizer(served)
 
 
 @contextmanager
@@ -103,19 +101,13 @@ def client_of(model: InstalledModel) -> Iterator[Client]:
         yield client
 
 
-def summarizer_asking(setting: str, client: Client) -> ModelSummarizer:
-    """The summarizer that a setting names, but with this client in the model's place, which is
-    neither read nor loaded nor asked.
+def served_identity(served: ServedModel) -> str:
+    """Named after the model alone: on whichever server it runs, it is the same producer."""
+    from treemem.models.responses import clean
 
-    Raises ModelError where the model is not installed.
-    """
-    from treemem.models import serving
-    from treemem.models.manifests import installed
-
-    served = serving.from_setting(setting)
-    if served is not None:
-        return _with_exam(client, served_identity(served), SERVED_BYTES)
-    return _over(installed(setting), client)
+    name = clean(served.model or "")
+    digest = hashlib.sha256(f"endpoint:{name}".encode()).hexdigest()
+    return f"{name}@{digest[:8]}"
 
 
 def identity(model: InstalledModel) -> str:
@@ -136,6 +128,9 @@ def rank_of(setting: str | None) -> int:
 
     if setting is None:
         return 0
+    without_model = by_name(setting)
+    if without_model is not None:
+        return without_model.rank
     result = exam_of(setting)
     model = None if serving.from_setting(setting) else manifests.find(setting)
     size_bytes = SERVED_BYTES if model is None else model.size_bytes
@@ -160,21 +155,23 @@ def identity_of(setting: str) -> str | None:
     return None if model is None else identity(model)
 
 
-def _over(model: InstalledModel, client: Client) -> ModelSummarizer:
-    return _with_exam(client, identity(model), model.size_bytes)
+def _local_summarizer(model: InstalledModel) -> ModelSummarizer:
+    return _with_exam(identity(model), model.size_bytes)
 
 
-def _with_exam(client: Client, name: str, size_bytes: int) -> ModelSummarizer:
+def _served_summarizer(served: ServedModel) -> ModelSummarizer:
+    return _with_exam(served_identity(served), SERVED_BYTES)
+
+
+def _with_exam(name: str, size_bytes: int) -> ModelSummarizer:
     """The summarizer in the mode that its exam has shown to be the best; without an exam it
     retells, and every model that has passed one is shown before it."""
     result = exam.result_of(name)
     model, _, digest = name.rpartition("@")
     if result is None or result.mode is None:
-        return ModelSummarizer(client, model, digest, size_bytes)
+        return ModelSummarizer(model, digest, size_bytes)
     rank = _rank(result, size_bytes)
-    return ModelSummarizer(
-        client, model, digest, rank, mode=result.mode, window_chars=result.window_chars
-    )
+    return ModelSummarizer(model, digest, rank, mode=result.mode, window_chars=result.window_chars)
 
 
 # -- checking and examining ------------------------------------------------------------
@@ -191,6 +188,8 @@ def checked_choice(role: str, choice: str | ServedModel) -> str | None:
     if choice == "none":
         return None
     if role == "embedder" and choice == embedders.HASHING:
+        return choice
+    if role == "summarizer" and by_name(choice) is not None:
         return choice
     _check_installed(role, choice)
     return choice

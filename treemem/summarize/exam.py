@@ -22,8 +22,9 @@ from treemem.errors import ModelError
 from treemem.proposals import ChildStatement, Excerpt
 from treemem.reports import StepProgress
 from treemem.summarize import prompts
+from treemem.summarize.base import Client
 from treemem.summarize.detectors import kind_of, words_of
-from treemem.summarize.model_summarizer import Call, Client, ModelSummarizer
+from treemem.summarize.model_summarizer import Call, ModelSummarizer
 from treemem.summarize.prompts import Mode
 from treemem.text.tokens import count_tokens
 from treemem.types import Message
@@ -161,7 +162,7 @@ def _sayings() -> list[Excerpt]:
 
 
 def _retell_part(client: Client, report: Callable[[], None]) -> Part:
-    summarizer = ModelSummarizer(client, "exam", "", 1, mode="retell")
+    summarizer = ModelSummarizer("exam", "", 1, mode="retell")
     items, excerpts = [], _sayings()
     for number, excerpt in enumerate(excerpts):
         kind, _ = kind_of(excerpt.text, frozenset(map(str.lower, words_of(excerpt.text))))
@@ -173,7 +174,7 @@ def _retell_part(client: Client, report: Callable[[], None]) -> Part:
             )
         )  # fmt: skip
     calls = summarizer.leaf_calls(excerpts, items)
-    answers = _asked(summarizer, calls, report)
+    answers = _asked(client, calls, report)
     points, kept, offered = 0, 0, 0
     for call, answer, question in zip(calls, answers, questions()["retell"], strict=True):
         view = summarizer.leaf_view([call], [answer], [], [], 10_000)
@@ -191,12 +192,12 @@ def _notes_part(
 ) -> Part:
     """Notes on texts as long as the windows that they would be taken of: those that pass the
     checks count, whatever they pick, of NOTES_MAX a text."""
-    summarizer = ModelSummarizer(client, "exam", "", 1, mode="notes", window_chars=window_chars)
+    summarizer = ModelSummarizer("exam", "", 1, mode="notes", window_chars=window_chars)
     kept, offered = 0, 0
     answers: list[Generation] = []
     for text in texts:
         calls = summarizer.leaf_calls(text, [])
-        given = _asked(summarizer, calls, report)
+        given = _asked(client, calls, report)
         view = summarizer.leaf_view(calls, given, [], [], 10_000)
         kept += len(view.items)
         offered += view.offered
@@ -225,12 +226,10 @@ def _small_talk(number: int) -> tuple[str, str]:
     return ("Mira", "Jonas")[number % 2], f"{when} I {what} {where}."
 
 
-def _asked(
-    summarizer: ModelSummarizer, calls: Sequence[Call], report: Callable[[], None]
-) -> list[Generation]:
+def _asked(client: Client, calls: Sequence[Call], report: Callable[[], None]) -> list[Generation]:
     answers = []
     for call in calls:
-        answers.append(summarizer.ask(call))
+        answers.append(call.put_to(client))
         report()
     return answers
 

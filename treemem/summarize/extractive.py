@@ -13,6 +13,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from treemem.proposals import Draft, Excerpt, View
+from treemem.summarize import rollup
+from treemem.summarize.base import BINDING, KIND_ORDER, Client, GroupContent, LeafContent
 from treemem.summarize.detectors import kind_of, specifics, tool_errors, words_of
 from treemem.summarize.sentences import sentences
 from treemem.text.tokens import count_many, count_tokens
@@ -32,13 +34,9 @@ GISTS_MAX = 2
 ROOM: dict[StatementKind, float] = {
     "gist": 0.15, "decision": 0.5, "error": 0.3, "fact": 1.0,
 }  # fmt: skip
-ORDER: dict[StatementKind, int] = {
-    "gist": 0, "decision": 1, "constraint": 2, "open": 3, "error": 4, "fact": 5,
-}  # fmt: skip
 # People's own words weigh more than an assistant's; documents speak for themselves.
 _ROLE_WEIGHT = {"user": 1.3, "assistant": 1.0, "document": 1.1, "tool": 0.7, "system": 0.5}
 _RULING = ("user", "system", "document")
-BINDING: tuple[StatementKind, ...] = ("constraint", "open")
 BINDING_MAX = 100  # of one leaf; there are fewer sentences in most
 # A message's second sentence tells less that is new than another message's first (evidence
 # kept at a tenth, a fifth and a third of a leaf's tokens, LoCoMo: 44 / 66 / 81 % without, 46 /
@@ -59,6 +57,21 @@ class _Candidate:
     draft: Draft
     place: int
     words: frozenset[str]
+
+
+class Extractive:
+    """The summarizer that needs no model. Every node has its view first."""
+
+    name = NAME
+    rank = RANK
+
+    def summarize_leaf(self, leaf: LeafContent, client: Client) -> View:
+        del client
+        return summarize_leaf(leaf.excerpts)
+
+    def summarize_group(self, group: GroupContent, client: Client) -> View:
+        del client
+        return rollup.summarize_group(group.children)
 
 
 def summarize_leaf(excerpts: Sequence[Excerpt]) -> View:
@@ -229,7 +242,7 @@ def _fill(pool: Sequence[_Candidate], room: int) -> list[_Candidate]:
 
 
 def _ordered(chosen: Sequence[_Candidate]) -> list[_Candidate]:
-    return sorted(chosen, key=lambda c: (ORDER[c.draft.kind], c.place))
+    return sorted(chosen, key=lambda c: (KIND_ORDER[c.draft.kind], c.place))
 
 
 def _chars(chosen: Sequence[_Candidate]) -> int:

@@ -1,6 +1,6 @@
-"""The extractive view of any node: sentences picked out of a leaf, or carried up from children.
+"""Makes and stores the extractive view of a node, which needs no model.
 
-It reads and writes what the pure summarizers decide; which nodes need a view, others know.
+Its callers know which nodes need a view.
 """
 
 from __future__ import annotations
@@ -8,23 +8,26 @@ from __future__ import annotations
 from treemem.proposals import View
 from treemem.store import summaries
 from treemem.store.database import Database
-from treemem.summarize import extractive, rollup
+from treemem.summarize import EXTRACTIVE
+from treemem.summarize.base import GroupContent, LeafContent, NoClient
 
 
 def ensure_producer(database: Database) -> int:
-    return summaries.ensure_producer(database, extractive.NAME, extractive.RANK)
+    """The extractive summarizer's row number as a producer."""
+    return summaries.ensure_producer(database, EXTRACTIVE.name, EXTRACTIVE.rank)
 
 
 def view_of(database: Database, node_seq: int, level: int, producer: int) -> View:
-    """A group's children must have theirs already."""
+    """The extractive view of a node; the children of a group must have theirs already."""
     if level == 0:
-        return extractive.summarize_leaf(summaries.excerpts(database, node_seq))
+        leaf = LeafContent(summaries.excerpts(database, node_seq))
+        return EXTRACTIVE.summarize_leaf(leaf, NoClient())
     children = summaries.children(database, node_seq, producer, producer_seq=producer)
-    return rollup.summarize_group(children)
+    return EXTRACTIVE.summarize_group(GroupContent(children), NoClient())
 
 
 def put(database: Database, node_seq: int, producer: int, now_ms: int) -> None:
-    """Gives a node its view, unless it has it, in the transaction that makes the node."""
+    """Gives a node its view, unless it has one, in the transaction that makes the node."""
     if summaries.summary_by(database, node_seq, producer) is None:
         level = database.value("SELECT level FROM node WHERE seq = ?", (node_seq,))
         view = view_of(database, node_seq, level, producer)

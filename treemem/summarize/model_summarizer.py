@@ -11,13 +11,14 @@ window and notes what it finds. Which of the two a model can do is measured, see
 
 from __future__ import annotations
 
-from collections.abc import Container, Sequence
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from treemem.models.chat import Prompt
 from treemem.proposals import Child, ChildStatement, Draft, Excerpt, View
 from treemem.summarize import extractive, prompts, rollup
+from treemem.summarize.base import BINDING, KIND_ORDER, Client, GroupContent, LeafContent
 from treemem.summarize.detectors import kind_of, words_of
 from treemem.summarize.prompts import Mode
 from treemem.text.tokens import count_many
@@ -39,18 +40,6 @@ _KIND_WEIGHT: dict[StatementKind, float] = {
 }  # fmt: skip
 
 
-class Client(Protocol):
-    """What is needed of models.client.LlamaClient, or of a server's client."""
-
-    def answer(
-        self,
-        prompt: Prompt,
-        *,
-        max_tokens: int,
-        stop: Sequence[str] = (),
-    ) -> Generation: ...
-
-
 @dataclass(frozen=True, slots=True)
 class Call:
     """One question to the model, and what its answer has to rest on.
@@ -64,6 +53,10 @@ class Call:
     stop: tuple[str, ...]
     original: ChildStatement | None = None
 
+    def put_to(self, client: Client) -> Generation:
+        """Returns the client's answer. Raises ModelError."""
+        return client.answer(self.prompt, max_tokens=self.max_tokens, stop=self.stop)
+
 
 class ModelSummarizer:
     """Summaries by one model.
@@ -75,7 +68,6 @@ class ModelSummarizer:
 
     def __init__(
         self,
-        client: Client,
         model_name: str,
         digest: str,
         rank: int,
@@ -83,13 +75,23 @@ class ModelSummarizer:
         mode: Mode = "retell",
         window_chars: int | None = None,
     ) -> None:
-        self._client = client
         self.mode = mode
         self.window_chars = window_chars
         self.name = f"{model_name}@{digest[:8]}/{mode}-{PROMPT_VERSION}"
         self.rank = rank
 
-    # -- what is asked -----------------------------------------------------------------
+    def summarize_leaf(self, leaf: LeafContent, client: Client) -> View:
+        calls = self.leaf_calls(leaf.excerpts, leaf.picked)
+        answers = [call.put_to(client) for call in calls]
+        tokens = sum(excerpt.tokens for excerpt in leaf.excerpts)
+        return self.leaf_view(calls, answers, leaf.picked, leaf.spare, tokens)
+
+    def summarize_group(self, group: GroupContent, client: Client) -> View:
+        calls = self.group_calls(group.children, group.cited)
+        answers = [call.put_to(client) for call in calls]
+        return self.group_view(calls, answers, group.children)
+
+    # -- questions ---------------------------------------------------------------------
 
     def leaf_calls(
         self, excerpts: Sequence[Excerpt], extracted: Sequence[ChildStatement]
@@ -102,7 +104,7 @@ class ModelSummarizer:
             ]
         return _retell_calls(extracted, excerpts)
 
-    def group_calls(self, children: Sequence[Child], cited: dict[str, Message]) -> list[Call]:
+    def group_calls(self, children: Sequence[Child], cited: Mapping[str, Message]) -> list[Call]:
         """The questions for a parent: in the mode "notes" one over its children's most
         important statements; in the mode "retell" those of an open tail, which has no view of
         its own. cited: the messages that they cite."""
@@ -115,11 +117,7 @@ class ModelSummarizer:
         excerpts = [_as_excerpt(statement, cited) for statement in statements]
         return [_notes_call(prompts.group_lines(statements), prompts.GROUP_TASK, excerpts)]
 
-    def ask(self, call: Call) -> Generation:
-        """The model's answer to one question."""
-        return self._client.answer(call.prompt, max_tokens=call.max_tokens, stop=call.stop)
-
-    # -- what becomes of the answers ---------------------------------------------------
+    # -- answers -----------------------------------------------------------------------
 
     def leaf_view(
         self,
@@ -132,7 +130,7 @@ class ModelSummarizer:
         """The checked view of a leaf of so many tokens: what the model wrote, and by reference
         what was picked out without it, so that no model makes a summary poorer. spare: what
         the extractive summary had no room for."""
-        binding = [item for item in extracted if item.kind in extractive.BINDING]
+        binding = [item for item in extracted if item.kind in BINDING]
         checked = _Checked({(i.kind, cited) for i in binding for cited in i.message_ids})
         for call, answer in zip(calls, answers, strict=True):
             checked.read(call, answer)
@@ -172,7 +170,7 @@ class ModelSummarizer:
             for original, draft in passed
         ]
         below = sum(item.tokens for child in children for item in child.statements)
-        binding = sum(i.tokens for i in carried_up.items if i.kind in extractive.BINDING)
+        binding = sum(i.tokens for i in carried_up.items if i.kind in BINDING)
         items = _filled(drafts, kept, (), rollup.rest_budget(below, binding))
         view = replace(checked.view(items, answers), relations=carried_up.relations)
         if self.mode == "retell":
@@ -254,7 +252,7 @@ def _worth_telling(children: Sequence[Child]) -> list[ChildStatement]:
     return [statement for statement in unique.values() if statement.seq in chosen]
 
 
-def _as_excerpt(statement: ChildStatement, cited: dict[str, Message]) -> Excerpt:
+def _as_excerpt(statement: ChildStatement, cited: Mapping[str, Message]) -> Excerpt:
     """A statement stands for the message it rests on, in its own words only: a parent may
     say nothing that its children's statements do not say."""
     first = cited[statement.message_ids[0]]
@@ -319,7 +317,7 @@ class _Checked:
             ids = original.message_ids
         else:
             ids = tuple(dict.fromkeys(each.message.id or "" for each in verdict.evidence))
-            if kind in extractive.BINDING and not any((kind, i) in self._binding for i in ids):
+            if kind in BINDING and not any((kind, i) in self._binding for i in ids):
                 kind = "fact"
             authors = {each.message.speaker for each in verdict.evidence}
             speaker = min(authors) if len(authors) == 1 else None
@@ -355,8 +353,8 @@ def _filled(
 ) -> list[Draft | ChildStatement]:
     """The statements by kind: what binds in any case; then, within the budget, what the model
     wrote and what was picked out by importance, then the spare ones."""
-    chosen: list[Draft | ChildStatement] = [i for i in kept if i.kind in extractive.BINDING]
-    rest = [item for item in kept if item.kind not in extractive.BINDING]
+    chosen: list[Draft | ChildStatement] = [i for i in kept if i.kind in BINDING]
+    rest = [item for item in kept if item.kind not in BINDING]
     ranked: list[Draft | ChildStatement] = sorted(
         [*drafts, *rest], key=lambda item: -item.importance
     )
@@ -366,4 +364,4 @@ def _filled(
             chosen.append(item)
             room -= item.tokens
     place = {id(item): index for index, item in enumerate([*drafts, *kept, *spare])}
-    return sorted(chosen, key=lambda item: (extractive.ORDER[item.kind], place[id(item)]))
+    return sorted(chosen, key=lambda item: (KIND_ORDER[item.kind], place[id(item)]))

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from itertools import chain
 
 from treemem.proposals import Child, ChildStatement, Relation, View
-from treemem.summarize.extractive import BINDING, ORDER
+from treemem.summarize.base import BINDING, KIND_ORDER
 from treemem.types import StatementKind
 from treemem.verify import relations
 from treemem.verify.words import stems
@@ -160,7 +160,7 @@ def _chosen(
         picked = _first_of_each(pool, space) if kind == "gist" else _fill(pool, space)
         chosen += picked
         left -= _tokens(picked)
-    return sorted(chosen, key=lambda each: (ORDER[each.item.kind], each.place))
+    return sorted(chosen, key=lambda each: (KIND_ORDER[each.item.kind], each.place))
 
 
 def rest_budget(below: int, binding: int) -> int:

@@ -45,7 +45,7 @@ def work(
     the run once the other slots have finished what they have in hand.
     """
     models = [
-        ModelWork(database, slot.summarizer, clock, alive=slot.alive, upgrade=upgrade)
+        ModelWork(database, slot.summarizer, slot.client, clock, alive=slot.alive, upgrade=upgrade)
         for slot in slots
     ]
     models[0].admit_all()

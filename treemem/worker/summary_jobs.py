@@ -14,15 +14,16 @@ from typing import TYPE_CHECKING
 
 from treemem.config import ROOT_INTERVAL_MS
 from treemem.errors import ModelError
-from treemem.proposals import Child, ChildStatement, View
+from treemem.models.chat import Prompt
+from treemem.proposals import Child, View
 from treemem.queue import jobs
 from treemem.queue.budget import Budget
 from treemem.queue.jobs import Claim
 from treemem.store import messages, summaries, usage
 from treemem.store.database import Database
 from treemem.store.usage import Purpose
-from treemem.summarize import extractive
-from treemem.summarize.model_summarizer import Call, ModelSummarizer
+from treemem.summarize import EXTRACTIVE, extractive_views
+from treemem.summarize.base import Client, GroupContent, LeafContent, Summarizer
 from treemem.times import Clock
 from treemem.tree import builder
 from treemem.types import Job, Message, Rejection
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
     from treemem.models.client import Generation
 
 KIND = "summarize"
-ANY_MODEL = extractive.RANK + 1
+ANY_MODEL = EXTRACTIVE.rank + 1
 ROOT_PRIORITY = 50
 NODE_PRIORITY = 20
 DEAD_JOBS_MAX = 10_000
@@ -58,7 +59,8 @@ class ModelWork:
     def __init__(
         self,
         database: Database,
-        summarizer: ModelSummarizer,
+        summarizer: Summarizer,
+        client: Client,
         clock: Clock,
         *,
         alive: Callable[[], bool] = lambda: True,
@@ -67,12 +69,13 @@ class ModelWork:
         self._database = database
         self._floor = summarizer.rank if upgrade else ANY_MODEL
         self._summarizer = summarizer
+        self._client = client
         self._clock = clock
         self._alive = alive
         self.ready = True
         with database.transaction():
             self._producer = summaries.ensure_producer(database, summarizer.name, summarizer.rank)
-            self._extractive = summaries.ensure_producer(database, extractive.NAME, extractive.RANK)
+            self._extractive = extractive_views.ensure_producer(database)
 
     # -- which jobs are due ------------------------------------------------------------
 
@@ -148,7 +151,7 @@ class ModelWork:
                 jobs.finish(self._database, [held], self._clock())
             return
         node_seq = purpose.node_seq
-        view = self._summarize(purpose, budget)
+        view = self._view(purpose, budget)
         with self._database.transaction():
             if self._is_there(node_seq):
                 self._store(node_seq, view)
@@ -158,6 +161,19 @@ class ModelWork:
             report.kept += view.offered - len(view.rejections)
             for rejection in view.rejections:
                 report.rejected[rejection.reason] = report.rejected.get(rejection.reason, 0) + 1
+
+    def _view(self, purpose: Purpose, budget: Budget) -> View:
+        client = _PaidClient(
+            self._database, self._client, self._summarizer.name, purpose, budget, self._clock
+        )
+        node_seq, level = purpose.node_seq, purpose.level
+        try:
+            return view_of(
+                self._database, node_seq, level, self._extractive, self._summarizer, client
+            )
+        except ModelError as error:
+            self.ready = error.recoverable and self._alive()
+            raise
 
     def _is_summarized(self, node_seq: int) -> bool:
         return summaries.summary_by(self._database, node_seq, self._producer) is not None
@@ -190,103 +206,110 @@ class ModelWork:
         self._database.execute(_MARK_ROOT, (now_ms, node_seq))
         self._admit_parents(node_seq, now_ms)
 
-    def calls(self, node_seq: int, level: int) -> list[Call]:
-        """What the model would be asked about a node as it stands. Nothing is asked here."""
-        if level == 0:
-            excerpts = summaries.excerpts(self._database, node_seq)
-            return self._summarizer.leaf_calls(excerpts, self._extracted(node_seq)[0])
-        children = self._children(node_seq)
-        return self._summarizer.group_calls(children, self._cited(children))
 
-    def _summarize(self, purpose: Purpose, budget: Budget) -> View:
-        node_seq = purpose.node_seq
-        if purpose.level == 0:
-            excerpts = summaries.excerpts(self._database, node_seq)
-            extracted, spare = self._extracted(node_seq)
-            calls = self._summarizer.leaf_calls(excerpts, extracted)
-            answers = self._answers(purpose, calls, budget)
-            tokens = sum(excerpt.tokens for excerpt in excerpts)
-            return self._summarizer.leaf_view(calls, answers, extracted, spare, tokens)
-        children = self._children(node_seq)
-        calls = self._summarizer.group_calls(children, self._cited(children))
-        answers = self._answers(purpose, calls, budget)
-        return self._summarizer.group_view(calls, answers, children)
+class _PaidClient:
+    """Answers from the file what was paid for before, and stores a new answer at once."""
 
-    def _extracted(self, node_seq: int) -> tuple[list[ChildStatement], list[ChildStatement]]:
-        """What was picked out of a leaf without a model, and what there was no room for."""
-        summary_seq = summaries.summary_by(self._database, node_seq, self._extractive)
-        if summary_seq is None:
-            return [], []
-        return (summaries.child_statements(self._database, summary_seq),
-                summaries.spare(self._database, summary_seq))  # fmt: skip
+    def __init__(
+        self,
+        database: Database,
+        client: Client,
+        producer: str,
+        purpose: Purpose,
+        budget: Budget,
+        clock: Clock,
+    ) -> None:
+        self._database = database
+        self._client = client
+        self._producer = producer
+        self._purpose = purpose
+        self._budget = budget
+        self._clock = clock
 
-    def _children(self, node_seq: int) -> list[Child]:
-        """What each child shows: this model's view where it is usable, else the best other."""
-        return summaries.children(self._database, node_seq, self._extractive)
-
-    def _cited(self, children: Sequence[Child]) -> dict[str, Message]:
-        wanted = {
-            message_id
-            for child in children
-            for statement in child.statements
-            for message_id in statement.message_ids
-        }
-        seqs = messages.known_ids(self._database, sorted(wanted))
-        found = messages.by_seq(self._database, seqs.values())
-        return {message_id: found[seq] for message_id, seq in seqs.items()}
-
-    def _answers(self, purpose: Purpose, calls: Sequence[Call], budget: Budget) -> list[Generation]:
-        """The answer to each call, from the file where it was paid before."""
-        return [self._answer(purpose, call, budget) for call in calls]
-
-    def _answer(self, purpose: Purpose, call: Call, budget: Budget) -> Generation:
+    def answer(self, prompt: Prompt, *, max_tokens: int, stop: Sequence[str] = ()) -> Generation:
         from treemem.models.client import Generation
 
-        key = self._key(call)
+        key = _key(self._producer, prompt)
         row = self._database.row(_PAID, (key,))
         if row is not None:
             text, tokens_in, tokens_out, seconds = row
             return Generation(text, tokens_in, tokens_out, seconds, "stop")
-        with budget.call():
-            answer = self._ask(call)
-            with self._database.transaction():
-                self._database.execute(
-                    _PAY,
-                    {"key": key, "node": purpose.node_seq, "text": answer.text,
-                     "seconds": answer.seconds, "tokens_in": answer.tokens_in,
-                     "tokens_out": answer.tokens_out},
-                )  # fmt: skip
-                spent = (answer.tokens_in, answer.tokens_out, answer.seconds)
-                usage.record(self._database, purpose, self._summarizer.name, spent, self._clock())
-            with budget.counting() as report:
+        with self._budget.call():
+            answer = self._client.answer(prompt, max_tokens=max_tokens, stop=stop)
+            # What SQLite cannot store no statement may contain either.
+            answer = replace(answer, text=answer.text.encode("utf-8", "replace").decode())
+            self._store(key, answer)
+            with self._budget.counting() as report:
                 report.model_calls += 1
                 report.tokens_in += answer.tokens_in
                 report.tokens_out += answer.tokens_out
         return answer
 
-    def _ask(self, call: Call) -> Generation:
-        try:
-            answer = self._summarizer.ask(call)
-        except ModelError as error:
-            self.ready = error.recoverable and self._alive()
-            raise
-        # What SQLite cannot hold no statement may hold either.
-        return replace(answer, text=answer.text.encode("utf-8", "replace").decode())
+    def _store(self, key: str, answer: Generation) -> None:
+        parameters = {
+            "key": key, "node": self._purpose.node_seq, "text": answer.text,
+            "seconds": answer.seconds, "tokens_in": answer.tokens_in,
+            "tokens_out": answer.tokens_out,
+        }  # fmt: skip
+        spent = (answer.tokens_in, answer.tokens_out, answer.seconds)
+        with self._database.transaction():
+            self._database.execute(_PAY, parameters)
+            usage.record(self._database, self._purpose, self._producer, spent, self._clock())
 
-    def _key(self, call: Call) -> str:
-        state = hashlib.blake2b(digest_size=16, person=b"call")
-        prompt = call.prompt
-        examples = (words for example in prompt.examples for words in example)
-        for part in (
-            self._summarizer.name,
-            prompt.system,
-            *examples,
-            prompt.question,
-            prompt.start,
-        ):
-            state.update(part.encode("utf-8", "replace") + b"\0")
-        return state.hexdigest()
 
+def _key(producer: str, prompt: Prompt) -> str:
+    """Under which an answer is stored."""
+    state = hashlib.blake2b(digest_size=16, person=b"call")
+    examples = (words for example in prompt.examples for words in example)
+    for part in (producer, prompt.system, *examples, prompt.question, prompt.start):
+        state.update(part.encode("utf-8", "replace") + b"\0")
+    return state.hexdigest()
+
+
+# -- what a summarizer is given --------------------------------------------------------
+
+
+def view_of(
+    database: Database,
+    node_seq: int,
+    level: int,
+    extractive_seq: int,
+    summarizer: Summarizer,
+    client: Client,
+) -> View:
+    """The summarizer's view of a node that has its extractive view, whose producer is
+    extractive_seq. Nothing is stored. Raises ModelError where the client does."""
+    if level == 0:
+        return summarizer.summarize_leaf(_leaf(database, node_seq, extractive_seq), client)
+    # Of each child the view that is shown.
+    children = summaries.children(database, node_seq, extractive_seq)
+    group = GroupContent(children, _cited(database, children))
+    return summarizer.summarize_group(group, client)
+
+
+def _leaf(database: Database, node_seq: int, extractive_seq: int) -> LeafContent:
+    excerpts = summaries.excerpts(database, node_seq)
+    summary_seq = summaries.summary_by(database, node_seq, extractive_seq)
+    if summary_seq is None:
+        return LeafContent(excerpts)
+    picked = summaries.child_statements(database, summary_seq)
+    return LeafContent(excerpts, picked, summaries.spare(database, summary_seq))
+
+
+def _cited(database: Database, children: Sequence[Child]) -> dict[str, Message]:
+    """The messages that the children's statements cite, by id."""
+    cited = {
+        message_id
+        for child in children
+        for statement in child.statements
+        for message_id in statement.message_ids
+    }
+    seqs = messages.known_ids(database, sorted(cited))
+    by_seq = messages.by_seq(database, seqs.values())
+    return {message_id: by_seq[seq] for message_id, seq in seqs.items()}
+
+
+# -- SQL -------------------------------------------------------------------------------
 
 # A model's view of a node builds on its extractive one, so that comes first; and on those of
 # its sealed children, and of sources' roots, as this model or one that is no weaker than the

@@ -1,0 +1,90 @@
+"""Defines what a summarizer is given and what it offers: a view of a leaf and one of a group.
+
+A summarizer writes nothing and reads no file. The worker reads a node's content, stores the
+view under the summarizer's name, and decides by its rank which view of a node is shown.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, NoReturn, Protocol
+
+from treemem.errors import ModelError
+from treemem.models.chat import Prompt
+from treemem.proposals import Child, ChildStatement, Excerpt, View
+from treemem.types import Message, StatementKind
+
+if TYPE_CHECKING:
+    from treemem.models.client import Generation
+
+# The order of the kinds in a summary.
+KIND_ORDER: dict[StatementKind, int] = {
+    "gist": 0, "decision": 1, "constraint": 2, "open": 3, "error": 4, "fact": 5,
+}  # fmt: skip
+# Rules and open points, which reach the root in their own words.
+BINDING: tuple[StatementKind, ...] = ("constraint", "open")
+
+
+@dataclass(frozen=True, slots=True)
+class LeafContent:
+    """A leaf to summarize.
+
+    excerpts: its messages in order. picked: the statements of its extractive summary. spare:
+    statements that the extractive summary had no room for, the most important first. Both are
+    empty while the extractive summary itself is made.
+    """
+
+    excerpts: Sequence[Excerpt]
+    picked: Sequence[ChildStatement] = ()
+    spare: Sequence[ChildStatement] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class GroupContent:
+    """A node above others to summarize.
+
+    children: in order. cited: by id, the messages that the children's statements cite; empty
+    while the extractive summary is made.
+    """
+
+    children: Sequence[Child]
+    cited: Mapping[str, Message] = field(default_factory=dict)
+
+
+class Client(Protocol):
+    """Answers a prompt, as models.client.LlamaClient or a server's client does."""
+
+    def answer(
+        self, prompt: Prompt, *, max_tokens: int, stop: Sequence[str] = ()
+    ) -> Generation: ...
+
+
+class Summarizer(Protocol):
+    """Proposes the statements of a node.
+
+    name: of the producer, with a version; what would give other views has another name. rank:
+    the view of the highest rank is shown; 0 is the extractive summarizer's alone.
+    """
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def rank(self) -> int: ...
+
+    def summarize_leaf(self, leaf: LeafContent, client: Client) -> View:
+        """The checked view of a leaf. Raises ModelError where the client does."""
+        ...
+
+    def summarize_group(self, group: GroupContent, client: Client) -> View:
+        """The checked view of a group or root. Raises ModelError where the client does."""
+        ...
+
+
+class NoClient:
+    """Takes the place of a client where a summarizer needs no model."""
+
+    def answer(self, prompt: Prompt, *, max_tokens: int, stop: Sequence[str] = ()) -> NoReturn:
+        del prompt, max_tokens, stop
+        raise ModelError("this summarizer runs without a model, so it cannot ask one")
