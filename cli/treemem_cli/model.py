@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 
 ROLES = ("summarizer", "embedder")
 NONE = "none"
-HASHING = "hashing"
 
 
 @click.group("model")
@@ -144,8 +143,6 @@ def use_command(
             "like http://host:8080"
         )
     (name,) = names
-    if name not in (NONE, HASHING):
-        _check_role(role, name)
     with open_memory(context) as memory:
         memory.use_model(role, name)
         status = memory.status()
@@ -258,18 +255,6 @@ def _note_exam(result: ExamResult | None, name: str) -> None:
         note(f"Let it show what it can do: treemem model check {name}".rstrip())
     elif result.mode is None:
         note("It added nothing in its exam, so it is not used: treemem status")
-
-
-def _check_role(role: str, name: str) -> None:
-    from treemem.errors import UsageError
-    from treemem.models.manifests import installed
-
-    model = installed(name)
-    if model.role != role:
-        raise UsageError(
-            f"the role of {name!r} is {model.role}, not {role}: `treemem model list` shows what "
-            "there is"
-        )
 
 
 def _from_catalog(entry: Entry, model: InstalledModel | None) -> dict[str, object]:

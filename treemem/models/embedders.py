@@ -1,7 +1,10 @@
-"""What turns texts into vectors: a local GGUF, a model behind a server, or plain hashing.
+"""Turns texts into vectors, by a local GGUF, a model behind servers, or hashing.
 
-It opens the embedder that a setting names and knows each one's identity, under which its
-vectors are kept. Every vector has length 1. Nothing here touches the memory file.
+Opens the embedder that a setting names and computes its identity, under which its vectors are
+stored. Every vector has length 1. Nothing here touches the memory file.
+
+A new embedder that needs no installed model is a class that satisfies Embedder and a line in
+BUILT_IN.
 """
 
 from __future__ import annotations
@@ -12,7 +15,7 @@ import math
 import re
 import threading
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
@@ -33,17 +36,17 @@ Item = TypeVar("Item")
 HASHING = "hashing"
 HASHING_NAME = "hashing/1"
 HASHING_DIMENSIONS = 256
-# Texts in one call.
+# The texts in one call.
 EMBED_TEXTS_MAX = 32
 _HASHED_WORD = re.compile(r"\w+")
 _HASHED_CHARS_MAX = 64
 
 
 class Embedder(Protocol):
-    """One embedding model in one way of use. For one thread at a time.
+    """An embedding model with its pooling and prefixes. For one thread at a time.
 
-    name: its identity with a digest; other weights, pooling or document prefix are another
-    embedder. dimensions: of its vectors.
+    name: its identity. Other weights, pooling or another document prefix need another name.
+    dimensions: the length of its vectors.
     """
 
     @property
@@ -61,11 +64,11 @@ class Embedder(Protocol):
         ...
 
     def alive(self) -> bool:
-        """Whether it can be used at all, asked after a call that failed."""
+        """Whether it can be used at all; called after a call that failed."""
         ...
 
     def close(self) -> None:
-        """Frees what it holds."""
+        """Frees the model or the connection."""
         ...
 
 
@@ -85,7 +88,7 @@ class LlamaEmbedder:
 
     @property
     def dimensions(self) -> int:
-        if self._dimensions is None:  # a manifest that does not say
+        if self._dimensions is None:  # the manifest does not contain it
             self._dimensions = len(self._client.embed(["dimensions"])[0])
         return self._dimensions
 
@@ -94,12 +97,12 @@ class LlamaEmbedder:
         return unit(self._client.embed(prefixed), len(texts), self.dimensions, self.name)
 
     def embed_query(self, text: str) -> Vectors:
-        told = self._client.embed([self._model.query_prefix + _whole(text)])
-        query: Vectors = unit(told, 1, self.dimensions, self.name)[0]
+        rows = self._client.embed([self._model.query_prefix + _whole(text)])
+        query: Vectors = unit(rows, 1, self.dimensions, self.name)[0]
         return query
 
     def alive(self) -> bool:
-        return True  # a child that died is started again
+        return True  # a child process that died is started again
 
     def close(self) -> None:
         self._client.close()
@@ -109,8 +112,11 @@ class LlamaEmbedder:
 
 
 class EndpointEmbedder:
-    """A model behind one or several servers that speak OpenAI's protocol. One is asked at a
-    time; the next one where it fails. Prefixes are those of its family, where that is known."""
+    """A model behind one or more servers that speak OpenAI's protocol.
+
+    One server is used until it fails, then the next. The prefixes are those of the model's
+    family; an unknown family has none.
+    """
 
     def __init__(self, served: ServedModel) -> None:
         self._served = served
@@ -123,14 +129,14 @@ class EndpointEmbedder:
     @property
     def dimensions(self) -> int:
         if self._dimensions is None:
-            self._dimensions = len(self._asked(["dimensions"])[0])
+            self._dimensions = len(self._request(["dimensions"])[0])
         return self._dimensions
 
     def embed_documents(self, texts: Sequence[str]) -> Vectors:
-        return self._asked_unit([self._documents + text for text in texts])
+        return self._embed([self._documents + text for text in texts])
 
     def embed_query(self, text: str) -> Vectors:
-        query: Vectors = self._asked_unit([self._queries + text])[0]
+        query: Vectors = self._embed([self._queries + text])[0]
         return query
 
     def alive(self) -> bool:
@@ -146,21 +152,22 @@ class EndpointEmbedder:
             self._client.close()
             self._client = None
 
-    def _asked_unit(self, texts: Sequence[str]) -> Vectors:
-        told = self._asked(texts)
-        if self._dimensions is None and told:
-            self._dimensions = len(told[0])
-        return unit(told, len(texts), self.dimensions, self.name)
+    def _embed(self, texts: Sequence[str]) -> Vectors:
+        rows = self._request(texts)
+        if self._dimensions is None and rows:
+            self._dimensions = len(rows[0])
+        return unit(rows, len(texts), self.dimensions, self.name)
 
-    def _asked(self, texts: Sequence[str]) -> list[list[float]]:
-        for left in range(len(self._urls) - 1, -1, -1):
+    def _request(self, texts: Sequence[str]) -> list[list[float]]:
+        """The vectors from the first server that answers. Raises the last server's error."""
+        for servers_left in range(len(self._urls) - 1, -1, -1):
             try:
                 return self._opened().embed(texts)
             except ModelError:
                 self._next()
-                if not left:
+                if not servers_left:
                     raise
-        raise AssertionError("there is at least one server")
+        raise AssertionError("the list of servers is empty")
 
     def _opened(self) -> EndpointClient:
         from treemem.models import serving
@@ -174,12 +181,14 @@ class EndpointEmbedder:
         self._urls.append(self._urls.pop(0))
 
 
-# -- no model at all -------------------------------------------------------------------
+# -- without a model -------------------------------------------------------------------
 
 
 class HashingEmbedder:
-    """Words and their trigrams, hashed into 256 numbers: for tests, and weak, since only texts
-    that share words or parts of words are alike. The same on every machine."""
+    """Hashes words and their trigrams into 256 numbers, the same on every machine.
+
+    For tests: only texts that share words or parts of words are similar.
+    """
 
     name = HASHING_NAME
     dimensions = HASHING_DIMENSIONS
@@ -200,14 +209,14 @@ class HashingEmbedder:
 
 
 def _hashed(text: str) -> list[float]:
-    found = [0.0] * HASHING_DIMENSIONS
+    row = [0.0] * HASHING_DIMENSIONS
     for feature, count in Counter(_features(text)).items():
         digest = hashlib.blake2b(feature.encode("utf-8", "replace"), digest_size=4).digest()
         weight = math.sqrt(count) * (1.0 if feature[0] == "w" else 0.3)
-        found[digest[0]] += weight if digest[1] & 1 else -weight
-    if not any(found):
-        found[0] = 1.0  # a text without a word still lies somewhere
-    return found
+        row[digest[0]] += weight if digest[1] & 1 else -weight
+    if not any(row):
+        row[0] = 1.0  # a text without words needs a direction too
+    return row
 
 
 def _features(text: str) -> Iterator[str]:
@@ -218,19 +227,25 @@ def _features(text: str) -> Iterator[str]:
         yield from (f"t{padded[at : at + 3]}" for at in range(len(padded) - 2))
 
 
-# -- opening what a setting names ------------------------------------------------------
+# Embedders that need no installed model, by the name that `treemem model use embedder` takes.
+BUILT_IN: dict[str, Callable[[], Embedder]] = {
+    HASHING: HashingEmbedder,
+}
+
+
+# -- opening by a setting --------------------------------------------------------------
 
 
 def opened(setting: str, *, verify: bool = False) -> Embedder:
-    """The embedder that a setting names: an installed model, a served one, or "hashing".
+    """Opens the embedder that a setting names: built in, served, or an installed model.
 
-    verify: compare a model file's hash first. Raises ModelError where it is not there.
+    verify: compares the hash of a model file first. Raises ModelError if it is not installed.
     """
     from treemem.models import serving
     from treemem.models.manifests import installed
 
-    if setting == HASHING:
-        return HashingEmbedder()
+    if setting in BUILT_IN:
+        return BUILT_IN[setting]()
     served = serving.from_setting(setting, "embedder")
     if served is not None:
         return EndpointEmbedder(served)
@@ -238,8 +253,8 @@ def opened(setting: str, *, verify: bool = False) -> Embedder:
 
 
 def identity_of(setting: str) -> str | None:
-    """The name under which the vectors of what a setting names are kept; None where the
-    model is not installed. Nothing is loaded or asked.
+    """The name of the embedder that a setting names, under which its vectors are stored; None
+    if the model is not installed. Loads no model and calls no server.
 
     Example:
         >>> identity_of("hashing")
@@ -247,8 +262,8 @@ def identity_of(setting: str) -> str | None:
     """
     from treemem.models import manifests, serving
 
-    if setting == HASHING:
-        return HASHING_NAME
+    if setting in BUILT_IN:
+        return BUILT_IN[setting]().name
     served = serving.from_setting(setting, "embedder")
     if served is not None:
         return _served_identity(served)
@@ -260,7 +275,7 @@ def identity_of(setting: str) -> str | None:
 
 
 def label(setting: str) -> str:
-    """What a setting names, for people: the model, not where it is served."""
+    """The name of the model that a setting names, without the addresses of its servers."""
     from treemem.models import serving
 
     served = serving.from_setting(setting, "embedder")
@@ -268,7 +283,7 @@ def label(setting: str) -> str:
 
 
 def _whole(text: str) -> str:
-    """Half a character cannot be told to a model."""
+    """Replaces lone surrogates, which cannot be encoded for a model."""
     return text.encode("utf-8", "replace").decode()
 
 
@@ -278,7 +293,7 @@ def _local_identity(model: InstalledModel) -> str:
 
 
 def _served_identity(served: ServedModel) -> str:
-    """Named after the model alone: whichever server it runs on, its vectors are the same."""
+    """The identity of a served model: the same on every server."""
     from treemem.models.responses import clean
 
     name = clean(served.model or "")
@@ -296,29 +311,32 @@ def _prefixes(model: str) -> tuple[str, str]:
 
 
 def unit(rows: Iterable[Sequence[float]], count: int, dimensions: int, name: str) -> Vectors:
-    """The rows as a matrix of vectors of length 1. Raises ModelError where they are not count
-    rows of so many finite numbers, or one has no direction."""
+    """The rows as a matrix of vectors of length 1.
+
+    Raises ModelError unless there are `count` rows of `dimensions` finite numbers, each with a
+    direction.
+    """
     import numpy as np
 
-    told = [list(row) for row in rows]
-    if len(told) != count or any(len(row) != dimensions for row in told):
-        sizes = sorted({len(row) for row in told})
+    vectors = [list(row) for row in rows]
+    if len(vectors) != count or any(len(vector) != dimensions for vector in vectors):
+        sizes = sorted({len(vector) for vector in vectors})
         raise ModelError(
-            f"{name} gave {len(told)} vectors of {sizes} numbers for {count} texts, where "
+            f"{name} gave {len(vectors)} vectors of {sizes} numbers for {count} texts, where "
             f"{dimensions} numbers each were expected. Is it another model now?"
         )
-    matrix = np.array(told, dtype=np.float64).reshape(count, dimensions)
+    matrix = np.array(vectors, dtype=np.float64).reshape(count, dimensions)
     lengths = np.linalg.norm(matrix, axis=1, keepdims=True)
     if not np.all(np.isfinite(lengths)) or np.any(lengths == 0):
         raise ModelError(f"{name} gave a vector without a direction")
-    found: Vectors = (matrix / lengths).astype(np.float32)
-    return found
+    units: Vectors = (matrix / lengths).astype(np.float32)
+    return units
 
 
 class QueryEmbedder:
-    """Keeps the embedder of the last query open, so that the next one need not load it.
+    """Keeps the embedder of the last query open, so that the next query need not load it.
 
-    May be used from several threads; they wait for each other.
+    Threads wait for each other.
     """
 
     def __init__(self) -> None:
@@ -327,7 +345,7 @@ class QueryEmbedder:
         self._embedder: Embedder | None = None
 
     def vector(self, setting: str, text: str) -> Vectors:
-        """The query's vector under the embedder that setting names. Raises ModelError."""
+        """The query's vector by the embedder that setting names. Raises ModelError."""
         with self._lock:
             if self._embedder is None or self._setting != setting:
                 self._close()
@@ -335,7 +353,7 @@ class QueryEmbedder:
             return self._embedder.embed_query(text)
 
     def close(self) -> None:
-        """Frees the model. A later query opens it again."""
+        """Closes the embedder. A later query opens it again."""
         with self._lock:
             self._close()
 
@@ -346,12 +364,12 @@ class QueryEmbedder:
 
 
 def batches(texts: Iterable[Item]) -> Iterator[tuple[Item, ...]]:
-    """Texts, or what stands for them, in calls of at most EMBED_TEXTS_MAX.
+    """Splits texts, or items that stand for texts, into batches of at most EMBED_TEXTS_MAX.
 
     Example:
         >>> [len(batch) for batch in batches(["x"] * 33)]
         [32, 1]
     """
-    waiting = iter(texts)
-    while batch := tuple(itertools.islice(waiting, EMBED_TEXTS_MAX)):
+    remaining = iter(texts)
+    while batch := tuple(itertools.islice(remaining, EMBED_TEXTS_MAX)):
         yield batch

@@ -187,7 +187,7 @@ def checked_choice(role: str, choice: str | ServedModel) -> str | None:
         return serving.to_setting(serving.checked(choice))
     if choice == "none":
         return None
-    if role == "embedder" and choice == embedders.HASHING:
+    if role == "embedder" and choice in embedders.BUILT_IN:
         return choice
     if role == "summarizer" and by_name(choice) is not None:
         return choice
@@ -201,7 +201,10 @@ def _check_installed(role: str, name: str) -> None:
 
     model = installed(name)
     if model.role != role:
-        raise UsageError(f"{name} is for use as {model.role}, not as {role}.")
+        raise UsageError(
+            f"the role of {name!r} is {model.role}, not {role}: run `treemem model list` to see "
+            "the models"
+        )
 
 
 def examine(
