@@ -21,6 +21,7 @@ from treemem.reports import (
     WorkProgress,
     WorkReport,
 )
+from treemem.store import settings
 from treemem.store.database import Database
 from treemem.times import Clock, now_ms
 from treemem.types import (
@@ -239,7 +240,9 @@ class Memory:
         request = Query(query, scope or Scope.everything(), now or times.local(self._clock()),
                         budget_tokens, since, until, mode, tuning or {}, fts, rerank,
                         frozenset(include))  # fmt: skip
-        return search(self._database, request, self.setting("embedder"), self._queries.vector)
+        return search(
+            self._database, request, self.setting(settings.EMBEDDER), self._queries.vector
+        )
 
     def tree(self, scope: Scope, *, cite: bool = True) -> Tree:
         """Returns the current tree of a scope.
@@ -271,7 +274,7 @@ class Memory:
         from treemem.summarize import backends
         from treemem.tree import browse
 
-        rank = backends.rank_of(self.setting("summarizer"))
+        rank = backends.rank_of(self.setting(settings.SUMMARIZER))
         with self._database.reading():
             source_id = None if source is None else browse.source_row(self._database, source)[1]
             return browse.upgradable(self._database, rank, source_id)
@@ -307,9 +310,7 @@ class Memory:
 
     def setting(self, name: str) -> str | None:
         """Returns a setting stored in this file, such as "summarizer"; None if it is not set."""
-        sql = "SELECT value FROM setting WHERE name = ?"
-        value: str | None = self._database.value(sql, (name,))
-        return value
+        return settings.get(self._database, name)
 
     # -- secrets -------------------------------------------------------------------------
 
@@ -458,7 +459,7 @@ class Memory:
         from treemem.diagnostics.status import status
         from treemem.summarize import backends
 
-        setting = self.setting("summarizer")
+        setting = self.setting(settings.SUMMARIZER)
         result = None if setting is None else backends.exam_of(setting)
         waiting = len(self.upgradable())
         with self._database.reading():

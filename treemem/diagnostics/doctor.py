@@ -13,7 +13,7 @@ from functools import partial
 from treemem import ids
 from treemem.errors import DatabaseError
 from treemem.queue import jobs
-from treemem.store import messages, vectors
+from treemem.store import messages, settings, vectors
 from treemem.store.database import Database
 from treemem.types import Message, Span, TreeShape
 from treemem.worker import collection_jobs, embed_jobs, source_jobs
@@ -274,17 +274,15 @@ def _orphans(database: Database) -> Iterator[str]:
         yield finding
 
 
-_SETTLED = """
-SELECT EXISTS (SELECT 1 FROM setting WHERE name = 'embedder')
-  AND NOT EXISTS (SELECT 1 FROM job WHERE kind = 'embed' AND state <> 'done')
-"""
+_EMBED_UNFINISHED = "SELECT 1 FROM job WHERE kind = 'embed' AND state <> 'done'"
 
 
 def _vectors(database: Database) -> Iterator[str]:
     """Vectors of nodes that are gone are no fault while a job waits that will copy from them
     or remove them, or no embedder is in use."""
     yield ""
-    settled = bool(database.value(_SETTLED))
+    embedder_in_use = settings.get(database, settings.EMBEDDER) is not None
+    settled = embedder_in_use and database.row(_EMBED_UNFINISHED) is None
     for embedder in vectors.stored(database):
         for node_seq, problem in _vector_faults(database, embedder):
             if problem and (settled or problem != _GONE):

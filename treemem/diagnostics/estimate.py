@@ -25,7 +25,7 @@ from treemem.ingest.walk import find_files
 from treemem.privacy.policy import Redact, Redaction
 from treemem.queue.budget import Budget, Limits
 from treemem.reports import FileProgress, FileReport
-from treemem.store import usage
+from treemem.store import settings, usage
 from treemem.store.database import Database
 from treemem.store.sidecars import is_own
 from treemem.summarize import Summarizer, backends, extractive_views
@@ -251,7 +251,7 @@ class _Node:
 
 
 def _plan(database: Database, trial: Database, added: _Added) -> Plan:
-    name = database.value("SELECT value FROM setting WHERE name = 'summarizer'")
+    name = settings.get(database, settings.SUMMARIZER)
     sources = list(dict.fromkeys(each for file in added.files for each in file.sources))
     summarizer = _summarizer(name)
     speed = None

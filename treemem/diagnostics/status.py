@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from treemem.models import embedders
 from treemem.queue import jobs
-from treemem.store import vectors
+from treemem.store import settings, vectors
 from treemem.store.database import SQLITE_VERSION, Database
 from treemem.summarize import by_name
 from treemem.summarize.exam import ExamResult
@@ -80,8 +80,6 @@ SELECT (SELECT count(*) FROM source), (SELECT count(*) FROM message),
   (SELECT count(*) FROM node WHERE level = 0 AND provisional = 0),
   (SELECT count(*) FROM node WHERE level > 0 AND provisional = 0),
   (SELECT count(*) FROM source_message WHERE state = 'active' AND open_from IS NOT NULL),
-  (SELECT value FROM setting WHERE name = 'summarizer'),
-  (SELECT value FROM setting WHERE name = 'embedder'),
   (SELECT count(*) FROM topic),
   (SELECT count(*) FROM node n WHERE n.level = 0
      AND NOT EXISTS (SELECT 1 FROM topic_leaf tl WHERE tl.node_seq = n.seq)
@@ -107,8 +105,10 @@ def status(
 
     counts = database.row(_COUNTS)
     assert counts is not None
-    (sources, messages, tokens, leaves, groups, open_messages, summarizer, embedder, topics,
+    (sources, messages, tokens, leaves, groups, open_messages, topics,
      without_topic) = counts  # fmt: skip
+    summarizer = settings.get(database, settings.SUMMARIZER)
+    embedder = settings.get(database, settings.EMBEDDER)
     served = serving.from_setting(summarizer)
     return Status(
         path=str(database.path),

@@ -20,7 +20,7 @@ import orjson
 from treemem.errors import UsageError
 from treemem.privacy import patterns
 from treemem.privacy.redactor import KEY_BYTES, MARKER, Redactor, label_of, markers
-from treemem.store import messages
+from treemem.store import messages, settings
 from treemem.store.database import Database
 from treemem.store.messages import Prepared
 from treemem.types import Message
@@ -31,8 +31,6 @@ Redact = bool | Literal["pii"]
 ALLOW_CHARS_MAX = 512
 ALLOW_MAX = 1_000
 _LAST_WORD = re.compile(r"[!-~]+\Z")
-_KEY = "redaction key"
-_POLICY = "redaction"
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,20 +85,13 @@ class Redactions:
 
     def _put(self, policy: Policy) -> Policy:
         value = orjson.dumps({"pii": policy.pii, "allow": policy.allow}).decode()
-        self._database.execute(_PUT_SETTING, {"name": _POLICY, "value": value})
+        settings.put(self._database, settings.REDACTION, value)
         return policy
-
-
-_SETTING = "SELECT value FROM setting WHERE name = ?"
-_PUT_SETTING = """
-INSERT INTO setting (name, value) VALUES (:name, :value)
-ON CONFLICT (name) DO UPDATE SET value = excluded.value
-"""
 
 
 def policy_of(database: Database) -> Policy:
     """The policy of a memory file."""
-    value = database.value(_SETTING, (_POLICY,))
+    value = settings.get(database, settings.REDACTION)
     if value is None:
         return Policy()
     found = orjson.loads(value)
@@ -110,13 +101,11 @@ def policy_of(database: Database) -> Policy:
 def key_of(database: Database, *, keep: bool) -> bytes:
     """The key of the fingerprints and aliases, made at the first call. keep: False to write
     nothing; a file without a key has nothing that was made with it."""
-    value = database.value(_SETTING, (_KEY,))
+    value = settings.get(database, settings.REDACTION_KEY)
     if value is None and keep:
         with database.transaction():
-            made = secrets.token_hex(KEY_BYTES)
-            sql = "INSERT OR IGNORE INTO setting (name, value) VALUES (?, ?)"
-            database.execute(sql, (_KEY, made))
-            value = database.value(_SETTING, (_KEY,))
+            key = secrets.token_hex(KEY_BYTES)
+            value = settings.put_new(database, settings.REDACTION_KEY, key)
     return secrets.token_bytes(KEY_BYTES) if value is None else bytes.fromhex(value)
 
 

@@ -18,7 +18,7 @@ from treemem.privacy import reseal
 from treemem.privacy.policy import Redact, labels_added, redactor_of
 from treemem.privacy.redactor import Redactor
 from treemem.reports import ScrubReport, StepProgress
-from treemem.store import messages, migrations
+from treemem.store import messages, migrations, settings
 from treemem.store.database import SQLITE_VERSION, Database
 from treemem.text.tokens import count_tokens
 from treemem.times import Clock
@@ -27,7 +27,6 @@ from treemem.types import Message, TreeShape
 MESSAGES_AT_ONCE = 500
 VALUE_CHARS_MIN = 6
 VALUES_MAX = 100_000
-_PENDING = "scrub pending"
 
 
 @dataclass(slots=True)
@@ -66,13 +65,13 @@ def scrub(
     with database.transaction():
         report.notes = notes.changed(write=True)
         if report.touched:
-            database.execute("INSERT OR REPLACE INTO setting VALUES (?, '1')", (_PENDING,))
+            settings.put(database, settings.SCRUB_PENDING, "1")
     left = set(found.seqs)
     for source_seq, _ in sources:
         report.nodes += _source(database, clock, shape, redactor, source_seq, left)
         if progress is not None:
             progress(len(found.seqs) - len(left), len(found.seqs))
-    if database.value("SELECT 1 FROM setting WHERE name = ?", (_PENDING,)):
+    if settings.get(database, settings.SCRUB_PENDING):
         work()
         _leave_nothing(database)
     return report
@@ -220,4 +219,4 @@ def _leave_nothing(database: Database) -> None:
                 database.execute(f"INSERT INTO {table} ({table}) VALUES ('rebuild')")  # noqa: S608
     database.compact()
     with database.transaction():
-        database.execute("DELETE FROM setting WHERE name = ?", (_PENDING,))
+        settings.put(database, settings.SCRUB_PENDING, None)

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from treemem.models import embedders
-from treemem.store import summaries, vectors
+from treemem.store import settings, summaries, vectors
 from treemem.store.database import Database
 from treemem.summarize import extractive_views
 from treemem.topics import clustering, naming, term_vectors
@@ -154,7 +154,7 @@ def _leaves(database: Database, before: State) -> list[Leaf]:
 
 def _vectors(database: Database, known: Sequence[Leaf]) -> Vectors:
     """Those that leaves have of the embedder in use."""
-    setting = database.value("SELECT value FROM setting WHERE name = 'embedder'")
+    setting = settings.get(database, settings.EMBEDDER)
     name = None if setting is None else embedders.identity_of(setting)
     seq = None if name is None else vectors.seq_of(database, name)
     return {} if seq is None else vectors.node_vectors(database, seq, [leaf.seq for leaf in known])

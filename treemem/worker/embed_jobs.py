@@ -16,7 +16,7 @@ from treemem.queue import jobs
 from treemem.queue.budget import Budget
 from treemem.queue.jobs import Claim
 from treemem.reports import WorkProgress
-from treemem.store import summaries, vectors
+from treemem.store import settings, summaries, vectors
 from treemem.store.database import Database
 from treemem.store.quantization import packed
 from treemem.store.vectors import WindowVector
@@ -34,24 +34,16 @@ REFUSED_MAX = 8
 
 # -- which jobs are due ----------------------------------------------------------------
 
-_SETTING = "SELECT value FROM setting WHERE name = 'embedder'"
-
-
-def setting(database: Database) -> str | None:
-    """The choice of embedder that is kept in the file."""
-    found: str | None = database.value(_SETTING)
-    return found
-
 
 def admit_tree(database: Database, tree: builder.TreeRow, now_ms: int) -> None:
     """A job for a tree that has grown, in the caller's transaction, where an embedder is set."""
-    if setting(database) is not None:
+    if settings.get(database, settings.EMBEDDER) is not None:
         _admit(database, tree.scope, tree.key, now_ms)
 
 
 def admit_all(database: Database, now_ms: int) -> None:
     """A job for every tree that has a node without a vector under the embedder in use."""
-    chosen = setting(database)
+    chosen = settings.get(database, settings.EMBEDDER)
     if chosen is None:
         return
     name = embedders.identity_of(chosen)

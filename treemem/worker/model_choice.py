@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from treemem.errors import UsageError
 from treemem.queue import jobs
+from treemem.store import settings
 from treemem.store.database import Database
 from treemem.summarize import backends
 from treemem.types import ServedModel
@@ -12,16 +13,12 @@ from treemem.worker import embed_jobs
 
 def use(database: Database, role: str, choice: str | ServedModel, now_ms: int) -> None:
     """Keeps the choice of a model for a role. See Memory.use_model."""
-    if role not in ("summarizer", "embedder"):
+    if role not in (settings.SUMMARIZER, settings.EMBEDDER):
         raise UsageError(f"A model is used as summarizer or embedder, not as {role!r}.")
     setting = backends.checked_choice(role, choice)
     with database.transaction():
-        if setting is None:
-            database.execute("DELETE FROM setting WHERE name = ?", (role,))
-        else:
-            sql = "INSERT OR REPLACE INTO setting (name, value) VALUES (?, ?)"
-            database.execute(sql, (role, setting))
-        if role == "embedder":
+        settings.put(database, role, setting)
+        if role == settings.EMBEDDER:
             jobs.resume(database, embed_jobs.KIND)
             embed_jobs.withdraw(database)
             embed_jobs.admit_all(database, now_ms)

@@ -16,15 +16,13 @@ from treemem.queue import jobs
 from treemem.queue.budget import Budget, Limits
 from treemem.queue.hours import Hours
 from treemem.reports import WorkProgress, WorkReport
-from treemem.store import vectors
+from treemem.store import settings, vectors
 from treemem.store.database import Database
 from treemem.times import Clock
 from treemem.types import TreeShape
 from treemem.worker import embed_jobs, source_jobs
 from treemem.worker.embed_jobs import EmbedWork
 from treemem.worker.worker import Worker
-
-_SUMMARIZER = "SELECT value FROM setting WHERE name = 'summarizer'"
 
 
 def limits(
@@ -53,7 +51,7 @@ def work(
     report = _light(database, clock, shape, within, progress, interrupted)
     if within.max_calls == 0 or report.stopped_by != "empty":
         return report
-    chosen = embed_jobs.setting(database)
+    chosen = settings.get(database, settings.EMBEDDER)
     if chosen is not None:
         try:
             report = _embed(database, clock, shape, chosen, within, report, progress, interrupted)
@@ -61,7 +59,7 @@ def work(
             report.left_out[embedders.label(chosen)] = str(error)
         if report.stopped_by != "empty":
             return report
-    summarizer = database.value(_SUMMARIZER)
+    summarizer = settings.get(database, settings.SUMMARIZER)
     if summarizer is None:
         return report
     from treemem.summarize import backends
@@ -92,7 +90,7 @@ def embed(
     interrupted: threading.Event | None = None,
 ) -> WorkReport:
     """See Memory.embed."""
-    chosen = embed_jobs.setting(database)
+    chosen = settings.get(database, settings.EMBEDDER)
     if chosen is None:
         raise UsageError(
             "No embedder is in use. See: treemem model list; then choose one: treemem model use "

@@ -1,0 +1,43 @@
+"""Reads and writes the `setting` table: the choices that belong to one memory file."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from treemem.store.database import Database
+
+# The model that summarizes, and the one that embeds: an installed model's name, or the JSON of
+# a types.ServedModel.
+SUMMARIZER: Final = "summarizer"
+EMBEDDER: Final = "embedder"
+# The redaction policy, as JSON, and the key of its fingerprints, in hexadecimal.
+REDACTION: Final = "redaction"
+REDACTION_KEY: Final = "redaction key"
+# Set from a scrub's first write until nothing of the secrets is left in the file.
+SCRUB_PENDING: Final = "scrub pending"
+
+_PUT = """
+INSERT INTO setting (name, value) VALUES (:name, :value)
+ON CONFLICT (name) DO UPDATE SET value = excluded.value
+"""
+_PUT_NEW = "INSERT OR IGNORE INTO setting (name, value) VALUES (?, ?)"
+
+
+def get(database: Database, name: str) -> str | None:
+    """The value of a setting, None if it is not set."""
+    value: str | None = database.value("SELECT value FROM setting WHERE name = ?", (name,))
+    return value
+
+
+def put(database: Database, name: str, value: str | None) -> None:
+    """Sets a setting; None deletes it."""
+    if value is None:
+        database.execute("DELETE FROM setting WHERE name = ?", (name,))
+    else:
+        database.execute(_PUT, {"name": name, "value": value})
+
+
+def put_new(database: Database, name: str, value: str) -> str:
+    """Sets a setting unless it is set; returns the value that it has now."""
+    database.execute(_PUT_NEW, (name, value))
+    return get(database, name) or value
