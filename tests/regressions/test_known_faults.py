@@ -39,6 +39,7 @@ from treemem.store import messages, migrations
 from treemem.store.database import Database, driver
 from treemem.summarize import extractive
 from treemem.tree import builder
+from treemem.types import TreeShape
 from treemem.worker import source_jobs
 from treemem.worker.source_jobs import SourceWork
 
@@ -282,10 +283,10 @@ def test_one_poisoned_source_does_not_block_the_others(
 ) -> None:
     seal = builder.seal
 
-    def poisoned(database: Database, source_seq: int, source_id: str) -> int:
+    def poisoned(database: Database, source_seq: int, source_id: str, shape: TreeShape) -> int:
         if source_id == "poisoned":
             poison(database)
-        return seal(database, source_seq, source_id)
+        return seal(database, source_seq, source_id, shape)
 
     monkeypatch.setattr(builder, "seal", poisoned)
     for source in ("poisoned", "one", "two"):
