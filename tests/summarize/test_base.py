@@ -15,7 +15,6 @@ from treemem.proposals import Child, ChildStatement, Draft, View
 from treemem.summarize import EXTRACTIVE, SUMMARIZERS, Summarizer, by_name
 from treemem.summarize.base import KIND_ORDER, Client, GroupContent, LeafContent, NoClient
 from treemem.summarize.model_summarizer import ModelSummarizer
-from treemem.types import Message
 from treemem.verify.check import check
 
 EXCERPTS = excerpts(FRIENDS)
