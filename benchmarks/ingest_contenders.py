@@ -24,8 +24,9 @@ import orjson
 from benchmarks import probe
 from treemem import importers
 from treemem.importers import LogFile
-from treemem.ingest.files import FileIngest
+from treemem.ingest.files import FileIngest, Options
 from treemem.memory import Memory
+from treemem.privacy.policy import Redaction
 from treemem.queue import jobs
 from treemem.store.database import Database, driver
 from treemem.text.tokens import count_many, count_tokens
@@ -151,7 +152,7 @@ def sealed(log: Path, _: Path, database: Path) -> Result:
     """Messages, tokens, full text and sealed leaves; the extract jobs are left in the queue."""
     began = time.perf_counter()
     store = Database(database)
-    report = FileIngest(store, LogFile(str(log), log), now_ms).run()
+    report = FileIngest(store, LogFile(str(log), log), now_ms, Options(Redaction.of(store))).run()
     work = SourceWork(store, now_ms, TreeShape(), lambda *_: None)
     while claims := jobs.claim(store, ["seal"], now_ms()):
         work.run(claims[0])

@@ -1,7 +1,7 @@
-"""Content addresses: what a message and a node are called.
+"""Computes the ids of messages, nodes and topics from their content.
 
-Pure. An id is a keyed BLAKE2b hash over what the thing is, and over nothing that a clock, a
-model or an import order decides; so the same content has the same id everywhere.
+Pure. An id is a keyed BLAKE2b hash over content alone, never over a clock, a model or the order
+of imports, so equal content has the same id everywhere.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ def _digest(person: bytes, fields: Iterable[str | int | None]) -> str:
 
 
 def message_identity(message: Message, source_id: str) -> str | None:
-    """What all versions of one message share; None where the log gave it no id.
+    """The hash that all versions of a message share; None where the log gave it no id.
 
     An id that is unique in the world makes copies in other sources the same message; any
     other id counts within its source only.
@@ -40,22 +40,36 @@ def message_identity(message: Message, source_id: str) -> str | None:
 
 
 def message_id(message: Message, source_id: str, sent_at: str | None, occurrence: int) -> str:
-    """The id of this version of a message.
-
-    With an identity: over it and the words. Without: over who said what and when, and which
-    repetition it is. A message with a time is the same in every source (so that a copied log
-    shares its leaves); one without a time that can be told is only known within its source.
-    """
+    """The id of this version of a message: version_id where the log gave it an id, else
+    anonymous_id."""
     identity = message_identity(message, source_id)
-    words = (message.role, message.author, message.kind, message.text)
     if identity is not None:
-        return _digest(b"message", (identity, *words))
+        return version_id(message, identity)
+    return anonymous_id(message, source_id, sent_at, occurrence)
+
+
+def version_id(message: Message, identity: str) -> str:
+    """The id of a message with an identity: a hash over that and its words."""
+    return _digest(b"message", (identity, *_words(message)))
+
+
+def anonymous_id(message: Message, source_id: str, sent_at: str | None, occurrence: int) -> str:
+    """The id of a message without one in its log: a hash over author, words and time.
+
+    occurrence: 0 for the first of several equal messages. A message with a time has the same id
+    in every source, so that a copied log shares its leaves. Without a time, or with one that
+    cannot be parsed, the source is part of the hash.
+    """
     scope = source_id if times.parse(sent_at)[1] is None else None
-    return _digest(b"anonymous", (scope, sent_at, occurrence, *words))
+    return _digest(b"anonymous", (scope, sent_at, occurrence, *_words(message)))
+
+
+def _words(message: Message) -> tuple[str | None, ...]:
+    return message.role, message.author, message.kind, message.text
 
 
 def leaf_id(spans: Iterable[Span]) -> str:
-    """A leaf is what it holds: which characters of which messages, in order."""
+    """The id of a leaf: a hash over its stretches of messages, in order."""
     fields: list[str | int] = [0]
     for span in spans:
         fields += (span.message_id, span.start, span.end)
@@ -63,7 +77,7 @@ def leaf_id(spans: Iterable[Span]) -> str:
 
 
 def group_id(level: int, child_ids: Iterable[str]) -> str:
-    """A group is its level and its ordered children.
+    """The id of a group: a hash over its level and its ordered children.
 
     Example:
         >>> group_id(1, ["a", "b"]) == group_id(1, ["b", "a"])
@@ -73,8 +87,8 @@ def group_id(level: int, child_ids: Iterable[str]) -> str:
 
 
 def topic_id(leaf_ids: Iterable[str], attempt: int = 0) -> str:
-    """A topic is called after the leaves it began with. attempt: counted up where another one
-    is called so already.
+    """The id of a topic: "t" and a short hash over the leaves that it began with. attempt:
+    counted up while another topic has that id.
 
     Example:
         >>> len(topic_id(["a", "b"])), topic_id(["a", "b"]) == topic_id(["b", "a"])

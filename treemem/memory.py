@@ -153,7 +153,7 @@ class Memory:
         remembered, and the trees above the sources are left to work().
         """
         from treemem import importers
-        from treemem.ingest.files import ingest_all
+        from treemem.ingest.files import Options, ingest_all
         from treemem.privacy.policy import Redaction
         from treemem.worker import run
 
@@ -162,11 +162,13 @@ class Memory:
             files,
             self._clock,
             lambda: run.sources(self._database, self._clock, self._shape),
-            importer=None if format_name is None else importers.by_name(format_name),
-            progress=progress,
-            keep_blobs=None if keep_blobs is None else Path(keep_blobs),
-            redaction=Redaction(self._database, redact),
-            growing=growing,
+            Options(
+                Redaction.of(self._database, redact),
+                importer=None if format_name is None else importers.by_name(format_name),
+                progress=progress,
+                keep_blobs=None if keep_blobs is None else Path(keep_blobs),
+                growing=growing,
+            ),
         )
         if not growing:
             self.work(max_calls=0)
@@ -185,12 +187,12 @@ class Memory:
         A message with an external_id is stored once, however often it is appended; a message
         without one is new each time. Sealing is left to work(). redact: as in ingest.
         """
-        from treemem.ingest.append import append
+        from treemem.ingest.append import append_messages
         from treemem.privacy.policy import Redaction
 
-        redaction = Redaction(self._database, redact)
+        redaction = Redaction.of(self._database, redact)
         appended_to = Source(source, "api", title)
-        return append(self._database, self._clock, appended_to, messages, redaction)
+        return append_messages(self._database, self._clock, appended_to, messages, redaction)
 
     def plan(
         self,

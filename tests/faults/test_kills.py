@@ -56,9 +56,9 @@ PLACES = {
     "memory.open": "opening the file",
     "jobs.claim": "claiming a job",
     "files._store": "storing a batch",
-    "ledger.remember": "remembering a file",
-    "ledger.load": "reading a file",
-    "files._read": "reading a file",
+    "imported_files.remember": "remembering a file",
+    "imported_files.load": "reading a file",
+    "files._batches": "reading a file",
     "source_jobs._seal": "sealing",
     "source_jobs._extract": "extractive summaries",
     "collection_jobs._lay_out": "trees above the sources",
@@ -78,7 +78,7 @@ PLACES_SMALL = {"closing the file", "beginning the work", "ending the work", "re
 # Where a process is rarely, or is at the edge of something; the state of the logs; and whether
 # the command is run again while the dead one's lease still holds.
 FUNCTIONS = (
-    ("ledger.remember", 2, False),
+    ("imported_files.remember", 2, False),
     ("source_jobs._extract", 2, True),
     ("summary_jobs._store", 1, True),
     ("collection_jobs._cover", 2, False),
@@ -268,7 +268,7 @@ def test_a_document_put_back_after_a_kill_shows_what_it_holds(place: Field) -> N
     path = place.folder / "put-back.sqlite3"
     shutil.copy(place.undisturbed[1].path, path)
     fault_logs.write(place.logs, 2)
-    child = place.run(path, minute=2 * MINUTES_A_STATE, kill_in="ledger.remember")
+    child = place.run(path, minute=2 * MINUTES_A_STATE, kill_in="imported_files.remember")
     assert child.returncode == -signal.SIGKILL, child.stderr
     fault_logs.write(place.logs, 1)
     minute = 2 * MINUTES_A_STATE + MINUTES_BETWEEN

@@ -128,3 +128,15 @@ def test_a_message_without_an_id_that_grew_at_the_end_stands_once(
     assert [m.text for m in memory.messages(source)] == [*words(FIRST[:5]), "first 6 and more"]
     # What was half written is no other branch.
     assert states(memory, source)["first 6"] == "replaced"
+
+
+def test_a_document_that_was_empty_is_empty_again_once_it_is_emptied(
+    memory: Memory, tmp_path: Path
+) -> None:
+    path = tmp_path / "notes.md"
+    counts = []
+    for content in ("", "# Section 0\n\nThe export runs at 02:15.\n", ""):
+        path.write_text(content)
+        memory.ingest(path)
+        counts.append(sum(len(memory.messages(view.source.id)) for view in memory.sources()))
+    assert counts[0] == counts[2] == 0 < counts[1]

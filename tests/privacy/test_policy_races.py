@@ -12,8 +12,9 @@ from tests.privacy.test_policy import WITH_SECRETS
 from treemem import Memory
 from treemem.importers.chat.importer import ChatJsonl
 from treemem.importers.common.base import Event, Importer, LogFile
-from treemem.ingest.files import ingest_all
+from treemem.ingest.files import Options, ingest_all
 from treemem.privacy.policy import Redact, Redaction
+from treemem.store.database import Database
 
 
 class Interrupted(Importer):
@@ -35,19 +36,16 @@ class Interrupted(Importer):
 
 @pytest.mark.parametrize(("mine", "others"), [(True, False), (False, True), (True, "pii")])
 def test_what_another_process_stores_meanwhile_is_stored_once(
-    tmp_path: Path, mine: Redact, others: Redact
+    memory: Memory, database: Database, tmp_path: Path, mine: Redact, others: Redact
 ) -> None:
     said = ["We met.", WITH_SECRETS, "Write to ana@farm.org with " + WITH_SECRETS, "We left."]
     log = tmp_path / "chat.jsonl"
     log.write_bytes(chat_lines([{"role": "user", "content": text} for text in said]))
-    with (
-        Memory.open(tmp_path / "memory.sqlite3") as memory,
-        Memory.open(tmp_path / "memory.sqlite3") as other,
-    ):
+    with Memory.open(memory.path) as other:
         importer = Interrupted(lambda: other.ingest(log, redact=others))
         (report,) = ingest_all(
-            memory._database, [LogFile(str(log), log)], lambda: 0, lambda: None,
-            importer=importer, redaction=Redaction(memory._database, mine),
+            database, [LogFile(str(log), log)], lambda: 0, lambda: None,
+            Options(Redaction.of(database, mine), importer=importer),
         ).files  # fmt: skip
         assert report.records == report.added + report.known == len(said)
         assert len(memory.messages(report.sources[0])) == len(said)

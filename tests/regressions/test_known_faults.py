@@ -368,7 +368,7 @@ def test_a_file_is_not_marked_as_imported_if_its_end_could_not_be_stored(
     path = tmp_path / "notes.md"
     path.write_text("# One\n\ntext\n")
     with monkeypatch.context() as patched:
-        patched.setattr("treemem.ingest.ledger._REMEMBER", "INSERT INTO nowhere VALUES (?)")
+        patched.setattr("treemem.store.imported_files._REMEMBER", "INSERT INTO nowhere VALUES (?)")
         with pytest.raises(DatabaseError):
             memory.ingest(path)
     assert memory._database.rows("SELECT * FROM imported_file") == []

@@ -129,13 +129,15 @@ def plan(
         trial = Database(Path(folder) / "trial.sqlite3")
         try:
             # Messages are known by the user's file, its key among it, which is only read.
-            redaction = Redaction(database, redact, keep=False)
+            redaction = Redaction.of(database, redact, keep=False)
             added = _Added()
             for file in _files(paths):
                 if file.path is not None and is_own(database.path, file.path):
                     continue
                 before = _last_message(trial)
-                options = Options(importer=importer, progress=progress, redaction=redaction)
+                options = Options(
+                    redaction, importer=importer, progress=progress, aliases_in=database
+                )
                 for report in file_reports(trial, file, clock, options):
                     added.count(report, _messages_after(trial, before), database)
                     Worker(trial, clock, shape, budget=Budget(Limits(max_calls=0))).run()

@@ -1,79 +1,50 @@
-"""From messages in hand to stored ones: what Memory.append does.
+"""Stores messages in hand at the end of a source, for Memory.append.
 
-It takes secrets out, tells repetitions of the same words apart, and stores everything with the
-job that will seal it in one transaction.
+Secrets are redacted and tokens counted before the one transaction, which stores the messages with
+the job that seals them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Container, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
-from treemem import ids, times
+from treemem.ingest.matching import MessageMatcher
 from treemem.privacy.policy import Redaction
 from treemem.store import messages
 from treemem.store.database import Database
+from treemem.store.messages import PreparedMessage
 from treemem.text.tokens import count_many
 from treemem.times import Clock
 from treemem.types import Message, Source
 from treemem.worker import source_jobs
 
 
-def append(
+def append_messages(
     database: Database,
     clock: Clock,
     source: Source,
     added: Sequence[Message],
     redaction: Redaction,
 ) -> list[str]:
-    given = [messages.cleaned(message) for message in added]
-    redacted = [redaction.redact(message) for message in given]
+    """Stores the messages and returns their ids. One with an id of its own is stored once; one
+    without is new each time. Raises UsageError for values that cannot be stored."""
+    originals = [messages.storable(message) for message in added]
+    redacted = [redaction.redact(message) for message in originals]
     counts = count_many([message.text for message in redacted])
     source = replace(source, title=redaction.text(source.title))
+    matcher = MessageMatcher(database, redaction)
     with database.transaction():
         source_seq = messages.ensure_source(database, source, clock())
-        prepared: list[messages.Prepared] = []
+        batch: list[PreparedMessage] = []
         tokens: dict[str, int] = {}
-        for before, message, count in zip(given, redacted, counts, strict=True):
+        for original, message, count in zip(originals, redacted, counts, strict=True):
             if message.external_id is None:
-                occurrence = _first_free(database, source_seq, source.id, message, tokens)
-                item = messages.prepare(message, source.id, occurrence)
+                item = matcher.next_repetition(message, source.id, source_seq, tokens)
             else:
-                item = redaction.prepare(before, source.id, lambda _: 0)
-            prepared.append(item)
+                item = matcher.identify(original, message, source.id)
+            batch.append(item)
             tokens[item.id] = count
-        messages.add(database, source_seq, prepared, tokens)
+        messages.add(database, source_seq, batch, tokens)
         source_jobs.admit_seal(database, source.id, clock())
-    return [item.id for item in prepared]
-
-
-_IS_MEMBER = """
-SELECT 1 FROM message m JOIN source_message sm ON sm.message_seq = m.seq
-WHERE m.id = ? AND sm.source_seq = ?
-"""
-
-
-def _first_free(
-    database: Database, source_seq: int, source_id: str, message: Message, taken: Container[str]
-) -> int:
-    """Which repetition of the same words this is: the first that the source does not have.
-
-    Repetitions are numbered without gaps, so it is found by doubling and halving.
-    """
-    sent_at, _ = times.parse(message.sent_at)
-
-    def is_taken(occurrence: int) -> bool:
-        found = ids.message_id(message, source_id, sent_at, occurrence)
-        return found in taken or database.row(_IS_MEMBER, (found, source_seq)) is not None
-
-    high = 1
-    while is_taken(high - 1):
-        high *= 2
-    low = high // 2
-    while low < high - 1:
-        middle = (low + high) // 2
-        if is_taken(middle - 1):
-            low = middle
-        else:
-            high = middle
-    return high - 1
+    return [item.id for item in batch]

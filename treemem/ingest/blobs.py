@@ -1,4 +1,4 @@
-"""The bytes of attachments: left out of the memory, kept in a folder where the user asks for it.
+"""Keeps the bytes of attachments in a folder, if the user asks for it. The memory has none of them.
 
 A blob's file is named by the digest of its bytes, so each is kept once, and no name from a log
 reaches the disk.
@@ -15,8 +15,9 @@ from pathlib import Path
 from treemem.types import Blob, Message
 
 
-def kept(message: Message, folder: Path | None) -> Message:
-    """The message without the bytes of its attachments, which are in the folder then."""
+def without_content(message: Message, folder: Path | None) -> Message:
+    """The message without the bytes of its attachments, which are written to the folder first;
+    None drops them."""
     if not message.blobs:
         return message
     if folder is not None:
@@ -27,7 +28,7 @@ def kept(message: Message, folder: Path | None) -> Message:
 
 
 def path_of(blob: Blob, folder: Path) -> Path:
-    """Where a blob's bytes are kept: two letters of its digest, the digest, a known suffix.
+    """The path of a blob's bytes: two letters of its digest, the digest, a known suffix.
 
     Example:
         >>> path_of(Blob("image/png", 3, "709e80c88487"), Path("blobs")).as_posix()
@@ -38,7 +39,7 @@ def path_of(blob: Blob, folder: Path) -> Path:
 
 
 def _keep(blob: Blob, folder: Path) -> None:
-    """Whole or not at all: a half-written file is never found under a blob's name."""
+    """Writes a file whole or not at all: a blob's name never has a half-written one."""
     path = path_of(blob, folder)
     if blob.content is None or path.exists():
         return

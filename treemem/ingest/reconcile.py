@@ -1,72 +1,73 @@
-"""What a log no longer holds when it is read again: it steps back in its source's history.
+"""Takes what a log no longer contains out of its source's history, when it is read again.
 
-Words stay stored; only the state of messages in one source changes. It never decides whether
-a log holds all of its source: the importer says so with Source.snapshot and Source.rewritten.
+Words stay stored; only the states of messages in one source change. Whether a log contains all of
+its source, the importer decides: Source.snapshot and Source.rewritten.
 """
 
 from __future__ import annotations
 
-from collections.abc import Set
-from typing import NamedTuple
+from collections.abc import Set as AbstractSet
 
-from treemem.store import messages
+from treemem.ingest.matching import LogMessage, has_news, stored_seqs
+from treemem.store import imported_files, messages
 from treemem.store.database import Database
-
-_HISTORY = """
-SELECT sm.message_seq, sm.position, m.identity FROM source_message sm
-JOIN message m ON m.seq = sm.message_seq
-WHERE sm.source_seq = ? AND sm.state = 'active' ORDER BY sm.position
-"""
-_STORED = """
-SELECT m.id, m.identity FROM source_message sm JOIN message m ON m.seq = sm.message_seq
-WHERE sm.source_seq = ?
-"""
-_SET_STATE = "UPDATE source_message SET state = ? WHERE source_seq = ? AND position = ?"
+from treemem.times import Clock
+from treemem.types import Source
+from treemem.worker import source_jobs
 
 
-class Held(NamedTuple):
-    """A message that a log holds. replaces: the number of the one it is a new version of."""
+def retire_missing(
+    database: Database, source: Source, in_log: AbstractSet[LogMessage], clock: Clock
+) -> None:
+    """Replaces or abandons the messages that a log no longer contains, in one transaction. Does
+    nothing where the source is not stored."""
+    with database.transaction():
+        source_seq = messages.source_seq(database, source.id)
+        if source_seq is None:
+            return
+        if source.snapshot:
+            replace_missing(database, source_seq, in_log)
+            # Should the document go back to an earlier state, that has to be read: also after a
+            # crash, so the states are forgotten before anything of this one is stored.
+            imported_files.forget_states(database, source.id)
+        elif source.rewritten:
+            abandon_taken_back(database, source_seq, in_log)
+        source_jobs.admit_seal(database, source.id, clock())
 
-    id: str
-    identity: str | None
-    replaces: int | None
 
-
-def replace_missing(database: Database, source_seq: int, held: Set[Held]) -> None:
+def replace_missing(database: Database, source_seq: int, in_log: AbstractSet[LogMessage]) -> None:
     """Marks what is no longer in a document as replaced."""
-    kept = _seqs(database, held)
-    rows = database.rows(_HISTORY, (source_seq,))
-    gone = [position for seq, position, _ in rows if seq not in kept]
-    database.many(_SET_STATE, [("replaced", source_seq, position) for position in gone])
+    present = stored_seqs(database, in_log)
+    missing = [
+        member.position
+        for member in messages.history(database, source_seq)
+        if member.is_active and member.seq not in present
+    ]
+    messages.set_state(database, source_seq, missing, "replaced")
 
 
-def abandon_taken_back(database: Database, source_seq: int, held: Set[Held]) -> None:
+def abandon_taken_back(
+    database: Database, source_seq: int, in_log: AbstractSet[LogMessage]
+) -> None:
     """Marks as abandoned what a tool took out of the end of its log before it went on.
 
-    Only if the log holds something new: else it may be an older copy. Only what was read behind
-    all that is still there: what is missing before that, a compaction left out.
+    Only if the log contains something new: otherwise it may be an older copy. Only what comes
+    after everything that is still there: what is missing before that, a compaction left out.
     """
-    stored = database.rows(_STORED, (source_seq,))
-    ids, identities = {row[0] for row in stored}, {row[1] for row in stored} - {None}
-    if all(_is_old(item, ids, identities) for item in held):
+    history = messages.history(database, source_seq)
+    if not has_news(history, in_log):
         return
-    kept = _seqs(database, held) | {item.replaces for item in held}
-    named = {item.identity for item in held} - {None}
-    gone: list[int] = []
-    is_any_there = False
-    for seq, position, identity in database.rows(_HISTORY, (source_seq,)):
-        if seq in kept or identity in named:
-            is_any_there = True
-            gone.clear()
+    present = stored_seqs(database, in_log) | {entry.replaces for entry in in_log}
+    identities = {entry.identity for entry in in_log} - {None}
+    taken_back: list[int] = []
+    is_any_present = False
+    for member in history:
+        if not member.is_active:
+            continue
+        if member.seq in present or member.identity in identities:
+            is_any_present = True
+            taken_back.clear()
         else:
-            gone.append(position)
-    if is_any_there:
-        database.many(_SET_STATE, [("abandoned", source_seq, position) for position in gone])
-
-
-def _is_old(item: Held, ids: Set[str], identities: Set[str]) -> bool:
-    return item.id in ids or item.identity in identities or item.replaces is not None
-
-
-def _seqs(database: Database, held: Set[Held]) -> set[int]:
-    return set(messages.known_ids(database, [item.id for item in held]).values())
+            taken_back.append(member.position)
+    if is_any_present:
+        messages.set_state(database, source_seq, taken_back, "abandoned")

@@ -1,7 +1,7 @@
-"""Knows a message again whose record was half written when its log was read last.
+"""Recognizes a message whose record was half written when its log was read last.
 
-Where a log gives ids, versions share one. Where it gives none, a line that was cut off in the
-middle of its words would stay beside the whole one for good.
+Where a log gives its messages ids, the versions of one share an identity. Where it gives none, a
+line that was cut off within its words would stay beside the whole one for good.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from treemem.store.database import Database
-from treemem.store.messages import Prepared
+from treemem.store.messages import PreparedMessage
 
 _LAST_TWO = """
 SELECT m.seq, m.id, m.role, m.kind, m.author, m.sent_at, m.text, m.identity
@@ -21,42 +21,50 @@ WHERE s.id = ? AND sm.state = 'active' ORDER BY sm.position DESC LIMIT 2
 
 @dataclass(frozen=True, slots=True)
 class _Last:
-    """The end of what is stored of a source. before: the id of the message before it."""
+    """The last stored message of a source. header: role, kind, author and time. previous_id: of
+    the message before it, None where it is the only one."""
 
     seq: int
     id: str
-    said: tuple[object, ...]
+    header: tuple[object, ...]
     text: str
-    before: str | None
+    previous_id: str | None
 
 
-class HalfWritten:
-    """What one reading of one source looks out for."""
+class TornRecordMatcher:
+    """Watches the messages of one source, in order, for the whole of its last stored one."""
 
-    def __init__(self, database: Database, source_id: str) -> None:
-        self._previous: str | None = None
-        self._last: _Last | None = None
+    def __init__(self, last: _Last | None) -> None:
+        self._last = last
+        self._previous_id: str | None = None
+
+    @classmethod
+    def of(cls, database: Database, source_id: str) -> TornRecordMatcher:
+        """A matcher for the end of a source as it is stored now."""
         rows = database.rows(_LAST_TWO, (source_id,))
-        if rows and rows[0][-1] is None:
-            seq, id_, *said, text, _ = rows[0]
-            self._last = _Last(seq, id_, tuple(said), text, rows[1][1] if rows[1:] else None)
+        if not rows or rows[0][-1] is not None:
+            return cls(None)
+        seq, message_id, *header, text, _ = rows[0]
+        return cls(_Last(seq, message_id, tuple(header), text, rows[1][1] if rows[1:] else None))
 
-    def seen(self, item: Prepared, text: str) -> Prepared:
-        """The next message of the log. One that stands where the last stored one stood, by the
-        same person at the same time, and goes on where that one broke off, replaces it.
-        text: its words with their secrets."""
-        last, previous, self._previous = self._last, self._previous, item.id
+    def match(self, item: PreparedMessage, log_text: str) -> PreparedMessage:
+        """The next message of the log. It replaces the last stored one if it is in the same place,
+        has the same author and time, and its text begins with that one's. log_text: its text
+        before redaction."""
+        last, previous_id, self._previous_id = self._last, self._previous_id, item.id
         if last is None or item.identity is not None:
             return item
         if item.id == last.id:
             self._last = None
             return item
         message = item.message
-        said = (message.role, message.kind, message.author, item.sent_at)
+        header = (message.role, message.kind, message.author, item.sent_at)
         # Subtle: a log without times that is begun anew may well begin as its end did.
-        is_there = previous == last.before and (previous is not None or item.sent_at is not None)
-        goes_on = message.text.startswith(last.text) or text.startswith(last.text)
-        if item.replaces is not None or not (is_there and said == last.said and goes_on):
+        is_in_place = previous_id == last.previous_id and (
+            previous_id is not None or item.sent_at is not None
+        )
+        goes_on = message.text.startswith(last.text) or log_text.startswith(last.text)
+        if item.replaces is not None or not (is_in_place and header == last.header and goes_on):
             return item
         self._last = None
         return replace(item, replaces=last.seq)

@@ -50,6 +50,17 @@ def markers(text: str) -> Counter[str]:
     return Counter(found[0] for found in MARKER.finditer(text))
 
 
+def markers_in(text: str, author: str | None) -> Counter[str]:
+    """The markers in a message's text and author's name."""
+    return markers(f"{author or ''}\n{text}")
+
+
+def labels_added(before: Message, after: Message) -> list[str]:
+    """The labels of the secrets that were taken out of a message."""
+    added = markers_in(after.text, after.author) - markers_in(before.text, before.author)
+    return [label_of(marker) for marker in added.elements()]
+
+
 def label_of(marker: str) -> str:
     """The label in a marker.
 

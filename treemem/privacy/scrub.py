@@ -15,8 +15,8 @@ from dataclasses import dataclass, field
 
 from treemem import ids
 from treemem.privacy import reseal
-from treemem.privacy.policy import Redact, labels_added, redactor_of
-from treemem.privacy.redactor import Redactor
+from treemem.privacy.policy import Redact, redactor_of
+from treemem.privacy.redactor import Redactor, labels_added
 from treemem.reports import ScrubReport, StepProgress
 from treemem.store import messages, migrations, settings
 from treemem.store.database import SQLITE_VERSION, Database

@@ -14,6 +14,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+import orjson
+
 from treemem.errors import (
     ConstraintError,
     DatabaseCorruptError,
@@ -50,6 +52,11 @@ SQLITE_VERSION_MIN = (3, 37, 0)
 
 Row = tuple[Any, ...]
 Parameters = Mapping[str, Any] | tuple[Any, ...]
+
+
+def json_list(values: Iterable[object]) -> str:
+    """The values as a JSON list: one parameter of any length, which json_each() takes apart."""
+    return orjson.dumps(list(values)).decode()
 
 
 class Database:

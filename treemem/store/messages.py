@@ -1,32 +1,35 @@
-"""Sources and their messages in the file: named SQL in, model values out.
+"""Stores sources, their messages and their histories, and reads them back.
 
-It owns what makes a message known, new, or a new version of an old one. It never decides
-when to seal, and reads no log.
+Owns the tables source, message, message_alias and source_message. Whether a message is known is
+decided in ingest/matching.py, and when leaves are sealed in tree/; no log is read here.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import orjson
 
-from treemem import ids, times
 from treemem.errors import UsageError
-from treemem.store.database import Database, Row
+from treemem.store.database import Database, Row, json_list
 from treemem.text.fts import extra_words
 from treemem.types import MESSAGE_KINDS, ROLES, Blob, Message, Part, Source
 
+# Longer messages are refused.
 TEXT_BYTES_MAX = 256 * 1024 * 1024
 _IN_CHUNK = 500
+_PAGE_MESSAGES = 500
 
 
 @dataclass(frozen=True, slots=True)
-class Prepared:
-    """A message with its id and times worked out, ready to be stored.
+class PreparedMessage:
+    """A message with its ids and times, ready to be stored: see ingest/matching.py.
 
-    alias, redacted, plain_id: where secrets were taken out, see redacting.py; redacted has their
-    labels. replaces: the number of the message that this one is a new version of.
+    id: by which the file knows it. log_id: the id over the words of the log, None where nothing
+    was redacted; redacted: the labels of what was. alias: a keyed hash of the log_id, stored with
+    the message. replaces: the row number of the message that this one is a new version of.
     """
 
     message: Message
@@ -37,20 +40,23 @@ class Prepared:
     alias: str | None = None
     replaces: int | None = None
     redacted: tuple[str, ...] = ()
-    plain_id: str | None = None
+    log_id: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class Stored:
-    """What one batch did to one source. seqs: of all its messages, new or known."""
+class AddCounts:
+    """How many messages of one batch were new, and how many were known."""
 
     added: int
     known: int
-    seqs: tuple[int, ...]
 
 
-def prepare(message: Message, source_id: str, occurrence: int) -> Prepared:
-    """Checks a message and works out its id. Raises UsageError for values that cannot be."""
+def storable(message: Message) -> Message:
+    """The message without lone surrogates in its fields, which SQLite cannot hold. Its text is
+    left as it is: of that the exact bytes are stored.
+
+    Raises UsageError for an unknown role or kind, and for a text that is too long.
+    """
     if message.role not in ROLES:
         raise UsageError(f"A message's role is one of {', '.join(ROLES)}, not {message.role!r}.")
     if message.kind not in MESSAGE_KINDS:
@@ -61,38 +67,24 @@ def prepare(message: Message, source_id: str, occurrence: int) -> Prepared:
             f"A message of {len(message.text):,} characters is over the limit of "
             f"{TEXT_BYTES_MAX:,}. Split it before it is stored."
         )
-    message = cleaned(message)
-    sent_at, sent_at_ms = times.parse(message.sent_at)
-    return Prepared(
-        message,
-        ids.message_id(message, source_id, sent_at, occurrence),
-        ids.message_identity(message, source_id),
-        sent_at,
-        sent_at_ms,
-    )
-
-
-def cleaned(message: Message) -> Message:
-    """The message with no lone surrogate in its fields, which could not be stored. Its text is
-    left as it is: of that the exact bytes are kept."""
-    told: dict[str, object] = {}
+    changes: dict[str, object] = {}
     for name in ("external_id", "author", "session", "sent_at"):
         value = getattr(message, name)
         if isinstance(value, str) and not value.isascii():
-            told[name] = _storable(value)[0]
+            changes[name] = _storable(value)[0]
     for name in ("tool_use_ids", "tool_result_ids"):
         if tool_ids := getattr(message, name):
-            told[name] = tuple(_storable(tool_id)[0] for tool_id in tool_ids)
+            changes[name] = tuple(_storable(tool_id)[0] for tool_id in tool_ids)
     if message.blobs:
-        told["blobs"] = tuple(
+        changes["blobs"] = tuple(
             replace(blob, media_type=_storable(blob.media_type)[0]) for blob in message.blobs
         )
     if message.parts:
-        told["parts"] = tuple(
+        changes["parts"] = tuple(
             replace(part, name=_storable(part.name)[0]) if part.name else part
             for part in message.parts
         )
-    return replace(message, **told) if told else message  # type: ignore[arg-type]
+    return replace(message, **changes) if changes else message  # type: ignore[arg-type]
 
 
 # -- sources ---------------------------------------------------------------------------
@@ -107,7 +99,8 @@ RETURNING seq
 
 
 def ensure_source(database: Database, source: Source, now_ms: int) -> int:
-    """The source's row number; the row is made at the first call."""
+    """The row number of a source, which is inserted if it is new. Raises UsageError for an id
+    that is empty, overlong or not printable."""
     if not source.id or len(source.id) > 512 or not source.id.isprintable():
         raise UsageError(f"A source id has 1 to 512 printable characters, not {source.id!r}.")
     title, _ = _storable(source.title or "")
@@ -119,6 +112,38 @@ def ensure_source(database: Database, source: Source, now_ms: int) -> int:
              "parent_id": source.parent_id, "now": now_ms},
         )
     )  # fmt: skip
+
+
+def source_seq(database: Database, source_id: str) -> int | None:
+    """The row number of a source; None where it is not stored."""
+    seq = database.value("SELECT seq FROM source WHERE id = ?", (source_id,))
+    return None if seq is None else int(seq)
+
+
+def has_format(database: Database, format_name: str) -> bool:
+    """Whether any source of this format is stored."""
+    sql = "SELECT 1 FROM source WHERE format = ? LIMIT 1"
+    return database.value(sql, (format_name,)) is not None
+
+
+_OF_MESSAGES = """
+SELECT DISTINCT s.seq, s.id FROM source_message sm JOIN source s ON s.seq = sm.source_seq
+WHERE sm.message_seq IN (SELECT value FROM json_each(?)) ORDER BY s.seq
+"""
+
+
+def sources_of(database: Database, message_seqs: Iterable[int]) -> list[tuple[int, str]]:
+    """Row numbers and ids of the sources that have any of these messages."""
+    return [(row[0], row[1]) for row in database.rows(_OF_MESSAGES, (json_list(message_seqs),))]
+
+
+def titles(database: Database) -> Sequence[tuple[int, str]]:
+    """The titles of sources, by row number."""
+    return database.rows("SELECT seq, title FROM source WHERE title IS NOT NULL")
+
+
+def rewrite_title(database: Database, source_seq: int, title: str) -> None:
+    database.execute("UPDATE source SET title = ? WHERE seq = ?", (title, source_seq))
 
 
 # -- adding ----------------------------------------------------------------------------
@@ -155,8 +180,8 @@ _SET_STATE = "UPDATE source_message SET state = ? WHERE source_seq = ? AND posit
 _REOPEN = "UPDATE source SET open_position = min(open_position, ?) WHERE seq = ?"
 
 
-def known_ids(database: Database, message_ids: Sequence[str]) -> dict[str, int]:
-    """The row numbers of those messages that are stored already."""
+def seqs_by_id(database: Database, message_ids: Sequence[str]) -> dict[str, int]:
+    """The row numbers of those messages that are stored, by their ids."""
     return dict(
         _chunked(database, "SELECT id, seq FROM message WHERE id IN ({marks})", message_ids)
     )
@@ -165,18 +190,18 @@ def known_ids(database: Database, message_ids: Sequence[str]) -> dict[str, int]:
 def add(
     database: Database,
     source_seq: int,
-    batch: Sequence[Prepared],
+    batch: Sequence[PreparedMessage],
     tokens: dict[str, int],
     *,
     snapshot: bool = False,
-) -> Stored:
+) -> AddCounts:
     """Stores a batch of one source's messages, inside the caller's transaction.
 
-    tokens: by message id, for every message that is new. A message the source already has
-    is known; one that another source has becomes a member of this one too, and counts as
-    known as well, since nothing is stored twice.
+    tokens: by message id, for every message that is new. snapshot: the batch comes from a whole
+    document, so a message that was replaced in it is active again. A message that only another
+    source has joins this one and counts as known, since nothing is stored twice.
     """
-    seq_of = known_ids(database, [item.id for item in batch])
+    seq_of = seqs_by_id(database, [item.id for item in batch])
     new = list({item.id: item for item in batch if item.id not in seq_of}.values())
     next_seq = int(database.value("SELECT coalesce(max(seq), 0) + 1 FROM message"))
     for seq, item in enumerate(new, next_seq):
@@ -185,19 +210,19 @@ def add(
     database.many(_MESSAGE_INSERT, rows)
     database.many(_ALIAS, [(item.alias, seq_of[item.id]) for item in new if item.alias])
     _join(database, source_seq, batch, seq_of, snapshot=snapshot)
-    seqs = tuple(dict.fromkeys(seq_of[item.id] for item in batch))
-    return Stored(len(new), len(batch) - len(new), seqs)
+    return AddCounts(len(new), len(batch) - len(new))
 
 
 def _join(
     database: Database,
     source_seq: int,
-    batch: Sequence[Prepared],
+    batch: Sequence[PreparedMessage],
     seq_of: dict[str, int],
     *,
     snapshot: bool,
 ) -> None:
-    """Puts the batch at the end of the source's history, but for what is there already."""
+    """Puts those messages of the batch that the source does not have into its history: in the
+    places of the versions that they replace, or at its end."""
     members = _members(database, source_seq, list(seq_of.values()))
     joining = {item.id: item for item in batch if seq_of[item.id] not in members}
     newest = {item.identity: item.id for item in joining.values() if item.identity is not None}
@@ -209,57 +234,60 @@ def _join(
     position = next_position(database, source_seq)
     rows = []
     for item in joining.values():
-        state = "active" if item.message.active else "abandoned"
-        at = position
+        state, own_position = _state_of(item), position
         if item.identity is not None and newest[item.identity] != item.id:
             state = "replaced"
         else:
-            at = freed.get(item.identity or item.id, position)
-        rows.append((source_seq, at, seq_of[item.id], item.message.session, state))
-        position += at == position
+            own_position = freed.get(item.identity or item.id, position)
+        rows.append((source_seq, own_position, seq_of[item.id], item.message.session, state))
+        position += own_position == position
     database.many(_MEMBER_INSERT, rows)
     if freed:
         members = _members(database, source_seq, list(seq_of.values()))  # some have moved
     for item in batch:
         if item.id not in joining:
-            state = "active" if item.message.active else "abandoned"
             position, before = members[seq_of[item.id]]
-            if before != state and (snapshot or before != "replaced"):
-                database.execute(_SET_STATE, (state, source_seq, position))
+            if before != _state_of(item) and (snapshot or before != "replaced"):
+                database.execute(_SET_STATE, (_state_of(item), source_seq, position))
                 database.execute(_REOPEN, (position, source_seq))
+
+
+def _state_of(item: PreparedMessage) -> str:
+    return "active" if item.message.active else "abandoned"
 
 
 def _members(
     database: Database, source_seq: int, seqs: Sequence[int]
 ) -> dict[int, tuple[int, str]]:
-    """Position and state of those of the messages that the source has."""
-    found = _chunked(database, _MEMBERS_OF, seqs, (), (source_seq,))
-    return {seq: (position, state) for seq, position, state in found}
+    """Positions and states of those of the messages that the source has."""
+    rows = _chunked(database, _MEMBERS_OF, seqs, (), (source_seq,))
+    return {seq: (position, state) for seq, position, state in rows}
 
 
 def _replace_older(database: Database, source_seq: int, older: Sequence[Row]) -> dict[str, int]:
-    """Messages that changed in their source: the version there steps back. older: for each its
-    identity, or the id of the new one where there is none, its position, and whether nothing
-    of it is sealed.
+    """Marks versions of messages as replaced. older: of each the identity (where there is none,
+    the id of the new version), the position, and whether nothing of it is sealed.
 
-    Returns the places that this frees, by the same: there the new one stands where it stood.
+    Unsealed versions move to the end of the history. Returns the positions that this frees for
+    the new versions, by the same identities or ids.
     """
     freed: dict[str, int] = {}
     for identity, position, is_open in older:
-        behind = position
+        new_position = position
         if is_open:
             freed[identity] = position
-            behind = next_position(database, source_seq)
-        database.execute(_STEP_BACK, (behind, source_seq, position))
+            new_position = next_position(database, source_seq)
+        database.execute(_STEP_BACK, (new_position, source_seq, position))
     return freed
 
 
 def next_position(database: Database, source_seq: int) -> int:
+    """The position behind the last message of a source's history."""
     sql = "SELECT coalesce(max(position), -1) + 1 FROM source_message WHERE source_seq = ?"
     return int(database.value(sql, (source_seq,)))
 
 
-def _message_row(seq: int, item: Prepared, tokens: int) -> tuple[object, ...]:
+def _message_row(seq: int, item: PreparedMessage, tokens: int) -> tuple[object, ...]:
     message = item.message
     text, exact = _storable(message.text)
     return (
@@ -270,14 +298,14 @@ def _message_row(seq: int, item: Prepared, tokens: int) -> tuple[object, ...]:
 
 
 def search_text(author: str | None, text: str) -> str | None:
-    """What full text indexes of a message beside its author and text; None for nothing."""
+    """The words that full text indexes beside a message's author and text; None for none."""
     return extra_words(f"{author}: {text}" if author else text)
 
 
 def _storable(text: str) -> tuple[str, bytes | None]:
-    """The text as SQLite can hold it, and the exact bytes where that is not the same.
+    """The text as SQLite can hold it, and its exact bytes where these differ, else None.
 
-    A lone surrogate has no UTF-8; U+FFFD stands in its place, so offsets stay right.
+    A lone surrogate has no UTF-8. U+FFFD takes its place, so offsets stay right.
     """
     try:
         text.encode()
@@ -301,8 +329,10 @@ INSERT INTO message_fts (rowid, text) SELECT seq, text FROM message_search WHERE
 
 
 def rewrite(database: Database, seq: int, message: Message, tokens: int, scrubbed: str) -> None:
-    """Gives a message other words, and full text too, in the caller's transaction; its id stays.
-    scrubbed: the id that it would have now, by which doctor proves it whole."""
+    """Stores other words of a message, in the caller's transaction. Its id stays.
+
+    scrubbed: the id that it would have with these words, by which doctor checks them.
+    """
     database.execute(_FORGET_WORDS, (seq,))
     text, exact = _storable(message.text)
     database.execute(
@@ -312,6 +342,11 @@ def rewrite(database: Database, seq: int, message: Message, tokens: int, scrubbe
          "extras": _extras(message, scrubbed)},
     )  # fmt: skip
     database.execute(_INDEX_WORDS, (seq,))
+
+
+def rebuild_index(database: Database) -> None:
+    """Indexes all messages anew. Before SQLite 3.42 an index keeps deleted words in its pages."""
+    database.execute("INSERT INTO message_fts (message_fts) VALUES ('rebuild')")
 
 
 def _extras(message: Message, scrubbed: str | None = None) -> str | None:
@@ -336,6 +371,7 @@ COLUMNS = (
 )
 _MESSAGES_BY_SEQ = f"SELECT m.seq, {COLUMNS} FROM message m WHERE m.seq IN ({{marks}})"  # noqa: S608
 
+_ALL = f"SELECT m.seq, {COLUMNS} FROM message m WHERE m.seq > ? ORDER BY m.seq LIMIT ?"  # noqa: S608
 _NO_HISTORY = """
 SELECT message_seq FROM source_message WHERE message_seq IN ({marks})
 GROUP BY message_seq HAVING max(state = 'active') = 0
@@ -343,36 +379,190 @@ GROUP BY message_seq HAVING max(state = 'active') = 0
 
 
 def message_from(row: Row, session: str | None = None) -> Message:
-    """The one place where a row (COLUMNS) becomes a Message."""
+    """Makes a Message of a row of COLUMNS."""
     id_, role, text, exact, author, sent_at, external_id, kind, extras, tokens = row
-    found = orjson.loads(extras) if extras else {}
+    more = orjson.loads(extras) if extras else {}
     return Message(
         role=role,
-        text=exact.decode("utf-8", "surrogatepass") if exact is not None else text,
+        text=_exact_text(text, exact),
         author=author,
         sent_at=sent_at,
         external_id=external_id,
         session=session,
         kind=kind,
-        parts=tuple(Part(*part) for part in found.get("parts", ())),
-        tool_use_ids=tuple(found.get("uses", ())),
-        tool_result_ids=tuple(found.get("results", ())),
-        blobs=tuple(Blob(*blob) for blob in found.get("blobs", ())),
-        unique_id=bool(found.get("unique")),
+        parts=tuple(Part(*part) for part in more.get("parts", ())),
+        tool_use_ids=tuple(more.get("uses", ())),
+        tool_result_ids=tuple(more.get("results", ())),
+        blobs=tuple(Blob(*blob) for blob in more.get("blobs", ())),
+        unique_id=bool(more.get("unique")),
         id=id_,
         tokens=tokens,
     )
 
 
 def by_seq(database: Database, seqs: Iterable[int]) -> dict[int, Message]:
-    """Messages by row number."""
+    """Messages, by row number."""
     rows = _chunked(database, _MESSAGES_BY_SEQ, list(seqs))
     return {row[0]: message_from(row[1:]) for row in rows}
 
 
+def all_messages(database: Database) -> Iterator[tuple[int, Message]]:
+    """Every message with its row number, in order, a page in memory at a time."""
+    last_seq = 0
+    while rows := database.rows(_ALL, (last_seq, _PAGE_MESSAGES)):
+        for seq, *row in rows:
+            yield seq, message_from(tuple(row))
+        last_seq = rows[-1][0]
+
+
 def of_no_history(database: Database, seqs: Iterable[int]) -> list[int]:
-    """Those that no source has in its history: of abandoned branches, or replaced."""
+    """Those that are active in no source: on abandoned branches, or replaced."""
     return [row[0] for row in _chunked(database, _NO_HISTORY, list(seqs))]
+
+
+class Member(NamedTuple):
+    """A message in the history of a source. seq: its row number."""
+
+    seq: int
+    position: int
+    is_active: bool
+    id: str
+    identity: str | None
+
+
+_HISTORY = """
+SELECT sm.message_seq, sm.position, sm.state = 'active', m.id, m.identity
+FROM source_message sm JOIN message m ON m.seq = sm.message_seq
+WHERE sm.source_seq = ? ORDER BY sm.position
+"""
+
+
+def history(database: Database, source_seq: int) -> list[Member]:
+    """The history of a source in its order, abandoned and replaced messages too."""
+    return [Member(*row) for row in database.rows(_HISTORY, (source_seq,))]
+
+
+def set_state(database: Database, source_seq: int, positions: Iterable[int], state: str) -> None:
+    """Sets the state of the messages at these positions of a source's history."""
+    database.many(_SET_STATE, [(state, source_seq, position) for position in positions])
+
+
+_IS_MEMBER = """
+SELECT 1 FROM message m JOIN source_message sm ON sm.message_seq = m.seq
+WHERE m.id = ? AND sm.source_seq = ?
+"""
+
+
+def is_member(database: Database, source_seq: int, message_id: str) -> bool:
+    """Whether the source has the message, in any state."""
+    return database.row(_IS_MEMBER, (message_id, source_seq)) is not None
+
+
+# -- reopening what was sealed ---------------------------------------------------------
+
+_REOPEN_MESSAGE = """
+UPDATE source_message SET open_from = ? WHERE source_seq = ? AND message_seq = ?
+"""
+_REOPEN_SOURCE = """
+UPDATE source SET open_position = min(open_position, coalesce(
+  (SELECT min(position) FROM source_message WHERE source_seq = :source
+   AND state = 'active' AND open_from IS NOT NULL), open_position)) WHERE seq = :source
+"""
+
+
+def reopen(database: Database, source_seq: int, starts: Iterable[tuple[int, int]]) -> None:
+    """Marks messages of a source as unsealed, each from a character on. starts: row numbers of
+    messages, and those characters."""
+    rows = [(start, source_seq, seq) for seq, start in starts]
+    database.many(_REOPEN_MESSAGE, rows)
+    database.execute(_REOPEN_SOURCE, {"source": source_seq})
+
+
+# -- versions of one message -----------------------------------------------------------
+
+_IS_HERE = """
+EXISTS (SELECT 1 FROM source_message sm JOIN source s ON s.seq = sm.source_seq
+        WHERE sm.message_seq = m.seq AND s.id = :source AND sm.state <> 'replaced')
+"""
+_BY_ALIAS = f"""
+SELECT m.seq, m.id, m.text, m.author, json_extract(m.extras, '$.scrubbed') IS NOT NULL, {_IS_HERE}
+FROM message_alias a JOIN message m ON m.seq = a.message_seq WHERE a.alias = :alias
+ORDER BY 6 DESC, m.id = :id DESC, m.seq
+"""  # noqa: S608
+_IS_STORED_UNREDACTED = f"""
+SELECT 1 FROM message m WHERE m.id = :id AND (
+  EXISTS (SELECT 1 FROM source_message sm JOIN source s ON s.seq = sm.source_seq
+          WHERE sm.message_seq = m.seq AND s.id = :source)
+  OR (json_extract(m.extras, '$.scrubbed') IS NOT NULL AND NOT EXISTS (
+    SELECT 1 FROM message_alias a JOIN message m ON m.seq = a.message_seq
+    WHERE a.alias = :alias AND {_IS_HERE})))
+"""  # noqa: S608
+_WITH_AUTHOR = """
+SELECT identity, id, role, kind, exact, text FROM message
+WHERE identity IN ({marks}) AND author IS NOT NULL ORDER BY seq
+"""
+
+
+class AliasedMessage(NamedTuple):
+    """A message that was stored with some of its secrets redacted. is_scrubbed: they were taken
+    out after it was stored."""
+
+    seq: int
+    id: str
+    text: str
+    author: str | None
+    is_scrubbed: bool
+
+
+class Version(NamedTuple):
+    """A stored version of a message that has an identity."""
+
+    identity: str
+    id: str
+    role: str
+    kind: str
+    text: str
+
+
+def has_aliases(database: Database) -> bool:
+    """Whether any message was stored redacted."""
+    return bool(database.value("SELECT EXISTS (SELECT 1 FROM message_alias)"))
+
+
+def by_alias(
+    database: Database, alias: str, source_id: str, message_id: str
+) -> AliasedMessage | None:
+    """The stored message with this alias, None where there is none. Of several, one in this
+    source comes first, then the one with this id."""
+    row = database.row(_BY_ALIAS, {"alias": alias, "source": source_id, "id": message_id})
+    if row is None:
+        return None
+    seq, stored_id, text, author, is_scrubbed, _ = row
+    return AliasedMessage(seq, stored_id, text, author, bool(is_scrubbed))
+
+
+def is_stored_unredacted(database: Database, log_id: str, alias: str, source_id: str) -> bool:
+    """Whether a message was stored with its secrets, and is that of this source: the source has
+    it, or they were scrubbed since and the source has not stored it redacted.
+
+    log_id: the id over the words with the secrets; alias: its alias.
+    """
+    parameters = {"id": log_id, "source": source_id, "alias": alias}
+    return database.value(_IS_STORED_UNREDACTED, parameters) is not None
+
+
+def versions_with_author(database: Database, identities: Sequence[str]) -> list[Version]:
+    """The stored versions of messages with these identities that have an author, oldest first."""
+    return [
+        Version(identity, message_id, role, kind, _exact_text(text, exact))
+        for identity, message_id, role, kind, exact, text in _chunked(
+            database, _WITH_AUTHOR, identities
+        )
+    ]
+
+
+def _exact_text(text: str, exact: bytes | None) -> str:
+    return text if exact is None else exact.decode("utf-8", "surrogatepass")
 
 
 def _chunked(
@@ -382,10 +572,11 @@ def _chunked(
     after: tuple[object, ...] = (),
     before: tuple[object, ...] = (),
 ) -> list[Row]:
-    """Runs sql, whose {marks} stand for some of the keys at a time, over all keys."""
-    found: list[Row] = []
+    """Runs sql over all keys, some at a time in the place of {marks}. before, after: values of
+    the parameters on both sides of them."""
+    rows: list[Row] = []
     for start in range(0, len(keys), _IN_CHUNK):
         chunk = keys[start : start + _IN_CHUNK]
         marks = ",".join("?" * len(chunk))
-        found += database.rows(sql.format(marks=marks), (*before, *chunk, *after))
-    return found
+        rows += database.rows(sql.format(marks=marks), (*before, *chunk, *after))
+    return rows

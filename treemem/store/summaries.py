@@ -250,7 +250,7 @@ def _put_statements(
          for d in drafts],
     )  # fmt: skip
     cited = sorted({message_id for draft in drafts for message_id in draft.message_ids})
-    message_seqs = messages.known_ids(database, cited)
+    message_seqs = messages.seqs_by_id(database, cited)
     database.many(
         _CITE_INSERT,
         [(seq_of_draft[id(draft)], ordinal, message_seqs[message_id])

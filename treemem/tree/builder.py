@@ -161,7 +161,7 @@ def _put_leaf(database: Database, spans: Sequence[Span], *, provisional: bool = 
     known = _known_node(database, leaf_id, provisional=provisional)
     if known is not None:
         return known
-    seq_of = messages.known_ids(database, [span.message_id for span in spans])
+    seq_of = messages.seqs_by_id(database, [span.message_id for span in spans])
     started, ended = _message_times(database, list(seq_of.values()))
     node_seq = database.insert(
         _NODE_INSERT,

@@ -304,7 +304,7 @@ def _cited(database: Database, children: Sequence[Child]) -> dict[str, Message]:
         for statement in child.statements
         for message_id in statement.message_ids
     }
-    seqs = messages.known_ids(database, sorted(cited))
+    seqs = messages.seqs_by_id(database, sorted(cited))
     by_seq = messages.by_seq(database, seqs.values())
     return {message_id: by_seq[seq] for message_id, seq in seqs.items()}
 

@@ -1,15 +1,16 @@
-"""Files that were read to their end: the same bytes again add nothing, at reading speed."""
+"""Remembers the files that were read to their end: reading one again adds nothing.
+
+Owns the table imported_file. A file is known by a digest of its bytes and of how it was read.
+"""
 
 from __future__ import annotations
 
-import hashlib
 import json
+from collections.abc import Iterable
 
-from treemem.importers.common.base import Importer, LogFile
 from treemem.reports import FileReport
 from treemem.store.database import Database
 
-_HASH_BLOCK_BYTES = 1 << 20
 _LOAD = """
 SELECT source_ids, records, messages, skipped, problems, problem_count
 FROM imported_file WHERE digest = ?
@@ -25,22 +26,8 @@ WHERE EXISTS (SELECT 1 FROM json_each(source_ids) WHERE value = :source)
 """
 
 
-def digest_of(file: LogFile, importer: Importer, redaction: str) -> str:
-    """Over the importer, what it takes for a secret, and every byte of the file and of those
-    read with it."""
-    state = hashlib.blake2b(digest_size=16, person=b"file")
-    state.update(f"{importer.name}/{importer.version}\n{redaction}\n".encode())
-    for part in (file, *importer.companions(file)):
-        with part.open() as stream:
-            while block := stream.read(_HASH_BLOCK_BYTES):
-                state.update(block)
-        # Subtle: only a companion's end is marked, so that a file alone keeps its digest.
-        state.update(b"" if part is file else b"\0end\0")
-    return state.hexdigest()
-
-
 def load(database: Database, digest: str, report: FileReport) -> bool:
-    """Whether the file was read before; then the report says what it held, all of it known."""
+    """Whether the file was read before. If so, the report gets its figures, all messages known."""
     row = database.row(_LOAD, (digest,))
     if row is None:
         return False
@@ -52,15 +39,15 @@ def load(database: Database, digest: str, report: FileReport) -> bool:
 
 
 def remember(database: Database, digest: str, report: FileReport, *, growing: bool) -> None:
-    """Remembers a file, once all of it is stored. growing: it is read again and again, so its
+    """Remembers a file of which everything is stored. growing: it is read again and again, so its
     earlier states are forgotten."""
-    # Not an empty one: it belongs to no source yet, so that nothing could make it forgotten
-    # when a document, filled in the meantime, is emptied again.
+    # An empty file is not remembered: it belongs to no source yet, so nothing could make it
+    # forgotten when a document, filled in the meantime, is emptied again.
     if report.added + report.known == 0:
         return
     with database.transaction():
         if growing:
-            # Were it not the same file after all, that would have to be read once more.
+            # Were it another file after all, that one would be read once more.
             earlier = (json.dumps(report.sources), report.records)
             database.execute(_FORGET_EARLIER, earlier)
         database.execute(
@@ -71,5 +58,18 @@ def remember(database: Database, digest: str, report: FileReport, *, growing: bo
 
 
 def forget_states(database: Database, source_id: str) -> None:
-    """Every state of a source's files has to be read again."""
+    """Forgets every state of a source's files, so that each is read again."""
     database.execute(_FORGET_STATES, {"source": source_id})
+
+
+# -- words of logs ---------------------------------------------------------------------
+
+
+def problem_texts(database: Database) -> Iterable[tuple[str, str]]:
+    """The problems of each file, a JSON list, by its digest."""
+    return database.rows("SELECT digest, problems FROM imported_file")
+
+
+def rewrite_problems(database: Database, digest: str, problems: str) -> None:
+    """Stores another JSON list of problems for a file."""
+    database.execute("UPDATE imported_file SET problems = ? WHERE digest = ?", (problems, digest))

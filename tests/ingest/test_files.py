@@ -10,7 +10,9 @@ import pytest
 from treemem import Memory, Message
 from treemem.errors import ImportFileError
 from treemem.importers.common.base import Event, Importer, LogFile
-from treemem.ingest.files import BATCH_MESSAGES_MAX, ingest_all
+from treemem.ingest.files import BATCH_MESSAGES_MAX, Options, ingest_all
+from treemem.privacy.policy import Redaction
+from treemem.store.database import Database
 from treemem.types import Source
 
 
@@ -37,13 +39,13 @@ class Damaged(Importer):
 @pytest.mark.parametrize("count", [0, 5, BATCH_MESSAGES_MAX, 2 * BATCH_MESSAGES_MAX + 5])
 @pytest.mark.parametrize("error", [ImportFileError("it is damaged"), OSError(5, "it is damaged")])
 def test_what_stands_before_damage_is_stored_and_counted(
-    memory: Memory, tmp_path: Path, count: int, error: Exception
+    memory: Memory, database: Database, tmp_path: Path, count: int, error: Exception
 ) -> None:
     log = tmp_path / "log"
     log.write_bytes(b"x")
     report = ingest_all(
-        memory._database, [LogFile("log", log)], lambda: 0, lambda: None,
-        importer=Damaged(count, error),
+        database, [LogFile("log", log)], lambda: 0, lambda: None,
+        Options(Redaction.of(database), importer=Damaged(count, error)),
     )  # fmt: skip
     (file,) = report.files
     assert "damaged" in str(file.error)

@@ -1,0 +1,231 @@
+"""Decides whether the memory file has a message: as it is, in an older version, or not at all.
+
+A message is known by its id, a hash over its words (ids.py). Its id is new although the message
+is not when
+
+- its secrets were redacted under another policy: it is found by its alias;
+- its author has changed his name: it is found by its identity;
+- its record was half written at the last reading: see torn_records.py.
+
+Nothing is written here. Each message is redacted once, and each of its ids is computed once.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Container, Iterable, Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import replace
+from functools import cache, cached_property
+from typing import NamedTuple
+
+from treemem import ids, times
+from treemem.ingest.torn_records import TornRecordMatcher
+from treemem.privacy.policy import Redaction
+from treemem.privacy.redactor import labels_added, markers_in
+from treemem.store import messages
+from treemem.store.database import Database
+from treemem.store.messages import Member, PreparedMessage
+from treemem.types import Message, Source
+
+PARENT_AGENT = "parent agent"
+
+
+class MessageMatcher:
+    """Matches the messages of one reading of a log, in their order, with those of the file.
+
+    aliases_in: the file whose aliases count, None for the same one.
+    """
+
+    def __init__(
+        self, database: Database, redaction: Redaction, aliases_in: Database | None = None
+    ) -> None:
+        self._database = database
+        self._aliases_in = aliases_in or database
+        self._redaction = redaction
+        self._repetitions: Counter[str] = Counter()
+        self._torn_records: dict[str, TornRecordMatcher] = {}
+
+    def match(self, message: Message, source: Source) -> PreparedMessage:
+        """Redacts the next message of the log and gives it the id by which the file knows it.
+        Raises UsageError for values that cannot be stored."""
+        message = messages.storable(message)
+        redacted = self._redaction.redact(message)
+        item = None
+        if source.parent_id is not None and _is_task(message):
+            item = self._stored_copy(message, redacted, source.id)
+            message, redacted = _from_parent(message), _from_parent(redacted)
+        item = item or self.identify(message, redacted, source.id)
+        if source.snapshot:  # what it no longer contains was replaced before
+            return item
+        if source.id not in self._torn_records:
+            self._torn_records[source.id] = TornRecordMatcher.of(self._database, source.id)
+        return self._torn_records[source.id].match(item, message.text)
+
+    def identify(self, message: Message, redacted: Message, source_id: str) -> PreparedMessage:
+        """The redacted message with its ids and times. Both are storable; equal where the message
+        has no secrets."""
+        sent_at, sent_at_ms = times.parse(message.sent_at)
+        identity = ids.message_identity(message, source_id)
+        log_id = self._id(message, source_id, identity, sent_at)
+        if redacted == message:
+            item = PreparedMessage(message, log_id, identity, sent_at, sent_at_ms)
+            return self._known_under_other_policy(item, source_id) if self._has_aliases else item
+        item = PreparedMessage(
+            redacted,
+            self._id(redacted, source_id, identity, sent_at),
+            identity,
+            sent_at,
+            sent_at_ms,
+            redacted=tuple(labels_added(message, redacted)),
+            log_id=log_id,
+        )
+        return self._known_under_other_policy(item, source_id)
+
+    def match_again(
+        self, items: Sequence[PreparedMessage], source_id: str
+    ) -> list[PreparedMessage]:
+        """Matches messages that are not stored yet once more: another process may have stored
+        them under another policy since."""
+        known = messages.seqs_by_id(self._database, [item.id for item in items])
+        return [
+            item if item.id in known else self._known_under_other_policy(item, source_id)
+            for item in items
+        ]
+
+    def next_repetition(
+        self, message: Message, source_id: str, source_seq: int, taken: Container[str]
+    ) -> PreparedMessage:
+        """A redacted message without an id of its own as a new one: under the first of the ids of
+        its repetitions that neither the source nor taken has.
+
+        Repetitions are numbered without gaps, so it is searched by doubling and halving.
+        """
+        sent_at, sent_at_ms = times.parse(message.sent_at)
+
+        @cache
+        def id_of(occurrence: int) -> str:
+            return ids.anonymous_id(message, source_id, sent_at, occurrence)
+
+        def is_taken(occurrence: int) -> bool:
+            candidate = id_of(occurrence)
+            return candidate in taken or messages.is_member(self._database, source_seq, candidate)
+
+        high = 1
+        while is_taken(high - 1):
+            high *= 2
+        low = high // 2
+        while low < high - 1:
+            middle = (low + high) // 2
+            if is_taken(middle - 1):
+                low = middle
+            else:
+                high = middle
+        return PreparedMessage(message, id_of(high - 1), None, sent_at, sent_at_ms)
+
+    def _id(
+        self, message: Message, source_id: str, identity: str | None, sent_at: str | None
+    ) -> str:
+        """The id of these words. Equal messages without an id in the log are counted."""
+        if identity is not None:
+            return ids.version_id(message, identity)
+        first = ids.anonymous_id(message, source_id, sent_at, 0)
+        occurrence = self._repetitions[first]
+        self._repetitions[first] += 1
+        return ids.anonymous_id(message, source_id, sent_at, occurrence) if occurrence else first
+
+    @cached_property
+    def _has_aliases(self) -> bool:
+        return messages.has_aliases(self._aliases_in)
+
+    def _known_under_other_policy(self, item: PreparedMessage, source_id: str) -> PreparedMessage:
+        """The message under its stored id, if it was stored with more or fewer secrets redacted.
+
+        With fewer redacted now than is stored, as after something was allowed, it is a new
+        version of the stored message. A scrubbed message never gets its secrets back.
+        """
+        log_id = item.log_id or item.id
+        alias = self._redaction.alias(log_id)
+        if item.log_id is not None and messages.is_stored_unredacted(
+            self._aliases_in, log_id, alias, source_id
+        ):
+            return replace(item, id=log_id)
+        stored = messages.by_alias(self._aliases_in, alias, source_id, item.id)
+        if stored is None or stored.id == item.id:
+            return item if item.id == log_id else replace(item, alias=alias)
+        before = markers_in(stored.text, stored.author)
+        if not stored.is_scrubbed and markers_in(item.message.text, item.message.author) < before:
+            return replace(item, alias=alias, replaces=stored.seq)
+        return replace(item, id=stored.id)
+
+    def _stored_copy(
+        self, message: Message, redacted: Message, source_id: str
+    ) -> PreparedMessage | None:
+        """The message if it is stored, as where a sub-agent's log repeats its parent's."""
+        if not message.unique_id:
+            return None
+        item = self.identify(message, redacted, source_id)
+        return item if messages.seqs_by_id(self._database, [item.id]) else None
+
+
+def _is_task(message: Message) -> bool:
+    return message.role == "user" and message.kind == "said"
+
+
+def _from_parent(message: Message) -> Message:
+    """A sub-agent's task, said by the agent that set it: no rule in it is the user's."""
+    return replace(message, role="other", author=message.author or PARENT_AGENT)
+
+
+# -- whole batches ---------------------------------------------------------------------
+
+
+def unknown_of(database: Database, items: Sequence[PreparedMessage]) -> list[PreparedMessage]:
+    """Those whose ids no stored message has."""
+    known = messages.seqs_by_id(database, [item.id for item in items])
+    return [item for item in items if item.id not in known]
+
+
+def renamed(database: Database, unknown: Iterable[PreparedMessage]) -> dict[str, str]:
+    """The ids of stored messages that differ from unknown ones in their author's name alone, by
+    the ids of those.
+
+    People change their names, and an export gives everything they ever said under the new one.
+    That is no edit: the message is known, under the name that it was stored with.
+    """
+    named = [item for item in unknown if item.identity is not None and item.message.author]
+    identities = [item.identity for item in named if item.identity is not None]
+    stored = {
+        (version.identity, version.role, version.kind, version.text): version.id
+        for version in messages.versions_with_author(database, identities)
+    }
+    stored_ids: dict[str, str] = {}
+    for item in named:
+        words = (item.identity, item.message.role, item.message.kind, item.message.text)
+        if words in stored:
+            stored_ids[item.id] = stored[words]
+    return stored_ids
+
+
+class LogMessage(NamedTuple):
+    """A message that a log contains, without its words. replaces: the row number of the message
+    that it is a new version of."""
+
+    id: str
+    identity: str | None
+    replaces: int | None
+
+
+def has_news(history: Sequence[Member], in_log: AbstractSet[LogMessage]) -> bool:
+    """Whether a log contains a message of which its source's history has no version."""
+    message_ids = {member.id for member in history}
+    identities = {member.identity for member in history} - {None}
+    return any(
+        entry.id not in message_ids and entry.identity not in identities and entry.replaces is None
+        for entry in in_log
+    )
+
+
+def stored_seqs(database: Database, in_log: AbstractSet[LogMessage]) -> set[int]:
+    """The row numbers of those messages of a log that are stored."""
+    return set(messages.seqs_by_id(database, [entry.id for entry in in_log]).values())
