@@ -17,7 +17,7 @@ from treemem_cli.ingest import keep_blobs_option
 from treemem_cli.work import Between, Interval, print_report
 
 if TYPE_CHECKING:
-    from treemem.watch.follower import Follower, Target, Told
+    from treemem.watch.follower import Follower, Target, WatchEvent
 
 UNKNOWN_SHOWN = 10
 
@@ -108,16 +108,16 @@ class _Show:
         self._as_json = as_json
         self._unknown_count = 0
 
-    def tell(self, told: Told) -> None:
+    def tell(self, told: WatchEvent) -> None:
         if self._as_json:
             click.echo(json.dumps(_fields(told), default=str))
-        elif told.what == "watching":
+        elif told.kind == "watching":
             self._watching(told.text)
-        elif told.what == "read":
+        elif told.kind == "read":
             self._read(told)
-        elif told.what == "worked" and told.work is not None:
+        elif told.kind == "worked" and told.work is not None:
             print_report(told.work)
-        elif told.what == "stopped":
+        elif told.kind == "stopped":
             note("Stopped. Everything that was read is stored.")
         elif told.report is not None and told.report.unknown:
             self._unknown(told.text)
@@ -149,7 +149,7 @@ class _Show:
         if problem:
             note(problem)
 
-    def _read(self, told: Told) -> None:
+    def _read(self, told: WatchEvent) -> None:
         from treemem.importers.common.records import CUT_AT_END
         from treemem_cli.render import clip, count_of
 
@@ -166,10 +166,10 @@ class _Show:
         )
 
 
-def _fields(told: Told) -> dict[str, object]:
+def _fields(told: WatchEvent) -> dict[str, object]:
     """One JSON object a line. Unlike other output of --json it is not indented."""
     fields: dict[str, object] = {"at": datetime.now().astimezone().isoformat(timespec="seconds"),
-                                 "event": told.what}  # fmt: skip
+                                 "event": told.kind}  # fmt: skip
     if told.text:
         fields["text"] = told.text
     if told.path is not None:

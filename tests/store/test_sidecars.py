@@ -11,7 +11,7 @@ import pytest
 from treemem import Memory, Message
 from treemem.ingest.walk import find_files
 from treemem.store.sidecars import beside, is_own
-from treemem.watch.follower import Follower, Target, Told
+from treemem.watch.follower import Follower, Target, WatchEvent
 
 LOCKS = Path("/proc/locks")
 
@@ -47,15 +47,15 @@ def test_reading_the_folder_it_lies_in_costs_it_no_lock(
     before = held(logs)
     link = tmp_path / "link"  # the same folder, by another name
     link.symlink_to(logs)
-    told: list[Told] = []
+    events: list[WatchEvent] = []
     if how == "ingest":
         assert among_logs.ingest(logs).added == 1
     elif how == "plan":
         assert among_logs.plan(logs).messages_new == 1
     else:
-        Follower(among_logs, [Target.of(link)], told.append, poll=True).run(once=True)
+        Follower(among_logs, [Target.of(link)], events.append, poll=True).run(once=True)
     assert held(logs) == before
-    assert [each.text for each in told if each.what == "error"] == []
+    assert [event.text for event in events if event.kind == "error"] == []
 
 
 def test_a_folder_tells_nothing_of_it_and_naming_it_is_an_error(

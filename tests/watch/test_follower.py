@@ -1,4 +1,4 @@
-"""The watcher reads logs as they grow, whatever happens to them and to itself."""
+"""The watcher ingests logs as they grow, whatever happens to them and to itself."""
 
 from __future__ import annotations
 
@@ -24,9 +24,10 @@ from treemem.importers.claude_code.importer import ClaudeCode
 from treemem.importers.common.base import LogFile
 from treemem.ingest.discovery import Place, places
 from treemem.ingest.files import OWN_CALL
+from treemem.store.database import Database
 from treemem.summarize.prompts import RETELL_SYSTEM
 from treemem.types import Scope
-from treemem.watch.follower import Follower, Target, Told, Work
+from treemem.watch.follower import Follower, Target, WatchEvent, Work
 
 
 @pytest.fixture
@@ -43,10 +44,10 @@ def following(
     work: Work | None = None,
     poll: bool = False,
     keep_blobs: Path | None = None,
-) -> Iterator[list[Told]]:
-    """A follower on a thread of its own, and what it tells."""
-    told: list[Told] = []
-    follower = Follower(memory, targets, told.append, work=work, poll=poll, keep_blobs=keep_blobs)
+) -> Iterator[list[WatchEvent]]:
+    """Runs a follower in a thread of its own. Yields the list of its events."""
+    events: list[WatchEvent] = []
+    follower = Follower(memory, targets, events.append, work=work, poll=poll, keep_blobs=keep_blobs)
     failed: list[BaseException] = []
 
     def run() -> None:
@@ -59,20 +60,20 @@ def following(
     thread = threading.Thread(target=run)
     thread.start()
     try:
-        until(lambda: bool(told) or bool(failed))
-        yield told
+        until(lambda: bool(events) or bool(failed))
+        yield events
     finally:
         follower.stop()
         thread.join(WAIT_SECONDS)
     assert not failed
-    assert told[-1].what == "stopped"
+    assert events[-1].kind == "stopped"
 
 
-def added(told: list[Told]) -> int:
-    return sum(each.report.added for each in told if each.report is not None)
+def added(events: list[WatchEvent]) -> int:
+    return sum(event.report.added for event in events if event.report is not None)
 
 
-def test_without_watchfiles_it_looks_for_itself_and_says_so(
+def test_without_watchfiles_folders_are_polled_and_a_note_says_so(
     memory: Memory, logs: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     real = builtins.__import__
@@ -83,35 +84,35 @@ def test_without_watchfiles_it_looks_for_itself_and_says_so(
         return real(name, *rest)  # type: ignore[arg-type]
 
     monkeypatch.setattr(builtins, "__import__", without)
-    with following(memory, Target.of(logs)) as told:
-        assert "pip install 'treemem[watch]'" in told[0].text
+    with following(memory, Target.of(logs)) as events:
+        assert "pip install 'treemem[watch]'" in events[0].text
         append(logs / "a.jsonl", line("first"))
-        until(lambda: added(told) == 1)
+        until(lambda: added(events) == 1)
 
 
-def test_a_system_that_tells_nothing_is_told_and_looked_at(
+def test_a_system_that_reports_no_changes_is_polled_and_a_note_says_so(
     memory: Memory, logs: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def refuse(*_: object, **__: object) -> Iterator[object]:
         raise OSError("no more folders can be followed")
 
     monkeypatch.setattr("watchfiles.watch", refuse)
-    with following(memory, Target.of(logs)) as told:
-        until(lambda: any("no more folders" in each.text for each in told))
+    with following(memory, Target.of(logs)) as events:
+        until(lambda: any("no more folders" in event.text for event in events))
         append(logs / "a.jsonl", line("first"))
-        until(lambda: added(told) == 1)
+        until(lambda: added(events) == 1)
 
 
-def test_what_treemem_wrote_itself_is_not_read(logs: Path) -> None:
+def test_files_that_treemem_wrote_are_not_read(logs: Path) -> None:
     picture = {"type": "image_url", "image_url": {"url": "data:text/plain;base64,V2Ugc2hpcC4="}}
     with Memory.open(logs / "memory.sqlite3") as memory:
-        with following(memory, Target.of(logs), keep_blobs=logs / "kept", poll=True) as told:
+        with following(memory, Target.of(logs), keep_blobs=logs / "kept", poll=True) as events:
             message = {"role": "user", "content": [picture, {"type": "text", "text": "See this."}]}
             append(logs / "a.jsonl", json.dumps(message) + "\n")
-            until(lambda: added(told) == 1)
+            until(lambda: added(events) == 1)
             assert list((logs / "kept").rglob("*.txt"))
             time.sleep(2.5)
-        assert [each.what for each in told] == ["watching", "read", "stopped"]
+        assert [event.kind for event in events] == ["watching", "read", "stopped"]
         assert len(memory.sources()) == 1
 
 
@@ -131,17 +132,17 @@ def test_a_database_is_read_again_when_only_its_wal_file_has_grown(
         sql = "INSERT INTO responses VALUES (?, 'm', ?, NULL, 'Noted.', 'c', ?)"
         other.execute(sql, ("01a", "We ship on Friday.", "2026-01-05T09:00:00+00:00"))
         other.commit()
-        with following(memory, Target.of(logs), poll=poll) as told:
-            until(lambda: added(told) == 2)
+        with following(memory, Target.of(logs), poll=poll) as events:
+            until(lambda: added(events) == 2)
             time.sleep(1)
             before = path.stat()
             other.execute(sql, ("01b", "Or on Monday.", "2026-01-05T09:01:00+00:00"))
             other.commit()
-            until(lambda: added(told) == 4)
+            until(lambda: added(events) == 4)
             assert path.stat().st_mtime_ns == before.st_mtime_ns
 
 
-def test_what_treemem_asked_a_model_is_not_stored(memory: Memory, logs: Path) -> None:
+def test_logged_prompts_of_treemem_are_not_stored(memory: Memory, logs: Path) -> None:
     asked = [{"role": "system", "content": RETELL_SYSTEM}, {"role": "user", "content": "Ana said"}]
     talk = [{"role": "user", "content": f"What does this mean: {RETELL_SYSTEM}"}]
     rows = [{"messages": asked}, {"messages": talk}]
@@ -151,18 +152,18 @@ def test_what_treemem_asked_a_model_is_not_stored(memory: Memory, logs: Path) ->
     assert report.records == 3
 
 
-def test_an_error_that_stays_the_same_is_told_once(memory: Memory, logs: Path) -> None:
-    with following(memory, Target.of(logs), poll=True) as told:
+def test_an_unchanged_error_is_reported_once(memory: Memory, logs: Path) -> None:
+    with following(memory, Target.of(logs), poll=True) as events:
         (logs / "a.bin").write_bytes(b"\0\1\2" * 99)
-        until(lambda: any(each.what == "error" for each in told))
+        until(lambda: any(event.kind == "error" for event in events))
         (logs / "a.bin").write_bytes(b"\0\1\2" * 100)
         append(logs / "b.jsonl", line("first"))
-        until(lambda: added(told) == 1)
+        until(lambda: added(events) == 1)
         time.sleep(2)
-    assert [each.what for each in told].count("error") == 1
+    assert [event.kind for event in events].count("error") == 1
 
 
-def test_a_locked_file_is_waited_for(
+def test_a_locked_memory_file_is_reported_and_retried(
     memory: Memory, logs: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     real, failures = memory.ingest_files, iter(range(2))
@@ -173,54 +174,56 @@ def test_a_locked_file_is_waited_for(
         return real(*arguments, **options)  # type: ignore[arg-type]
 
     monkeypatch.setattr(memory, "ingest_files", locked)
-    with following(memory, Target.of(logs), poll=True) as told:
+    with following(memory, Target.of(logs), poll=True) as events:
         append(logs / "a.jsonl", line("first"))
-        until(lambda: added(told) == 1)
-    assert [each.text for each in told if each.what == "error"] == [
-        "It is locked. It is tried again."
+        until(lambda: added(events) == 1)
+    assert [event.text for event in events if event.kind == "error"] == [
+        "It is locked. It will be retried."
     ] * 2
 
 
-def test_damage_is_told_once_and_not_while_a_line_is_being_written(
+def test_damage_is_reported_once_and_not_while_a_line_is_being_written(
     memory: Memory, logs: Path
 ) -> None:
     whole = line("first")
     append(logs / "a.jsonl", whole + whole[:9])
-    with following(memory, Target.of(logs), poll=True) as told:
-        until(lambda: added(told) == 1)
+    with following(memory, Target.of(logs), poll=True) as events:
+        until(lambda: added(events) == 1)
         append(logs / "a.jsonl", "\n" + line("second"))
-        until(lambda: added(told) == 2)
+        until(lambda: added(events) == 2)
         append(logs / "a.jsonl", line("third"))
-        until(lambda: added(told) == 3)
-    (error,) = [each.text for each in told if each.what == "error"]
+        until(lambda: added(events) == 3)
+    (error,) = [event.text for event in events if event.kind == "error"]
     assert error.startswith(f"{logs / 'a.jsonl'}:2: damaged record")
 
 
-def test_a_file_that_cannot_be_stored_costs_the_others_nothing(
+def test_a_file_that_cannot_be_stored_does_not_keep_others_from_being_stored(
     memory: Memory, logs: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("treemem.store.messages.TEXT_BYTES_MAX", 100)
     append(logs / "a.jsonl", line("long " * 100))
-    with following(memory, Target.of(logs), poll=True) as told:
+    with following(memory, Target.of(logs), poll=True) as events:
         append(logs / "b.jsonl", line("first"))
-        until(lambda: added(told) == 1)
-    (error,) = [each.text for each in told if each.what == "error"]
+        until(lambda: added(events) == 1)
+    (error,) = [event.text for event in events if event.kind == "error"]
     assert error.startswith(f"{logs / 'a.jsonl'}: message over the size limit")
 
 
-def test_a_place_that_is_made_later_is_watched_from_then_on(memory: Memory, tmp_path: Path) -> None:
+def test_a_folder_that_is_created_later_is_watched_from_then_on(
+    memory: Memory, tmp_path: Path
+) -> None:
     place = Place("claude-code", tmp_path / "later", "*/*.jsonl")
-    with following(memory, Target(place.folder, place=place), poll=True) as told:
+    with following(memory, Target(place.folder, place=place), poll=True) as events:
         (tmp_path / "later" / "p").mkdir(parents=True)
         session = ClaudeSession("later")
         session.say("We ship on Friday.")
         session.write(tmp_path / "later" / "p")
         (tmp_path / "later" / "p" / "notes.txt").write_text("This is no log.")
-        until(lambda: added(told) == 1)
+        until(lambda: added(events) == 1)
     assert len(memory.sources()) == 1
 
 
-def test_logs_anywhere_in_the_home_folder_are_watched_without_following_all_of_it(
+def test_logs_anywhere_in_the_home_folder_are_watched_without_following_the_folder(
     memory: Memory, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     followed: list[str] = []
@@ -233,17 +236,17 @@ def test_logs_anywhere_in_the_home_folder_are_watched_without_following_all_of_i
     log = tmp_path / "home" / "project" / ".aider.chat.history.md"
     log.parent.mkdir(parents=True)
     log.write_text("\n# aider chat started at 2026-01-01 10:00:00\n\n#### hi  \n\nhello\n")
-    (place,) = [each for each in places({}, tmp_path / "home", [by_name("aider")])
-                if each.matches(log)]  # fmt: skip
-    with following(memory, Target(place.folder, place=place)) as told:
-        until(lambda: added(told) == 2)
+    home_places = places({}, tmp_path / "home", [by_name("aider")])
+    (place,) = [place for place in home_places if place.matches(log)]
+    with following(memory, Target(place.folder, place=place)) as events:
+        until(lambda: added(events) == 2)
         append(log, "\n#### and now  \n\nwell\n")
-        until(lambda: added(told) == 4)
+        until(lambda: added(events) == 4)
     assert followed == []
 
 
 @pytest.mark.parametrize("poll", [False, True])
-def test_a_log_is_read_again_when_what_it_depends_on_changes(
+def test_a_log_is_read_again_when_a_file_it_depends_on_changes(
     memory: Memory, logs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, poll: bool
 ) -> None:
     beside = tmp_path / "beside"
@@ -259,8 +262,8 @@ def test_a_log_is_read_again_when_what_it_depends_on_changes(
     session = ClaudeSession("with companions")
     session.say("We ship on Friday.")
     session.write(logs)
-    with following(memory, Target.of(logs), poll=poll) as told:
-        until(lambda: added(told) == 1)
+    with following(memory, Target.of(logs), poll=poll) as events:
+        until(lambda: added(events) == 1)
         time.sleep(2)  # the folder beside is followed by now
         for name in ("names.json", "new.json"):
             read.clear()
@@ -269,34 +272,36 @@ def test_a_log_is_read_again_when_what_it_depends_on_changes(
             time.sleep(1)
 
 
-def test_models_work_while_nothing_changes_and_stop_when_something_does(
+def test_model_work_runs_while_no_file_changes_and_stops_when_one_does(
     memory: Memory, logs: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     session = ClaudeSession("long")
     session.say(*(prose(number, 40) for number in range(12)))
     session.write(logs)
     use(monkeypatch, memory, FakeClient(quoting))
-    with following(memory, Target.of(logs), work=Work(idle_seconds=0.5)) as told:
-        until(lambda: any(each.what == "worked" for each in told))
+    with following(memory, Target.of(logs), work=Work(idle_seconds=0.5)) as events:
+        until(lambda: any(event.kind == "worked" for event in events))
         session.say("One thing more.")
         session.write(logs)
-        until(lambda: added(told) == 13)
-    worked = next(each.work for each in told if each.work is not None)
+        until(lambda: added(events) == 13)
+    worked = next(event.work for event in events if event.work is not None)
     assert worked.model_calls > 0
     assert memory.tree(Scope.source(session.source_id)).root_id is not None
 
 
-def test_only_the_latest_state_of_a_growing_file_is_remembered(memory: Memory, logs: Path) -> None:
+def test_only_the_latest_state_of_a_growing_file_is_recorded(
+    memory: Memory, database: Database, logs: Path
+) -> None:
     log = logs / "a.jsonl"
     for number in range(5):
         append(log, line(f"message {number}"))
         memory.ingest_files([LogFile(str(log), log)], growing=True)
-    rows = memory._database.rows("SELECT records FROM imported_file")
+    rows = database.rows("SELECT records FROM imported_file")
     assert rows == [(5,)]
     assert memory.ingest(log).known == 5
 
 
-def test_what_is_neither_a_file_nor_a_folder_is_refused(tmp_path: Path) -> None:
+def test_a_path_that_is_neither_a_file_nor_a_folder_is_refused(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="neither a file nor a folder"):
         Target.of(tmp_path / "gone")
 
@@ -304,16 +309,16 @@ def test_what_is_neither_a_file_nor_a_folder_is_refused(tmp_path: Path) -> None:
 def test_a_single_file_is_watched_without_its_neighbours(memory: Memory, logs: Path) -> None:
     append(logs / "a.jsonl", line("first"))
     append(logs / "b.jsonl", line("not this one"))
-    with following(memory, Target.of(logs / "a.jsonl")) as told:
-        until(lambda: added(told) == 1)
+    with following(memory, Target.of(logs / "a.jsonl")) as events:
+        until(lambda: added(events) == 1)
         append(logs / "a.jsonl", line("second"))
         append(logs / "b.jsonl", line("nor this"))
-        until(lambda: added(told) == 2)
+        until(lambda: added(events) == 2)
     assert os.fspath(logs / "a.jsonl") == memory.sources()[0].source.origin
     assert len(memory.sources()) == 1
 
 
-def test_when_all_is_read_the_tree_over_everything_holds_all_of_it(
+def test_after_the_first_pass_the_tree_over_everything_contains_all_sources(
     memory: Memory, logs: Path
 ) -> None:
     for number in range(3):

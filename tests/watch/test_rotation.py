@@ -1,4 +1,4 @@
-"""A log that was moved away is known again; a file that only begins like one is not."""
+"""A log that was moved away is recognized; a file that only starts like one is not."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def read(watched: Rotation, path: Path) -> LogFile:
     return file
 
 
-def test_a_log_that_grew_and_was_moved_is_known_again(tmp_path: Path) -> None:
+def test_a_log_that_grew_and_was_moved_is_recognized(tmp_path: Path) -> None:
     watched, log, moved = Rotation(), tmp_path / "a.log", tmp_path / "a.log.1"
     log.write_text(HEAD + line("one"))
     read(watched, log)
@@ -36,7 +36,7 @@ def test_a_log_that_grew_and_was_moved_is_known_again(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("known", [True, False])
-def test_logs_that_begin_alike_are_told_apart(tmp_path: Path, known: bool) -> None:
+def test_logs_that_start_alike_are_distinguished(tmp_path: Path, known: bool) -> None:
     watched, one, two = Rotation(), tmp_path / "one.log", tmp_path / "two.log"
     one.write_text(HEAD + line("one"))
     read(watched, one)
@@ -48,7 +48,7 @@ def test_logs_that_begin_alike_are_told_apart(tmp_path: Path, known: bool) -> No
     assert watched.file(two).place == str(two)
 
 
-def test_only_so_many_beginnings_are_remembered(
+def test_only_the_latest_starts_are_remembered(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(rotation, "STARTS_MAX", 5)
@@ -70,7 +70,7 @@ def test_a_backup_of_a_document_does_not_take_its_place(memory: Memory, tmp_path
     source = memory.sources()[0].source.id
     note.write_text("# Pump\n\nThe pump is sold.\n")
     follower.run(once=True)
-    (folder / "note.md~").write_text(old + "\n")  # as editors leave it behind
+    (folder / "note.md~").write_text(old + "\n")  # an editor's backup
     follower.run(once=True)
     assert [message.text.split("\n")[-2] for message in memory.messages(source)] == [
         "The pump is sold."

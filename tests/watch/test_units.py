@@ -1,4 +1,4 @@
-"""The units that docs/watch.md gives for starting the watcher are what their readers accept."""
+"""systemd and launchd accept the units in docs/watch.md, and their commands exist."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def assert_runs(words: list[str]) -> None:
     watch_command.make_context("watch", words[2:])
 
 
-def test_the_systemd_unit_runs_a_command_that_there_is() -> None:
+def test_the_systemd_unit_runs_an_existing_command() -> None:
     unit = configparser.ConfigParser(interpolation=None)
     unit.optionxform = str  # type: ignore[assignment,method-assign]
     unit.read_string(fence("ini"))
@@ -52,7 +52,7 @@ def test_systemd_accepts_the_unit(tmp_path: Path) -> None:
     assert about_it == [], result.stderr
 
 
-def test_the_launch_agent_runs_a_command_that_there_is() -> None:
+def test_the_launch_agent_runs_an_existing_command() -> None:
     agent = plistlib.loads(fence("xml").encode())
     assert_runs(agent["ProgramArguments"])
     assert agent["RunAtLoad"] is True

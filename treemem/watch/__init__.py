@@ -1,1 +1,1 @@
-"""TODO: one sentence, and the order in which to read the files."""
+"""Ingests logs as they grow. Read follower, debounce, fs_events, rotation, in this order."""

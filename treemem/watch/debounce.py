@@ -1,9 +1,9 @@
-"""Which of the files that are watched is to be read now: decisions over stats and a clock.
+"""Decides when a watched file is read, from its signatures and a clock.
 
-Pure. Seconds are those of any clock that never goes back. A file is read once it has been
-quiet for a moment, or has not been for long; and since reading one again means reading all of
-it, each waits in proportion to how long its last reading took. So a log that grows without
-pause costs a bounded share of the time, however large it is.
+Pure. Seconds are those of any clock that never goes back. A file is read once it has not changed
+for a moment, or has been changing for long. A file is always read from its beginning, so it then
+waits in proportion to how long that took: a log that grows without pause takes a bounded share
+of the time, however large it is.
 """
 
 from __future__ import annotations
@@ -12,14 +12,18 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
+# A file that has not changed for this long is read.
 QUIET_SECONDS = 0.5
+# A file that keeps changing is read after this long.
 PATIENCE_SECONDS = 5.0
+# The share of the time that reading one file may take.
 SHARE_MAX = 0.1
+# The longest pause before a failed reading is retried.
 RETRY_SECONDS_MAX = 300.0
 
 
 class Signature(NamedTuple):
-    """What tells one state of a file from another without reading it."""
+    """Distinguishes two states of a file without reading it."""
 
     size_bytes: int
     mtime_ns: int
@@ -28,8 +32,9 @@ class Signature(NamedTuple):
 
 @dataclass(slots=True)
 class _File:
-    """seen: its latest state. first_at, last_at: of the changes that were not read yet; None
-    where there are none. not_before: when it may be read again. failures: in a row."""
+    """seen: the latest signature. first_at, last_at: the seconds of the first and the last change
+    since it was read; first_at is None if there is none. not_before: when it may be read again.
+    failures: how many readings in a row have failed."""
 
     seen: Signature | None = None
     first_at: float | None = None
@@ -38,8 +43,8 @@ class _File:
     failures: int = 0
 
 
-class Watching:
-    """The files and what is to be done about them."""
+class WatchedFiles:
+    """The watched files, with the changes that have not been read."""
 
     def __init__(
         self,
@@ -56,8 +61,8 @@ class Watching:
     def notice(
         self, path: Path, signature: Signature | None, now: float, *, force: bool = False
     ) -> None:
-        """Takes in a file's state. None: it is gone. force: something else changed that reading
-        it depends on."""
+        """Records a file's signature; None if it is gone. force: True if a file that it depends
+        on has changed."""
         if signature is None:
             self._files.pop(path, None)
             self._changed.discard(path)
@@ -71,22 +76,23 @@ class Watching:
         self._changed.add(path)
 
     def knows(self, path: Path) -> bool:
+        """Whether the file is watched."""
         return path in self._files
 
     def due(self, now: float) -> list[Path]:
-        """What is to be read now, the longest waiting first."""
-        found = [path for path in self._changed if self._due_at(path) <= now]
-        return sorted(found, key=lambda path: (self._files[path].first_at or 0.0, path))
+        """The files to read now, the one that has waited longest first."""
+        paths = [path for path in self._changed if self._due_at(path) <= now]
+        return sorted(paths, key=lambda path: (self._files[path].first_at or 0.0, path))
 
     def next_due(self) -> float | None:
-        """When something will be due; None where nothing has changed."""
+        """When the next file is due; None if no file has changed."""
         return min(map(self._due_at, self._changed), default=None)
 
     def read(
         self, path: Path, signature: Signature, began: float, ended: float, *, failed: bool = False
     ) -> None:
-        """A file was read as it was at the beginning, when it had this signature. failed: not
-        through a fault of its own, so that it is tried again."""
+        """Records that a file was read. signature: the file's when the reading began. failed: True
+        if the file is not the cause, so that it is retried."""
         file = self._files.get(path)
         if file is None:
             return

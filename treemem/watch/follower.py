@@ -1,8 +1,8 @@
-"""The watcher: log files that grow are read as they grow, until it is told to stop.
+"""Watches log files and ingests them as they grow, until it is stopped.
 
-It only decides with watching.py when to read, and then ingests as anyone does, so whatever
-happens beside it or to it (other watchers, an ingest, kill -9) nothing is stored twice. Changes
-are told by the package watchfiles where it is installed, else found by looking again and again.
+It decides when to read (see debounce.py) and ingests as any other caller does, so nothing is
+stored twice, whatever runs at the same time (other watchers, an ingest) and even after kill -9.
+The package watchfiles reports changes; without it the folders are polled.
 """
 
 from __future__ import annotations
@@ -31,22 +31,26 @@ from treemem.memory import Memory
 from treemem.reports import FileReport, WorkReport
 from treemem.store.sidecars import WAL, beside, is_own
 from treemem.text.tokens import count_tokens
-from treemem.watch.debounce import Signature, Watching
+from treemem.watch.debounce import Signature, WatchedFiles
 from treemem.watch.fs_events import POLL_SECONDS, Changes
 from treemem.watch.rotation import Rotation
 
+# The share of the time that scans of all files may take.
 POLL_SHARE_MAX = 0.05
+# The pause between two scans while the system reports changes.
 RESCAN_SECONDS = 30.0
+# Model work starts after this long without a change.
 IDLE_SECONDS = 60.0
+# The pause between two runs of model work.
 WORK_PAUSE_SECONDS = 900.0
 
-# The state of a file that may not be looked at: reading it tells why, once.
+# The signature of a file that cannot be inspected: reading it reports the reason, once.
 _CLOSED = Signature(-1, 0, 0)
 
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """Something to watch: the files of a folder, one file, or a format's place."""
+    """Files to watch: those of a folder, a single file, or those of a format's place."""
 
     folder: Path
     path: Path | None = None
@@ -54,7 +58,7 @@ class Target:
 
     @classmethod
     def of(cls, named: str | Path) -> Target:
-        """Raises UsageError for a path that is neither a file nor a folder."""
+        """The target for a path. Raises UsageError if it is neither a file nor a folder."""
         path = Path(named).expanduser().absolute()
         if is_folder(path):
             return cls(path)
@@ -64,10 +68,11 @@ class Target:
 
     @property
     def is_loose(self) -> bool:
+        """Whether its files may be anywhere in the home folder, which is too large to follow."""
         return self.place is not None and self.place.is_loose
 
     def files(self) -> Iterator[Path]:
-        """Those that are there now."""
+        """The files that exist now."""
         if self.place is not None:
             yield from self.place.files()
         elif self.path is not None:
@@ -77,11 +82,15 @@ class Target:
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
-    """Something that happened. what: "watching", "read", "error", "note", "worked" or
-    "stopped". seconds: that it took."""
+class WatchEvent:
+    """One event of a watcher.
 
-    what: str
+    kind: "watching", "read", "error", "note", "worked" or "stopped". text: for people.
+    path: the file. report: of the file that was read. work: of the model work. seconds: how long
+    the reading or the work took.
+    """
+
+    kind: str
     text: str = ""
     path: Path | None = None
     report: FileReport | None = None
@@ -91,23 +100,28 @@ class Told:
 
 @dataclass(frozen=True, slots=True)
 class Work:
-    """Model work while nothing changes. between: hours of the day, as in Memory.work."""
+    """Model work while no file changes.
+
+    between: hours of the day, as in Memory.work. idle_seconds: how long no file must have changed.
+    """
 
     between: str | None = None
     idle_seconds: float = IDLE_SECONDS
 
 
 class Follower:
-    """One watcher. run() does it; stop() ends it after the file in hand, from any thread.
+    """Watches targets for one memory: run() until stop() is called, from any thread.
 
-    own: folders that hold what treemem itself wrote.
+    on_event: called for every event, in the thread of run(). work: None for no model work.
+    keep_blobs: the folder for attachments, as in Memory.ingest. poll: True polls for changes
+    even if the system could report them.
     """
 
     def __init__(
         self,
         memory: Memory,
         targets: Iterable[Target],
-        tell: Callable[[Told], None],
+        on_event: Callable[[WatchEvent], None],
         *,
         work: Work | None = None,
         keep_blobs: Path | None = None,
@@ -115,37 +129,37 @@ class Follower:
     ) -> None:
         self._memory = memory
         self._targets = list(targets)
-        self._tell = tell
+        self._on_event = on_event
         self._work = work
         self._keep_blobs = keep_blobs
         self._own_folders = [config.models_folder().absolute()]
         if keep_blobs is not None:
             self._own_folders.append(keep_blobs.absolute())
         self._own_files = set(beside(memory.path.absolute()))
-        self._watching = Watching()
+        self._files = WatchedFiles()
         self._rotation = Rotation()
         self._changes = Changes(self._is_own, poll=poll)
         self._stopped = threading.Event()
         self._companions = _Companions()
         self._errors: dict[Path, str] = {}
-        self._loose: set[Path] = set()  # files of which the system tells nothing
+        self._loose: set[Path] = set()  # files whose changes the system does not report
         self._scan_at = 0.0
         self._finish_at = 0.0
         self._changed_at = time.monotonic()
         self._worked_at = -WORK_PAUSE_SECONDS
 
     def stop(self) -> None:
-        """Ends run() soon: after the file or the step in hand."""
+        """Ends run() after the current file or step."""
         self._stopped.set()
         self._changes.wake.set()
 
     def run(self, *, once: bool = False) -> None:
-        """Reads what is there, then what changes. once: returns when all of it has been read.
+        """Ingests all files, then those that change.
 
-        Raises DatabaseError where the memory file cannot be used any more; a locked file or a
-        full disk is waited for.
+        once: True returns when all files have been read. Raises DatabaseError if the memory file
+        can no longer be used; a locked file or a full disk is retried.
         """
-        count_tokens("")  # loads the vocabulary, which is no part of the first file's time
+        count_tokens("")  # loads the vocabulary, so that the first file's time does not include it
         self._scan(first=True)
         try:
             while not self._stopped.is_set():
@@ -155,19 +169,19 @@ class Follower:
                 if not self._read_due():
                     if time.monotonic() >= self._finish_at:
                         self._finish()
-                    elif once and self._watching.next_due() is None:
+                    elif once and self._files.next_due() is None:
                         break
                     else:
                         self._rest()
         finally:
             self._changes.stop()
-            self._tell(Told("stopped"))
+            self._on_event(WatchEvent("stopped"))
 
-    # -- what changes ------------------------------------------------------------------
+    # -- finding changes ---------------------------------------------------------------
 
     def _scan(self, *, first: bool = False) -> None:
-        """Looks at every file: at the beginning, when changes are not told, and now and then,
-        in case that one was not."""
+        """Compares the signature of every file: at the start, while changes are not reported, and
+        every RESCAN_SECONDS, in case the system missed one."""
         began = time.monotonic()
         for target in self._targets:
             for path in target.files():
@@ -181,22 +195,22 @@ class Follower:
         before = self._changes.roots
         problem = self._changes.follow(set(filter(is_folder, roots)))
         if problem and not first:
-            self._tell(Told("note", problem))
+            self._on_event(WatchEvent("note", problem))
         if first:
-            self._tell(Told("watching", problem or ""))
+            self._on_event(WatchEvent("watching", problem or ""))
         now = time.monotonic()
         pause = RESCAN_SECONDS
         if self._changes.polls or self._changes.roots != before:
-            # What changed before the system began to tell is found by looking once more.
+            # Another scan finds what changed before the system began to report.
             pause = POLL_SECONDS
         self._scan_at = now + max(pause, (now - began) / POLL_SHARE_MAX)
 
     def _take_changes(self) -> None:
         for path in self._loose:
             self._notice(path)
-        for path in self._changes.taken():
-            for dependent in self._companions.depend_on(path, is_log=self._watching.knows(path)):
-                self._notice(dependent, force=True)
+        for path in self._changes.take():
+            for log in self._companions.dependents(path, is_log=self._files.knows(path)):
+                self._notice(log, force=True)
             if path.name.endswith(WAL):
                 path = path.with_name(path.name.removesuffix(WAL))
             if any(self._wants(target, path) for target in self._targets):
@@ -214,7 +228,7 @@ class Follower:
     def _notice(self, path: Path, *, force: bool = False) -> None:
         if self._is_own(path):
             return
-        self._watching.notice(path, _signature(path), time.monotonic(), force=force)
+        self._files.notice(path, _signature(path), time.monotonic(), force=force)
 
     def _is_own(self, path: Path) -> bool:
         if path in self._own_files or any(map(path.is_relative_to, self._own_folders)):
@@ -224,8 +238,8 @@ class Follower:
     # -- reading -----------------------------------------------------------------------
 
     def _read_due(self) -> bool:
-        """Whether there was something to read."""
-        due = self._watching.due(time.monotonic())
+        """Reads the files that are due. Returns whether there were any."""
+        due = self._files.due(time.monotonic())
         for path in due:
             if self._stopped.is_set():
                 break
@@ -236,56 +250,56 @@ class Follower:
     def _read(self, path: Path) -> None:
         signature = _signature(path)
         if signature is None:
-            self._watching.notice(path, None, time.monotonic())
+            self._files.notice(path, None, time.monotonic())
             return
         began = self._finish_at = time.monotonic()
         file = self._rotation.file(path)
         try:
             report = self._memory.ingest_files([file], keep_blobs=self._keep_blobs, growing=True)
         except (DatabaseLockedError, DiskFullError) as error:
-            self._watching.read(path, signature, began, time.monotonic(), failed=True)
-            self._tell(Told("error", f"{error} It is tried again.", path))
+            self._files.read(path, signature, began, time.monotonic(), failed=True)
+            self._on_event(WatchEvent("error", f"{error} It will be retried.", path))
             return
         except (ConstraintError, UsageError) as error:
-            # This file cannot be stored as it is; the others can.
-            self._watching.read(path, signature, began, time.monotonic())
-            self._tell(Told("error", f"{path} was not stored: {error}", path))
+            # Only this file cannot be stored.
+            self._files.read(path, signature, began, time.monotonic())
+            self._on_event(WatchEvent("error", f"{path} was not stored: {error}", path))
             return
         ended = time.monotonic()
-        self._watching.read(path, signature, began, ended)
+        self._files.read(path, signature, began, ended)
         with suppress(ImportFileError, OSError):
             importer = importers.detect(file)
-            self._companions.found(path, importer.companions(file))
-            # A copy of a document that was changed since is no continuation of it.
+            self._companions.add(path, importer.companions(file))
+            # A copy of a document that has changed since does not continue it.
             if not importer.is_document:
                 self._rotation.was_read(path, file)
-        for each in report.files:
-            self._tell_of(path, each, ended - began)
+        for file_report in report.files:
+            self._report(path, file_report, ended - began)
 
-    def _tell_of(self, path: Path, report: FileReport, seconds: float) -> None:
-        """What is new. An error, or damage, that stays the same is told once."""
+    def _report(self, path: Path, report: FileReport, seconds: float) -> None:
+        """Reports new messages, and an error or damage unless it is the file's last one."""
         if report.added:
-            self._tell(Told("read", "", path, report, seconds=seconds))
+            self._on_event(WatchEvent("read", "", path, report, seconds=seconds))
         trouble = report.error or _damage(report)
         if trouble is None:
             self._errors.pop(path, None)
         elif self._errors.get(path) != trouble:
             self._errors[path] = trouble
             failed = report if report.error else None
-            self._tell(Told("error", trouble, path, failed, seconds=seconds))
+            self._on_event(WatchEvent("error", trouble, path, failed, seconds=seconds))
 
-    # -- the time in between -----------------------------------------------------------
+    # -- between two files -------------------------------------------------------------
 
     def _rest(self) -> None:
-        """Works, if that was asked for and nothing has changed for a while; else waits."""
+        """Runs model work if it is wanted and due; otherwise waits for the next change."""
         now = time.monotonic()
-        wake_at = [self._scan_at, self._finish_at, self._watching.next_due() or self._scan_at]
+        wake_at = [self._scan_at, self._finish_at, self._files.next_due() or self._scan_at]
         if self._loose:
             wake_at.append(now + POLL_SECONDS)
         if self._work is not None:
             work_at = max(self._changed_at + self._work.idle_seconds,
                           self._worked_at + WORK_PAUSE_SECONDS)  # fmt: skip
-            if now >= work_at and self._watching.next_due() is None:
+            if now >= work_at and self._files.next_due() is None:
                 self._do_work(self._work)
                 return
             wake_at.append(work_at)
@@ -293,82 +307,84 @@ class Follower:
         self._changes.wake.clear()
 
     def _finish(self) -> None:
-        """Lets the trees above the sources follow what was read, as far as they are due."""
+        """Updates the trees above the sources that are due."""
         self._finish_at = time.monotonic() + RESCAN_SECONDS
         try:
             self._memory.work(max_calls=0, interrupted=self._stopped)
         except (DatabaseLockedError, DiskFullError) as error:
-            self._tell(Told("error", f"{error} It is tried again."))
+            self._on_event(WatchEvent("error", f"{error} It will be retried."))
 
     def _do_work(self, work: Work) -> None:
-        """Until there is no more to do, its hours end, or a file changes."""
+        """Runs model work until none is left, its hours end, or a file changes."""
         began = time.monotonic()
         self._changes.wake.clear()
         try:
             report = self._memory.work(between=work.between, interrupted=self._changes.wake)
         except (DatabaseLockedError, DiskFullError, ModelError) as error:
             self._worked_at = time.monotonic()
-            self._tell(Told("error", f"{error} It is tried again later."))
+            self._on_event(WatchEvent("error", f"{error} It will be retried later."))
             return
         if report.stopped_by != "interrupt":
             self._worked_at = time.monotonic()
         self._changed_at = time.monotonic() - work.idle_seconds
         if report.done or report.failed or report.model_calls:
-            self._tell(Told("worked", work=report, seconds=time.monotonic() - began))
+            self._on_event(WatchEvent("worked", work=report, seconds=time.monotonic() - began))
 
 
 def _damage(report: FileReport) -> str | None:
-    """The last damage in a file; a record that is cut off at its end is still being written."""
-    found = (each for each in reversed(report.problems) if CUT_AT_END not in each)
-    return next(found, None)
+    """The last problem of a file, or None. A record cut off at its end is still being written."""
+    problems = (problem for problem in reversed(report.problems) if CUT_AT_END not in problem)
+    return next(problems, None)
 
 
 def _signature(path: Path) -> Signature | None:
-    """Together with what SQLite wrote beside a database and has not put into it yet."""
+    """The signature of a file and of its -wal file, if it is a database; None if it is gone."""
     try:
-        found = path.stat()
+        stat = path.stat()
     except (FileNotFoundError, NotADirectoryError):
         return None
     except OSError:
         return _CLOSED
-    size_bytes, mtime_ns = found.st_size, found.st_mtime_ns
+    size_bytes, mtime_ns = stat.st_size, stat.st_mtime_ns
     with suppress(OSError):
-        beside = path.with_name(path.name + WAL).stat()
-        size_bytes, mtime_ns = size_bytes + beside.st_size, max(mtime_ns, beside.st_mtime_ns)
-    return Signature(size_bytes, mtime_ns, found.st_ino)
+        wal = path.with_name(path.name + WAL).stat()
+        size_bytes, mtime_ns = size_bytes + wal.st_size, max(mtime_ns, wal.st_mtime_ns)
+    return Signature(size_bytes, mtime_ns, stat.st_ino)
 
 
 class _Companions:
-    """The files that the reading of others depends on, and the folders they lie in.
-
-    depends: a companion, or a folder of some, and the logs that are read again when it changes.
-    """
+    """The files that logs depend on, such as a list of names, and their folders."""
 
     def __init__(self) -> None:
-        self._depends: dict[Path, set[Path]] = {}
+        # By companion, or folder of companions: the logs to read again when it changes.
+        self._dependents: dict[Path, set[Path]] = {}
         self._seen: dict[Path, Signature | None] = {}
         self.folders: set[Path] = set()
 
-    def found(self, path: Path, companions: Iterable[LogFile]) -> None:
-        for other in companions:
-            if other.path is not None and other.path.absolute() != path:
-                own = other.path.absolute()
-                self.folders.add(own.parent)
-                for each in (own, own.parent):
-                    self._depends.setdefault(each, set()).add(path)
-                    if each not in self._seen:
-                        self._seen[each] = _signature(each)
+    def add(self, log: Path, companions: Iterable[LogFile]) -> None:
+        """Records the files that the log depends on."""
+        for file in companions:
+            if file.path is not None and file.path.absolute() != log:
+                companion = file.path.absolute()
+                self.folders.add(companion.parent)
+                for path in (companion, companion.parent):
+                    self._dependents.setdefault(path, set()).add(log)
+                    if path not in self._seen:
+                        self._seen[path] = _signature(path)
 
-    def depend_on(self, path: Path, *, is_log: bool) -> set[Path]:
-        """The logs to be read again: those it belongs to, or, where it is new, might."""
-        return self._depends.get(path, set() if is_log else self._depends.get(path.parent, set()))
+    def dependents(self, path: Path, *, is_log: bool) -> set[Path]:
+        """The logs to read again after a change of this file: those that depend on it, or, if it
+        is new, on another file of its folder."""
+        if path in self._dependents or is_log:
+            return self._dependents.get(path, set())
+        return self._dependents.get(path.parent, set())
 
     def changed(self) -> set[Path]:
-        """The logs to be read again, found out by looking."""
-        dependent: set[Path] = set()
+        """The logs to read again, by comparing the signatures of what they depend on."""
+        logs: set[Path] = set()
         for path, before in self._seen.items():
-            now = _signature(path)
-            if now != before:
-                self._seen[path] = now
-                dependent |= self._depends[path]
-        return dependent
+            signature = _signature(path)
+            if signature != before:
+                self._seen[path] = signature
+                logs |= self._dependents[path]
+        return logs

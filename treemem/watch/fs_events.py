@@ -1,7 +1,7 @@
-"""Which files change below some folders, as the operating system tells it.
+"""Collects the paths that change below folders, as the operating system reports them.
 
-The package watchfiles asks the system; where it is missing, or the system has no more room, it
-says so, and whoever asked has to look for himself. Nothing is read here.
+Needs the package watchfiles. If it is missing, or the system cannot follow more folders, the
+caller has to poll instead. No file is read here. Tested in tests/watch/test_follower.py.
 """
 
 from __future__ import annotations
@@ -12,16 +12,17 @@ from collections.abc import Callable, Iterable
 from contextlib import suppress
 from pathlib import Path
 
+# The pause between two polls.
 POLL_SECONDS = 1.0
 
 _DEBOUNCE_MS = 200
 
 
 class Changes:
-    """The paths that change below some folders, told by a thread of its own.
+    """The paths that change below folders, collected in a thread of its own.
 
-    polls: nobody tells; then the folders have to be looked at. wake: set when something came.
-    ignores: paths that are not told. roots: what is followed now.
+    ignores: whether a path is left out. polls: True if changes are not reported, so that the
+    caller has to poll. wake: set when a path was added. roots: the folders followed now.
     """
 
     def __init__(self, ignores: Callable[[Path], bool], *, poll: bool = False) -> None:
@@ -35,7 +36,8 @@ class Changes:
         self._problem: str | None = None
 
     def follow(self, roots: set[Path]) -> str | None:
-        """Follows these folders from now on; returns why that is not possible, once."""
+        """Follows these folders from now on. Returns, once, why changes are not reported; None
+        if they are."""
         wanted = _outermost(root for root in roots if root.is_dir())
         if not self.polls and wanted != self.roots and wanted:
             self.stop()
@@ -45,7 +47,7 @@ class Changes:
             except ImportError:
                 self.polls = True
                 self._problem = (
-                    f"The package watchfiles is not installed, so folders are looked at every "
+                    f"The package watchfiles is not installed, so folders are polled every "
                     f"{POLL_SECONDS:.0f} s. Install it: pip install 'treemem[watch]'"
                 )
             else:
@@ -59,17 +61,19 @@ class Changes:
 
     @property
     def has_failed(self) -> bool:
-        """Whether there is a reason, not told yet, why changes are not told."""
+        """Whether follow() has a problem to return."""
         return self._problem is not None
 
-    def taken(self) -> set[Path]:
-        found: set[Path] = set()
+    def take(self) -> set[Path]:
+        """Returns and forgets the paths collected so far."""
+        paths: set[Path] = set()
         with suppress(queue.Empty):
             while True:
-                found.add(self._paths.get_nowait())
-        return found
+                paths.add(self._paths.get_nowait())
+        return paths
 
     def stop(self) -> None:
+        """Ends the thread."""
         self._stop.set()
         if self._thread is not None:
             self._thread.join(timeout=5)
@@ -78,7 +82,7 @@ class Changes:
     def _run(self, roots: frozenset[Path], stop: threading.Event) -> None:
         import watchfiles
 
-        # Some systems tell of real paths, whatever links the roots were named by.
+        # Some systems report real paths, even for roots that were named by links.
         named = {root.resolve(): root for root in roots}
         try:
             for changes in watchfiles.watch(
@@ -91,7 +95,7 @@ class Changes:
                 self.wake.set()
         except Exception as error:  # such as too many folders for the system to follow
             self._problem = (
-                f"The system tells of no changes ({error}), so folders are looked at every "
+                f"The system does not report changes ({error}), so folders are polled every "
                 f"{POLL_SECONDS:.0f} s."
             )
             self.polls = True
@@ -99,6 +103,7 @@ class Changes:
 
 
 def _as_named(path: Path, named: dict[Path, Path]) -> Path:
+    """The path below the root as it was named. named: the names by the real paths."""
     for real, root in named.items():
         if real != root and path.is_relative_to(real) and not path.is_relative_to(root):
             return root / path.relative_to(real)
@@ -106,6 +111,6 @@ def _as_named(path: Path, named: dict[Path, Path]) -> Path:
 
 
 def _outermost(roots: Iterable[Path]) -> frozenset[Path]:
-    """Those that lie in none of the others."""
-    known = set(roots)
-    return frozenset(root for root in known if not known.intersection(root.parents))
+    """The roots that are not below another one."""
+    unique = set(roots)
+    return frozenset(root for root in unique if not unique.intersection(root.parents))

@@ -1,7 +1,7 @@
-"""Logs that are moved or copied away when a new one is begun in their place.
+"""Recognizes logs that were moved or copied away when a new log was begun in their place.
 
-A log without ids belongs to the place it lies in; read at another place it would be stored a
-second time. So a watcher remembers how each file began, and knows it again where it went.
+A log without ids is identified by its path, so it would be stored a second time under another
+one. A watcher therefore remembers how each file begins, and recognizes it by that.
 """
 
 from __future__ import annotations
@@ -14,14 +14,18 @@ from typing import NamedTuple
 
 from treemem.importers.common.base import LogFile
 
+# The bytes at the start and at the end of a log by which it is recognized.
 _PIECE_BYTES = 512
+# How many starts are remembered.
 STARTS_MAX = 20_000
 
 
 @dataclass(frozen=True, slots=True)
 class Moved(LogFile):
-    """A log that was renamed or copied away when a new one was begun in its place: it is still
-    the log of that place. was: its LogFile.place before."""
+    """A log that was moved or copied away; it is still the log of its former place.
+
+    was: its LogFile.place before.
+    """
 
     was: str = ""
 
@@ -35,7 +39,7 @@ class Moved(LogFile):
 
 
 class _Read(NamedTuple):
-    """How far a log was read. end: a digest of the last bytes up to there."""
+    """How far a log was read. end: a digest of the last bytes before size_bytes."""
 
     size_bytes: int
     end: bytes
@@ -43,32 +47,34 @@ class _Read(NamedTuple):
 
 @dataclass(slots=True)
 class Rotation:
-    """Tells a log that was moved or copied away from a new one, by what it holds.
+    """Distinguishes moved or copied logs from new ones by their content.
 
-    starts: the beginnings of the logs that were read, the latest STARTS_MAX of them; for each
-    the places of those that begin so, and how far they were read. A file that begins as another
-    one did, which itself begins otherwise now, and goes on as that one did, is that one: what
-    was added to it last belongs to its history, and what it held before is stored already.
+    A file is the moved log of another place if it starts as that log did, continues as that log
+    did where its last reading ended, and the file at that place starts differently now. Its new
+    messages then belong to that log.
+
+    starts: by the digest of a log's start, how far the log was read, by place. Only the latest
+    STARTS_MAX starts are kept.
     """
 
     starts: OrderedDict[bytes, dict[str, _Read]] = field(default_factory=OrderedDict)
 
     def file(self, path: Path) -> LogFile:
-        """The file as the log that it is."""
+        """The file as a LogFile: Moved if it is a log that was moved or copied away."""
         plain = LogFile(str(path), path, found=True)
         start = _piece(path, 0)
-        known = {} if start is None else self.starts.get(start, {})
-        if plain.place in known:
+        places = {} if start is None else self.starts.get(start, {})
+        if plain.place in places:
             return plain
-        for was, read in known.items():
-            # Subtle: many files may begin alike, such as pages with the same head.
-            goes_on = _piece(path, read.size_bytes - _PIECE_BYTES) == read.end
-            if goes_on and _piece(Path(was), 0) != start:
+        for was, read in places.items():
+            # Subtle: many files may start alike, such as pages with the same head.
+            continues = _piece(path, read.size_bytes - _PIECE_BYTES) == read.end
+            if continues and _piece(Path(was), 0) != start:
                 return Moved(str(path), path, found=True, was=was)
         return plain
 
     def was_read(self, path: Path, file: LogFile) -> None:
-        """Remembers how it begins, how far it was read, and as whose log."""
+        """Records the start of a file that was read, and how far it was read."""
         start = _piece(path, 0)
         if start is None or file.place is None:
             return
@@ -82,7 +88,7 @@ class Rotation:
 
 
 def _piece(path: Path, at: int) -> bytes | None:
-    """A digest of a piece of a file; None for one that is too short to tell, or gone."""
+    """A digest of _PIECE_BYTES of a file; None if it is gone or shorter."""
     try:
         with path.open("rb") as stream:
             stream.seek(max(0, at))
