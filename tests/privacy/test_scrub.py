@@ -16,8 +16,11 @@ from tests.helpers.fake_model import FakeClient, use
 from tests.helpers.logs import ClaudeSession, prose
 from tests.helpers.secret_samples import ALNUM, PEM
 from treemem import Memory, Message, Scope
+from treemem.privacy import scrub
 from treemem.privacy.policy import redactor_of
-from treemem.privacy.scrub import _Notes
+from treemem.privacy.scrub import TextCleaner
+from treemem.store import migrations
+from treemem.store.database import Database
 
 TOKEN = "ghp_" + ALNUM
 PASSWORD = "Tr0ub4dorZzyx"
@@ -305,7 +308,7 @@ def test_a_scrub_can_be_killed_at_any_step(filled: Memory, tmp_path: Path) -> No
 
 
 def test_titles_cost_what_they_hold_and_not_what_every_message_held(
-    memory: Memory, monkeypatch: pytest.MonkeyPatch
+    database: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     looked_for: list[object] = []
 
@@ -318,10 +321,80 @@ def test_titles_cost_what_they_hold_and_not_what_every_message_held(
             looked_for.append(old)
             return super().replace(old, new, count)
 
-    redactor = redactor_of(memory._database)
+    redactor = redactor_of(database)
     values = {f"S3cret-{number:04}-Zq": f"[redacted: token #{number:04x}]" for number in range(500)}
     values["hunter2"] = "[redacted: password #beef]"
     monkeypatch.setattr(redactor, "redact_text", Title)
-    notes = _Notes(memory._database, redactor, values)
-    assert notes.clean("the key is hunter2, or") == "the key is [redacted: password #beef], or"
+    cleaner = TextCleaner(redactor, values)
+    assert cleaner.clean("the key is hunter2, or") == "the key is [redacted: password #beef], or"
     assert looked_for == ["hunter2"]
+
+
+# Columns of text or bytes without words of a log: ids, digests, numbers, times and names that a log
+# gives its parts, names of models and of jobs, paths, choices of the user. job.payload and
+# dedupe_key have ids and numbers alone.
+NO_WORDS = set(
+    """
+    setting.name setting.value
+    source.id source.format source.origin source.parent_id
+    message.id message.identity message.external_id message.role message.kind message.sent_at
+    message_alias.alias source_message.session source_message.state
+    node.id tree.scope tree.key
+    imported_file.digest imported_file.source_ids imported_file.skipped
+    topic.id topic_alias.id
+    producer.name model_output.key statement.kind statement_relation.kind
+    embedder.name embedder.setting vector_1.digest vector_1.vector
+    job.kind job.dedupe_key job.payload job.state job.token breaker.kind breaker.job_seqs
+    usage.producer usage.scope usage.key
+""".split()
+)
+
+
+def text_columns(database: Database) -> set[str]:
+    """Every column of the schema that is not declared a number, but for tables of the full-text
+    index, which follow their tables, and of the migrations."""
+    tables = database.rows("SELECT name FROM sqlite_schema WHERE type = 'table'")
+    names = {name for (name,) in tables if "_fts" not in name and name[0] != "_"}
+    return {
+        f"{table}.{column}"
+        for table in names - {"sqlite_sequence"}
+        for column, kind in database.rows("SELECT name, type FROM pragma_table_info(?)", (table,))
+        if kind not in ("INTEGER", "REAL")
+    }
+
+
+def test_every_column_that_may_contain_words_of_a_log_has_an_owner_that_a_scrub_asks(
+    database: Database,
+) -> None:
+    database.execute(migrations.VECTORS.format(table="vector_1"))
+    owned = {owner.column for owner in scrub.TEXT_OWNERS}
+    listed = owned | {*scrub.MESSAGE_COLUMNS, *scrub.NODE_COLUMNS}
+    assert listed.isdisjoint(NO_WORDS)
+    assert listed | NO_WORDS == text_columns(database)
+
+
+def test_the_columns_that_go_with_their_nodes_are_deleted_with_them(database: Database) -> None:
+    def parents(table: str) -> set[str]:
+        rows = database.rows(
+            "SELECT \"table\" FROM pragma_foreign_key_list(?) WHERE on_delete = 'CASCADE'", (table,)
+        )
+        return {parent for (parent,) in rows}
+
+    for column in scrub.NODE_COLUMNS:
+        ancestors = {column.partition(".")[0]}
+        while not ancestors & {"node"}:
+            ancestors = set().union(*(parents(table) for table in ancestors))
+            assert ancestors, f"{column} outlives its node"
+
+
+def test_an_owner_stores_what_it_is_given(memory: Memory, database: Database) -> None:
+    themes.store(memory)
+    memory.append("a", [Message(text="hi")], title="A title")
+    database.execute("UPDATE job SET error = 'failed'")
+    database.execute("INSERT INTO breaker VALUES ('seal', '[]', NULL, 'failed often')")
+    database.execute("INSERT INTO imported_file VALUES ('d', '[]', 1, 1, '{}', '[\"bad\"]', 1)")
+    for owner in scrub.TEXT_OWNERS:
+        key, text = next(iter(owner.texts(database)))
+        assert text
+        owner.rewrite(database, key, '["other"]')
+        assert dict(owner.texts(database))[key] == '["other"]', owner.column

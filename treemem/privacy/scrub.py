@@ -1,41 +1,45 @@
-"""Takes secrets out of what is stored already, wherever it has got to.
+"""Removes secrets from what is stored, wherever they have spread.
 
-First everything is read, so that the same secret is also found where nothing around it tells
-that it is one: in a title that was cut, in the name of a topic. Then it is taken out source by
-source, each in one transaction, after which all is as it should be: killed anywhere, the file is
-whole, and the next scrub goes on. At the end the file is written anew, since what was deleted
-must not be left on its pages.
+First everything is read, so that a secret is also found where nothing around it shows that it is
+one: in a title that was cut, in the name of a topic. Then it is removed source by source, each in
+one transaction that leaves the file whole: after a kill the next scrub goes on. At the end the
+file is written anew, since its free pages still have what was deleted.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
+from typing import Any, NamedTuple
 
 from treemem import ids
-from treemem.privacy import reseal
 from treemem.privacy.policy import Redact, redactor_of
 from treemem.privacy.redactor import Redactor, labels_added
+from treemem.privacy.reseal import reseal
+from treemem.queue import jobs
 from treemem.reports import ScrubReport, StepProgress
-from treemem.store import messages, migrations, settings
+from treemem.store import imported_files, messages, migrations, settings, summaries
 from treemem.store.database import SQLITE_VERSION, Database
 from treemem.text.tokens import count_tokens
 from treemem.times import Clock
+from treemem.topics import store as topics
+from treemem.tree import unsealing
 from treemem.types import Message, TreeShape
 
-MESSAGES_AT_ONCE = 500
+# Secrets of messages that are looked for in other texts: their least length, and how many.
 VALUE_CHARS_MIN = 6
 VALUES_MAX = 100_000
 
 
 @dataclass(slots=True)
-class _Found:
-    """What reading has found. values: secrets and the markers that stand for them."""
+class _Secrets:
+    """The secrets of all messages. seqs: of the messages with secrets; labels: one per secret;
+    markers: by value, of those that are long enough to be looked for elsewhere."""
 
     seqs: list[int] = field(default_factory=list)
     labels: list[str] = field(default_factory=list)
-    values: dict[str, str] = field(default_factory=dict)
+    markers: dict[str, str] = field(default_factory=dict)
 
 
 def scrub(
@@ -48,72 +52,55 @@ def scrub(
     dry_run: bool = False,
     progress: StepProgress | None = None,
 ) -> ScrubReport:
-    """See Memory.scrub. work: does the light jobs that wait. progress: called with how many of
-    the messages that have secrets are done."""
+    """See Memory.scrub. work: does the jobs without a model that wait. progress: called with the
+    number of messages that are done, and of those that have secrets."""
     redactor = redactor_of(database, redact, keep=not dry_run)
-    found = _read(database, redactor)
-    report = ScrubReport(messages=len(found.seqs))
-    for label in found.labels:
-        report.redacted[label] = report.redacted.get(label, 0) + 1
-    sources = reseal.sources_of(database, found.seqs)
+    secrets = _find_secrets(database, redactor)
+    sources = messages.sources_of(database, secrets.seqs)
+    cleaner = TextCleaner(redactor, secrets.markers)
+    report = ScrubReport(messages=len(secrets.seqs))
     report.source_ids = [source_id for _, source_id in sources]
-    notes = _Notes(database, redactor, found.values)
+    for label in secrets.labels:
+        report.redacted[label] = report.redacted.get(label, 0) + 1
     if dry_run:
-        report.nodes = len(reseal.nodes_of(database, found.seqs))
-        report.notes = notes.changed(write=False)
+        report.nodes = len(unsealing.nodes_above(database, secrets.seqs))
+        report.notes = _clean_texts(database, cleaner, write=False)
         return report
     with database.transaction():
-        report.notes = notes.changed(write=True)
+        report.notes = _clean_texts(database, cleaner, write=True)
         if report.touched:
             settings.put(database, settings.SCRUB_PENDING, "1")
-    left = set(found.seqs)
+    left = set(secrets.seqs)
     for source_seq, _ in sources:
-        report.nodes += _source(database, clock, shape, redactor, source_seq, left)
+        report.nodes += _scrub_source(database, clock, shape, redactor, source_seq, left)
         if progress is not None:
-            progress(len(found.seqs) - len(left), len(found.seqs))
+            progress(len(secrets.seqs) - len(left), len(secrets.seqs))
     if settings.get(database, settings.SCRUB_PENDING):
         work()
-        _leave_nothing(database)
+        _empty_free_pages(database)
     return report
 
 
-# -- reading ---------------------------------------------------------------------------
-
-_NEXT = f"""
-SELECT m.seq, {messages.COLUMNS} FROM message m WHERE m.seq > ? ORDER BY m.seq LIMIT ?
-"""  # noqa: S608
-
-
-def _read(database: Database, redactor: Redactor) -> _Found:
-    found = _Found()
-    for seq, message in _all(database):
+def _find_secrets(database: Database, redactor: Redactor) -> _Secrets:
+    secrets = _Secrets()
+    for seq, message in messages.all_messages(database):
         redacted = redactor.redact(message)
         if redacted is message:
             continue
-        found.seqs.append(seq)
-        found.labels += labels_added(message, redacted)
+        secrets.seqs.append(seq)
+        secrets.labels += labels_added(message, redacted)
         for text in filter(None, (message.text, message.author)):
             for secret in redactor.secrets(text):
                 value = text[secret.start : secret.end]
-                if len(value) >= VALUE_CHARS_MIN and len(found.values) < VALUES_MAX:
-                    found.values[value] = redactor.marker(value, secret.label)
-    return found
-
-
-def _all(database: Database) -> Iterator[tuple[int, Message]]:
-    after = 0
-    while rows := database.rows(_NEXT, (after, MESSAGES_AT_ONCE)):
-        for seq, *row in rows:
-            yield seq, messages.message_from(tuple(row))
-        after = rows[-1][0]
+                if len(value) >= VALUE_CHARS_MIN and len(secrets.markers) < VALUES_MAX:
+                    secrets.markers[value] = redactor.marker(value, secret.label)
+    return secrets
 
 
 # -- messages and what was made of them ------------------------------------------------
 
-_OF_SOURCE = "SELECT message_seq FROM source_message WHERE source_seq = ? ORDER BY position"
 
-
-def _source(
+def _scrub_source(
     database: Database,
     clock: Clock,
     shape: TreeShape,
@@ -121,77 +108,45 @@ def _source(
     source_seq: int,
     left: set[int],
 ) -> int:
-    """Rewrites the messages of one source that are left, and seals it anew, with every other
-    source that shares one. Returns how many nodes are gone."""
+    """Rewrites those messages of a source that are left, and seals it and all other sources of
+    these messages anew. Returns the number of deleted nodes."""
     with database.transaction():
-        seqs = [seq for (seq,) in database.rows(_OF_SOURCE, (source_seq,)) if seq in left]
+        history = messages.history(database, source_seq)
+        seqs = [member.seq for member in history if member.seq in left]
         for seq, message in messages.by_seq(database, seqs).items():
             redacted = redactor.redact(message)
-            scrubbed = _id_of(database, seq, redacted)
+            scrubbed_id = _id_of(database, seq, redacted)
             tokens = count_tokens(redacted.text)
-            messages.rewrite(database, seq, redacted, tokens, scrubbed)
-        nodes = reseal.reseal(database, seqs, clock(), shape) if seqs else 0
+            messages.rewrite(database, seq, redacted, tokens, scrubbed_id)
+        deleted = reseal(database, seqs, clock(), shape) if seqs else 0
     left.difference_update(seqs)
-    return nodes
+    return deleted
 
 
 def _id_of(database: Database, seq: int, message: Message) -> str:
     """The id that a message would have with these words, as the first of its repetitions."""
     is_global = message.unique_id and message.external_id is not None
-    source_id = "" if is_global else reseal.sources_of(database, [seq])[0][1]
+    source_id = "" if is_global else messages.sources_of(database, [seq])[0][1]
     sent_at = None if message.sent_at is None else str(message.sent_at)
     return ids.message_id(message, source_id, sent_at, 0)
 
 
 # -- other texts -----------------------------------------------------------------------
 
-# Tables that hold pieces of what was said beside the messages, their keys and columns. What a
-# model said or was refused hangs on nodes, and goes with them.
-_TEXTS = (
-    ("source", "seq", "title"),
-    ("imported_file", "digest", "problems"),
-    ("topic", "seq", "name"),
-    ("job", "seq", "error"),
-    ("breaker", "kind", "reason"),
-)
 
+class TextCleaner:
+    """Removes secrets from texts that were made of messages. markers: of the messages' secrets, by
+    their values."""
 
-class _Notes:
-    """Titles, reports of damaged lines, names of topics, and errors."""
-
-    def __init__(self, database: Database, redactor: Redactor, values: dict[str, str]) -> None:
-        self._database = database
+    def __init__(self, redactor: Redactor, markers: dict[str, str]) -> None:
         self._redactor = redactor
-        # Subtle: by how they begin, since each of very many texts may hold each of them.
-        self._values: dict[str, list[tuple[str, str]]] = {}
-        for value, marker in values.items():
-            self._values.setdefault(value[:VALUE_CHARS_MIN], []).append((value, marker))
-
-    def changed(self, *, write: bool) -> int:
-        """How many of them have secrets. write: take those out, in the caller's transaction."""
-        changed = 0
-        for table, key, column in _TEXTS:
-            sql = f"SELECT {key}, {column} FROM {table} WHERE {column} IS NOT NULL"  # noqa: S608
-            clean = self.clean_problems if column == "problems" else self.clean
-            for row_key, text in self._database.rows(sql):
-                cleaned = clean(text)
-                if cleaned != text:
-                    changed += 1
-                    if write:
-                        sql = f"UPDATE {table} SET {column} = ? WHERE {key} = ?"  # noqa: S608
-                        self._database.execute(sql, (cleaned, row_key))
-        return changed
-
-    def clean_problems(self, text: str) -> str:
-        """A JSON list of problems: place and reason, then an excerpt in brackets."""
-        found = []
-        for problem in json.loads(text):
-            told, bracket, detail = self.clean(problem).partition(" (")
-            found.append(told + bracket + self._redactor.redact_excerpt(detail))
-        return json.dumps(found)
+        # Subtle: by their beginnings, since each of very many texts may contain each of them.
+        self._secrets: dict[str, list[tuple[str, str]]] = {}
+        for value, marker in markers.items():
+            self._secrets.setdefault(value[:VALUE_CHARS_MIN], []).append((value, marker))
 
     def clean(self, text: str) -> str:
-        """The text without secrets of its own, those of the messages, and what begins one of
+        """The text without secrets of its own or of messages, and without the beginning of one of
         those at its end, where it was cut."""
         text = self._redactor.redact_text(text)
         for value, marker in self._begun_in(text):
@@ -201,22 +156,72 @@ class _Notes:
                 text = text[:begins] + marker
         return text
 
+    def clean_problems(self, text: str) -> str:
+        """The same for a JSON list of problems: place and reason, then an excerpt in brackets."""
+        problems = []
+        for problem in json.loads(text):
+            reason, bracket, excerpt = self.clean(problem).partition(" (")
+            problems.append(reason + bracket + self._redactor.redact_excerpt(excerpt))
+        return json.dumps(problems)
+
     def _begun_in(self, text: str) -> list[tuple[str, str]]:
-        """Secrets of which at least the beginning stands in the text, and their markers. The
-        longest first, since one may hold another."""
+        """The secrets whose beginnings are in the text, and their markers, the longest first,
+        since one may contain another."""
         pieces = {text[at : at + VALUE_CHARS_MIN] for at in range(len(text))}
-        found = [each for piece in pieces for each in self._values.get(piece, ())]
-        return sorted(found, key=lambda pair: (-len(pair[0]), pair[0]))
+        begun = [secret for piece in pieces for secret in self._secrets.get(piece, ())]
+        return sorted(begun, key=lambda secret: (-len(secret[0]), secret[0]))
+
+
+class TextOwner(NamedTuple):
+    """A column with words of logs, and its owner's functions for it. texts: keys and values.
+    rewrite: stores another value."""
+
+    column: str
+    texts: Callable[[Database], Iterable[tuple[Any, str]]]
+    rewrite: Callable[[Database, Any, str], None]
+    clean: Callable[[TextCleaner, str], str] = TextCleaner.clean
+
+
+TEXT_OWNERS = (
+    TextOwner("source.title", messages.titles, messages.rewrite_title),
+    TextOwner("imported_file.problems", imported_files.problem_texts,
+              imported_files.rewrite_problems, TextCleaner.clean_problems),
+    TextOwner("topic.name", topics.names, topics.rewrite_name),
+    TextOwner("job.error", jobs.error_texts, jobs.rewrite_error),
+    TextOwner("breaker.reason", jobs.breaker_reasons, jobs.rewrite_breaker_reason),
+)  # fmt: skip
+# Written by messages.rewrite, for each message with a secret.
+MESSAGE_COLUMNS = (
+    "message.author", "message.text", "message.exact", "message.search_text", "message.extras",
+)  # fmt: skip
+# Deleted with the nodes above such a message.
+NODE_COLUMNS = (
+    "leaf_profile.terms", "model_output.text", "statement.search_text", "statement.speaker",
+    "statement.text", "summary.rejections",
+)  # fmt: skip
+
+
+def _clean_texts(database: Database, cleaner: TextCleaner, *, write: bool) -> int:
+    """The number of texts of all owners that have secrets. write: cleans them."""
+    count = 0
+    for owner in TEXT_OWNERS:
+        for key, text in owner.texts(database):
+            cleaned = owner.clean(cleaner, text)
+            if cleaned != text:
+                count += 1
+                if write:
+                    owner.rewrite(database, key, cleaned)
+    return count
 
 
 # -- the file itself -------------------------------------------------------------------
 
 
-def _leave_nothing(database: Database) -> None:
+def _empty_free_pages(database: Database) -> None:
     if SQLITE_VERSION < migrations.SECURE_DELETE_SINCE:
         with database.transaction():
-            for table in ("message_fts", "statement_fts"):
-                database.execute(f"INSERT INTO {table} ({table}) VALUES ('rebuild')")  # noqa: S608
+            messages.rebuild_index(database)
+            summaries.rebuild_index(database)
     database.compact()
     with database.transaction():
         settings.put(database, settings.SCRUB_PENDING, None)

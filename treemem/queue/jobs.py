@@ -369,6 +369,24 @@ def cancel(database: Database, seq: int) -> None:
         database.execute("DELETE FROM job WHERE seq = ?", (seq,))
 
 
+def error_texts(database: Database) -> Sequence[tuple[int, str]]:
+    """The errors of jobs, by row number."""
+    return database.rows("SELECT seq, error FROM job WHERE error IS NOT NULL")
+
+
+def rewrite_error(database: Database, seq: int, error: str) -> None:
+    database.execute("UPDATE job SET error = ? WHERE seq = ?", (error, seq))
+
+
+def breaker_reasons(database: Database) -> Sequence[tuple[str, str]]:
+    """Why kinds of jobs are held back, by kind."""
+    return database.rows("SELECT kind, reason FROM breaker WHERE reason IS NOT NULL")
+
+
+def rewrite_breaker_reason(database: Database, kind: str, reason: str) -> None:
+    database.execute("UPDATE breaker SET reason = ? WHERE kind = ?", (reason, kind))
+
+
 def prune(database: Database) -> None:
     """Forgets all but the newest DONE_KEPT finished jobs."""
     sql = "DELETE FROM job WHERE state = 'done' AND seq <= (SELECT max(seq) FROM job) - ?"

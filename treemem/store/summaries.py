@@ -268,6 +268,11 @@ def _clean(text: str | None) -> str:
     return (text or "").encode("utf-8", "replace").decode()
 
 
+def rebuild_index(database: Database) -> None:
+    """Indexes all statements anew. Before SQLite 3.42 an index keeps deleted words in its pages."""
+    database.execute("INSERT INTO statement_fts (statement_fts) VALUES ('rebuild')")
+
+
 # -- reading ---------------------------------------------------------------------------
 
 _STATEMENTS = """

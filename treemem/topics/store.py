@@ -6,14 +6,14 @@ It decides nothing: topics.py finds what belongs together, topic_placing.py carr
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import orjson
 
 from treemem import ids
 from treemem.errors import AmbiguousIdError, NotFoundError
-from treemem.store.database import Database
+from treemem.store.database import Database, json_list
 from treemem.tree import builder
 
 
@@ -219,6 +219,31 @@ def set_name(database: Database, topic_id: str, name: str, *, by_user: bool) -> 
     """Names a topic. A name that the user gave is only replaced by the user's next."""
     sql = "UPDATE topic SET name = ?, named = ? WHERE id = ? AND named <= ?"
     database.execute(sql, (name, by_user, topic_id, by_user))
+
+
+_FORGET_FOUND_NAMES = """
+UPDATE topic SET name = NULL WHERE named = 0 AND seq IN (
+  SELECT topic_seq FROM topic_leaf WHERE node_seq IN (SELECT value FROM json_each(?)))
+"""
+_REMOVE_LEAVES = "DELETE FROM topic_leaf WHERE node_seq IN (SELECT value FROM json_each(?))"
+
+
+def remove_leaves(database: Database, node_seqs: Iterable[int]) -> None:
+    """Takes leaves with other words now out of every topic. Topics that had any lose their name,
+    unless it is the user's: it may be made of those words."""
+    leaves = json_list(node_seqs)
+    database.execute(_FORGET_FOUND_NAMES, (leaves,))
+    database.execute(_REMOVE_LEAVES, (leaves,))
+
+
+def names(database: Database) -> Sequence[tuple[int, str]]:
+    """The names of topics, by row number."""
+    return database.rows("SELECT seq, name FROM topic WHERE name IS NOT NULL")
+
+
+def rewrite_name(database: Database, topic_seq: int, name: str) -> None:
+    """Stores another name; whose it is stays as it was."""
+    database.execute("UPDATE topic SET name = ? WHERE seq = ?", (name, topic_seq))
 
 
 def set_pinned(database: Database, topic_id: str, *, pinned: bool) -> None:
