@@ -1,4 +1,4 @@
-"""treemem: a local-first memory for assistants, as a summary tree over what was really said.
+"""treemem: a local-first memory for assistants, as a summary tree over their session logs.
 
 from treemem import Memory, Message, Scope
 
@@ -7,6 +7,9 @@ with Memory.open("memory.sqlite3") as memory:
     print(memory.search("why did the export fail?").text)
 """
 
+from typing import TYPE_CHECKING
+
+from treemem.config import default_database_path
 from treemem.errors import (
     AmbiguousIdError,
     ConstraintError,
@@ -26,7 +29,9 @@ from treemem.memory import Memory
 from treemem.reports import FileReport, IngestReport, ScrubReport, WorkReport
 from treemem.types import (
     Blob,
+    Explained,
     Job,
+    Later,
     Message,
     Node,
     Part,
@@ -41,22 +46,43 @@ from treemem.types import (
     Tree,
 )
 
+if TYPE_CHECKING:
+    from treemem.diagnostics.doctor import Check, Diagnosis
+    from treemem.diagnostics.estimate import Plan, Speed
+    from treemem.diagnostics.status import EmbedderStatus, ProducerStatus, Status
+    from treemem.importers.common.base import LogFile
+    from treemem.ingest.walk import find_files
+    from treemem.privacy.policy import Policy, Redact, Redactions
+    from treemem.queue.hours import Hours
+    from treemem.store.usage import UsageKey, UsageRow
+    from treemem.summarize.exam import ExamResult
+    from treemem.topic_api import Topics, TopicView
+    from treemem.tree.browse import SourceView, UpgradableNode
+
 __version__ = "0.1.0"
 
 __all__ = [
     "AmbiguousIdError",
     "Blob",
+    "Check",
     "ConstraintError",
     "DatabaseCorruptError",
     "DatabaseError",
     "DatabaseLockedError",
     "DatabaseVersionError",
+    "Diagnosis",
     "DiskFullError",
+    "EmbedderStatus",
+    "ExamResult",
+    "Explained",
     "FileReport",
+    "Hours",
     "ImportFileError",
     "IngestReport",
     "Job",
+    "Later",
     "LeaseLostError",
+    "LogFile",
     "Memory",
     "Message",
     "ModelError",
@@ -64,17 +90,64 @@ __all__ = [
     "NotFoundError",
     "Part",
     "Passage",
+    "Plan",
+    "Policy",
+    "ProducerStatus",
+    "Redact",
+    "Redactions",
     "Rejection",
     "Scope",
     "ScrubReport",
     "SearchResult",
     "ServedModel",
     "Source",
+    "SourceView",
+    "Speed",
     "Statement",
+    "Status",
     "Summary",
+    "TopicView",
+    "Topics",
     "Tree",
     "TreememError",
+    "UpgradableNode",
     "UsageError",
+    "UsageKey",
+    "UsageRow",
     "WorkReport",
     "__version__",
+    "default_database_path",
+    "find_files",
 ]
+
+if not TYPE_CHECKING:
+    # Types of results, imported on first use: their modules would make `import treemem` slow.
+    _MODULES = {
+        "Check": "diagnostics.doctor",
+        "Diagnosis": "diagnostics.doctor",
+        "EmbedderStatus": "diagnostics.status",
+        "ExamResult": "summarize.exam",
+        "Hours": "queue.hours",
+        "LogFile": "importers.common.base",
+        "Plan": "diagnostics.estimate",
+        "Policy": "privacy.policy",
+        "ProducerStatus": "diagnostics.status",
+        "Redact": "privacy.policy",
+        "Redactions": "privacy.policy",
+        "SourceView": "tree.browse",
+        "Speed": "diagnostics.estimate",
+        "Status": "diagnostics.status",
+        "TopicView": "topic_api",
+        "Topics": "topic_api",
+        "UpgradableNode": "tree.browse",
+        "UsageKey": "store.usage",
+        "UsageRow": "store.usage",
+        "find_files": "ingest.walk",
+    }
+
+    def __getattr__(name):
+        import importlib
+
+        if name not in _MODULES:
+            raise AttributeError(f"module 'treemem' has no attribute {name!r}")
+        return getattr(importlib.import_module(f"treemem.{_MODULES[name]}"), name)

@@ -22,6 +22,9 @@ class Skipped:
     detail: str | None = None
 
 
+# The reason of a record that ends with its file: its log may still be writing it.
+CUT_AT_END = "record cut off at the end of the file"
+# How many problems of a file a report quotes; the rest is only counted.
 PROBLEMS_KEPT = 20
 
 
@@ -47,6 +50,11 @@ class FileReport:
     found: bool = False
     unknown: bool = False
     redacted: dict[str, int] = field(default_factory=dict)
+
+    @property
+    def damaged(self) -> int:
+        """The number of problems, without a record that is still being written."""
+        return self.problem_count - self.skipped.get(CUT_AT_END, 0)
 
     def count_redacted(self, labels: Iterable[str]) -> None:
         """Counts the secrets of a message that is added."""

@@ -1,24 +1,23 @@
-"""What every command shares: the memory file, --json, and how errors end a run."""
+"""Opens the memory file, prints notes and JSON, and handles Ctrl-C, for every command."""
 
 from __future__ import annotations
 
 import json
+import signal
 import sys
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, TypeVar
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
 
 import click
 
 if TYPE_CHECKING:
     from treemem import Memory
 
-Command = TypeVar("Command", bound=Callable[..., Any])
-
-json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-
 
 def open_memory(context: click.Context) -> Memory:
-    """The memory of this run, with its notices on stderr."""
+    """Opens the memory that --db names, and prints its notices on stderr."""
     from treemem import Memory
 
     memory = Memory.open((context.obj or {}).get("db"))
@@ -28,14 +27,14 @@ def open_memory(context: click.Context) -> Memory:
 
 
 def note(text: str) -> None:
-    """A word to the person, on stderr, so that it never gets into the data."""
+    """Prints a line for the user on stderr, apart from the data."""
     from treemem_cli.render import safe
 
     click.echo(safe(text), err=True)
 
 
 def print_json(value: object) -> None:
-    """One JSON value on stdout, ASCII only, so that nothing in it can steer a terminal."""
+    """Prints one JSON value on stdout, in ASCII, so that it cannot control a terminal."""
     click.echo(json.dumps(value, indent=2, default=_plain))
 
 
@@ -54,3 +53,21 @@ def _plain(value: object) -> object:
 
 def stderr_is_terminal() -> bool:
     return sys.stderr.isatty()
+
+
+@contextmanager
+def interruptible() -> Iterator[threading.Event]:
+    """The first Ctrl-C sets the event, the second raises KeyboardInterrupt."""
+    interrupted = threading.Event()
+
+    def on_interrupt(_: int, __: object) -> None:
+        if interrupted.is_set():
+            raise KeyboardInterrupt
+        interrupted.set()
+        note("Stopping after the current step. Press Ctrl-C again to stop at once.")
+
+    before = signal.signal(signal.SIGINT, on_interrupt)
+    try:
+        yield interrupted
+    finally:
+        signal.signal(signal.SIGINT, before)

@@ -1,6 +1,7 @@
-"""The command `treemem`: it parses, calls Memory, and renders.
+"""The command `treemem`: parses arguments, calls Memory, and prints the result.
 
-Data goes to stdout, notes and progress to stderr. Exit codes: 0 done, 1 failed, 2 usage.
+Data goes to stdout, notes and progress to stderr. Exit codes: 0 done, 1 failed, 2 usage,
+130 interrupted by Ctrl-C.
 """
 
 from __future__ import annotations
@@ -12,32 +13,34 @@ from typing import Any
 
 import click
 
-# Where each command lives; a module is imported only when its command is called for.
+# The module of each command, imported only when the command is used, and its line in the help.
 COMMANDS = {
-    "ingest": ("treemem_cli.ingest", "Store what log files hold, and build their trees."),
-    "discover": ("treemem_cli.discover", "List the logs of agents on this machine."),
-    "watch": ("treemem_cli.watch", "Store what logs say as they grow."),
-    "formats": ("treemem_cli.formats", "List the log formats that are read."),
-    "plan": ("treemem_cli.cost", "Show what logs would cost, before they are stored."),
-    "search": ("treemem_cli.search", "Find what was said, as a context of limited size."),
-    "tree": ("treemem_cli.look", "Draw the summary tree of everything, a source or a topic."),
-    "node": ("treemem_cli.look", "Look at one node of a tree."),
-    "source": ("treemem_cli.look", "Look at the sources that are stored."),
-    "topic": ("treemem_cli.topic", "Look at topics, name them, and put them together."),
-    "status": ("treemem_cli.state", "Show what is stored, what waits and what is missing."),
-    "work": ("treemem_cli.work", "Let the models do what waits in the queue."),
-    "embed": ("treemem_cli.embed", "Make the vectors for the search by meaning."),
-    "usage": ("treemem_cli.cost", "Show what model calls have cost."),
-    "job": ("treemem_cli.work", "Look at the queue and steer it."),
-    "redact": ("treemem_cli.redact", "Look at what counts as a secret, and change it."),
-    "scrub": ("treemem_cli.scrub", "Take secrets out of what is stored already."),
-    "model": ("treemem_cli.model", "Fetch models and choose them."),
-    "doctor": ("treemem_cli.state", "Prove that the memory file is whole."),
+    "ingest": ("logs.ingest", "Store the messages of log files and build their trees."),
+    "discover": ("logs.discover", "List the logs of AI tools on this machine."),
+    "watch": ("logs.watch", "Store logs continuously as they grow."),
+    "formats": ("logs.formats", "List the supported log formats."),
+    "plan": ("logs.plan", "Estimate what logs would cost before storing them."),
+    "search": ("content.search", "Find what was said, within a token budget."),
+    "tree": ("content.tree", "Draw the summary tree of everything, a source or a topic."),
+    "node": ("content.node", "Show the nodes of a tree."),
+    "source": ("content.source", "Show the stored sources."),
+    "topic": ("content.topic", "List, rename, pin and merge topics."),
+    "status": ("upkeep.status", "Show what is stored, queued and missing."),
+    "work": ("models.work", "Run the queued model work."),
+    "embed": ("models.embed", "Compute the vectors for search by meaning."),
+    "usage": ("models.usage", "Show what model calls have cost."),
+    "job": ("models.job", "List, retry and cancel queued jobs."),
+    "redact": ("upkeep.redact", "Show and change what counts as a secret."),
+    "scrub": ("upkeep.scrub", "Remove secrets from stored data."),
+    "model": ("models.model", "Download models and choose which to use."),
+    "doctor": ("upkeep.doctor", "Check that the memory file is intact."),
 }
+# The exit code of a process that SIGINT ended, by the convention of shells.
+INTERRUPTED = 130
 
 
 class _LazyGroup(click.Group):
-    """A group that knows its commands' short helps without importing them."""
+    """A group that lists its commands without importing them."""
 
     def list_commands(self, context: click.Context) -> list[str]:  # noqa: ARG002
         return list(COMMANDS)
@@ -45,7 +48,7 @@ class _LazyGroup(click.Group):
     def get_command(self, context: click.Context, name: str) -> click.Command | None:  # noqa: ARG002
         if name not in COMMANDS:
             return None
-        module = importlib.import_module(COMMANDS[name][0])
+        module = importlib.import_module(f"treemem_cli.{COMMANDS[name][0]}")
         command: click.Command = getattr(module, f"{name}_command")
         return command
 
@@ -54,8 +57,9 @@ class _LazyGroup(click.Group):
             formatter.write_dl([(name, help_) for name, (_, help_) in COMMANDS.items()])
 
     def invoke(self, context: click.Context) -> Any:
-        """Errors raised on purpose are for the person; anything else is a fault of ours."""
-        from treemem.errors import TreememError
+        """Prints a TreememError as one line; any other exception is a bug and keeps its
+        traceback."""
+        from treemem import TreememError
 
         try:
             return super().invoke(context)
@@ -64,6 +68,9 @@ class _LazyGroup(click.Group):
 
             click.echo(f"Error: {safe(str(error))}", err=True)
             context.exit(1)
+        except KeyboardInterrupt as interrupt:
+            click.echo(str(interrupt) or "Stopped.", err=True)
+            context.exit(INTERRUPTED)
 
 
 @click.group(cls=_LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
@@ -76,8 +83,8 @@ class _LazyGroup(click.Group):
 def cli(context: click.Context, db: Path | None) -> None:
     """A memory for assistants that stays on this machine.
 
-    Session logs go in word for word and become a tree of summaries, in which every statement
-    leads down to the words that were said.
+    Stores session logs word for word and builds a tree of summaries over them, in which every
+    statement cites the messages that support it.
 
     \b
     Example:
@@ -88,7 +95,7 @@ def cli(context: click.Context, db: Path | None) -> None:
 
 
 def main() -> None:
-    """The entry point: a reader that closes the pipe early is no error."""
+    """Runs the command line. A reader that closes the pipe early is not an error."""
     try:
         cli()
     except BrokenPipeError:

@@ -13,8 +13,9 @@ from treemem.errors import ImportFileError
 from treemem.importers import LogFile, Skipped
 from treemem.importers.common import json_members
 from treemem.importers.common.json_members import JsonMember, read_members, read_nested, read_value
-from treemem.importers.common.records import CUT_AT_END, DAMAGED, TOO_DEEP
+from treemem.importers.common.records import DAMAGED, TOO_DEEP
 from treemem.importers.common.sniffing import HEAD_BYTES, head_value
+from treemem.reports import CUT_AT_END
 
 _SCALARS = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text()
 _VALUES = st.recursive(

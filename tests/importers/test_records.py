@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from treemem.importers import Skipped
 from treemem.importers.common import records as module
 from treemem.importers.common.records import Record, read_records
+from treemem.reports import CUT_AT_END
 
 
 def read(data: bytes, line_bytes_max: int = 1_000_000) -> list[Record | Skipped]:
@@ -99,7 +100,7 @@ def test_a_line_over_the_limit_is_skipped_with_its_size() -> None:
 
 
 def test_a_record_cut_off_at_the_end_is_told_from_damage_within() -> None:
-    assert problems(b'{"a":1}\n{"a":') == [(2, module.CUT_AT_END)]
+    assert problems(b'{"a":1}\n{"a":') == [(2, CUT_AT_END)]
     assert problems(b'{"a":\n{"a":1}\n') == [(1, module.DAMAGED)]
 
 

@@ -196,4 +196,4 @@ def test_the_table_names_folders_as_a_person_does_and_fits_a_narrow_terminal(hom
 def test_a_format_without_a_place_is_not_told_as_missing(home: Path) -> None:
     result = run("discover", "chatgpt")
     assert result.exit_code == 1
-    assert "No tool keeps logs of chatgpt in a place of its own" in result.stderr
+    assert "No tool stores chatgpt logs in a known folder" in result.stderr

@@ -523,12 +523,12 @@ def test_the_command_says_what_will_be_used_and_status_shows_where(server: FakeS
         urls = (server.url, other.url)
         result = run("model", "use", "summarizer", *urls, "--slots", "3")
         assert (result.exit_code, result.stdout) == (0, "")
-        assert "tiny is the summarizer now" in result.stderr
+        assert "Summarizer set to tiny" in result.stderr
         shown = run("status").stdout
         assert "tiny" in shown
         for url in urls:
             assert url in result.stderr
-            assert f"{url}, calls at once: 3" in shown
+            assert f"{url}, 3 concurrent calls" in shown
 
 
 @pytest.mark.parametrize(

@@ -368,4 +368,4 @@ def test_the_command_line_names_the_way_out(
 def test_a_memory_without_topics_says_so() -> None:
     assert json.loads(run("topic", "list", "--json")) == []
     result = CliRunner().invoke(cli, ["topic", "list"])
-    assert "No topic was found yet" in result.stderr
+    assert "There are no topics yet" in result.stderr

@@ -14,8 +14,8 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
+from treemem_cli.logs.watch import watch_command
 from treemem_cli.main import cli
-from treemem_cli.watch import watch_command
 
 PAGE = (Path(__file__).parent.parent.parent / "docs" / "watch.md").read_text()
 

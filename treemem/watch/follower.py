@@ -24,11 +24,10 @@ from treemem.errors import (
     UsageError,
 )
 from treemem.importers.common.base import LogFile
-from treemem.importers.common.records import CUT_AT_END
 from treemem.ingest.discovery import Place
 from treemem.ingest.walk import IGNORED_FOLDERS, find_files, is_folder, may_be_file
 from treemem.memory import Memory
-from treemem.reports import FileReport, WorkReport
+from treemem.reports import CUT_AT_END, FileReport, WorkReport
 from treemem.store.sidecars import WAL, beside, is_own
 from treemem.text.tokens import count_tokens
 from treemem.watch.debounce import Signature, WatchedFiles
@@ -70,6 +69,11 @@ class Target:
     def is_loose(self) -> bool:
         """Whether its files may be anywhere in the home folder, which is too large to follow."""
         return self.place is not None and self.place.is_loose
+
+    @property
+    def exists(self) -> bool:
+        """Whether its folder exists now."""
+        return is_folder(self.folder)
 
     def files(self) -> Iterator[Path]:
         """The files that exist now."""

@@ -13,13 +13,8 @@ from typing import BinaryIO, NamedTuple
 
 from treemem.errors import ImportFileError
 from treemem.importers.common.base import LogFile, Skipped
-from treemem.importers.common.records import (
-    CUT_AT_END,
-    DAMAGED,
-    TOO_DEEP,
-    parse_json,
-    strip_padding,
-)
+from treemem.importers.common.records import DAMAGED, TOO_DEEP, parse_json, strip_padding
+from treemem.reports import CUT_AT_END
 
 WHOLE_BYTES_MAX = 32 * 1024**2
 # As a line of JSON Lines may have. An element takes up to five times its bytes to read.

@@ -14,12 +14,12 @@ from typing import BinaryIO, NamedTuple, TypeVar
 import orjson
 
 from treemem.importers.common.base import Event, Skipped
+from treemem.reports import CUT_AT_END
 from treemem.types import Message, Source
 
 LINE_BYTES_MAX = 64 * 1024 * 1024
 RECOVERY_TRIES_MAX = 64
 
-CUT_AT_END = "record cut off at the end of the file"
 CUT_BY_ANOTHER = "record cut off by another on its line"
 DAMAGED = "damaged record"
 TOO_LONG = "line over the size limit"

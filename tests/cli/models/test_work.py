@@ -60,7 +60,7 @@ def test_a_plan_prints_every_figure_and_what_to_run_where_no_speed_is_known(log:
     words = [line.split()[0] for line in result.stdout.splitlines()]
     assert words == ["sources", "messages", "tree", "model", "model", "tokens", "time"]
     assert "60 new" in result.stdout
-    assert "not measured here yet" in result.stdout
+    assert "not measured yet" in result.stdout
     assert "treemem work --max-calls 5" in result.stdout
 
 
@@ -85,11 +85,11 @@ def test_after_some_work_a_plan_tells_the_time_that_the_rest_will_take(
     assert len(model.questions) == 1
     plan = loaded(run("plan", log, "--json"))
     assert plan["seconds"] == plan["calls"] * 0.25
-    assert "on this machine with fake (0.2 s a call" in run("plan", log).stdout
+    assert "on this machine with fake (0.2 s per call" in run("plan", log).stdout
     assert run("ingest", log).exit_code == 0
     again = run("plan", log)
     assert "0 new" in again.stdout
-    assert "nothing new is to be summarized" in again.stdout
+    assert "nothing new to summarize" in again.stdout
 
 
 def test_a_dry_run_shows_what_ingest_would_report_and_stores_nothing(log: str) -> None:
@@ -211,7 +211,7 @@ def test_outside_the_hours_a_note_tells_when_the_model_goes_on(model: FakeClient
     result = run("work", "--between", "22:00-07:00")
     assert result.exit_code == 0
     assert "Done: 1 seal, 1 extract" in result.stdout
-    assert "the model goes on at 2026-01-10 22:00 local time" in result.stderr
+    assert "model work continues at 2026-01-10 22:00 local time" in result.stderr
     report = loaded(run("work", "--between", "22:00-07:00", "--json"))
     assert (report["stopped_by"], report["model_calls"]) == ("hours", 0)
     goes_on = datetime.fromisoformat(report["goes_on_at"])
@@ -237,7 +237,7 @@ def test_watching_sleeps_until_the_hours_begin_and_goes_on(
     def interruptible() -> Iterator[threading.Event]:
         yield Sleeper()
 
-    monkeypatch.setattr("treemem_cli.work.interruptible", interruptible)
+    monkeypatch.setattr("treemem_cli.models.work.interruptible", interruptible)
     with Memory.open() as memory:
         memory.append("s", [Message(text=prose(1, 8))])
     assert run("work", "--watch", "--every", "30m", "--between", "22:00-07:00").exit_code == 0
@@ -250,4 +250,6 @@ def test_a_document_needs_no_model_where_sentences_are_retold(tmp_path: Path) ->
     planned = CliRunner().invoke(
         cli, ["--db", str(tmp_path / "m.sqlite3"), "plan", str(tmp_path / "note.md")]
     )
-    assert "nothing in it is speech that a model would retell" in " ".join(planned.output.split())
+    assert "the new messages contain no speech for a model to summarize" in " ".join(
+        planned.output.split()
+    )

@@ -1,4 +1,4 @@
-"""treemem scrub: secrets taken out of what is stored already."""
+"""treemem scrub: removes secrets from stored data."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from treemem_cli.context import json_option, note, open_memory, print_json, stderr_is_terminal
+from treemem_cli.context import note, open_memory, print_json, stderr_is_terminal
+from treemem_cli.parameters import json_option
 
 if TYPE_CHECKING:
     from treemem import ScrubReport
@@ -17,17 +18,17 @@ SOURCES_SHOWN = 10
 
 
 @click.command("scrub")
-@click.option("--dry-run", is_flag=True, help="Change nothing: show what would be touched.")
-@click.option("--redact", type=click.Choice(["pii"]), help="Take out personal data as well.")
+@click.option("--dry-run", is_flag=True, help="Change nothing; show what would change.")
+@click.option("--redact", type=click.Choice(["pii"]), help="Remove personal data as well.")
 @json_option
 @click.pass_context
 def scrub_command(context: click.Context, dry_run: bool, redact: str | None, as_json: bool) -> None:
-    """Take secrets out of what is stored already.
+    """Remove secrets from stored data.
 
-    They go from messages, summaries, vectors, full text, titles and reports, and the file is
-    written anew, so that none of its pages holds them. Trees are built again from the first
-    leaf that held one, so models may have to summarize it again. Interrupted, it is whole;
-    run it again to finish.
+    Secrets are removed from messages, summaries, vectors, the full-text index, titles and reports,
+    and the file is rewritten so that no page still contains them. Trees are rebuilt from the first
+    leaf that contained a secret, so models may have to summarize it again. If interrupted, the
+    file is intact; run the command again to finish.
 
     \b
     Example:
@@ -42,7 +43,7 @@ def scrub_command(context: click.Context, dry_run: bool, redact: str | None, as_
 
 
 def _print_scrub(report: ScrubReport, *, dry_run: bool) -> None:
-    from treemem_cli.ingest import counted
+    from treemem_cli.logs.file_reports import counted
     from treemem_cli.render import count_of, safe
 
     if not report.touched:
@@ -55,23 +56,23 @@ def _print_scrub(report: ScrubReport, *, dry_run: bool) -> None:
         sources = count_of(len(report.source_ids), "source")
         where.append(f"{count_of(report.messages, 'message')} of {sources}")
     if report.notes:
-        one = report.notes == 1
-        where.append("1 title or note" if one else f"{report.notes:,} titles and notes")
-    built = "would be built" if dry_run else f"{'was' if report.nodes == 1 else 'were'} built"
-    click.echo(f"In {' and '.join(where)}; {count_of(report.nodes, 'node')} {built} again.")
+        where.append(count_of(report.notes, "other text"))  # a title, report, topic name or error
+    rebuilt = "would be rebuilt" if dry_run else "rebuilt"
+    click.echo(f"In {' and '.join(where)}; {count_of(report.nodes, 'node')} {rebuilt}.")
     for source_id in report.source_ids[:SOURCES_SHOWN]:
         click.echo(f"  {safe(source_id)}")
     if len(report.source_ids) > SOURCES_SHOWN:
-        note(f"… and {len(report.source_ids) - SOURCES_SHOWN:,} more sources. All: --json")
+        more = count_of(len(report.source_ids) - SOURCES_SHOWN, "more source")
+        note(f"… and {more}. All: --json")
 
 
 @contextmanager
 def _scrubbing() -> Iterator[Callable[[int, int], None] | None]:
-    """A line on stderr while it takes long; nothing where stderr is no terminal."""
+    """Shows progress on stderr; yields None if stderr is not a terminal."""
     if not stderr_is_terminal():
         yield None
         return
     from treemem_cli.render import console
 
-    with console(stderr=True).status("Reading what is stored …") as status:
-        yield lambda done, of: status.update(f"Scrubbed {done:,} of {of:,} messages")
+    with console(stderr=True).status("Reading messages …") as status:
+        yield lambda done, total: status.update(f"Scrubbed {done:,} of {total:,} messages")

@@ -1,4 +1,4 @@
-"""treemem embed: vectors for the search by meaning, made now or thrown away."""
+"""treemem embed: computes or deletes the vectors for search by meaning."""
 
 from __future__ import annotations
 
@@ -7,19 +7,19 @@ from typing import TYPE_CHECKING
 
 import click
 
-from treemem_cli.context import json_option, note, open_memory, print_json, stderr_is_terminal
-from treemem_cli.work import interruptible, print_report
+from treemem_cli.context import interruptible, note, open_memory, print_json, stderr_is_terminal
+from treemem_cli.models.work_report import print_work_report, progress_bar
+from treemem_cli.parameters import json_option, max_calls_option, max_seconds_option
 
 if TYPE_CHECKING:
     from treemem import Memory, WorkReport
 
 
 @click.command("embed")
-@click.option("--all", "everything", is_flag=True,
-              help="Also what is paused after failures.")  # fmt: skip
+@click.option("--all", "everything", is_flag=True, help="Also retry what is paused after failures.")
 @click.option("--prune", metavar="MODEL", help="Delete all vectors of this embedder instead.")
-@click.option("--max-calls", type=click.IntRange(min=0), help="At most so many model calls.")
-@click.option("--max-seconds", type=click.FloatRange(min=0), help="At most so long.")
+@max_calls_option
+@max_seconds_option
 @json_option
 @click.pass_context
 def embed_command(
@@ -30,18 +30,18 @@ def embed_command(
     max_seconds: float | None,
     as_json: bool,
 ) -> None:
-    """Give every node its vectors under the embedder in use.
+    """Compute the vectors for search by meaning.
 
-    treemem work does the same before it summarizes. What is embedded is kept when another
-    embedder is chosen; treemem status shows how far each one has come, and --prune deletes
-    what one has made.
+    treemem work does the same before it summarizes. Vectors stay when another embedder is chosen;
+    treemem status shows how many nodes have vectors of each embedder, and --prune deletes those of
+    one.
 
     \b
     Example:
       treemem embed --max-seconds 60
     """
     if prune is not None and (everything or max_calls is not None or max_seconds is not None):
-        raise click.UsageError("--prune stands alone.")
+        raise click.UsageError("--prune cannot be combined with --all or a limit.")
     with open_memory(context) as memory:
         if prune is not None:
             name = memory.prune_embeddings(prune)
@@ -55,7 +55,7 @@ def embed_command(
     if as_json:
         print_json(report)
     else:
-        print_report(report)
+        print_work_report(report)
     if report.failed and not report.done:
         context.exit(1)
 
@@ -69,20 +69,14 @@ def _embed(
 ) -> WorkReport:
     if not stderr_is_terminal():
         return memory.embed(max_calls, max_seconds, retry=everything, interrupted=interrupted)
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
-
-    from treemem_cli.render import console
-
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(),
-               TimeElapsedColumn())  # fmt: skip
-    with Progress(*columns, console=console(stderr=True), transient=True) as bar:
+    with progress_bar() as bar:
         task = bar.add_task("Nodes", total=None)
 
         def show(report: WorkReport, _kind: str) -> None:
-            # Light jobs come first; only then it is known how many nodes there are.
+            # The number of nodes is known only after the light jobs, which run first.
             if report.embedded and bar.tasks[0].total is None:
-                used = next((each for each in memory.status().embedders if each.in_use), None)
-                left = 0 if used is None else used.of - used.nodes
+                in_use = (status for status in memory.status().embedders if status.in_use)
+                left = sum(status.of - status.nodes for status in in_use)
                 bar.update(task, total=report.embedded + left)
             bar.update(task, completed=report.embedded)
 

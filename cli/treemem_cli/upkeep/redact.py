@@ -1,4 +1,4 @@
-"""treemem redact: what counts as a secret, and what does not."""
+"""treemem redact: shows and changes what counts as a secret."""
 
 from __future__ import annotations
 
@@ -6,19 +6,20 @@ from typing import TYPE_CHECKING
 
 import click
 
-from treemem_cli.context import json_option, open_memory, print_json
+from treemem_cli.context import open_memory, print_json
+from treemem_cli.parameters import json_option
 
 if TYPE_CHECKING:
-    from treemem.privacy.policy import Policy
+    from treemem import Policy
 
 
 @click.group("redact")
 def redact_command() -> None:
-    """Look at what counts as a secret in this memory file, and change it.
+    """Show and change what counts as a secret in this memory file.
 
     Keys, tokens, private keys and passwords are replaced by markers such as
-    [redacted: aws-key #3f2a] before anything is stored. What you change here holds for what is
-    stored from then on; treemem scrub applies it to what is stored already.
+    [redacted: aws-key #3f2a] before anything is stored. Changes apply to data that is stored from
+    then on; treemem scrub applies them to stored data.
 
     \b
     Example:
@@ -30,7 +31,7 @@ def redact_command() -> None:
 @json_option
 @click.pass_context
 def show_policy(context: click.Context, as_json: bool) -> None:
-    """Show what is redacted, and what is allowed.
+    """Show what is redacted and what is allowed.
 
     \b
     Example:
@@ -43,14 +44,14 @@ def show_policy(context: click.Context, as_json: bool) -> None:
 
 @redact_command.command("allow")
 @click.argument("pattern")
-@click.option("--remove", is_flag=True, help="Take back what was allowed.")
+@click.option("--remove", is_flag=True, help="Remove PATTERN from the allowed values.")
 @json_option
 @click.pass_context
 def allow(context: click.Context, pattern: str, remove: bool, as_json: bool) -> None:
-    """Let something be no secret though it looks like one.
+    """Stop treating a value as a secret.
 
-    PATTERN is the value itself, in which * and ? stand for any characters, or the fingerprint
-    in its marker, such as "#3f2a". Read the log again to get the words back.
+    PATTERN is the value itself, with * and ? as wildcards, or the fingerprint in its marker, such
+    as "#3f2a". To restore the value in stored messages, ingest the log again.
 
     \b
     Example:
@@ -67,7 +68,9 @@ def allow(context: click.Context, pattern: str, remove: bool, as_json: bool) -> 
 @json_option
 @click.pass_context
 def set_pii(context: click.Context, state: str, as_json: bool) -> None:
-    """Redact personal data too: e-mail addresses, phone numbers, IBANs, card numbers.
+    """Turn redaction of personal data on or off.
+
+    Personal data are e-mail addresses, phone numbers, IBANs and card numbers.
 
     \b
     Example:
@@ -84,7 +87,7 @@ def _print(policy: Policy, *, as_json: bool) -> None:
         return
     from treemem_cli.render import clip
 
-    click.echo("secrets        redacted, but for: treemem ingest --no-redact")
+    click.echo("secrets        redacted (unless ingested with --no-redact)")
     click.echo(f"personal data  {'redacted' if policy.pii else 'kept'}")
     for pattern in policy.allow:
         click.echo(f"allowed        {clip(pattern, 100)}")

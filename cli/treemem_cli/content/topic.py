@@ -1,4 +1,4 @@
-"""treemem topic: looking at topics, and saying what they are called and what belongs together."""
+"""treemem topic: lists topics, and renames, pins and merges them."""
 
 from __future__ import annotations
 
@@ -6,20 +6,20 @@ from typing import TYPE_CHECKING
 
 import click
 
-from treemem_cli.context import json_option, note, open_memory, print_json
-from treemem_cli.look import BEHIND
+from treemem_cli.content.tree import BEHIND
+from treemem_cli.context import note, open_memory, print_json
+from treemem_cli.parameters import json_option
 
 if TYPE_CHECKING:
-    from treemem import Tree
-    from treemem.topic_api import TopicView
+    from treemem import TopicView, Tree
 
 
 @click.group("topic")
 def topic_command() -> None:
-    """Look at the topics that were found, name them, and put them together.
+    """List, rename, pin and merge topics.
 
-    A topic has leaves of any source that are about the same. Topics are found when logs are
-    stored, without a model; what you name, pin or merge stays so.
+    A topic groups leaves about one subject, from any source. Topics are detected while logs are
+    stored, without a model; your names, pins and merges are permanent.
 
     \b
     Example:
@@ -46,9 +46,11 @@ def list_topics(context: click.Context, as_json: bool) -> None:
         return
     _print(topics)
     if not topics:
-        note("No topic was found yet: too few leaves belong together.")
+        note("There are no topics yet: too few leaves are alike.")
     elif waiting:
-        note(f"{waiting:,} leaves are in no topic.")
+        from treemem_cli.render import count_of
+
+        note(f"{count_of(waiting, 'leaf')} without a topic.")
     if is_behind:
         note(BEHIND)
 
@@ -58,10 +60,9 @@ def list_topics(context: click.Context, as_json: bool) -> None:
 @json_option
 @click.pass_context
 def show_topic(context: click.Context, topic_id: str, as_json: bool) -> None:
-    """Show a topic: what was said about it, and the sources it comes from.
+    """Show a topic's statements and sources.
 
-    ID may be cut short as long as it is unambiguous. The tree below it is drawn by: treemem tree
-    --topic ID
+    ID is a topic id or an unambiguous prefix of it. To draw its tree: treemem tree --topic ID
 
     \b
     Example:
@@ -79,14 +80,15 @@ def show_topic(context: click.Context, topic_id: str, as_json: bool) -> None:
 
 
 def _print_one(topic: TopicView, tree: Tree) -> None:
-    from treemem_cli.render import clip, console, statements_view
+    from treemem_cli.content.statements import statements_view
+    from treemem_cli.render import clip, console
 
     screen = console()
     _print([topic])
     for source_id in topic.source_ids:
         screen.print(clip(f"from {source_id}", 110), style="dim", markup=False)
     if topic.aliases:
-        screen.print(f"has taken in {', '.join(topic.aliases)}", style="dim", markup=False)
+        screen.print(f"merged from {', '.join(topic.aliases)}", style="dim", markup=False)
     screen.print()
     screen.print(statements_view(tree.statements, screen.width))
 
@@ -97,7 +99,7 @@ def _print_one(topic: TopicView, tree: Tree) -> None:
 @json_option
 @click.pass_context
 def rename_topic(context: click.Context, topic_id: str, name: str, as_json: bool) -> None:
-    """Give a topic a name of yours. It stays, whatever the topic comes to hold.
+    """Rename a topic. The name is permanent.
 
     \b
     Example:
@@ -109,13 +111,13 @@ def rename_topic(context: click.Context, topic_id: str, name: str, as_json: bool
 
 @topic_command.command("pin")
 @click.argument("topic_id", metavar="ID")
-@click.option("--off", is_flag=True, help="Let a rebuild change it again.")
+@click.option("--off", is_flag=True, help="Allow a rebuild to change it again.")
 @json_option
 @click.pass_context
 def pin_topic(context: click.Context, topic_id: str, off: bool, as_json: bool) -> None:
-    """Let every rebuild leave a topic as it is.
+    """Protect a topic from rebuilds.
 
-    New leaves still join it.
+    New leaves are still added to it.
 
     \b
     Example:
@@ -133,7 +135,9 @@ def pin_topic(context: click.Context, topic_id: str, off: bool, as_json: bool) -
 def merge_topics(
     context: click.Context, into: str, topic_ids: tuple[str, ...], as_json: bool
 ) -> None:
-    """Give the leaves of other topics to the topic INTO. Their ids lead there from now on.
+    """Merge other topics into the topic INTO.
+
+    Their ids refer to INTO from then on.
 
     \b
     Example:
@@ -149,10 +153,10 @@ def merge_topics(
 @json_option
 @click.pass_context
 def rebuild_topics(context: click.Context, as_json: bool) -> None:
-    """Find all topics anew, from all leaves at once.
+    """Detect all topics again, from all leaves at once.
 
-    A topic that is still there keeps its id. Pinned topics stay as they are; your names and
-    merges stay.
+    Topics that remain have the same id. Pinned topics do not change; your names and merges
+    remain.
 
     \b
     Example:
@@ -170,7 +174,7 @@ def _show(topics: list[TopicView], as_json: bool) -> None:
 
 
 def _print(topics: list[TopicView]) -> None:
-    """One line a topic."""
+    """Prints a row for each topic."""
     from rich.table import Table
     from rich.text import Text
 
@@ -183,7 +187,7 @@ def _print(topics: list[TopicView]) -> None:
     table.add_column("name", ratio=1, overflow="fold")
     for column in ("leaves", "sources", "tokens"):
         table.add_column(column, justify="right", no_wrap=True)
-    table.add_column("when", no_wrap=True)
+    table.add_column("time", no_wrap=True)
     for topic in topics:
         name = Text(clip(topic.name, 80))
         if topic.pinned:

@@ -100,7 +100,7 @@ def test_a_scrub_says_what_it_touched(log: str) -> None:
     run("ingest", log, "--no-redact")
     planned = run("scrub", "--dry-run")
     assert "Would redact: 1 github-token, 1 password" in planned.output
-    assert "In 1 message of 1 source; 1 node would be built again." in planned.output
+    assert "In 1 message of 1 source; 1 node would be rebuilt." in planned.output
     report = told("scrub")
     assert isinstance(report, dict)
     assert report["redacted"] == {"github-token": 1, "password": 1}

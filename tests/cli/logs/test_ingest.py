@@ -11,7 +11,7 @@ from click.testing import CliRunner, Result
 
 from treemem.importers import IMPORTERS
 from treemem.store import messages
-from treemem_cli.ingest import FILES_SHOWN, PROBLEMS_SHOWN, REASONS_SHOWN
+from treemem_cli.logs.file_reports import FILES_SHOWN, PROBLEMS_SHOWN, REASONS_SHOWN
 from treemem_cli.main import cli
 
 
@@ -46,7 +46,7 @@ def test_what_lies_beside_the_logs_is_told_by_its_kinds(tmp_path: Path) -> None:
     result = run("ingest", str(folder))
     assert result.exit_code == 0
     assert result.stderr.strip() == (
-        "Not read: 3 files (2 .png, 1 without) in no format that treemem reads. Why: --json"
+        "Not read: 3 files (2 .png, 1 without a suffix) in an unknown format. Details: --json"
     )
     named = run("ingest", str(folder / "a.png"))
     assert named.exit_code == 1
@@ -56,7 +56,7 @@ def test_what_lies_beside_the_logs_is_told_by_its_kinds(tmp_path: Path) -> None:
 def test_a_long_name_is_cut_and_a_strange_one_is_shown_as_it_is(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("treemem_cli.ingest.stderr_is_terminal", lambda: True)
+    monkeypatch.setattr("treemem_cli.logs.file_reports.stderr_is_terminal", lambda: True)
     strange = tmp_path / "[" / "]x.jsonl"  # its path looks like markup that ends nothing
     strange.parent.mkdir()
     strange.write_text(said(1))
@@ -120,7 +120,7 @@ def test_of_many_problems_the_first_are_told(tmp_path: Path) -> None:
     *lines, last = run("ingest", str(folder)).stderr.splitlines()
     assert len(lines) == PROBLEMS_SHOWN
     assert all(line.startswith("Problem: ") for line in lines)
-    assert last == "… and 5 more problems, 25 files in all. More of them: --json"
+    assert last == "… and 5 more problems, in 25 files altogether. More of them: --json"
 
 
 def test_nothing_is_stored_where_one_of_the_paths_is_wrong(tmp_path: Path) -> None:
@@ -142,11 +142,11 @@ def test_the_tree_over_everything_says_what_it_lacks(tmp_path: Path) -> None:
     (tmp_path / "one.jsonl").write_text(said(1))
     (tmp_path / "two.jsonl").write_text(said(2))
     run("ingest", str(tmp_path / "one.jsonl"))
-    assert "not in it yet" not in run("tree").stderr
+    assert "not included yet" not in run("tree").stderr
     run("ingest", str(tmp_path / "two.jsonl"))
-    assert "not in it yet" in run("tree").stderr
-    assert "not in it yet" not in run("tree", "two").stderr
-    assert "not in it yet" in run("topic", "list").stderr
+    assert "not included yet" in run("tree").stderr
+    assert "not included yet" not in run("tree", "two").stderr
+    assert "not included yet" in run("topic", "list").stderr
 
 
 def test_where_there_is_little_room_only_the_days_of_a_source_are_told(
@@ -156,7 +156,7 @@ def test_where_there_is_little_room_only_the_days_of_a_source_are_told(
     log.write_text(json.dumps({"role": "user", "content": "Hi.", "ts": "2026-11-03T10:00:00Z"}))
     run("ingest", str(log))
     assert "2026-11-03 10:00" in run("source", "list").stdout
-    monkeypatch.setattr("treemem_cli.render.NARROW", 200)
+    monkeypatch.setattr("treemem_cli.content.source.NARROW", 200)
     assert "2026-11-03" in run("source", "list").stdout
     assert "10:00" not in run("source", "list").stdout
 
@@ -168,7 +168,7 @@ def test_a_tree_that_was_not_made_yet_is_not_told_as_nothing_stored(
     with monkeypatch.context() as patched:  # as after Ctrl-C, before the trees above the sources
         patched.setattr("treemem.memory.Memory.work", lambda *_, **__: None)
         run("ingest", str(tmp_path / "one.jsonl"))
-    assert "No tree stands over what is stored yet" in run("tree").stderr
+    assert "The tree of everything has not been built yet" in run("tree").stderr
     run("work")
     assert "Pickup 1" in run("tree").stdout
 
@@ -182,6 +182,6 @@ def test_a_stop_by_ctrl_c_says_that_what_was_read_is_stored(
     (tmp_path / "one.jsonl").write_text(said(1))
     monkeypatch.setattr("treemem.memory.Memory.work", interrupted)  # after the last file
     result = run("ingest", str(tmp_path / "one.jsonl"))
-    assert result.exit_code == 1
+    assert result.exit_code == 130
     assert "What was read so far is stored" in result.stderr
     assert len(json.loads(run("source", "list", "--json").stdout)) == 1

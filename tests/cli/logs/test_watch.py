@@ -16,8 +16,8 @@ from click.testing import CliRunner
 from tests.helpers.logs import ClaudeSession, prose
 from tests.helpers.watchers import WAIT_SECONDS, append, line, said, until
 from treemem import Memory
+from treemem_cli.logs.watch import UNKNOWN_SHOWN
 from treemem_cli.main import cli
-from treemem_cli.watch import UNKNOWN_SHOWN
 
 
 class Watcher:
@@ -173,7 +173,7 @@ def test_damage_is_told_and_a_folder_of_other_files_drowns_nothing(logs: Path) -
     for number in range(UNKNOWN_SHOWN + 5):
         (logs / f"{number}.png").write_bytes(b"\x89PNG\r\n\x1a\n")
     result = CliRunner().invoke(cli, ["watch", str(logs), "--once"])
-    assert "chat  a.jsonl: 2 messages added, 1 damaged in it (" in result.stdout
+    assert "chat  a.jsonl: 2 messages added, 1 damaged record (" in result.stdout
     assert result.stderr.count("a.jsonl:2: damaged record (") == 1
     assert result.stderr.count(".png is in no format") == UNKNOWN_SHOWN
-    assert result.stderr.count("are not named") == 1
+    assert result.stderr.count("are not listed") == 1

@@ -35,13 +35,13 @@ def server() -> Iterator[FakeServer]:
 def test_embed_reports_and_status_shows_the_coverage() -> None:
     chosen = run("model", "use", "embedder", "hashing")
     assert (chosen.exit_code, chosen.stdout) == (0, "")
-    assert "Nothing is embedded under it yet: treemem embed" in chosen.stderr
+    assert "It has no vectors yet; to compute them: treemem embed" in chosen.stderr
     assert "0 of 1 nodes are embedded under hashing: treemem work" in run("status").stdout
     done = run("embed")
     assert done.exit_code == 0
-    assert "Vectors: 1 nodes have new ones" in done.stdout
+    assert "Vectors: computed for 1 node" in done.stdout
     assert "Statements" not in done.stdout
-    assert "vectors      hashing/1: 1 of 1 nodes (100 %)\n" in run("status").stdout
+    assert "vectors      hashing/1: 1 of 1 node (100 %)\n" in run("status").stdout
     status = json.loads(run("status", "--json").stdout)
     assert status["embedder"] == "hashing"
     assert status["embedders"] == [
@@ -86,7 +86,7 @@ def test_hashing_is_no_summarizer() -> None:
 def test_a_server_is_used_as_embedder(server: FakeServer) -> None:
     chosen = run("model", "use", "embedder", server.url)
     assert chosen.exit_code == 0, chosen.output
-    assert f"embedder-x is the embedder now, at {server.url}." in chosen.stderr
+    assert f"Embedder set to embedder-x at {server.url}." in chosen.stderr
     assert run("embed").exit_code == 0
     assert "embedder     embedder-x\n" in run("status").stdout
 

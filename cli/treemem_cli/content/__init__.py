@@ -1,0 +1,1 @@
+"""Commands that show what is stored: search, source, tree, node, topic."""

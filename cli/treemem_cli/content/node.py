@@ -1,0 +1,177 @@
+"""treemem node: shows nodes, what is below them, and which could be summarized better."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from treemem_cli.content.message import message_json, message_view
+from treemem_cli.context import note, open_memory, print_json
+from treemem_cli.parameters import json_option
+
+if TYPE_CHECKING:
+    from treemem import Node
+
+
+@click.group("node")
+def node_command() -> None:
+    """Show the nodes of a tree.
+
+    \b
+    Example:
+      treemem node list --limit 20
+    """
+
+
+@node_command.command("show")
+@click.argument("node_id", metavar="ID")
+@click.option("--producer", metavar="NAME", help="Show this producer's summary, not the best one.")
+@click.option("--rejected", is_flag=True, help="Also show rejected statements with the reason.")
+@json_option
+@click.pass_context
+def show_node(
+    context: click.Context, node_id: str, producer: str | None, rejected: bool, as_json: bool
+) -> None:
+    """Show a node's statements and summaries.
+
+    ID is a node id or an unambiguous prefix of it. Each statement is shown with the messages
+    that it cites.
+
+    \b
+    Example:
+      treemem node show 1a2b3c4d
+    """
+    with open_memory(context) as memory:
+        node = memory.node(node_id, producer=producer)
+    if as_json:
+        print_json(node_json(node))
+    else:
+        _print_node(node, rejected=rejected)
+
+
+def _print_node(node: Node, *, rejected: bool) -> None:
+    from treemem_cli.content.statements import statements_view
+    from treemem_cli.render import clip, console, count_of, period, safe, short
+
+    screen = console()
+    kind = "leaf" if node.is_leaf else f"level {node.level}"
+    state = " (still growing)" if node.provisional else ""
+    screen.print(f"{node.id}  {kind}{state}", style="bold", markup=False)
+    screen.print(
+        f"{count_of(node.tokens, 'token')} in {count_of(node.message_count, 'message')}  "
+        f"{period(node.started_at, node.ended_at)}", style="dim", markup=False,
+    )  # fmt: skip
+    if node.child_ids:
+        children = " ".join(short(child) for child in node.child_ids)
+        screen.print(f"children {children}", style="dim", markup=False)
+    screen.print()
+    if node.statements:
+        screen.print(statements_view(node.statements, screen.width))
+    else:
+        screen.print("No statements: this node contains no speech.", style="dim")
+    screen.print()
+    for summary in node.summaries:
+        use = "shown" if summary.shown else "stored for comparison" if summary.kept else "not used"
+        screen.print(
+            f"{summary.producer}: {count_of(summary.kept, 'statement')} of "
+            f"{summary.offered:,} offered, {len(summary.rejections):,} rejected ({use})",
+            style="dim", markup=False,
+        )  # fmt: skip
+        for rejection in summary.rejections if rejected else ():
+            screen.print(
+                f"  rejected, {rejection.reason}: {clip(safe(rejection.text), 160)}",
+                style="dim", markup=False,
+            )  # fmt: skip
+
+
+@node_command.command("list")
+@click.option("--source", metavar="ID", help="Only nodes of this source's tree.")
+@click.option("--limit", default=50, show_default=True, type=click.IntRange(min=1))
+@json_option
+@click.pass_context
+def list_nodes(context: click.Context, source: str | None, limit: int, as_json: bool) -> None:
+    """List nodes that could get a better summary.
+
+    Their summary is extractive, or made by a model that scored lower in its exam than the one in
+    use. To summarize them: treemem work --upgrade
+
+    \b
+    Example:
+      treemem node list --limit 20
+    """
+    with open_memory(context) as memory:
+        nodes = memory.upgradable(source)
+    if as_json:
+        print_json(nodes[:limit])
+        return
+    if not nodes:
+        note("Nothing to upgrade.")
+        return
+    from rich.table import Table
+    from rich.text import Text
+
+    from treemem_cli.render import clip, console, short
+
+    table = Table(box=None, pad_edge=False, header_style="dim")
+    for name in ("node", "level", "source", "summary by", "reason"):
+        table.add_column(name, overflow="fold")
+    for node in nodes[:limit]:
+        table.add_row(
+            Text(short(node.id), style="cyan"), str(node.level), Text(clip(node.source_id, 50)),
+            Text(clip(node.producer, 40)), node.reason,
+        )  # fmt: skip
+    console().print(table)
+    if len(nodes) > limit:
+        note(f"{len(nodes) - limit:,} more; to show all: --limit {len(nodes)}")
+
+
+@node_command.command("expand")
+@click.argument("node_id", metavar="ID")
+@json_option
+@click.pass_context
+def expand_node(context: click.Context, node_id: str, as_json: bool) -> None:
+    """Show a node's children, or a leaf's messages.
+
+    \b
+    Example:
+      treemem node expand 1a2b3c4d
+    """
+    from treemem import Message
+
+    with open_memory(context) as memory:
+        below = memory.expand(node_id)
+    messages = [item for item in below if isinstance(item, Message)]
+    nodes = [item for item in below if not isinstance(item, Message)]
+    if as_json:
+        print_json([*map(node_json, nodes), *map(message_json, messages)])
+        return
+    from treemem_cli.render import clip, console, count_of, period, short
+
+    screen = console()
+    for node in nodes:
+        screen.print(
+            f"{short(node.id)}  {count_of(node.tokens, 'token')}  "
+            f"{period(node.started_at, node.ended_at)}", style="bold cyan", markup=False,
+        )  # fmt: skip
+        for statement in node.statements[:5]:
+            screen.print(f"  {statement.kind}: {clip(statement.text, 160)}", markup=False)
+    for message in messages:
+        screen.print(message_view(message))
+        screen.print()
+
+
+def node_json(node: Node) -> dict[str, object]:
+    return {
+        "id": node.id, "level": node.level, "tokens": node.tokens,
+        "message_count": node.message_count, "started_at": node.started_at,
+        "ended_at": node.ended_at, "provisional": node.provisional, "child_ids": node.child_ids,
+        "statements": [
+            {"kind": s.kind, "text": s.text, "speaker": s.speaker, "producer": s.producer,
+             "message_ids": [message.id for message in s.messages],
+             "external_ids": [message.external_id for message in s.messages],
+             "closed_by": s.closed_by, "superseded_by": s.superseded_by}
+            for s in node.statements
+        ],
+        "summaries": node.summaries,
+    }  # fmt: skip

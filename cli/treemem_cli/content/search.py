@@ -1,0 +1,144 @@
+"""treemem search: prints the passages that answer a question, within a token budget."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from treemem_cli.context import note, open_memory, print_json
+from treemem_cli.parameters import json_option
+
+if TYPE_CHECKING:
+    from treemem import Memory, Passage, Scope, SearchResult
+
+MODES = ("auto", "verbatim", "summary")
+INCLUDES = ("abandoned", "injected")
+# The kinds of question that statements of summaries answer, in words; "narrow" is none of them.
+QUESTION_KINDS = {
+    "about": "what something is about",
+    "order": "the order of events",
+    "decisions": "decisions",
+    "open": "open points",
+    "rules": "rules",
+}
+
+
+@click.command("search")
+@click.argument("query")
+@click.option("--source", metavar="ID", help="Only this source; an unambiguous part is enough.")
+@click.option("--session", metavar="ID", help="Only this session.")
+@click.option("--topic", metavar="ID", help="Only this topic; see: treemem topic list")
+@click.option("--budget", "budget_tokens", default=2_000, show_default=True, metavar="TOKENS",
+              help="Return at most this many tokens.")  # fmt: skip
+@click.option("--since", metavar="TIME", help='Only from this day or time on, or "last week".')
+@click.option("--until", metavar="TIME", help="Only up to this day or time.")
+@click.option("--mode", type=click.Choice(MODES), default="auto", show_default=True,
+              help="Return messages, statements of summaries, or the better fit.")  # fmt: skip
+@click.option("--fts", is_flag=True, help="QUERY is an FTS5 expression, not a question.")
+@click.option("--include", type=click.Choice(INCLUDES), multiple=True,
+              help="Also search abandoned branches and earlier versions, or messages injected by "
+                   "tools. Can be given twice.")  # fmt: skip
+@click.option("--explain", is_flag=True, help="Show the parts of each score.")
+@json_option
+@click.pass_context
+def search_command(
+    context: click.Context,
+    query: str,
+    source: str | None,
+    session: str | None,
+    topic: str | None,
+    budget_tokens: int,
+    since: str | None,
+    until: str | None,
+    mode: str,
+    fts: bool,
+    include: tuple[str, ...],
+    explain: bool,
+    as_json: bool,
+) -> None:
+    """Find what was said, word for word, in time order.
+
+    Each passage comes from one source and one day. Its heading lists the nodes from the root
+    down to it; treemem node show and treemem node expand take their ids. "…" marks omitted text.
+    Broad questions ("what did we decide", "what is still open") are answered from the summaries
+    first. Time words in the query ("last week") limit the search.
+
+    \b
+    Example:
+      treemem search "late fees" --budget 500
+      treemem search "what did we decide last week?" --explain
+    """
+    with open_memory(context) as memory:
+        result = memory.search(
+            query, scope=_scope(memory, source, session, topic), budget_tokens=budget_tokens,
+            since=since, until=until, mode=mode, fts=fts, include=include,  # type: ignore[arg-type]
+        )  # fmt: skip
+    if as_json:
+        print_json(result)
+    else:
+        _print(result, explain=explain)
+
+
+def _scope(memory: Memory, source: str | None, session: str | None, topic: str | None) -> Scope:
+    from treemem import Scope
+
+    if sum(option is not None for option in (source, session, topic)) > 1:
+        raise click.UsageError("--source, --session and --topic exclude each other.")
+    if source:
+        return Scope.source(memory.source(source).source.id)
+    if session:
+        return Scope.session(session)
+    return Scope.topic(topic) if topic else Scope.everything()
+
+
+def _print(result: SearchResult, *, explain: bool) -> None:
+    from treemem_cli.render import console, count_of, safe
+
+    screen = console()
+    if result.standing:
+        screen.print("Standing instructions", style="bold yellow")
+        for rule in result.standing:
+            screen.print(f"- {safe(rule)}", markup=False)
+        screen.print()
+    for passage in result.passages:
+        screen.print(safe(_heading(passage)), style="bold cyan", markup=False)
+        screen.print(safe(passage.text.partition("\n")[2]) + "\n", markup=False)
+        if explain:
+            _print_scores(passage)
+    missing = "; ".join(result.missing)
+    if not result.passages:
+        note(f"Nothing was found. Try fewer or other words. {missing}".rstrip())
+        return
+    sentences = [
+        f"{count_of(len(result.passages), 'passage')}, {count_of(result.tokens, 'token')}."
+    ]
+    if result.kind in QUESTION_KINDS:
+        kind = QUESTION_KINDS[result.kind]
+        sentences.append(
+            f"Answered as a question about {kind} (--mode verbatim searches messages only)."
+        )
+    note(" ".join([*sentences, missing]).rstrip())
+
+
+def _heading(passage: Passage) -> str:
+    """Number and day, source id, and the path from the root to the leaf of the best message."""
+    number, _, _ = passage.text.partition("\n")
+    path = " → ".join(node_id[:8] for node_id in passage.breadcrumb)
+    return f"{number} {passage.source_id}" + (f" {path}" if path else "")
+
+
+def _print_scores(passage: Passage) -> None:
+    from rich.table import Table
+
+    from treemem_cli.render import console, safe
+
+    table = Table(box=None, pad_edge=False, header_style="dim", padding=(0, 2, 0, 0))
+    for column in ("score", "is the sum of", "message", "characters"):
+        table.add_column(column, justify="right" if column == "score" else "left")
+    for explained in passage.explanation:
+        parts = ", ".join(f"{name} {value:+.2f}" for name, value in explained.parts)
+        characters = f"{explained.start}-{explained.end}"
+        table.add_row(f"{explained.score:.2f}", safe(parts), explained.message_id[:8], characters)
+    console().print(table)
+    console().print()

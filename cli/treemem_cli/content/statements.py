@@ -1,0 +1,46 @@
+"""Prints statements in a table: kind, text, speaker and cited messages."""
+
+from __future__ import annotations
+
+from rich.table import Table
+from rich.text import Text
+
+from treemem import Statement
+from treemem_cli.render import clip, short
+
+CITED_SHOWN = 2
+
+_KIND_STYLES = {
+    "gist": "bold", "decision": "green", "constraint": "yellow", "open": "cyan",
+    "error": "red", "fact": "",
+}  # fmt: skip
+
+
+def statements_view(statements: tuple[Statement, ...], width: int) -> Table:
+    """width: of the terminal, in columns."""
+    table = Table(box=None, pad_edge=False, show_header=True, header_style="dim")
+    table.add_column("kind", no_wrap=True)
+    table.add_column("statement", ratio=1)
+    table.add_column("said by", no_wrap=True, max_width=16)
+    table.add_column("cites", no_wrap=True)
+    for statement in statements:
+        cited = " ".join(short(message.id or "") for message in statement.messages[:CITED_SHOWN])
+        more = len(statement.messages) - CITED_SHOWN
+        table.add_row(
+            Text(statement.kind, style=_KIND_STYLES[statement.kind]),
+            _with_later(statement, max(200, width * 3)),
+            Text(clip(statement.speaker or "", 16), style="dim"),
+            Text(cited + (f" +{more}" if more > 0 else ""), style="dim"),
+        )
+    return table
+
+
+def _with_later(statement: Statement, width: int) -> Text:
+    """The statement, and below it the later statement that closed or superseded it."""
+    text = Text(clip(statement.text, width))
+    for label, later in (("closed by", statement.closed_by),
+                         ("superseded by", statement.superseded_by)):  # fmt: skip
+        if later is not None:
+            cited = " ".join(short(message_id) for message_id in later.message_ids[:CITED_SHOWN])
+            text.append(f"\n{label}: {clip(later.text, 160)}  {cited}", style="dim")
+    return text

@@ -1,0 +1,154 @@
+"""treemem tree: draws the summary tree of everything, a source or a topic."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+import click
+
+from treemem_cli.content.node import node_json
+from treemem_cli.context import note, open_memory, print_json
+from treemem_cli.parameters import json_option
+
+if TYPE_CHECKING:
+    from rich.text import Text
+    from rich.tree import Tree as RichTree
+
+    from treemem import Memory, Node, Scope, Tree
+
+
+BEHIND = (
+    "The latest messages are not included yet; ingest, watch and work add them, at most every "
+    "15 minutes."
+)
+
+
+@click.command("tree")
+@click.argument("source", required=False)
+@click.option("--topic", metavar="ID", help="Draw the tree of a topic.")
+@click.option("--depth", type=click.IntRange(min=0), help="Show this many levels below the root.")
+@json_option
+@click.pass_context
+def tree_command(
+    context: click.Context,
+    source: str | None,
+    topic: str | None,
+    depth: int | None,
+    as_json: bool,
+) -> None:
+    """Draw the summary tree of everything, a source or a topic.
+
+    SOURCE is an id or an unambiguous part of it. Each node shows its id, size, time range and
+    gist. The tree of everything is updated at most every 15 minutes.
+
+    \b
+    Example:
+      treemem tree --depth 1
+    """
+    if source is not None and topic is not None:
+        raise click.UsageError("Give a source or --topic, not both.")
+    with open_memory(context) as memory:
+        tree = memory.tree(_scope(memory, source, topic), cite=as_json)
+        sources = {view.root_id: view.source.id for view in memory.sources()}
+        is_behind = source is None and topic is None and memory.is_behind("global")
+    if as_json:
+        print_json([tree_json(tree)])
+        return
+    from treemem_cli.render import console, safe
+
+    if tree.root_id is None and is_behind:
+        note("The tree of everything has not been built yet. Run: treemem work")
+        return
+    if tree.root_id is None:
+        note("Nothing is stored yet. See: treemem ingest --help, treemem work --help")
+        return
+    screen = console()
+    screen.print(safe(str(tree.scope)), style="bold", markup=False)
+    screen.print(_tree_view(tree, depth, screen.width, sources))
+    if is_behind:
+        note(BEHIND)
+
+
+def _scope(memory: Memory, source: str | None, topic: str | None) -> Scope:
+    from treemem import Scope
+
+    if topic is not None:
+        return Scope.topic(topic)
+    if source is not None:
+        return Scope.source(memory.source(source).source.id)
+    return Scope.everything()
+
+
+def tree_json(tree: Tree) -> dict[str, object]:
+    return {
+        "scope": {"kind": tree.scope.kind, "key": tree.scope.key},
+        "root_id": tree.root_id,
+        "nodes": [node_json(node) for node in tree.nodes()],
+    }
+
+
+def _tree_view(
+    tree: Tree, depth: int | None, width: int, sources: Mapping[str | None, str]
+) -> RichTree:
+    """sources: source ids by their root's id, shown where such a root is below another node."""
+    nodes = {node.id: node for node in tree.nodes()}
+    assert tree.root_id is not None
+    return _branch(nodes, tree.root_id, depth, width, sources, is_root=True)
+
+
+def _branch(
+    nodes: dict[str, Node],
+    node_id: str,
+    depth: int | None,
+    width: int,
+    sources: Mapping[str | None, str],
+    *,
+    is_root: bool = False,
+) -> RichTree:
+    from rich.text import Text
+    from rich.tree import Tree as RichTree
+
+    node = nodes[node_id]
+    source = None if is_root else sources.get(node_id)
+    label = _node_label(node, width, is_root=is_root, source=source)
+    branch = RichTree(label, guide_style="dim")
+    if node.child_ids and depth == 0:
+        branch.add(Text(f"… {len(node.child_ids)} below", style="dim"))
+        return branch
+    below = None if depth is None else depth - 1
+    for child_id in node.child_ids:
+        branch.children.append(_branch(nodes, child_id, below, width - 4, sources))
+    return branch
+
+
+def _node_label(node: Node, width: int, *, is_root: bool, source: str | None) -> Text:
+    from rich.text import Text
+
+    from treemem_cli.render import clip, count_of, period, short
+
+    kind = "leaf" if node.is_leaf else f"level {node.level}"
+    if node.is_leaf and node.provisional:
+        kind = "open tail"
+    name = f"root, {kind}" if is_root else kind
+    label = Text.assemble(
+        (short(node.id), "bold cyan"), (f"  {name}  ", ""),
+        (count_of(node.tokens, "token"), "dim"),
+        (f"  {period(node.started_at, node.ended_at)}", "dim"), ("  ", ""),
+        (_statement_counts(node), "dim"),
+    )  # fmt: skip
+    if source is not None:
+        label.append("\n" + clip(f"source {source}", max(40, width - 8)), "cyan")
+    gists = [s for s in node.statements if s.kind == "gist"] or list(node.statements)
+    for statement in gists[: 2 if is_root else 1]:
+        label.append("\n" + clip(statement.text, max(40, width - 8)))
+    return label
+
+
+def _statement_counts(node: Node) -> str:
+    """Counts the node's decisions, rules, open points and errors."""
+    from treemem_cli.render import count_of
+
+    nouns = {"decision": "decision", "constraint": "rule", "open": "open point", "error": "error"}
+    counts = {kind: sum(s.kind == kind for s in node.statements) for kind in nouns}
+    return " · ".join(count_of(number, nouns[kind]) for kind, number in counts.items() if number)

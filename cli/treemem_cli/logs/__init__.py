@@ -1,0 +1,1 @@
+"""Commands that find and read log files: discover, formats, plan, ingest, watch."""

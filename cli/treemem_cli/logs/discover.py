@@ -1,0 +1,160 @@
+"""treemem discover: lists the logs of AI tools on this machine, and stores them on request."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from treemem_cli.context import note, open_memory, print_json
+from treemem_cli.logs.file_reports import reading_progress
+from treemem_cli.logs.ingest import explain_interrupt, print_ingest
+from treemem_cli.parameters import json_option, keep_blobs_option
+
+if TYPE_CHECKING:
+    from treemem import LogFile
+    from treemem.ingest.discovery import Found, Place
+
+
+@click.command("discover")
+@click.argument("formats", nargs=-1, metavar="[FORMAT...]")
+@click.option("--ingest", "ingest", is_flag=True, help="Store them; asks for each format.")
+@click.option("--yes", is_flag=True, help="With --ingest: store all of them without asking.")
+@keep_blobs_option
+@json_option
+@click.pass_context
+def discover_command(
+    context: click.Context,
+    formats: tuple[str, ...],
+    ingest: bool,
+    yes: bool,
+    keep_blobs: Path | None,
+    as_json: bool,
+) -> None:
+    """List the logs of AI tools on this machine.
+
+    Shows how many there are, their size, and roughly what they would cost. Only names, sizes and
+    dates are read; no log is opened before you agree. The cost is estimated from the sizes; for
+    exact figures: treemem plan PATH. FORMAT limits the list to these formats.
+
+    \b
+    Example:
+      treemem discover
+    """
+    from treemem import UsageError, importers
+    from treemem.ingest import discovery
+
+    if yes and not ingest:
+        raise click.UsageError("--yes needs --ingest.")
+    wanted = {importers.by_name(name).name for name in formats}
+    places = [place for place in discovery.places() if not wanted or place.format in wanted]
+    if homeless := wanted - {place.format for place in places}:
+        raise UsageError(
+            f"No tool stores {', '.join(sorted(homeless))} logs in a known folder. Name the files: "
+            "treemem ingest FILE"
+        )
+    logs = discovery.discover(places)
+    if as_json and ingest and not yes:
+        raise click.UsageError("--json with --ingest needs --yes: there is no one to ask.")
+    if not ingest and as_json:
+        print_json(_rows(logs, _seconds_per_leaf(context)))
+    elif not as_json:
+        _print(logs, _seconds_per_leaf(context))
+        if logs and not ingest:
+            note("To store them: treemem discover --ingest. To follow them: treemem watch")
+    if ingest and logs:
+        _ingest(context, _chosen_formats(logs, yes), places, keep_blobs, as_json=as_json)
+
+
+def _ingest(
+    context: click.Context,
+    chosen: set[str],
+    places: list[Place],
+    keep_blobs: Path | None,
+    *,
+    as_json: bool,
+) -> None:
+    if not chosen:
+        note("Nothing was stored.")
+        return
+    with open_memory(context) as memory, reading_progress() as progress, explain_interrupt():
+        files = _files(chosen, places)
+        report = memory.ingest_files(files, progress=progress, keep_blobs=keep_blobs)
+    print_ingest(report, as_json=as_json)
+
+
+def _files(chosen: set[str], places: list[Place]) -> Iterator[LogFile]:
+    from treemem import LogFile
+
+    paths = (path for place in places if place.format in chosen for path in place.files())
+    for path in dict.fromkeys(paths):
+        yield LogFile(str(path), path, found=True)
+
+
+def _chosen_formats(logs: list[Found], yes: bool) -> set[str]:
+    return {log.format for log in logs if yes or click.confirm(_question(log), err=True)}
+
+
+def _question(log: Found) -> str:
+    files = "the file" if log.files == 1 else f"the {log.files:,} files"
+    return f"Store {files} of {log.format}?"
+
+
+def _seconds_per_leaf(context: click.Context) -> float | None:
+    """Model time per leaf as measured in the memory; None without one, which is not created."""
+    from treemem import default_database_path
+    from treemem.ingest import discovery
+
+    path = (context.obj or {}).get("db") or default_database_path()
+    if not path.is_file():
+        return None
+    with open_memory(context) as memory:
+        return discovery.seconds_per_leaf(memory.usage("level"))
+
+
+def _rows(logs: list[Found], per_leaf: float | None) -> list[dict[str, object]]:
+    return [
+        {
+            "format": log.format, "folders": list(log.folders), "files": log.files,
+            "size_bytes": log.size_bytes, "newest": log.newest, "tokens": log.tokens,
+            "leaves": log.leaves(),
+            "model_seconds": None if per_leaf is None else round(log.leaves() * per_leaf),
+        }
+        for log in logs
+    ]  # fmt: skip
+
+
+def _print(logs: list[Found], per_leaf: float | None) -> None:
+    if not logs:
+        note("No logs of known AI tools were found on this machine.")
+        return
+    from rich.table import Table
+    from rich.text import Text
+
+    from treemem_cli.render import console, duration, file_size, safe
+
+    table = Table(box=None, pad_edge=False, header_style="dim")
+    for name in ("format", "files", "size", "newest", "~tokens", "model time", "folder"):
+        is_text = name in ("format", "newest", "folder")
+        if name != "model time" or per_leaf is not None:
+            table.add_column(
+                name, justify="left" if is_text else "right", overflow="fold",
+                no_wrap=name != "folder",
+            )  # fmt: skip
+    for log in logs:
+        time = [] if per_leaf is None else [duration(log.leaves() * per_leaf)]
+        table.add_row(
+            log.format, f"{log.files:,}", file_size(log.size_bytes), log.newest[:10],
+            f"{log.tokens:,}", *time, Text(safe("\n".join(map(_below_home, log.folders)))),
+        )  # fmt: skip
+    console().print(table)
+    if per_leaf is None:
+        note("No time estimate: no model has run here yet. Storing logs needs none.")
+
+
+def _below_home(folder: Path) -> str:
+    """The path with ~ for the home folder."""
+    home = Path.home()
+    return str("~" / folder.relative_to(home)) if folder.is_relative_to(home) else str(folder)

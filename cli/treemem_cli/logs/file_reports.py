@@ -1,0 +1,128 @@
+"""Prints what happened to each log file of an ingest or a plan."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import PurePath
+from typing import TYPE_CHECKING
+
+from treemem_cli.context import note, stderr_is_terminal
+
+if TYPE_CHECKING:
+    from treemem import FileReport
+
+ERRORS_SHOWN = 10
+PROBLEMS_SHOWN = 20
+FILES_SHOWN = 40
+SUFFIXES_SHOWN = 6
+REASONS_SHOWN = 8
+
+
+def was_read(file: FileReport) -> bool:
+    """Whether the file could be read: true for an empty file, false for nothing but damage."""
+    return file.error is None and (file.added + file.known > 0 or file.problem_count == 0)
+
+
+@contextmanager
+def reading_progress() -> Iterator[Callable[[FileReport], None] | None]:
+    """Shows the current file on stderr; yields None if stderr is not a terminal."""
+    if not stderr_is_terminal():
+        yield None
+        return
+    from rich.text import Text
+
+    from treemem_cli.render import clip, console
+
+    with console(stderr=True).status("Reading …") as status:
+        yield lambda file: status.update(
+            Text(f"Reading {clip(PurePath(file.path).name, 44)}: {file.added:,} added")
+        )
+
+
+def counted(numbers: Mapping[str, int]) -> str:
+    """Lists counts by their reason or label, the largest first."""
+    ranked = sorted(numbers.items(), key=lambda item: (-item[1], item[0]))
+    items = [f"{count:,} {reason}" for reason, count in ranked[:REASONS_SHOWN]]
+    if rest := ranked[REASONS_SHOWN:]:
+        total = sum(count for _, count in rest)
+        more = "1 more reason" if len(rest) == 1 else f"{len(rest)} more reasons"
+        items.append(f"{total:,} for {more} (all: --json)")
+    return ", ".join(items)
+
+
+def print_files(files: Sequence[FileReport]) -> None:
+    """Prints a row for each file that could be read, or for each format if there are many."""
+    read = [file for file in files if file.error is None]
+    if len(read) <= FILES_SHOWN:
+        names = [PurePath(file.path.rpartition("!")[2]).name for file in read]
+        _print_table("file", [(name, [file]) for name, file in zip(names, read, strict=True)])
+        return
+    by_format: dict[str, list[FileReport]] = {}
+    for file in read:
+        by_format.setdefault(file.format or "-", []).append(file)
+    _print_table("files", [(f"{len(group):,}", group) for group in by_format.values()])
+
+
+def _print_table(first: str, rows: Sequence[tuple[str, Sequence[FileReport]]]) -> None:
+    """rows: a name, and reports of one format, whose counts are summed."""
+    from rich.table import Table
+    from rich.text import Text
+
+    from treemem_cli.render import clip, console
+
+    table = Table(box=None, pad_edge=False, header_style="dim")
+    for name in (first, "format", "records", "added", "known", "skipped"):
+        is_text = name in ("file", "format")
+        # Only the name is shortened, never a number.
+        table.add_column(
+            name, justify="left" if is_text else "right", overflow="ellipsis",
+            no_wrap=name != first,
+        )  # fmt: skip
+    for name, group in rows:
+        sums = (
+            sum(file.records for file in group), sum(file.added for file in group),
+            sum(file.known for file in group), sum(sum(file.skipped.values()) for file in group),
+        )  # fmt: skip
+        shown = (f"{number:,}" for number in sums)
+        table.add_row(Text(clip(name, 100)), group[0].format or "-", *shown)
+    if table.row_count:
+        console().print(table)
+
+
+def print_problems(files: Sequence[FileReport]) -> None:
+    """Prints on stderr which records were damaged and which files could not be read."""
+    from treemem_cli.render import count_of
+
+    problems = [problem for file in files for problem in file.problems]
+    for problem in problems[:PROBLEMS_SHOWN]:
+        note(f"Problem: {problem}")
+    if more := sum(file.problem_count for file in files) - len(problems[:PROBLEMS_SHOWN]):
+        damaged = sum(file.problem_count > 0 for file in files)
+        note(
+            f"… and {count_of(more, 'more problem')}, in {count_of(damaged, 'file')} altogether. "
+            "More of them: --json"
+        )
+    # Other files in a folder of logs are not errors.
+    unknown = [file for file in files if file.unknown and file.found]
+    errors = [file.error for file in files if file.error is not None and file not in unknown]
+    for error in errors[:ERRORS_SHOWN]:
+        note(f"Error: {error}")
+    if len(errors) > ERRORS_SHOWN:
+        more_files = count_of(len(errors) - ERRORS_SHOWN, "more file")
+        note(f"… and {more_files} could not be read. All: --json")
+    if unknown:
+        note(f"Not read: {_by_suffix(unknown)} in an unknown format. Details: --json")
+    if not files:
+        note("No files found.")
+
+
+def _by_suffix(files: Sequence[FileReport]) -> str:
+    """Counts files by suffix, the most frequent first, such as "3 files (2 .png, 1 .js)"."""
+    from treemem_cli.render import clip, count_of
+
+    counts = Counter(clip(PurePath(file.path).suffix, 12) or "without a suffix" for file in files)
+    items = (f"{count:,} {suffix}" for suffix, count in counts.most_common(SUFFIXES_SHOWN))
+    more = ", …" if len(counts) > SUFFIXES_SHOWN else ""
+    return f"{count_of(len(files), 'file')} ({', '.join(items)}{more})"

@@ -1,0 +1,133 @@
+"""treemem ingest: stores files, folders or standard input."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from treemem_cli.context import note, open_memory, print_json
+from treemem_cli.logs.file_reports import (
+    counted,
+    print_files,
+    print_problems,
+    reading_progress,
+    was_read,
+)
+from treemem_cli.parameters import (
+    format_option,
+    json_option,
+    keep_blobs_option,
+    redact_of,
+    redact_options,
+    stdin_name_option,
+)
+
+if TYPE_CHECKING:
+    from treemem import IngestReport, LogFile
+
+
+@click.command("ingest")
+@click.argument("paths", nargs=-1, required=True, metavar="PATH...")
+@format_option
+@stdin_name_option
+@click.option("--dry-run", is_flag=True, help="Store nothing; show the result and its cost.")
+@redact_options
+@keep_blobs_option
+@json_option
+@click.pass_context
+def ingest_command(
+    context: click.Context,
+    paths: tuple[str, ...],
+    format_name: str | None,
+    name: str,
+    dry_run: bool,
+    no_redact: bool,
+    redact: str | None,
+    keep_blobs: Path | None,
+    as_json: bool,
+) -> None:
+    """Store the messages of log files and build their trees.
+
+    PATH is a file, a folder with all its files, or - for standard input. Reading a file again
+    adds only what is new. No model is needed or called. Secrets are replaced by markers before
+    anything is stored.
+
+    \b
+    Example:
+      treemem ingest notes.md
+    """
+    redaction = redact_of(no_redact, redact)
+    if dry_run:
+        from treemem_cli.logs.plan import show_plan
+
+        show_plan(
+            context, paths, format_name, name, as_json=as_json, list_files=True, redact=redaction
+        )
+        return
+    with (
+        tempfile.TemporaryDirectory(prefix="treemem-") as folder,
+        open_memory(context) as memory,
+        reading_progress() as progress,
+        explain_interrupt(),
+    ):
+        files = log_files(paths, name, Path(folder) / "stdin")
+        report = memory.ingest_files(
+            files, format_name=format_name, progress=progress, keep_blobs=keep_blobs,
+            redact=redaction,
+        )  # fmt: skip
+    print_ingest(report, as_json=as_json)
+    if redact and report.known and not as_json:
+        note("Messages stored before are unchanged; redact them with: treemem scrub --redact pii")
+    named = [file for file in report.files if not file.found]
+    if report.files and not (all(map(was_read, named)) and any(map(was_read, report.files))):
+        context.exit(1)
+
+
+def log_files(paths: tuple[str, ...], name: str, spool: Path) -> Iterator[LogFile]:
+    """Yields the files below the paths. Standard input is copied to the file spool: it may be
+    large, and is read more than once."""
+    from treemem import LogFile, find_files
+
+    find_files(path for path in paths if path != "-")  # raises for a wrong path before any reading
+    for path in paths:
+        if path == "-":
+            with spool.open("wb") as stream:
+                shutil.copyfileobj(sys.stdin.buffer, stream)
+            yield LogFile(name, spool=spool)
+        else:
+            yield from find_files([path])
+
+
+@contextmanager
+def explain_interrupt() -> Iterator[None]:
+    """Lets Ctrl-C say that what was read is stored."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        raise KeyboardInterrupt(
+            "Stopped. What was read so far is stored; run the same command to continue."
+        ) from None
+
+
+def print_ingest(report: IngestReport, *, as_json: bool) -> None:
+    if as_json:
+        print_json({
+            "records": report.records, "added": report.added, "known": report.known,
+            "skipped": report.skipped, "redacted": report.redacted, "files": report.files,
+        })  # fmt: skip
+        return
+    from treemem_cli.render import safe
+
+    print_files(report.files)
+    if report.skipped:
+        click.echo(f"Skipped: {safe(counted(report.skipped))}")
+    if report.redacted:
+        click.echo(f"Redacted: {counted(report.redacted)} (treemem redact --help)")
+    print_problems(report.files)

@@ -1,0 +1,1 @@
+"""Commands for models and their work: model, work, embed, job, usage."""

@@ -1,0 +1,306 @@
+"""treemem model: lists models, downloads them, and chooses which to use."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import partial
+from typing import TYPE_CHECKING
+
+import click
+
+from treemem_cli.context import note, open_memory, print_json, stderr_is_terminal
+from treemem_cli.parameters import json_option
+
+if TYPE_CHECKING:
+    from treemem import ExamResult, Status
+    from treemem.model_api import ModelView
+    from treemem.models.pulling import PullProgress
+
+ROLES = ("summarizer", "embedder")
+NONE = "none"
+
+
+@click.group("model")
+def model_command() -> None:
+    """Download models and choose which to use.
+
+    A model is downloaded once and then runs on this machine without a network. Everything except
+    model work runs without a model.
+
+    \b
+    Example:
+      treemem model list
+    """
+
+
+@model_command.command("list")
+@json_option
+def list_command(as_json: bool) -> None:
+    """List the models of the catalog and your own.
+
+    \b
+    Example:
+      treemem model list
+    """
+    from treemem import model_api
+
+    models = model_api.available()
+    if as_json:
+        print_json(models)
+    else:
+        _print(models)
+
+
+@model_command.command("pull")
+@click.argument("model", metavar="NAME|FILE")
+@click.option("--force", is_flag=True, help="Download again even if it is installed.")
+@click.option("--name", help="For a FILE: the model's name. Default: from the file name.")
+@click.option("--role", type=click.Choice(ROLES), help="For a FILE: the role of the model.")
+@json_option
+def pull_command(
+    model: str, force: bool, name: str | None, role: str | None, as_json: bool
+) -> None:
+    """Download a model, or register your own GGUF file.
+
+    NAME is downloaded into the models folder and its hash is checked; nothing is downloaded if it
+    is installed and intact. FILE is registered in place.
+
+    \b
+    Example:
+      treemem model pull smollm2-135m
+    """
+    from treemem.models.pulling import pull
+
+    with _progress() as progress:
+        pulled = pull(
+            model,
+            name=name,
+            role=role,  # type: ignore[arg-type]  # click has checked it
+            force=force,
+            progress=progress,
+        )
+    if as_json:
+        print_json(pulled)
+        return
+    from treemem_cli.render import file_size
+
+    note(f"{pulled.name} is ready as {pulled.role}: {file_size(pulled.size_bytes)}.")
+    note(f"Licence: {pulled.licence}")
+    note(f"To use it: treemem model use {pulled.role} {pulled.name}")
+    click.echo(str(pulled.path))
+
+
+@model_command.command("path")
+@click.argument("name", metavar="NAME")
+def path_command(name: str) -> None:
+    """Print the path of an installed model.
+
+    \b
+    Example:
+      treemem model path smollm2-135m
+    """
+    from treemem.models.pulling import installed
+
+    click.echo(str(installed(name).path))
+
+
+@model_command.command("use")
+@click.argument("role", type=click.Choice(ROLES))
+@click.argument("names", metavar="NAME|URL...|none", nargs=-1, required=True)
+@click.option("--model", help="For URLs: the model's name there. Default: its only model.")
+@click.option("--slots", type=click.IntRange(min=1),
+              help="For URLs: concurrent calls to each. Default: 1.")  # fmt: skip
+@click.option("--key-env", metavar="VARIABLE", help="For URLs: the variable with the API key.")
+@click.pass_context
+def use_command(
+    context: click.Context,
+    role: str,
+    names: tuple[str, ...],
+    model: str | None,
+    slots: int | None,
+    key_env: str | None,
+) -> None:
+    """Set the summarizer or the embedder of this memory.
+
+    Summaries and vectors of other models stay. NAME is an installed model; none turns the role
+    off; hashing is a weak embedder without a model, for tests.
+
+    URLs are servers with an OpenAI-compatible API, such as llama-server, Ollama, LM Studio or
+    vLLM, which all serve the same model. The API key is not stored, only the name of its
+    environment variable.
+
+    \b
+    Example:
+      treemem model use summarizer smollm2-135m
+      treemem model use summarizer http://gpu:8080 http://desk:11434 --model qwen3:8b
+    """
+    if any("://" in name for name in names):
+        _use_served(context, role, names, model, slots, key_env)
+        return
+    if len(names) > 1 or any(option is not None for option in (model, slots, key_env)):
+        raise click.UsageError(
+            "Several names, --model, --slots and --key-env need the URLs of servers, such as "
+            "http://host:8080"
+        )
+    (name,) = names
+    with open_memory(context) as memory:
+        memory.use_model(role, name)
+        status = memory.status()
+    note(f"The {role} is turned off." if name == NONE else f"{role.capitalize()} set to {name}.")
+    if role == "summarizer" and name != NONE:
+        _note_exam(status.exam, name)
+    if role == "embedder" and name != NONE:
+        _note_vectors(status)
+
+
+@model_command.command("check")
+@click.argument("name", metavar="[NAME|URL]", required=False)
+@click.option("--model", help="For a URL: the model's name there. Default: its only model.")
+@click.option("--key-env", metavar="VARIABLE", help="For a URL: the variable with the API key.")
+@json_option
+@click.pass_context
+def check_command(
+    context: click.Context,
+    name: str | None,
+    model: str | None,
+    key_env: str | None,
+    as_json: bool,
+) -> None:
+    """Test a summarizer in a short exam with known answers.
+
+    The result decides how the model is used from then on: to retell sentences, to take notes, or
+    not at all. It is stored beside the models. The default is the summarizer in use.
+
+    \b
+    Example:
+      treemem model check smollm2-135m
+    """
+    from treemem import ServedModel, model_api
+
+    choice: str | ServedModel
+    if name is None:
+        with open_memory(context) as memory:
+            setting = memory.setting("summarizer")
+        if setting is None:
+            raise click.UsageError("No summarizer is in use: name one. See: treemem model list")
+        choice = setting
+    else:
+        choice = ServedModel((name,), model, 1, key_env) if "://" in name else name
+    with _progress() as progress:
+        result = model_api.examine(choice, None if progress is None else partial(progress, "exam"))
+    if as_json:
+        print_json(result)
+    else:
+        _print_exam(result)
+
+
+def _print_exam(result: ExamResult) -> None:
+    from rich.table import Table
+
+    from treemem_cli.render import console, safe
+
+    table = Table(box=None, pad_edge=False, header_style="dim")
+    for column in ("task", "correct", "offered", "passed the checks", "seconds per call"):
+        table.add_column(column, justify="left" if column == "task" else "right")
+    parts = (("retell sentences", result.retell), ("take notes", result.notes),
+             ("note a long text", result.long))  # fmt: skip
+    for label, part in parts:
+        if part is not None:
+            table.add_row(label, f"{part.points} of {part.total}", str(part.offered),
+                          str(part.kept), f"{part.seconds:.1f}")  # fmt: skip
+    console().print(table)
+    use = {"retell": "It will retell sentences.", "notes": "It will take notes.",
+           None: "It failed and is not used."}[result.mode]  # fmt: skip
+    click.echo(f"{safe(result.model)}: {result.points} of 1000 points. {use}")
+
+
+def _use_served(
+    context: click.Context,
+    role: str,
+    urls: tuple[str, ...],
+    model: str | None,
+    slots: int | None,
+    key_env: str | None,
+) -> None:
+    from treemem import ServedModel
+
+    with open_memory(context) as memory:
+        memory.use_model(role, ServedModel(urls, model, slots or 1, key_env))
+        status = memory.status()
+    model = status.summarizer if role == "summarizer" else status.embedder
+    note(f"{role.capitalize()} set to {model} at {', '.join(urls)}.")
+    if role == "summarizer":
+        _note_exam(status.exam, "")
+    else:
+        _note_vectors(status)
+
+
+def _note_vectors(status: Status) -> None:
+    """Says how many nodes have vectors; until all do, search uses the previous embedder's."""
+    embedder = next((embedder for embedder in status.embedders if embedder.in_use), None)
+    if embedder is None:
+        note("It has no vectors yet; to compute them: treemem embed")
+    elif embedder.nodes < embedder.of:
+        note(
+            f"{embedder.nodes:,} of {embedder.of:,} nodes have its vectors; to compute the rest: "
+            "treemem embed"
+        )
+
+
+def _note_exam(result: ExamResult | None, name: str) -> None:
+    if result is None:
+        note(f"To test it: treemem model check {name}".rstrip())
+    elif result.mode is None:
+        note("It failed its exam and is not used. See: treemem status")
+
+
+def _print(models: list[ModelView]) -> None:
+    from rich.table import Table
+    from rich.text import Text
+
+    from treemem_cli.render import console, file_size, safe
+
+    table = Table(box=None, pad_edge=False, header_style="dim")
+    for column in ("name", "role", "size", "licence", "installed", "note"):
+        right, whole = column == "size", column in ("name", "role", "size", "installed")
+        table.add_column(
+            column, justify="right" if right else "left", no_wrap=whole, overflow="fold"
+        )
+    for model in models:
+        state = "no" if not model.installed else "damaged" if model.damage else "yes"
+        table.add_row(
+            model.name, model.role, file_size(model.size_bytes), Text(safe(model.licence)), state,
+            Text(safe(_remark(model))),
+        )  # fmt: skip
+    console().print(table)
+
+
+def _remark(model: ModelView) -> str:
+    sentences = [model.damage or model.description]
+    if model.exam is not None:
+        sentences.append(f"Exam: {model.exam} of 1000.")
+    if model.role == "summarizer" and not model.chat:
+        sentences.append("No chat template.")
+    if not model.pinned:
+        sentences.append("Its hash is recorded at the first pull.")
+    return " ".join(sentences)
+
+
+@contextmanager
+def _progress() -> Iterator[PullProgress | None]:
+    """Shows a bar on stderr; yields None if stderr is not a terminal."""
+    if not stderr_is_terminal():
+        yield None
+        return
+    from rich.progress import Progress as Bars
+
+    from treemem_cli.render import console
+
+    with Bars(console=console(stderr=True), transient=True) as bars:
+        task = bars.add_task("", total=None)
+
+        def show(step: str, done: int, total: int | None) -> None:
+            bars.update(task, description=step.capitalize(), completed=done, total=total)
+
+        yield show

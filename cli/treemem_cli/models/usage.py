@@ -1,0 +1,72 @@
+"""treemem usage: shows what model calls have cost."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from treemem_cli.context import note, open_memory, print_json
+from treemem_cli.parameters import json_option
+
+if TYPE_CHECKING:
+    from treemem import UsageKey, UsageRow
+
+
+@click.command("usage")
+@click.option("--by", type=click.Choice(["day", "source", "level", "model"]), default="day",
+              show_default=True, help="Group the calls by this.")  # fmt: skip
+@click.option("--since", metavar="TIME", help="Only from this local day or time on.")
+@click.option("--until", metavar="TIME", help="Only up to this local day or time.")
+@json_option
+@click.pass_context
+def usage_command(
+    context: click.Context, by: UsageKey, since: str | None, until: str | None, as_json: bool
+) -> None:
+    """Show what model calls have cost.
+
+    Every paid call counts, also for nodes that have been replaced since. Days are in this
+    machine's local time; leaves have level 0.
+
+    \b
+    Example:
+      treemem usage --by model
+    """
+    with open_memory(context) as memory:
+        rows = memory.usage(by, since, until)
+        total = _total(rows, jobs=len(memory.usage("job", since, until)))
+    if as_json:
+        print_json({"by": by, "rows": rows, "total": total})
+    elif rows:
+        _print(by, rows, total)
+    else:
+        note("No model calls were made. See: treemem work")
+
+
+def _total(rows: list[UsageRow], jobs: int) -> UsageRow:
+    """jobs: counted apart, since a job of two days or levels is in two rows."""
+    from treemem import UsageRow
+
+    return UsageRow(
+        "total", sum(row.calls for row in rows), jobs, sum(row.tokens_in for row in rows),
+        sum(row.tokens_out for row in rows), sum(row.seconds for row in rows),
+    )  # fmt: skip
+
+
+def _print(by: str, rows: list[UsageRow], total: UsageRow) -> None:
+    from rich.table import Table
+    from rich.text import Text
+
+    from treemem_cli.render import clip, console
+
+    table = Table(box=None, pad_edge=False, header_style="dim")
+    table.add_column(by, overflow="fold")
+    for name in ("calls", "jobs", "tokens in", "tokens out", "seconds"):
+        table.add_column(name, justify="right", no_wrap=True)
+    for row in [*rows, total]:
+        table.add_row(
+            Text(clip(row.key or "-", 80), style="bold" if row is total else ""),
+            f"{row.calls:,}", f"{row.jobs:,}", f"{row.tokens_in:,}", f"{row.tokens_out:,}",
+            f"{row.seconds:,.1f}",
+        )  # fmt: skip
+    console().print(table)

@@ -1,0 +1,82 @@
+"""Declares the options and parameter types that several commands share."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+if TYPE_CHECKING:
+    from treemem import Redact
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+_SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86_400}
+
+json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+format_option = click.option(
+    "--format", "format_name", metavar="NAME", help="Read as this format; skip detection."
+)
+stdin_name_option = click.option(
+    "--name", default="stdin", metavar="NAME", show_default=True,
+    help="The name of standard input in its source id.",
+)  # fmt: skip
+keep_blobs_option = click.option(
+    "--keep-blobs", type=click.Path(file_okay=False, path_type=Path), metavar="DIR",
+    help="Store the bytes of attachments in this folder, without duplicates.",
+)  # fmt: skip
+max_calls_option = click.option(
+    "--max-calls", type=click.IntRange(min=0), help="Make at most this many model calls."
+)
+max_seconds_option = click.option(
+    "--max-seconds", type=click.FloatRange(min=0), help="Stop after this many seconds."
+)
+
+
+def redact_options(command: Command) -> Command:
+    """Adds --no-redact and --redact pii."""
+    command = click.option("--redact", type=click.Choice(["pii"]),
+                           help="Redact personal data as well.")(command)  # fmt: skip
+    return click.option("--no-redact", is_flag=True, help="Store secrets as they are.")(command)
+
+
+def redact_of(no_redact: bool, redact: str | None) -> Redact:
+    """Returns what to redact. Raises click.UsageError if both options are set."""
+    if no_redact and redact:
+        raise click.UsageError("--no-redact and --redact exclude each other.")
+    return "pii" if redact else not no_redact
+
+
+class Duration(click.ParamType):  # type: ignore[type-arg]
+    """A duration such as 90s, 15m or 2h; converted to seconds."""
+
+    name = "TIME"
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, context: click.Context | None
+    ) -> float:
+        if isinstance(value, int | float):
+            return float(value)
+        match = re.fullmatch(r"(\d+(?:\.\d+)?)([smhd]?)", value.strip())
+        if match is None:
+            self.fail(f"{value!r} is not a duration; write 90s, 15m or 2h.", param, context)
+        return float(match[1]) * _SECONDS.get(match[2], 1)
+
+
+class HoursOfDay(click.ParamType):  # type: ignore[type-arg]
+    """Hours of the day such as 22:00-07:00; checked and passed on as text."""
+
+    name = "HOURS"
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, context: click.Context | None
+    ) -> str:
+        from treemem import Hours, UsageError
+
+        try:
+            return str(Hours.parse(value))
+        except UsageError as error:
+            self.fail(str(error), param, context)

@@ -1,0 +1,1 @@
+"""Commands for the memory file itself: status, doctor, redact, scrub."""

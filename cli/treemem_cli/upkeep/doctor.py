@@ -1,0 +1,39 @@
+"""treemem doctor: checks that the memory file is intact, and repairs derived data."""
+
+from __future__ import annotations
+
+import click
+
+from treemem_cli.context import note, open_memory, print_json
+from treemem_cli.parameters import json_option
+
+
+@click.command("doctor")
+@click.option("--repair", is_flag=True, help="Rebuild derived data that is missing or damaged.")
+@json_option
+@click.pass_context
+def doctor_command(context: click.Context, repair: bool, as_json: bool) -> None:
+    """Check that the memory file is intact.
+
+    Every hash is recomputed from the content. --repair rebuilds the full-text index, missing
+    summaries and damaged vectors; it never changes messages.
+
+    \b
+    Example:
+      treemem doctor
+    """
+    with open_memory(context) as memory:
+        if repair:
+            memory.repair()
+        diagnosis = memory.diagnose()
+    if as_json:
+        print_json({"healthy": diagnosis.healthy, "checks": diagnosis.checks})
+    else:
+        for check in diagnosis.checks:
+            mark = "ok  " if check.ok else "FAIL"
+            click.echo(f"{mark}  {check.name} ({check.looked_at:,} checked)")
+            for finding in check.findings:
+                note(f"      {finding}")
+    if not diagnosis.healthy:
+        note("The file is damaged. Make a copy of it, then try: treemem doctor --repair")
+        context.exit(1)

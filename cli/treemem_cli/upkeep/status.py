@@ -1,0 +1,102 @@
+"""treemem status: shows what is stored, queued and missing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import click
+
+from treemem_cli.context import open_memory, print_json
+from treemem_cli.parameters import json_option
+
+if TYPE_CHECKING:
+    from treemem import ProducerStatus, Status
+
+REASONS_SHOWN = 5
+
+
+@click.command("status")
+@json_option
+@click.pass_context
+def status_command(context: click.Context, as_json: bool) -> None:
+    """Show what is stored, queued and missing.
+
+    \b
+    Example:
+      treemem status
+    """
+    with open_memory(context) as memory:
+        status = memory.status()
+    if as_json:
+        print_json(status)
+        return
+    from treemem_cli.render import safe
+
+    for name, value in _rows(status):
+        click.echo(f"{name:12} {safe(value)}")
+
+
+def _rows(status: Status) -> Iterator[tuple[str, str]]:
+    """Yields label and text of each line; a line that belongs to the one above has no label."""
+    from treemem_cli.render import count_of
+
+    yield "file", f"{status.path}, {status.size_bytes / 1e6:.1f} MB, SQLite {status.sqlite_version}"
+    yield "stored", ", ".join((
+        count_of(status.sources, "source"), count_of(status.messages, "message"),
+        count_of(status.tokens, "token"),
+    ))  # fmt: skip
+    yield (
+        "tree",
+        (
+            f"{count_of(status.leaves, 'leaf')}, {count_of(status.groups, 'group')}, "
+            f"{count_of(status.open_messages, 'message')} not in a leaf yet (already searchable)"
+        ),
+    )
+    yield (
+        "topics",
+        (f"{status.topics:,}, {count_of(status.leaves_without_topic, 'leaf')} without one"),
+    )
+    yield "summarizer", status.summarizer or "none"
+    if status.served is not None:
+        for url in status.served.urls:
+            yield "", f"  {url}, {count_of(status.served.slots, 'concurrent call')}"
+    if status.exam is not None:
+        use = {"retell": "retells sentences", "notes": "takes notes", None: "not used"}
+        yield (
+            "",
+            (
+                f"  {use[status.exam.mode]}, {status.exam.points} of 1000 points in its exam on "
+                f"{status.exam.taken_at[:10]}"
+            ),
+        )
+    yield "embedder", status.embedder or "none"
+    for embedder in status.embedders:
+        share = 100 * embedder.nodes // max(1, embedder.of)
+        mark = "" if embedder.in_use else ", not in use"
+        nodes = count_of(embedder.of, "node")
+        yield "vectors", f"{embedder.name}: {embedder.nodes:,} of {nodes} ({share} %){mark}"
+    for producer in status.producers:
+        yield from _producer_rows(producer)
+    for kind, states in status.jobs.items():
+        waiting = {state: number for state, number in states.items() if state != "done"}
+        if waiting:
+            text = ", ".join(f"{number:,} {state}" for state, number in waiting.items())
+            yield "queue", f"{kind}: {text}"
+    for kind, reason in status.paused.items():
+        yield "paused", f"{kind}: {reason}"
+    for sentence in status.missing:
+        yield "missing", sentence
+
+
+def _producer_rows(producer: ProducerStatus) -> Iterator[tuple[str, str]]:
+    from treemem_cli.render import count_of
+
+    refused = sum(producer.refused.values())
+    detail = ""
+    if refused:
+        detail = f", {refused:,} of {count_of(producer.offered, 'statement')} rejected"
+    nodes = count_of(producer.nodes, "node")
+    yield "summaries", f"{producer.name}: {producer.usable:,} of {nodes}{detail}"
+    for reason, number in list(producer.refused.items())[:REASONS_SHOWN]:
+        yield "", f"  {number:,} x {reason}"
