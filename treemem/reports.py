@@ -26,6 +26,19 @@ class Skipped:
 CUT_AT_END = "record cut off at the end of the file"
 # How many problems of a file a report quotes; the rest is only counted.
 PROBLEMS_KEPT = 20
+_PLURALS = {"child": "children", "leaf": "leaves"}
+
+
+def count_of(number: int, noun: str) -> str:
+    """A number with its noun in singular or plural.
+
+    Example:
+        >>> count_of(1, "message"), count_of(2_000, "open leaf")
+        ('1 message', '2,000 open leaves')
+    """
+    before, space, last = noun.rpartition(" ")
+    plural = last if number == 1 else _PLURALS.get(last, f"{last}s")
+    return f"{number:,} {before}{space}{plural}"
 
 
 @dataclass(slots=True)

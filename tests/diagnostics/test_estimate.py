@@ -1,4 +1,4 @@
-"""A plan says beforehand what ingest and work will do, and touches nothing while it does."""
+"""A plan predicts the results of ingest and work, and changes nothing."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from treemem import FileReport, Memory, Message, UsageError
 from treemem.config import ROOT_INTERVAL_MS
 from treemem.diagnostics.estimate import TOKENS_OUT_DEFAULT, Plan, speed_of
 from treemem.importers.common.base import LogFile
+from treemem.store.database import Database
 from treemem.summarize import exam, prompts
 from treemem.text.tokens import count_tokens
 
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
 
 pytest.importorskip("treemem.models.client")
 
-# What is asked above the leaves builds on the model's own words, which no plan can know.
+# Prompts above the leaves contain the model's own words, which no plan can know.
 TOKENS_IN_BOUND = 0.05
 JOBS_PER_LEAF_MAX = 1.15
 TOKENS_PER_TOKEN_MAX = 1.35
@@ -41,7 +42,7 @@ def small_windows(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 class CountingClient(FakeClient):
-    """Counts a prompt's tokens as a model would that has the plan's own vocabulary."""
+    """Counts the tokens of prompts with the vocabulary that a plan uses."""
 
     def answer(
         self,
@@ -50,20 +51,20 @@ class CountingClient(FakeClient):
         max_tokens: int,
         stop: Sequence[str] = (),
     ) -> Generation:
-        found = super().answer(prompt, max_tokens=max_tokens, stop=stop)
+        answer = super().answer(prompt, max_tokens=max_tokens, stop=stop)
         tokens_in = count_tokens(prompt.question) + count_tokens(prompt.start)
-        return replace(found, tokens_in=tokens_in, tokens_out=count_tokens(found.text))
+        return replace(answer, tokens_in=tokens_in, tokens_out=count_tokens(answer.text))
 
 
 def session(turns: int, name: str = "one") -> ClaudeSession:
-    said = ClaudeSession(name)
-    said.say(*(prose(number, 1 + number % 6) for number in range(turns)))
-    return said
+    log = ClaudeSession(name)
+    log.say(*(prose(number, 1 + number % 6) for number in range(turns)))
+    return log
 
 
 def assert_comes_true(memory: Memory, plan: Plan, paths: Sequence[Path]) -> None:
-    """Ingests and works, and finds what was planned."""
-    # What stands above the sources is no part of a plan: it is made now, and an interval later.
+    """Ingests and works, and compares the results with the plan."""
+    # A plan leaves out the trees above the sources: they are built now, and after an interval.
     memory.append("early", [Message(text="Good morning.")])
     memory.work()
     before = memory.status()
@@ -87,7 +88,7 @@ def assert_costs_nothing(plan: Plan) -> None:
     assert (plan.jobs, plan.calls, plan.tokens_in, plan.tokens_out) == (0, 0, 0, 0)
 
 
-# -- what is planned is what comes -----------------------------------------------------
+# -- plans and results -----------------------------------------------------------------
 
 
 @with_small_leaves
@@ -108,7 +109,7 @@ def test_a_plan_of_whole_files_comes_true(
 
 @with_small_leaves
 @pytest.mark.usefixtures("small_windows")
-def test_what_is_stored_already_costs_nothing(
+def test_messages_that_are_stored_already_cost_nothing(
     memory: Memory, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     use(monkeypatch, memory, CountingClient())
@@ -130,7 +131,7 @@ def test_a_log_as_it_was_before_it_grew_costs_nothing(memory: Memory, tmp_path: 
 
 @with_small_leaves
 @pytest.mark.usefixtures("small_windows")
-def test_of_a_log_that_has_grown_only_the_tail_is_paid(
+def test_only_the_tail_of_a_grown_log_costs_anything(
     memory: Memory, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, clock: FakeClock
 ) -> None:
     use(monkeypatch, memory, CountingClient())
@@ -148,7 +149,7 @@ def test_of_a_log_that_has_grown_only_the_tail_is_paid(
 
 @with_small_leaves
 @pytest.mark.usefixtures("small_windows")
-def test_a_fork_shares_what_it_has_in_common(
+def test_a_fork_shares_the_nodes_of_its_parent(
     memory: Memory, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     use(monkeypatch, memory, CountingClient())
@@ -165,7 +166,7 @@ def test_a_fork_shares_what_it_has_in_common(
 
 @with_small_leaves
 @pytest.mark.usefixtures("small_windows")
-def test_files_that_share_words_count_them_once(
+def test_messages_that_files_share_are_counted_once(
     memory: Memory, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     use(monkeypatch, memory, CountingClient())
@@ -180,25 +181,29 @@ def test_files_that_share_words_count_them_once(
 
 @with_small_leaves
 @pytest.mark.usefixtures("small_windows")
-def test_an_open_tail_that_fills_up_exactly_becomes_a_leaf_that_is_paid(
-    memory: Memory, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, clock: FakeClock
+def test_an_open_tail_that_becomes_full_is_planned_as_a_leaf(
+    memory: Memory,
+    database: Database,
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+    clock: FakeClock,
 ) -> None:
-    """Its id was there before, but a tail below a root was nobody's job."""
+    """Its id existed before, but a tail below a root has no job."""
     use(monkeypatch, memory, CountingClient())
-    said = ClaudeSession("full")
-    said.say(*(prose(number, 6) for number in range(4)))
-    memory.ingest(said.write(tmp_path))
+    log = ClaudeSession("full")
+    log.say(*(prose(number, 6) for number in range(4)))
+    memory.ingest(log.write(tmp_path))
     memory.work()
-    (tail,) = memory._database.row("SELECT n.id FROM tree t JOIN node n ON n.seq = t.tail_seq")
+    (tail,) = database.row("SELECT n.id FROM tree t JOIN node n ON n.seq = t.tail_seq")
     clock.advance(ROOT_INTERVAL_MS / 1000)
-    said.say(prose(9, 12))
-    path = said.write(tmp_path)
+    log.say(prose(9, 12))
+    path = log.write(tmp_path)
     plan = memory.plan(path)
     assert_comes_true(memory, plan, [path])
-    assert memory._database.value("SELECT provisional FROM node WHERE id = ?", (tail,)) == 0
+    assert database.value("SELECT provisional FROM node WHERE id = ?", (tail,)) == 0
 
 
-def test_a_short_log_is_an_open_tail_which_is_its_root(
+def test_a_short_log_is_planned_as_an_open_tail_that_is_its_root(
     memory: Memory, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     use(monkeypatch, memory, CountingClient())
@@ -215,7 +220,7 @@ def test_bytes_in_memory_are_planned_like_a_file(memory: Memory) -> None:
     assert (plan.messages_new, plan.jobs) == (1, 1)
 
 
-def test_a_file_that_is_no_log_is_reported_and_costs_the_others_nothing(
+def test_a_file_that_is_no_log_is_reported_and_does_not_affect_the_others(
     memory: Memory, tmp_path: Path
 ) -> None:
     (tmp_path / "a.bin").write_bytes(b"\x00\x01\x02" * 100)
@@ -235,7 +240,7 @@ def test_a_path_that_does_not_exist_is_named(memory: Memory, tmp_path: Path) -> 
 
 @with_small_leaves
 @pytest.mark.usefixtures("small_windows")
-def test_without_a_model_the_calls_are_planned_and_no_time_is_invented(
+def test_without_a_model_calls_are_planned_but_no_time(
     memory: Memory, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     path = session(40).write(tmp_path)
@@ -246,8 +251,10 @@ def test_without_a_model_the_calls_are_planned_and_no_time_is_invented(
     assert memory.plan(path) == replace(without, model="fake")
 
 
-def test_a_model_that_is_not_installed_is_planned_like_none(memory: Memory, tmp_path: Path) -> None:
-    memory._database.execute("INSERT INTO setting VALUES ('summarizer', 'smollm2-135m')")
+def test_a_model_that_is_not_installed_counts_as_none(
+    memory: Memory, database: Database, tmp_path: Path
+) -> None:
+    database.execute("INSERT INTO setting VALUES ('summarizer', 'smollm2-135m')")
     plan = memory.plan(session(5).write(tmp_path))
     assert plan.model is None
     assert plan.calls == 0  # five short turns: no sentence is long enough to be retold
@@ -255,18 +262,18 @@ def test_a_model_that_is_not_installed_is_planned_like_none(memory: Memory, tmp_
 
 @with_small_leaves
 @pytest.mark.usefixtures("small_windows")
-def test_the_time_and_the_answers_are_those_that_were_measured_with_this_model(
-    memory: Memory, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+def test_seconds_and_answers_are_estimated_from_earlier_calls_of_this_model(
+    memory: Memory, database: Database, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     client = FakeClient()
     name = use(monkeypatch, memory, client).name
     memory.append("s", [Message(text=prose(number, 8)) for number in range(20)])
     report = memory.work()
     plan = memory.plan(session(40).write(tmp_path))
-    assert plan.speed == speed_of(memory._database, name)
+    assert plan.speed == speed_of(database, name)
     assert plan.speed is not None
     assert plan.speed.calls == report.model_calls
-    assert plan.seconds == plan.calls * 0.25  # what every call of the fake takes
+    assert plan.seconds == plan.calls * 0.25  # the seconds of every call of the fake
     mean = report.tokens_out / report.model_calls
     assert plan.tokens_out == round(plan.calls * mean)
     use(monkeypatch, memory, client, name="other")
@@ -287,7 +294,7 @@ def test_a_plan_opens_no_model(
     assert client.questions == []
 
 
-# -- nothing is touched ----------------------------------------------------------------
+# -- nothing changes -------------------------------------------------------------------
 
 
 def test_a_plan_changes_nothing_in_the_users_file(tmp_path: Path, clock: FakeClock) -> None:
@@ -296,16 +303,16 @@ def test_a_plan_changes_nothing_in_the_users_file(tmp_path: Path, clock: FakeClo
         memory.ingest(session(20).write(tmp_path))
     before = path.read_bytes()
     grown = session(40).write(tmp_path)
-    with Memory.open(path, clock=clock) as memory, Memory.open(path, clock=clock) as other:
-        changes = memory._database._connection.total_changes
-        version = other._database.value("PRAGMA data_version")
+    other = Database(path)
+    with Memory.open(path, clock=clock) as memory:
+        version = other.value("PRAGMA data_version")
         assert memory.plan(grown).messages_new == 20
-        assert memory._database._connection.total_changes == changes
-        assert other._database.value("PRAGMA data_version") == version
+        assert other.value("PRAGMA data_version") == version
+    other.close()
     assert path.read_bytes() == before
 
 
-def test_the_temporary_file_is_removed_also_on_ctrl_c(
+def test_the_temporary_file_is_removed_even_after_ctrl_c(
     memory: Memory, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     folder = tmp_path / "temporary"
@@ -330,7 +337,7 @@ def test_the_temporary_file_is_removed_also_on_ctrl_c(
 
 @with_small_leaves
 @pytest.mark.usefixtures("small_windows")
-def test_a_tree_costs_at_most_115_jobs_for_100_leaves_and_its_root(
+def test_a_tree_of_100_leaves_takes_at_most_115_jobs_besides_its_root(
     memory: Memory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     use(monkeypatch, memory, FakeClient())
@@ -341,10 +348,10 @@ def test_a_tree_costs_at_most_115_jobs_for_100_leaves_and_its_root(
     assert report.done["summarize"] <= JOBS_PER_LEAF_MAX * leaves + roots
 
 
-def test_a_model_reads_and_writes_at_most_135_tokens_for_100_that_are_ingested(
+def test_a_model_uses_at_most_135_tokens_for_100_ingested_ones(
     memory: Memory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """With a window that holds a leaf; several windows a leaf repeat the fixed prompt."""
+    """With windows as large as a leaf; smaller ones repeat the fixed prompt."""
     monkeypatch.setattr(prompts, "WINDOW_CHARS", 14_000)
     use(monkeypatch, memory, CountingClient())
     memory.append("s", [Message(text=prose(number, 8)) for number in range(600)])

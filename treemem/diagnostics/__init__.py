@@ -1,1 +1,1 @@
-"""TODO: one sentence, and the order in which to read the files."""
+"""Counts, checks and estimates. Read status, doctor, estimate, in this order."""

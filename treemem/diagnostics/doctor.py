@@ -1,7 +1,7 @@
-"""Proves that a memory file is whole, or says what is wrong and how to mend it.
+"""Checks that a memory file is consistent, and repairs what can be computed again.
 
-It trusts no stored id: every message and node hash is computed again from the content. It
-only reads; `repair` makes views again, which lose nothing by it.
+Trusts no stored id: every hash of a message or node is recomputed from its content. diagnose()
+only reads; repair() rebuilds views and changes no message, node or statement.
 """
 
 from __future__ import annotations
@@ -13,22 +13,29 @@ from functools import partial
 from treemem import ids
 from treemem.errors import DatabaseError
 from treemem.queue import jobs
+from treemem.reports import count_of
 from treemem.store import messages, settings, vectors
 from treemem.store.database import Database
 from treemem.types import Message, Span, TreeShape
 from treemem.worker import collection_jobs, embed_jobs, source_jobs
 from treemem.worker.worker import TREE_KINDS
 
+# The findings that one check returns.
 FINDINGS_MAX = 20
-_FULL_TEXT = "full text against content"
+# The dead jobs that one repair cancels.
 DEAD_JOBS_MAX = 100_000
+# The repetitions of one message without an id of its own that are tried.
 REPETITIONS_MAX = 1_000_000
+# The ids of repetitions that are computed at a time.
 REPETITIONS_STEP = 1_000
+_FULL_TEXT = "full text against content"
+_REPAIR = "Repair it: treemem doctor --repair"
 
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """One thing that was looked at: how many of it, and what was wrong."""
+    """The result of one check. looked_at: the number of items. findings: a sentence for each item
+    that is wrong, at most FINDINGS_MAX."""
 
     name: str
     looked_at: int
@@ -41,7 +48,7 @@ class Check:
 
 @dataclass(frozen=True, slots=True)
 class Diagnosis:
-    """All checks. healthy: nothing was found by any."""
+    """The results of all checks. healthy: none of them has a finding."""
 
     checks: tuple[Check, ...]
 
@@ -51,14 +58,14 @@ class Diagnosis:
 
 
 def diagnose(database: Database, shape: TreeShape) -> Diagnosis:
-    """Runs every check, on one consistent view of the file."""
+    """Runs every check in one read transaction. shape: the sizes of leaves and groups."""
     with database.reading():
         checks = [_run(database, name, check) for name, check in _checks(shape)]
-    # FTS5 is asked by an INSERT, which a read transaction may not do.
+    # FTS5 runs its check by an INSERT, which a read transaction refuses.
     try:
         with database.transaction():
             checks.append(_run(database, _FULL_TEXT, _full_text))
-    except DatabaseError as error:  # a damaged page is met only when the transaction ends
+    except DatabaseError as error:  # a damaged page may surface only at the commit
         checks.append(Check(_FULL_TEXT, 0, (str(error),)))
     return Diagnosis(tuple(checks))
 
@@ -76,7 +83,7 @@ def _run(database: Database, name: str, check: Callable[[Database], Iterator[str
     return Check(name, looked_at, tuple(findings))
 
 
-# Each check yields "" for each thing that is right, and a sentence for each that is not.
+# Every check yields "" for an item that is right, and a sentence for one that is wrong.
 
 
 def _pages(database: Database) -> Iterator[str]:
@@ -91,9 +98,9 @@ def _references(database: Database) -> Iterator[str]:
 
 
 def _message_hashes(database: Database) -> Iterator[str]:
-    """An id with identity depends on nothing but the message; one without also on the number
-    of the repetition, and on the source where it has no time. A message that was scrubbed says
-    which id its words would have now."""
+    """Recomputes message ids. The id of a message without an identity also depends on the number
+    of the repetition, and without a time on the source. A scrubbed message records the id that
+    its present text has."""
     sql = ("SELECT m.seq, m.identity, m.chars, json_extract(m.extras, '$.scrubbed'), "  # noqa: S608
            f"{messages.COLUMNS} FROM message m ORDER BY m.seq")  # fmt: skip
     repetitions: dict[str, set[str]] = {}
@@ -102,12 +109,13 @@ def _message_hashes(database: Database) -> Iterator[str]:
         is_global = message.unique_id and identity is not None
         source_ids = [""] if is_global else _source_ids(database, seq)
         if len(message.text) != chars:
-            yield f"message {message.id} has {len(message.text)} characters, {chars} are recorded"
+            length = count_of(len(message.text), "character")
+            yield f"message {message.id} has {length}, but {chars:,} are recorded"
         elif not any(
-            _id_is_right(message, scrubbed or row[0], each, identity, repetitions)
-            for each in source_ids
+            _id_is_right(message, scrubbed or row[0], source_id, identity, repetitions)
+            for source_id in source_ids
         ):
-            yield f"message {message.id} does not hold what its id says"
+            yield f"message {message.id} has content that does not match its id"
         else:
             yield ""
 
@@ -125,8 +133,8 @@ def _id_is_right(
     identity: str | None,
     repetitions: dict[str, set[str]],
 ) -> bool:
-    """repetitions: by the id of the first, the ids computed so far. They are numbered without
-    gaps, and the messages come in order, so each is computed once."""
+    """repetitions: the ids computed so far, by the id of the first repetition. Repetitions are
+    numbered without gaps and messages come in order, so every id is computed once."""
     sent_at = None if message.sent_at is None else str(message.sent_at)
     first = ids.message_id(message, source_id, sent_at, 0)
     if first == message_id or identity is not None:
@@ -163,27 +171,27 @@ def _leaf_finding(database: Database, seq: int, node_id: str, tokens: int, token
     rows = database.rows(_SPANS, (seq,))
     spans = [Span(*row[:4]) for row in rows]
     if ids.leaf_id(spans) != node_id:
-        return f"leaf {node_id} does not hold what its id says"
+        return f"leaf {node_id} has spans that do not match its id"
     if sum(span.tokens for span in spans) != tokens:
-        return f"leaf {node_id} has another number of tokens than its messages"
+        return f"leaf {node_id} has a token count that is not the sum of its spans"
     if tokens > tokens_max:
-        return f"leaf {node_id} has {tokens} tokens, more than {tokens_max}"
+        return f"leaf {node_id} has {count_of(tokens, 'token')}, over the limit of {tokens_max:,}"
     if any(not 0 <= start <= end <= chars for _, start, end, _, chars in rows):
-        return f"leaf {node_id} holds characters that its message does not have"
+        return f"leaf {node_id} has a span beyond the end of its message"
     return ""
 
 
 def _group_finding(
     database: Database, seq: int, node_id: str, level: int, tokens: int, fanout: int | None
 ) -> str:
-    """fanout: None for a provisional node, which may have any number of children."""
+    """fanout: the number of children; None for a provisional node, which may have any."""
     rows = database.rows(_CHILD_IDS, (seq,))
     if ids.group_id(level, [row[0] for row in rows]) != node_id:
-        return f"node {node_id} does not cover what its id says"
+        return f"node {node_id} has children that do not match its id"
     if sum(row[2] for row in rows) != tokens:
-        return f"node {node_id} has another number of tokens than its children"
+        return f"node {node_id} has a token count that is not the sum of its children"
     if fanout is not None and (len(rows) != fanout or any(row[1] != level - 1 for row in rows)):
-        return f"node {node_id} does not cover {fanout} nodes of the level below"
+        return f"node {node_id} does not have {count_of(fanout, 'child')} on the level below"
     return ""
 
 
@@ -202,7 +210,7 @@ WHERE up.tree_seq = :tree AND up.level = :level AND up.level > 0
 
 
 def _trees(database: Database, shape: TreeShape) -> Iterator[str]:
-    """Every member stands under exactly one parent on each level, and in its place."""
+    """Every member has exactly one parent on each level, at the right position."""
     sizes: dict[tuple[int, int], int] = {}
     for tree, scope, key, level, number, end in database.rows(_LEVELS):
         sizes[tree, level] = number
@@ -210,9 +218,10 @@ def _trees(database: Database, shape: TreeShape) -> Iterator[str]:
         if number != end:
             yield f"{name} has a gap on level {level}"
         elif level > 0 and sizes.get((tree, level - 1), 0) // shape.fanout != number:
-            yield f"{name} has {number} groups on level {level}, which does not fit the level below"
+            groups = count_of(number, "group")
+            yield f"{name} has {groups} on level {level}, which does not match the level below"
         elif database.value(_MISGROUPED, {"tree": tree, "level": level, "fanout": shape.fanout}):
-            yield f"{name} has groups on level {level} that cover other nodes than they should"
+            yield f"{name} has groups on level {level} with the wrong children"
         else:
             yield ""
 
@@ -230,13 +239,13 @@ JOIN message m ON m.seq = sm.message_seq
 
 
 def _coverage(database: Database) -> Iterator[str]:
-    """What is sealed lies in the source's leaves exactly once, and what is not, does not."""
+    """Sealed characters are in exactly one leaf of the source, and open ones in none."""
     for source_id, message_id, chars, open_from, _, covered, hidden in database.execute(_COVER):
         if hidden:
-            yield f"message {message_id} of {source_id} is open, but sealing would pass it over"
+            yield f"message {message_id} of {source_id} is open, but sealing would skip it"
         elif covered != (chars if open_from is None else open_from):
-            yield (f"{covered} of {chars} characters of message {message_id} lie in leaves of "
-                   f"{source_id}, which is not what its history says")  # fmt: skip
+            yield (f"leaves of {source_id} contain {count_of(covered, 'character')} of message "
+                   f"{message_id}, which has {chars:,}; its history says otherwise")  # fmt: skip
         else:
             yield ""
 
@@ -258,14 +267,14 @@ UNION ALL SELECT 'statement ' || seq || ' is shown by no summary' FROM statement
 
 
 def _collections(database: Database, shape: TreeShape) -> Iterator[str]:
-    """The trees above the sources, laid out again from their members. Where a job for them
-    waits, they are behind by right."""
-    for kind, name, stands in collection_jobs.check_trees(database, shape):
-        behind = any(jobs.has_open(database, each) for each in ("seal", "extract", kind))
-        if stands or behind:
+    """Computes the trees above the sources again from their members. A tree that differs is no
+    fault while a job that updates it waits."""
+    for kind, name, matches in collection_jobs.check_trees(database, shape):
+        is_behind = any(jobs.has_open(database, waiting) for waiting in ("seal", "extract", kind))
+        if matches or is_behind:
             yield ""
         else:
-            yield f"{name} does not stand over its members. Mend it: treemem doctor --repair"
+            yield f"{name} does not match its members. {_REPAIR}"
 
 
 def _orphans(database: Database) -> Iterator[str]:
@@ -278,8 +287,8 @@ _EMBED_UNFINISHED = "SELECT 1 FROM job WHERE kind = 'embed' AND state <> 'done'"
 
 
 def _vectors(database: Database) -> Iterator[str]:
-    """Vectors of nodes that are gone are no fault while a job waits that will copy from them
-    or remove them, or no embedder is in use."""
+    """Vectors of deleted nodes are no fault while a job waits that will copy or remove them, or
+    while no embedder is in use."""
     yield ""
     embedder_in_use = settings.get(database, settings.EMBEDDER) is not None
     settled = embedder_in_use and database.row(_EMBED_UNFINISHED) is None
@@ -291,7 +300,7 @@ def _vectors(database: Database) -> Iterator[str]:
                 yield ""
 
 
-_GONE = "the node is gone"
+_GONE = "the node was deleted"
 _VECTOR_FAULTS = """
 SELECT v.node_seq, max(n.seq IS NULL),
   max(length(v.vector) <> :dimensions OR v.vector = zeroblob(:dimensions)),
@@ -305,7 +314,7 @@ FROM {table} v LEFT JOIN node n ON n.seq = v.node_seq GROUP BY v.node_seq
 def _vector_faults(
     database: Database, embedder: vectors.StoredEmbedder
 ) -> Iterator[tuple[int, str]]:
-    """Each node that has vectors, with what is wrong with them; "" where nothing is."""
+    """Every node that has vectors, with a problem of theirs, or ""."""
     sql = _VECTOR_FAULTS.format(table=vectors.table_of(embedder.seq))
     for node_seq, gone, odd, miscounted, misplaced in database.execute(
         sql, {"dimensions": embedder.dimensions}
@@ -313,11 +322,11 @@ def _vector_faults(
         if gone:
             yield node_seq, _GONE
         elif odd:
-            yield node_seq, f"one has not {embedder.dimensions} numbers, or is all zero"
+            yield node_seq, f"one does not have {embedder.dimensions} numbers, or is all zeros"
         elif miscounted:
-            yield node_seq, "some are missing or too many"
+            yield node_seq, "there are too few or too many of them"
         elif misplaced:
-            yield node_seq, "a window does not lie in its leaf"
+            yield node_seq, "a window is outside its leaf"
         else:
             yield node_seq, ""
 
@@ -329,21 +338,21 @@ _OTHER_FORMS = (
 
 
 def _other_forms(database: Database) -> Iterator[str]:
-    """What full text finds a text by, beside its own words, is what the text says."""
+    """Recomputes the additional forms of words by which full text finds a text."""
     for table, sql in _OTHER_FORMS:
         for seq, stored, author, text in database.execute(sql):
             is_right = stored == messages.search_text(author, text)
-            yield "" if is_right else f"{table} row {seq} is found by words it does not have"
+            yield "" if is_right else f"{table} row {seq} has search words of another text"
 
 
-def _mend_other_forms(database: Database) -> None:
+def _repair_other_forms(database: Database) -> None:
     for table, sql in _OTHER_FORMS:
-        wanted = [
+        rows = [
             (right, seq)
             for seq, stored, author, text in database.execute(sql)
             if (right := messages.search_text(author, text)) != stored
         ]
-        database.many(f"UPDATE {table} SET search_text = ? WHERE seq = ?", wanted)  # noqa: S608
+        database.many(f"UPDATE {table} SET search_text = ? WHERE seq = ?", rows)  # noqa: S608
 
 
 _FTS_TABLES = ("message_fts", "statement_fts")
@@ -352,12 +361,12 @@ _FTS_REBUILD = "INSERT INTO {table} ({table}) VALUES ('rebuild')"
 
 
 def _full_text(database: Database) -> Iterator[str]:
-    """FTS5 compares its index with the content, word by word."""
+    """Lets FTS5 compare its index with the content, word by word."""
     for table in _FTS_TABLES:
         try:
             database.execute(_FTS_CHECK.format(table=table))
         except DatabaseError as error:
-            yield f"{table} does not fit its content ({error}). Mend it: treemem doctor --repair"
+            yield f"{table} does not match its content ({error}). {_REPAIR}"
         else:
             yield ""
 
@@ -378,14 +387,16 @@ def _checks(shape: TreeShape) -> tuple[tuple[str, Callable[[Database], Iterator[
 
 
 def repair(database: Database, now_ms: int) -> None:
-    """Makes the full-text index again, removes vectors that do not fit, and asks for every
-    source to be sealed, summarized and embedded again where something is missing, and for the
-    trees above them. Truth is not touched."""
+    """Rebuilds the full-text index, removes wrong vectors, and admits jobs that seal, summarize
+    and embed what is missing and update the trees above the sources.
+
+    Messages, nodes and statements are not changed.
+    """
     with database.transaction():
-        _mend_other_forms(database)
+        _repair_other_forms(database)
         for table in _FTS_TABLES:
             database.execute(_FTS_REBUILD.format(table=table))
-        # What they were to do is asked for anew, here and by the sealing.
+        # Their work is admitted again, here and by the sealing.
         for job in jobs.listing(database, ["dead"], DEAD_JOBS_MAX):
             if job.kind in TREE_KINDS:
                 jobs.cancel(database, job.id)

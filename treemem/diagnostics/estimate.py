@@ -1,9 +1,8 @@
-"""What logs would cost before they are stored: a preview in a file of its own.
+"""Estimates what logs would cost, by ingesting them into a temporary memory file.
 
-The logs are ingested into a temporary memory, which is thrown away, and what the user's file
-does not have is counted by its ids: a node's id is a hash of its content, so what has the same
-id costs nothing again. The summarizer that would do the work says what it would ask; a meter
-stands in the model's place. The user's file is only read.
+Messages and nodes that the user's file already contains are recognized by their ids, which are
+hashes of their content, and cost nothing. The summarizer in use prepares its calls for the
+others, and a meter counts their tokens instead of a model. The user's file is only read.
 """
 
 from __future__ import annotations
@@ -40,15 +39,16 @@ if TYPE_CHECKING:
     from treemem.models.chat import Prompt
     from treemem.models.client import Generation
 
-# An answer's tokens where none was measured: half of what the summarizer lets a model write.
+# The tokens of an answer if none was measured: half of what a model may write.
 TOKENS_OUT_DEFAULT = 160
+# The latest calls whose speed is measured.
 SPEED_CALLS_MAX = 200
 
 
 @dataclass(frozen=True, slots=True)
 class Speed:
-    """How fast a summarizer was on this machine: medians of its latest calls, and the mean
-    length of their answers. calls: how many were looked at."""
+    """The measured speed of a summarizer on this machine: medians of its latest calls, and the
+    mean length of their answers. calls: how many were measured."""
 
     seconds_per_call: float
     tokens_per_second: float
@@ -58,15 +58,16 @@ class Speed:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What the files would add, and what a model would have to do for it.
+    """What files would add, and the model work that this would cause.
 
-    files: what would become of each, as ingest reports it. tokens: of the new messages.
-    leaves, groups, roots: nodes to summarize that the file does not have yet; each is one job.
-    leaf_calls, upper_calls: model calls for the leaves, and for groups and roots; a leaf is
-    read in several windows where it says more than one holds. tokens_in: without the prompts'
-    fixed beginning, which is computed once; as cl100k counts them. tokens_out: estimated.
-    model: the summarizer in use, None for none or where it is not installed.
-    speed: as measured with it here, None where it was not.
+    files: the report that ingest would return for each. tokens: of the new messages.
+    leaves, groups, roots: new nodes to summarize; each is one job.
+    leaf_calls: model calls for the leaves; a leaf that exceeds a window takes several.
+    upper_calls: model calls for groups and roots.
+    tokens_in: cl100k tokens, without the fixed beginning of prompts, which is computed once.
+    tokens_out: an estimate.
+    model: the summarizer in use; None if there is none or it is not installed.
+    speed: as measured with it here; None if it was not measured.
     """
 
     files: tuple[FileReport, ...]
@@ -87,30 +88,32 @@ class Plan:
 
     @property
     def jobs(self) -> int:
+        """The jobs of all nodes."""
         return self.leaves + self.groups + self.roots
 
     @property
     def calls(self) -> int:
+        """The model calls of all jobs."""
         return self.leaf_calls + self.upper_calls
 
     @property
     def jobs_per_leaf(self) -> float | None:
-        """None where there is no new leaf."""
+        """None if there is no new leaf."""
         return self.jobs / self.leaves if self.leaves else None
 
     @property
     def windows_per_leaf(self) -> float | None:
-        """None where there is no new leaf."""
+        """None if there is no new leaf."""
         return self.leaf_calls / self.leaves if self.leaves else None
 
     @property
     def tokens_per_token(self) -> float | None:
-        """Model tokens, in and out, per ingested token; None where nothing is ingested."""
+        """Model tokens, in and out, for each ingested token; None if none is ingested."""
         return (self.tokens_in + self.tokens_out) / self.tokens if self.tokens else None
 
     @property
     def seconds(self) -> float | None:
-        """How long the calls would take, one after the other; None where no speed is known."""
+        """How long the calls would take one after another; None if no speed is known."""
         return None if self.speed is None else self.calls * self.speed.seconds_per_call
 
 
@@ -123,12 +126,13 @@ def plan(
     progress: FileProgress | None = None,
     redact: Redact = True,
 ) -> Plan:
-    """See Memory.plan. Raises UsageError for a path that does not exist."""
+    """Estimates the cost of ingesting paths, as Memory.plan describes. Raises UsageError for a
+    path that does not exist."""
     importer = None if format_name is None else importers.by_name(format_name)
     with tempfile.TemporaryDirectory(prefix="treemem-plan-") as folder:
         trial = Database(Path(folder) / "trial.sqlite3")
         try:
-            # Messages are known by the user's file, its key among it, which is only read.
+            # Redaction uses the key of the user's file, so that known messages are recognized.
             redaction = Redaction.of(database, redact, keep=False)
             added = _Added()
             for file in _files(paths):
@@ -148,8 +152,7 @@ def plan(
 
 
 def speed_of(database: Database, producer_name: str) -> Speed | None:
-    """How fast a summarizer was here, from its latest calls in this file; None where it has
-    made none."""
+    """The speed of a summarizer in its latest calls for this file; None if it made none."""
     calls = usage.recent_calls(database, producer_name, SPEED_CALLS_MAX)
     if not calls:
         return None
@@ -165,7 +168,7 @@ def speed_of(database: Database, producer_name: str) -> Speed | None:
 
 
 def _speed_in_exam(setting: str) -> Speed | None:
-    """How fast the model was in its exam, in the way it is asked; None where it took none."""
+    """The model's speed in its exam, in the mode that is used; None if it took none."""
     result = backends.exam_of(setting)
     if result is None or result.mode is None:
         return None
@@ -180,7 +183,7 @@ def _speed_in_exam(setting: str) -> Speed | None:
     )
 
 
-# -- what the files hold ---------------------------------------------------------------
+# -- the content of the files ----------------------------------------------------------
 
 _KNOWN_MESSAGES = "SELECT id FROM message WHERE id IN (SELECT value FROM json_each(?))"
 
@@ -198,20 +201,20 @@ def _last_message(trial: Database) -> int:
 
 
 def _messages_after(trial: Database, seq: int) -> dict[str, int]:
-    """The messages stored since then: their tokens by their ids."""
+    """The tokens of the messages stored after seq, by message id."""
     return dict(trial.rows("SELECT id, tokens FROM message WHERE seq > ?", (seq,)))
 
 
 @dataclass(slots=True)
 class _Added:
-    """What became of the files so far, against the user's file."""
+    """The files ingested so far, compared with the user's file."""
 
     files: list[FileReport] = field(default_factory=list)
     tokens: int = 0
 
     def count(self, report: FileReport, stored: dict[str, int], database: Database) -> None:
-        """stored: the messages that this file brought into the trial. Those that the user's
-        file has are not new there."""
+        """Adds a file. stored: the tokens of the messages that it added to the trial, by id; those
+        that the user's file contains count as known."""
         ids = orjson.dumps(list(stored)).decode()
         known = {message_id for (message_id,) in database.rows(_KNOWN_MESSAGES, (ids,))}
         self.files.append(
@@ -220,7 +223,7 @@ class _Added:
         self.tokens += sum(count for message_id, count in stored.items() if message_id not in known)
 
 
-# -- what the model would do -----------------------------------------------------------
+# -- the work of the model -------------------------------------------------------------
 
 _HISTORY = """
 SELECT m.id, sm.state FROM source_message sm JOIN source s ON s.seq = sm.source_seq
@@ -232,7 +235,7 @@ JOIN node n ON n.seq = tn.node_seq WHERE t.scope = 'source' AND t.key = :source
 UNION SELECT n.id, n.seq, n.level, n.provisional FROM tree t JOIN node n ON n.seq = t.root_seq
 WHERE t.scope = 'source' AND t.key = :source
 """
-# An open tail below a root is nobody's job; on the day it fills up it becomes one.
+# An open tail below a root has no job; it gets one when it is full.
 _KNOWN_NODES = """
 SELECT n.id FROM node n WHERE n.id IN (SELECT value FROM json_each(?))
   AND (n.provisional = 0 OR EXISTS (SELECT 1 FROM tree t WHERE t.root_seq = n.seq))
@@ -241,7 +244,7 @@ SELECT n.id FROM node n WHERE n.id IN (SELECT value FROM json_each(?))
 
 @dataclass(frozen=True, slots=True)
 class _Node:
-    """A node of the trial that the user's file does not have."""
+    """A node of the trial that the user's file does not contain."""
 
     seq: int
     level: int
@@ -254,14 +257,14 @@ class _Node:
 
 def _plan(database: Database, trial: Database, added: _Added) -> Plan:
     name = settings.get(database, settings.SUMMARIZER)
-    sources = list(dict.fromkeys(each for file in added.files for each in file.sources))
+    sources = list(dict.fromkeys(source for file in added.files for source in file.sources))
     summarizer = _summarizer(name)
     speed = None
     if summarizer is not None and name is not None:
         speed = speed_of(database, summarizer.name) or _speed_in_exam(name)
     nodes = _new_nodes(database, trial, sources)
-    asked = list(_asked(trial, summarizer or ModelSummarizer("", "", 0), nodes))
-    leaf_calls = sum(node.is_leaf for node, _ in asked)
+    calls = list(_calls(trial, summarizer or ModelSummarizer("", "", 0), nodes))
+    leaf_calls = sum(node.is_leaf for node, _ in calls)
     tokens_out = TOKENS_OUT_DEFAULT if speed is None else speed.tokens_out_per_call
     return Plan(
         files=tuple(added.files),
@@ -274,16 +277,16 @@ def _plan(database: Database, trial: Database, added: _Added) -> Plan:
         groups=sum(node.level > 0 and not node.is_root for node in nodes),
         roots=sum(node.is_root for node in nodes),
         leaf_calls=leaf_calls,
-        upper_calls=len(asked) - leaf_calls,
-        tokens_in=sum(tokens for _, tokens in asked),
-        tokens_out=round(len(asked) * tokens_out),
+        upper_calls=len(calls) - leaf_calls,
+        tokens_in=sum(tokens for _, tokens in calls),
+        tokens_out=round(len(calls) * tokens_out),
         model=None if summarizer is None else name,
         speed=speed,
     )
 
 
 def _summarizer(name: str | None) -> Summarizer | None:
-    """The summarizer in use; None where there is none, or its model is not installed."""
+    """The summarizer in use; None if there is none or its model is not installed."""
     try:
         return None if name is None else backends.summarizer_of(name)
     except ModelError:
@@ -295,24 +298,24 @@ def _has_source(database: Database, source_id: str) -> bool:
 
 
 def _new_nodes(database: Database, trial: Database, source_ids: Sequence[str]) -> list[_Node]:
-    """What is to be summarized and the user's file does not have; forks share their nodes."""
-    found: dict[str, _Node] = {}
+    """The nodes to summarize that the user's file does not contain. Forks share their nodes."""
+    new: dict[str, _Node] = {}
     for source_id in source_ids:
-        # A log that the file has already, perhaps as it was before it grew, changes no tree.
+        # An older state of a log that the file contains changes no tree.
         history = set(trial.rows(_HISTORY, (source_id,)))
         if history.difference(database.rows(_HISTORY, (source_id,))):
             for node_id, seq, level, provisional in trial.rows(_NODES, {"source": source_id}):
-                found[node_id] = _Node(seq, level, bool(provisional))
-    ids = orjson.dumps(list(found)).decode()
+                new[node_id] = _Node(seq, level, bool(provisional))
+    ids = orjson.dumps(list(new)).decode()
     for (node_id,) in database.rows(_KNOWN_NODES, (ids,)):
-        del found[node_id]
-    return list(found.values())
+        del new[node_id]
+    return list(new.values())
 
 
-def _asked(
+def _calls(
     trial: Database, summarizer: Summarizer, nodes: Iterable[_Node]
 ) -> Iterator[tuple[_Node, int]]:
-    """Each call that would be made: the node it is for, and the tokens of its prompt."""
+    """The model calls that would be made: the node and the tokens of the prompt."""
     with trial.transaction():
         extractive_seq = extractive_views.ensure_producer(trial)
     for node in nodes:
@@ -323,9 +326,9 @@ def _asked(
 
 
 class _Meter:
-    """Takes the place of a model's client: counts what it is asked, and answers nothing.
+    """A client that counts the tokens of prompts and answers nothing.
 
-    tokens: of each prompt, without what every prompt begins with, which is computed once.
+    tokens: of each prompt, without the fixed beginning, which is computed once.
     """
 
     def __init__(self) -> None:

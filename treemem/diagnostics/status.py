@@ -1,4 +1,4 @@
-"""What is stored, what waits and what is missing, in numbers."""
+"""Counts what a memory file contains, which jobs wait, and what is missing."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from treemem.models import embedders
 from treemem.queue import jobs
+from treemem.reports import count_of
 from treemem.store import settings, vectors
 from treemem.store.database import SQLITE_VERSION, Database
 from treemem.summarize import by_name
@@ -15,9 +16,10 @@ from treemem.types import ServedModel
 
 @dataclass(frozen=True, slots=True)
 class ProducerStatus:
-    """One producer's share: how many nodes it has seen, and on how many it was kept.
+    """One producer of summaries.
 
-    refused: why statements that it offered were not stored, and how often.
+    nodes: those it has summarized. usable: those of them whose summary can be shown.
+    offered: its statements. refused: how many of them were not stored, by reason.
     """
 
     name: str
@@ -29,9 +31,10 @@ class ProducerStatus:
 
 @dataclass(frozen=True, slots=True)
 class EmbedderStatus:
-    """One embedder's share: how many of the nodes have vectors under it.
+    """One embedder that has vectors here.
 
-    windows: vectors of pieces of leaves. in_use: whether new nodes get vectors of it.
+    nodes: those with a vector, of all `of`. windows: vectors of parts of leaves. in_use: whether
+    new nodes get vectors of it.
     """
 
     name: str
@@ -46,9 +49,9 @@ class EmbedderStatus:
 class Status:
     """The state of one memory file.
 
-    leaves_without_topic: sealed ones and open tails that belong together with too few others.
-    summarizer, embedder: the models in use. served: where the summarizer's model runs, None
-    for a local one. missing: what would make it better, in sentences.
+    leaves_without_topic: leaves and open tails that are similar to too few others.
+    summarizer, embedder: the models in use. served: the servers of the summarizer's model, None
+    for a local one. missing: what would improve the memory, in sentences.
     """
 
     path: str
@@ -99,8 +102,8 @@ WHERE s.producer_seq = ? GROUP BY 1 ORDER BY 2 DESC
 def status(
     database: Database, now_ms: int, exam: ExamResult | None = None, upgradable: int = 0
 ) -> Status:
-    """exam: what the summarizer in use has shown, None where it took no exam. upgradable: how
-    many nodes could have a better summary."""
+    """Reads the state of a memory file. exam: the result of the summarizer in use; None if it
+    took no exam. upgradable: how many nodes could have a better summary."""
     from treemem.models import serving
 
     counts = database.row(_COUNTS)
@@ -142,10 +145,10 @@ def _embedders(database: Database, setting: str | None) -> tuple[EmbedderStatus,
     in_use = None if setting is None else embedders.identity_of(setting)
     return tuple(
         EmbedderStatus(
-            each.name, each.dimensions, each.embedded, each.total,
-            vectors.window_count(database, each.seq), each.name == in_use,
+            embedder.name, embedder.dimensions, embedder.embedded, embedder.total,
+            vectors.window_count(database, embedder.seq), embedder.name == in_use,
         )
-        for each in vectors.stored(database)
+        for embedder in vectors.stored(database)
     )  # fmt: skip
 
 
@@ -156,33 +159,33 @@ def _missing(
     exam: ExamResult | None,
     upgradable: int,
 ) -> tuple[str, ...]:
-    found = list(database.notices)
+    """Sentences that say what would improve the memory, and how."""
+    sentences = list(database.notices)
     if summarizer is not None and exam is None and by_name(summarizer) is None:
-        found.append(
-            "The summarizer has not shown yet what it can do: it only retells sentences. "
-            "Let it take the exam: treemem model check"
+        sentences.append(
+            "The summarizer has taken no exam, so it only retells sentences. Let it take one: "
+            "treemem model check"
         )
     elif exam is not None and exam.mode is None:
-        found.append(
+        sentences.append(
             f"{exam.model} adds nothing: in its exam it got {exam.retell.points} of "
             f"{exam.retell.total} sentences and {exam.notes.points} of {exam.notes.total} notes "
-            "right. It is not used; summaries are picked out, not written."
+            "right. It is not used; summaries are extracted, not written."
         )
     elif summarizer is not None and upgradable:
-        found.append(
-            f"{upgradable:,} nodes have only a picked-out summary, or a weaker model's (treemem "
-            "node list). treemem work makes the first, treemem work --upgrade the others."
+        sentences.append(
+            f"{count_of(upgradable, 'node')} could have a better summary (treemem node list): "
+            "treemem work replaces extracted ones, treemem work --upgrade those of weaker models."
         )
     if summarizer is None:
-        found.append(
-            "No summarizer is in use: summaries are picked out, not written. "
-            "See: treemem model list"
+        sentences.append(
+            "No summarizer is in use: summaries are extracted, not written. See: treemem model list"
         )
     if (lacking := vectors.missing(database, embedder)) is not None:
-        found.append(lacking)
+        sentences.append(lacking)
     if not database.can_load_extensions():
-        found.append(
-            "This Python's SQLite cannot load extensions: vectors are searched with numpy, which "
-            "takes longer. For sqlite-vec: pip install pysqlite3"
+        sentences.append(
+            "This Python's SQLite cannot load extensions, so vectors are searched with numpy, "
+            "which is slower. For sqlite-vec: pip install pysqlite3"
         )
-    return tuple(found)
+    return tuple(sentences)
