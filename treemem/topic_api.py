@@ -116,27 +116,15 @@ class Topics:
         collection_jobs.admit(self._database, self._clock(), kinds=("topics",), at_once=True)
 
 
-_LEAVES = """
-SELECT n.id, n.tokens, n.started_at_ms, n.ended_at_ms,
-  (SELECT t.key FROM tree t WHERE t.scope = 'source' AND (t.tail_seq = n.seq OR t.seq IN (
-     SELECT tn.tree_seq FROM tree_node tn WHERE tn.node_seq = n.seq)) ORDER BY t.seq LIMIT 1)
-FROM topic_leaf tl JOIN node n ON n.seq = tl.node_seq WHERE tl.topic_seq = ?
-ORDER BY n.started_at_ms, n.seq
-"""
-_ROOT = """
-SELECT n.id FROM tree t JOIN node n ON n.seq = t.root_seq WHERE t.scope = 'topic' AND t.key = ?
-"""
-
-
 def _view(database: Database, topic: Topic) -> TopicView:
-    rows = database.rows(_LEAVES, (topic.seq,))
-    started = [row[2] for row in rows if row[2] is not None]
-    ended = [row[3] for row in rows if row[3] is not None]
+    leaves = topic_store.placed_leaves(database, topic)
+    started = [leaf.started_at_ms for leaf in leaves if leaf.started_at_ms is not None]
+    ended = [leaf.ended_at_ms for leaf in leaves if leaf.ended_at_ms is not None]
+    source_ids = dict.fromkeys(leaf.source_id for leaf in leaves if leaf.source_id is not None)
     return TopicView(
         id=topic.id, name=topic.name or topic.id, named=topic.named, pinned=topic.pinned,
-        tokens=sum(row[1] for row in rows), leaf_ids=tuple(row[0] for row in rows),
-        source_ids=tuple(dict.fromkeys(row[4] for row in rows if row[4] is not None)),
-        root_id=database.value(_ROOT, (topic.id,)),
+        tokens=sum(leaf.tokens for leaf in leaves), leaf_ids=tuple(leaf.id for leaf in leaves),
+        source_ids=tuple(source_ids), root_id=topic_store.root_id(database, topic),
         started_at=times.from_ms(min(started, default=None)),
         ended_at=times.from_ms(max(ended, default=None)), aliases=topic.aliases,
     )  # fmt: skip

@@ -288,7 +288,7 @@ def test_a_run_that_breaks_off_at_any_step_comes_to_the_same_end(
         return call
 
     with monkeypatch.context() as patched:
-        for module, name in ((builder, "derive"), (topic_store, "put_profile"),
+        for module, name in ((builder, "lay_out"), (topic_store, "put_profile"),
                              (topic_store, "add"), (topic_store, "set_name")):  # fmt: skip
             patched.setattr(module, name, breaking(getattr(module, name)))
         with pytest.raises(KeyboardInterrupt):

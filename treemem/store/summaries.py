@@ -54,6 +54,11 @@ SELECT st.seq, st.kind, st.text, st.speaker, st.importance, st.tokens
 FROM summary_statement ss JOIN statement st ON st.seq = ss.statement_seq
 WHERE ss.summary_seq = ? ORDER BY ss.ordinal
 """
+_TEXTS = """
+SELECT st.text FROM summary s JOIN summary_statement ss ON ss.summary_seq = s.seq
+JOIN statement st ON st.seq = ss.statement_seq
+WHERE s.node_seq = ? AND s.producer_seq = ? ORDER BY ss.ordinal
+"""
 _SPARE = """
 SELECT st.seq, st.kind, st.text, st.speaker, st.importance, st.tokens, min(m.id)
 FROM statement st JOIN citation c ON c.statement_seq = st.seq
@@ -115,6 +120,11 @@ def child_statements(database: Database, summary_seq: int) -> list[ChildStatemen
         )
         for seq, kind, text, speaker, importance, tokens in rows
     ]  # fmt: skip
+
+
+def statement_texts(database: Database, node_seq: int, producer_seq: int) -> list[str]:
+    """The texts of a producer's view of a node, in order; empty where it has none."""
+    return [text for (text,) in database.rows(_TEXTS, (node_seq, producer_seq))]
 
 
 def spare(database: Database, summary_seq: int) -> list[ChildStatement]:

@@ -50,32 +50,23 @@ def _state(database: Database) -> State:
 
 # -- reading leaves --------------------------------------------------------------------
 
-_SAID = """
-SELECT st.text FROM summary s JOIN summary_statement ss ON ss.summary_seq = s.seq
-JOIN statement st ON st.seq = ss.statement_seq
-WHERE s.node_seq = ? AND s.producer_seq = ? ORDER BY ss.ordinal
-"""
-
 
 def read_some(database: Database) -> bool:
     """Reads a few of the leaves that were not read yet; returns False where there are none."""
     with database.transaction():
         producer = extractive_views.ensure_producer(database)
-        known = {seq for (seq,) in database.rows("SELECT node_seq FROM leaf_profile")}
-        wanting = [seq for seq in topic_store.leaves(database, producer) if seq not in known]
-    some = wanting[:LEAVES_AT_ONCE]
-    found = {
-        seq: term_vectors.profile(_spoken(database, seq), _said(database, seq, producer))
-        for seq in some
+        unread = topic_store.unread_leaves(database, producer)
+    batch = unread[:LEAVES_AT_ONCE]
+    profiles = {
+        seq: term_vectors.profile(
+            _spoken(database, seq), summaries.statement_texts(database, seq, producer)
+        )
+        for seq in batch
     }
     with database.transaction():
-        for seq, terms in found.items():
+        for seq, terms in profiles.items():
             topic_store.put_profile(database, seq, terms)
-    return len(wanting) > len(some)
-
-
-def _said(database: Database, leaf_seq: int, producer: int) -> list[str]:
-    return [text for (text,) in database.rows(_SAID, (leaf_seq, producer))]
+    return len(unread) > len(batch)
 
 
 def _spoken(database: Database, leaf_seq: int) -> list[str]:
@@ -165,21 +156,13 @@ def _found(database: Database, before: State, members: tuple[int, ...]) -> None:
     topic_store.add(database, topic_id, members)
 
 
-# Which leaf has most of what a lost one held.
-_SUCCESSORS = """
-SELECT now.node_seq, count(*) FROM leaf_span was JOIN leaf_span now
-  ON now.message_seq = was.message_seq AND now.node_seq <> was.node_seq
-WHERE was.node_seq = ? GROUP BY now.node_seq ORDER BY 2 DESC, now.node_seq
-"""
-
-
 def _succeed(database: Database, before: State) -> None:
     """A tail that has grown hands its topics on to the leaf that has most of its messages.
     A topic that has no leaf left goes, unless the user has named or pinned it."""
     places = Counter(seq for topic in before.topics for seq in topic.leaves)
     for lost in sorted(before.lost()):
-        rows = database.rows(_SUCCESSORS, (lost,))
-        heir = next((seq for seq, _ in rows if seq in before.leaves), None)
+        successors = topic_store.successors(database, lost)
+        heir = next((seq for seq in successors if seq in before.leaves), None)
         for topic in before.topics:
             free = heir is not None and places[heir] < clustering.TOPICS_OF_A_LEAF
             if lost in topic.leaves and heir is not None and free:
@@ -207,11 +190,12 @@ class Names:
         producer = extractive_views.ensure_producer(self._database)
         members = topic_store.members(self._database, topic_id)
         step = -(-len(members) // NAME_LEAVES_MAX) or 1
-        said = [
-            _said(self._database, seq, producer)[:NAME_STATEMENTS_MAX] for seq in members[::step]
+        statements = [
+            summaries.statement_texts(self._database, seq, producer)[:NAME_STATEMENTS_MAX]
+            for seq in members[::step]
         ]
         holders, total = self._holders()
-        name = naming.name(said, holders, total)
+        name = naming.name(statements, holders, total)
         topic_store.set_name(self._database, topic_id, name or topic_id, by_user=False)
 
     def _holders(self) -> tuple[Counter[str], int]:

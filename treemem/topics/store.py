@@ -31,6 +31,17 @@ class Topic:
     aliases: tuple[str, ...] = ()
 
 
+@dataclass(frozen=True, slots=True)
+class PlacedLeaf:
+    """A leaf of a topic. source_id: of the first source whose tree has it, None where none has."""
+
+    id: str
+    tokens: int
+    started_at_ms: int | None
+    ended_at_ms: int | None
+    source_id: str | None
+
+
 # -- leaves ----------------------------------------------------------------------------
 
 # Sealed leaves and open tails of all sources, in time order; those without times first, in the
@@ -55,6 +66,24 @@ def leaves(database: Database, producer: int) -> dict[int, str]:
     producer: the extractive one, whose summary they have.
     """
     return dict(database.rows(_LEAVES, (producer,)))
+
+
+def unread_leaves(database: Database, producer: int) -> list[int]:
+    """The leaves that have no profile yet, in time order. producer: as for leaves."""
+    read = {seq for (seq,) in database.rows("SELECT node_seq FROM leaf_profile")}
+    return [seq for seq in leaves(database, producer) if seq not in read]
+
+
+_SUCCESSORS = """
+SELECT now.node_seq, count(*) FROM leaf_span was JOIN leaf_span now
+  ON now.message_seq = was.message_seq AND now.node_seq <> was.node_seq
+WHERE was.node_seq = ? GROUP BY now.node_seq ORDER BY 2 DESC, now.node_seq
+"""
+
+
+def successors(database: Database, leaf_seq: int) -> list[int]:
+    """The other nodes with messages of a leaf, the one with most of them first."""
+    return [seq for seq, _ in database.rows(_SUCCESSORS, (leaf_seq,))]
 
 
 def profiles(database: Database) -> dict[int, dict[str, float]]:
@@ -121,6 +150,31 @@ def resolve(database: Database, topic_id: str) -> str:
             f"{topic_id!r} fits several topics: {', '.join(found[:5])}. Give more of the id."
         )
     return str(found[0])
+
+
+_PLACED = """
+SELECT n.id, n.tokens, n.started_at_ms, n.ended_at_ms,
+  (SELECT t.key FROM tree t WHERE t.scope = 'source' AND (t.tail_seq = n.seq OR t.seq IN (
+     SELECT tn.tree_seq FROM tree_node tn WHERE tn.node_seq = n.seq)) ORDER BY t.seq LIMIT 1)
+FROM topic_leaf tl JOIN node n ON n.seq = tl.node_seq WHERE tl.topic_seq = ?
+ORDER BY n.started_at_ms, n.seq
+"""
+
+
+def placed_leaves(database: Database, topic: Topic) -> list[PlacedLeaf]:
+    """The leaves of a topic, in time order."""
+    return [PlacedLeaf(*row) for row in database.rows(_PLACED, (topic.seq,))]
+
+
+_ROOT = """
+SELECT n.id FROM tree t JOIN node n ON n.seq = t.root_seq WHERE t.scope = 'topic' AND t.key = ?
+"""
+
+
+def root_id(database: Database, topic: Topic) -> str | None:
+    """The id of the root of a topic's tree, None while it has none."""
+    node_id: str | None = database.value(_ROOT, (topic.id,))
+    return node_id
 
 
 _LEAF_SEQS = """
