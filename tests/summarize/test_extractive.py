@@ -12,7 +12,6 @@ from treemem.proposals import Draft, Excerpt
 from treemem.summarize.base import BINDING, KIND_ORDER
 from treemem.summarize.detectors import kind_of, tool_errors, words_of
 from treemem.summarize.extractive import LEAF_TOKENS_MAX, leaf_budget, summarize_leaf
-from treemem.summarize.sentences import sentences
 from treemem.text.tokens import count_tokens
 from treemem.types import STATEMENT_KINDS, Message, Part
 
@@ -158,14 +157,6 @@ def test_ten_rules_of_one_leaf_are_all_in_its_summary() -> None:
 @pytest.mark.parametrize("kind", ["summary", "injected"])
 def test_what_nobody_really_said_is_not_quoted(kind: str) -> None:
     assert not summarize_leaf([excerpt(RULE, kind=kind)]).items
-
-
-def test_code_tool_calls_and_thinking_are_no_speech() -> None:
-    call = "[tool use: Bash] We must never run this again in any place."
-    text = f"{FACTS[0]}\n```\nYou must never quote this line of code.\n```\n{call}"
-    part = Part("tool_use", text.index(call), len(text), "Bash")
-    found = [s.text for s in sentences(Message(text=text, parts=(part,)), 0, len(text))]
-    assert found == [FACTS[0]]
 
 
 def test_the_error_in_a_tools_output_is_told_in_the_tools_name() -> None:

@@ -16,7 +16,7 @@ from treemem.proposals import Draft, Excerpt, View
 from treemem.summarize import rollup
 from treemem.summarize.base import BINDING, KIND_ORDER, Client, GroupContent, LeafContent
 from treemem.summarize.detectors import kind_of, specifics, tool_errors, words_of
-from treemem.summarize.sentences import sentences
+from treemem.text.sentences import spoken_sentences
 from treemem.text.tokens import count_many, count_tokens
 from treemem.types import StatementKind
 from treemem.verify import relations
@@ -164,17 +164,17 @@ def _drafts(excerpt: Excerpt) -> Iterator[tuple[Draft, frozenset[str]]]:
         return
     weight = _ROLE_WEIGHT.get(message.role, 1.0)
     cited = (message.id or "",)
-    for sentence in sentences(message, excerpt.start, excerpt.end):
-        words = words_of(sentence.text)
+    for text in spoken_sentences(message, excerpt.start, excerpt.end):
+        words = words_of(text)
         lower = frozenset(map(str.lower, words))
         content = frozenset(word for word in lower if len(word) >= CONTENT_CHARS_MIN)
-        kind, kind_weight = kind_of(sentence.text, lower, by_person=message.role in _RULING)
-        if kind in ("error", "constraint") and sentence.text.endswith("?"):
+        kind, kind_weight = kind_of(text, lower, by_person=message.role in _RULING)
+        if kind in ("error", "constraint") and text.endswith("?"):
             kind, kind_weight = "fact", 1.0
         importance = weight * kind_weight * _density(words, lower, len(content))
         draft = Draft(
-            kind, sentence.text, message.speaker, cited, round(importance, 4),
-            settles=kind != "open" and relations.settles(sentence.text),
+            kind, text, message.speaker, cited, round(importance, 4),
+            settles=kind != "open" and relations.settles(text),
         )  # fmt: skip
         yield draft, content
     for line, speaker in _tool_errors(excerpt):

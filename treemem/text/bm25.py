@@ -11,10 +11,11 @@ import math
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from treemem.text import fts
 from treemem.text.cache import kept
+from treemem.text.stemmers import stemmer
 
 K1 = 1.2
 # The usual constants (Robertson and Zaragoza, The Probabilistic Relevance Framework, 2009).
@@ -48,15 +49,7 @@ def stem(word: str) -> str:
     if not word.isascii():
         parts = unicodedata.normalize("NFKD", word)
         word = "".join(part for part in parts if not unicodedata.combining(part))
-    return _stemmer()(word)
-
-
-@functools.cache
-def _stemmer() -> Callable[[str], str]:
-    import snowballstemmer
-
-    found: Callable[[str], str] = snowballstemmer.stemmer("porter").stemWord
-    return found
+    return stemmer("porter")(word)
 
 
 def stems(text: str) -> list[str]:

@@ -15,9 +15,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from treemem.proposals import Excerpt
+from treemem.text.sentences import sentences
 from treemem.verify import alignment
 from treemem.verify.alignment import speaks
-from treemem.verify.clauses import Run, clauses, inherits, runs, sentences, statement_clauses
+from treemem.verify.clauses import Run, clauses, inherits, runs, statement_clauses
 from treemem.verify.words import STOP_WORDS, TELLING, Word, numbers, stem, stems, words
 
 WORDS_MIN = 3

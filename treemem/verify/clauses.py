@@ -9,6 +9,7 @@ import functools
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from treemem.text.sentences import sentences
 from treemem.verify import lexicon
 from treemem.verify.words import TELLING, Word, stems, words
 
@@ -75,16 +76,6 @@ def clauses(text: str, message: int = 0) -> tuple[Clause, ...]:
         for index, part in enumerate(parts):
             found.append(Clause(part, sentence, message, index == len(parts) - 1))
     return tuple(found)
-
-
-def sentences(text: str) -> list[str]:
-    """A text's sentences; a dot inside a number or a name ends none.
-
-    Example:
-        >>> sentences("It takes 1.5 s in a.py. Good!")
-        ['It takes 1.5 s in a.py.', 'Good!']
-    """
-    return [found.strip() for found in lexicon.SENTENCE.findall(text) if found.strip()]
 
 
 def runs(clauses_of: Sequence[Clause], authors: Sequence[str]) -> list[Run]:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import re
 
-SENTENCE = re.compile(r"(?:[^.!?…\n。！？]|[.!?](?=[\w.!?]))+[.!?…。！？]*")
 CLAUSE_END = re.compile(
     r"(?<=[,;:])\s+|(?<=[()–—])\s*|\s*(?:\{[^{}]{0,40}\}|\.\.\.|…)\s*|\s+[-–—]\s+"
     r"|\s+(?=(?:and|but|so|because|although|while|which|since|until|unless|before|after|then)\b)",

@@ -10,7 +10,8 @@ import functools
 import re
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any
+
+from treemem.text.stemmers import stemmer
 
 _UNSPACED = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff"
 _LETTER = rf"[^\W_{_UNSPACED}]"
@@ -101,14 +102,7 @@ def stem(word: str) -> str:
     plain = _SMALL_NUMBERS.get(plain, plain)
     if plain in IRREGULAR:
         return IRREGULAR[plain]
-    return str(_stemmer().stemWord(plain)) if plain.isascii() else plain
-
-
-@functools.cache
-def _stemmer() -> Any:
-    import snowballstemmer
-
-    return snowballstemmer.stemmer("english")
+    return stemmer("english")(plain) if plain.isascii() else plain
 
 
 @functools.lru_cache(maxsize=20_000)
