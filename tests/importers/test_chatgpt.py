@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from treemem import Memory
 from treemem.errors import ImportFileError
 from treemem.importers import LogFile, Skipped, by_name, detect
-from treemem.importers.chatgpt import importer as module
+from treemem.importers import chatgpt as module
 from treemem.importers.common.base import Event
 from treemem.types import Message, Source
 

@@ -11,8 +11,8 @@ import pytest
 
 from treemem import Memory
 from treemem.importers import LogFile, Skipped, by_name, detect
+from treemem.importers import gemini_cli as module
 from treemem.importers.common.base import Event
-from treemem.importers.gemini_cli import importer as module
 from treemem.types import Message, Part, Source
 
 SESSION = "5c0375b4-57a5-4f26-b12d-d022ee4e51b7"

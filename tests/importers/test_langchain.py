@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from treemem.importers import LogFile, Skipped, by_name, detect
+from treemem.importers import langchain as module
 from treemem.importers.common.base import Event
-from treemem.importers.langchain import importer as module
 from treemem.types import Message, Source
 
 RUN = "0c0ffee0-0000-4000-8000-000000000001"

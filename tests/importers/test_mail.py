@@ -21,7 +21,7 @@ from tests.helpers.reading import (
 )
 from treemem import Memory
 from treemem.importers import LogFile, detect
-from treemem.importers.html.text import text_of
+from treemem.importers.mail.html_text import text_of
 from treemem.importers.mail.importer import _mails
 from treemem.types import Source
 

@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 from tests.helpers.reading import assert_reads, events_of, messages_in, mutated, reasons_in
 from treemem import Memory
 from treemem.importers import LogFile, detect
-from treemem.importers.transcript.cues import is_times
-from treemem.importers.transcript.importer import MESSAGE_CHARS
+from treemem.importers.transcript import MESSAGE_CHARS, is_times
 from treemem.types import Source
 
 TEAMS = (

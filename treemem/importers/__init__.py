@@ -9,7 +9,7 @@ from __future__ import annotations
 from treemem.errors import UnknownFormatError, UsageError
 from treemem.importers.aider import Aider
 from treemem.importers.chat.importer import ChatJsonl
-from treemem.importers.chatgpt.importer import ChatGpt
+from treemem.importers.chatgpt import ChatGpt
 from treemem.importers.claude_ai import ClaudeAi
 from treemem.importers.claude_code.importer import ClaudeCode
 from treemem.importers.cline.importer import Cline
@@ -20,10 +20,10 @@ from treemem.importers.copilot_cli import CopilotCli
 from treemem.importers.cursor.importer import Cursor
 from treemem.importers.discord import Discord
 from treemem.importers.docx.importer import Docx
-from treemem.importers.gemini_cli.importer import GeminiCli
+from treemem.importers.gemini_cli import GeminiCli
 from treemem.importers.html.importer import Html
-from treemem.importers.irc.importer import Irc
-from treemem.importers.langchain.importer import LangChain
+from treemem.importers.irc import Irc
+from treemem.importers.langchain import LangChain
 from treemem.importers.llm.importer import LlmLogs
 from treemem.importers.mail.importer import MailImporter
 from treemem.importers.markdown import Markdown
@@ -33,9 +33,9 @@ from treemem.importers.pdf import Pdf
 from treemem.importers.pi import Pi
 from treemem.importers.plain_text import PlainText
 from treemem.importers.slack.importer import Slack
-from treemem.importers.specstory.importer import SpecStory
+from treemem.importers.specstory import SpecStory
 from treemem.importers.telegram import Telegram
-from treemem.importers.transcript.importer import Transcript
+from treemem.importers.transcript import Transcript
 from treemem.importers.whatsapp.importer import WhatsApp
 
 __all__ = ["IMPORTERS", "Event", "Importer", "LogFile", "Skipped", "by_name", "detect"]

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from treemem.importers.chat.fields import ROLE_OF
+from treemem.importers.chat.messages import ROLE_OF
 from treemem.importers.common.base import Event, Importer, LogFile, Skipped
 from treemem.importers.common.branches import path_to_root
 from treemem.importers.common.coerce import as_dict, as_list, as_text

@@ -10,13 +10,13 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
-from treemem.importers.chat.fields import ROLE_OF
 from treemem.importers.chat.messages import (
     CONVERSATION_KEYS,
     EMPTY,
     NO_SPEAKER,
     NO_TEXT,
     NOT_AN_OBJECT,
+    ROLE_OF,
     MessageReader,
     is_conversation,
     messages_of,

@@ -17,7 +17,7 @@ from email.message import Message as Mail
 from treemem.importers.common.content import Content
 from treemem.importers.common.conversation import marker, size_text
 from treemem.importers.common.source_ids import one_line
-from treemem.importers.html.text import text_of
+from treemem.importers.mail.html_text import text_of
 from treemem.types import Blob
 
 _DEPTH_MAX = 12

@@ -1,1 +1,0 @@
-"""TODO: one sentence, and the order in which to read the files."""
