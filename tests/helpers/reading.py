@@ -48,7 +48,7 @@ def zipped(members: Mapping[str, object]) -> bytes:
 def archive_events(data: bytes, label: str = "export.zip") -> dict[str, list[Event]]:
     """The events of each member that some importer knows."""
     found: dict[str, list[Event]] = {}
-    with archives.opened(LogFile(label, data=data)) as archive:
+    with archives.open_archive(LogFile(label, data=data)) as archive:
         assert archive is not None
         assert list(archive.survey()) == []
         for member in archive.members():

@@ -151,7 +151,7 @@ def test_members_find_their_neighbours_and_nothing_else(tmp_path: Path) -> None:
     path = stored(
         tmp_path, zipped({"users.json": b"[]", "general/day.json": b"[]", "general/b.json": b"{}"})
     )
-    with archives.opened(LogFile(str(path), path)) as archive:
+    with archives.open_archive(LogFile(str(path), path)) as archive:
         assert archive is not None
         list(archive.survey())
         by_name = {file.name: file for file in archive.members()}
@@ -184,7 +184,7 @@ def test_a_file_finds_its_neighbours_and_nothing_else(tmp_path: Path) -> None:
 
 def test_an_office_document_is_no_archive(tmp_path: Path) -> None:
     path = stored(tmp_path, zipped({"[Content_Types].xml": b"<x/>", "word/document.xml": b"<x/>"}))
-    with archives.opened(LogFile(str(path), path)) as archive:
+    with archives.open_archive(LogFile(str(path), path)) as archive:
         assert archive is None
 
 
@@ -210,7 +210,7 @@ def test_open_fails_with_an_error_that_names_the_member(tmp_path: Path) -> None:
     data[8] = 0x63  # A compression method that nobody knows.
     data[data.index(b"PK\x01\x02") + 10] = 0x63
     path = stored(tmp_path, bytes(data))
-    with archives.opened(LogFile(str(path), path)) as archive:
+    with archives.open_archive(LogFile(str(path), path)) as archive:
         assert archive is not None
         list(archive.survey())
         (member,) = archive.members()
@@ -231,7 +231,7 @@ def test_damage_anywhere_in_an_archive_is_told_and_never_breaks_the_import(metho
         data = bytearray(whole)
         data[at] ^= 0xFF
         try:
-            with archives.opened(LogFile("x.zip", data=bytes(data))) as found:
+            with archives.open_archive(LogFile("x.zip", data=bytes(data))) as found:
                 for member in _surveyed(found):
                     with contextlib.suppress(ImportFileError):
                         list(detect(member).read(member))

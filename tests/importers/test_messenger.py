@@ -90,7 +90,7 @@ def test_a_thread_in_several_files_is_read_with_its_first_from_the_last_on() -> 
 def test_a_first_file_that_is_none_takes_no_other_with_it(first: object) -> None:
     second = thread(message(7, "kept"))
     data = zipped({"zoe_17/message_1.json": first, "zoe_17/message_2.json": second})
-    with archives.opened(LogFile("export.zip", data=data)) as archive:
+    with archives.open_archive(LogFile("export.zip", data=data)) as archive:
         assert archive is not None
         assert list(archive.survey()) == []
         member = archive.member("zoe_17/message_2.json")

@@ -51,7 +51,7 @@ def giant_lines() -> Iterator[bytes]:
 
 def events_of(path: Path) -> list[Event]:
     file = LogFile(path.name, path)
-    with archives.opened(file) as archive:
+    with archives.open_archive(file) as archive:
         if archive is None:
             return list(detect(file).read(file))
         assert list(archive.survey()) == []

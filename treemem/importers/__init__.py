@@ -1,7 +1,7 @@
-"""Every log format that treemem reads, and the choice between them.
+"""Lists every log format that treemem reads, and detects the format of a file.
 
-A new format is a module with an Importer and a line in IMPORTERS. The order decides only
-between importers that are equally sure of a file.
+A new format is a module with an Importer and a line in IMPORTERS. The order decides only between
+importers that are equally certain of a file. Read common.base first, then any format.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from treemem.importers.claude_code.importer import ClaudeCode
 from treemem.importers.cline.importer import Cline
 from treemem.importers.codex.importer import Codex
 from treemem.importers.common.base import Event, Importer, LogFile, Skipped
-from treemem.importers.common.sniffing import found_in
+from treemem.importers.common.sniffing import describe_content
 from treemem.importers.copilot_cli import CopilotCli
 from treemem.importers.cursor.importer import Cursor
 from treemem.importers.discord import Discord
@@ -56,7 +56,7 @@ IMPORTERS: tuple[Importer, ...] = (
     ClaudeAi(),
     LlmLogs(),
     LangChain(),
-    # Conversations of people.
+    # Conversations between people.
     Slack(),
     Discord(),
     Telegram(),
@@ -69,7 +69,7 @@ IMPORTERS: tuple[Importer, ...] = (
     Html(),
     Docx(),
     Pdf(),
-    # What has no format of its own.
+    # Generic formats.
     ChatJsonl(),
     Markdown(),
     PlainText(),
@@ -77,7 +77,7 @@ IMPORTERS: tuple[Importer, ...] = (
 
 
 def by_name(name: str) -> Importer:
-    """The importer of a format. Raises UsageError for a name that none has."""
+    """The importer of a format. Raises UsageError for an unknown name."""
     for importer in IMPORTERS:
         if importer.name == name:
             return importer
@@ -86,13 +86,13 @@ def by_name(name: str) -> Importer:
 
 
 def detect(file: LogFile) -> Importer:
-    """The importer that is surest of a file. Raises UnknownFormatError if none knows it."""
+    """The importer that is most certain of a file. Raises UnknownFormatError if there is none."""
     head = file.head()
     scores = [importer.recognizes(file, head) for importer in IMPORTERS]
     best = max(scores)
     if best > 0:
         return IMPORTERS[scores.index(best)]
     raise UnknownFormatError(
-        f"{file.label} is in no format that treemem reads: it holds {found_in(head)}. If it is "
-        "one of them all the same, name it with --format. See: treemem formats"
+        f"{file.label} is in no format that treemem reads: it holds {describe_content(head)}. If "
+        "it is one of them all the same, name it with --format. See: treemem formats"
     )

@@ -13,7 +13,7 @@ from typing import Any
 
 from treemem.importers.common.attachments import compact_json
 from treemem.importers.common.base import Event, Importer, LogFile, Skipped
-from treemem.importers.common.branches import TakenBack
+from treemem.importers.common.branches import RewoundRanges
 from treemem.importers.common.coerce import as_dict, as_list, as_text, no_message
 from treemem.importers.common.content import BlockReader, Content
 from treemem.importers.common.records import events_of, read_records, skim_json
@@ -74,7 +74,7 @@ class _Survey:
         self._requested: set[int] = set()
         self._thought: set[int] = set()
         self._ordinal_of: dict[str, int] = {}
-        self._rewound = TakenBack()
+        self._rewound = RewoundRanges()
 
     def add(self, ordinal: int, value: dict[str, Any]) -> None:
         kind, data = value.get("type"), as_dict(value.get("data"))

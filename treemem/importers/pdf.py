@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 from treemem.errors import ImportFileError
 from treemem.importers.common.attachments import Attachment
 from treemem.importers.common.base import Event, Importer, LogFile, Skipped
-from treemem.importers.common.rendered import About, BlockText, Rendered, rendered_events
+from treemem.importers.common.rendered import BlockText, DocumentInfo, Rendered, rendered_events
 from treemem.types import Blob
 
 if TYPE_CHECKING:
@@ -152,7 +152,7 @@ def _block(text: str, pictures: list[Attachment], number: int) -> Rendered:
         whole.add("\n")
         whole.mark(picture)
     whole.add("\n")
-    text, marks = whole.taken()
+    text, marks = whole.take()
     return Rendered(text, marks=marks, page=number)
 
 
@@ -198,8 +198,8 @@ def _opened(stream: BinaryIO, label: str) -> PdfReader:
     return reader
 
 
-def _about(reader: PdfReader) -> About:
-    about = About()
+def _about(reader: PdfReader) -> DocumentInfo:
+    about = DocumentInfo()
     try:
         told = reader.metadata
         if told is not None:

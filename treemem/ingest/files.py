@@ -90,7 +90,7 @@ def file_reports(
     """Ingests a file and yields its report; of an archive, a report of the members that are
     skipped, and one of each other member."""
     try:
-        with archives.opened(file) as archive:
+        with archives.open_archive(file) as archive:
             if archive is None:
                 yield FileIngest(database, file, clock, options).run()
                 return

@@ -15,7 +15,7 @@ from treemem.importers.claude_code.speech import is_spoken, kind_of, speech_of
 from treemem.importers.claude_code.survey import Survey, session_of
 from treemem.importers.common.base import Event, Importer, LogFile, Skipped
 from treemem.importers.common.coerce import as_text
-from treemem.importers.common.content import BlockReader, Content, joined
+from treemem.importers.common.content import BlockReader, Content, join_fragments
 from treemem.importers.common.records import TOO_DEEP, Record, parse_json, skim_json
 from treemem.importers.common.source_ids import printable, sent_at
 from treemem.types import Message, Source
@@ -115,7 +115,7 @@ class _Reading:
         if self._fragments >= FRAGMENTS_MAX or len(waiting.text) > MERGED_CHARS_MAX:
             return False
         self._merged.update((hash(waiting.external_id), hash(message.external_id)))
-        self._waiting = joined(waiting, message)
+        self._waiting = join_fragments(waiting, message)
         self._fragments += 1
         return True
 

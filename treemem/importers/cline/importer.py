@@ -16,7 +16,7 @@ from treemem.importers.cline.window import Window, is_window_entry
 from treemem.importers.common.base import Event, Importer, LogFile, Skipped
 from treemem.importers.common.coerce import as_dict, as_list, as_text
 from treemem.importers.common.json_members import JsonMember, read_members
-from treemem.importers.common.sdk_blocks import unwrapped
+from treemem.importers.common.sdk_blocks import text_in_tag
 from treemem.importers.common.sniffing import head_value, is_whole
 from treemem.importers.common.source_ids import file_key, one_line, printable
 from treemem.types import Message, Source
@@ -156,7 +156,7 @@ def _title(value: object) -> str | None:
     texts = [blocks] if isinstance(blocks, str) else [
         as_text(as_dict(block).get("text")) for block in as_list(blocks)[:2]
     ]  # fmt: skip
-    task = next((unwrapped(text, ("task",)) for text in texts if text), None)
+    task = next((text_in_tag(text, ("task",)) for text in texts if text), None)
     return one_line(task) or one_line(first.get("text"))
 
 

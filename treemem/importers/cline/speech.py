@@ -14,7 +14,7 @@ from treemem.importers.common.base import Skipped
 from treemem.importers.common.coerce import as_dict, as_list, as_text
 from treemem.importers.common.content import BlockReader, Content
 from treemem.importers.common.records import TOO_DEEP
-from treemem.importers.common.sdk_blocks import add_block, unwrapped
+from treemem.importers.common.sdk_blocks import add_block, text_in_tag
 from treemem.importers.common.source_ids import sent_at
 from treemem.types import Message, MessageKind, Role
 
@@ -125,7 +125,7 @@ class Speech:
                 self._add_other(content, block)
                 continue
             header = _RESULT.match(text)
-            typed = unwrapped(text, _TYPED)
+            typed = text_in_tag(text, _TYPED)
             start = text[:_HEAD_CHARS].lstrip()
             if header is not None:
                 answering = header.group(1)

@@ -11,7 +11,7 @@ from typing import Any
 from treemem.importers.common.base import Skipped
 from treemem.importers.common.coerce import as_dict, as_list, as_text, json_or_none
 from treemem.importers.common.content import BlockReader, Content
-from treemem.importers.common.sdk_blocks import shown_json
+from treemem.importers.common.sdk_blocks import json_text
 from treemem.importers.common.source_ids import sent_at
 from treemem.types import Message, MessageKind, Role
 
@@ -106,4 +106,4 @@ def _question(text: str) -> str:
         return text
     offered = [*as_list(asked.get("options")), *as_list(asked.get("suggest"))]
     words = [as_dict(item).get("answer") if isinstance(item, dict) else item for item in offered]
-    return "\n".join([question, *(f"- {shown_json(word, Content())}" for word in words if word)])
+    return "\n".join([question, *(f"- {json_text(word, Content())}" for word in words if word)])

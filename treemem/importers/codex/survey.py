@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from treemem.importers.codex.items import Event, Record, event_of, is_context, shown_as
-from treemem.importers.common.branches import TakenBack
+from treemem.importers.common.branches import RewoundRanges
 from treemem.importers.common.coerce import as_dict, as_text, texts_of
 from treemem.importers.common.source_ids import is_uuid, one_line
 
@@ -47,7 +47,7 @@ class Survey:
         # The user's turns and the rollbacks in their order: (ordinal, hashes) or (ordinal, n).
         self._turns: list[tuple[int, tuple[int, ...], bool]] = []
         self._rollbacks: list[tuple[int, int, int]] = []
-        self._taken_back = TakenBack()
+        self._taken_back = RewoundRanges()
         self._answered = self._is_shown = self._shown_from_start = False
 
     # -- reading ---------------------------------------------------------------------------

@@ -1,1 +1,3 @@
-"""TODO: one sentence, and the order in which to read the files."""
+"""Reads the file formats below all importers. In order: base, source_ids, records, coerce, content,
+attachments, sdk_blocks, conversation, documents, rendered, sniffing, json_members, exports,
+branches, archives, sqlite_files."""

@@ -1,7 +1,7 @@
-"""ZIP archives: each member is a file like any other, read where it lies.
+"""Reads ZIP archives: each member becomes a LogFile that is read in place.
 
-Nothing is ever unpacked to disk under a name that an archive gives. What looks like a bomb or
-cannot be read is passed over with a reason, and costs the other members nothing.
+Nothing is unpacked to disk under a name from an archive. A member that looks like a bomb or cannot
+be read is skipped with a reason; the other members are read all the same.
 """
 
 from __future__ import annotations
@@ -19,10 +19,12 @@ from treemem.importers.common.base import LogFile, Skipped, are_plain
 
 MEMBERS_MAX = 200_000
 MEMBER_BYTES_MAX = 8 * 1024**3
-# Logs shrink to a fifth, the most monotonous to a fiftieth; a bomb to a thousandth.
+# The largest ratio of a member's size to its packed size. Logs shrink to a fifth, the most
+# monotonous to a fiftieth; a bomb shrinks to a thousandth.
 RATIO_MAX = 200
 RATIO_FREE_BYTES = 16 * 1024**2
-# Of all members together, whose bytes may overlap in the archive; beyond it RATIO_MAX counts.
+# Limit for all members together, since their bytes may overlap in the archive. A total above it is
+# allowed up to RATIO_MAX times the size of the archive.
 TOTAL_FREE_BYTES = 1024**3
 
 ENCRYPTED = "archive member is encrypted"
@@ -33,7 +35,7 @@ TOO_MANY = "archive member over the limit of members"
 SAME_NAME = "archive member with the name of a later one"
 
 _MAGICS = (b"PK\x03\x04", b"PK\x05\x06")
-# Documents that are archives by themselves: Office files, and those of the OpenDocument family.
+# Documents that are themselves ZIP archives: Office files and the OpenDocument family.
 _DOCUMENT_MEMBERS = ("[Content_Types].xml", "mimetype")
 _IGNORED_FOLDERS = {"__MACOSX"}
 _ENCRYPTED_FLAG = 0x1
@@ -41,7 +43,7 @@ _ENCRYPTED_FLAG = 0x1
 
 @dataclass(frozen=True, slots=True)
 class Member(LogFile):
-    """A file in an archive; path is None, its place is the archive's with its name behind it."""
+    """A file in an archive. path is None; place is the archive's place, "!" and its name there."""
 
     archive: Archive | None = None
     inner: str = ""
@@ -66,7 +68,7 @@ class Member(LogFile):
 
     @property
     def folder(self) -> str:
-        """As of any file; the archive's name without its suffix for what lies at its top."""
+        """The name of the folder; for a member at the top the archive's name without its suffix."""
         assert self.archive is not None
         return PurePosixPath(self.inner).parent.name or self.archive.file.stem
 
@@ -83,7 +85,7 @@ class Member(LogFile):
 
 
 class Archive:
-    """An open ZIP archive. Raises ImportFileError for one that is damaged."""
+    """An open ZIP archive. Raises ImportFileError if it is damaged."""
 
     def __init__(self, file: LogFile) -> None:
         self.file = file
@@ -106,11 +108,11 @@ class Archive:
         return _DOCUMENT_MEMBERS[0] in names[:50] or names[:1] == [_DOCUMENT_MEMBERS[1]]
 
     def survey(self) -> Iterator[Skipped]:
-        """Takes the members in; yields those that are passed over."""
+        """Registers the members to read; yields those that are skipped."""
         total_bytes = 0
         total_bytes_max = max(TOTAL_FREE_BYTES, RATIO_MAX * self.file.size_bytes)
         for number, info in enumerate(self._zip.infolist()):
-            # Not is_dir(), which fails on a name of no letters.
+            # Not is_dir(), which raises for an empty name.
             if info.filename.endswith("/") or _IGNORED_FOLDERS.intersection(
                 PurePosixPath(info.filename).parts
             ):
@@ -129,7 +131,7 @@ class Archive:
             self._folders.setdefault(posixpath.dirname(name), []).append(name)
 
     def members(self) -> Iterator[LogFile]:
-        """The members that survey() took in, in the order of their names."""
+        """The members registered by survey(), in the order of their names."""
         return (self._member(name) for name in sorted(self._infos))
 
     def member(self, name: str) -> LogFile | None:
@@ -144,7 +146,7 @@ class Archive:
     def open(self, name: str) -> BinaryIO:
         try:
             return cast(BinaryIO, _Reader(self._zip.open(self._infos[name]), self._label(name)))
-        except Exception as error:  # whatever zipfile makes of a damaged header
+        except Exception as error:  # zipfile raises many types for a damaged header
             raise ImportFileError(f"{self._label(name)} cannot be read: {error}.") from error
 
     def _label(self, name: str) -> str:
@@ -155,7 +157,7 @@ class Archive:
 
 
 class _Reader:
-    """A member's stream whose damage, met in the middle of it, is an ImportFileError."""
+    """A member's stream; damage found while reading is raised as ImportFileError."""
 
     def __init__(self, stream: object, label: str) -> None:
         self._stream = stream
@@ -179,16 +181,16 @@ class _Reader:
     def seek(self, offset: int, whence: int = 0) -> int:
         return cast(int, self._checked("seek", offset, whence))
 
-    def _checked(self, method: str, *given: int) -> object:
+    def _checked(self, method: str, *arguments: int) -> object:
         try:
-            return getattr(self._stream, method)(*given)
-        except Exception as error:  # whatever a decompressor makes of damaged bytes
+            return getattr(self._stream, method)(*arguments)
+        except Exception as error:  # a decompressor raises many types for damaged bytes
             raise ImportFileError(f"{self._label} is damaged: {error}.") from error
 
 
 @contextmanager
-def opened(file: LogFile) -> Iterator[Archive | None]:
-    """The archive that a file is; None if it is none, or a document that only looks like one."""
+def open_archive(file: LogFile) -> Iterator[Archive | None]:
+    """Opens a file as an archive; None if it is not one, or is a document stored as one."""
     with file.open() as stream:
         is_archive = stream.read(4) in _MAGICS
     if not is_archive:
@@ -207,7 +209,7 @@ def _passed_over(reason: str, info: zipfile.ZipInfo) -> Skipped:
 
 
 def _refusal(info: zipfile.ZipInfo) -> str | None:
-    """Why a member is not read, or None."""
+    """The reason to skip a member, or None."""
     path = PurePosixPath(info.filename)
     if not info.filename or path.is_absolute() or ".." in path.parts or "\0" in info.orig_filename:
         return NO_PATH

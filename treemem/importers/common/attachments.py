@@ -1,7 +1,7 @@
-"""Attachments leave the text: a short marker stands in their place, the digest is kept.
+"""Replaces attachments by a short marker in the text and keeps their digest.
 
-Pure. It reads the several shapes in which logs hold images, documents, audio and files, and
-sees to it that no base64 reaches a message's text.
+Pure. Reads the shapes in which logs store images, documents, audio and files, so that no base64
+reaches the text of a message.
 """
 
 from __future__ import annotations
@@ -33,9 +33,10 @@ _encoder = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
 
 @dataclass(frozen=True, slots=True)
 class Attachment:
-    """marker: what stands in the text. blob: None for what is only referred to.
+    """An attachment of a message.
 
-    text: the words themselves, where the attachment is plain text; then it needs no marker.
+    marker: its replacement in the text. blob: None if the attachment is only referred to. text: the
+    content of a plain text attachment, which needs no marker.
     """
 
     marker: str
@@ -45,10 +46,10 @@ class Attachment:
 
 
 def compact_json(value: object) -> str:
-    """JSON without spaces, every character as it is.
+    """Encodes JSON without spaces and without escaping non-ASCII characters.
 
-    orjson is seven times as fast with a long text, but writes floats in another way, and refuses
-    lone surrogates, long integers and what is nested deeply.
+    orjson is seven times as fast on long texts, but it formats floats differently and rejects lone
+    surrogates, long integers and deep nesting.
 
     Example:
         >>> compact_json({"command": "ls é"}), compact_json({"limit": 1e16})
@@ -62,7 +63,7 @@ def compact_json(value: object) -> str:
 
 
 def read_attachment(block: dict[str, object]) -> Attachment | None:
-    """The attachment that a content block holds; None if it has an unknown shape.
+    """Reads the attachment in a content block; None if the block has an unknown shape.
 
     Example:
         >>> source = {"type": "base64", "media_type": "image/png", "data": "AAAA"}
@@ -84,7 +85,7 @@ def read_attachment(block: dict[str, object]) -> Attachment | None:
 
 
 def without_base64(value: object) -> tuple[object, tuple[Blob, ...]]:
-    """A JSON value in which every long base64 string is replaced by a marker.
+    """Replaces every long base64 string in a JSON value by a marker; returns the blobs too.
 
     Example:
         >>> without_base64({"data": "A" * 400})[0]
@@ -102,9 +103,9 @@ def without_base64(value: object) -> tuple[object, tuple[Blob, ...]]:
         url = _DATA_URL.match(part)
         if url is None and _BASE64.fullmatch(part) is None:
             return part
-        found = _embedded("data", url and url.group(1), part[url.end() :] if url else part)
-        blobs.extend([found.blob] if found.blob else [])
-        return found.marker
+        attachment = _embedded("data", url and url.group(1), part[url.end() :] if url else part)
+        blobs.extend([attachment.blob] if attachment.blob else [])
+        return attachment.marker
 
     return replaced(value), tuple(blobs)
 
@@ -123,7 +124,7 @@ def _holds_float(value: object) -> bool:
 
 
 def _label(block_type: str) -> str:
-    """What the marker calls it: "input_image" and "image_url" are images too."""
+    """The label in the marker: "input_image" and "image_url" are images too."""
     return block_type.removeprefix("input_").removesuffix("_url")
 
 
@@ -150,7 +151,7 @@ def _media_type(holder: dict[str, object]) -> str | None:
 
 
 def _embedded(label: str, media_type: str | None, data: str) -> Attachment:
-    """The marker and digest of base64 data; of the string itself where it cannot be decoded."""
+    """Builds the marker and digest of base64 data; of the string itself if it cannot be decoded."""
     try:
         content = base64.b64decode(data, validate=True)
     except (binascii.Error, ValueError):

@@ -1,8 +1,8 @@
-"""What an importer is: a name, a way to recognize its files, and a stream of events.
+"""Defines an importer: a name, a way to recognize its files, and a stream of events.
 
-An importer never writes: it turns one file into Source, Message and Skipped events, in
-the file's own order, holding no more of the file in memory than one record at a time.
-Every record that it reads ends in exactly one event, so that the ingest report balances.
+An importer never writes. It turns one file into Source, Message and Skipped events in the order of
+the file and holds one record at a time in memory. Every record ends in exactly one event, so that
+the counts of the ingest report add up.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from treemem.reports import Skipped
 from treemem.types import Message, Source
 
 HEAD_BYTES = 65_536
-# With the usual 8 KiB every fourth record of a log would wait for the system.
+# Bytes read at once. With the default of 8 KiB every fourth record of a log needs a system call.
 _BUFFER_BYTES = 131_072
 
 __all__ = ["HEAD_BYTES", "Event", "Importer", "LogFile", "Skipped"]
@@ -33,11 +33,11 @@ Event = Source | Message | Skipped
 
 @dataclass(frozen=True, slots=True)
 class LogFile:
-    """A file to import, readable as often as the importer likes.
+    """A file to import, which can be opened repeatedly.
 
-    label: the path as the user gave it, for reports. path: None where the bytes came from
-    standard input, an archive or memory; then data holds them, or the file spool does.
-    found: the user named a folder or an archive that holds it, not the file itself.
+    label: the path as the user gave it, for reports. path: None for standard input, an archive
+    member or bytes in memory; then the bytes are in data or in the file spool. found: the user
+    named a folder or an archive that contains it, not the file itself.
     """
 
     label: str
@@ -47,12 +47,12 @@ class LogFile:
     found: bool = False
 
     def open(self) -> BinaryIO:
-        """The bytes from the beginning. Raises ImportFileError if the file cannot be opened."""
-        held = self.path or self.spool
-        if held is None:
+        """Opens the file at its beginning. Raises ImportFileError if it cannot be opened."""
+        stored = self.path or self.spool
+        if stored is None:
             return io.BytesIO(self.data or b"")
         try:
-            return held.open("rb", buffering=_BUFFER_BYTES)
+            return stored.open("rb", buffering=_BUFFER_BYTES)
         except OSError as error:
             reason = error.strerror or type(error).__name__
             raise ImportFileError(f"{self.label} cannot be read: {reason}.") from error
@@ -64,12 +64,12 @@ class LogFile:
 
     @property
     def size_bytes(self) -> int:
-        held = self.path or self.spool
-        return len(self.data or b"") if held is None else held.stat().st_size
+        stored = self.path or self.spool
+        return len(self.data or b"") if stored is None else stored.stat().st_size
 
     @property
     def place(self) -> str | None:
-        """What tells it from every other file, on this machine; None for bytes without a place."""
+        """Identifies the file on this machine; None for bytes without a path."""
         return None if self.path is None else str(self.path.resolve())
 
     @property
@@ -86,25 +86,25 @@ class LogFile:
 
     @property
     def folder(self) -> str:
-        """The name of the folder it lies in; "" for bytes without a place."""
+        """The name of its folder; "" for bytes without a path."""
         return "" if self.path is None else self.path.resolve().parent.name
 
     def neighbour(self, *steps: str) -> LogFile | None:
-        """The file that is reached from this one's folder by steps: ".." or a name each.
+        """The file reached from this file's folder by steps, each of them ".." or a name.
 
-        None if there is no such file. A name may come from a log: one that is no plain name
-        leads nowhere.
+        None if there is no such file. Names may come from a log, so a step that contains a
+        separator is refused.
         """
         if self.path is None or not are_plain(steps):
             return None
-        # Subtle: not resolved, so that a link to one file does not lead out of its folder.
+        # Subtle: not resolved, so that a symlink to one file does not lead out of its folder.
         path = Path(os.path.normpath(self.path.parent.joinpath(*steps)))
         if not path.is_file():
             return None
         return LogFile(str(path), path, found=True)
 
     def neighbours(self, *steps: str) -> list[LogFile]:
-        """The files of the folder that is reached by steps, in the order of their names."""
+        """The files of the folder reached by steps, in the order of their names."""
         if self.path is None or not are_plain(steps):
             return []
         folder = Path(os.path.normpath(self.path.parent.joinpath(*steps)))
@@ -115,10 +115,10 @@ class LogFile:
 
     @contextmanager
     def on_disk(self) -> Iterator[Path]:
-        """A path that holds its bytes, for readers that need one; a copy where there is none."""
-        held = self.path or self.spool
-        if held is not None:
-            yield held
+        """A path with its bytes, for readers that need one; a temporary copy if there is none."""
+        stored = self.path or self.spool
+        if stored is not None:
+            yield stored
             return
         with tempfile.TemporaryDirectory(prefix="treemem-") as folder:
             copy = Path(folder) / "copy"
@@ -128,19 +128,18 @@ class LogFile:
 
 
 def are_plain(steps: Iterable[str]) -> bool:
-    """Whether each step is ".." or a name, none of them a path of its own."""
+    """Whether each step is ".." or a plain name without separators."""
     return all(step not in ("", ".") and not set("/\\\0") & set(step) for step in steps)
 
 
 class Importer(ABC):
-    """One log format.
+    """Reads one log format.
 
-    name is what --format takes and what the source ids begin with; version counts up when
-    the same bytes would yield other messages. kept and dropped say in a few words what
-    becomes of a file's content. places: where the tool keeps its logs, as patterns below the
-    home folder, "/" between the steps; empty for what has no place of its own. beside: where it
-    keeps what is read together with those, if that is most of it. is_document: a file is written
-    anew as a whole, and its sources are snapshots.
+    name: the value of --format and the prefix of source ids. version: increased when the same bytes
+    would yield other messages. kept, dropped: short lists of the content that is imported and
+    ignored. places: glob patterns below the home folder for the tool's logs; empty if the tool has
+    no fixed place. beside: patterns for files that are read together with those. is_document: the
+    file is rewritten as a whole, so its sources are snapshots.
     """
 
     name: str
@@ -154,13 +153,13 @@ class Importer(ABC):
 
     @abstractmethod
     def recognizes(self, file: LogFile, head: bytes) -> float:
-        """How sure it is that the file is of its format, 0 (no) to 1, from the head alone."""
+        """Returns how certain it is, from 0 (no) to 1, that the file has this format."""
 
     @abstractmethod
     def read(self, file: LogFile) -> Iterator[Event]:
-        """The file's events in its own order. Raises ImportFileError for what cannot be read."""
+        """Yields the file's events in order. Raises ImportFileError if the file cannot be read."""
 
     def companions(self, file: LogFile) -> Iterable[LogFile]:
-        """Other files that read(file) depends on: if one changed, the file is read again."""
+        """Other files that read() depends on: if one of them changes, the file is read again."""
         del file
         return ()

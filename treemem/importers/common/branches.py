@@ -1,6 +1,6 @@
-"""Follows the branches of a log: the path to a leaf, the order of a tree, and rewound stretches.
+"""Follows the branches of a log: the path to a leaf, the order of a tree, rewound ranges.
 
-Pure; it knows no format.
+Pure; knows no format.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 
 
 def path_to_root(parent_of: Mapping[str, str | None], leaf: str | None) -> set[str]:
-    """A node and everything above it; a cycle ends where it closes.
+    """A node and all its ancestors; a cycle ends where it closes.
 
     Example:
         >>> sorted(path_to_root({"a": None, "b": "a", "c": "a"}, "b"))
@@ -24,8 +24,8 @@ def path_to_root(parent_of: Mapping[str, str | None], leaf: str | None) -> set[s
 
 
 def tree_order(parent_of: Mapping[str, str | None], active: set[str]) -> Iterator[str]:
-    """Every node behind its parent, abandoned branches before the live one; then those that
-    hang on no root, because their parents go round in a circle.
+    """Yields every node after its parent, abandoned branches before the active one; nodes on a
+    cycle of parents come last.
 
     Example:
         >>> tree = {"c": "a", "b": "a", "a": None, "x": "y", "y": "x"}
@@ -36,7 +36,7 @@ def tree_order(parent_of: Mapping[str, str | None], active: set[str]) -> Iterato
     for node, parent in parent_of.items():
         children.setdefault(parent if parent in parent_of else None, []).append(node)
     for siblings in children.values():
-        # The stack gives them out from the end.
+        # The stack pops from the end.
         siblings.reverse()
         siblings.sort(key=lambda node: node not in active)
     seen: set[str] = set()
@@ -49,8 +49,8 @@ def tree_order(parent_of: Mapping[str, str | None], active: set[str]) -> Iterato
     yield from (node for node in parent_of if node not in seen)
 
 
-class TakenBack:
-    """Ranges of ordinals, each of which is taken back at a later point than the one before.
+class RewoundRanges:
+    """Ranges of ordinals that a log rewinds; each is added later in the log than the one before.
 
     Example:
         >>> gone = TakenBack()
@@ -65,7 +65,7 @@ class TakenBack:
         self._ends: list[int] = []
 
     def add(self, start: int, end: int) -> None:
-        """All from start to end, exclusive; end is at least that of the range before."""
+        """Adds start to end (exclusive); end is at least the end of the previous range."""
         while self._starts and self._starts[-1] >= start:
             self._starts.pop()
             self._ends.pop()

@@ -1,7 +1,7 @@
-"""Values of a log in the type that is expected of them, or nothing.
+"""Coerces values of a log to the expected type, or to an empty value.
 
-Pure. Logs are written by many versions of a tool and damaged in many ways: a field may hold
-null, a number or a list where a text was meant. Nothing here raises for that.
+Pure. Logs come from many versions of a tool and may be damaged: a field may hold null, a number or
+a list instead of a text. No function here raises for that.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ _DIGEST_BYTES = 12
 
 
 def as_text(value: object) -> str | None:
-    """The value if it is a text with anything in it."""
+    """The value if it is a non-empty string."""
     return value if isinstance(value, str) and value else None
 
 
@@ -31,17 +31,17 @@ def as_list(value: object) -> list[Any]:
 
 
 def text_or_empty(value: object) -> str:
-    """A text as it stands; "" for what is none."""
+    """The value if it is a string, else ""."""
     return value if isinstance(value, str) else ""
 
 
 def dicts_in(value: object) -> list[dict[str, object]]:
-    """The objects of a list; of anything else none."""
+    """The objects in a list; none if the value is no list."""
     return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
 
 
 def id_text(value: object) -> str | None:
-    """An id, whether the log spells it as a number or as text; None if it is neither.
+    """An id as text, whether the log has a number or a string; None for any other type.
 
     Example:
         >>> id_text(12), id_text("C1"), id_text(None), id_text(True)
@@ -53,19 +53,19 @@ def id_text(value: object) -> str | None:
 
 
 def texts_of(value: object) -> list[str]:
-    """A text, or the texts in a list of texts and of objects that hold one.
+    """The value if it is a string; or the strings in a list and the "text" of its objects.
 
     Example:
         >>> texts_of([{"type": "text", "text": "a"}, "b", 3]), texts_of("c"), texts_of(None)
         (['a', 'b'], ['c'], [])
     """
-    found = value if isinstance(value, list) else [value]
-    texts = (each.get("text") if isinstance(each, dict) else each for each in found)
+    items = value if isinstance(value, list) else [value]
+    texts = (item.get("text") if isinstance(item, dict) else item for item in items)
     return [text for text in texts if isinstance(text, str) and text]
 
 
 def json_or_none(value: object) -> object:
-    """What a JSON text or its bytes hold; None for anything else, damaged or nested too deeply.
+    """Parses JSON text or bytes; None for any other type, damage or excessive nesting.
 
     Example:
         >>> parsed('{"a": 1}'), parsed(b"[1]"), parsed("{"), parsed(None)
@@ -76,12 +76,14 @@ def json_or_none(value: object) -> object:
     try:
         data = value if isinstance(value, bytes) else value.encode("utf-8", "surrogateescape")
         return parse_json(data)
-    except (ValueError, RecursionError):  # Half of a surrogate pair cannot be encoded: no JSON.
+    except (ValueError, RecursionError):  # A lone surrogate cannot be encoded.
         return None
 
 
 def no_message(*types: object) -> str:
-    """Why a record is no message: its types. They come from the file, so plain words only.
+    """The reason to skip a record that is no message, with its types.
+
+    The types come from the file, so unprintable ones are replaced.
 
     Example:
         >>> no_message("event_msg", "token_count"), no_message(None), no_message("a", 7)
@@ -91,7 +93,7 @@ def no_message(*types: object) -> str:
 
 
 def digest_of(text: str) -> str:
-    """Tells a text from any other; 24 hexadecimal digits."""
+    """A digest of the text; 24 hexadecimal digits."""
     data = text.encode("utf-8", "surrogatepass")
     return hashlib.blake2b(data, digest_size=_DIGEST_BYTES).hexdigest()
 

@@ -1,7 +1,7 @@
-"""Content blocks become one text that remembers what is not plain speech in it.
+"""Builds the text of a message from content blocks and marks the parts that are not speech.
 
-Blocks are what the model providers' APIs and most logs share: text, thinking, tool use, tool
-result, attachments. An unknown block is kept as JSON, so that nothing is lost silently.
+Blocks have the types that model providers' APIs and most logs share: text, thinking, tool use, tool
+result, attachments. A block of unknown type is stored as JSON, so that nothing is lost.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ _TOOL_NAMES_MAX = 1_000
 
 
 class ToolNames:
-    """The names of the tools that were called and have not answered yet.
+    """The names of tools that were called and have no result yet.
 
-    Bounded, since a log may hold any number of calls without an answer: the oldest go.
+    Bounded, since a log may contain any number of calls without a result: the oldest are dropped.
     """
 
     def __init__(self) -> None:
@@ -44,9 +44,9 @@ class ToolNames:
 
 
 class Content:
-    """The text of one message as it grows, piece by piece.
+    """The text of one message while it is built.
 
-    spoken: the pieces that are plain speech. is_answer: whether it holds a tool's result.
+    spoken: the pieces that are plain speech. is_answer: whether it contains a tool result.
     """
 
     __slots__ = (
@@ -79,9 +79,9 @@ class Content:
         return all(map(str.isspace, self._pieces))
 
     def add(self, text: str, kind: PartKind | None = None, name: str | None = None) -> int:
-        """One more piece; kind None is plain speech. An empty piece adds nothing.
+        """Appends a piece; kind None is plain speech. Ignores an empty piece.
 
-        Returns where it begins in the text.
+        Returns the offset of the piece in the text.
         """
         if not text:
             return self._chars
@@ -95,7 +95,7 @@ class Content:
         return start
 
     def mark(self, start: int, end: int, kind: PartKind, name: str | None = None) -> None:
-        """Says of a stretch of the text so far that it is no plain speech."""
+        """Marks a range of the text so far as not plain speech."""
         self.parts.append(Part(kind, start, end, name))
 
     def add_tool_use(self, name: str, arguments: str, use_id: object, names: ToolNames) -> None:
@@ -106,13 +106,13 @@ class Content:
 
 
 class BlockReader:
-    """Adds content blocks to a Content; it remembers the tools' names from call to answer."""
+    """Adds content blocks to a Content; remembers tool names from call to result."""
 
     def __init__(self) -> None:
         self.names = ToolNames()
 
     def add(self, content: Content, blocks: object) -> None:
-        """A string, a block or a list of them."""
+        """Adds a string, a block or a list of blocks."""
         if isinstance(blocks, str):
             content.add(blocks)
             return
@@ -122,7 +122,7 @@ class BlockReader:
     def add_tool_result(
         self, content: Content, blocks: object, use_id: object, name: str | None = None
     ) -> None:
-        """What a tool answered, word for word."""
+        """Adds the result of a tool call."""
         self._add_result(content, blocks, use_id, name, _DEPTH_MAX)
 
     def _add_result(
@@ -138,15 +138,15 @@ class BlockReader:
     def _add_block(
         self, content: Content, block: object, kind: PartKind | None, name: str | None, depth: int
     ) -> None:
-        """kind, name: what plain text counts as here, inside of a tool result."""
+        """Adds one block. kind, name: the part type of plain text inside a tool result."""
         if isinstance(block, str):
             content.add(block, kind, name)
             return
         if not isinstance(block, dict) or depth <= 0:
             _add_unknown(content, block)
             return
-        stated = block.get("type")
-        block_type = stated if isinstance(stated, str) else None
+        type_name = block.get("type")
+        block_type = type_name if isinstance(type_name, str) else None
         text = block.get("text")
         if block_type in _TEXT_TYPES and isinstance(text, str):
             content.add(text, kind, name)
@@ -178,18 +178,18 @@ class BlockReader:
             for inner in _as_list(source.get("content")):
                 self._add_block(content, inner, kind or "text", name, depth - 1)
             return
-        found = read_attachment(block)
-        if found is None:
+        attachment = read_attachment(block)
+        if attachment is None:
             _add_unknown(content, block)
-        elif found.text is not None:
-            content.add(found.text, kind or "text", name or found.media_type)
+        elif attachment.text is not None:
+            content.add(attachment.text, kind or "text", name or attachment.media_type)
         else:
-            content.add(found.marker, "marker", found.media_type)
-            content.blobs += [found.blob] if found.blob else []
+            content.add(attachment.marker, "marker", attachment.media_type)
+            content.blobs += [attachment.blob] if attachment.blob else []
 
 
-def joined(first: Message, second: Message) -> Message:
-    """Two fragments of one message as one; all but the text and what it holds is the first's."""
+def join_fragments(first: Message, second: Message) -> Message:
+    """Joins two fragments of one message; the metadata is the first fragment's."""
     shift = len(first.text) + len(SEPARATOR)
     moved = [
         Part(part.kind, part.start + shift, part.end + shift, part.name) for part in second.parts
@@ -211,7 +211,7 @@ def _as_list(blocks: object) -> Iterable[object]:
 
 
 def _add_unknown(content: Content, block: object) -> None:
-    """A block of an unknown type as compact JSON; null says nothing."""
+    """Adds a block of unknown type as compact JSON; ignores null."""
     if block is None:
         return
     shown, blobs = without_base64(block)

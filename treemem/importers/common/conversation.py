@@ -1,7 +1,7 @@
-"""What exports of conversations between people have in common: who said it, and its markers.
+"""Builds messages of conversations between people, with their authors and markers.
 
-Pure. Everybody in such an export has the role "other": nobody knows which of them owns the
-memory, and what a correspondent demands must not become a standing instruction.
+Pure. Everybody in such an export has the role "other": nobody knows which of them owns the memory,
+and a correspondent's demand must not become a standing instruction.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ def build_message(
     role: Role = "other",
     kind: MessageKind = "said",
 ) -> Message:
-    """The message that a content has become."""
+    """The message of a finished content."""
     return Message(
         role=role,
         text=content.text,
@@ -43,7 +43,7 @@ def build_message(
 
 
 def marker(label: str, *facts: object) -> str:
-    """What stands in a text for what is none: its kind, and the facts that are known of it.
+    """The replacement in a text for something that is no text: its kind and the known facts.
 
     Example:
         >>> marker("file", "plan.pdf", None, "3 bytes"), marker("photo")
@@ -54,7 +54,7 @@ def marker(label: str, *facts: object) -> str:
 
 
 def size_text(value: object) -> str | None:
-    """A size as a marker says it; None for what is no number of bytes.
+    """A size in bytes for a marker; None for a value that is no integer.
 
     Example:
         >>> size_shown(1200), size_shown("1200")
@@ -65,5 +65,5 @@ def size_text(value: object) -> str | None:
 
 
 def first_nonempty(*candidates: object) -> str | None:
-    """The first of several names that is one."""
+    """The first of the candidates that is a non-empty text, on one line."""
     return next((name for name in map(one_line, candidates) if name), None)

@@ -1,7 +1,7 @@
-"""What all document formats share: decoding, lines, and messages that lose no character.
+"""Reads documents of any format: decodes them, splits lines, and merges blocks to messages.
 
-A document is read in chunks, so a text of any size and without a single line break works in
-bounded memory. The joined texts of its messages are the decoded file, exactly.
+A document is read in chunks, so a text of any size, even without a line break, needs bounded
+memory. The joined texts of its messages equal the decoded file.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ PIECE_CHARS_MAX = 8_000
 _CHUNK_BYTES = 65_536
 _HEADING_CHARS_MAX = 500
 _SINGLE_BYTE = "windows-1252"
-# A lone carriage return ends a line too, unless the next chunk might begin with its line feed.
+# A lone carriage return ends a line too, unless the next chunk may begin with its line feed.
 _LINE_END = re.compile(r"\r\n|\n|\r(?!\Z)")
 _SENTENCE_END = re.compile(r"(?:[.!?…]+[\"'»”’)\]]*\s+|[。！？]+[」』”’）]*)")
-# How a code fence of Markdown opens and closes.
+# The lines that open and close a code fence of Markdown.
 _FENCE_OPENING = re.compile(r" {0,3}(`{3,}(?=[^`]*\Z)|~{3,})")
 _FENCE_CLOSING = re.compile(r" {0,3}(`{3,}|~{3,})[ \t]*[\r\n]*\Z")
 _BLANKS = " \t\u3000"
@@ -34,7 +34,7 @@ _OTHER_NON_ASCII = re.compile("[^\x00-\x7f\udc80-\udcff]")
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """A line with its end, or a piece of one that is longer than PIECE_CHARS_MAX.
+    """A line with its line end, or a piece of a line longer than PIECE_CHARS_MAX.
 
     is_start: False for the second and later pieces of a line.
     """
@@ -49,7 +49,7 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """A stretch that should not be cut: a paragraph, a fence, a heading with what follows."""
+    """A range that should not be cut: a paragraph, a fence, a heading."""
 
     text: str
     is_heading: bool = False
@@ -58,7 +58,7 @@ class Block:
 def document_events(
     file: LogFile, format_name: str, blocks: Iterable[Block], chars_max: int
 ) -> Iterator[Event]:
-    """The document's source, then its messages, none of them for a file of blanks only."""
+    """Yields the document's source, then its messages; no message for a blank file."""
     yield Source(
         f"doc/{file_key(file)}",
         format_name,
@@ -66,35 +66,35 @@ def document_events(
         origin=file.label,
         snapshot=True,
     )
-    for text in merged(blocks, chars_max):
+    for text in merge_blocks(blocks, chars_max):
         yield Message(role="document", text=text)
 
 
-def merged(blocks: Iterable[Block], chars_max: int) -> Iterator[str]:
-    """Neighbouring blocks put together up to chars_max; a heading begins anew.
+def merge_blocks(blocks: Iterable[Block], chars_max: int) -> Iterator[str]:
+    """Merges neighbouring blocks up to chars_max characters; a heading begins a new message.
 
     Example:
         >>> list(merged([Block("a"), Block("b"), Block("# c", True), Block("d" * 9)], 5))
         ['ab', '# cddddddddd']
     """
-    held: list[str] = []
+    pending: list[str] = []
     chars = 0
     only_heading = False
     for block in blocks:
-        # A heading is not left alone, even if the paragraph below it is a long one.
+        # A heading is not left alone, even if the paragraph below it is long.
         limit = PIECE_CHARS_MAX if only_heading else chars_max
-        if held and (block.is_heading or chars + len(block.text) > limit):
-            yield "".join(held)
-            held, chars = [], 0
+        if pending and (block.is_heading or chars + len(block.text) > limit):
+            yield "".join(pending)
+            pending, chars = [], 0
         only_heading = block.is_heading and len(block.text) <= _HEADING_CHARS_MAX
-        held.append(block.text)
+        pending.append(block.text)
         chars += len(block.text)
-    if held:
-        yield "".join(held)
+    if pending:
+        yield "".join(pending)
 
 
 def document_lines(file: LogFile) -> Iterator[Line]:
-    """The lines of a file, however it is encoded; none if it holds nothing but blanks."""
+    """Yields the lines of a file in any supported encoding; none if it is blank."""
     encoding, bom_bytes, is_blank = _survey(file)
     if is_blank:
         return
@@ -104,7 +104,8 @@ def document_lines(file: LogFile) -> Iterator[Line]:
 
 
 def split_lines(chunks: Iterable[str], chars_max: int = PIECE_CHARS_MAX) -> Iterator[Line]:
-    r"""Lines with their ends; a longer one than chars_max in pieces, cut at a sentence or blank.
+    r"""Splits chunks into lines with their ends; cuts longer ones than chars_max at a sentence or a
+    blank.
 
     Example:
         >>> [line.text for line in split_lines(["a\r", "\nb\rcc dd"], 3)]
@@ -116,7 +117,7 @@ def split_lines(chunks: Iterable[str], chars_max: int = PIECE_CHARS_MAX) -> Iter
         at = 0
         for end in _LINE_END.finditer(rest):
             line = rest[at : end.end()]
-            if len(line) <= chars_max:  # Nearly every line: not worth a generator of its own.
+            if len(line) <= chars_max:  # Nearly every line: avoids a generator.
                 yield Line(line, is_start)
             else:
                 yield from _pieces(line, is_start, chars_max, keep=0)
@@ -129,7 +130,8 @@ def split_lines(chunks: Iterable[str], chars_max: int = PIECE_CHARS_MAX) -> Iter
 
 
 def cut_point(text: str, chars_max: int) -> int:
-    """Where to cut a text that is too long: behind a sentence, else behind a blank, else hard.
+    """Returns where to cut a text that is too long: after a sentence, else after a blank, else at
+    the limit.
 
     Example:
         >>> cut_point("One. Two. Three", 12), cut_point("abc def", 5), cut_point("abcdef", 4)
@@ -143,7 +145,7 @@ def cut_point(text: str, chars_max: int) -> int:
 
 
 def fence_after(fence: str | None, line: str) -> str | None:
-    """The mark of the fence that is open behind a line, given the one that is before it.
+    """The marker of the fence that is open after a line; fence is the one open before it.
 
     Example:
         >>> fence_after(None, "~~~ text"), fence_after("````", "```"), fence_after("```", "````")
@@ -159,7 +161,7 @@ def fence_after(fence: str | None, line: str) -> str | None:
 
 
 def _pieces(text: str, is_start: bool, chars_max: int, keep: int) -> Iterator[Line]:
-    """The text in pieces of at most chars_max; up to keep characters at its end are left out."""
+    """Yields pieces of at most chars_max characters; leaves up to keep characters at the end."""
     while len(text) > max(keep, chars_max):
         point = cut_point(text, chars_max)
         yield Line(text[:point], is_start)
@@ -172,10 +174,10 @@ def _pieces(text: str, is_start: bool, chars_max: int, keep: int) -> Iterator[Li
 
 
 def _survey(file: LogFile) -> tuple[str, int, bool]:
-    """A file's encoding, the size of its BOM, and whether it holds nothing but blanks.
+    """A file's encoding, the size of its BOM, and whether it is blank.
 
-    UTF-8 unless more bytes fail to be it than make up other characters than ASCII: one bad
-    byte in a long text is damage, a text full of them is an older encoding.
+    UTF-8, unless more bytes are invalid in it than characters are non-ASCII: one bad byte in a long
+    text is damage, many are an older encoding.
     """
     with file.open() as stream:
         start = stream.read(3)
@@ -203,9 +205,9 @@ def _by_bom(start: bytes) -> tuple[str, int]:
 
 
 def _decoded(stream: BinaryIO, encoding: str) -> Iterator[str]:
-    """The stream's text in chunks, without an error whatever the bytes are.
+    """Decodes a stream in chunks; never raises.
 
-    Nothing is lost: bad UTF-8 becomes lone surrogates, lone surrogates of UTF-16 stay.
+    Nothing is lost: invalid UTF-8 becomes lone surrogates, and those of UTF-16 stay.
     """
     if encoding == _SINGLE_BYTE:
         while data := stream.read(_CHUNK_BYTES):
@@ -218,14 +220,14 @@ def _decoded(stream: BinaryIO, encoding: str) -> Iterator[str]:
             yield text
     left, _ = decoder.getstate()
     if encoding != "utf-8" and len(left) % 2:
-        # Half a UTF-16 unit at the end of a file that was cut off: no text can hold it.
+        # Half a UTF-16 unit at the end of a truncated file cannot be kept in a text.
         yield left[:-1].decode(encoding, errors) + "\ufffd"
     elif left:
         yield left.decode(encoding, errors)
 
 
 def _windows_1252() -> dict[int, str]:
-    """What Windows-1252 has where Latin-1 has control characters; five of them stay."""
+    """The characters of Windows-1252 where Latin-1 has controls; five codes have none."""
     table: dict[int, str] = {}
     for code in range(0x80, 0xA0):
         decoded = bytes([code]).decode("cp1252", "ignore")

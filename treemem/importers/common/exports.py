@@ -1,6 +1,7 @@
-"""What exports of whole conversations share: one at a time, and which branch of it is the live one.
+"""Reads exports that contain whole conversations, one conversation at a time.
 
-Pure apart from reading the file. It knows no format: the importer says what a conversation is.
+Pure apart from reading the file. Knows no format: the importer decides which objects are
+conversations.
 """
 
 from __future__ import annotations
@@ -17,8 +18,8 @@ from treemem.importers.common.sniffing import head_value
 def read_conversations(
     file: LogFile, is_conversation: Callable[[object], bool]
 ) -> Iterator[object]:
-    """The elements of a document's outermost array, or of an array in its outermost object that
-    holds conversations; or the object itself, put together. Damage comes as Skipped."""
+    """Yields the elements of a document's outermost array, or of an array of conversations in its
+    outermost object; else that object itself. Damage is a Skipped."""
     outer: dict[str, Any] = {}
     is_wrapper = False
     for member in read_members(file):
@@ -29,8 +30,8 @@ def read_conversations(
         elif member.is_element and is_conversation(member.value):
             is_wrapper = True
             yield member.value
-        elif member.is_element and isinstance(held := outer.setdefault(member.key, []), list):
-            held.append(member.value)
+        elif member.is_element and isinstance(elements := outer.setdefault(member.key, []), list):
+            elements.append(member.value)
         else:
             outer[member.key] = member.value
     if outer and not is_wrapper:
@@ -38,20 +39,20 @@ def read_conversations(
 
 
 def first_object(head: bytes) -> dict[str, Any]:
-    """The first object of the document that a head begins: of its array, of an array in its
-    object, or the document itself; an empty one where there is none."""
+    """The first object of a document, from its head: the first element of its array, or the
+    document itself; empty if there is none."""
     value = head_value(head)
     if isinstance(value, list):
         return next((item for item in value if isinstance(item, dict)), {})
     return as_dict(value)
 
 
-# Why an object that lies beside the conversations in an export is none; None for a stranger.
+# The reason to skip an object that comes with the conversations of an export; None if unknown.
 Beside = Callable[[dict[str, Any]], str | None]
 
 
 def recognized(head: bytes, is_conversation: Callable[[object], bool], beside: Beside) -> float:
-    """How sure it is that a document is such an export, from its head."""
+    """How certain it is, from its head, that a document is such an export."""
     first = first_object(head)
     wrapped = as_list(first.get("conversations"))[:1]
     if is_conversation(first) or any(map(is_conversation, wrapped)):
@@ -66,7 +67,7 @@ def export_events(
     events: Callable[[dict[str, Any], int], Iterator[Event]],
     no_conversation: str,
 ) -> Iterator[Event]:
-    """The events of each conversation, given with its number, and why anything else is none."""
+    """Yields the events of each numbered conversation, and a reason for every other object."""
     for number, value in enumerate(read_conversations(file, is_conversation), 1):
         if isinstance(value, Skipped):
             yield value

@@ -1,8 +1,8 @@
-"""Large JSON documents as a stream: the elements of their outermost arrays, one at a time.
+"""Streams large JSON documents: yields the elements of their outermost arrays one at a time.
 
-An export of years is one JSON value. A small one is parsed at once; a large or damaged one is
-cut where its outermost elements end, and each of these parsed alone, so that memory is bounded
-by the largest of them and damage costs one element. It knows nothing of any format.
+A small document is parsed at once. A large or damaged one is cut at its outermost elements, and
+each of them is parsed alone: memory is bounded by the largest element, and damage costs one
+element. Knows no format.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from treemem.importers.common.records import DAMAGED, TOO_DEEP, parse_json, stri
 from treemem.reports import CUT_AT_END
 
 WHOLE_BYTES_MAX = 32 * 1024**2
-# As a line of JSON Lines may have. An element takes up to five times its bytes to read.
+# The limit for a line of JSON Lines too. Parsing an element takes up to five times its bytes.
 MEMBER_BYTES_MAX = 64 * 1024**2
 DOCUMENT_BYTES_MAX = 256 * 1024**2
 
@@ -27,16 +27,16 @@ _CHUNK_BYTES = 1024**2
 _DETAIL_BYTES = 80
 _PADDING = b" \t\r\n\0"
 _BLANKS = re.compile(rb"[ \t\r\n\0]*")
-# All up to a bracket, whole strings included; it stops before a string that is cut off.
+# Everything up to a bracket, including whole strings; stops before a string that is cut off.
 _PLAIN = re.compile(rb'(?:[^"\[\]{}]++|"(?:[^"\\]++|\\.)*+")*+', re.DOTALL)
 _IN_STRING = re.compile(rb'(?:[^"\\]++|\\.)*+', re.DOTALL)
-# Subtle: no other blank than those above, or a scalar of no length would be found for ever.
+# Subtle: the same blanks as above, or an empty scalar would be matched for ever.
 _SCALAR_END = re.compile(rb"[,\[\]{} \t\r\n\0]")
 
 
 class JsonMember(NamedTuple):
-    """An element of the outermost array (key None), or what an outermost object holds under key:
-    the value, or the elements of a list one by one (is_element)."""
+    """An element of the outermost array (key None), or a value of the outermost object under key; a
+    list there is yielded element by element (is_element)."""
 
     key: str | None
     value: object
@@ -48,7 +48,7 @@ def read_members(
     whole_bytes_max: int = WHOLE_BYTES_MAX,
     member_bytes_max: int = MEMBER_BYTES_MAX,
 ) -> Iterator[JsonMember | Skipped]:
-    """The members of a JSON document in their order; damaged ones are Skipped, a problem each.
+    """Yields the members of a JSON document in order; a damaged one is a Skipped with problem=True.
 
     A document that is neither an array nor an object has none.
     """
@@ -67,8 +67,8 @@ def read_members(
 
 
 class NestedMember(NamedTuple):
-    """A value inside of a document whose lists were walked. path: the keys that lead to it, "[]"
-    for an element of a list. A container that was entered is told first, as its empty self."""
+    """A value inside a document. path: the keys that lead to it, "[]" for an element of a list. A
+    container that is entered comes first, as an empty one."""
 
     path: tuple[str, ...]
     value: object
@@ -79,8 +79,8 @@ def read_nested(
     is_entered: Callable[[tuple[str, ...]], bool],
     member_bytes_max: int = MEMBER_BYTES_MAX,
 ) -> Iterator[NestedMember | Skipped]:
-    """The values of a document in their order, always as a stream. is_entered: whether what
-    stands at a path is told member by member, if it is a container, or else whole."""
+    """Streams the values of a document in order. is_entered: whether a container at a path is
+    yielded member by member instead of whole."""
     with file.open() as stream:
         cutter = _Cutter(stream, member_bytes_max)
         cutter.skip_bom()
@@ -88,7 +88,7 @@ def read_nested(
 
 
 def read_value(file: LogFile, bytes_max: int = DOCUMENT_BYTES_MAX) -> object:
-    """The whole document. Raises ImportFileError if it is damaged or over the limit."""
+    """Parses the whole document. Raises ImportFileError if it is damaged or over the limit."""
     if file.size_bytes > bytes_max:
         raise ImportFileError(
             f"{file.label} has {file.size_bytes:,} bytes. A document of this shape is read at "
@@ -116,7 +116,7 @@ def _members(value: object) -> Iterator[JsonMember]:
 
 
 class _Cutter:
-    """Cuts a stream where its outermost members end; holds one of them at a time."""
+    """Cuts a stream at its outermost members; holds one of them at a time."""
 
     def __init__(self, stream: BinaryIO, member_bytes_max: int) -> None:
         self._stream = stream
@@ -132,7 +132,7 @@ class _Cutter:
     def nested(
         self, path: tuple[str, ...], is_entered: Callable[[tuple[str, ...]], bool]
     ) -> Iterator[NestedMember | Skipped]:
-        """The value that begins here; what it holds if it is a container to be entered.
+        """Yields the value at the current position, or the members of a container to be entered.
 
         Iterative over siblings, recursive only as deep as is_entered allows.
         """
@@ -146,7 +146,7 @@ class _Cutter:
         yield NestedMember(path, {} if is_object else [])
         while (char := self._peek()) not in (b"", closing):
             if char in b",]}":
-                # A bracket that closes nothing is damage; it costs what it stands before.
+                # A bracket that closes nothing is damage; it costs the value before it.
                 if char != b",":
                     yield self._damage(None)
                 self._at += 1
@@ -205,14 +205,14 @@ class _Cutter:
         if char == b"":
             yield Skipped(CUT_AT_END, problem=True, detail="the outermost list is not closed")
 
-    def _damage(self, found: object) -> Skipped:
-        if isinstance(found, Skipped):
-            return found
+    def _damage(self, key: object) -> Skipped:
+        if isinstance(key, Skipped):
+            return key
         beginning = self._buffer[self._at : self._at + _DETAIL_BYTES]
         return Skipped(DAMAGED, problem=True, detail=_shown(beginning))
 
     def _value(self) -> object:
-        """The next value, or the Skipped that it is."""
+        """The next value, or a Skipped if it cannot be parsed."""
         data, size_bytes = self._cut()
         if data is None:
             detail = f"{size_bytes:,} bytes, where {self._bytes_max:,} are allowed"
@@ -229,7 +229,7 @@ class _Cutter:
     # -- cutting ---------------------------------------------------------------------------
 
     def _peek(self) -> bytes:
-        """The next character that is no blank, without taking it; b"" at the end."""
+        """The next character that is not blank, without consuming it; b"" at the end."""
         while True:
             blanks = _BLANKS.match(self._buffer, self._at)
             assert blanks is not None
@@ -238,7 +238,7 @@ class _Cutter:
                 return self._buffer[self._at : self._at + 1]
 
     def _more(self) -> bool:
-        """Reads on behind what is not taken yet; False at the end of the stream."""
+        """Reads another chunk behind the bytes not consumed yet; False at the end of the stream."""
         chunk = self._stream.read(_CHUNK_BYTES)
         self._ended = self._ended or not chunk
         self._buffer = self._buffer[self._at :] + chunk
@@ -246,9 +246,9 @@ class _Cutter:
         return bool(chunk)
 
     def _cut(self) -> tuple[bytes | None, int]:
-        """The bytes of the value that begins here, None if there are too many, and their number.
+        """The bytes of the value at the current position (None if over the limit) and their number.
 
-        Every byte is looked at once, whatever the size of a string or the depth of a nesting.
+        Every byte is scanned once, whatever the length of a string or the depth of nesting.
         """
         pieces: list[bytes] = []
         size_bytes = depth = 0
@@ -266,7 +266,7 @@ class _Cutter:
                 return data, size_bytes
 
     def _scan(self, depth: int, in_string: bool) -> tuple[int, int, bool, bool]:
-        """How far the value reaches in the buffer: (end, depth, in a string, is it whole)."""
+        """Scans the buffer for the end of the value: (end, depth, in a string, is it complete)."""
         buffer, at = self._buffer, self._at
         while at < len(buffer):
             if in_string:
@@ -300,9 +300,9 @@ class _Cutter:
 
 
 def _matched(pattern: re.Pattern[bytes], buffer: bytes, at: int) -> int:
-    found = pattern.match(buffer, at)
-    assert found is not None  # Both patterns match nothing as well.
-    return found.end()
+    match = pattern.match(buffer, at)
+    assert match is not None  # Both patterns also match the empty string.
+    return match.end()
 
 
 def _shown(data: bytes) -> str:

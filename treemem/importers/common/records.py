@@ -1,8 +1,7 @@
-"""JSON Lines as they are found on disks: torn, spliced, padded with NULs, at times huge.
+"""Reads JSON Lines as they occur on disks: truncated, spliced, padded with NULs, huge.
 
-It turns a byte stream into records, one for every non-blank line and one more for every
-further record found on a damaged line; each is a Record or a Skipped, never an exception. It
-knows nothing of any format.
+Turns a byte stream into records, one for every non-blank line and one more for every further record
+recovered from a damaged line. Each is a Record or a Skipped; nothing is raised. Knows no format.
 """
 
 from __future__ import annotations
@@ -33,20 +32,19 @@ _KEY_BYTES_MAX = 64
 _DIGITS_TO_ZERO = bytes.maketrans(b"123456789", b"0" * 9)
 # orjson turns integers beyond 64 bits (20 digits and more) into floats.
 _LONG_NUMBER = b"0" * 20
-# Of 20 digits in a row every fifth byte is one, four times: looked for first, since it is cheaper.
+# In 20 consecutive digits every fifth byte is a digit, four times; this cheaper test runs first.
 _STRIDE = 5
 _LONG_NUMBER_SEEN = b"0" * 4
 
 Item = TypeVar("Item")
 
 _decoder = json.JSONDecoder()
-# What Record(line, value) comes to, without a call of Python's in between.
+# Equals Record(line, value), without a Python call.
 _new_record = tuple.__new__
 
 
 class Record(NamedTuple):
-    """One JSON value. line: 1-based number of the physical line it stands on; None where it is
-    part of a document."""
+    """A JSON value. line: the 1-based number of its line; None inside a document."""
 
     line: int | None
     value: object
@@ -57,10 +55,10 @@ def read_records(
     parse: Callable[[bytes], object] | None = None,
     line_bytes_max: int = LINE_BYTES_MAX,
 ) -> Iterator[Record | Skipped]:
-    """Every record of the stream in its order, damaged ones as Skipped with problem=True.
+    """Yields every record of the stream in order; damage is a Skipped with problem=True.
 
-    Only a line feed ends a line: U+2028, NEL, VT and FF are content of a JSON string.
-    parse: parse_json unless given; skim_json for a pass that needs no numbers.
+    Only a line feed ends a line: U+2028, NEL, VT and FF may occur in a JSON string. parse:
+    parse_json by default; skim_json for a pass that needs no exact numbers.
     """
     parse = parse or parse_json
     beginning = b""
@@ -90,10 +88,10 @@ def read_records(
 
 
 def parse_json(data: bytes) -> object:
-    r"""The value of one JSON text. Raises ValueError, or RecursionError for a nesting bomb.
+    r"""Parses one JSON text. Raises ValueError, or RecursionError for excessive nesting.
 
-    orjson is three times as fast, but refuses lone surrogates and NaN and rounds long
-    integers; the standard library takes all of them as they stand.
+    orjson is three times as fast, but rejects lone surrogates and NaN and rounds long integers; the
+    standard library accepts all of them.
 
     Example:
         >>> parse_json(b'"\\ud83d"') == chr(0xD83D)
@@ -106,7 +104,7 @@ def parse_json(data: bytes) -> object:
 
 
 def skim_json(data: bytes) -> object:
-    """As parse_json, but an integer of 20 digits and more may have become a float."""
+    """Parses like parse_json, but an integer of 20 digits and more may become a float."""
     try:
         value: object = orjson.loads(data)
     except orjson.JSONDecodeError:
@@ -115,7 +113,7 @@ def skim_json(data: bytes) -> object:
 
 
 def strip_padding(line: bytes) -> bytes:
-    r"""The line without its end, the blanks around it, a BOM, and NULs of an interrupted append.
+    r"""Strips the line end, blanks, a BOM, and NULs from an interrupted append.
 
     Example:
         >>> strip_padding(b'\x00\x00{"a":1}\r\n')
@@ -129,10 +127,11 @@ def events_of(
     message_of: Callable[[int, Item], Message | str],
     source_of: Callable[[Item], Source],
 ) -> Iterator[Event]:
-    """Each item ends in one event; a source comes before the first message of each stretch.
+    """Turns each item into one event; yields a source before its first message and when it changes.
 
-    message_of: the message that an item is, or the reason why it is none, given its running
-    number, those that are Skipped counted. source_of: whose it is; the same value each time.
+    message_of: the message of an item, or the reason to skip it; receives the item's number
+    (skipped ones count) and the item. source_of: the item's source; returns the same object each
+    time.
     """
     current: Source | None = None
     for ordinal, item in enumerate(items):
@@ -141,24 +140,24 @@ def events_of(
             continue
         line: int | None = getattr(item, "line", None)
         try:
-            found = message_of(ordinal, item)
+            message = message_of(ordinal, item)
         except RecursionError:
             yield Skipped(TOO_DEEP, line, problem=True)
             continue
-        if isinstance(found, str):
-            yield Skipped(found, line)
+        if isinstance(message, str):
+            yield Skipped(message, line)
             continue
         source = source_of(item)
         if source is not current:
             current = source
             yield source
-        yield found
+        yield message
 
 
 def _decoded(data: bytes) -> str:
-    # A byte that is no UTF-8 becomes a lone surrogate: nothing is lost (encoding with the same
-    # handler gives the bytes back), the rest of the line stays readable, and the store has to
-    # keep lone surrogates anyway, since JSON escapes can spell them.
+    # A byte that is not UTF-8 becomes a lone surrogate: nothing is lost (encoding with the same
+    # handler restores the bytes), the rest of the line stays readable, and the store must accept
+    # lone surrogates anyway, since JSON escapes can produce them.
     return data.decode("utf-8", "surrogateescape")
 
 
@@ -169,9 +168,9 @@ def _has_long_number(data: bytes) -> bool:
 
 
 def _whole_line(stream: BinaryIO, first: bytes, line_bytes_max: int) -> tuple[bytes, int]:
-    """A line whose first piece has been read, and its size; without its bytes if over the limit.
+    """Reads the rest of a line; returns it and its size, without its bytes if over the limit.
 
-    No more than the limit is ever held.
+    Never holds more than the limit.
     """
     piece, pieces, size_bytes = first, [first], len(first)
     while not piece.endswith(b"\n") and (piece := stream.readline(_PIECE_BYTES)):
@@ -184,7 +183,7 @@ def _whole_line(stream: BinaryIO, first: bytes, line_bytes_max: int) -> tuple[by
 
 
 def _parsed(line: bytes, parse: Callable[[bytes], object]) -> object:
-    """A line's value. Nearly every line parses as it stands, with JSON's own blanks around it."""
+    """Parses a line. Nearly every line parses unchanged, with JSON's own blanks around it."""
     try:
         return parse(line)
     except ValueError:
@@ -192,10 +191,10 @@ def _parsed(line: bytes, parse: Callable[[bytes], object]) -> object:
 
 
 def _recovered(number: int, text: str, first_key: str, reason: str) -> Iterator[Record | Skipped]:
-    """What a damaged line still holds: whole records at its start, and one at its end.
+    """Recovers records from a damaged line: whole ones at its start, and one at its end.
 
-    Two writers without a lock glue a whole record behind the cut beginning of another, or
-    lose the line break between two whole ones.
+    Two writers without a lock append a whole record to the truncated beginning of another, or lose
+    the line break between two whole ones.
     """
     start = 0
     while (whole := _object_at(text, start)) is not None:
@@ -214,7 +213,7 @@ def _recovered(number: int, text: str, first_key: str, reason: str) -> Iterator[
 
 
 def _object_at(text: str, start: int) -> tuple[dict[str, object], int] | None:
-    """The JSON object that begins at start and the offset behind it, or None."""
+    """The JSON object that begins at start and the offset after it, or None."""
     try:
         value, end = _decoder.raw_decode(text, start)
     except (ValueError, RecursionError):
@@ -223,20 +222,20 @@ def _object_at(text: str, start: int) -> tuple[dict[str, object], int] | None:
 
 
 def _object_at_end(text: str, start: int, first_key: str) -> tuple[dict[str, object], int] | None:
-    """The first object behind start that reaches to the end of the text, and its offset."""
+    """The first object after start that reaches to the end of the text, and its offset."""
     at, tries = start, 0
     while tries < RECOVERY_TRIES_MAX and (at := text.find('{"', at + 1)) >= 0:
-        # Subtle: a record that was cut right behind a nested object ends in that object, which
-        # is no record. What follows ":", "," or "[" is taken for nested, unless it begins with
-        # the very key that the last good record began with.
+        # Subtle: a record truncated after a nested object ends in that object, which is no record.
+        # An object after ":", "," or "[" counts as nested, unless it begins with the same key as
+        # the last good record.
         before = text[max(start, at - 8) : at].rstrip()
         alike = bool(first_key) and text.startswith(first_key, at)
         if before.endswith((":", ",", "[")) and not alike:
             continue
         tries += 1
-        found = _object_at(text, at)
-        if found is not None and _skip_blank(text, found[1]) == len(text):
-            return found[0], at
+        whole = _object_at(text, at)
+        if whole is not None and _skip_blank(text, whole[1]) == len(text):
+            return whole[0], at
     return None
 
 
@@ -247,7 +246,7 @@ def _skip_blank(text: str, start: int) -> int:
 
 
 def _excerpt(text: str, start: int, end: int) -> str:
-    """The beginning of a stretch on one printable line, for a problem report."""
+    """The beginning of a range on one printable line, for a problem report."""
     cut = text[start : min(end, start + _DETAIL_CHARS_MAX)]
     shown = "".join(char if char.isprintable() else "·" for char in cut)
     return f"{end - start:,} characters: {shown}"

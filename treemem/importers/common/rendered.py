@@ -1,8 +1,7 @@
-"""Documents whose text has to be got out of markup (HTML, Word, PDF): what they share.
+"""Builds messages from documents with markup (HTML, Word, PDF).
 
-Such a document is read as blocks of the text that a person sees, with markers where pictures
-were; the blocks become messages. A part of a document keeps its id as long as its words stay,
-whatever date the file carries, so that an edited document adds only what is new in it.
+Such a document is read as blocks of visible text, with markers for pictures. A message's id depends
+on its text only, not on the file's date, so that an edited document adds only the new parts.
 """
 
 from __future__ import annotations
@@ -15,7 +14,7 @@ from dataclasses import dataclass, field, replace
 
 from treemem.importers.common.attachments import Attachment
 from treemem.importers.common.base import Event, LogFile
-from treemem.importers.common.documents import PIECE_CHARS_MAX, Block, cut_point, merged
+from treemem.importers.common.documents import PIECE_CHARS_MAX, Block, cut_point, merge_blocks
 from treemem.importers.common.source_ids import file_key, one_line
 from treemem.types import Blob, Message, Part, Source
 
@@ -28,7 +27,7 @@ _TICKS = re.compile("`+")
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """A stretch of a block that stands for a picture. Offsets in characters, end exclusive."""
+    """A range of a block that represents a picture. Offsets in characters, end exclusive."""
 
     start: int
     end: int
@@ -38,9 +37,9 @@ class Mark:
 
 @dataclass(frozen=True, slots=True)
 class Rendered:
-    """A block of text as a reader sees it. page: the page it begins, where there are pages.
+    """A block of visible text. page: the page it begins on, if there are pages.
 
-    author, sent_at: of this block alone, such as a comment's; None takes the document's.
+    author, sent_at: of this block alone, such as a comment's; None uses the document's.
     """
 
     text: str
@@ -52,8 +51,8 @@ class Rendered:
 
 
 @dataclass(slots=True)
-class About:
-    """What a document says of itself. sent_at: when it was last changed, else made."""
+class DocumentInfo:
+    """A document's own metadata. sent_at: when it was last changed, else created."""
 
     title: str | None = None
     author: str | None = None
@@ -61,7 +60,7 @@ class About:
 
 
 class BlockText:
-    """The text of a block as it grows, with the markers in it."""
+    """The text of a block while it is built, with its markers."""
 
     def __init__(self) -> None:
         self._pieces: list[str] = []
@@ -74,30 +73,30 @@ class BlockText:
         self.chars += len(text)
         self.is_blank = self.is_blank and (not text or text.isspace())
 
-    def mark(self, found: Attachment) -> None:
-        end = self.chars + len(found.marker)
-        self._marks.append(Mark(self.chars, end, found.media_type, found.blob))
-        self.add(found.marker)
+    def mark(self, attachment: Attachment) -> None:
+        end = self.chars + len(attachment.marker)
+        self._marks.append(Mark(self.chars, end, attachment.media_type, attachment.blob))
+        self.add(attachment.marker)
 
     def extend(self, text: str, marks: Iterable[Mark]) -> None:
-        """Adds what another one had gathered."""
+        """Appends the text and marks of another block."""
         self._marks += [
             replace(mark, start=mark.start + self.chars, end=mark.end + self.chars)
             for mark in marks
         ]
         self.add(text)
 
-    def taken(self) -> tuple[str, tuple[Mark, ...]]:
-        """What was gathered; the next block begins."""
+    def take(self) -> tuple[str, tuple[Mark, ...]]:
+        """Returns the text and marks so far, and starts the next block."""
         text, marks = "".join(self._pieces), tuple(self._marks)
         self._pieces, self._marks, self.chars, self.is_blank = [], [], 0, True
         return text, marks
 
 
 def rendered_events(
-    file: LogFile, format_name: str, about: About, blocks: Iterable[Rendered]
+    file: LogFile, format_name: str, about: DocumentInfo, blocks: Iterable[Rendered]
 ) -> Iterator[Event]:
-    """The document's source, then its messages."""
+    """Yields the document's source, then its messages."""
     yield Source(
         f"doc/{file_key(file)}",
         format_name,
@@ -121,7 +120,7 @@ def rendered_events(
 
 @dataclass(slots=True)
 class _Placed:
-    """Blocks that are on their way through merged(), each with where it begins."""
+    """Blocks that are passing through merge_blocks(), with their offsets."""
 
     waiting: deque[tuple[int, Rendered]] = field(default_factory=deque)
     chars: int = 0
@@ -134,24 +133,24 @@ class _Placed:
                 own = piece.page is not None or piece.author is not None
                 yield Block(piece.text, piece.is_heading or own)
 
-    def taken(self, end: int) -> list[tuple[int, Rendered]]:
-        """The blocks that lie before a character."""
-        found = []
+    def take(self, end: int) -> list[tuple[int, Rendered]]:
+        """Removes and returns the blocks that begin before an offset."""
+        blocks = []
         while self.waiting and self.waiting[0][0] < end:
-            found.append(self.waiting.popleft())
-        return found
+            blocks.append(self.waiting.popleft())
+        return blocks
 
 
 def _messages(blocks: Iterable[Rendered], file: LogFile) -> Iterator[Message]:
-    """Neighbouring blocks put together; nothing of their text is lost but blanks at the end."""
+    """Merges neighbouring blocks to messages; only blanks at the end are dropped."""
     placed, at = _Placed(), 0
-    for text in merged(placed.through(blocks), SECTION_CHARS_MAX):
-        held = placed.taken(at + len(text))
-        marks = [(start - at, mark) for start, block in held for mark in block.marks]
+    for text in merge_blocks(placed.through(blocks), SECTION_CHARS_MAX):
+        pieces = placed.take(at + len(text))
+        marks = [(start - at, mark) for start, block in pieces for mark in block.marks]
         at += len(text)
         if not text.strip():
             continue
-        first = held[0][1]
+        first = pieces[0][1]
         yield Message(
             role="document",
             text=text.rstrip(),
@@ -167,7 +166,7 @@ def _messages(blocks: Iterable[Rendered], file: LogFile) -> Iterator[Message]:
 
 
 def _pieces(block: Rendered) -> Iterator[Rendered]:
-    """A block that is too long in pieces, cut behind a sentence, never inside a marker."""
+    """Splits a block that is too long after a sentence, never inside a marker."""
     at, number = 0, 0
     while at < len(block.text):
         end = len(block.text)
@@ -188,7 +187,7 @@ def _pieces(block: Rendered) -> Iterator[Rendered]:
 
 
 def fenced(block: Rendered) -> Rendered:
-    """Preformatted text in a fence that is longer than any in it.
+    """Puts preformatted text into a fence longer than any in it.
 
     Example:
         >>> fenced(Rendered("a  b")).text

@@ -1,7 +1,7 @@
-"""Values whose type nobody vouches for, and blocks in the AI SDK's words.
+"""Reads content blocks of the AI SDK and of agents that write similar ones.
 
-Pure. Logs of agents hold null where an object is expected, numbers where a text is, and the same
-tool call under several names; here all of it becomes what the content readers know.
+Pure. The same tool call or result has several names in such logs; here they become the blocks that
+content.BlockReader reads.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ _TEXT_OF_ITEM = ("query", "result", "error")
 _REFERENCE = re.compile(r"[a-z][a-z0-9+.-]*:", re.IGNORECASE)
 
 
-def unwrapped(text: str, names: Iterable[str]) -> str | None:
-    r"""The words that a tool has wrapped in one of the tags; None if they are in none.
+def text_in_tag(text: str, names: Iterable[str]) -> str | None:
+    r"""The text inside one of the tags, if the tag encloses the whole text; else None.
 
     Example:
         >>> unwrapped("<task>\nShip it.\n</task>", ("task",)), unwrapped("<task> no end", ["task"])
@@ -30,15 +30,15 @@ def unwrapped(text: str, names: Iterable[str]) -> str | None:
     """
     body = text.strip()
     for name in names:
-        found = re.match(rf"<{name}(?: [^<>\n]*)?>", body)
+        opening = re.match(rf"<{name}(?: [^<>\n]*)?>", body)
         end = f"</{name}>"
-        if found is not None and body.endswith(end) and body.count(end) == 1:
-            return body[found.end() : -len(end)].removeprefix("\n").removesuffix("\n")
+        if opening is not None and body.endswith(end) and body.count(end) == 1:
+            return body[opening.end() : -len(end)].removeprefix("\n").removesuffix("\n")
     return None
 
 
-def shown_json(value: object, content: Content) -> str:
-    """JSON for a text; attachments in it leave markers there and their digests in the content."""
+def json_text(value: object, content: Content) -> str:
+    """JSON of a value for a text; attachments become markers in it and blobs of the content."""
     if isinstance(value, str):
         return value
     shown, blobs = without_base64(value)
@@ -60,16 +60,16 @@ def add_block(reader: BlockReader, content: Content, block: object) -> None:
         arguments: object = next(
             (block[key] for key in ("input", "args", "arguments") if key in block), {}
         )
-        content.add_tool_use(name, shown_json(arguments, content), _call_id(block), reader.names)
+        content.add_tool_use(name, json_text(arguments, content), _call_id(block), reader.names)
     elif kind in _RESULT_TYPES:
-        found = next((block[key] for key in ("output", "result", "content") if key in block), None)
-        reader.add_tool_result(content, result_of(found), _call_id(block), _tool_name(block))
+        output = next((block[key] for key in ("output", "result", "content") if key in block), None)
+        reader.add_tool_result(content, result_blocks(output), _call_id(block), _tool_name(block))
     else:
         reader.add(content, _attachment(block))
 
 
-def result_of(output: object) -> object:
-    """What a tool answered, as blocks: the wrappers around its words taken off.
+def result_blocks(output: object) -> object:
+    """The result of a tool as blocks, without the wrappers around them.
 
     Example:
         >>> result_of({"type": "text", "value": "ok"}), result_of([{"query": "a", "result": "b"}])
@@ -82,7 +82,7 @@ def result_of(output: object) -> object:
     if not isinstance(output, dict) or _is_block(output):
         return output if output is None or isinstance(output, str | dict) else compact_json(output)
     if "value" in output and isinstance(output.get("type"), str):
-        return result_of(output["value"])
+        return result_blocks(output["value"])
     return list(_items([output]))
 
 
@@ -105,11 +105,11 @@ def _tool_name(block: dict[str, Any]) -> str | None:
 
 def _call_id(block: dict[str, Any]) -> str | None:
     keys = ("toolCallId", "tool_use_id", "tool_call_id", "id")
-    return next((found for key in keys if (found := as_text(block.get(key)))), None)
+    return next((call_id for key in keys if (call_id := as_text(block.get(key)))), None)
 
 
 def _attachment(block: dict[str, Any]) -> dict[str, Any]:
-    """An attachment whose payload stands bare under its type's name, in a shape that is known."""
+    """An attachment block in a shape that read_attachment knows."""
     kind = str(block.get("type"))
     payload = block.get("data") if kind in ("file", "media") else block.get(kind)
     if kind not in ("image", "file", "media") or not isinstance(payload, str):

@@ -1,6 +1,6 @@
-"""What a file seems to hold, from its first bytes: for recognizing it, and for saying so.
+"""Examines the first bytes of a file, to recognize its format or describe it in an error.
 
-Pure. A head is the file's first HEAD_BYTES; a shorter one is the whole file.
+Pure. A head is the first HEAD_BYTES of a file; a shorter one is the whole file.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ _MAGIC = (
     (b"SQLite format 3\0", "SQLite"), (b"\x7fELF", "ELF"), (b"GGUF", "GGUF"),
     (b"7z\xbc\xaf\x27\x1c", "7-Zip"), (b"RIFF", "RIFF"), (b"OggS", "Ogg"), (b"ID3", "MP3"),
 )  # fmt: skip
-# What a text may hold besides printable characters: BEL, BS, HT, LF, VT, FF, CR, ESC.
+# Control characters that do not occur in a text: all but BEL, BS, HT, LF, VT, FF, CR, ESC.
 _CONTROLS = bytes(set(range(32)) - {7, 8, 9, 10, 11, 12, 13, 27}) + b"\x7f"
 _CONTROL_SHARE_MAX = 0.01
 _JSON_START = re.compile(rb"\s*(?:\{\s*[\"}]|\[\s*(?:[\[{\"\]]|-?\d+(?:\.\d+)?\s*[,\]]))")
-# A string that is cut off reaches to the end: what stands in it is never taken for syntax.
+# A string that is cut off extends to the end: nothing in it is taken for syntax.
 _TOKEN = re.compile(rb'"(?:[^"\\]++|\\.)*+(?:"|\Z)|[\[\]{},]', re.DOTALL)
 _CLOSING = {b"{": b"}", b"[": b"]", b'"': b'"'}
 _SCALAR = re.compile(rb"-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?|true|false|null|NaN|-?Infinity")
@@ -34,7 +34,7 @@ _KEY_CHARS_MAX = 30
 
 
 def is_blank(head: bytes) -> bool:
-    """Nothing but blanks, line breaks, NULs and a BOM."""
+    """Whether the head contains only blanks, line breaks, NULs and a BOM."""
     return not strip_padding(head)
 
 
@@ -44,15 +44,15 @@ def is_whole(head: bytes) -> bool:
 
 @lru_cache(maxsize=4)
 def head_objects(head: bytes) -> tuple[list[object], bytes]:
-    """The JSON values of the head's whole lines, damaged ones left out, and the cut last line.
+    """The JSON values of the head's whole lines, without damaged ones, and the cut last line.
 
-    They may be used, not changed: most importers ask for those of the same head.
+    Callers must not change them: the result is cached, since most importers need it.
     """
     lines = head.split(b"\n")
     rest = b"" if is_whole(head) else lines.pop()
     values: list[object] = []
     for line in filter(None, map(strip_padding, lines)):
-        # Subtle: a parser takes long to say that prose is no JSON; most of it is told at a glance.
+        # Subtle: a parser is slow to reject prose; this test rejects most of it.
         if line[-1:] != _CLOSING.get(line[:1]) and not _SCALAR.fullmatch(line):
             continue
         try:
@@ -63,7 +63,7 @@ def head_objects(head: bytes) -> tuple[list[object], bytes]:
 
 
 def head_lines(head: bytes) -> list[str]:
-    r"""The head's lines as text, without their ends and a BOM; one that is cut off is left out.
+    r"""The head's lines as text, without line ends and BOM; omits a line that is cut off.
 
     Example:
         >>> head_lines(b"\xef\xbb\xbfone\r\ntwo")
@@ -77,10 +77,10 @@ def head_lines(head: bytes) -> list[str]:
 
 @lru_cache(maxsize=4)
 def head_value(head: bytes) -> object:
-    """The JSON document that a head is the beginning of, closed behind its last whole value.
+    """The JSON document that begins with this head, closed after its last whole value.
 
-    None for what is no single JSON value: text, JSON Lines of several. The value may be used,
-    not changed.
+    None if it is not a single JSON value: text, or several lines of JSON. Callers must not change
+    the value.
 
     Example:
         >>> head_value(b'{"a": [1, 2]}')
@@ -100,7 +100,7 @@ def head_value(head: bytes) -> object:
 
 
 def _closed(body: bytes) -> bytes | None:
-    """A cut JSON text up to its last whole value, with the brackets closed that are open there."""
+    """A truncated JSON text up to its last whole value, with the open brackets closed."""
     open_brackets: list[bytes] = []
     end, closing = 0, b""
     for token in _TOKEN.finditer(body):
@@ -110,7 +110,7 @@ def _closed(body: bytes) -> bytes | None:
             if len(open_brackets) > _DEPTH_MAX:
                 break
             if char == b"[":
-                # Subtle: behind a key only "[" and what follows keep the pair whole.
+                # Subtle: after a key, only "[" and what follows complete the pair.
                 end, closing = token.end(), b"".join(reversed(open_brackets))
         elif char == b",":
             end, closing = token.start(), b"".join(reversed(open_brackets))
@@ -120,18 +120,18 @@ def _closed(body: bytes) -> bytes | None:
             open_brackets.pop()
             end, closing = token.end(), b"".join(reversed(open_brackets))
             if not open_brackets:
-                return None  # A whole value, and more behind it: JSON Lines.
+                return None  # A whole value with more after it: JSON Lines.
     return body[:end] + closing if end else None
 
 
 def has_key(data: bytes, key: str, values: str | None = None) -> bool:
-    """Whether the beginning of a JSON text names a key, and one of the words given (a|b)."""
+    """Whether the beginning of a JSON text has a key, with one of the values (a|b) if any."""
     value = f'"(?:{values})"' if values else ""
     return re.search(rf'"{key}"\s*:\s*{value}'.encode(), data) is not None
 
 
 def is_text(head: bytes) -> bool:
-    r"""Whether the head can be read as text: no known binary file, hardly a control character.
+    r"""Whether the head is text: no known binary file, hardly any control characters.
 
     Example:
         >>> is_text(b"plain"), is_text(b"\x00\x01\x02\x03"), is_text(b"%PDF-1.7 text")
@@ -154,8 +154,8 @@ def is_json(head: bytes) -> bool:
     return any(_is_json_text(text) for text in (body, body.split(b"\n", 1)[0]))
 
 
-def found_in(head: bytes) -> str:
-    r"""What the file holds, in words for an error message.
+def describe_content(head: bytes) -> str:
+    r"""Describes the content of a file for an error message.
 
     Example:
         >>> found_in(b"[1, 2, 3]"), found_in(b"\x89PNG\r\n\x1a\n"), found_in(b"")
@@ -171,7 +171,7 @@ def found_in(head: bytes) -> str:
     if not is_json(head):
         return "text"
     if (plain := _as_utf8(head)) is not head:
-        return f"{found_in(plain)}, in UTF-16"
+        return f"{describe_content(plain)}, in UTF-16"
     try:
         return _json_shape(json.loads(strip_padding(head)))
     except (ValueError, RecursionError):
@@ -182,7 +182,7 @@ def found_in(head: bytes) -> str:
 
 
 def _as_utf8(head: bytes) -> bytes:
-    """A head that begins with a UTF-16 BOM in UTF-8; any other, or a broken one, as it is."""
+    """Converts a head with a UTF-16 BOM to UTF-8; returns any other, or a broken one, unchanged."""
     if not head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         return head
     try:
@@ -206,7 +206,7 @@ def _is_json_text(text: bytes) -> bool:
 
 
 def _json_shape(value: object) -> str:
-    """Such as "a JSON array of numbers", or an object with its first keys."""
+    """Describes a JSON value: "a JSON array of numbers", or an object with its first keys."""
     if isinstance(value, dict):
         keys = ", ".join(repr(key[:_KEY_CHARS_MAX]) for key in list(value)[:_KEYS_SHOWN])
         return f"a JSON object with the keys {keys}" if keys else "an empty JSON object"

@@ -1,8 +1,7 @@
-"""SQLite files of other programs, read as they lie: never written, never locked for long.
+"""Reads SQLite files of other programs: never writes, never locks for long.
 
-A program may be at work on its file. It is opened read-only, so that what its -wal file holds is
-seen too; damage in it is an ImportFileError, and a value of an odd type is the importer's to
-check, since no column keeps its declared type.
+The program may be running. The file is opened read-only but with its -wal file. Damage raises
+ImportFileError. No column guarantees its declared type: importers check the values.
 """
 
 from __future__ import annotations
@@ -22,14 +21,14 @@ _BUSY_SECONDS = 5.0
 
 
 class Tables:
-    """The tables of an open file. Every method raises ImportFileError for a damaged one."""
+    """The tables of an open file. Every method raises ImportFileError if the file is damaged."""
 
     def __init__(self, connection: Any, label: str) -> None:
         self._connection = connection
         self._label = label
 
     def columns(self) -> dict[str, frozenset[str]]:
-        """The columns of each table, by its name."""
+        """The columns of each table by its name."""
         sql = (
             "SELECT m.name, group_concat(c.name, char(0)) FROM sqlite_master m "
             "JOIN pragma_table_info(m.name) c WHERE m.type = 'table' GROUP BY m.name"
@@ -37,9 +36,9 @@ class Tables:
         return {name: frozenset(columns.split("\0")) for name, columns in self.rows(sql)}
 
     def rows(self, sql: str, parameters: tuple[object, ...] = ()) -> Iterator[tuple[Any, ...]]:
-        """The rows of a query, one at a time; a text that is no UTF-8 has lone surrogates.
+        """Yields the rows of a query; text that is not UTF-8 contains lone surrogates.
 
-        No row is found by such a text, since SQLite cannot be asked for it.
+        A parameter with lone surrogates matches no row, since SQLite cannot be asked for it.
         """
         try:
             yield from self._connection.execute(sql, parameters)
@@ -49,26 +48,26 @@ class Tables:
             raise ImportFileError(f"{self._label} cannot be read: {error}.") from error
 
 
-def tables_of(file: LogFile, head: bytes) -> dict[str, frozenset[str]]:
-    """The columns of each table, for recognizing a file; none for what is no SQLite file."""
+def table_columns(file: LogFile, head: bytes) -> dict[str, frozenset[str]]:
+    """The columns of each table, to recognize a file; empty if it is not a SQLite file."""
     if not head.startswith(MAGIC):
         return {}
     try:
-        with opened(file) as tables:
+        with open_tables(file) as tables:
             return tables.columns()
     except ImportFileError:
         return {}
 
 
 def companions(file: LogFile) -> Iterable[LogFile]:
-    """The -wal file beside it: what was written last is in there alone."""
+    """The -wal file next to it, which contains the latest writes."""
     wal = file.neighbour(f"{file.name}-wal")
     return () if wal is None else (wal,)
 
 
 @contextmanager
-def opened(file: LogFile) -> Iterator[Tables]:
-    """The file's tables. Raises ImportFileError if it is none of SQLite's, or locked."""
+def open_tables(file: LogFile) -> Iterator[Tables]:
+    """Opens the file's tables. Raises ImportFileError if it is not a SQLite file or is locked."""
     with file.on_disk() as path:
         try:
             connection = driver.connect(
@@ -87,7 +86,7 @@ def opened(file: LogFile) -> Iterator[Tables]:
 
 
 def _restrain(connection: Any) -> None:
-    """No function of a hostile schema runs, and no value is larger than we would keep."""
+    """Disables functions of a hostile schema and limits the size of values."""
     connection.text_factory = lambda data: data.decode("utf-8", "surrogateescape")
     connection.execute("PRAGMA query_only = ON")
     connection.execute("PRAGMA trusted_schema = OFF")

@@ -33,7 +33,7 @@ def is_store(columns: dict[str, frozenset[str]]) -> bool:
 
 
 def read(file: LogFile) -> Iterator[Event]:
-    with sqlite_files.opened(file) as tables:
+    with sqlite_files.open_tables(file) as tables:
         meta = _meta(tables)
         own = as_text(meta.get("agentId"))
         yield Source(

@@ -38,7 +38,7 @@ def is_store(columns: dict[str, frozenset[str]]) -> bool:
 
 
 def read(file: LogFile) -> Iterator[Event]:
-    with sqlite_files.opened(file) as tables:
+    with sqlite_files.open_tables(file) as tables:
         store = _Store(file, tables)
         for composer_id in store.conversations():
             yield from store.conversation(composer_id)

@@ -44,7 +44,7 @@ class Cursor(Importer):
     )
 
     def recognizes(self, file: LogFile, head: bytes) -> float:
-        columns = sqlite_files.tables_of(file, head)
+        columns = sqlite_files.table_columns(file, head)
         if columns:
             is_store = editor.is_store(columns) or agent.is_store(columns)
             return 0.9 if is_store else 0.0
@@ -58,7 +58,7 @@ class Cursor(Importer):
         with file.open() as stream:
             start = stream.read(len(sqlite_files.MAGIC))
         if start == sqlite_files.MAGIC:
-            with sqlite_files.opened(file) as tables:
+            with sqlite_files.open_tables(file) as tables:
                 is_editor = editor.is_store(tables.columns())
             yield from editor.read(file) if is_editor else agent.read(file)
         elif is_export(file.head()):

@@ -13,7 +13,7 @@ from treemem.importers.common.base import Skipped
 from treemem.importers.common.coerce import as_dict, as_text, json_or_none
 from treemem.importers.common.content import BlockReader, Content
 from treemem.importers.common.records import TOO_DEEP
-from treemem.importers.common.sdk_blocks import add_block, unwrapped
+from treemem.importers.common.sdk_blocks import add_block, text_in_tag
 from treemem.importers.common.source_ids import sent_at
 from treemem.types import Message, MessageKind, Role
 
@@ -74,7 +74,7 @@ class Speech:
         if text is None:
             add_block(self.blocks, content, block)
             return
-        typed = unwrapped(text, _QUERY)
+        typed = text_in_tag(text, _QUERY)
         if typed is not None:
             content.add(typed)
             return

@@ -20,7 +20,7 @@ from xml.parsers import expat
 from treemem.errors import ImportFileError
 from treemem.importers.common.attachments import Attachment
 from treemem.importers.common.base import Event, Importer, LogFile
-from treemem.importers.common.rendered import About, Rendered, rendered_events
+from treemem.importers.common.rendered import DocumentInfo, Rendered, rendered_events
 from treemem.importers.docx.word_xml import Paragraphs, Pictures, read_core, read_links, read_styles
 from treemem.types import Blob
 
@@ -85,8 +85,8 @@ class _Package:
         if _MAIN not in self._names:
             raise ImportFileError(f"{label} is no Word document: it has no part {_MAIN}.")
 
-    def about(self) -> About:
-        about = About()
+    def about(self) -> DocumentInfo:
+        about = DocumentInfo()
         if "docProps/core.xml" in self._names:
             read_core(self._parts("docProps/core.xml", SMALL_PART_BYTES_MAX), about)
         return about

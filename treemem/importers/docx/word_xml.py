@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator
 from xml.parsers import expat
 
 from treemem.importers.common.attachments import Attachment
-from treemem.importers.common.rendered import About, BlockText, Mark, Rendered
+from treemem.importers.common.rendered import BlockText, DocumentInfo, Mark, Rendered
 
 DEPTH_MAX = 500
 
@@ -93,7 +93,7 @@ class _Core(PartReader):
             self.found[name] = self.found.get(name, "") + data
 
 
-def read_core(pieces: Iterable[bytes], about: About) -> None:
+def read_core(pieces: Iterable[bytes], about: DocumentInfo) -> None:
     """Fills in what the document says of itself."""
     core = _Core()
     core.feed(pieces)
@@ -241,7 +241,7 @@ class Paragraphs(PartReader):
             self._skips_note = False
 
     def _end_paragraph(self, held: _Paragraph) -> None:
-        text, marks = held.text.taken()
+        text, marks = held.text.take()
         if not text.strip() or self._skips_note:
             return
         whole = BlockText()
@@ -250,14 +250,14 @@ class Paragraphs(PartReader):
         elif held.depth is not None:
             whole.add("  " * min(held.depth, _LIST_DEPTH_SHOWN) + "- ")
         whole.extend(text.rstrip(), marks)
-        self._put(*whole.taken(), bool(held.level), "" if held.depth is None else "item")
+        self._put(*whole.take(), bool(held.level), "" if held.depth is None else "item")
 
     def _end_row(self, cells: list[BlockText]) -> None:
         row = BlockText()
         for number, cell in enumerate(cells):
             row.add(" | " if number else "")
-            row.extend(*cell.taken())
-        text, marks = row.taken()
+            row.extend(*cell.take())
+        text, marks = row.take()
         if text.strip(" |"):
             self._put(text, marks, False, "row")
 

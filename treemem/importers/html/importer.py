@@ -13,7 +13,13 @@ from treemem.errors import ImportFileError
 from treemem.importers.common.attachments import Attachment, read_attachment
 from treemem.importers.common.base import Event, Importer, LogFile
 from treemem.importers.common.documents import document_lines
-from treemem.importers.common.rendered import About, BlockText, Rendered, fenced, rendered_events
+from treemem.importers.common.rendered import (
+    BlockText,
+    DocumentInfo,
+    Rendered,
+    fenced,
+    rendered_events,
+)
 from treemem.importers.common.sniffing import is_blank, is_text
 from treemem.importers.html.tokens import Tag, tokens
 
@@ -118,12 +124,14 @@ class _Page:
 
     # -- what was found ----------------------------------------------------------------
 
-    def about(self) -> About:
+    def about(self) -> DocumentInfo:
         def first(names: tuple[str, ...]) -> str | None:
             return next((self._meta[name] for name in names if self._meta.get(name)), None)
 
         title = " ".join("".join(self._title).split())
-        return About(title or first(("og:title", "dc.title")), first(_AUTHORS), first(_DATES))
+        return DocumentInfo(
+            title or first(("og:title", "dc.title")), first(_AUTHORS), first(_DATES)
+        )
 
     def blocks(self) -> Iterator[Rendered]:
         """Each block with the blank line behind it that sets it off from the next."""
@@ -260,7 +268,7 @@ class _Page:
 
     def _end_block(self) -> None:
         kind = "row" if self._in_row else "item" if self._lists else ""
-        text, marks = self._text.taken()
+        text, marks = self._text.take()
         block = Rendered(text.rstrip(), bool(self._heading), marks)
         if block.text:
             self._blocks.append((fenced(block) if self._is_pre else block, kind))

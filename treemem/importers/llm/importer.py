@@ -42,14 +42,14 @@ class LlmLogs(Importer):
     )
 
     def recognizes(self, file: LogFile, head: bytes) -> float:
-        tables = sqlite_files.tables_of(file, head)
+        tables = sqlite_files.table_columns(file, head)
         is_new = tables.get("turns", frozenset()) >= _TURNS and "messages" in tables
         is_old = tables.get("responses", frozenset()) >= _RESPONSES and "conversations" in tables
         is_first = any(tables.get(name, frozenset()) >= _FIRST_TABLE for name in ("log", "logs"))
         return 0.9 if is_new or is_old else 0.85 if is_first else 0.0
 
     def read(self, file: LogFile) -> Iterator[Event]:
-        with sqlite_files.opened(file) as tables:
+        with sqlite_files.open_tables(file) as tables:
             shared = Shared(tables, tables.columns())
             yield from _first_generation(file, shared)
             yield from _conversations(file, shared)

@@ -17,7 +17,7 @@ from treemem.importers.common.base import Skipped
 from treemem.importers.common.coerce import as_dict, as_list, as_text, json_or_none
 from treemem.importers.common.content import Content
 from treemem.importers.common.records import TOO_DEEP
-from treemem.importers.common.sdk_blocks import shown_json
+from treemem.importers.common.sdk_blocks import json_text
 from treemem.importers.llm.tables import Shared, fragment_message, is_ulid, utc
 from treemem.types import Message, Role
 
@@ -178,12 +178,12 @@ class Turns:
         name = as_text(tool) or as_text(payload.get("name"))
         call_id = payload.get("tool_call_id")
         if kind == "tool_call" and name is not None:
-            arguments = shown_json(payload.get("arguments"), content)
+            arguments = json_text(payload.get("arguments"), content)
             content.add_tool_use(name, arguments, call_id, self._shared.blocks.names)
         elif kind == "tool_result":
             words = [payload.get(key) for key in ("output", "exception") if payload.get(key)]
             self._shared.blocks.add_tool_result(
-                content, [shown_json(word, content) for word in words], call_id, name
+                content, [json_text(word, content) for word in words], call_id, name
             )
             for attachment in as_list(payload.get("attachments")):
                 self._shared.add_attachment(content, as_dict(attachment).get("id"))

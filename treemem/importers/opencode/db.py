@@ -46,7 +46,7 @@ def _has_entries(columns: dict[str, frozenset[str]]) -> bool:
 
 
 def read(file: LogFile, source_of: Callable[[LogFile, dict[str, Any]], Source]) -> Iterator[Event]:
-    with sqlite_files.opened(file) as tables:
+    with sqlite_files.open_tables(file) as tables:
         database = _Database(tables)
         for session in database.sessions():
             yield source_of(file, session)

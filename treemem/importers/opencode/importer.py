@@ -47,7 +47,7 @@ class OpenCode(Importer):
     )
 
     def recognizes(self, file: LogFile, head: bytes) -> float:
-        if db.is_database(sqlite_files.tables_of(file, head)):
+        if db.is_database(sqlite_files.table_columns(file, head)):
             return 0.9
         value = as_dict(head_value(head))
         if is_session(value) or is_message(value) or is_part(value):

@@ -15,7 +15,7 @@ from treemem.importers.common.base import Skipped
 from treemem.importers.common.coerce import as_dict, as_list, as_text
 from treemem.importers.common.content import BlockReader, Content
 from treemem.importers.common.records import TOO_DEEP
-from treemem.importers.common.sdk_blocks import shown_json
+from treemem.importers.common.sdk_blocks import json_text
 from treemem.importers.common.source_ids import sent_at
 from treemem.types import Message, MessageKind, Role
 
@@ -126,7 +126,7 @@ class Speech:
         name = as_text(part.get("tool")) or as_text(part.get("name")) or "tool"
         call_id = as_text(part.get("callID")) or as_text(part.get("id"))
         state = as_dict(part.get("state"))
-        arguments = shown_json(state.get("input") or {}, content)
+        arguments = json_text(state.get("input") or {}, content)
         content.add_tool_use(name, arguments, call_id, self._blocks.names)
         error = state.get("error")
         if isinstance(error, dict):
