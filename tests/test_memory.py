@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime
@@ -17,7 +16,6 @@ from tests.helpers.logs import ClaudeSession, prose
 from tests.helpers.shapes import SMALL_LEAVES
 from treemem import AmbiguousIdError, Memory, Message, ModelError, NotFoundError, Scope, UsageError
 from treemem.importers import LogFile
-from treemem.store.database import Database
 from treemem.summarize import extractive
 from treemem.types import TreeShape
 
@@ -321,17 +319,6 @@ def test_a_message_with_an_impossible_time_keeps_everything_readable(
     assert found(memory, "ship") == {"We ship on Friday.", PLAN.text}
 
 
-def test_the_status_says_what_is_stored_and_what_waits(memory: Memory) -> None:
-    filled(memory)
-    memory.append("t", [PLAN])
-    status = memory.status()
-    assert (status.sources, status.messages) == (2, 31)
-    assert status.leaves > 5
-    assert status.jobs["seal"]["todo"] == 1
-    assert status.summarizer is None
-    assert any("summarizer" in sentence for sentence in status.missing)
-
-
 # -- steering --------------------------------------------------------------------------
 
 
@@ -405,71 +392,3 @@ def test_a_job_that_is_cancelled_is_not_done(memory: Memory) -> None:
     assert memory.work(max_calls=0).done == {}
     with pytest.raises(NotFoundError):
         memory.job(job.id)
-
-
-# -- the doctor ------------------------------------------------------------------------
-
-
-def test_a_whole_file_is_healthy(memory: Memory) -> None:
-    filled(memory)
-    diagnosis = memory.diagnose()
-    assert diagnosis.healthy
-    assert all(check.looked_at for check in diagnosis.checks)
-
-
-@pytest.mark.parametrize(
-    ("damage", "check"),
-    [
-        ("UPDATE message SET text = 'x' || substr(text, 2) WHERE seq = 3", "messages against"),
-        ("UPDATE message SET chars = chars - 1 WHERE seq = 3", "messages against"),
-        ("UPDATE message SET role = 'tool' WHERE seq = 3", "messages against"),
-        ('UPDATE leaf_span SET "end" = "end" - 1 WHERE node_seq = 1', "nodes against"),
-        ("UPDATE node SET tokens = tokens + 1 WHERE seq = 1", "nodes against"),
-        ("DELETE FROM leaf_span WHERE node_seq = 1 AND ordinal = 0", "nodes against"),
-        ("DELETE FROM node_child WHERE ordinal = 2", "nodes against"),
-        ("DELETE FROM tree_node WHERE level = 0 AND position = 3", "trees"),
-        ("UPDATE tree_node SET level = 7 WHERE level = 1", "trees"),
-        ("UPDATE source_message SET open_from = 0 WHERE position = 0", "messages in exactly"),
-        ("UPDATE source SET open_position = 1000", "messages in exactly"),
-        ("DELETE FROM citation", "nothing without"),
-        ("DELETE FROM summary_statement", "nothing without"),
-        ("DELETE FROM source_message WHERE position = 29", "nothing without"),
-        ("UPDATE statement SET text = 'changed'", "full text"),
-        ("UPDATE message SET search_text = 'changed' WHERE seq = 3", "full text"),
-        ("DELETE FROM message WHERE seq = 3", "references"),
-    ],
-)  # fmt: skip
-def test_the_doctor_finds_the_damage(memory: Memory, damage: str, check: str) -> None:
-    filled(memory)
-    memory._database.execute("PRAGMA foreign_keys = OFF")
-    memory._database.execute(damage)
-    diagnosis = memory.diagnose()
-    assert not diagnosis.healthy
-    assert any(found.name.startswith(check) for found in diagnosis.checks if not found.ok)
-
-
-def test_repair_mends_the_full_text_and_asks_for_what_is_missing(memory: Memory) -> None:
-    filled(memory)
-    memory._database.execute("INSERT INTO message_fts (message_fts) VALUES ('delete-all')")
-    memory._database.execute("DELETE FROM summary")
-    assert found(memory, "settlement") == set()
-    memory.repair()
-    assert memory.diagnose().healthy
-    assert found(memory, "settlement")
-    assert memory.tree(Scope.source("s")).statements
-
-
-def test_a_word_that_is_said_two_thousand_times_is_checked_in_a_moment(memory: Memory) -> None:
-    memory.append("s", [Message(text="ok") for _ in range(2_000)])
-    began = time.process_time()
-    assert memory.diagnose().healthy
-    assert time.process_time() - began < 2
-
-
-def test_a_diagnosis_changes_nothing(memory: Memory) -> None:
-    filled(memory)
-    onlooker = Database(memory.path)
-    before = onlooker.value("PRAGMA data_version")
-    memory.diagnose()
-    assert onlooker.value("PRAGMA data_version") == before
-    onlooker.close()
