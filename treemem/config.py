@@ -1,7 +1,7 @@
 """Locates this machine's files, and says how often the trees above the sources are renewed.
 
 Paths come from the environment first (TREEMEM_DB, TREEMEM_MODELS), then from the
-platform's own user folders. Nothing here opens or creates a file.
+platform's own user folders. No file is opened or created here.
 """
 
 from __future__ import annotations
@@ -15,15 +15,15 @@ ROOT_INTERVAL_MS = 15 * 60 * 1000
 
 
 def default_database_path() -> Path:
-    """TREEMEM_DB, or treemem.sqlite3 in the user's data folder."""
-    named = os.environ.get("TREEMEM_DB")
-    return Path(named) if named else _data_folder() / "treemem.sqlite3"
+    """Returns TREEMEM_DB, or treemem.sqlite3 in the user's data folder."""
+    path = os.environ.get("TREEMEM_DB")
+    return Path(path) if path else _data_folder() / "treemem.sqlite3"
 
 
 def models_folder() -> Path:
-    """TREEMEM_MODELS, or the folder models in the user's data folder."""
-    named = os.environ.get("TREEMEM_MODELS")
-    return Path(named) if named else _data_folder() / "models"
+    """Returns TREEMEM_MODELS, or the folder models in the user's data folder."""
+    path = os.environ.get("TREEMEM_MODELS")
+    return Path(path) if path else _data_folder() / "models"
 
 
 def _data_folder() -> Path:

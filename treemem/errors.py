@@ -1,24 +1,24 @@
-"""Every error that treemem raises on purpose, as one tree under TreememError.
+"""Defines the errors that treemem raises, as a tree below TreememError.
 
-An error names the thing, the value found and the way out; the command line prints it
-as it stands. Anything else that escapes is a fault of ours.
+A message says what failed, with which value, and how to fix it; the command line prints it
+unchanged. Any other exception is a bug in treemem.
 """
 
 
 class TreememError(Exception):
-    """The root of all errors raised on purpose."""
+    """The base class of all errors that treemem raises."""
 
 
 class UsageError(TreememError):
-    """An argument cannot be used as it was given."""
+    """An argument is not valid."""
 
 
 class NotFoundError(TreememError):
-    """Nothing is stored under the id, prefix or name that was given."""
+    """Nothing is stored under an id, prefix or name."""
 
 
 class AmbiguousIdError(TreememError):
-    """An id prefix fits several things; the message lists them."""
+    """An id prefix matches several things; the message lists them."""
 
 
 class DatabaseError(TreememError):
@@ -30,34 +30,34 @@ class DatabaseLockedError(DatabaseError):
 
 
 class DatabaseCorruptError(DatabaseError):
-    """SQLite reports damage; the file is left as it is."""
+    """SQLite reports damage; the file is not changed."""
 
 
 class DatabaseVersionError(DatabaseError):
-    """The file was written by a newer treemem, or is no treemem database at all."""
+    """The file was written by a newer treemem, or is not a treemem database."""
 
 
 class ConstraintError(DatabaseError):
-    """A row does not fit the schema: a fault of ours, and of this one step only."""
+    """A row violates the schema: a bug in treemem, which affects only the current step."""
 
 
 class DiskFullError(DatabaseError):
-    """No space was left; the transaction was rolled back."""
+    """The disk is full; the transaction was rolled back."""
 
 
 class ImportFileError(TreememError):
-    """A file cannot be read as a log; nothing of it was stored."""
+    """A file cannot be read as a log; nothing from it was stored."""
 
 
 class UnknownFormatError(ImportFileError):
-    """A file is in no format that is read."""
+    """The format of a file is unknown."""
 
 
 class ModelError(TreememError):
-    """A model is missing, damaged or failed; everything but model work goes on.
+    """A model is missing, is damaged, or failed; only model work is affected.
 
-    recoverable: False where no other call of this model can succeed either, as when its file
-    is missing; True where only this call failed, as by a crash or a time-out.
+    recoverable: False if every call of this model would fail, as when its file is missing; True if
+    only this call failed, as after a crash or a time-out.
     """
 
     def __init__(self, message: str, *, recoverable: bool = True) -> None:
@@ -66,4 +66,4 @@ class ModelError(TreememError):
 
 
 class LeaseLostError(TreememError):
-    """A job was finished too late: its lease had run out and somebody else has it now."""
+    """A job finished after its lease had expired and another worker had claimed it."""

@@ -1,6 +1,6 @@
-"""What a summarizer is given and what it gives back.
+"""Defines the input and the output of summarizers.
 
-A summarizer proposes; it never writes, and nothing it proposes is stored unchecked.
+A summarizer only proposes statements; they are checked before anything is stored.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ from treemem.types import Message, Rejection, StatementKind
 
 @dataclass(frozen=True, slots=True)
 class Excerpt:
-    """The characters start to end of a message, as a leaf holds them.
+    """The characters start to end (exclusive) of a message that a leaf contains.
 
-    tokens: of that stretch, 0 where nobody counted them.
+    tokens: of these characters; 0 if not counted.
     """
 
     message: Message
@@ -31,10 +31,10 @@ class Excerpt:
 
 @dataclass(frozen=True, slots=True)
 class Draft:
-    """A new statement: its words and the ids of the messages it rests on.
+    """A new statement with the ids of the messages it cites.
 
-    tokens: of its words, 0 where nobody counted them. settles: it says that something is
-    done, and may close an open point said before it.
+    tokens: of its text; 0 if not counted. settles: it says that something is done, and can close
+    an earlier open point.
     """
 
     kind: StatementKind
@@ -48,9 +48,9 @@ class Draft:
 
 @dataclass(frozen=True, slots=True)
 class ChildStatement:
-    """A child's statement, as a parent may carry it up by its number.
+    """A statement of a child node, which the parent's summary can repeat by its number.
 
-    also: the numbers of statements that say the same, whose citations it stands for.
+    also: the numbers of statements with the same meaning, whose citations it includes.
     superseded_by: the number of the later statement that replaces it.
     """
 
@@ -67,9 +67,11 @@ class ChildStatement:
 
 @dataclass(frozen=True, slots=True)
 class Child:
-    """What a parent reads of a child: the statements it shows, and those that say that
-    something is done, shown or not, from anywhere below it. is_open: an open tail, of which no
-    model has made a view."""
+    """A child node as its parent's summarizer sees it.
+
+    statements: of its summary. settling: all statements below it, shown or not, that say that
+    something is done. is_open: an open tail, which no model has summarized.
+    """
 
     statements: Sequence[ChildStatement]
     settling: Sequence[ChildStatement] = ()
@@ -81,9 +83,9 @@ RelationKind = Literal["same", "closed", "superseded"]
 
 @dataclass(frozen=True, slots=True)
 class Relation:
-    """What a later statement does to an earlier one, as one summary sees it.
+    """The effect of a later statement, other, on an earlier one, seq.
 
-    same: other says the same. closed: other closes the open point. superseded: other
+    same: other has the same meaning. closed: other closes the open point. superseded: other
     replaces it.
     """
 
@@ -94,11 +96,11 @@ class Relation:
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """A summary as proposed and checked: new statements, or carried ones, in order.
+    """A checked proposal for a summary.
 
-    offered: how many statements were proposed. usable: enough passed to be shown. kept_back:
-    new statements that are not shown, and may close what was left open before. relations:
-    between statements below.
+    items: its statements in order, new or repeated from children. offered: the number of
+    statements proposed. usable: enough of them passed. kept_back: new statements that are stored
+    but not shown; they can close earlier open points. relations: between statements of children.
     """
 
     items: Sequence[Draft | ChildStatement]

@@ -1,4 +1,4 @@
-"""What ingest and the worker report: counted as they go, plain values for people and --json."""
+"""Defines the reports of ingest, scrub and the worker."""
 
 from __future__ import annotations
 
@@ -8,12 +8,11 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True, slots=True)
 class Skipped:
-    """One record that became no message, and why.
+    """A record that did not become a message.
 
-    reason: a short stable phrase, the key under which the report counts it.
-    line: 1-based, or None where lines mean nothing. problem: True for damage that the user
-    should hear of, False for records that are no messages by design. detail: what exactly
-    was found, for the report; never more than a line.
+    reason: a short stable phrase, by which the report counts it. line: 1-based; None if the file
+    has no lines. problem: True for damage that the user should know of, False for a record that is
+    not a message by design. detail: at most one line, for the report.
     """
 
     reason: str
@@ -43,11 +42,11 @@ def count_of(number: int, noun: str) -> str:
 
 @dataclass(slots=True)
 class FileReport:
-    """What became of one file: records = added + known + skipped.
+    """The result for one file: records = added + known + skipped.
 
-    found: the user named a folder or an archive that holds it, not the file itself.
-    unknown: the error is that it is in no format that is read.
-    redacted: secrets in the messages that were added, by label.
+    found: the user named a folder or an archive that contains it, not the file itself.
+    unknown: the error is an unknown format.
+    redacted: the number of secrets in the added messages, by label.
     """
 
     path: str
@@ -70,12 +69,12 @@ class FileReport:
         return self.problem_count - self.skipped.get(CUT_AT_END, 0)
 
     def count_redacted(self, labels: Iterable[str]) -> None:
-        """Counts the secrets of a message that is added."""
+        """Counts the secrets of an added message."""
         for label in labels:
             self.redacted[label] = self.redacted.get(label, 0) + 1
 
     def note(self, skipped: Skipped) -> None:
-        """Counts a record that became no message."""
+        """Counts a record that did not become a message."""
         self.records += 1
         self.skipped[skipped.reason] = self.skipped.get(skipped.reason, 0) + 1
         if skipped.problem:
@@ -115,19 +114,20 @@ class IngestReport:
 
 def _sum(counts: Iterable[dict[str, int]]) -> dict[str, int]:
     total: dict[str, int] = {}
-    for each in counts:
-        for name, count in each.items():
+    for of_file in counts:
+        for name, count in of_file.items():
             total[name] = total.get(name, 0) + count
     return total
 
 
 @dataclass(slots=True)
 class ScrubReport:
-    """What a scrub touched, or would touch.
+    """What a scrub changed, or would change.
 
-    redacted: secrets in messages, by label. messages: that had any; source_ids: the sources
-    that hold them. nodes: of trees, that rested on their words and were taken away with their
-    summaries and vectors. notes: titles, reports, names of topics and errors that had any.
+    redacted: the number of secrets in messages, by label. messages: the number that contained
+    secrets; source_ids: their sources. nodes: the number of nodes above them, which were removed
+    with their summaries and vectors. notes: the number of titles, reports, topic names and errors
+    that contained secrets.
     """
 
     messages: int = 0
@@ -138,19 +138,20 @@ class ScrubReport:
 
     @property
     def touched(self) -> bool:
-        """Whether there was anything to take out."""
+        """Whether any secret was found."""
         return self.messages > 0 or self.notes > 0
 
 
 @dataclass(slots=True)
 class WorkReport:
-    """What one call of the worker did.
+    """The result of one run of the worker.
 
-    paused: kinds of job that a circuit breaker holds back, with the reason.
-    left_out: endpoints that could not be used in the end, with the reason.
-    embedded: nodes that got their vectors.
+    paused: kinds of job that a circuit breaker stops, with the reason.
+    left_out: servers that could not be used, with the reason.
+    offered, kept, rejected: statements proposed, stored, and rejected by reason.
+    embedded: the number of nodes that got vectors.
     stopped_by: "empty", "max_calls", "max_tokens", "max_seconds", "hours" or "interrupt".
-    goes_on_at: where it was "hours", when they begin next, ISO 8601 in UTC.
+    goes_on_at: for "hours", when they begin next, ISO 8601 in UTC; else None.
     """
 
     done: dict[str, int] = field(default_factory=dict)
@@ -169,9 +170,9 @@ class WorkReport:
     goes_on_at: str | None = None
 
 
-# Called with each file's report as soon as the file is done.
+# Called with the report of each file when it is done.
 FileProgress = Callable[[FileReport], None]
-# Called with the report so far, and what was just done, after each job.
+# Called after each job, with the report so far and the kind of the job.
 WorkProgress = Callable[[WorkReport, str], None]
-# Called with the number of steps that are done, and of all.
+# Called with the number of finished steps and their total.
 StepProgress = Callable[[int, int], None]

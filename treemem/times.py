@@ -1,6 +1,6 @@
-"""Times as logs give them: text that keeps its zone, and a number to compare by.
+"""Parses the times of logs into text that keeps its zone, and a number to compare.
 
-Pure. A time without a zone stays without one in the text; for comparing it counts as UTC.
+Pure. A time without a zone keeps none in its text; in comparisons it counts as UTC.
 """
 
 from __future__ import annotations
@@ -16,15 +16,15 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _FRACTION = re.compile(r"(\.\d{6})\d+")
 
 
-# Returns milliseconds since 1970, in UTC. An argument everywhere, so that tests set the time.
+# Returns milliseconds since 1970 UTC. It is passed as an argument so that tests can set the time.
 Clock = Callable[[], int]
 
 
 def parse(value: str | datetime | None) -> tuple[str | None, int | None]:
-    """The time as ISO 8601 text, and as milliseconds since 1970 UTC.
+    """Returns the time as ISO 8601 text and as milliseconds since 1970 UTC.
 
-    A text that is no ISO time is kept as it is, with None for the number: nothing that a
-    log said is thrown away, it only cannot be compared.
+    A text that is not an ISO time is returned unchanged, with None for the number: it is stored
+    but cannot be compared.
 
     Example:
         >>> parse("2026-01-01T01:00:00+02:00")
@@ -36,7 +36,7 @@ def parse(value: str | datetime | None) -> tuple[str | None, int | None]:
         return None, None
     if isinstance(value, datetime):
         return value.isoformat(), to_ms(value)
-    if value.strip().isdigit():  # a number is no date, though Python might read one into it
+    if value.strip().isdigit():  # not a date, although Python can parse some numbers as one
         return value, None
     try:
         return value, to_ms(datetime.fromisoformat(_FRACTION.sub(r"\1", value.strip())))
@@ -45,7 +45,7 @@ def parse(value: str | datetime | None) -> tuple[str | None, int | None]:
 
 
 def to_ms(moment: datetime) -> int:
-    """Milliseconds since 1970 UTC; a time without a zone counts as UTC.
+    """Returns milliseconds since 1970 UTC; a time without a zone counts as UTC.
 
     Example:
         >>> to_ms(datetime(1970, 1, 1, 0, 0, 1))
@@ -56,7 +56,7 @@ def to_ms(moment: datetime) -> int:
 
 
 def from_ms(ms: int | None) -> str | None:
-    """ISO 8601 in UTC, to the second; None for None, and outside the years 1 to 9999.
+    """Returns ISO 8601 in UTC, to the second; None for None and outside the years 1 to 9999.
 
     Example:
         >>> from_ms(1000)
@@ -71,24 +71,27 @@ def from_ms(ms: int | None) -> str | None:
 
 
 def local(ms: int) -> datetime:
-    """A moment in the machine's zone, which knows when its clocks change where the system tells
-    (TZ, or /etc/localtime); elsewhere it has the offset of that moment."""
+    """Returns a moment in the machine's time zone.
+
+    The zone has its daylight-saving rules if the system names it (TZ or /etc/localtime); otherwise
+    it is the current offset.
+    """
     return datetime.fromtimestamp(ms / 1000, _local_zone())
 
 
 def _local_zone() -> tzinfo | None:
     from zoneinfo import ZoneInfo
 
-    named = os.environ.get("TZ", "").lstrip(":")
+    name = os.environ.get("TZ", "").lstrip(":")
     try:
-        if named:
-            return ZoneInfo(named)
+        if name:
+            return ZoneInfo(name)
         with Path("/etc/localtime").open("rb") as file:
             return ZoneInfo.from_file(file)
-    except (OSError, ValueError):  # a TZ such as "CET-1CEST" is no zone's name
+    except (OSError, ValueError):  # a TZ such as "CET-1CEST" is not the name of a zone
         return datetime.now(UTC).astimezone().tzinfo
 
 
 def now_ms() -> int:
-    """Milliseconds since 1970, by the machine's clock."""
+    """Returns milliseconds since 1970 UTC by the machine's clock."""
     return time.time_ns() // 1_000_000

@@ -1,7 +1,7 @@
-"""Topics: what a user of treemem sees of them, and may change.
+"""Lets users list, rename, pin, merge and rebuild topics.
 
-Names, pins and merges are the user's and outlive a rebuild; which leaves a topic has is found by
-treemem, and can be found again.
+Names, pins and merges are set by the user and survive a rebuild; the leaves of a topic are derived
+and can be computed again.
 """
 
 from __future__ import annotations
@@ -18,17 +18,18 @@ from treemem.topics import store as topic_store
 from treemem.topics.store import Topic
 from treemem.worker import collection_jobs
 
+# The length of a topic name, in characters.
 NAME_CHARS_MAX = 80
 
 
 @dataclass(frozen=True, slots=True)
 class TopicView:
-    """A topic and what it has. name: of a few words of its statements, or as the user named it
-    (named says which). pinned: a rebuild leaves it as it is. tokens: of what its leaves hold
-    word for word. aliases: the ids of topics that were merged into it.
+    """A topic with its leaves.
 
-    leaf_ids: in time order. source_ids: in the order of their first leaf here. root_id: of its
-    tree, None until it is made. started_at, ended_at: ISO 8601 in UTC.
+    name: the user's if named is True, else a few words from its statements. pinned: a rebuild does
+    not change it. tokens: of the verbatim text of its leaves. leaf_ids: in time order. source_ids:
+    in the order of their first leaf. root_id: of its tree; None until it is built. started_at,
+    ended_at: ISO 8601 in UTC. aliases: the ids of topics that were merged into it.
     """
 
     id: str
@@ -48,10 +49,10 @@ Views = list[TopicView]
 
 
 class Topics:
-    """The topics of one memory. An id may be cut short as long as it is unambiguous; the id of
-    a topic that was merged leads to the one it is part of.
+    """The topics of one memory. An unambiguous prefix of an id is enough; the id of a merged topic
+    refers to the topic it was merged into.
 
-    work: does the light jobs that wait, such as the trees of topics that have changed.
+    work: runs the light jobs, which rebuild the trees of changed topics.
     """
 
     def __init__(self, database: Database, clock: Clock, work: Callable[[], object]) -> None:
@@ -60,52 +61,53 @@ class Topics:
         self._work = work
 
     def list(self) -> Views:
-        """All topics, those with the most leaves first."""
+        """Returns all topics, those with the most leaves first."""
         with self._database.reading():
             views = [_view(self._database, topic) for topic in topic_store.topics(self._database)]
         return sorted(views, key=lambda view: (-len(view.leaf_ids), view.id))
 
     def show(self, topic_id: str) -> TopicView:
-        """One topic. Raises NotFoundError, AmbiguousIdError."""
+        """Returns one topic. Raises NotFoundError, AmbiguousIdError."""
         with self._database.reading():
-            found = topic_store.resolve(self._database, topic_id)
+            full_id = topic_store.resolve(self._database, topic_id)
             topics = topic_store.topics(self._database)
-            return next(_view(self._database, topic) for topic in topics if topic.id == found)
+            return next(_view(self._database, topic) for topic in topics if topic.id == full_id)
 
     def rename(self, topic_id: str, name: str) -> TopicView:
-        """Gives a topic a name of the user's, which stays. Raises UsageError for an empty one."""
-        told = " ".join(name.split())
-        if not told or len(told) > NAME_CHARS_MAX or not told.isprintable():
+        """Sets a permanent name. Raises UsageError if it is empty, too long or unprintable."""
+        flat = " ".join(name.split())
+        if not flat or len(flat) > NAME_CHARS_MAX or not flat.isprintable():
             raise UsageError(
                 f"A topic's name has 1 to {NAME_CHARS_MAX} printable characters, not {name!r}."
             )
         with self._database.transaction():
-            found = topic_store.resolve(self._database, topic_id)
-            topic_store.set_name(self._database, found, told, by_user=True)
-        return self.show(found)
+            full_id = topic_store.resolve(self._database, topic_id)
+            topic_store.set_name(self._database, full_id, flat, by_user=True)
+        return self.show(full_id)
 
     def pin(self, topic_id: str, *, pinned: bool = True) -> TopicView:
-        """Lets a rebuild leave a topic as it is, or no longer."""
+        """Protects a topic from rebuilds, or ends the protection."""
         with self._database.transaction():
-            found = topic_store.resolve(self._database, topic_id)
-            topic_store.set_pinned(self._database, found, pinned=pinned)
-        return self.show(found)
+            full_id = topic_store.resolve(self._database, topic_id)
+            topic_store.set_pinned(self._database, full_id, pinned=pinned)
+        return self.show(full_id)
 
     def merge(self, into: str, topic_id: str) -> TopicView:
-        """Gives a topic's leaves to another one; its id leads there from now on. Raises
-        UsageError for a topic and itself."""
+        """Moves a topic's leaves into another one, to which its id then refers. Raises UsageError
+        if both are the same topic."""
         with self._database.transaction():
-            kept = topic_store.resolve(self._database, into)
-            given = topic_store.resolve(self._database, topic_id)
-            if kept == given:
-                raise UsageError(f"{into!r} and {topic_id!r} are the same topic, {kept}.")
-            topic_store.merge(self._database, kept, given)
+            target = topic_store.resolve(self._database, into)
+            merged = topic_store.resolve(self._database, topic_id)
+            if target == merged:
+                raise UsageError(f"{into!r} and {topic_id!r} are the same topic, {target}.")
+            topic_store.merge(self._database, target, merged)
             self._admit()
         self._work()
-        return self.show(kept)
+        return self.show(target)
 
     def rebuild(self) -> Views:
-        """Finds all topics anew. Ids stay where the content does; pins, names and merges stay."""
+        """Computes all topics again. Pins, names and merges stay; a topic that remains keeps its
+        id."""
         while assignment.read_some(self._database):
             continue
         assignment.rebuild(self._database, self._admit)

@@ -1,7 +1,4 @@
-"""The nouns of treemem as frozen values.
-
-Nothing here touches a file, a clock or a model; every other module speaks in these.
-"""
+"""Defines the values that the modules exchange, as frozen dataclasses. Pure."""
 
 from __future__ import annotations
 
@@ -17,8 +14,8 @@ MessageKind = Literal["said", "summary", "injected"]
 MESSAGE_KINDS: tuple[MessageKind, ...] = ("said", "summary", "injected")
 
 Include = Literal["abandoned", "injected"]
-# What a search leaves out unless asked for: turns of other branches and earlier versions, and what
-# tools put into someone's mouth, their own summaries too.
+# What a search includes only on request: abandoned branches and earlier versions; context that a
+# tool injected as a user's message, and the tool's own summaries.
 INCLUDES: tuple[Include, ...] = ("abandoned", "injected")
 
 PartKind = Literal["text", "thinking", "tool_use", "tool_result", "marker"]
@@ -33,10 +30,10 @@ ScopeKind = Literal["everything", "source", "topic", "session"]
 
 @dataclass(frozen=True, slots=True)
 class TreeShape:
-    """The size of a leaf and of a group. A file keeps the shape it was first written with.
+    """The size of leaves and groups. A file keeps the shape with which it was created.
 
-    leaf_tokens_max: tokens in a leaf, as tokens.count_tokens counts them. fanout: children of
-    a full group.
+    leaf_tokens_max: the tokens of a leaf, by text.tokens.count_tokens. fanout: the children of a
+    full group.
     """
 
     leaf_tokens_max: int = 3_000
@@ -45,9 +42,9 @@ class TreeShape:
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """A stretch of a message's text that is not plain speech.
+    """A part of a message's text that is not plain speech.
 
-    start, end: offsets into Message.text, in characters, end exclusive.
+    start, end: offsets into Message.text in characters, end exclusive.
     name: the tool's name for tool_use and tool_result, the media type for a marker.
     """
 
@@ -59,10 +56,10 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class Blob:
-    """An attachment that was left out of the text: a marker stands in its place.
+    """An attachment, which a marker in the text replaces.
 
-    digest: SHA-256 of the decoded bytes, hex. size_bytes: their number. content: the bytes
-    themselves while a log is read; they are never stored in the memory.
+    digest: SHA-256 of the decoded bytes, hex. size_bytes: their number. content: the bytes while
+    a log is read; they are never stored in the memory file.
     """
 
     media_type: str
@@ -73,17 +70,17 @@ class Blob:
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """One thing that was said, word for word.
+    """A message, word for word.
 
-    text: verbatim; tool calls, results and thinking are stretches of it, named in parts.
-    sent_at: ISO 8601 with its zone if it was known, a datetime, or None.
-    external_id: the id that the log gave it; unique_id says whether it is unique in the
-        world (a UUID) or only within its source.
-    session: the stretch of the source it belongs to, if the source has several.
-    kind: "said" for real turns, "summary" for a compaction summary found in a log,
-        "injected" for context that a tool put into a user's mouth.
-    active: False for a turn on a branch that was abandoned.
-    id, tokens: filled by the store; tokens are counted with cl100k_base.
+    text: verbatim; parts mark tool calls, results and thinking in it.
+    sent_at: ISO 8601, with a zone if it is known; a datetime; or None.
+    external_id: its id in the log. unique_id: True if that id is globally unique (a UUID), False
+        if it is unique within its source.
+    session: its session, if the source has several.
+    kind: "said" for real turns, "summary" for a compaction summary in a log, "injected" for
+        context that a tool added as a user's message.
+    active: False for a turn on an abandoned branch.
+    id, tokens: set by the store; tokens are counted with cl100k_base.
     """
 
     role: str = "user"
@@ -104,7 +101,7 @@ class Message:
 
     @property
     def speaker(self) -> str:
-        """The author's name, or the role where no name is known."""
+        """The author's name, or the role if there is none."""
         return self.author or self.role
 
 
@@ -112,10 +109,10 @@ class Message:
 class Source:
     """One session or document: an ordered history of messages.
 
-    id: stable and readable, such as "claude-code/5c0375b4-…". parent_id: the source that
-    this one was started from (a sub-agent's session). snapshot: the file holds the whole
-    document each time it is read, so what is no longer in it was replaced. rewritten: the file
-    holds the whole session, and its tool takes turns out of it when the user goes back.
+    id: stable and readable, such as "claude-code/5c0375b4-…". parent_id: the source that started
+    this one (for a sub-agent's session). snapshot: the file contains the whole document each time
+    it is read, so messages missing from it were replaced. rewritten: the file contains the whole
+    session, and its tool removes turns from it when the user goes back.
     """
 
     id: str
@@ -129,7 +126,7 @@ class Source:
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """Characters start to end (exclusive) of one message, as a leaf holds them."""
+    """The characters start to end (exclusive) of a message that a leaf contains."""
 
     message_id: str
     start: int
@@ -139,25 +136,29 @@ class Span:
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """Where to look: everything, one source, one topic or one session."""
+    """What to search or show: everything, one source, one topic or one session."""
 
     kind: ScopeKind
     key: str | None = None
 
     @classmethod
     def everything(cls) -> Scope:
+        """All sources."""
         return cls("everything")
 
     @classmethod
     def source(cls, source_id: str) -> Scope:
+        """One source, by its full id."""
         return cls("source", source_id)
 
     @classmethod
     def topic(cls, topic_id: str) -> Scope:
+        """One topic, by its id or a prefix of it."""
         return cls("topic", topic_id)
 
     @classmethod
     def session(cls, session_id: str) -> Scope:
+        """The messages whose session is session_id."""
         return cls("session", session_id)
 
     def __str__(self) -> str:
@@ -166,7 +167,7 @@ class Scope:
 
 @dataclass(frozen=True, slots=True)
 class Later:
-    """What a later statement did to an earlier one, and the messages that say so."""
+    """A later statement that closed or superseded an earlier one, and the messages it cites."""
 
     text: str
     message_ids: tuple[str, ...]
@@ -174,13 +175,13 @@ class Later:
 
 @dataclass(frozen=True, slots=True)
 class Statement:
-    """One checked sentence of a summary, with the messages it rests on.
+    """A checked sentence of a summary, with the messages it cites.
 
-    text: for extractive producers the words themselves, else the model's, checked.
-    producer: who made it, such as "extractive/1".
-    speaker: who said it, where it rests on one person's words.
-    messages: those it cites, also for others that say the same.
-    closed_by: what closed an open point later on. superseded_by: what replaced it.
+    text: quoted by extractive producers, written by a model and checked otherwise.
+    producer: its origin, such as "extractive/1".
+    speaker: who said it; None if it cites several people.
+    messages: the cited messages, including those of statements with the same meaning.
+    closed_by: the statement that closed an open point. superseded_by: the one that replaced it.
     """
 
     id: int
@@ -196,7 +197,7 @@ class Statement:
 
 @dataclass(frozen=True, slots=True)
 class Rejection:
-    """A statement that a model offered and the checks refused."""
+    """A statement that a model offered and the checks rejected."""
 
     kind: str
     text: str
@@ -205,10 +206,10 @@ class Rejection:
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """One producer's view of one node.
+    """One producer's summary of one node.
 
-    offered counts the statements the producer proposed, kept those that passed.
-    shown says whether it is the view that readers get by default.
+    offered: the number of statements proposed. kept: the number that passed the checks.
+    shown: whether it is the summary that readers get by default.
     """
 
     producer: str
@@ -225,10 +226,10 @@ class Summary:
 
 @dataclass(frozen=True, slots=True)
 class Node:
-    """A leaf (level 0), or a group of nodes one level below it and more.
+    """A leaf (level 0), or a group of nodes of lower levels.
 
-    tokens: of the verbatim text that lies below. provisional: an open tail or a root over
-    an unfinished frontier; it is replaced as its source grows.
+    tokens: of the verbatim text below it. provisional: an open tail, or a root above an
+    unfinished frontier; it is replaced as its source grows.
     """
 
     id: str
@@ -249,9 +250,9 @@ class Node:
 
 @dataclass(frozen=True, slots=True)
 class Tree:
-    """The tree of one scope as it stands: its root and every node below it.
+    """The current tree of one scope: its root and every node below it.
 
-    root_id is None for a scope that holds no message yet.
+    root_id: None for a scope without messages.
     """
 
     scope: Scope
@@ -260,13 +261,13 @@ class Tree:
     _nodes: tuple[Node, ...] = ()
 
     def nodes(self) -> Iterator[Node]:
-        """Every node once, from the root down, each before its children."""
+        """Yields every node once, each before its children."""
         return iter(self._nodes)
 
 
 @dataclass(frozen=True, slots=True)
 class Explained:
-    """Why a stretch of a message was returned: the parts that its score is the sum of."""
+    """The score of a part of a message. parts: name and value of each summand."""
 
     message_id: str
     start: int
@@ -277,12 +278,12 @@ class Explained:
 
 @dataclass(frozen=True, slots=True)
 class Passage:
-    """What one source said on one day that answers a query: messages, excerpts of long ones,
-    and single statements of summaries, in order.
+    """The part of an answer from one source and one day: messages, excerpts of long messages,
+    and statements of summaries, in order.
 
-    text: begins with "[number day]". messages: those that it holds or rests on. breadcrumb:
-    ids of the nodes from the source's root down to the leaf of the best of them, node_id.
-    score: of the best of them; explanation: the parts of each one's.
+    text: begins with "[number day]". messages: those it contains or cites. node_id: the leaf of
+    the message with the best score; breadcrumb: the ids of the nodes from the source's root down
+    to that leaf. score: the best score; explanation: the parts of all scores.
     """
 
     text: str
@@ -297,10 +298,11 @@ class Passage:
 
 @dataclass(frozen=True, slots=True)
 class SearchResult:
-    """What was found: the context as text, its size, and what was not available.
+    """The answer to a query.
 
-    standing: instructions and preferences that hold in the scope; the text begins with them.
-    kind: what kind of answer the question was taken to want.
+    text: the passages as one text of that many tokens. missing: what was not available, in
+    sentences. standing: instructions and preferences that apply in the scope; the text begins with
+    them. kind: the kind of question, such as "decisions"; "narrow" is the default.
     """
 
     text: str
@@ -313,11 +315,11 @@ class SearchResult:
 
 @dataclass(frozen=True, slots=True)
 class ServedModel:
-    """A model behind one or several servers that speak OpenAI's protocol.
+    """A model behind one or several servers with an OpenAI-compatible API.
 
-    urls: such as "http://host:8080", with or without /v1; all serve the same model. model:
-    its name there; None takes the only one they have. slots: calls at once to each of them.
-    key_env: the environment variable that holds the API key, which itself is stored nowhere.
+    urls: such as "http://host:8080", with or without /v1; all serve the same model. model: its
+    name there; None means their only model. slots: concurrent calls to each server. key_env: the
+    environment variable that contains the API key; the key itself is never stored.
     """
 
     urls: tuple[str, ...]
@@ -328,7 +330,7 @@ class ServedModel:
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """One row of the queue. Times are ISO 8601 in UTC."""
+    """A job of the queue. Times are ISO 8601 in UTC."""
 
     id: int
     kind: str
