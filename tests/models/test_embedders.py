@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 
@@ -35,13 +35,11 @@ def server() -> Iterator[FakeServer]:
         yield opened
 
 
-@pytest.fixture(params=["hashing", "letters", "endpoint", "llama"])
+@pytest.fixture(params=["hashing", "endpoint", "llama"])
 def embedder(request: pytest.FixtureRequest) -> Iterator[Embedder]:
     made: Embedder
     if request.param == "hashing":
         made = HashingEmbedder()
-    elif request.param == "letters":
-        made = LetterEmbedder()
     elif request.param == "endpoint":
         server = request.getfixturevalue("server")
         made = EndpointEmbedder(ServedModel((server.url,), "embedder-x"))
@@ -63,40 +61,6 @@ def test_every_embedder_keeps_the_contract(embedder: Embedder) -> None:
     assert embedder.embed_documents([]).shape == (0, embedder.dimensions)
     assert embedder.name
     assert embedder.alive()
-
-
-class LetterEmbedder:
-    """Counts letters: the example of the contributors' guide."""
-
-    name = "letters/1"
-    dimensions = 26
-
-    def embed_documents(self, texts: Sequence[str]) -> embedders.Vectors:
-        alphabet = "abcdefghijklmnopqrstuvwxyz"
-        rows = [[1 + text.lower().count(letter) for letter in alphabet] for text in texts]
-        return embedders.unit(rows, len(texts), self.dimensions, self.name)
-
-    def embed_query(self, text: str) -> embedders.Vectors:
-        query: embedders.Vectors = self.embed_documents([text])[0]
-        return query
-
-    def alive(self) -> bool:
-        return True
-
-    def close(self) -> None:
-        pass
-
-
-def test_a_class_and_a_line_in_built_in_add_an_embedder(
-    memory: Memory, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setitem(embedders.BUILT_IN, "letters", LetterEmbedder)
-    memory.append("s", [Message(text="We ship on Friday."), Message(text="The cat sleeps.")])
-    memory.use_model("embedder", "letters")
-    assert memory.work().embedded == 1
-    (status,) = memory.status().embedders
-    assert (status.name, status.dimensions, status.in_use) == ("letters/1", 26, True)
-    assert memory.search("Friday ships", budget_tokens=100).passages
 
 
 def test_hashing_is_the_same_on_every_machine() -> None:
