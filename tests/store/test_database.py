@@ -1,7 +1,7 @@
 """One connection keeps its promises: whole transactions, durable commits, clear errors.
 
-What happens to the file from outside (deleted, damaged, locked, full) is in
-test_known_faults.py.
+Faults of files and disks (deleted, damaged, locked, full) are in tests/regressions/test_storage.py
+and tests/regressions/test_disks.py.
 """
 
 from __future__ import annotations
