@@ -53,7 +53,7 @@ class RewoundRanges:
     """Ranges of ordinals that a log rewinds; each is added later in the log than the one before.
 
     Example:
-        >>> gone = TakenBack()
+        >>> gone = RewoundRanges()
         >>> gone.add(4, 6)
         >>> gone.add(2, 9)
         >>> [number for number in range(12) if number in gone]

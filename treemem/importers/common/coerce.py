@@ -68,7 +68,7 @@ def json_or_none(value: object) -> object:
     """Parses JSON text or bytes; None for any other type, damage or excessive nesting.
 
     Example:
-        >>> parsed('{"a": 1}'), parsed(b"[1]"), parsed("{"), parsed(None)
+        >>> json_or_none('{"a": 1}'), json_or_none(b"[1]"), json_or_none("{"), json_or_none(None)
         ({'a': 1}, [1], None, None)
     """
     if not isinstance(value, str | bytes):

@@ -57,7 +57,7 @@ def size_text(value: object) -> str | None:
     """A size in bytes for a marker; None for a value that is no integer.
 
     Example:
-        >>> size_shown(1200), size_shown("1200")
+        >>> size_text(1200), size_text("1200")
         ('1200 bytes', None)
     """
     is_number = isinstance(value, int) and not isinstance(value, bool)

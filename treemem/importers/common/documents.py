@@ -74,7 +74,7 @@ def merge_blocks(blocks: Iterable[Block], chars_max: int) -> Iterator[str]:
     """Merges neighbouring blocks up to chars_max characters; a heading begins a new message.
 
     Example:
-        >>> list(merged([Block("a"), Block("b"), Block("# c", True), Block("d" * 9)], 5))
+        >>> list(merge_blocks([Block("a"), Block("b"), Block("# c", True), Block("d" * 9)], 5))
         ['ab', '# cddddddddd']
     """
     pending: list[str] = []

@@ -25,7 +25,7 @@ def text_in_tag(text: str, names: Iterable[str]) -> str | None:
     r"""The text inside one of the tags, if the tag encloses the whole text; else None.
 
     Example:
-        >>> unwrapped("<task>\nShip it.\n</task>", ("task",)), unwrapped("<task> no end", ["task"])
+        >>> text_in_tag("<task>\nShip it.\n</task>", ["task"]), text_in_tag("<task> ", ["task"])
         ('Ship it.', None)
     """
     body = text.strip()
@@ -72,9 +72,11 @@ def result_blocks(output: object) -> object:
     """The result of a tool as blocks, without the wrappers around them.
 
     Example:
-        >>> result_of({"type": "text", "value": "ok"}), result_of([{"query": "a", "result": "b"}])
-        ('ok', ['a', 'b'])
-        >>> result_of({"rows": 2})
+        >>> result_blocks({"type": "text", "value": "ok"})
+        'ok'
+        >>> result_blocks([{"query": "a", "result": "b"}])
+        ['a', 'b']
+        >>> result_blocks({"rows": 2})
         ['{"rows":2}']
     """
     if isinstance(output, list):

@@ -158,8 +158,8 @@ def describe_content(head: bytes) -> str:
     r"""Describes the content of a file for an error message.
 
     Example:
-        >>> found_in(b"[1, 2, 3]"), found_in(b"\x89PNG\r\n\x1a\n"), found_in(b"")
-        ('a JSON array of numbers', 'binary data (PNG)', 'nothing, the file is empty')
+        >>> describe_content(b"[1, 2, 3]"), describe_content(b"\x89PNG\r\n\x1a\n")
+        ('a JSON array of numbers', 'binary data (PNG)')
     """
     if not head:
         return "nothing, the file is empty"
