@@ -11,7 +11,7 @@ LLAMA_VERSION := 0.3.36
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-slow test-kills test-wheel test-pythons fuzz lint bench-smoke bench bench-sample bench-faithfulness bench-recall bench-latency bench-importers clean
+.PHONY: help setup demo test test-slow test-kills test-kill-sample test-wheel test-pythons fuzz lint bench-smoke bench bench-sample bench-faithfulness bench-recall bench-latency bench-importers clean
 
 help:  ## Show what there is to make
 	@echo "make TARGET, where TARGET is one of:"
@@ -83,6 +83,9 @@ test-slow: setup  ## Run the long suites too, 200 kills among them
 
 test-kills: setup  ## Kill a process at 200 steps of ingest and work
 	TREEMEM_TEST_MODELS=$(MODELS) $(BIN)/python -m pytest tests/faults -m slow
+
+test-kill-sample: setup  ## Kill a process at 20 steps, within about a minute
+	$(BIN)/python -m pytest tests/faults -m kill_sample -n 2
 
 # A virtual environment that has nothing but the wheel, used from a folder that is not the checkout.
 test-wheel: $(VENV)/.base  ## Build the wheel, install it into a bare environment, and use it there

@@ -3,7 +3,7 @@
 A step is any moment before or after a SQL statement, a commit, a rollback or the closing of
 the connection, and the beginning and end of a model call. `--kill-at N` sends SIGKILL to this
 very process at the N-th one, as a crash would end it: no handler runs, no buffer is flushed.
-`--kill-in light._seal` does so at the first step within that function of treemem.
+`--kill-in source_jobs.SourceWork._seal` does so at the first step within that function.
 
     kill_driver.py work --db X --logs FOLDER [--kill-at N] [--killed FILE] [--answers FILE]
     kill_driver.py append --db X
@@ -81,15 +81,15 @@ class Steps:
 
 def _callers() -> list[str]:
     """The functions of treemem that are running, outermost first, each behind the last part of its
-    module's name: "source_jobs._seal" and so on."""
-    found = []
+    module's name: "source_jobs.SourceWork._seal"."""
+    names = []
     frame = sys._getframe(2)
     while frame is not None:
         module = str(frame.f_globals.get("__name__", ""))
         if module.startswith("treemem."):
-            found.append(f"{module.rpartition('.')[2]}.{frame.f_code.co_name}")
+            names.append(f"{module.rpartition('.')[2]}.{frame.f_code.co_qualname}")
         frame = frame.f_back  # type: ignore[assignment]
-    return found[::-1]
+    return names[::-1]
 
 
 def watch_every_statement(steps: Steps) -> None:

@@ -1,13 +1,15 @@
-"""A process is killed with SIGKILL at every step of ingest and work; nothing is lost by it.
+"""A process killed with SIGKILL at any step of ingest and work loses nothing.
 
-Each child (kill_driver.py) does the same: it ingests a folder and lets a fake model summarize
-all of it. It is killed at a step, and the same command is run again, until it comes to its
-end. Then doctor finds nothing, and the file holds what an undisturbed run leaves: the same
-messages, histories, nodes, trees, roots and statements. `make test-kills` does it at length.
+Each child process (kill_driver.py) ingests a folder and lets a fake model summarize all of it. It
+is killed at a step, and the same command is run again until it ends by itself. Then doctor finds
+nothing, and the file has the same messages, histories, nodes, trees, roots and statements as after
+an undisturbed run. `make test-kills` kills often, `make test-kill-sample` twenty times.
 """
 
 from __future__ import annotations
 
+import contextlib
+import importlib
 import itertools
 import math
 import os
@@ -18,6 +20,7 @@ import time
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
+from operator import attrgetter
 from pathlib import Path
 
 import fault_logs
@@ -39,53 +42,57 @@ from fault_pictures import Picture
 from treemem import Memory
 from treemem.queue.jobs import ATTEMPTS_MAX
 
+ROOT = Path(__file__).parents[2]
 KILLS_FEW = 12
 KILLS_ROLLBACK_FEW = 2
 KILLS_MANY = int(os.environ.get("TREEMEM_KILLS", "200"))
 SEED = 20260301
-# Kills on one file before it may come to its end. A job whose worker died ATTEMPTS_MAX times
-# is dead by design, so a chain is shorter than that.
+# The sample: kills, and the number of the first chain, in two halves for two processes.
+KILLS_SAMPLE = 10
+SAMPLE_CHAINS = (1_000, 3_000)
+# Kills on one file before it may end its work. A job whose worker died ATTEMPTS_MAX times is dead
+# by design, so a chain is shorter than that.
 CHAIN_LENGTHS = (1, 2, 1, 3, 1, 4)
 GOLDEN = (math.sqrt(5) - 1) / 2
 
 assert max(CHAIN_LENGTHS) < ATTEMPTS_MAX
 
-# What a process is about, by the function that runs; the first that fits counts.
+# What a process is doing, by a function that runs; the first that matches counts.
 PLACES = {
-    "memory.close": "closing the file",
-    "memory.open": "opening the file",
+    "memory.Memory.close": "closing the file",
+    "memory.Memory.open": "opening the file",
     "jobs.claim": "claiming a job",
-    "files._store": "storing a batch",
+    "files.FileIngest._store": "storing a batch",
     "imported_files.remember": "remembering a file",
     "imported_files.load": "reading a file",
-    "files._batches": "reading a file",
-    "source_jobs._seal": "sealing",
-    "source_jobs._extract": "extractive summaries",
-    "collection_jobs._lay_out": "trees above the sources",
-    "collection_jobs._lay_out_topics": "topics",
-    "collection_jobs.run": "trees above the sources",
-    "summary_jobs._answer": "asking the model",
-    "summary_jobs.run": "a model summary",
-    "summary_jobs.admit_all": "admitting model jobs",
-    "summary_jobs.__init__": "admitting model jobs",
-    "worker.run": "ending the work",
-    "files.run": "reading a file",
-    "memory.work": "beginning the work",
+    "files.FileIngest._batches": "reading a file",
+    "source_jobs.SourceWork._seal": "sealing",
+    "source_jobs.SourceWork._extract": "extractive summaries",
+    "collection_jobs.CollectionWork._lay_out": "trees above the sources",
+    "collection_jobs.CollectionWork._lay_out_topics": "topics",
+    "collection_jobs.CollectionWork.run": "trees above the sources",
+    "summary_jobs._PaidClient.answer": "asking the model",
+    "summary_jobs.ModelWork.run": "a model summary",
+    "summary_jobs.ModelWork.admit_all": "admitting model jobs",
+    "summary_jobs.ModelWork.__init__": "admitting model jobs",
+    "worker.Worker.run": "ending the work",
+    "files.FileIngest.run": "reading a file",
+    "memory.Memory.work": "beginning the work",
 }
-# So few steps that a kill may miss them.
+# Phases of so few steps that no kill may hit them.
 PLACES_SMALL = {"closing the file", "beginning the work", "ending the work", "remembering a file"}
 
-# Where a process is rarely, or is at the edge of something; the state of the logs; and whether
-# the command is run again while the dead one's lease still holds.
+# Functions that random kills seldom hit; the state of the logs; and whether the command is run
+# again before the dead process's lease has expired.
 FUNCTIONS = (
     ("imported_files.remember", 2, False),
-    ("source_jobs._extract", 2, True),
-    ("summary_jobs._store", 1, True),
-    ("collection_jobs._cover", 2, False),
+    ("source_jobs.SourceWork._extract", 2, True),
+    ("summary_jobs.ModelWork._store", 1, True),
+    ("collection_jobs.CollectionWork._cover", 2, False),
     pytest.param("assignment.place", 2, True, marks=pytest.mark.slow),
     pytest.param("assignment.read_some", 1, False, marks=pytest.mark.slow),
     pytest.param("builder.release", 2, True, marks=pytest.mark.slow),
-    pytest.param("summary_jobs._store", 2, True, marks=pytest.mark.slow),
+    pytest.param("summary_jobs.ModelWork._store", 2, True, marks=pytest.mark.slow),
     pytest.param("messages._join", 2, False, marks=pytest.mark.slow),
     pytest.param("builder.extend", 2, True, marks=pytest.mark.slow),
     pytest.param("extractive_views.put", 2, False, marks=pytest.mark.slow),
@@ -93,13 +100,18 @@ FUNCTIONS = (
 )
 
 
+# Functions that single tests kill in.
+KILLED_IN = ("imported_files.remember", "source_jobs.SourceWork._seal")
+
+
 @dataclass(frozen=True, slots=True)
 class Chain:
-    """Kills on one file: the state of the logs, where the first falls, and how many.
+    """Kills on one file.
 
-    work_first: whether it is a worker that comes by after a kill, before the same command is
-    run again; it finds what was stored last half-way read. soon: whether the command is run
-    again while the dead one's lease still holds, so that other jobs are done first.
+    state: of the logs. fraction: of the steps of an undisturbed run, before the first kill.
+    length: the number of kills. work_first: a worker runs after each kill before the same command
+    does, and finds a file that was read half. soon: the command runs again before the dead
+    process's lease has expired, so that other jobs are done first.
     """
 
     state: int
@@ -109,9 +121,9 @@ class Chain:
     soon: bool
 
 
-def chains() -> Iterator[Chain]:
-    """Ever more chains, whose first kills spread evenly over all steps."""
-    for number in itertools.count():
+def chains(first: int = 0) -> Iterator[Chain]:
+    """Endless chains, from a number on. Their first kills spread evenly over all steps."""
+    for number in itertools.count(first):
         yield Chain(
             state=1 if number % 5 < 3 else 2,
             fraction=(number * GOLDEN + 0.1) % 1,
@@ -125,7 +137,7 @@ def chains() -> Iterator[Chain]:
 
 
 def break_off(place: Field, path: Path, chain: Chain, kill_in: str) -> list[Note]:
-    """Kills children at one file, one after the other; returns where each kill fell."""
+    """Kills children on one file, one after the other. Returns where each was killed."""
     draw = random.Random(f"{SEED} {chain}")
     steps = place.undisturbed[chain.state].steps
     kill_at = 0 if kill_in else 1 + int(chain.fraction * steps)
@@ -135,18 +147,18 @@ def break_off(place: Field, path: Path, chain: Chain, kill_in: str) -> list[Note
         child = place.run(
             path, minute=minute, kill_at=kill_at, kill_in=kill_in, work_first=work_first
         )
-        if child.returncode == 0:  # less was left to do than was guessed
+        if child.returncode == 0:  # it had fewer steps than expected
             break
         assert child.returncode == -signal.SIGKILL, child.stderr
-        # What is done need not be done again: the next child has fewer steps before it.
+        # The next child has fewer steps, since some of the work is done.
         kill_at = draw.randint(1, max(150, int((steps - kill_at) * 0.9)))
     return notes_in(path)
 
 
 def problems_after(place: Field, chain: Chain, path: Path, *, kill_in: str = "") -> list[str]:
-    """Kills, lets one child come to its end, and says what is not as it should be.
+    """Runs a chain, then one child to its end, and returns the problems that this leaves.
 
-    kill_in: the function of treemem to kill in, instead of at the chain's fraction.
+    kill_in: a function of treemem to kill in, instead of at the chain's fraction.
     """
     if chain.state > 1:
         shutil.copy(place.undisturbed[chain.state - 1].path, path)
@@ -161,8 +173,8 @@ def problems_after(place: Field, chain: Chain, path: Path, *, kill_in: str = "")
     problems += findings_of(path)
     problems += expected.picture.differences(Picture.of(path))
     lost = sum(falls_between_answer_and_commit(note) for note in notes)
-    # Where other sources are done first, or a worker comes by before all is stored, the trees
-    # above the sources are asked for once more when the last one stands; no node of a source is.
+    # Where other sources are done first, or a worker runs before everything is stored, the nodes
+    # above the sources are summarized once more at the end. No node of a source is.
     again = calls_above_sources(path) - calls_above_sources(expected.path)
     unfinished = chain.soon + chain.work_first * chain.length
     if any(count > unfinished for count in again.values()):
@@ -175,21 +187,21 @@ def problems_after(place: Field, chain: Chain, path: Path, *, kill_in: str = "")
 
 
 def falls_between_answer_and_commit(note: Note) -> bool:
-    return "summary_jobs._answer" in note["where"]
+    return "summary_jobs._PaidClient.answer" in note["where"]
 
 
 def place_of(note: Note) -> str:
-    """What the process was about when it was killed."""
-    found = (name for key, name in PLACES.items() if key in note["where"])
-    outside = [name for name in note["where"] if not name.startswith("database.")]
-    return next(found, f"elsewhere: {' '.join(outside)}")
+    """What the process was doing when it was killed."""
+    places = (place for function, place in PLACES.items() if function in note["where"])
+    outside = [function for function in note["where"] if not function.startswith("database.")]
+    return next(places, f"elsewhere: {' '.join(outside)}")
 
 
-def kill_and_report(kills: int, place: Field) -> None:
-    """Runs chains until so many kills have fallen; fails with all that was wrong after them."""
+def kill_and_report(kills: int, place: Field, first_chain: int = 0) -> None:
+    """Runs chains until there were that many kills. Fails with all problems after them."""
     began = time.monotonic()
     problems: list[str] = []
-    for number, chain in enumerate(chains()):
+    for number, chain in enumerate(chains(first_chain)):
         path = place.folder / f"killed-{number}.sqlite3"
         problems += problems_after(place, chain, path)
         place.remove(path)
@@ -239,6 +251,22 @@ def test_an_undisturbed_run_leaves_a_healthy_file(place: Field) -> None:
         assert run.calls > 5
 
 
+def test_every_function_to_kill_in_exists() -> None:
+    functions = [*PLACES, *KILLED_IN, *(getattr(row, "values", row)[0] for row in FUNCTIONS)]
+    assert [function for function in functions if not exists(function)] == []
+
+
+def exists(function: str) -> bool:
+    """Whether a module of treemem with the name before the first dot has the rest of the name."""
+    module, _, names = function.partition(".")
+    for path in (ROOT / "treemem").rglob(f"{module}.py"):
+        dotted = ".".join(path.relative_to(ROOT).with_suffix("").parts)
+        with contextlib.suppress(AttributeError):
+            attrgetter(names)(importlib.import_module(dotted))
+            return True
+    return False
+
+
 def test_killed_anywhere_the_work_comes_to_the_same_end(place: Field) -> None:
     kill_and_report(KILLS_FEW, place)
 
@@ -254,7 +282,7 @@ def test_killed_inside_of_a_function_the_work_comes_to_the_same_end(
 
 
 def test_killed_while_it_closes_the_file_no_loss_is_reported(place: Field) -> None:
-    """The -wal file is gone then because all of it is in the main file."""
+    """The -wal file is missing then because the main file has all of it."""
     path = place.folder / "closing.sqlite3"
     fault_logs.write(place.logs, 1)
     steps = place.undisturbed[1].steps
@@ -263,12 +291,12 @@ def test_killed_while_it_closes_the_file_no_loss_is_reported(place: Field) -> No
     assert complaints_of(place.outcome(path, minute=MINUTES_BETWEEN)) == []
 
 
-def test_a_document_put_back_after_a_kill_shows_what_it_holds(place: Field) -> None:
-    """The file as it was is known; but what was stored last is not of it."""
+def test_a_document_put_back_after_a_kill_has_its_earlier_sections(place: Field) -> None:
+    """The earlier file was read before, but the sections stored last are not from it."""
     path = place.folder / "put-back.sqlite3"
     shutil.copy(place.undisturbed[1].path, path)
     fault_logs.write(place.logs, 2)
-    child = place.run(path, minute=2 * MINUTES_A_STATE, kill_in="imported_files.remember")
+    child = place.run(path, minute=2 * MINUTES_A_STATE, kill_in=KILLED_IN[0])
     assert child.returncode == -signal.SIGKILL, child.stderr
     fault_logs.write(place.logs, 1)
     minute = 2 * MINUTES_A_STATE + MINUTES_BETWEEN
@@ -289,7 +317,7 @@ def test_a_job_that_kills_its_worker_each_time_is_dead_and_a_repair_revives_it(
     path = place.folder / "poisoned.sqlite3"
     fault_logs.write(place.logs, 1)
     for attempt in range(ATTEMPTS_MAX):
-        child = place.run(path, minute=attempt * MINUTES_BETWEEN, kill_in="source_jobs._seal")
+        child = place.run(path, minute=attempt * MINUTES_BETWEEN, kill_in=KILLED_IN[1])
         assert child.returncode == -signal.SIGKILL, child.stderr
     minute = ATTEMPTS_MAX * MINUTES_BETWEEN
     assert complaints_of(place.outcome(path, minute=minute)) == []
@@ -303,8 +331,17 @@ def test_a_job_that_kills_its_worker_each_time_is_dead_and_a_repair_revives_it(
 def test_killed_under_a_rollback_journal_the_work_comes_to_the_same_end(
     tmp_path_factory: pytest.TempPathFactory,
 ) -> None:
-    """The standard library's SQLite is often one that treemem uses no WAL with."""
+    """With the standard library's SQLite treemem often uses no WAL."""
     kill_and_report(KILLS_ROLLBACK_FEW, field_in(tmp_path_factory, "stdlib"))
+
+
+@pytest.mark.slow
+@pytest.mark.kill_sample
+@pytest.mark.parametrize("first_chain", SAMPLE_CHAINS)
+def test_killed_at_a_sample_of_steps_the_work_comes_to_the_same_end(
+    place: Field, first_chain: int
+) -> None:
+    kill_and_report(KILLS_SAMPLE, place, first_chain)
 
 
 @pytest.mark.slow
