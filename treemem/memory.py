@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from treemem.diagnostics.status import Status
     from treemem.importers.common.base import LogFile
     from treemem.privacy.policy import Redact, Redactions
-    from treemem.search.engine import Mode, Rerank
+    from treemem.search.query import Mode, Rerank
     from treemem.store.usage import UsageKey, UsageRow
     from treemem.topic_api import Topics
     from treemem.tree.browse import SourceView, UpgradableNode
@@ -232,12 +232,13 @@ class Memory:
         now: the moment such words are relative to, also in the query; None means the clock's.
         mode: "verbatim" returns messages only, "summary" statements of summaries only, "auto"
         chooses by the question. fts: query is an FTS5 expression. tuning: overrides weights by
-        name, see search.weights. rerank: see search.engine.Rerank. include: what is searched
+        name, see search.weights. rerank: see search.query.Rerank. include: what is searched
         besides the current histories, see types.INCLUDES. If a model is missing or fails, the
         result lacks its part and names it in missing. Raises UsageError, and NotFoundError for
         the scope.
         """
-        from treemem.search.engine import Query, search
+        from treemem.search.engine import search
+        from treemem.search.query import Query
 
         request = Query(query, scope or Scope.everything(), now or times.local(self._clock()),
                         budget_tokens, since, until, mode, tuning or {}, fts, rerank,

@@ -1,8 +1,8 @@
-"""What is looked at for a query: all of a small scope, the right places of a large one."""
+"""Candidates are all messages of a small scope, and the best places of a large one."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from datetime import UTC, datetime, timedelta
 from itertools import pairwise
 
@@ -13,9 +13,9 @@ from tests.helpers import themes
 from treemem import Memory, Message, NotFoundError, Scope
 from treemem.models.embedders import HashingEmbedder
 from treemem.search import candidates, history
-from treemem.search.candidates import Field
-from treemem.search.history import Ground, Range, Vectors
-from treemem.search.scoring import Unit
+from treemem.search.candidates import Collected, Target
+from treemem.search.history import QueryVector, TimeRange
+from treemem.search.scoring import Candidate
 from treemem.store import vectors
 from treemem.store.database import Database
 from treemem.text import bm25
@@ -26,11 +26,11 @@ ODD_WORDS = ("zebra", "yacht", "xylophone", "walrus")
 
 
 @pytest.fixture(scope="module")
-def shop(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Memory]:
+def shop(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Database]:
     """Four sources of 60 messages, two sessions each, one message a day; each source has one
     odd word in its message 33. All of it is embedded."""
-    path = tmp_path_factory.mktemp("shop") / "memory.sqlite3"
-    with Memory.open(path, clock=FakeClock()) as memory:
+    database = Database(tmp_path_factory.mktemp("shop") / "memory.sqlite3")
+    with Memory(database, FakeClock()) as memory:
         memory.use_model("embedder", HASHED)
         for number, odd in enumerate(ODD_WORDS):
             memory.append(f"chat/{number}", [
@@ -43,35 +43,35 @@ def shop(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Memory]:
             ])  # fmt: skip
         memory.work(max_calls=0)
         memory.embed()
-        yield memory
+        yield database
 
 
-def by_hashing(database: Database, query: str) -> Vectors:
+def hashed(database: Database, query: str) -> QueryVector:
     seq = vectors.seq_of(database, HashingEmbedder.name)
     assert seq is not None
-    return Vectors(seq, HashingEmbedder().embed_query(query))
+    return QueryVector(seq, HashingEmbedder().embed_query(query))
 
 
-def routed(
-    memory: Memory, query: str, scope: Scope | None = None, *, with_vectors: bool = False,
-    times: Range | None = None, hint: Range | None = None, also: Iterable[int] = (),
+def collect(
+    database: Database, query: str, scope: Scope | None = None, *, with_vectors: bool = False,
+    times: TimeRange | None = None, hint: TimeRange | None = None, cited: Collection[int] = (),
     expression: str | None = None,
-) -> Field:  # fmt: skip
-    database = memory._database
-    by = by_hashing(database, query) if with_vectors else None
-    return candidates.route(database, query, scope or Scope.everything(), times or Range(), by,
-                            hint, expression, lambda: also)  # fmt: skip
+) -> Collected:  # fmt: skip
+    vector = hashed(database, query) if with_vectors else None
+    target = Target(
+        query, scope or Scope.everything(), times or TimeRange(), hint, vector, expression
+    )
+    return candidates.collect(database, target, cited)
 
 
-def said(memory: Memory, units: Iterable[Unit]) -> list[str]:
+def texts_of(database: Database, found: Iterable[Candidate]) -> list[str]:
     sql = "SELECT text FROM message WHERE seq = ?"
-    return [memory._database.value(sql, (unit.message_seq,))[unit.start : unit.end]
-            for unit in units]  # fmt: skip
+    return [database.value(sql, (one.message_seq,))[one.start : one.end] for one in found]
 
 
-def sources_of(memory: Memory, units: Iterable[Unit]) -> set[str]:
+def sources_of(database: Database, found: Iterable[Candidate]) -> set[str]:
     sql = "SELECT id FROM source WHERE seq = ?"
-    return {memory._database.value(sql, (unit.source_seq,)) for unit in units}
+    return {database.value(sql, (one.source_seq,)) for one in found}
 
 
 def day(number: int) -> int:
@@ -86,25 +86,34 @@ SCOPES = (Scope.everything(), Scope.source("chat/2"), Scope.session("s2-1"))
 @pytest.mark.parametrize("with_vectors", [False, True])
 @pytest.mark.parametrize("field_max", [5, 3_000])
 @pytest.mark.parametrize("scope", SCOPES, ids=str)
-def test_the_place_is_found_however_large_the_scope(
-    shop: Memory, monkeypatch: pytest.MonkeyPatch, scope: Scope, field_max: int, with_vectors: bool
+def test_the_best_place_is_found_in_a_scope_of_any_size(
+    shop: Database,
+    monkeypatch: pytest.MonkeyPatch,
+    scope: Scope,
+    field_max: int,
+    with_vectors: bool,
 ) -> None:
     monkeypatch.setattr(candidates, "FIELD_MAX", field_max)
-    field = routed(shop, "where does the xylophone stand?", scope, with_vectors=with_vectors)
-    best = max(field.units, key=lambda unit: unit.words)
-    assert said(shop, [best]) == ["Item 2-33 is on shelf 0. A xylophone stands beside it."]
-    assert [unit.place for unit in field.units] == sorted(unit.place for unit in field.units)
+    collected = collect(shop, "where does the xylophone stand?", scope, with_vectors=with_vectors)
+    best = max(collected.candidates, key=lambda one: one.bm25)
+    assert texts_of(shop, [best]) == ["Item 2-33 is on shelf 0. A xylophone stands beside it."]
+    places = [one.place for one in collected.candidates]
+    assert places == sorted(places)
     if with_vectors:
-        assert all(unit.meaning is not None for unit in field.units)
+        assert all(one.cosine is not None for one in collected.candidates)
     if scope.kind != "everything":
-        assert sources_of(shop, field.units) == {"chat/2"}
-    assert field.total >= len({unit.message_seq for unit in field.units})
+        assert sources_of(shop, collected.candidates) == {"chat/2"}
+    assert collected.total >= len({one.message_seq for one in collected.candidates})
 
 
 @pytest.mark.parametrize("with_vectors", [False, True])
 @pytest.mark.parametrize("field_max", [5, 3_000])
-def test_a_topic_holds_its_own_leaves_only(
-    memory: Memory, monkeypatch: pytest.MonkeyPatch, field_max: int, with_vectors: bool
+def test_a_topic_contains_only_its_own_leaves(
+    memory: Memory,
+    database: Database,
+    monkeypatch: pytest.MonkeyPatch,
+    field_max: int,
+    with_vectors: bool,
 ) -> None:
     memory.use_model("embedder", HASHED)
     wanted = themes.store(memory)
@@ -113,69 +122,71 @@ def test_a_topic_holds_its_own_leaves_only(
     (theme,) = {wanted[source] for source in topic.source_ids}
     monkeypatch.setattr(candidates, "FIELD_MAX", field_max)
     query = " ".join(text for texts in themes.THEMES.values() for text in texts)
-    field = routed(memory, query, Scope.topic(topic.id), with_vectors=with_vectors)
-    assert field.units
-    assert {wanted[source] for source in sources_of(memory, field.units)} == {theme}
+    collected = collect(database, query, Scope.topic(topic.id), with_vectors=with_vectors)
+    assert collected.candidates
+    assert {wanted[source] for source in sources_of(database, collected.candidates)} == {theme}
 
 
-def test_vectors_look_within_the_scope_and_not_only_at_the_best_of_all(
-    shop: Memory, monkeypatch: pytest.MonkeyPatch
+def test_vectors_search_within_the_scope_and_not_only_the_best_of_all(
+    shop: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(history, "HITS_MAX", 2)
-    by = by_hashing(shop._database, "xylophone stands beside")
-    found = Ground(shop._database, Scope.source("chat/1"), Range()).best_by_vectors(by)
-    texts = [shop._database.value("SELECT text FROM message WHERE seq = ?", (seq,))
+    query = hashed(shop, "xylophone stands beside")
+    found = history.open_scope(shop, Scope.source("chat/1"), TimeRange()).best_by_vector(query)
+    texts = [shop.value("SELECT text FROM message WHERE seq = ?", (seq,))
              for seq in found]  # fmt: skip
     assert len(found) == 2
     assert all(text.startswith("Item 1-") for text in texts)
     assert "yacht stands beside" in texts[0]
 
 
-def test_a_scope_that_is_not_there_is_an_error_and_an_unknown_session_is_empty(
-    shop: Memory,
+def test_an_unknown_scope_is_an_error_and_an_unknown_session_is_empty(
+    shop: Database,
 ) -> None:
     for scope in (Scope.source("nobody"), Scope.topic("tfffffff")):
         with pytest.raises(NotFoundError):
-            routed(shop, "item", scope)
-    assert routed(shop, "item", Scope.session("nobody")).units == []
+            collect(shop, "item", scope)
+    assert collect(shop, "item", Scope.session("nobody")).candidates == []
 
 
-def test_in_a_large_scope_what_is_given_or_was_said_in_the_time_is_looked_at_too(
-    shop: Memory, monkeypatch: pytest.MonkeyPatch
+def test_in_a_large_scope_cited_messages_and_those_of_the_hinted_time_are_read_too(
+    shop: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(candidates, "FIELD_MAX", 20)
     scope = Scope.source("chat/0")
-    there = {unit.position for unit in routed(shop, "zebra", scope).units}
-    assert there == set(range(33 - history.REACH, 33 + history.REACH + 1))
-    first = shop._database.value("SELECT min(seq) FROM message")
-    assert {unit.position for unit in routed(shop, "zebra", scope, also=[first]).units} == {
+    there = {one.position for one in collect(shop, "zebra", scope).candidates}
+    assert there == set(range(33 - history.REACH_MESSAGES, 33 + history.REACH_MESSAGES + 1))
+    first = shop.value("SELECT min(seq) FROM message")
+    assert {one.position for one in collect(shop, "zebra", scope, cited=[first]).candidates} == {
         0,
         *there,
     }
-    hint = Range(day(1), day(3))
-    field = routed(shop, "zebra", scope, hint=hint)
-    assert {unit.position for unit in field.units if unit.in_time} == {1, 2, 3}
-    spread = routed(shop, "zebra", scope, hint=Range(day(0), day(59)))
-    assert {unit.position for unit in spread.units} == there | set(range(0, 60, 3))
+    hint = TimeRange(day(1), day(3))
+    collected = collect(shop, "zebra", scope, hint=hint)
+    assert {one.position for one in collected.candidates if one.in_time} == {1, 2, 3}
+    spread = collect(shop, "zebra", scope, hint=TimeRange(day(0), day(59)))
+    assert {one.position for one in spread.candidates} == there | set(range(0, 60, 3))
 
 
 @pytest.mark.parametrize("field_max", [5, 3_000])
-def test_what_lies_outside_the_times_is_left_out(
-    shop: Memory, monkeypatch: pytest.MonkeyPatch, field_max: int
+def test_messages_outside_the_times_are_left_out(
+    shop: Database, monkeypatch: pytest.MonkeyPatch, field_max: int
 ) -> None:
     monkeypatch.setattr(candidates, "FIELD_MAX", field_max)
-    times = Range(day(30), day(40))
+    times = TimeRange(day(30), day(40))
     for with_vectors in (False, True):
-        field = routed(shop, "walrus shelf", times=times, with_vectors=with_vectors)
-        assert {unit.position for unit in field.units} <= set(range(30, 41))
-        assert any("walrus" in text for text in said(shop, field.units))
-    before = said(shop, routed(shop, "walrus shelf", times=Range(None, day(30))).units)
+        collected = collect(shop, "walrus shelf", times=times, with_vectors=with_vectors)
+        assert {one.position for one in collected.candidates} <= set(range(30, 41))
+        assert any("walrus" in text for text in texts_of(shop, collected.candidates))
+    before = texts_of(
+        shop, collect(shop, "walrus shelf", times=TimeRange(None, day(30))).candidates
+    )
     assert before
     assert not any("walrus" in text for text in before)
 
 
-def test_what_was_put_into_a_mouth_or_abandoned_neither_comes_nor_crowds_out(
-    memory: Memory, monkeypatch: pytest.MonkeyPatch
+def test_injected_and_abandoned_messages_are_no_candidates_and_displace_none(
+    memory: Memory, database: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(candidates, "FIELD_MAX", 3)
     monkeypatch.setattr(history, "HITS_MAX", 4)
@@ -185,16 +196,18 @@ def test_what_was_put_into_a_mouth_or_abandoned_neither_comes_nor_crowds_out(
         *(Message(text=f"plain {number}") for number in range(20)),
         Message(text="We waive late fees in May, said the landlord at the very end of the call."),
     ])  # fmt: skip
-    field = routed(memory, "late fees")
-    assert [unit.words > 0 for unit in field.units][-1]
-    assert not any(text.startswith("late") for text in said(memory, field.units))
+    collected = collect(database, "late fees")
+    assert [one.bm25 > 0 for one in collected.candidates][-1]
+    assert not any(text.startswith("late") for text in texts_of(database, collected.candidates))
 
 
-# -- units -----------------------------------------------------------------------------
+# -- parts -----------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("with_vectors", [False, True])
-def test_a_message_that_sources_share_comes_once(memory: Memory, with_vectors: bool) -> None:
+def test_a_message_that_sources_share_is_a_candidate_once(
+    memory: Memory, database: Database, with_vectors: bool
+) -> None:
     memory.use_model("embedder", HASHED)
     first = [
         Message(text=f"Turn {at} tells of lake {at}. " * 3, external_id=f"{at}", unique_id=True)
@@ -205,80 +218,84 @@ def test_a_message_that_sources_share_comes_once(memory: Memory, with_vectors: b
     memory.append("b", [*first, *own])
     memory.work(max_calls=0)
     memory.embed()
-    rows = memory._database.rows("SELECT 1 FROM leaf_span GROUP BY message_seq HAVING count(*) > 1")
-    assert rows, "they have to stand in several leaves"
-    units = routed(memory, "lake", with_vectors=with_vectors).units
-    assert [unit.message_seq for unit in units[:4]] == sorted({u.message_seq for u in units[:4]})
-    assert all(unit.is_whole for unit in units[:4])
-    assert len({unit.place for unit in units}) == len(units)
+    rows = database.rows("SELECT 1 FROM leaf_span GROUP BY message_seq HAVING count(*) > 1")
+    assert rows, "they have to be in several leaves"
+    found = collect(database, "lake", with_vectors=with_vectors).candidates
+    assert [one.message_seq for one in found[:4]] == sorted({one.message_seq for one in found[:4]})
+    assert all(one.is_whole for one in found[:4])
+    assert len({one.place for one in found}) == len(found)
 
 
-def test_a_part_of_a_long_message_that_has_no_vector_yet_is_found(memory: Memory) -> None:
+def test_a_part_of_a_long_message_without_a_vector_is_found(
+    memory: Memory, database: Database
+) -> None:
     memory.use_model("embedder", HASHED)
     words = " ".join(f"Sentence {number} is about the ordinary shelf." for number in range(700))
     memory.append("s", [Message(text=f"{words} The walrus waits."), Message(text="Short.")])
     memory.work(max_calls=0)
     memory.embed()
-    database = memory._database
     last = database.value("SELECT node_seq FROM leaf_span ORDER BY message_seq, start DESC LIMIT 1")
     with database.transaction():
         vectors.remove(database, [last])
-    units = routed(memory, "walrus", with_vectors=True).units
-    (found,) = [unit for unit in units if unit.words > 1]
-    assert "walrus" in said(memory, [found])[0]
-    assert not found.is_whole
-    assert found.tokens < 500
-    covered = sorted((unit.start, unit.end) for unit in units if unit.position == 0)
+    found = collect(database, "walrus", with_vectors=True).candidates
+    (part,) = [one for one in found if one.bm25 > 1]
+    assert "walrus" in texts_of(database, [part])[0]
+    assert not part.is_whole
+    assert part.tokens < 500
+    covered = sorted((one.start, one.end) for one in found if one.position == 0)
     assert all(start - end <= candidates.HOLE_CHARS
                for (_, end), (start, _) in pairwise(covered))  # fmt: skip
 
 
-def test_what_is_in_no_leaf_yet_is_found_beside_what_has_vectors(memory: Memory) -> None:
+def test_a_message_that_is_in_no_leaf_yet_is_found_beside_those_with_vectors(
+    memory: Memory, database: Database
+) -> None:
     memory.use_model("embedder", HASHED)
     memory.append("s", [Message(text="The hut is open until Friday.")])
     memory.work(max_calls=0)
     memory.embed()
     memory.append("s", [Message(text="The hut is closed, called the warden.")])
-    old, new = routed(memory, "is the hut open?", with_vectors=True).units
-    assert old.meaning is not None
-    assert new.meaning is None
-    assert new.words > 0
+    old, new = collect(database, "is the hut open?", with_vectors=True).candidates
+    assert old.cosine is not None
+    assert new.cosine is None
+    assert new.bm25 > 0
 
 
-def test_calls_know_all_their_results(memory: Memory) -> None:
+def test_a_call_is_the_companion_of_all_its_results(memory: Memory, database: Database) -> None:
     memory.append("s", [
         Message(role="assistant", text="call", tool_use_ids=("1", "2")),
         Message(role="tool", text="one", tool_result_ids=("1",)),
         Message(role="tool", text="two", tool_result_ids=("2",)),
         Message(role="tool", text="whose?", tool_result_ids=("9",)),
     ])  # fmt: skip
-    field = routed(memory, "one")
-    source = field.units[0].source_seq
+    collected = collect(database, "one")
+    source = collected.candidates[0].source_seq
     call, one, two = [(source, position) for position in range(3)]
-    assert field.companions == {call: [one, two], one: [call], two: [call]}
+    assert collected.companions == {call: [one, two], one: [call], two: [call]}
 
 
-def test_a_long_message_comes_in_parts_also_where_no_word_matches(memory: Memory) -> None:
+def test_a_long_message_is_cut_where_no_word_matches_too(
+    memory: Memory, database: Database
+) -> None:
     memory.append("s", [Message(text="plain words " * 3_000), Message(text="The walrus waits.")])
-    *parts, last = routed(memory, "walrus").units
-    assert last.words > 0
+    *parts, last = collect(database, "walrus").candidates
+    assert last.bm25 > 0
     assert len(parts) > 5
-    assert max(unit.tokens for unit in parts) < 2 * candidates.PART_TOKENS
+    assert max(one.tokens for one in parts) < 2 * candidates.PART_TOKENS
     assert (parts[0].start, parts[-1].end) == (0, len("plain words " * 3_000))
     assert all(one.end == other.start for one, other in pairwise(parts))
 
 
-def test_a_speaker_is_named_by_the_first_name(memory: Memory) -> None:
+def test_a_speaker_is_named_by_the_first_name(memory: Memory, database: Database) -> None:
     memory.append("s", [Message(text="Hm.", author="Ana Berg"), Message(text="Hm.", author="Ben")])
-    assert [unit.by_named for unit in routed(memory, "what did ana say?").units] == [True, False]
+    found = collect(database, "what did ana say?").candidates
+    assert [one.speaker_is_named for one in found] == [True, False]
 
 
-def test_what_is_found_under_another_form_counts_as_found(memory: Memory) -> None:
+def test_a_match_under_another_form_counts(memory: Memory, database: Database) -> None:
     memory.append("s", [Message(text="See commit a1b2c3d4e5f6."), Message(text="See nothing.")])
-    assert [unit.words for unit in routed(memory, "a1b2c3d4").units] == [
-        candidates.FOUND_OTHERWISE,
-        0,
-    ]
+    found = collect(database, "a1b2c3d4").candidates
+    assert [one.bm25 for one in found] == [candidates.MATCHED_OTHERWISE, 0]
 
 
 # -- words -----------------------------------------------------------------------------
@@ -301,10 +318,10 @@ def test_the_words_of_an_expression_are_what_it_looks_for(expression: str, words
     assert bm25.expression_words(expression) == words
 
 
-def test_an_expression_stands_in_place_of_the_words(shop: Memory) -> None:
-    field = routed(shop, "yacht walrus", expression="yacht NOT walrus")
-    found = [unit for unit in field.units if unit.words > 0]
-    assert said(shop, found) == ["Item 1-33 is on shelf 0. A yacht stands beside it."]
+def test_an_expression_replaces_the_words(shop: Database) -> None:
+    collected = collect(shop, "yacht walrus", expression="yacht NOT walrus")
+    found = [one for one in collected.candidates if one.bm25 > 0]
+    assert texts_of(shop, found) == ["Item 1-33 is on shelf 0. A yacht stands beside it."]
 
 
 def test_common_words_count_only_where_there_are_no_others() -> None:

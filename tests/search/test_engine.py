@@ -22,7 +22,8 @@ from tests.helpers.logs import ClaudeSession, prose
 from treemem import Memory, Message, ModelError, Scope, SearchResult, UsageError
 from treemem.models.embedders import HASHING_NAME
 from treemem.search import candidates
-from treemem.search.engine import BUDGET_MIN, MODES, Query, search
+from treemem.search.engine import search
+from treemem.search.query import BUDGET_MIN, MODES, Query
 from treemem.search.snippets import GAP
 from treemem.store import vectors
 from treemem.text.tokens import count_tokens

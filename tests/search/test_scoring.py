@@ -13,10 +13,11 @@ from treemem.errors import UsageError
 from treemem.search.scoring import (
     REACH_TOKENS,
     SKIPPED_TOKENS,
-    Unit,
+    Candidate,
+    Scored,
     fragments,
-    propagate,
     reached,
+    score,
     standard,
 )
 from treemem.search.weights import MEETING, TALK, Weights, fitting
@@ -25,157 +26,171 @@ FEW = settings(max_examples=25)
 ONLY_NEAR = Weights(around=0, best=0, person=0)
 
 
-def unit(position: int, source: int = 1, **named: object) -> Unit:
-    told = {"tokens": 20, "role": "user", "start": 0, "end": 60, **named}
-    return Unit(position + 1_000 * source, source, position, **told)  # type: ignore[arg-type]
+def candidate(position: int, source: int = 1, **fields: object) -> Candidate:
+    values = {"tokens": 20, "role": "user", "start": 0, "end": 60, **fields}
+    seq = position + 1_000 * source
+    return Candidate(seq, source, position, **values)  # type: ignore[arg-type]
 
 
 @st.composite
-def fields(draw: st.DrawFn) -> list[Unit]:
-    """Units of some sources in the order of their places, with any scores."""
+def collections(draw: st.DrawFn) -> list[Candidate]:
+    """Candidates of some sources in the order of their places, with any match."""
     scores = st.floats(0, 20, allow_nan=False)
-    found = []
+    candidates = []
     for source in range(draw(st.integers(1, 3))):
         position = 0
         for _ in range(draw(st.integers(0, 12))):
             position += draw(st.integers(1, 40))
-            found.append(unit(
-                position, source, tokens=draw(st.integers(4, 900)), words=draw(scores),
-                meaning=draw(st.none() | st.floats(-1, 1)), by_named=draw(st.booleans()),
+            candidates.append(candidate(
+                position, source, tokens=draw(st.integers(4, 900)), bm25=draw(scores),
+                cosine=draw(st.none() | st.floats(-1, 1)), speaker_is_named=draw(st.booleans()),
                 role=draw(st.sampled_from(["user", "assistant", "tool"])),
                 in_time=draw(st.booleans()),
             ))  # fmt: skip
-    return found
+    return candidates
+
+
+def parts(scored: Scored, name: str) -> list[float]:
+    return list(scored.parts[name])
 
 
 @FEW
-@given(fields(), st.integers(0, 5_000), st.floats(0, 1))
-def test_a_score_is_the_sum_of_its_parts(units: list[Unit], total: int, share: float) -> None:
-    propagate(units, fitting(share), total)
-    for each in units:
-        assert math.isfinite(each.score)
-        assert each.score == pytest.approx(sum(each.parts.values()))
+@given(collections(), st.integers(0, 5_000), st.floats(0, 1))
+def test_a_score_is_the_sum_of_its_parts(
+    candidates: list[Candidate], total: int, share: float
+) -> None:
+    scored = score(candidates, fitting(share), total).with_part("more", [1.5] * len(candidates))
+    for index, one in enumerate(scored.scores):
+        assert math.isfinite(one)
+        assert one == pytest.approx(sum(scored.parts_of(index).values()))
 
 
 @FEW
-@given(fields())
-def test_the_same_units_get_the_same_scores(units: list[Unit]) -> None:
-    again = [replace(each) for each in units]
-    propagate(units, TALK, 50)
-    propagate(again, TALK, 50)
-    assert [each.score for each in units] == [each.score for each in again]
+@given(collections())
+def test_the_same_candidates_get_the_same_scores(candidates: list[Candidate]) -> None:
+    assert score(candidates, TALK, 50) == score(list(candidates), TALK, 50)
 
 
-def test_a_match_lifts_its_neighbours_and_less_those_farther_away() -> None:
-    units = [unit(position, words=5.0 if position == 10 else 0.0) for position in range(21)]
-    propagate(units, ONLY_NEAR, 21)
-    near = [each.parts["near"] for each in units]
+def test_a_match_raises_its_neighbours_and_less_those_farther_away() -> None:
+    candidates = [candidate(at, bm25=5.0 if at == 10 else 0.0) for at in range(21)]
+    scored = score(candidates, ONLY_NEAR, 21)
+    near = parts(scored, "near")
     assert near[9] == pytest.approx(near[11])
     assert near[10] > near[9] > near[7] > near[0]
-    assert max(units, key=lambda each: each.score).position == 10
+    assert max(range(21), key=scored.scores.__getitem__) == 10
 
 
 def test_a_long_message_separates_its_neighbours() -> None:
-    def lifted(between: int) -> float:
-        units = [unit(0, words=5.0), unit(1, tokens=between), unit(2), unit(3, tokens=5_000)]
-        propagate(units, replace(ONLY_NEAR, own=0), 4)
-        return units[2].score - units[3].score
+    def raised(between: int) -> float:
+        candidates = [
+            candidate(0, bm25=5.0),
+            candidate(1, tokens=between),
+            candidate(2),
+            candidate(3, tokens=5_000),
+        ]
+        scores = score(candidates, replace(ONLY_NEAR, own=0), 4).scores
+        return scores[2] - scores[3]
 
-    assert lifted(10) > lifted(2_000)
+    assert raised(10) > raised(2_000)
 
 
 def test_nothing_spreads_into_another_source() -> None:
-    alone = [unit(0, 2), unit(1, 2)]
-    units = [unit(0, 1, words=9.0), *alone]
-    propagate(units, ONLY_NEAR, 3)
-    assert alone[0].parts["near"] == alone[1].parts["near"]
-    assert not reached(units)[1]
+    candidates = [candidate(0, 1, bm25=9.0), candidate(0, 2), candidate(1, 2)]
+    near = parts(score(candidates, ONLY_NEAR, 3), "near")
+    assert near[1] == near[2]
+    assert not reached(candidates)[1]
 
 
-def test_what_is_not_looked_at_in_between_counts_as_distance() -> None:
-    close = [unit(0, words=5.0), unit(1), unit(900)]
+def test_messages_that_were_not_read_count_as_distance() -> None:
+    close = [candidate(0, bm25=5.0), candidate(1), candidate(900)]
     far = REACH_TOKENS // SKIPPED_TOKENS + 2
-    apart = [unit(0, words=5.0), unit(far), unit(900)]
+    apart = [candidate(0, bm25=5.0), candidate(far), candidate(900)]
     assert reached(close) == [True, True, False]
     assert reached(apart) == [True, False, False]
-    propagate(close, ONLY_NEAR, 3)
-    propagate(apart, ONLY_NEAR, 3)
-    assert close[1].parts["near"] > apart[1].parts["near"]
+    near, less_near = (parts(score(one, ONLY_NEAR, 3), "near")[1] for one in (close, apart))
+    assert near > less_near
 
 
-def test_what_a_tool_printed_counts_less_than_what_was_said() -> None:
-    units = [unit(0, words=5.0, role="tool"), unit(900, words=5.0, role="assistant"), unit(1_900)]
-    propagate(units, replace(ONLY_NEAR, near=0), 3)
-    assert 0 < units[0].score < units[1].score
+def test_the_output_of_a_tool_counts_less_than_a_message() -> None:
+    candidates = [
+        candidate(0, bm25=5.0, role="tool"),
+        candidate(900, bm25=5.0, role="assistant"),
+        candidate(1_900),
+    ]
+    scores = score(candidates, replace(ONLY_NEAR, near=0), 3).scores
+    assert 0 < scores[0] < scores[1]
 
 
 def test_a_person_counts_only_beside_an_assistant() -> None:
-    people = [unit(0), unit(1)]
-    propagate(people, TALK, 2)
-    assert all(each.parts["person"] == 0 for each in people)
-    chat = [unit(0), unit(1, role="assistant")]
-    propagate(chat, TALK, 2)
-    assert chat[0].parts["person"] > chat[1].parts["person"] == 0
+    people = [candidate(0), candidate(1)]
+    assert parts(score(people, TALK, 2), "person") == [0, 0]
+    chat = [candidate(0), candidate(1, role="assistant")]
+    of_user, of_assistant = parts(score(chat, TALK, 2), "person")
+    assert of_user > of_assistant == 0
 
 
 def test_a_missing_vector_is_neither_near_nor_far() -> None:
-    units = [unit(0, meaning=0.9), unit(900, meaning=None), unit(1_900, meaning=-0.9)]
-    propagate(units, replace(ONLY_NEAR, near=0), 3)
-    assert units[0].score > units[1].score == 0 > units[2].score
+    cosines = (0.9, None, -0.9)
+    candidates = [candidate(900 * at, cosine=cosine) for at, cosine in enumerate(cosines)]
+    scores = score(candidates, replace(ONLY_NEAR, near=0), 3).scores
+    assert scores[0] > scores[1] == 0 > scores[2]
 
 
 @FEW
-@given(fields())
-def test_what_matches_is_reached_and_what_is_not_has_no_match_near(units: list[Unit]) -> None:
-    found = reached(units)
-    for index, each in enumerate(units):
-        if each.words > 0 or each.in_time:
-            assert found[index]
-    for source in {each.source_seq for each in units}:
-        there = [index for index, each in enumerate(units) if each.source_seq == source]
-        if not any(found[index] for index in there):
-            assert all(units[index].words == 0 and not units[index].in_time for index in there)
+@given(collections())
+def test_a_match_is_reached_and_a_source_without_one_is_not(candidates: list[Candidate]) -> None:
+    is_reached = reached(candidates)
+    for one, flag in zip(candidates, is_reached, strict=True):
+        assert flag or not (one.bm25 > 0 or one.in_time)
+    for source in {one.source_seq for one in candidates}:
+        of_source = [index for index, one in enumerate(candidates) if one.source_seq == source]
+        if not any(is_reached[index] for index in of_source):
+            assert all(
+                candidates[index].bm25 == 0 and not candidates[index].in_time for index in of_source
+            )
 
 
 def test_a_long_match_reaches_its_neighbour_too() -> None:
-    assert reached([unit(0, tokens=9_000, words=1.0), unit(1), unit(2)]) == [True, True, True]
+    candidates = [candidate(0, tokens=9_000, bm25=1.0), candidate(1), candidate(2)]
+    assert reached(candidates) == [True, True, True]
 
 
-def distance(units: list[Unit], one: int, other: int) -> float:
-    """From the middle of one unit to that of another, in tokens, as it is meant."""
+def distance(candidates: list[Candidate], one: int, other: int) -> float:
+    """Tokens from the middle of one candidate to that of another, by the definition."""
     first, last = sorted((one, other))
-    if units[first].source_seq != units[last].source_seq:
+    if candidates[first].source_seq != candidates[last].source_seq:
         return math.inf
-    between = units[first + 1 : last]
-    skipped = units[last].position - units[first].position - len(between) - 1
-    ends = (units[first].tokens + units[last].tokens) / 2
-    return ends + sum(each.tokens for each in between) + SKIPPED_TOKENS * skipped
+    between = candidates[first + 1 : last]
+    skipped = candidates[last].position - candidates[first].position - len(between) - 1
+    ends = (candidates[first].tokens + candidates[last].tokens) / 2
+    return ends + sum(passed.tokens for passed in between) + SKIPPED_TOKENS * skipped
 
 
 @FEW
-@given(fields())
-def test_scores_spread_as_they_are_meant_to(units: list[Unit]) -> None:
+@given(collections())
+def test_scores_spread_by_the_definition(candidates: list[Candidate]) -> None:
     weights = Weights(words_alone=1.0, meaning=0.0, words=1.0, speaker=0.0, person=0.0)
-    propagate(units, weights, len(units))
-    if not units:
+    scored = score(candidates, weights, len(candidates))
+    if not candidates:
         return
-    own = standard([each.words for each in units], len(units))
-    own = [value * (0.5 if each.role == "tool" else 1.0)
-           for value, each in zip(own, units, strict=True)]  # fmt: skip
+    own = standard([one.bm25 for one in candidates], len(candidates))
+    own = [value * (0.5 if one.role == "tool" else 1.0)
+           for value, one in zip(own, candidates, strict=True)]  # fmt: skip
     own = [value - min(own) for value in own]
     means, maxima = [], []
-    for at in range(len(units)):
-        far = [0.0 if at == other else distance(units, at, other) for other in range(len(units))]
-        near = [math.exp(-each / weights.near_tokens) for each in far]
+    every = range(len(candidates))
+    for at in every:
+        far = [0.0 if at == other else distance(candidates, at, other) for other in every]
+        near = [math.exp(-tokens / weights.near_tokens) for tokens in far]
         means.append(sum(map(lambda a, b: a * b, near, own)) / sum(near))
-        best = [math.exp(-each / weights.best_tokens) for each in far]
+        best = [math.exp(-tokens / weights.best_tokens) for tokens in far]
         maxima.append(max(map(lambda a, b: a * b, best, own)))
     for name, weight, values in (
         ("near", weights.near, means),
         ("best near", weights.best, maxima),
     ):
         expected = [weight * value for value in standard(values, len(values))]
-        assert [each.parts[name] for each in units] == pytest.approx(expected, abs=1e-4)
+        assert parts(scored, name) == pytest.approx(expected, abs=1e-4)
 
 
 @FEW
@@ -190,16 +205,16 @@ def test_standard_scores_keep_the_order(values: list[float], total: int) -> None
 
 
 def test_fragments_make_a_meeting() -> None:
-    talk = [unit(position, tokens=60) for position in range(10)]
-    meeting = [unit(position, tokens=5) for position in range(10)]
+    talk = [candidate(position, tokens=60) for position in range(10)]
+    meeting = [candidate(position, tokens=5) for position in range(10)]
     assert fitting(fragments(talk)) == TALK
     assert fitting(fragments(meeting)) == MEETING
     assert fragments([]) == 0
-    cut = [unit(0, tokens=5, is_whole=False, start=start) for start in range(4)]
+    cut = [candidate(0, tokens=5, is_whole=False, start=start) for start in range(4)]
     assert fragments([*cut, *talk]) == 0
 
 
-def test_only_weights_that_there_are_can_be_changed() -> None:
+def test_an_unknown_weight_cannot_be_changed() -> None:
     assert TALK.changed({"near": 7.0}).near == 7.0
     with pytest.raises(UsageError, match=r"no weight 'nearly'.*near_tokens"):
         TALK.changed({"nearly": 1.0})

@@ -1,185 +1,193 @@
-"""Route: what of a scope is looked at for a query, as units in the order of their sources.
+"""Collects the candidates of a search: the messages of a scope, whole or in parts, with how well
+each matches the query.
 
-A scope of some thousand messages is looked at whole. In a larger one full text and the
-vectors name the places, and what stands around them is looked at too.
+A scope of some thousand messages is read whole. In a larger one full text and the vectors
+find the best hits, and the messages around them are read too.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Container, Iterable, Mapping, Sequence
+from collections.abc import Collection, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import NamedTuple
 
 import orjson
 
-from treemem.search.history import Ground, Range, Vectors, matched_among
-from treemem.search.scoring import SPEAKER_TOKENS, Unit
+from treemem.search import history, statements
+from treemem.search.history import ALWAYS, HistoryRow, QueryVector, TimeRange
+from treemem.search.scoring import SPEAKER_TOKENS, Candidate
 from treemem.store import vectors
-from treemem.store.database import Database, Row
+from treemem.store.database import Database
 from treemem.text import bm25, fts, windows
 from treemem.text.cache import kept
 from treemem.types import Include, Scope
 
-# Messages that are looked at whole.
+# Messages of a scope that is read whole.
 FIELD_MAX = 3_000
-# The BM25 of what full text finds under another form, such as a hash by its beginning.
-FOUND_OTHERWISE = 1.0
-# A message of more may have several windows.
+# The BM25 of a message that full text finds under another form, such as a hash by its beginning.
+MATCHED_OTHERWISE = 1.0
+# A longer message may have several windows.
 LONG_TOKENS = 150
-# What is longer comes in parts even where no word of it matches and no vector is known.
+# A longer message is cut even where no word of it matches and it has no vector.
 VAST_TOKENS = 1_500
 PART_TOKENS = 300
-# A window of so many words that are dear, such as rare signs, comes in parts as well.
+# A window with more tokens, as of rare signs, is cut as well.
 WINDOW_TOKENS_MAX = 600
-# A speaker's name of more costs more than SPEAKER_TOKENS.
+# A speaker's name with more bytes costs more than SPEAKER_TOKENS.
 NAME_BYTES = 24
-# Of what is kept of the long messages that were searched last.
+# Bytes of memory for the edges of windows of the long messages that were searched last.
 EDGES_BYTES_MAX = 8_000_000
-# So much between two windows is more than the spaces between their words.
+# Characters between two windows that are more than the spaces between their words.
 HOLE_CHARS = 40
 
+# The source and the position of a message.
 Place = tuple[int, int]
+# A part of a message: start and end, and its cosine with the query, None without a vector.
+Window = tuple[int, int, float | None]
 
 
 @dataclass(frozen=True, slots=True)
-class Field:
-    """What is looked at. total: messages in the whole scope, at least. companions: for a tool
-    call the places of its results and the other way round, as (source, position)."""
+class Target:
+    """The messages to search, and the query in the forms that they are compared with.
 
-    units: list[Unit]
-    total: int
-    companions: dict[Place, list[Place]]
-
-
-def route(
-    database: Database,
-    query: str,
-    scope: Scope,
-    times: Range,
-    by: Vectors | None,
-    hint: Range | None = None,
-    expression: str | None = None,
-    also: Callable[[], Iterable[int]] = tuple,
-    is_broad: bool = False,
-    include: Container[Include] = (),
-) -> Field:
-    """The units of a scope with what the query's words and meaning say about each.
-
-    times: what lies outside is left out. hint: when the query says that it was; what lies
-    inside is marked. expression: FTS5's own syntax for what the query's words are searched by.
-    also: gives the numbers of messages that are looked at in a large scope in any case.
-    is_broad: messages from all over it, or over the hinted time, are looked at as well.
-    include: see Ground.
+    times: messages outside are left out. hint: when the query says that it was, to mark the
+    candidates within. expression: in FTS5's syntax, in place of the words. is_broad: messages
+    from all over the scope, or over the hinted time, are read as well. include: further kinds
+    of messages, see types.INCLUDES.
     """
-    ground = Ground(database, scope, times, include)
-    every, anyone = (expression, expression) if expression else _expressions(query)
-    total = ground.count()
+
+    words: str
+    scope: Scope
+    times: TimeRange = ALWAYS
+    hint: TimeRange | None = None
+    vector: QueryVector | None = None
+    expression: str | None = None
+    is_broad: bool = False
+    include: Container[Include] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Collected:
+    """The candidates of a search in the order of their places.
+
+    total: messages in the whole scope, at least. companions: for the place of a tool call those
+    of its results, and the other way round.
+    """
+
+    candidates: Sequence[Candidate]
+    total: int
+    companions: Mapping[Place, Sequence[Place]]
+
+
+class _Part(NamedTuple):
+    """A message or a part of it, before it is compared with the words of the query.
+
+    text: of the whole message; None where no word matches.
+    """
+
+    row: HistoryRow
+    text: str | None
+    start: int
+    end: int
+    tokens: int
+    is_whole: bool
+    cosine: float | None
+
+
+def collect(database: Database, target: Target, cited: Collection[int] = ()) -> Collected:
+    """Collects the candidates of a scope. cited: messages to read in a large scope in any case.
+    Raises NotFoundError for an unknown source or topic."""
+    reader = history.open_scope(database, target.scope, target.times, target.include)
+    total = reader.count()
+    every_word, any_word = _expressions(target)
     if total <= FIELD_MAX:
-        rows = ground.rows()
-        matched = matched_among(database, anyone, [row[0] for row in rows])
+        rows = reader.rows()
+        matched = history.matched_among(database, any_word, [row.message_seq for row in rows])
     else:
-        hits = ground.best_by_words((every, anyone))
-        near = [] if by is None else ground.best_by_vectors(by)
-        over = hint or (Range() if is_broad else None)
-        spread = [] if over is None else ground.seqs_in(over, FIELD_MAX)
-        beside = ground.rows_of([*also(), *spread])
-        found = {row[0]: row for row in (*ground.rows_around([*hits, *near]), *beside)}
-        rows = sorted(found.values(), key=lambda row: (row[1], row[2]))
-        matched = matched_among(database, anyone, [row[0] for row in beside]).union(hits)
-    units, companions = _units(rows, _cosines(database, by, [row[0] for row in rows]))
-    units = _score_words(database, units, query, matched, total)
-    _mark(units, _named(query, rows), hint)
-    return Field(units, total, companions)
+        hits = reader.best_by_words((every_word, any_word))
+        near = [] if target.vector is None else reader.best_by_vector(target.vector)
+        times = target.hint or (ALWAYS if target.is_broad else None)
+        spread = [] if times is None else reader.seqs_in(times, FIELD_MAX)
+        beside = reader.rows_of([*statements.standing_messages(database), *cited, *spread])
+        by_seq = {row.message_seq: row for row in (*reader.rows_around([*hits, *near]), *beside)}
+        rows = sorted(by_seq.values(), key=lambda row: (row.source_seq, row.position))
+        seqs = [row.message_seq for row in beside]
+        matched = history.matched_among(database, any_word, seqs).union(hits)
+    texts = _texts(database, matched)
+    parts = _cut_long(_parts(rows, texts, _windows(database, target.vector, rows)))
+    scores = _bm25(parts, target.words, total)
+    named = _named_speakers(target.words, rows)
+    return Collected(_candidates(parts, scores, named, target.hint), total, _companions(rows))
 
 
-def _mark(units: Sequence[Unit], named: set[str], hint: Range | None) -> None:
-    """Notes of each unit whether its speaker is named, and whether it is of the hinted time."""
-    if named:
-        for unit in units:
-            unit.by_named = unit.author in named
-    if hint is not None:
-        for unit in units:
-            unit.in_time = unit.sent_at_ms is not None and hint.holds(unit.sent_at_ms)
-
-
-def _expressions(query: str) -> tuple[str | None, str | None]:
-    """FTS5 expressions for all and for any of a query's words; None where it has none."""
-    words = bm25.telling(fts.terms(query))
+def _expressions(target: Target) -> tuple[str | None, str | None]:
+    """FTS5 expressions for all and for any of the query's words; None where it has none."""
+    if target.expression:
+        return target.expression, target.expression
+    words = bm25.telling(fts.terms(target.words))
     if not words:
         return None, None
     every = fts.match_expression(words, every=True)
     return every, fts.match_expression(words, every=False)
 
 
+# -- the parts of messages -------------------------------------------------------------
+
 _SPANS = """
 SELECT ls.message_seq, ls.node_seq, ls.ordinal FROM leaf_span ls
 JOIN json_each(:seqs) j ON j.value = ls.message_seq
 """
-# A stretch of a message as (start, end), and its cosine with the query where it has a vector.
-Window = tuple[int, int, float | None]
 
 
-def _cosines(
-    database: Database, by: Vectors | None, seqs: Sequence[int]
+def _windows(
+    database: Database, query: QueryVector | None, rows: Sequence[HistoryRow]
 ) -> dict[int, list[Window]]:
-    """The windows of the messages that have vectors, in order. A message may stand in several
-    leaves, as where sources have a beginning in common; each of its windows comes once."""
-    if by is None or not seqs:
+    """The windows with vectors of each message, in order. A message may be in several leaves, as
+    where sources have a common beginning; each of its windows is returned once."""
+    if query is None or not rows:
         return {}
-    spans = database.rows(_SPANS, {"seqs": orjson.dumps(seqs).decode()})
-    message_of = {(leaf, ordinal): seq for seq, leaf, ordinal in spans}
+    seqs = orjson.dumps([row.message_seq for row in rows]).decode()
+    message_of = {
+        (leaf, ordinal): seq for seq, leaf, ordinal in database.rows(_SPANS, {"seqs": seqs})
+    }
     leaves = sorted({leaf for leaf, _ in message_of})
-    found: dict[int, dict[tuple[int, int], float]] = {}
-    for row in vectors.scores(database, by.embedder_seq, by.query, leaves):
-        seq = message_of.get((row.node_seq, row.first_span))
+    cosines: dict[int, dict[tuple[int, int], float]] = {}
+    for window in vectors.scores(database, query.embedder_seq, query.vector, leaves):
+        seq = message_of.get((window.node_seq, window.first_span))
         if seq is not None:
-            found.setdefault(seq, {})[row.start, row.end] = row.cosine
+            cosines.setdefault(seq, {})[window.start, window.end] = window.cosine
     return {
-        seq: [(start, end, cosine) for (start, end), cosine in sorted(scored.items())]
-        for seq, scored in found.items()
+        seq: [(start, end, cosine) for (start, end), cosine in sorted(by_edges.items())]
+        for seq, by_edges in cosines.items()
     }
 
 
-# -- units -----------------------------------------------------------------------------
+def _parts(
+    rows: Sequence[HistoryRow],
+    texts: Mapping[int, str],
+    windows_of: Mapping[int, Sequence[Window]],
+) -> list[_Part]:
+    """A part for each message, or for each of its windows where they have vectors.
 
-
-def _named(query: str, rows: Sequence[Row]) -> set[str]:
-    """The speakers whose name, or the first word of it, stands in the query."""
-    words = {word.lower() for word in fts.terms(query)}
-    authors = {row[5] for row in rows if row[5]}
-    return {author for author in authors if author.split() and author.split()[0].lower() in words}
-
-
-def _units(
-    rows: Sequence[Row], scored: Mapping[int, Sequence[Window]]
-) -> tuple[list[Unit], dict[Place, list[Place]]]:
-    """A unit for each message, or for each of its windows where they are known. And which tool
-    calls and results belong together."""
-    found: list[Unit] = []
-    waiting: dict[tuple[int, str], Place] = {}
-    companions: dict[Place, list[Place]] = {}
-    authors = {row[5] for row in rows}
+    texts: of the messages that match a word.
+    """
+    parts = []
+    authors = {row.author for row in rows}
     speaker_tokens = {author: SPEAKER_TOKENS + _more_for_name(author) for author in authors}
-    for seq, source, position, tokens, role, author, sent_at_ms, chars, extras in rows:
-        if extras is not None and ('"uses"' in extras or '"results"' in extras):
-            tools = orjson.loads(extras)
-            for tool_id in (*tools.get("uses", ()), *tools.get("results", ())):
-                other = waiting.setdefault((source, tool_id), (source, position))
-                if other != (source, position):
-                    companions.setdefault(other, []).append((source, position))
-                    companions.setdefault((source, position), []).append(other)
-        places = _without_holes(scored[seq], chars) if seq in scored else [(0, chars, None)]
-        for start, end, cosine in places:
-            whole = len(places) == 1
-            start, end = (0, chars) if whole else (start, end)
-            share = 1.0 if whole else (end - start) / max(1, chars)
-            told = round(tokens * share) + speaker_tokens[author]
-            found.append(
-                Unit(seq, source, position, start, end, told, role, whole, sent_at_ms,
-                     meaning=cosine, author=author)
-            )  # fmt: skip
-    return found, companions
+    for row in rows:
+        seq, chars = row.message_seq, row.chars
+        of_speaker, text = speaker_tokens[row.author], texts.get(seq)
+        places = _without_holes(windows_of[seq], chars) if seq in windows_of else ()
+        if len(places) > 1:
+            for start, end, cosine in places:
+                tokens = round(row.tokens * ((end - start) / max(1, chars))) + of_speaker
+                parts.append(_Part(row, text, start, end, tokens, False, cosine))
+        else:
+            cosine = places[0][2] if places else None
+            parts.append(_Part(row, text, 0, chars, row.tokens + of_speaker, True, cosine))
+    return parts
 
 
 def _more_for_name(author: str | None) -> int:
@@ -188,95 +196,136 @@ def _more_for_name(author: str | None) -> int:
 
 
 def _without_holes(scored: Iterable[Window], chars: int) -> list[Window]:
-    """The windows of a message, in order, with what lies between them where that is no space:
-    a part of it may not be in a leaf yet, or have no vector yet.
+    """The windows of a message, in order, and the stretches between them that are not space:
+    a part of the message may be in no leaf yet, or have no vector yet.
 
     Example:
         >>> _without_holes([(0, 100, 0.5), (101, 200, 0.1)], 400)
         [(0, 100, 0.5), (101, 200, 0.1), (200, 400, None)]
     """
-    found: list[Window] = []
+    whole: list[Window] = []
     done = 0
     for start, end, cosine in scored:
         if start >= done:
             if start - done > HOLE_CHARS:
-                found.append((done, start, None))
-            found.append((start, end, cosine))
+                whole.append((done, start, None))
+            whole.append((start, end, cosine))
             done = end
-    if chars - done > HOLE_CHARS or not found:
-        found.append((done, chars, None))
-    return found
+    if chars - done > HOLE_CHARS or not whole:
+        whole.append((done, chars, None))
+    return whole
 
+
+def _cut_long(parts: Iterable[_Part]) -> list[_Part]:
+    """The parts, with long ones cut: into windows where the text is known, else evenly."""
+    cut: list[_Part] = []
+    for part in parts:
+        if part.tokens <= LONG_TOKENS:
+            cut.append(part)
+            continue
+        is_window = not part.is_whole and part.cosine is not None
+        if part.text is not None and not is_window:
+            for window in _cut_at(part, _edges(part.text[part.start : part.end])):
+                cut += _cut_evenly(window) if window.tokens > WINDOW_TOKENS_MAX else [window]
+        elif part.tokens > (WINDOW_TOKENS_MAX if is_window else VAST_TOKENS):
+            cut += _cut_evenly(part)
+        else:
+            cut.append(part)
+    return cut
+
+
+@kept(EDGES_BYTES_MAX)
+def _edges(text: str) -> tuple[tuple[int, int], ...]:
+    """Where the windows of a text begin and end."""
+    cut = windows.windows([windows.SpanText("", text)])
+    return tuple((window.start, window.end) for window in cut)
+
+
+def _cut_evenly(part: _Part) -> list[_Part]:
+    """Cuts a part into pieces of equal length, without its text."""
+    count = math.ceil(part.tokens / PART_TOKENS)
+    chars = part.end - part.start
+    edges = [chars * number // count for number in range(count + 1)]
+    return _cut_at(part, [(start, end) for start, end in pairwise(edges) if start < end])
+
+
+def _cut_at(part: _Part, edges: Sequence[tuple[int, int]]) -> list[_Part]:
+    """Cuts a part at edges that count from its own beginning."""
+    if len(edges) < 2:
+        return [part]
+    tokens_a_char = (part.tokens - SPEAKER_TOKENS) / max(1, part.end - part.start)
+    return [
+        _Part(part.row, part.text, part.start + start, part.start + end,
+              round(tokens_a_char * (end - start)) + SPEAKER_TOKENS, False, part.cosine)
+        for start, end in edges
+    ]  # fmt: skip
+
+
+# -- how well they match ---------------------------------------------------------------
 
 _TEXTS = """
 SELECT m.seq, m.text FROM message m JOIN json_each(:seqs) j ON j.value = m.seq
 """
 
 
-def _score_words(
-    database: Database, units: Sequence[Unit], query: str, matched: set[int], total: int
-) -> list[Unit]:
-    """The units, each with the BM25 of its words; a long message that was not cut yet is cut."""
-    seqs = orjson.dumps(sorted(matched)).decode()
-    texts: dict[int, str] = dict(database.rows(_TEXTS, {"seqs": seqs}))
-    cut: list[Unit] = []
-    for unit in units:
-        is_window = not unit.is_whole and unit.meaning is not None
-        if unit.tokens > LONG_TOKENS and not is_window and unit.message_seq in texts:
-            cut += _windows_of(unit, texts[unit.message_seq])
-        elif unit.tokens > (WINDOW_TOKENS_MAX if is_window else VAST_TOKENS):
-            cut += _parts_of(unit)
-        else:
-            cut.append(unit)
-    chosen = [unit for unit in cut if unit.message_seq in texts]
-    held = [
-        bm25.held(f"{unit.author or ''} {texts[unit.message_seq][unit.start : unit.end]}")
-        for unit in chosen
-    ]
-    scores = bm25.bm25(held, bm25.query_stems(query), max(total, len(cut)))
-    seen = set()
-    for unit, score in zip(chosen, scores, strict=True):
-        unit.words = score
-        if score:
-            seen.add(unit.message_seq)
-    for unit in chosen:
-        if unit.message_seq not in seen:
-            unit.words = FOUND_OTHERWISE
-    return cut
+def _texts(database: Database, seqs: Iterable[int]) -> dict[int, str]:
+    parameters = {"seqs": orjson.dumps(sorted(seqs)).decode()}
+    return dict(database.rows(_TEXTS, parameters))
 
 
-def _windows_of(unit: Unit, text: str) -> list[Unit]:
-    found = _cut(unit, [
-        (unit.start + start, unit.start + end) for start, end in _edges(text[unit.start : unit.end])
-    ])  # fmt: skip
-    return [
-        part for window in found
-        for part in (_parts_of(window) if window.tokens > WINDOW_TOKENS_MAX else (window,))
-    ]  # fmt: skip
+def _bm25(parts: Sequence[_Part], query: str, total: int) -> list[float]:
+    """The BM25 of each part. A message that matches, but in no part by a word, gets
+    MATCHED_OTHERWISE in all of them."""
+    matching = [index for index, part in enumerate(parts) if part.text is not None]
+    counted = []
+    for index in matching:
+        row, text, start, end, _, _, _ = parts[index]
+        counted.append(bm25.held(f"{row.author or ''} {(text or '')[start:end]}"))
+    scores = bm25.bm25(counted, bm25.query_stems(query), max(total, len(parts)))
+    by_word = {
+        parts[index].row.message_seq for index, one in zip(matching, scores, strict=True) if one
+    }
+    every = [0.0] * len(parts)
+    for index, one in zip(matching, scores, strict=True):
+        is_by_word = parts[index].row.message_seq in by_word
+        every[index] = one if is_by_word else MATCHED_OTHERWISE
+    return every
 
 
-@kept(EDGES_BYTES_MAX)
-def _edges(text: str) -> tuple[tuple[int, int], ...]:
-    """Where the windows of a text begin and end."""
-    found = windows.windows([windows.SpanText("", text)])
-    return tuple((window.start, window.end) for window in found)
+def _named_speakers(query: str, rows: Iterable[HistoryRow]) -> set[str]:
+    """The speakers whose name, or the first word of it, is in the query."""
+    words = {word.lower() for word in fts.terms(query)}
+    authors = {row.author for row in rows if row.author}
+    return {author for author in authors if author.split() and author.split()[0].lower() in words}
 
 
-def _parts_of(unit: Unit) -> list[Unit]:
-    """Parts of about equal length, whose text nobody has to read for that."""
-    count = math.ceil(unit.tokens / PART_TOKENS)
-    chars = unit.end - unit.start
-    edges = [unit.start + chars * number // count for number in range(count + 1)]
-    return _cut(unit, [(start, end) for start, end in pairwise(edges) if start < end])
+def _candidates(
+    parts: Iterable[_Part], scores: Iterable[float], named: Collection[str], hint: TimeRange | None
+) -> list[Candidate]:
+    candidates = []
+    for (row, _, start, end, tokens, is_whole, cosine), score in zip(parts, scores, strict=True):
+        seq, source, position, _, role, author, sent_at_ms, _, _ = row
+        in_time = hint is not None and sent_at_ms is not None and hint.contains(sent_at_ms)
+        candidates.append(
+            Candidate(seq, source, position, start, end, tokens, role, is_whole, sent_at_ms, author,
+                      score, cosine, author in named, in_time)
+        )  # fmt: skip
+    return candidates
 
 
-def _cut(unit: Unit, stretches: Sequence[tuple[int, int]]) -> list[Unit]:
-    if len(stretches) < 2:
-        return [unit]
-    by_char = (unit.tokens - SPEAKER_TOKENS) / max(1, unit.end - unit.start)
-    return [
-        Unit(unit.message_seq, unit.source_seq, unit.position, start, end,
-             round(by_char * (end - start)) + SPEAKER_TOKENS, unit.role, is_whole=False,
-             sent_at_ms=unit.sent_at_ms, meaning=unit.meaning, author=unit.author)
-        for start, end in stretches
-    ]  # fmt: skip
+def _companions(rows: Iterable[HistoryRow]) -> dict[Place, list[Place]]:
+    """The places of tool calls and of their results, each with those that belong to it."""
+    first_place: dict[tuple[int, str], Place] = {}
+    companions: dict[Place, list[Place]] = {}
+    for row in rows:
+        extras = row.extras
+        if extras is None or not ('"uses"' in extras or '"results"' in extras):
+            continue
+        place = (row.source_seq, row.position)
+        tools = orjson.loads(extras)
+        for tool_id in (*tools.get("uses", ()), *tools.get("results", ())):
+            other = first_place.setdefault((row.source_seq, tool_id), place)
+            if other != place:
+                companions.setdefault(other, []).append(place)
+                companions.setdefault(place, []).append(other)
+    return companions

@@ -1,14 +1,13 @@
-"""The ground of a search: the messages of a scope within some times, and the places in it that
-words and vectors name.
+"""Reads the messages of a search scope and the best hits in it.
 
-Named SQL over the histories of the sources; it scores nothing.
+Named SQL over the histories of the sources; nothing is scored here.
 """
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import orjson
 
@@ -21,16 +20,16 @@ from treemem.types import Include, Scope
 if TYPE_CHECKING:
     from treemem.store.quantization import Vector
 
-# Places that words and vectors name, each.
+# Messages that full text returns at most, and as many again that the vectors return.
 HITS_MAX = 80
-# So many times as many are asked for: some are no messages of a history any more.
-TRIED = 4
-# Messages before and after such a place.
-REACH = 8
+# Hits requested for each that is returned: some belong to no history any more.
+HITS_REQUESTED_FACTOR = 4
+# Messages read before and after a hit.
+REACH_MESSAGES = 8
 
 
 @dataclass(frozen=True, slots=True)
-class Range:
+class TimeRange:
     """Times in milliseconds UTC, both inclusive; None is open."""
 
     since_ms: int | None = None
@@ -40,7 +39,8 @@ class Range:
     def is_open(self) -> bool:
         return self.since_ms is None and self.until_ms is None
 
-    def holds(self, ms: int | None) -> bool:
+    def contains(self, ms: int | None) -> bool:
+        """Whether a time lies within; an unknown one only lies within an open range."""
         if ms is None:
             return self.is_open
         return (self.since_ms is None or self.since_ms <= ms) and (
@@ -48,14 +48,36 @@ class Range:
         )
 
 
+ALWAYS = TimeRange()
+
+
 @dataclass(frozen=True, slots=True)
-class Vectors:
-    """Vectors to search by: an embedder's number, and the query under it."""
+class QueryVector:
+    """The vector of a query, and the number of the embedder that made it."""
 
     embedder_seq: int
-    query: Vector
+    vector: Vector
 
 
+class HistoryRow(NamedTuple):
+    """A message at its first place in the histories of a scope.
+
+    tokens, chars: of its text. extras: JSON, such as the ids of tool calls; None if empty.
+    """
+
+    message_seq: int
+    source_seq: int
+    position: int
+    tokens: int
+    role: str
+    author: str | None
+    sent_at_ms: int | None
+    chars: int
+    extras: str | None
+
+
+# The columns of HistoryRow after the first two.
+_COLUMNS = "sm.position, m.tokens, m.role, m.author, m.sent_at_ms, m.chars, m.extras"
 _HISTORY = """
 FROM source_message sm JOIN message m ON m.seq = sm.message_seq
 WHERE {history}
@@ -63,9 +85,8 @@ WHERE {history}
 _ACTIVE = "sm.state = 'active'"
 _SAID_BY_SOMEONE = "m.kind = 'said'"
 _COUNT_ALL = "SELECT count(*) FROM source_message WHERE state = 'active'"
-_COLUMNS = "sm.position, m.tokens, m.role, m.author, m.sent_at_ms, m.chars, m.extras"
 # Subtle: with min() the other columns come from the row that has the minimum, so a message
-# that several sources share stands once, in the first of them.
+# that several sources share is returned once, at its place in the first of them.
 _ROWS_OF = f"""
 SELECT sm.message_seq, min(sm.source_seq), {_COLUMNS} {_HISTORY} {{where}}
 GROUP BY sm.message_seq ORDER BY 2, 3
@@ -93,139 +114,19 @@ _OF_LEAVES = """
 AND sm.message_seq IN (
   SELECT ls.message_seq FROM leaf_span ls JOIN json_each(:leaves) j ON ls.node_seq = j.value)
 """
-
-
-class Ground:
-    """The messages of a scope, within times: those of its history that were really said, and
-    what else is to be included. Raises NotFoundError for a scope that is not there."""
-
-    def __init__(
-        self,
-        database: Database,
-        scope: Scope,
-        times: Range,
-        include: Container[Include] = (),
-    ) -> None:
-        self._database = database
-        self._include = include
-        kept = (
-            "1" if "abandoned" in include else _ACTIVE,
-            "1" if "injected" in include else _SAID_BY_SOMEONE,
-        )
-        self._history = " AND ".join(kept)
-        self._where, self._parameters = _scoped(database, scope)
-        if not times.is_open:
-            self._where += _IN_TIME.format("")
-            self._parameters |= {"since": times.since_ms, "until": times.until_ms}
-
-    def count(self) -> int:
-        """How many there are, at least."""
-        if not self._where and not self._include:
-            return int(self._database.value(_COUNT_ALL))
-        sql = self._filled(f"SELECT count(*) {_HISTORY} {{where}}", self._where)
-        return int(self._database.value(sql, self._parameters))
-
-    def rows(self) -> list[Row]:
-        """All of them, in the order of their places: (number, source, position, tokens, role,
-        author, time in ms, characters, extras). Meant for few: one that several sources share is
-        read for each of them."""
-        sql = self._filled(_ROWS, self._where)
-        return _first_of_each(self._database.rows(sql, self._parameters))
-
-    def rows_of(self, seqs: Iterable[int]) -> list[Row]:
-        """Those of these messages that belong to it."""
-        given = {**self._parameters, "these": orjson.dumps(list(seqs)).decode()}
-        return self._database.rows(self._filled(_ROWS_OF, self._where + _THESE), given)
-
-    def rows_around(self, seqs: Iterable[int]) -> list[Row]:
-        """These messages and what stands within REACH of them."""
-        given = {**self._parameters, "these": orjson.dumps(list(seqs)).decode()}
-        places = self._database.rows(self._filled(_PLACES, self._where + _THESE), given)
-        given = {**self._parameters, "stretches": orjson.dumps(stretches(places)).decode()}
-        sql = self._filled(_STRETCHES, self._where)
-        return _first_of_each(self._database.rows(sql, given))
-
-    def seqs_in(self, times: Range, limit: int) -> list[int]:
-        """The messages of a time; of more than limit some, evenly spread over the histories."""
-        inside = self._filled(f"{_HISTORY} {{where}}", self._where + _IN_TIME.format("hint_"))
-        hint = {"hint_since": times.since_ms, "hint_until": times.until_ms}
-        parameters = self._parameters | hint
-        count = int(self._database.value(f"SELECT count(*) {inside}", parameters))
-        sql = f"SELECT sm.message_seq {inside} AND sm.position % :step = 0 LIMIT :limit"
-        step = max(1, -(-count // limit))
-        rows = self._database.rows(sql, parameters | {"step": step, "limit": 2 * limit})
-        return [row[0] for row in rows]
-
-    def best_by_words(self, matches: Iterable[str | None]) -> list[int]:
-        """The HITS_MAX messages that match best; by the first expression, and by the later ones
-        where that gives too few."""
-        scoped = self._filled(_SCOPED, self._where) if self._where else ""
-        found: dict[int, None] = {}
-        for match in dict.fromkeys(matches):
-            if match is not None and len(found) < HITS_MAX // 4:
-                given = {**self._parameters, "match": match, "limit": TRIED * HITS_MAX}
-                rows = self._database.rows(_BEST.format(scoped=scoped), given)
-                found.update(dict.fromkeys(self._said(row[0] for row in rows)))
-        return list(found)
-
-    def best_by_vectors(self, by: Vectors) -> list[int]:
-        """The HITS_MAX messages that are nearest to the query."""
-        leaves = None
-        if self._where:
-            sql = self._filled(_LEAVES, self._where)
-            leaves = [row[0] for row in self._database.rows(sql, self._parameters)]
-        limit = TRIED * HITS_MAX
-        best = vectors.scores(self._database, by.embedder_seq, by.query, leaves, limit=limit)
-        spans = orjson.dumps([(row.node_seq, row.first_span) for row in best]).decode()
-        return self._said(row[0] for row in self._database.rows(_OF_SPANS, {"spans": spans}))
-
-    def _filled(self, sql: str, where: str) -> str:
-        return sql.format(history=self._history, where=where)
-
-    def _said(self, seqs: Iterable[int]) -> list[int]:
-        """The first HITS_MAX of these messages that belong to it."""
-        told = orjson.dumps(list(dict.fromkeys(seqs))).decode()
-        given = {**self._parameters, "seqs": told, "limit": HITS_MAX}
-        return [row[0] for row in self._database.rows(self._filled(_SAID, self._where), given)]
-
-
-def _first_of_each(rows: Iterable[Row]) -> list[Row]:
-    """The rows without further ones of the same message."""
-    found: dict[int, Row] = {}
-    for row in rows:
-        found.setdefault(row[0], row)
-    return list(found.values())
-
-
-def _scoped(database: Database, scope: Scope) -> tuple[str, dict[str, object]]:
-    if scope.kind == "source":
-        seq = database.value("SELECT seq FROM source WHERE id = ?", (scope.key,))
-        if seq is None:
-            raise NotFoundError(f"There is no source {scope.key!r}. See: treemem source list")
-        return " AND sm.source_seq = :source", {"source": seq}
-    if scope.kind == "session":
-        return " AND sm.session = :session", {"session": scope.key}
-    if scope.kind == "topic":
-        leaves = topic_store.leaf_seqs(database, scope.key or "")
-        return _OF_LEAVES, {"leaves": orjson.dumps(leaves).decode()}
-    return "", {}
-
-
-# -- what matches ----------------------------------------------------------------------
-
-_AMONG = """
+_MATCHED_AMONG = """
 SELECT f.rowid FROM message_fts f
 WHERE message_fts MATCH :match AND f.rowid BETWEEN :first AND :last
 """
-_SCOPED = f"""
+_IN_SCOPE = f"""
 AND EXISTS (SELECT 1 {_HISTORY} AND sm.message_seq = f.rowid {{where}})
 """
-_BEST = """
+_BEST_BY_WORDS = """
 SELECT f.rowid FROM message_fts f
-WHERE message_fts MATCH :match {scoped}
+WHERE message_fts MATCH :match {in_scope}
 ORDER BY bm25(message_fts), f.rowid LIMIT :limit
 """
-_SAID = f"""
+_FIRST_IN_SCOPE = f"""
 SELECT j.value FROM json_each(:seqs) j
 WHERE EXISTS (SELECT 1 {_HISTORY} AND sm.message_seq = j.value {{where}})
 ORDER BY j.key LIMIT :limit
@@ -241,27 +142,152 @@ ORDER BY j.key
 """
 
 
+@dataclass(frozen=True, slots=True)
+class ScopeReader:
+    """Reads the messages of a scope. `open_scope` makes one.
+
+    history, where: SQL conditions; parameters: of the second one. is_whole: whether the scope
+    is everything that is active and was really said.
+    """
+
+    database: Database
+    history: str
+    where: str
+    parameters: Mapping[str, object]
+    is_whole: bool
+
+    def count(self) -> int:
+        """The number of messages, or somewhat more: in the whole scope shared ones count twice."""
+        if self.is_whole:
+            return int(self.database.value(_COUNT_ALL))
+        return int(self._value("SELECT count(*)" + _HISTORY + "{where}"))
+
+    def rows(self) -> list[HistoryRow]:
+        """All messages in the order of their places. Meant for a small scope: a message that
+        sources share is read for each of them."""
+        return _first_rows(self._rows(_ROWS))
+
+    def rows_of(self, seqs: Iterable[int]) -> list[HistoryRow]:
+        """Those of these messages that belong to the scope."""
+        rows = self._rows(_ROWS_OF, _THESE, these=orjson.dumps(list(seqs)).decode())
+        return [HistoryRow(*row) for row in rows]
+
+    def rows_around(self, seqs: Iterable[int]) -> list[HistoryRow]:
+        """These messages and those within REACH_MESSAGES of them."""
+        places = self._rows(_PLACES, _THESE, these=orjson.dumps(list(seqs)).decode())
+        around = orjson.dumps(stretches(places)).decode()
+        return _first_rows(self._rows(_STRETCHES, stretches=around))
+
+    def seqs_in(self, times: TimeRange, limit: int) -> list[int]:
+        """The messages of a time; of more than limit some, evenly spread over the histories."""
+        inside = _HISTORY + "{where}"
+        in_time = _IN_TIME.format("hint_")
+        hint = {"hint_since": times.since_ms, "hint_until": times.until_ms}
+        count = int(self._value("SELECT count(*)" + inside, in_time, **hint))
+        step = max(1, -(-count // limit))
+        sql = f"SELECT sm.message_seq {inside} AND sm.position % :step = 0 LIMIT :limit"
+        rows = self._rows(sql, in_time, **hint, step=step, limit=2 * limit)
+        return [seq for (seq,) in rows]
+
+    def best_by_words(self, matches: Iterable[str | None]) -> list[int]:
+        """The HITS_MAX messages that match best by the first FTS5 expression, and by the later
+        ones where that gives few."""
+        in_scope = _IN_SCOPE if self.where else ""
+        sql = _BEST_BY_WORDS.format(in_scope=in_scope)
+        hits: dict[int, None] = {}
+        for match in dict.fromkeys(matches):
+            if match is not None and len(hits) < HITS_MAX // 4:
+                rows = self._rows(sql, match=match, limit=HITS_REQUESTED_FACTOR * HITS_MAX)
+                hits.update(dict.fromkeys(self._first_in_scope(seq for (seq,) in rows)))
+        return list(hits)
+
+    def best_by_vector(self, query: QueryVector) -> list[int]:
+        """The HITS_MAX messages that are nearest to the query."""
+        leaves = [leaf for (leaf,) in self._rows(_LEAVES)] if self.where else None
+        limit = HITS_REQUESTED_FACTOR * HITS_MAX
+        best = vectors.scores(
+            self.database, query.embedder_seq, query.vector, leaves, limit=limit
+        )  # fmt: skip
+        spans = orjson.dumps([(row.node_seq, row.first_span) for row in best]).decode()
+        rows = self.database.rows(_OF_SPANS, {"spans": spans})
+        return self._first_in_scope(seq for (seq,) in rows)
+
+    def _first_in_scope(self, seqs: Iterable[int]) -> list[int]:
+        """The first HITS_MAX of these messages that belong to the scope."""
+        distinct = orjson.dumps(list(dict.fromkeys(seqs))).decode()
+        rows = self._rows(_FIRST_IN_SCOPE, seqs=distinct, limit=HITS_MAX)
+        return [seq for (seq,) in rows]
+
+    def _rows(self, sql: str, also_where: str = "", **parameters: object) -> list[Row]:
+        """The rows of a statement with {history} and {where}, limited to the scope."""
+        filled = sql.format(history=self.history, where=self.where + also_where)
+        return self.database.rows(filled, {**self.parameters, **parameters})
+
+    def _value(self, sql: str, also_where: str = "", **parameters: object) -> int:
+        return int(self._rows(sql, also_where, **parameters)[0][0])
+
+
+def open_scope(
+    database: Database, scope: Scope, times: TimeRange, include: Container[Include] = ()
+) -> ScopeReader:
+    """A reader for the messages of a scope within times that belong to a history and were
+    really said, and for those that are to be included. Raises NotFoundError for an unknown
+    source or topic."""
+    history = " AND ".join((
+        "1" if "abandoned" in include else _ACTIVE,
+        "1" if "injected" in include else _SAID_BY_SOMEONE,
+    ))  # fmt: skip
+    where, parameters = _where(database, scope)
+    if not times.is_open:
+        where += _IN_TIME.format("")
+        parameters |= {"since": times.since_ms, "until": times.until_ms}
+    return ScopeReader(database, history, where, parameters, not where and not include)
+
+
+def _where(database: Database, scope: Scope) -> tuple[str, dict[str, object]]:
+    """The condition that limits source_message to a scope, and its parameters."""
+    if scope.kind == "source":
+        seq = database.value("SELECT seq FROM source WHERE id = ?", (scope.key,))
+        if seq is None:
+            raise NotFoundError(f"There is no source {scope.key!r}. See: treemem source list")
+        return " AND sm.source_seq = :source", {"source": seq}
+    if scope.kind == "session":
+        return " AND sm.session = :session", {"session": scope.key}
+    if scope.kind == "topic":
+        leaves = topic_store.leaf_seqs(database, scope.key or "")
+        return _OF_LEAVES, {"leaves": orjson.dumps(leaves).decode()}
+    return "", {}
+
+
+def _first_rows(rows: Iterable[Row]) -> list[HistoryRow]:
+    """The first row of each message."""
+    first: dict[int, Row] = {}
+    for row in rows:
+        first.setdefault(row[0], row)
+    return [HistoryRow(*row) for row in first.values()]
+
+
 def matched_among(database: Database, match: str | None, seqs: Sequence[int]) -> set[int]:
-    """Those of the messages that an FTS5 expression finds."""
+    """Those of the messages that an FTS5 expression matches; none for None."""
     if match is None or not seqs:
         return set()
     parameters = {"match": match, "first": min(seqs), "last": max(seqs)}
-    return {row[0] for row in database.rows(_AMONG, parameters)}.intersection(seqs)
+    return {seq for (seq,) in database.rows(_MATCHED_AMONG, parameters)}.intersection(seqs)
 
 
 def stretches(places: Iterable[Row]) -> list[tuple[int, int, int]]:
-    """What stands within REACH of the places, given as (source, position): stretches as (source,
-    first, last), apart from each other.
+    """The positions within REACH_MESSAGES of places (source, position), as stretches (source,
+    first, last) that do not touch.
 
     Example:
         >>> stretches([(1, 40), (1, 50), (2, 50)])
         [(1, 32, 58), (2, 42, 58)]
     """
-    found: list[tuple[int, int, int]] = []
+    merged: list[tuple[int, int, int]] = []
     for source_seq, position in sorted(places):
-        first, last = position - REACH, position + REACH
-        if found and found[-1][0] == source_seq and first <= found[-1][2] + 1:
-            found[-1] = (source_seq, found[-1][1], last)
+        first, last = position - REACH_MESSAGES, position + REACH_MESSAGES
+        if merged and merged[-1][0] == source_seq and first <= merged[-1][2] + 1:
+            merged[-1] = (source_seq, merged[-1][1], last)
         else:
-            found.append((source_seq, first, last))
-    return found
+            merged.append((source_seq, first, last))
+    return merged

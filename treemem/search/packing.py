@@ -1,7 +1,7 @@
-"""Pack: which units and statements make a context of at most so many tokens.
+"""Packs the best candidates into a budget of tokens.
 
-Pure. What is chosen stands in the order in which it was said; small gaps between chosen
-messages are filled, calls come with their results, and what is said twice comes once.
+Pure. Small gaps between packed messages are filled, and a tool call and its results are packed
+together or not at all.
 """
 
 from __future__ import annotations
@@ -11,140 +11,159 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from treemem.search.scoring import Unit
+from treemem.search.scoring import Scored
 from treemem.search.weights import Weights
 
+# Estimated tokens of a passage's header, and of the mark for a gap.
 HEADER_TOKENS = 9
 GAP_TOKENS = 2
+# Parts of a message for which a further one loses more and more of its utility.
 AGAIN_MAX = 3
+# Candidates that are tried, the best ones.
 TRIED_MAX = 2_000
 
+# The source and the position of a message.
 Place = tuple[int, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Ranking:
+    """Candidates in the order in which they are packed. `rank` makes one.
+
+    scored: in the order of their places. utilities: of each, -inf for one that may not be packed
+    for itself. order: indexes, the best first. indexes_at: of the candidates at a place that
+    has companions. fill_tokens: the largest gap that is filled.
+    """
+
+    scored: Scored
+    utilities: Sequence[float]
+    order: Sequence[int]
+    companions: Mapping[Place, Sequence[Place]]
+    indexes_at: Mapping[Place, Sequence[int]]
+    fill_tokens: float
 
 
 @dataclass(slots=True)
 class Packed:
-    """What was chosen: indexes of units, and what is left of the budget.
-
-    headed: the sources that have a header already.
-    """
+    """Tokens left of a budget, indexes of the packed candidates, sources that have a header."""
 
     left: float
     chosen: set[int] = field(default_factory=set)
     headed: set[int] = field(default_factory=set)
 
 
-def utilities(units: Sequence[Unit], weights: Weights) -> list[float]:
-    """What each unit is worth: its score, less for what it costs, and less for a further part
-    of a message of which a better part can be had."""
-    scores = [unit.score for unit in units]
+def utilities(scored: Scored, weights: Weights) -> list[float]:
+    """The utility of each candidate: its score, less for its tokens, and less for a further part
+    of a message of which a better part can be packed."""
+    values = list(scored.scores)
+    candidates = scored.candidates
     if weights.cost:
-        scores = [
-            score - weights.cost * math.log((unit.tokens + weights.cost_tokens) / 30)
-            for score, unit in zip(scores, units, strict=True)
+        values = [
+            value - weights.cost * math.log((one.tokens + weights.cost_tokens) / 30)
+            for value, one in zip(values, candidates, strict=True)
         ]
-    seen: Counter[Place] = Counter()
-    parts = [index for index, unit in enumerate(units) if not unit.is_whole]
-    for index in sorted(parts, key=lambda index: -units[index].score):
-        place = (units[index].source_seq, units[index].position)
-        scores[index] -= weights.again * min(AGAIN_MAX, seen[place])
-        seen[place] += 1
-    return scores
+    better_parts: Counter[Place] = Counter()
+    parts = [index for index, one in enumerate(candidates) if not one.is_whole]
+    for index in sorted(parts, key=lambda index: -scored.scores[index]):
+        place = (candidates[index].source_seq, candidates[index].position)
+        values[index] -= weights.again * min(AGAIN_MAX, better_parts[place])
+        better_parts[place] += 1
+    return values
 
 
-class Packer:
-    """Packs units into what is left of a budget, the most worthy ones first.
+def rank(
+    scored: Scored,
+    utilities: Sequence[float],
+    weights: Weights,
+    companions: Mapping[Place, Sequence[Place]],
+) -> Ranking:
+    """Ranks candidates by their utilities. companions: the places that belong to a place."""
+    indexes_at: dict[Place, list[int]] = {}
+    if companions:
+        for index, one in enumerate(scored.candidates):
+            indexes_at.setdefault((one.source_seq, one.position), []).append(index)
+    order = sorted(range(len(utilities)), key=utilities.__getitem__, reverse=True)
+    order = [index for index in order[:TRIED_MAX] if utilities[index] > -math.inf]
+    return Ranking(scored, utilities, order, companions, indexes_at, weights.fill)
 
-    units: in the order of their places. What is worth -inf is not taken for itself. Calls and
-    their results are taken together or not at all.
-    """
 
-    def __init__(
-        self,
-        units: Sequence[Unit],
-        worth: Sequence[float],
-        weights: Weights,
-        companions: Mapping[Place, Sequence[Place]],
-    ) -> None:
-        self._units = units
-        self._worth = worth
-        self._fill = weights.fill
-        self._companions = companions
-        self._at: dict[Place, list[int]] = {}
-        if companions:
-            for index, unit in enumerate(units):
-                self._at.setdefault((unit.source_seq, unit.position), []).append(index)
-        ranked = sorted(range(len(units)), key=worth.__getitem__, reverse=True)
-        self._ranked = [index for index in ranked[:TRIED_MAX] if worth[index] > -math.inf]
-        self._packed = Packed(0.0)
+def pack(ranking: Ranking, before: Packed, keep: float = 0.0) -> Packed:
+    """Packs candidates, the best ones first, beside those packed before, until only keep tokens
+    are left."""
+    packed = Packed(before.left, set(before.chosen), set(before.headed))
+    candidates = ranking.scored.candidates
+    for index in ranking.order:
+        room = packed.left - keep
+        if room < HEADER_TOKENS:
+            break
+        if candidates[index].tokens <= room and index not in packed.chosen:
+            _pack_one(ranking, packed, index, keep)
+    return packed
 
-    def pack(self, packed: Packed, keep: float = 0.0) -> None:
-        """Adds units to what is packed until only keep tokens are left."""
-        self._packed = packed
-        chosen, units = packed.chosen, self._units
-        for index in self._ranked:
-            room = packed.left - keep
-            if room < HEADER_TOKENS:
-                break
-            if units[index].tokens <= room and index not in chosen:
-                self._take(index, keep)
 
-    def _take(self, index: int, keep: float) -> None:
-        """Takes a unit with what belongs to it, if all of that fits."""
-        group = self._together(index)
-        wanted = set(group)
-        cost = 0.0
-        for each in group:
-            beside = self._fill_between(each, -1, wanted), self._fill_between(each, 1, wanted)
-            for between in beside:
-                wanted.update(between or ())
-            if beside == (None, None):
-                is_headed = self._units[each].source_seq in self._packed.headed
-                cost += GAP_TOKENS if is_headed else HEADER_TOKENS
-        cost += sum(self._units[each].tokens for each in wanted - self._packed.chosen)
-        if cost <= self._packed.left - keep:
-            self._packed.left -= cost
-            self._packed.chosen |= wanted
-            self._packed.headed.update(self._units[each].source_seq for each in group)
+def _pack_one(ranking: Ranking, packed: Packed, index: int, keep: float) -> None:
+    """Packs a candidate with its companions and the gaps beside them, if all of that fits."""
+    candidates = ranking.scored.candidates
+    group = _with_companions(ranking, packed, index)
+    wanted = set(group)
+    cost = 0.0
+    for member in group:
+        gaps = [_gap(ranking, packed, member, step, wanted) for step in (-1, 1)]
+        for gap in gaps:
+            wanted.update(gap or ())
+        if gaps == [None, None]:
+            is_headed = candidates[member].source_seq in packed.headed
+            cost += GAP_TOKENS if is_headed else HEADER_TOKENS
+    cost += sum(candidates[member].tokens for member in wanted - packed.chosen)
+    if cost <= packed.left - keep:
+        packed.left -= cost
+        packed.chosen |= wanted
+        packed.headed.update(candidates[member].source_seq for member in group)
 
-    def _together(self, index: int) -> list[int]:
-        """The unit, and the best one of each call and result that belongs to it, or to those,
-        and has none yet."""
-        unit = self._units[index]
-        group = [index]
-        seen = {(unit.source_seq, unit.position)}
-        waiting = list(seen)
-        while waiting:
-            for place in self._companions.get(waiting.pop(), ()):
-                if place not in seen:
-                    seen.add(place)
-                    waiting.append(place)
-                    found = self._at.get(place, ())
-                    if found and self._packed.chosen.isdisjoint(found):
-                        group.append(max(found, key=lambda each: self._units[each].score))
-        return group
 
-    def _fill_between(self, index: int, step: int, wanted: set[int]) -> list[int] | None:
-        """What lies between a unit and the nearest chosen one, where that is little and may stand
-        there by itself; None where none is near."""
-        source = self._units[index].source_seq
-        between: list[int] = []
-        tokens = 0
-        other = index + step
-        while 0 <= other < len(self._units) and self._units[other].source_seq == source:
-            if other in self._packed.chosen:
-                return between
-            tokens += self._units[other].tokens
-            if tokens > self._fill:
+def _with_companions(ranking: Ranking, packed: Packed, index: int) -> list[int]:
+    """The candidate, and the best one of each message that belongs to it or to one of those, where
+    none of that message is packed."""
+    first = ranking.scored.candidates[index]
+    group = [index]
+    seen = {(first.source_seq, first.position)}
+    waiting = list(seen)
+    while waiting:
+        for place in ranking.companions.get(waiting.pop(), ()):
+            if place not in seen:
+                seen.add(place)
+                waiting.append(place)
+                indexes = ranking.indexes_at.get(place, ())
+                if indexes and packed.chosen.isdisjoint(indexes):
+                    group.append(max(indexes, key=ranking.scored.scores.__getitem__))
+    return group
+
+
+def _gap(
+    ranking: Ranking, packed: Packed, index: int, step: int, wanted: set[int]
+) -> list[int] | None:
+    """The candidates between one and the nearest packed one in a direction, where they may fill
+    the gap; None where there is none near."""
+    candidates = ranking.scored.candidates
+    source = candidates[index].source_seq
+    between: list[int] = []
+    tokens = 0
+    other = index + step
+    while 0 <= other < len(candidates) and candidates[other].source_seq == source:
+        if other in packed.chosen:
+            return between
+        tokens += candidates[other].tokens
+        if tokens > ranking.fill_tokens:
+            return None
+        if other not in wanted:
+            if not _may_fill(ranking, other):
                 return None
-            if other not in wanted:
-                if not self._may_fill(other):
-                    return None
-                between.append(other)
-            other += step
-        return None
+            between.append(other)
+        other += step
+    return None
 
-    def _may_fill(self, index: int) -> bool:
-        unit = self._units[index]
-        is_half = (unit.source_seq, unit.position) in self._companions
-        return not is_half and self._worth[index] > -math.inf
+
+def _may_fill(ranking: Ranking, index: int) -> bool:
+    one = ranking.scored.candidates[index]
+    is_call_or_result = (one.source_seq, one.position) in ranking.companions
+    return not is_call_or_result and ranking.utilities[index] > -math.inf

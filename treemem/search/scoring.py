@@ -1,4 +1,4 @@
-"""Propagation: a message's score is its own and that of what stands around it.
+"""Scores candidates: by their own match with the query, and by that of the messages around them.
 
 Pure. Scores spread along a source and fade with the distance in tokens, so that a long
 message separates its neighbours where short turns do not.
@@ -7,31 +7,35 @@ message separates its neighbours where short turns do not.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from operator import mul
+from operator import add, mul
+from typing import NamedTuple
 
 from treemem.search.weights import WORTHLESS_TOKENS, Weights
 
+# Tokens that the line of a message has beside its text.
 SPEAKER_TOKENS = 4
-# What a tool printed matters less than what was said about it, however many words match.
+# The factor for messages of tools: long output matches many words and answers few questions.
 TOOL_WEIGHT = 0.5
+# Tokens around a match within which a message still has to do with the query.
 REACH_TOKENS = 500
-# The length taken for a message that is not looked at, in between two that are.
+# The length assumed for each message that was not read, between two that were.
 SKIPPED_TOKENS = 20
-# From which standard score on a cosine says that something is like the query.
-LIKE_FROM = 1.0
+# The standard score from which on a cosine counts as a match.
+MATCHING_COSINE_MIN = 1.0
+
+# Source, position and first character: the order in which candidates were said.
+CandidatePlace = tuple[int, int, int]
 
 
-@dataclass(slots=True)
-class Unit:
-    """What can be returned: a whole message, or a window of a long one.
+class Candidate(NamedTuple):
+    """A passage that can be returned: a whole message, or a part of a long one.
 
-    start, end: characters of the message; is_whole: the two are all of it. author: the name of
-    who said it, if known. tokens: with that name. words: BM25 with the query, 0 where no word
-    matches. meaning: the cosine with it, None where it has no vector. part_names, part_values:
-    what its score is the sum of.
+    start, end: characters of the message. tokens: of the text and the speaker. bm25: with the
+    query, 0 where no word matches. cosine: with the query, None without a vector.
+    speaker_is_named: by the query. in_time: said when the query says.
     """
 
     message_seq: int
@@ -43,82 +47,94 @@ class Unit:
     role: str
     is_whole: bool = True
     sent_at_ms: int | None = None
-    words: float = 0.0
-    meaning: float | None = None
     author: str | None = None
-    by_named: bool = False
+    bm25: float = 0.0
+    cosine: float | None = None
+    speaker_is_named: bool = False
     in_time: bool = False
-    score: float = 0.0
-    part_names: tuple[str, ...] = ()
-    part_values: tuple[float, ...] = ()
 
     @property
-    def parts(self) -> dict[str, float]:
-        """What the score is the sum of, by name."""
-        return dict(zip(self.part_names, self.part_values, strict=True))
-
-    @property
-    def place(self) -> tuple[int, int, int]:
-        """For sorting: units of a source stand in the order in which they were said."""
+    def place(self) -> CandidatePlace:
         return self.source_seq, self.position, self.start
 
 
-def fragments(units: Sequence[Unit]) -> float:
-    """The share of messages that are too short to say anything by themselves."""
-    if not units:
-        return 0.0
-    short = sum(unit.is_whole and unit.tokens <= WORTHLESS_TOKENS for unit in units)
-    return short / len({(unit.source_seq, unit.position) for unit in units})
+@dataclass(frozen=True, slots=True)
+class Scored:
+    """Candidates with their scores, column by column.
 
-
-def propagate(units: Sequence[Unit], weights: Weights, total: int) -> None:
-    """Fills in each unit's parts and score.
-
-    units: in the order of their places. total: how many units there are in the whole scope;
-    those that are not given match no word.
+    candidates: in the order of their places. parts: by name, a number for each candidate.
+    scores: the sum of the parts of each candidate.
     """
-    if not units:
-        return
-    words = standard([unit.words for unit in units], total)
-    known = [unit.meaning for unit in units if unit.meaning is not None]
-    by_word = weights.words if known else weights.words_alone
+
+    candidates: Sequence[Candidate]
+    parts: Mapping[str, Sequence[float]]
+    scores: Sequence[float]
+
+    def parts_of(self, index: int) -> dict[str, float]:
+        """The parts of one candidate's score, by name."""
+        return {name: values[index] for name, values in self.parts.items()}
+
+    def with_part(self, name: str, values: Sequence[float]) -> Scored:
+        """The same candidates with one more part in their scores."""
+        scores = list(map(add, self.scores, values))
+        return Scored(self.candidates, {**self.parts, name: values}, scores)
+
+
+def fragments(candidates: Sequence[Candidate]) -> float:
+    """The share of messages that are too short to say anything by themselves."""
+    if not candidates:
+        return 0.0
+    short = sum(one.is_whole and one.tokens <= WORTHLESS_TOKENS for one in candidates)
+    return short / len({(one.source_seq, one.position) for one in candidates})
+
+
+def score(candidates: Sequence[Candidate], weights: Weights, total: int) -> Scored:
+    """Scores candidates, which are in the order of their places.
+
+    total: the messages in the whole scope, at least; those that are no candidates count as
+    matching no word.
+    """
+    if not candidates:
+        return Scored((), {}, ())
+    words = standard([one.bm25 for one in candidates], total)
+    cosines = [one.cosine for one in candidates]
+    meanings = _standard_cosines(cosines)
+    has_vectors = any(cosine is not None for cosine in cosines)
+    by_word = weights.words if has_vectors else weights.words_alone
     by_meaning, by_name, whole = weights.meaning, weights.speaker, weights.own
-    meanings = _meanings(units, known)
-    trusts = [TOOL_WEIGHT if unit.role == "tool" else 1.0 for unit in units]
-    named = [unit.by_named for unit in units]
-    of_user = [unit.role == "user" for unit in units]
+    trusts = [TOOL_WEIGHT if one.role == "tool" else 1.0 for one in candidates]
+    named = [one.speaker_is_named for one in candidates]
+    of_user = [one.role == "user" for one in candidates]
     person = weights.person * (len(set(of_user)) > 1)
     own = [
         trust * (by_word * value + by_meaning * meaning) + by_name * is_named
         for trust, value, meaning, is_named in zip(trusts, words, meanings, named, strict=True)
     ]
-    # Subtle: by name and not by unit; a dictionary for each unit would take the longest of all.
-    parts: dict[str, Iterable[float]] = {
+    parts = {
         "words": [whole * t * by_word * value for t, value in zip(trusts, words, strict=True)],
         "meaning": [whole * t * by_meaning * value
                     for t, value in zip(trusts, meanings, strict=True)],
         "speaker": [whole * by_name * is_named for is_named in named],
         "person": [person * is_user for is_user in of_user],
-        "time": [weights.in_time * unit.in_time for unit in units],
+        "time": [weights.in_time * one.in_time for one in candidates],
+        **_spread(candidates, own, weights),
     }  # fmt: skip
-    parts |= _spread(units, own, weights)
-    names = tuple(parts)
-    for unit, values in zip(units, zip(*parts.values(), strict=True), strict=True):
-        unit.part_names, unit.part_values, unit.score = names, values, sum(values)
+    return Scored(candidates, parts, list(map(sum, zip(*parts.values(), strict=True))))
 
 
-def _meanings(units: Sequence[Unit], known: Sequence[float]) -> list[float]:
-    """The standard scores of the cosines; 0 for what has no vector."""
+def _standard_cosines(cosines: Sequence[float | None]) -> list[float]:
+    """The standard scores of cosines; 0 for a missing one."""
+    known = [cosine for cosine in cosines if cosine is not None]
     if not known:
-        return [0.0] * len(units)
+        return [0.0] * len(cosines)
     scores = iter(standard(known, len(known)))
-    return [0.0 if unit.meaning is None else next(scores) for unit in units]
+    return [0.0 if cosine is None else next(scores) for cosine in cosines]
 
 
 def _spread(
-    units: Sequence[Unit], own: Sequence[float], weights: Weights
+    candidates: Sequence[Candidate], own: Sequence[float], weights: Weights
 ) -> dict[str, list[float]]:
-    """By the name of a weight, what each unit gets of those about it."""
+    """By the name of a part, what each candidate gets from those around it."""
     ways: tuple[tuple[str, float, float, Callable[..., list[float]]], ...] = (
         ("near", weights.near, weights.near_tokens, _means),
         ("around", weights.around, weights.around_tokens, _means),
@@ -126,87 +142,90 @@ def _spread(
     )
     least = min(own)
     above_least = [value - least for value in own]
-    gaps = _gaps(units)
-    return {
-        name: _weighted(spread(above_least, [math.exp(-gap / reach) for gap in gaps]), weight)
-        for name, weight, reach, spread in ways if weight
-    }  # fmt: skip
+    gaps = _gaps(candidates)
+    parts = {}
+    for name, weight, reach, spread in ways:
+        if weight:
+            values = spread(above_least, [math.exp(-gap / reach) for gap in gaps])
+            parts[name] = [weight * value for value in standard(values, len(values))]
+    return parts
 
 
-def _weighted(values: Sequence[float], weight: float) -> list[float]:
-    return [weight * value for value in standard(values, len(values))]
-
-
-def _skipped(units: Sequence[Unit]) -> list[float]:
-    """The tokens of what lies between each unit and the next one and is not looked at. Another
-    source is infinitely far."""
-    places = [(unit.source_seq, unit.position) for unit in units]
+def _skipped(candidates: Sequence[Candidate]) -> list[float]:
+    """The tokens of the messages between each candidate and the next one that were not read.
+    Another source is infinitely far."""
+    sources = [one.source_seq for one in candidates]
+    positions = [one.position for one in candidates]
     return [
         math.inf if source != next_source else SKIPPED_TOKENS * (after - position - 1)
         if after - position > 1 else 0
-        for (source, position), (next_source, after) in pairwise(places)
+        for source, next_source, position, after in zip(
+            sources, sources[1:], positions, positions[1:], strict=False)
     ]  # fmt: skip
 
 
-def _gaps(units: Sequence[Unit]) -> list[float]:
-    """The distance in tokens from the middle of each unit to that of the next one."""
-    skipped = _skipped(units)
-    pairs = pairwise([unit.tokens for unit in units])
+def _gaps(candidates: Sequence[Candidate]) -> list[float]:
+    """The distance in tokens from the middle of each candidate to that of the next one."""
+    skipped = _skipped(candidates)
+    pairs = pairwise([one.tokens for one in candidates])
     return [(one + other) / 2 + between
             for (one, other), between in zip(pairs, skipped, strict=True)]  # fmt: skip
 
 
 def _means(own: Sequence[float], fades: Sequence[float]) -> list[float]:
-    """The mean of all values, each one times the fades between it and the place.
-
-    One pass each way: what comes from before fades by the gap at every step.
-    """
-    before = _faded(own, fades)
-    after = reversed(_faded(own[::-1], fades[::-1]))
+    """At each place the mean of all values, each weighted by the fades between it and the place."""
+    before, before_mass = _faded_sums(own, fades)
+    after, after_mass = _faded_sums(own[::-1], fades[::-1])
+    after.reverse()
+    after_mass.reverse()
     return [
         (value + one + other) / (1.0 + one_mass + other_mass)
-        for value, (one, one_mass), (other, other_mass) in zip(own, before, after, strict=True)
+        for value, one, one_mass, other, other_mass in zip(
+            own, before, before_mass, after, after_mass, strict=True
+        )
     ]
 
 
-def _faded(own: Sequence[float], fades: Sequence[float]) -> list[tuple[float, float]]:
-    """For each place the sum of the faded values before it, and of the fades alone."""
-    found = [(0.0, 0.0)]
+def _faded_sums(own: Sequence[float], fades: Sequence[float]) -> tuple[list[float], list[float]]:
+    """At each place the sum of the faded values before it, and the sum of their weights."""
+    sums, masses = [0.0], [0.0]
     total = mass = 0.0
     for value, fade in zip(own, fades, strict=False):
         total = (total + value) * fade
         mass = (mass + 1.0) * fade
-        found.append((total, mass))
-    return found
+        sums.append(total)
+        masses.append(mass)
+    return sums, masses
 
 
 def _maxima(own: Sequence[float], fades: Sequence[float]) -> list[float]:
-    """The largest value about, each one times the fades between it and the place; values are
-    not negative."""
+    """At each place the largest value, each multiplied by the fades between it and the place.
+    Values are not negative."""
     return _faded_maxima(_faded_maxima(own, fades)[::-1], fades[::-1])[::-1]
 
 
 def _faded_maxima(own: Sequence[float], fades: Sequence[float]) -> list[float]:
     best = 0.0
-    found = []
+    maxima = []
     for value, fade in zip(own, (*fades, 0.0), strict=True):
         if value > best:
             best = value
-        found.append(best)
+        maxima.append(best)
         best *= fade
-    return found
+    return maxima
 
 
-def reached(units: Sequence[Unit]) -> list[bool]:
-    """Which units have to do with the query at all: those that match it by a word, by meaning or
-    by time, and what stands within REACH_TOKENS of them."""
-    known = [unit.meaning for unit in units if unit.meaning is not None]
+def reached(candidates: Sequence[Candidate]) -> list[bool]:
+    """Which candidates have to do with the query: those that match it by a word, by meaning or
+    by time, and those within REACH_TOKENS of them."""
     matching = [
-        unit.words > 0 or unit.in_time or meaning >= LIKE_FROM
-        for unit, meaning in zip(units, _meanings(units, known), strict=True)
+        one.bm25 > 0 or one.in_time or meaning >= MATCHING_COSINE_MIN
+        for one, meaning in zip(
+            candidates, _standard_cosines([one.cosine for one in candidates]), strict=True
+        )
     ]
-    tokens = [unit.tokens for unit in units]
-    skipped = _skipped(units)
+    tokens = [one.tokens for one in candidates]
+    skipped = _skipped(candidates)
     before = _within_reach(matching, tokens, skipped)
     after = _within_reach(matching[::-1], tokens[::-1], skipped[::-1])
     return [one or other for one, other in zip(before, reversed(after), strict=True)]
@@ -215,22 +234,22 @@ def reached(units: Sequence[Unit]) -> list[bool]:
 def _within_reach(
     matching: Sequence[bool], tokens: Sequence[int], skipped: Sequence[float]
 ) -> list[bool]:
-    """Which units match, or stand so near after one that does."""
-    found = []
+    """Which candidates match, or come within REACH_TOKENS after one that does."""
+    within = []
     distance = math.inf
     for matches, length, between in zip(matching, tokens, (math.inf, *skipped), strict=False):
         if matches:
-            found.append(True)
+            within.append(True)
             distance = 0.0
         else:
             distance += between
-            found.append(distance <= REACH_TOKENS)
+            within.append(distance <= REACH_TOKENS)
             distance += length
-    return found
+    return within
 
 
 def standard(values: Sequence[float], total: int) -> list[float]:
-    """The values as standard scores; those up to total that are not given are 0.
+    """The standard scores of values; up to total, further values are taken to be 0.
 
     Example:
         >>> standard([1.0, 3.0], 2), standard([5.0], 1)

@@ -1,8 +1,8 @@
-"""The statements of the summaries as part of an answer: single sentences, each checked when it
-was made.
+"""Reads the statements of summaries that can be part of an answer, and chooses among them.
 
-A statement is worth as much as the messages it rests on, and only by what it adds to what
-was chosen already. Standing instructions are those of its rules that a person gave.
+A statement was checked against its messages when it was stored. It is worth as much as the
+best of them, and adds only what was not chosen before. Standing instructions are the rules
+among them that a person gave an assistant.
 """
 
 from __future__ import annotations
@@ -12,8 +12,10 @@ import math
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from functools import cached_property
 from itertools import chain
+from typing import NamedTuple
 
 import orjson
 
@@ -24,16 +26,18 @@ from treemem.topics import store as topic_store
 from treemem.tree import builder
 from treemem.types import STATEMENT_KINDS, Scope, StatementKind
 
+# Statements that are compared with each other, the best ones.
 CANDIDATES_MAX = 400
+# Exponents of a statement's new words and of its tokens: both count less than in proportion.
 NOVELTY_POWER = 0.7
 COST_POWER = 0.7
-# Added to a standard score, so that what is a little below the mean is still worth something.
+# Added to a standard score, so that a statement a little below the mean is still worth something.
 WORTH_ABOVE = 2.0
-# A line's speaker and its mark.
+# Tokens of a line's speaker and its mark.
 LINE_TOKENS = 6
 
-# How a person tells an assistant what holds from now on. What merely holds ("never worked")
-# is no instruction.
+# Phrases by which a person tells an assistant how to act from now on. A mere fact ("never
+# worked") is no instruction.
 _STANDING = re.compile(
     r"""^\W*(?:please\ )?(?:always|never|do\ not|don't|from\ now\ on|whenever|remember\ to|avoid
         |only\ use|make\ sure\ (?:you|to)|keep\ in\ mind)\b
@@ -44,10 +48,13 @@ _STANDING = re.compile(
 )
 
 
-@dataclass(slots=True)
-class Stated:
-    """A statement that may be returned. message_seqs: what it rests on. worth: the standard
-    score of the best of them."""
+@dataclass(frozen=True)
+class RankedStatement:
+    """A statement that can be returned.
+
+    message_seqs: the messages it cites. worth: the standard score of the best of them, 0 where
+    they were not scored.
+    """
 
     seq: int
     kind: StatementKind
@@ -56,18 +63,34 @@ class Stated:
     tokens: int
     importance: float
     is_verbatim: bool
-    message_seqs: list[int] = field(default_factory=list)
+    message_seqs: tuple[int, ...]
     worth: float = 0.0
-    _stems: frozenset[str] | None = None
+
+    @cached_property
+    def stems(self) -> frozenset[str]:
+        """The distinct stems of its words without the very common ones."""
+        return frozenset(bm25.telling_stems(self.text))
 
     @property
-    def stems(self) -> frozenset[str]:
-        """The distinct stems of its words but the very common ones."""
-        if self._stems is None:
-            self._stems = frozenset(bm25.telling_stems(self.text))
-        return self._stems
+    def cost_tokens(self) -> int:
+        """The tokens of its line in a context."""
+        return self.tokens + LINE_TOKENS
 
 
+class _Row(NamedTuple):
+    """A statement with one of the messages that it cites."""
+
+    seq: int
+    kind: StatementKind
+    text: str
+    speaker: str | None
+    tokens: int
+    importance: float
+    is_verbatim: bool
+    message_seq: int
+
+
+# The columns of _Row.
 _COLUMNS = """
 s.seq, s.kind, s.text, s.speaker, s.tokens, s.importance, p.name LIKE 'extractive/%', c.message_seq
 """
@@ -84,8 +107,8 @@ JOIN summary su ON su.seq = s.summary_seq JOIN producer p ON p.seq = su.producer
 JOIN citation c ON c.statement_seq = s.seq
 WHERE ss.summary_seq = :summary ORDER BY ss.ordinal, c.ordinal
 """  # noqa: S608
-# The same words of the same message may be stated for several nodes, as for an open tail and the
-# leaf that it became. What is over for one of them is over.
+# The same sentence of the same message may be a statement of several nodes, as of an open tail and
+# of the leaf that it became. One that is closed or superseded for one node is so for all.
 _OVER = """
 SELECT DISTINCT c.message_seq, s.kind, s.text FROM json_each(:seqs) j
 JOIN citation c ON c.message_seq = j.value JOIN statement s ON s.seq = c.statement_seq
@@ -107,29 +130,28 @@ def of_messages(
     database: Database,
     worth: Mapping[int, float],
     kinds: Sequence[StatementKind] = STATEMENT_KINDS,
-) -> list[Stated]:
-    """The statements of these kinds that rest on these messages and still hold. worth: of each
+) -> list[RankedStatement]:
+    """The statements of these kinds that cite these messages and still hold. worth: of each
     message."""
     parameters = {"seqs": orjson.dumps(list(worth)).decode(), "kinds": orjson.dumps(kinds).decode()}
-    found = _from_rows(database, database.rows(_OF_MESSAGES, parameters))
-    for stated in found:
-        stated.worth = max(worth[seq] for seq in stated.message_seqs)
-    return found
+    return _from_rows(database, database.rows(_OF_MESSAGES, parameters), worth)
 
 
-def of_root(database: Database, scope: Scope) -> list[Stated]:
-    """What the root of a scope says and still holds, in its order. A session has no tree of its
-    own: what its sources' roots say."""
-    found: list[Stated] = []
+def of_root(database: Database, scope: Scope) -> list[RankedStatement]:
+    """The statements of the root of a scope that still hold, in its order. A session has no tree
+    of its own: those of its sources' roots."""
+    statements: list[RankedStatement] = []
     for kind, key in _trees(database, scope):
         tree = builder.find_tree(database, kind, key)
         if tree is not None and tree.root_seq is not None:
             summary = summaries.shown_summary(database, tree.root_seq)
-            found += _from_rows(database, database.rows(_OF_SUMMARY, {"summary": summary}))
-    return found
+            rows = database.rows(_OF_SUMMARY, {"summary": summary})
+            statements += _from_rows(database, rows, {})
+    return statements
 
 
 def _trees(database: Database, scope: Scope) -> list[tuple[str, str]]:
+    """The trees of a scope, by their kind and key."""
     if scope.kind == "everything":
         return [("global", "")]
     if scope.kind == "topic":
@@ -139,87 +161,89 @@ def _trees(database: Database, scope: Scope) -> list[tuple[str, str]]:
     return [("source", key) for (key,) in database.rows(_SOURCES_OF_SESSION, (scope.key,))]
 
 
-def _from_rows(database: Database, rows: Sequence[Row]) -> list[Stated]:
-    """The statements that still hold."""
-    found: dict[int, Stated] = {}
+def _from_rows(
+    database: Database, rows: Sequence[Row], worth: Mapping[int, float]
+) -> list[RankedStatement]:
+    """The statements that still hold. rows: of _COLUMNS. worth: of messages; empty if unknown."""
+    by_seq: dict[int, list[_Row]] = {}
+    for row in map(_Row._make, rows):
+        by_seq.setdefault(row.seq, []).append(row)
     seqs = orjson.dumps(list({row[-1] for row in rows})).decode()
     over = set(database.rows(_OVER, {"seqs": seqs}))
-    gone: set[int] = set()
-    for row in rows:
-        seq, message_seq = row[0], row[-1]
-        stated = found.get(seq)
-        if stated is None:
-            stated = found[seq] = Stated(*row[:-1])
-        stated.message_seqs.append(message_seq)
-        if over and (message_seq, stated.kind, stated.text) in over:
-            gone.add(seq)
-    return [stated for stated in found.values() if stated.seq not in gone]
+    statements = []
+    for citing in by_seq.values():
+        if over and any((row.message_seq, row.kind, row.text) in over for row in citing):
+            continue
+        cited = tuple(row.message_seq for row in citing)
+        best = max(worth[seq] for seq in cited) if worth else 0.0
+        statements.append(RankedStatement(*citing[0][:-1], cited, best))
+    return statements
 
 
 def standing_messages(database: Database) -> list[int]:
-    """The messages, of all there are, in which a person told an assistant what to do."""
+    """The messages, of the whole file, in which a person told an assistant how to act."""
     rows = database.rows(_RULES)
     return sorted({seq for text, seq in rows if _STANDING.search(text)})
 
 
-def is_standing(stated: Stated) -> bool:
-    """Whether a rule tells an assistant what to do from now on."""
-    return _STANDING.search(stated.text) is not None
+def is_standing(rule: RankedStatement) -> bool:
+    """Whether a rule tells an assistant how to act from now on."""
+    return _STANDING.search(rule.text) is not None
 
 
-def in_order(candidates: Iterable[Stated], budget_tokens: float) -> list[Stated]:
+def in_order(candidates: Iterable[RankedStatement], budget_tokens: float) -> list[RankedStatement]:
     """The statements that fit, the first ones first, without those whose words another has."""
-    chosen: list[Stated] = []
+    chosen: list[RankedStatement] = []
     left = budget_tokens
-    for stated in candidates:
-        cost = stated.tokens + LINE_TOKENS
-        if cost <= left and not any(stated.stems <= other.stems for other in chosen):
-            chosen.append(stated)
-            left -= cost
+    for statement in candidates:
+        if statement.cost_tokens > left:
+            continue
+        if not any(statement.stems <= other.stems for other in chosen):
+            chosen.append(statement)
+            left -= statement.cost_tokens
     return chosen
 
 
-def rank(each: Stated) -> tuple[float, int]:
-    """For sorting: what is worth more comes first."""
-    return -each.worth, each.seq
+def rank(statement: RankedStatement) -> tuple[float, int]:
+    """A sort key: the statements with the most worth come first."""
+    return -statement.worth, statement.seq
 
 
 def choose(
-    candidates: Sequence[Stated], budget_tokens: float, known: Iterable[str]
-) -> list[Stated]:
-    """The statements that together say most that is new, for their tokens.
+    candidates: Sequence[RankedStatement], budget_tokens: float, known: Iterable[str]
+) -> list[RankedStatement]:
+    """Chooses the statements that together add most for their tokens, greedily.
 
-    known: the stems of what was chosen before. Greedy: of a statement's words only those
-    count that nothing chosen has, each by how rare it is among the candidates.
+    known: the stems of what was chosen before. Of a statement's words only those count that
+    nothing chosen has, each by how rare it is among the candidates.
     """
     ranked = sorted(candidates, key=rank)[:CANDIDATES_MAX]
-    held = Counter(chain.from_iterable(each.stems for each in ranked))
-    rarity_of = {count: math.log(1 + len(ranked) / count) for count in set(held.values())}
-    rarity = {stem: rarity_of[count] for stem, count in held.items()}
+    counts = Counter(chain.from_iterable(statement.stems for statement in ranked))
+    rarity_of = {count: math.log(1 + len(ranked) / count) for count in set(counts.values())}
+    rarity = {stem: rarity_of[count] for stem, count in counts.items()}
     seen = set(known)
 
-    def utility(stated: Stated) -> float:
+    def utility(statement: RankedStatement) -> float:
         # Subtle: a set's order differs from run to run, and with it what a plain sum rounds to.
-        gain = math.fsum(map(rarity.__getitem__, stated.stems - seen))
-        weight = max(0.01, stated.worth + WORTH_ABOVE)
-        price = (stated.tokens + LINE_TOKENS) ** COST_POWER
-        return float(weight * gain**NOVELTY_POWER / price)
+        gain = math.fsum(map(rarity.__getitem__, statement.stems - seen))
+        weight = max(0.01, statement.worth + WORTH_ABOVE)
+        return float(weight * gain**NOVELTY_POWER / statement.cost_tokens**COST_POWER)
 
-    heap = [(-utility(each), index) for index, each in enumerate(ranked)]
+    heap = [(-utility(statement), index) for index, statement in enumerate(ranked)]
     heapq.heapify(heap)
-    chosen: list[Stated] = []
+    chosen: list[RankedStatement] = []
     left = budget_tokens
     while heap and left > LINE_TOKENS:
         before, index = heapq.heappop(heap)
-        stated = ranked[index]
-        if stated.tokens + LINE_TOKENS > left:
+        statement = ranked[index]
+        if statement.cost_tokens > left:
             continue
-        now = -utility(stated)  # only less than before: what was chosen since took from it
+        now = -utility(statement)  # never better than before: chosen statements took from it
         if now > before + 1e-9 and heap and now > heap[0][0]:
             heapq.heappush(heap, (now, index))
             continue
         if now < 0:
-            chosen.append(stated)
-            seen |= stated.stems
-            left -= stated.tokens + LINE_TOKENS
+            chosen.append(statement)
+            seen |= statement.stems
+            left -= statement.cost_tokens
     return chosen

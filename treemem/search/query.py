@@ -1,0 +1,166 @@
+"""Prepares a search: checks the query, reads its times, its kind and its vector."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from typing import TYPE_CHECKING, Literal
+
+from treemem.errors import ModelError, UsageError
+from treemem.search import date_filter, intent
+from treemem.search.candidates import Target
+from treemem.search.history import QueryVector, TimeRange
+from treemem.search.intent import QuestionKind
+from treemem.store import vectors
+from treemem.store.database import Database
+from treemem.text import bm25, fts
+from treemem.types import INCLUDES, Include, Scope
+
+if TYPE_CHECKING:
+    from treemem.store.quantization import Vector
+
+    # Makes the vector of a text under an embedder setting. May raise ModelError.
+    Embed = Callable[[str, str], Vector]
+
+# Rates how well each of some texts answers a query; larger is better, on any scale.
+Rerank = Callable[[str, Sequence[str]], Sequence[float]]
+
+Mode = Literal["auto", "verbatim", "summary"]
+MODES: tuple[Mode, ...] = ("auto", "verbatim", "summary")
+# Tokens.
+BUDGET_MIN = 50
+
+_NO_EMBEDDER = (
+    "Searched by words only: no embedder is in use. See: treemem model list, then "
+    "treemem model use embedder NAME"
+)
+_PRUNED = "Searched by words only: the vectors were pruned meanwhile. Make new ones: treemem embed"
+_MATCH = "SELECT 1 FROM message_fts WHERE message_fts MATCH ? LIMIT 1"
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """The parameters of a search, as the caller gives them.
+
+    now: the time that words such as "last week" count from, with its zone. tuning: weights in
+    place of the tuned ones. is_fts: text is an expression in FTS5's syntax. include: further
+    kinds of messages to search, see types.INCLUDES.
+    """
+
+    text: str
+    scope: Scope
+    now: datetime
+    budget_tokens: int = 2_000
+    since: str | datetime | None = None
+    until: str | datetime | None = None
+    mode: Mode = "auto"
+    tuning: Mapping[str, float] = field(default_factory=dict)
+    is_fts: bool = False
+    rerank: Rerank | None = None
+    include: frozenset[Include] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """A query that was checked. notes: sentences about what is missing, for the result."""
+
+    query: Query
+    kind: QuestionKind
+    target: Target
+    notes: tuple[str, ...]
+
+    @property
+    def has_words(self) -> bool:
+        """Whether there is anything to search for."""
+        return self.query.is_fts or bool(fts.terms(self.target.words))
+
+
+def prepare(database: Database, query: Query, embedder: str | None, embed: Embed) -> Prepared:
+    """Checks a query and embeds it, outside of a transaction.
+
+    embedder: the setting of that name, None without one. Raises UsageError.
+    """
+    _check(database, query)
+    times = TimeRange(_bound(query, "since"), _bound(query, "until"))
+    vector, notes = _embedded(database, query, embedder, embed)
+    kind = _kind(query)
+    target = Target(
+        words=bm25.expression_words(query.text) if query.is_fts else query.text,
+        scope=query.scope,
+        times=times,
+        hint=_hint(query, times),
+        vector=vector,
+        expression=query.text if query.is_fts else None,
+        is_broad=kind != "narrow",
+        include=query.include,
+    )
+    return Prepared(query, kind, target, notes)
+
+
+def without_pruned_vectors(database: Database, prepared: Prepared) -> Prepared:
+    """The query without its vector where the vectors to compare it with are gone meanwhile."""
+    vector = prepared.target.vector
+    if vector is None or vectors.is_there(database, vector.embedder_seq):
+        return prepared
+    target = replace(prepared.target, vector=None)
+    return replace(prepared, target=target, notes=(*prepared.notes, _PRUNED))
+
+
+def _check(database: Database, query: Query) -> None:
+    if query.budget_tokens < BUDGET_MIN:
+        raise UsageError(f"A budget of {query.budget_tokens} tokens is too small; give at least "
+                         f"{BUDGET_MIN}.")  # fmt: skip
+    if query.mode not in MODES:
+        raise UsageError(f"There is no mode {query.mode!r}; there are {', '.join(MODES)}.")
+    if unknown := sorted(query.include.difference(INCLUDES)):
+        raise UsageError(f"There is no {unknown[0]!r} to include; there are {', '.join(INCLUDES)}.")
+    if query.is_fts:
+        fts.check_fts(query.text, lambda expression: database.rows(_MATCH, (expression,)))
+
+
+def _bound(query: Query, edge: Literal["since", "until"]) -> int | None:
+    value = query.since if edge == "since" else query.until
+    return None if value is None else date_filter.bound(value, edge, query.now)
+
+
+def _hint(query: Query, times: TimeRange) -> TimeRange | None:
+    """The time that the query's own words name, unless the caller gives one."""
+    if query.is_fts or not times.is_open:
+        return None
+    named = date_filter.find(query.text, query.now)
+    return None if named is None else TimeRange(named.since_ms, named.until_ms)
+
+
+def _kind(query: Query) -> QuestionKind:
+    """The kind of the question; narrow where messages or an expression are wanted."""
+    if query.mode == "verbatim" or query.is_fts:
+        return "narrow"
+    return intent.kind_of(query.text)
+
+
+def _embedded(
+    database: Database, query: Query, embedder: str | None, embed: Embed
+) -> tuple[QueryVector | None, tuple[str, ...]]:
+    """The query's vector under the embedder that covers most, and notes about what is missing.
+    An FTS5 expression has no meaning to compare."""
+    if query.is_fts:
+        return None, ()
+    if embedder is None:
+        return None, (_NO_EMBEDDER,)
+    choice = vectors.choose(database, embedder)
+    lack = vectors.missing(database, embedder) if choice is None else choice.missing
+    notes = () if lack is None else (lack,)
+    if choice is None or not fts.terms(query.text):
+        return None, notes
+    try:
+        vector = embed(choice.setting, query.text)
+    except ModelError as error:
+        return None, (*notes, f"Searched by words only: {error}")
+    if vector.shape != (choice.dimensions,):
+        return None, (
+            *notes,
+            f"Searched by words only: {choice.name} gives {vector.size} numbers where its vectors "
+            f"here have {choice.dimensions}. Embed again: treemem embed --prune {choice.name}",
+        )
+    return QueryVector(choice.seq, vector), notes
