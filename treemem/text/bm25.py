@@ -16,6 +16,7 @@ from collections.abc import Sequence
 from treemem.text import fts
 from treemem.text.cache import kept
 from treemem.text.stemmers import stemmer
+from treemem.text.stop_words import FUNCTION_WORDS
 
 K1 = 1.2
 # The usual constants (Robertson and Zaragoza, The Probabilistic Relevance Framework, 2009).
@@ -30,17 +31,11 @@ _OPERATORS = re.compile(
     re.VERBOSE,
 )
 _WORD = re.compile(r"[^\W_]+")
-COMMON = frozenset(
-    "a about an and any are as at be been but by can could did do does for from had has have "
-    "how i if in into is it its me my no not of on or our should so than that the their them "
-    "then there these they this to up was we were what when where which who why will with "
-    "would you your".split()
-)
 
 
 def telling(words: Sequence[str]) -> list[str]:
     """The words without the very common ones, unless there are no others."""
-    return [word for word in words if word not in COMMON] or list(words)
+    return [word for word in words if word not in FUNCTION_WORDS] or list(words)
 
 
 @functools.lru_cache(maxsize=STEMS_KEPT)
@@ -90,7 +85,7 @@ def telling_stems(text: str) -> tuple[str, ...]:
 
 @functools.cache
 def _common_stems() -> frozenset[str]:
-    return frozenset(map(stem, COMMON))
+    return frozenset(map(stem, FUNCTION_WORDS))
 
 
 def query_stems(query: str) -> list[str]:

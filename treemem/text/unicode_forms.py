@@ -8,13 +8,8 @@ from __future__ import annotations
 import re
 import unicodedata
 
-# Written without spaces: Thai, Lao, Myanmar, hangul (its particles cling to the word), Khmer,
-# kana, bopomofo, Han with its compatibility forms, half-width kana and the rare ideographs.
-_UNSPACED = (
-    "\u0e00-\u0eff\u1000-\u109f\u1100-\u11ff\u1780-\u17ff\u3005-\u3007\u3040-\u318f\u31a0-\u31bf"
-    "\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\ua960-\ua97f\ua9e0-\ua9ff\uaa60-\uaa7f\uac00-\ud7ff"
-    "\uf900-\ufaff\uff66-\uffdc\U00020000-\U0003fffd"
-)
+from treemem.text.scripts import INDEXED_BY_PAIR as _UNSPACED
+
 _INVISIBLE = "\u00ad\u200b-\u200f\u2060-\u2064\ufe00-\ufe0f\ufeff"
 # Letters whose plain form the tokenizer does not find: forms that only look different (NFKC),
 # letters with a stroke, Greek accents, ё, the points and variants of Hebrew and Arabic, and

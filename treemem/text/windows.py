@@ -10,6 +10,8 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from treemem.text.scripts import COUNTED_BY_PAIR
+
 # At most so many words a window; a part of a long message has at least half as many.
 WINDOW_WORDS = 120
 # Neighbouring short messages are put together up to so many words; 0: each stands alone.
@@ -17,13 +19,12 @@ MERGE_WORDS = 0
 # What is longer between two spaces, such as a path or a key, counts as several words.
 WORD_CHARS_MAX = 24
 
-# Han, kana, hangul, Thai, Lao, Khmer, Myanmar: two characters are about a word.
-_UNSPACED = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff"
-_UNSPACED += "\uac00-\ud7af\uf900-\ufaff\U00020000-\U0003fffd"
 # Emoji, and scripts so rare that each of their letters costs as much as a word.
 _RARE = "\U00010000-\U0001ffff"
 # A word, or a piece of a long one, or about as much of a script without spaces.
-WORD = re.compile(rf"[{_UNSPACED}]{{1,2}}|[{_RARE}]|[^\s{_UNSPACED}{_RARE}]{{1,{WORD_CHARS_MAX}}}")
+WORD = re.compile(
+    rf"[{COUNTED_BY_PAIR}]{{1,2}}|[{_RARE}]|[^\s{COUNTED_BY_PAIR}{_RARE}]{{1,{WORD_CHARS_MAX}}}"
+)
 _SENTENCE_END = re.compile(r"[.!?…;][\"'”’»)\]*_`]*\Z|[。！？；]")
 
 

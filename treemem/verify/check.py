@@ -16,10 +16,11 @@ from dataclasses import dataclass
 
 from treemem.proposals import Excerpt
 from treemem.text.sentences import sentences
+from treemem.text.stop_words import STOP_WORDS
 from treemem.verify import alignment
 from treemem.verify.alignment import speaks
 from treemem.verify.clauses import Run, clauses, inherits, runs, statement_clauses
-from treemem.verify.words import STOP_WORDS, TELLING, Word, numbers, stem, stems, words
+from treemem.verify.words import TELLING, Word, numbers, stem, stems, words
 
 WORDS_MIN = 3
 WORDS_MAX = 60

@@ -11,6 +11,7 @@ import itertools
 import re
 from collections.abc import Iterable, Sequence
 
+from treemem.text.stop_words import ROUTINE_WORDS
 from treemem.verify.alignment import opposite
 from treemem.verify.lexicon import CLAUSE_END
 from treemem.verify.words import Word, stems, words
@@ -65,9 +66,7 @@ _CLOSING_NOT = re.compile(
 )
 _PAST = re.compile(r"\b\w{3,}ed\b", re.IGNORECASE)
 _SUBORDINATE = frozenset("which who whom whose how where whether that if once when until".split())
-_COMMON = stems(
-    "go going today yesterday now already finally morning evening week news good great time thing"
-)
+_COMMON = stems(ROUTINE_WORDS)
 _ASKED = re.compile(r"\b(?:which|what|whose|how (?:many|much|long))\s+(\w+)\s+(\w+)", re.IGNORECASE)
 _UPDATE = re.compile(
     r"\b(?:now|instead|no longer|any ?more|from now on|changed|switch(?:ed)?|moved to|replac\w+"

@@ -11,26 +11,14 @@ import re
 from dataclasses import dataclass
 from itertools import pairwise
 
+from treemem.text.scripts import COMPARED_BY_CHARACTER as _UNSPACED
 from treemem.text.stemmers import stemmer
+from treemem.text.stop_words import STOP_WORDS
 
-_UNSPACED = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff"
 _LETTER = rf"[^\W_{_UNSPACED}]"
 _WORD = re.compile(rf"[{_UNSPACED}]|\d+(?:[.,:]\d+)+(?!{_LETTER})|{_LETTER}+(?:['’]{_LETTER}+)*")
 _NUMBER = re.compile(r"\d+(?:[.,:]\d+)*")
 
-STOP_WORDS = frozenset(
-    "a about after again all also am an and any are as at be because been before being but by "
-    "can could did do does doing down during each few for from further get got had has have "
-    "having he her here hers him his how i if in into is it its itself just let me more most "
-    "my no nor not now of off on once only or other our ours out over own same she should so "
-    "some such than that the their theirs them then there these they this those through to too "
-    "under until up us very was we were what when where which while who whom why will with "
-    "would you your yours user assistant i'm i've i'll i'd we're we've we'll it's that's there's "
-    "let's you're he's she's they're don't doesn't didn't isn't aren't wasn't weren't can't "
-    "couldn't won't wouldn't shouldn't hasn't haven't hadn't cannot never without none nobody "
-    "nothing neither ain't mustn't whether ok okay oh yes yeah well like really actually please "
-    "thanks hi hey wow um uh hmm its one something anything everything someone anyone".split()
-)
 # Verbs that a retelling needs and that add nothing to what its speaker said.
 SAYING = frozenset(
     "say says said saying tell tells told telling ask asks asked asking mention mentions "
