@@ -14,7 +14,7 @@ from treemem import Memory
 from treemem.importers import IMPORTERS, Importer, by_name
 from treemem.importers.claude_code.importer import ClaudeCode
 from treemem.ingest import discovery
-from treemem.ingest.discovery import BYTES_PER_TOKEN, Place, beside, discover, places
+from treemem.ingest.discovery import BYTES_PER_TOKEN, Place, companion_places, discover, places
 from treemem.store.usage import UsageRow
 from treemem_cli.main import cli
 
@@ -118,11 +118,13 @@ def test_what_is_read_together_with_a_log_counts_with_its_bytes(tmp_path: Path) 
         (storage / name).parent.mkdir(parents=True, exist_ok=True)
         (storage / name).write_text("x" * 100)
     importers = [by_name("opencode"), ClaudeCode()]
-    (found,) = discover(places({}, tmp_path, importers), beside({}, tmp_path, importers))
+    (found,) = discover(places({}, tmp_path, importers), companion_places({}, tmp_path, importers))
     assert (found.format, found.files, found.size_bytes) == ("opencode", 1, 400)
     assert found.folders == (storage / "session",)
     (storage / "session" / "p" / "s.json").unlink()
-    assert discover(places({}, tmp_path, importers), beside({}, tmp_path, importers)) == []
+    assert (
+        discover(places({}, tmp_path, importers), companion_places({}, tmp_path, importers)) == []
+    )
 
 
 def test_every_file_that_a_place_lists_matches_it(home: Path) -> None:

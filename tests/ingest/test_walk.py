@@ -1,4 +1,4 @@
-"""Nothing below a path is passed over in silence; nothing is read before all paths are known."""
+"""Files that cannot be read are reported, and none is read before all paths are checked."""
 
 from __future__ import annotations
 
@@ -52,30 +52,30 @@ def test_the_files_of_a_folder_come_in_the_order_of_their_names(logs: Path) -> N
     assert names(logs) == ["a/one.md", "b/two.md", "c.md"]
 
 
-def test_what_may_not_be_looked_at_is_found_all_the_same(closed: Path) -> None:
+def test_files_and_folders_that_may_not_be_read_are_found(closed: Path) -> None:
     assert names(closed) == ["a", "b/two.md", "c.md"]
 
 
-def test_a_closed_folder_is_told_and_costs_the_others_nothing(closed: Path, memory: Memory) -> None:
+def test_an_unreadable_folder_is_reported_and_the_others_are_read(closed: Path, memory: Memory) -> None:
     report = memory.ingest(closed)
-    told = {Path(file.path).name: file.error for file in report.files if file.error}
-    assert list(told) == ["a"]
-    assert "cannot be read" in (told["a"] or "")
+    errors = {Path(file.path).name: file.error for file in report.files if file.error}
+    assert list(errors) == ["a"]
+    assert "cannot be read" in (errors["a"] or "")
     assert not report.files[0].unknown
     assert report.added == 2
 
 
-def test_a_closed_folder_does_not_end_a_watcher(closed: Path, memory: Memory) -> None:
-    told: list[str] = []
+def test_an_unreadable_folder_does_not_end_a_watcher(closed: Path, memory: Memory) -> None:
+    kinds: list[str] = []
     targets = [Target.of(closed), Target.of(closed / "b" / "two.md")]
-    Follower(memory, targets, lambda each: told.append(each.what)).run(once=True)
-    assert told.count("error") == 1  # of the folder: here the file can be read all the same
+    Follower(memory, targets, lambda event: kinds.append(event.kind)).run(once=True)
+    assert kinds.count("error") == 1  # of the folder; the file can be read here
     assert len(memory.sources()) == 2
 
 
-def test_a_file_that_may_not_be_looked_at_hides_no_other_of_its_place(closed: Path) -> None:
-    found = Place("x", closed, "**/*.md").files()
-    assert [path.name for path in found if "node" not in path.parts[-2]][-2:] == ["two.md", "c.md"]
+def test_an_unreadable_file_hides_no_other_of_its_place(closed: Path) -> None:
+    files = Place("x", closed, "**/*.md").files()
+    assert [path.name for path in files if "node" not in path.parts[-2]][-2:] == ["two.md", "c.md"]
 
 
 def test_nothing_is_read_where_one_of_the_paths_is_wrong(logs: Path, memory: Memory) -> None:

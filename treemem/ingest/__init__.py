@@ -1,1 +1,5 @@
-"""TODO: one sentence, and the order in which to read the files."""
+"""Reads logs and appended messages and stores each message once.
+
+Read files.py first, then matching.py, torn_records.py, reconcile.py, append.py; walk.py and
+discovery.py find the files, blobs.py keeps attachments.
+"""

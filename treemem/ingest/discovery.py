@@ -1,7 +1,7 @@
-"""Where the agents on this machine keep their logs, and how much there is of each.
+"""Finds the logs that the agents on this machine keep, and their number and size.
 
-It looks at names, sizes and dates only: not one byte of a log is read here. The formats say
-where their tools keep what (Importer.places); what the environment says about it comes first.
+Looks at names, sizes and dates alone and reads no log. The places are those of the importers
+(Importer.places), unless an environment variable of the tool names another folder.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ from treemem.store.usage import UsageRow
 from treemem.times import from_ms
 from treemem.types import TreeShape
 
-# Of a log as it lies on disk: names of fields, ids and copies for the screen are no text. The log
-# of the demo has 8.9, chats of short messages have more.
+# Bytes of a log file for each token of its messages: names of fields, ids and copies for the screen
+# are no text. The demo's log has 8.9, chats of short messages have more.
 BYTES_PER_TOKEN = 8
 
-# A folder below the home folder, the variable that names another in its place, and what the
-# tool puts behind that. The first that is set counts.
+# A folder below the home folder, the variable that names another one, and what the tool appends to
+# its value. The first variable that is set counts.
 _OVERRIDES = (
     (".claude/", "CLAUDE_CONFIG_DIR", ""),
     (".codex/", "CODEX_HOME", ""),
@@ -44,9 +44,9 @@ _WILD = "*?["
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where a format's files are: below folder, by a pattern with "/" between its steps.
+    """Where the files of a format are: below folder, by a pattern with "/" between its steps.
 
-    is_loose: they may lie anywhere in the home folder, which is too much to be followed whole.
+    is_loose: they may be anywhere in the home folder, which is too large to be watched as a whole.
     """
 
     format: str
@@ -55,12 +55,12 @@ class Place:
     is_loose: bool = False
 
     def files(self) -> Iterator[Path]:
-        """The files that are there now, in the order of their names; none without the folder."""
+        """The files that are there now, ordered by name; none if the folder is missing."""
         with contextlib.suppress(OSError):
             yield from filter(may_be_file, sorted(self.folder.glob(self.pattern)))
 
     def matches(self, path: Path) -> bool:
-        """Whether a file would be one of them.
+        """Whether a path fits the place.
 
         Example:
             >>> place = Place("x", Path("logs"), "*/*.jsonl")
@@ -73,10 +73,11 @@ class Place:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
-    """The logs of one format. newest: when the last of them was written, ISO 8601 in UTC.
+class FormatLogs:
+    """The logs of one format.
 
-    tokens: estimated from the bytes.
+    size_bytes: with the files that are read together with them. newest: when the last of them was
+    written, ISO 8601 in UTC. tokens: estimated from the bytes.
     """
 
     format: str
@@ -87,6 +88,7 @@ class Found:
     tokens: int
 
     def leaves(self) -> int:
+        """How many leaves they would have, estimated from the tokens."""
         return -(-self.tokens // TreeShape().leaf_tokens_max)
 
 
@@ -96,44 +98,46 @@ def places(
     importers: Iterable[Importer] = IMPORTERS,
 ) -> list[Place]:
     """Where each format's files would be on this machine, whether or not there are any."""
-    return _places([(each.name, each.places) for each in importers], environ, home)
+    patterns = [(importer.name, importer.places) for importer in importers]
+    return _places(patterns, environ, home)
 
 
-def beside(
+def companion_places(
     environ: Mapping[str, str] | None = None,
     home: Path | None = None,
     importers: Iterable[Importer] = IMPORTERS,
 ) -> list[Place]:
-    """Where what is read together with those files would be: most of their bytes."""
-    return _places([(each.name, each.beside) for each in importers], environ, home)
+    """Where the files would be that are read together with those, and have most of the bytes."""
+    patterns = [(importer.name, importer.beside) for importer in importers]
+    return _places(patterns, environ, home)
 
 
 def discover(
-    among: Sequence[Place] | None = None, read_with: Sequence[Place] | None = None
-) -> list[Found]:
-    """What lies in the places, one value a format, the largest first. read_with: places of which
-    only the bytes count, for the formats that are there."""
+    log_places: Sequence[Place] | None = None, companions: Sequence[Place] | None = None
+) -> list[FormatLogs]:
+    """The logs in these places (None: all), one value per format, the largest first. companions:
+    places whose bytes are added to those of formats with logs (None: all)."""
     files: dict[str, dict[Path, os.stat_result]] = {}
     folders: dict[str, set[Path]] = {}
-    for place in places() if among is None else among:
+    for place in places() if log_places is None else log_places:
         for path in place.files():
             with contextlib.suppress(OSError):  # gone in the meantime
                 files.setdefault(place.format, {})[path] = path.stat()
                 folders.setdefault(place.format, set()).add(place.folder)
     more = dict.fromkeys(files, 0)
-    for place in beside() if read_with is None else read_with:
+    for place in companion_places() if companions is None else companions:
         if place.format in more:
             more[place.format] += sum(map(_size, place.files()))
-    found = [
-        _found(name, folders[name], list(stats.values()), more[name])
+    logs = [
+        _format_logs(name, folders[name], list(stats.values()), more[name])
         for name, stats in files.items()
     ]
-    return sorted(found, key=lambda each: -each.size_bytes)
+    return sorted(logs, key=lambda format_logs: -format_logs.size_bytes)
 
 
 def seconds_per_leaf(by_level: Iterable[UsageRow]) -> float | None:
-    """How long the models of a memory have worked for each leaf, groups and roots included;
-    None where they have made no leaf's summary. by_level: Memory.usage("level")."""
+    """The seconds of model work per leaf of a memory, groups and roots included; None where no
+    leaf has a model's summary. by_level: Memory.usage("level")."""
     rows = list(by_level)
     leaves = sum(row.jobs for row in rows if row.key == "0")
     return sum(row.seconds for row in rows) / leaves if leaves else None
@@ -146,10 +150,12 @@ def _size(path: Path) -> int:
         return 0
 
 
-def _found(name: str, folders: set[Path], stats: list[os.stat_result], more_bytes: int) -> Found:
-    size_bytes = more_bytes + sum(each.st_size for each in stats)
-    newest = from_ms(max(each.st_mtime_ns for each in stats) // 1_000_000)
-    return Found(
+def _format_logs(
+    name: str, folders: set[Path], stats: list[os.stat_result], more_bytes: int
+) -> FormatLogs:
+    size_bytes = more_bytes + sum(stat.st_size for stat in stats)
+    newest = from_ms(max(stat.st_mtime_ns for stat in stats) // 1_000_000)
+    return FormatLogs(
         format=name,
         folders=tuple(sorted(folders)),
         files=len(stats),
@@ -164,10 +170,13 @@ def _places(
     environ: Mapping[str, str] | None,
     home: Path | None,
 ) -> list[Place]:
-    given = os.environ if environ is None else environ
+    variables = os.environ if environ is None else environ
     root = Path.home() if home is None else home
-    found = (_place(name, each, given, root) for name, several in patterns for each in several)
-    return list(dict.fromkeys(found))
+    return list(dict.fromkeys(
+        _place(name, pattern, variables, root)
+        for name, patterns_of_format in patterns
+        for pattern in patterns_of_format
+    ))  # fmt: skip
 
 
 def _place(name: str, pattern: str, environ: Mapping[str, str], home: Path) -> Place:
@@ -184,7 +193,7 @@ def _place(name: str, pattern: str, environ: Mapping[str, str], home: Path) -> P
 
 
 def _fits(steps: Sequence[str], pattern: Sequence[str]) -> bool:
-    """Step by step; "**" stands for any number of them."""
+    """Whether the steps of a path fit a pattern; "**" fits any number of steps."""
     if not pattern:
         return not steps
     if pattern[0] == "**":

@@ -1,7 +1,7 @@
-"""The files below a path, and which of them are looked at.
+"""Finds the files below the paths that the user named.
 
-Nothing is read here, and nothing that may not be looked at is passed over: it is found like a
-file, so that whoever reads it is told why that is not possible.
+Reads none of them. What may not be opened is not skipped but returned like a file, so that reading
+it reports the error.
 """
 
 from __future__ import annotations
@@ -14,21 +14,21 @@ from pathlib import Path
 from treemem.errors import UsageError
 from treemem.importers.common.base import LogFile
 
-# What is in a folder but is no log: skipped without a word unless it is named itself.
+# Names that are no logs: skipped silently in a folder, unless they are named themselves.
 IGNORED_FOLDERS = {".git", "node_modules", "__pycache__", ".venv"}
 
 
 def find_files(paths: Iterable[str | Path]) -> Iterator[LogFile]:
-    """The files under the paths, folders walked in name order. Raises UsageError at once, before
-    the first of them is read, for a path that does not exist."""
-    named = [Path(name) for name in paths]
-    for path in named:
+    """The files at and below the paths, ordered by name in each folder. Raises UsageError at once,
+    before the first file is read, for a path that does not exist."""
+    checked = [Path(path) for path in paths]
+    for path in checked:
         _check(path)
-    return (file for path in named for file in _below(path))
+    return (file for path in checked for file in _below(path))
 
 
 def is_folder(path: Path) -> bool:
-    """False as well where that may not be looked at."""
+    """Whether it is a folder. False where its state may not be read."""
     try:
         return path.is_dir()
     except OSError:
@@ -36,7 +36,7 @@ def is_folder(path: Path) -> bool:
 
 
 def may_be_file(path: Path) -> bool:
-    """Whether it is a regular file, or may not be looked at."""
+    """Whether it is a regular file, or its state may not be read."""
     try:
         return stat.S_ISREG(path.stat().st_mode)
     except (FileNotFoundError, NotADirectoryError):
@@ -56,23 +56,24 @@ def _check(path: Path) -> None:
 
 def _below(path: Path) -> Iterator[LogFile]:
     if is_folder(path):
-        yield from (LogFile(str(found), found, found=True) for found in sorted(_walk(path)))
+        yield from (LogFile(str(file), file, found=True) for file in sorted(_walk(path)))
     else:
         yield LogFile(str(path), path)
 
 
 def _walk(path: Path) -> Iterator[Path]:
-    closed: list[Path] = []
-    for folder, folders, names in os.walk(path, onerror=lambda error: _note(error, closed)):
+    """The files below a folder, and the folders that may not be read."""
+    unreadable: list[Path] = []
+    for folder, folders, names in os.walk(path, onerror=lambda error: _note(error, unreadable)):
         folders[:] = [name for name in folders if name not in IGNORED_FOLDERS]
         for name in names:
-            found = Path(folder, name)
-            if name not in IGNORED_FOLDERS and may_be_file(found):
-                yield found
-    yield from closed
+            file = Path(folder, name)
+            if name not in IGNORED_FOLDERS and may_be_file(file):
+                yield file
+    yield from unreadable
 
 
-def _note(error: OSError, closed: list[Path]) -> None:
-    """A folder that went away in the meantime is none."""
+def _note(error: OSError, unreadable: list[Path]) -> None:
+    """Notes a folder that may not be read. One that was removed in the meantime is ignored."""
     if not isinstance(error, FileNotFoundError | NotADirectoryError):
-        closed.append(Path(error.filename))
+        unreadable.append(Path(error.filename))

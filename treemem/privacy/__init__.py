@@ -1,1 +1,5 @@
-"""TODO: one sentence, and the order in which to read the files."""
+"""Finds secrets in texts, keeps them out of the memory file, and removes them from it.
+
+Read policy.py first, then redactor.py, assignments.py, patterns.py; scrub.py and reseal.py remove
+what is stored.
+"""

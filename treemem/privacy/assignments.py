@@ -1,7 +1,7 @@
-"""Where a text gives a value to a name that stands for a secret: `password = "…"`.
+"""Finds values that a text assigns to the name of a secret: `password = "…"`.
 
-Pure. Most of what looks like that is code, types, labels or an example, so a value counts only
-where it could be a secret: a quoted literal, or characters that nobody would call a word.
+Pure. Most assignments of that form are code, types, labels or examples, so a value counts only
+where it can be a secret: a quoted literal, or characters that are no word.
 """
 
 from __future__ import annotations
@@ -26,12 +26,13 @@ from treemem.privacy.patterns import (
     WORDS_FOR_SECRET,
 )
 
+# Longer literals and names are not searched to their ends.
 QUOTED_CHARS_MAX = 2_048
 NAME_CHARS_MAX = 64
 
 
 class Assigned(NamedTuple):
-    """A value that is a secret: its place in the text, and the label of its name."""
+    """A value that is a secret: offsets in the text, end exclusive, and the label of its name."""
 
     start: int
     end: int
@@ -39,15 +40,15 @@ class Assigned(NamedTuple):
 
 
 class _Name(NamedTuple):
-    """A name that stands before a value. kind: "password", "secret", "token", "key" or "auth".
-    bound: how closely the value is bound to it, see _bound."""
+    """The name before a value. kind: "password", "secret", "token", "key" or "auth". bound: how
+    closely the value is bound to it, see _bound."""
 
     text: str
     kind: str
     bound: str
 
 
-# Behind the word: a digit, the end of a quoted or indexed name, a type, and what assigns.
+# Behind the word: a digit, the end of a quoted or indexed name, a type, and the sign.
 _BEHIND = re.compile(
     rf"(?P<word>{WORDS_FOR_PASSWORD}|{WORDS_FOR_SECRET}|{WORDS_FOR_KEY})[0-9]{{0,2}}"
     r"(?:\\{0,3}[\"'`])?\]?[ \t]{0,16}"
@@ -73,21 +74,22 @@ _WORDS = re.compile(r"[A-Za-z]*[0-9]{0,2}")
 
 
 def assigned(text: str) -> Iterator[Assigned]:
-    """The secrets that are given to names in this text, by stem, not in order."""
-    # Subtle: of all characters only this one gets longer in lower case, which would move offsets.
+    """The secrets that are assigned to names in a text, ordered by the stems of the names."""
+    # Subtle: this is the only character that gets longer in lower case, which would move offsets.
     low = text.replace("\u0130", "i").lower()
     for stem in STEMS:
         at = low.find(stem)
         while at >= 0:
-            found = _at(text, low, at)
+            assignment = _at(text, low, at)
             at += len(stem)
-            if found is not None:
-                yield found
-                at = max(at, found.end)
+            if assignment is not None:
+                yield assignment
+                at = max(at, assignment.end)
             at = low.find(stem, at)
 
 
 def _at(text: str, low: str, at: int) -> Assigned | None:
+    """The assignment to a name with a stem at this offset. low: the text in lower case."""
     behind = _BEHIND.match(low, at)
     if behind is None:
         return None
@@ -110,12 +112,12 @@ def _at(text: str, low: str, at: int) -> Assigned | None:
 
 
 def _name(low: str, at: int, behind: re.Match[str]) -> _Name | None:
-    """The name that ends with a word for a secret, None where it is none of a secret."""
+    """The name that ends with a word for a secret; None where it does not name one."""
     begins = at
     while begins > max(0, at - NAME_CHARS_MAX) and low[begins - 1] in _NAME_CHAR:
         begins -= 1
     if low[begins] in "nrt" and low[begins - 1 : begins] == "\\":
-        begins += 1  # a line's end, as JSON spells it
+        begins += 1  # the escaped end of a line
     before = low[begins:at]
     kind = _kind(behind["word"], before)
     bound = _bound(low, begins, behind)
@@ -125,12 +127,12 @@ def _name(low: str, at: int, behind: re.Match[str]) -> _Name | None:
 
 
 def _kind(word: str, before: str) -> str | None:
-    """What kind of secret a word names, behind what stands before it in the same name."""
+    """The kind of secret that a word names; None for none. before: the rest of the name."""
     kinds = [kind for kind in re.split(r"[_.-]", before) if kind]
     if (kinds and kinds[-1] in NOT_SECRET_KINDS) or before.endswith(NOT_SECRET_ENDS):
         return None
     if word.startswith(("pass", "pwd")):
-        # "bypass", "first_pass = 1" and "compass" are no passwords; "DB_PASS" is one.
+        # "bypass", "first_pass = 1" and "compass" name no passwords; "DB_PASS" does.
         whole = word not in ("pass", "pwd") or not before or before[-1] in "_-."
         return "password" if whole else None
     if word.startswith("key"):
@@ -143,9 +145,9 @@ def _kind(word: str, before: str) -> str | None:
 
 
 def _bound(low: str, begins: int, behind: re.Match[str]) -> str | None:
-    """How a value is bound to its name, None where it is not. "line": NAME=value on a line of
-    its own. "tight": name=value, and name: value. "loose": name = value. "quoted": only a
-    quoted value counts. "markup": between tags."""
+    """How a value is bound to its name; None where it is not. "line": NAME=value on a line of its
+    own. "tight": name=value, and name: value. "loose": name = value. "quoted": only a quoted value
+    counts. "markup": between tags."""
     sign, sign_at = behind["sign"], behind.start("sign")
     touches = low[sign_at - 1] not in " \t"
     tight = touches and behind.end() == behind.end("sign")
@@ -158,8 +160,8 @@ def _bound(low: str, begins: int, behind: re.Match[str]) -> str | None:
         return "quoted" if "define(" in low[max(0, begins - 12) : begins] else None
     if sign == "":
         is_option = low.startswith("--", begins)
-        says_so = behind["word"] == "password" and behind.end("word") == sign_at
-        return "tight" if is_option else "quoted" if says_so and touches else None
+        is_prose = behind["word"] == "password" and behind.end("word") == sign_at
+        return "tight" if is_option else "quoted" if is_prose and touches else None
     if sign == ":" and touches:
         return "tight"
     return "loose" if sign in ("=", ":", ":=", "=>") else "quoted"
@@ -178,38 +180,39 @@ def _quoted(text: str, opening: re.Match[str], name: _Name, scheme: bool) -> Ass
         if limit < len(text):
             return None
         end = limit  # the text was cut inside of the value
-    if name.kind == "auth" and (found := _SCHEME.match(text, start, end)):
-        start, scheme = found.end(), True
+    if name.kind == "auth" and (match := _SCHEME.match(text, start, end)):
+        start, scheme = match.end(), True
     value = text[start:end]
-    if _stands_for_one(value) or any(map(str.isspace, value)):
+    if _is_placeholder(value) or any(map(str.isspace, value)):
         return None
     if name.kind == "password":
-        told = not _LABEL.fullmatch(value) and len(value) >= (6 if value.isalpha() else 4)
+        is_secret = not _LABEL.fullmatch(value) and len(value) >= (6 if value.isalpha() else 4)
     else:
-        told = _is_random(value, 6 if name.kind == "secret" else 8) or (scheme and _mixed(value))
-    return Assigned(start, end, label_of(name.text, name.kind)) if told else None
+        chars_min = 6 if name.kind == "secret" else 8
+        is_secret = _is_random(value, chars_min) or (scheme and _is_mixed(value))
+    return Assigned(start, end, label_of(name.text, name.kind)) if is_secret else None
 
 
 def _bare(text: str, start: int, name: _Name, scheme: bool) -> Assigned | None:
     usual = _BARE_PASSWORD if name.kind == "password" else _BARE
     pattern = {"line": _TO_LINE_END, "markup": _MARKUP}.get(name.bound, usual)
-    found = pattern.match(text, start)
+    match = pattern.match(text, start)
     # A call, an index or a template: code that fetches the value, not the value.
-    if found is None or (name.bound != "markup" and text[found.end() : found.end() + 1] in _OPENS):
+    if match is None or (name.bound != "markup" and text[match.end() : match.end() + 1] in _OPENS):
         return None
-    value = found[0].rstrip(".,:;") if name.bound == "tight" else found[0]
+    value = match[0].rstrip(".,:;") if name.bound == "tight" else match[0]
     if name.kind == "password":
-        told = _is_password(value, name)
+        is_secret = _is_password(value, name)
     else:
-        told = _is_random(value, 20 if name.bound == "loose" else 10, digits_min=2)
-        told = told or (scheme and _mixed(value))
-    if not told or _MEMBER.fullmatch(value) or _stands_for_one(value):
+        is_secret = _is_random(value, 20 if name.bound == "loose" else 10, digits_min=2)
+        is_secret = is_secret or (scheme and _is_mixed(value))
+    if not is_secret or _MEMBER.fullmatch(value) or _is_placeholder(value):
         return None
     return Assigned(start, start + len(value), label_of(name.text, name.kind))
 
 
 def _is_password(value: str, name: _Name) -> bool:
-    """Whether a value without quotes is a password, and not a word of code or prose."""
+    """Whether a value without quotes is a password, not a word of code or prose."""
     if name.bound in ("line", "markup"):
         return len(value) >= 4 and not _CALL.fullmatch(value)
     if value.isdecimal():
@@ -224,7 +227,7 @@ def _is_password(value: str, name: _Name) -> bool:
 
 
 def label_of(name: str, kind: str) -> str:
-    """What a marker calls the secret of this name."""
+    """The label of a secret with this name."""
     if kind == "password":
         return "password"
     if ("aws" in name and "secret" in name) or "secret_access_key" in name:
@@ -232,15 +235,15 @@ def label_of(name: str, kind: str) -> str:
     return {"key": "api-key", "auth": "auth-header"}.get(kind, kind)
 
 
-def _mixed(value: str) -> bool:
-    """Whether a value behind "Basic" or "Bearer" is no word."""
+def _is_mixed(value: str) -> bool:
+    """Whether a value behind "Basic" or "Bearer" is no word: it has letters of both cases."""
     return len(value) >= 8 and not value.isupper() and not value.islower() and (
         _MEMBER.fullmatch(value) is None
     )  # fmt: skip
 
 
-def _stands_for_one(value: str) -> bool:
-    """Whether a value only stands in the place of a secret, or is something else altogether."""
+def _is_placeholder(value: str) -> bool:
+    """Whether a value is a placeholder of a secret, an example, a path, a digest or a variable."""
     low = value.lower().strip("<>[]{}()*_-.:;,! ")
     return (
         low in PLACEHOLDERS
@@ -253,8 +256,8 @@ def _stands_for_one(value: str) -> bool:
 
 
 def _is_random(value: str, chars_min: int, digits_min: int = 1) -> bool:
-    """Whether nobody would choose these characters for a name, a number or a word. digits_min:
-    of a value with digits; one with letters only has to be long and mixed."""
+    """Whether characters look drawn at random, unlike names, numbers and words. digits_min: for a
+    value with digits; one with letters alone has to be long and of both cases."""
     if len(value) < chars_min or not value.isascii() or SEQUENCE.search(value):
         return False
     letters = sum(char.isalpha() for char in value)
@@ -272,7 +275,7 @@ def _is_random(value: str, chars_min: int, digits_min: int = 1) -> bool:
 
 
 def entropy_bits(value: str) -> float:
-    """Shannon's entropy of the characters of a value, in bits a character.
+    """The Shannon entropy of the characters of a value, in bits per character.
 
     Example:
         >>> entropy_bits("aaaa"), entropy_bits("abcd")

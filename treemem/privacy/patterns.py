@@ -1,8 +1,7 @@
-"""What secrets look like: the formats of well-known tokens, and the words that name a secret.
+"""Lists the formats of well-known tokens and the words that name a secret.
 
-Data, but for the compiling; it finds nothing by itself. The formats are those that the services
-publish and that secret scanners agree on. VERSION counts up with every change, so that logs are
-read again under the new rules.
+Data alone. The formats are those that the services publish and that secret scanners agree on.
+VERSION counts up with every change, so that logs are read again under the new rules.
 """
 
 from __future__ import annotations
@@ -11,22 +10,23 @@ import re
 from typing import NamedTuple
 
 VERSION = 1
+# Every token of TOKENS contains a run of this many word characters.
 RUN_CHARS = 20
 
 
 class Rule(NamedTuple):
-    """A format. label: what the marker calls it. begins: the letters that a token begins with, a
-    pattern without anything before them. rest: what has to follow."""
+    """A format. label: for the marker. begins: a pattern of the letters that a token begins with,
+    without anything before them. rest: a pattern of what follows."""
 
     label: str
     begins: str
     rest: str
 
 
-# Each begins where no letter or digit stands before it, and holds a run of RUN_CHARS characters
-# of words, with at most six characters of its own before.
-# Subtle: every repetition has an upper end. A longer run than any real token is no token, and
-# text that was made to keep a pattern busy must not succeed.
+# Each begins where no letter or digit precedes it, and contains a run of RUN_CHARS word characters,
+# with at most six other characters before that.
+# Subtle: every repetition has an upper limit. A longer run than any real token is no token, and a
+# text that was written to keep a pattern busy must not succeed.
 TOKENS = (
     Rule("aws-key", r"A(?:KIA|SIA|BIA|CCA)", r"[A-Z2-7]{16}(?![A-Za-z0-9+/])"),
     Rule("anthropic-key", r"sk-ant-", r"[A-Za-z0-9_-]{20,400}"),
@@ -81,7 +81,7 @@ TOKENS = (
     Rule("1password-token", r"ops_eyJ", r"[A-Za-z0-9+/]{200,4000}={0,3}"),
 )  # fmt: skip
 
-# Tokens that hold no such run behind their beginning. begins: a literal that is looked for first.
+# Tokens without such a run behind their beginning. begins: a literal that is searched for first.
 ODD_TOKENS = (
     Rule("slack-webhook", "hooks.slack.com/services/",
          r"(?<=hooks\.slack\.com/services/)T[A-Z0-9]{6,14}/B[A-Z0-9]{6,14}/[A-Za-z0-9]{16,32}"),
@@ -101,13 +101,14 @@ PII = (
          r"(?:[ -]?[0-9]{2,4}){0,2}(?![\w-]|\.[0-9])"),
 )  # fmt: skip
 
-# Everything that a name may end with to name a secret, by what can be searched for at once.
+# The words that end the name of a secret, and the stems that they are searched by.
 WORDS_FOR_PASSWORD = "pass(?:word|wd|wort|phrase|code)?|pwd"  # noqa: S105
 WORDS_FOR_SECRET = "secret|token|credentials?|auth(?:orization)?|signature"  # noqa: S105
 WORDS_FOR_KEY = "key(?:_?base)?"
 STEMS = ("pass", "pwd", "secret", "token", "credential", "auth", "signature", "key")
 
-# Before "key" and some others only these words make a secret of it, or none of those.
+# "key" names a secret behind one of KEY_KINDS alone, "signature" behind one of SIGNATURE_KINDS,
+# and no word names one behind NOT_SECRET_KINDS.
 KEY_KINDS = tuple(
     "api access secret private auth encryption signing account master client shared service "
     "subscription session deploy admin security hmac".split()
@@ -120,7 +121,7 @@ NOT_SECRET_KINDS = frozenset(
 NOT_SECRET_ENDS = ("page", "next", "continuation", "pagination", "sync", "publickey")
 SIGNATURE_KINDS = ("amz", "goog")
 
-# What stands in an example where a secret would be; all of it, in lower case.
+# Values in the place of a secret in examples, whole and in lower case.
 PLACEHOLDERS = frozenset(
     "password passwd passphrase pass pwd secret token key apikey api-key api_key credentials "
     "changeme change-me change_me replaceme replace-me todo tbd none null nil undefined true false "
@@ -137,5 +138,5 @@ EXAMPLE = re.compile(
     r"|dummy|redacted|xxxx|\*\*\*|\.\.\.|…|<[^>]|\$\{|\$\(|\{\{|%\(|%s",
     re.IGNORECASE,
 )
-# What nobody's machine has drawn, though somebody may have chosen it for a password.
+# Sequences that no random generator draws, though somebody may choose them for a password.
 SEQUENCE = re.compile(r"abcdef|abc123|0{6}|1234567", re.IGNORECASE)

@@ -1,8 +1,8 @@
-"""Secrets in texts: found, and replaced by markers such as `[redacted: aws-key #3f2a]`.
+"""Finds secrets in texts and replaces them by markers such as `[redacted: aws-key #3f2a]`.
 
 Pure. Of a secret only four hex digits of a keyed hash are left, so that equal secrets stay
-equal. A marker is never taken for a secret, so redacting twice changes nothing. What a secret
-looks like is said in redaction_rules.py and assigned.py.
+equal. A marker is never taken for a secret, so redacting twice changes nothing. The formats of
+secrets are in patterns.py, and values assigned to names in assignments.py.
 """
 
 from __future__ import annotations
@@ -22,16 +22,21 @@ from treemem.types import Message, Part
 
 FINGERPRINT = re.compile(r"#[0-9a-f]{4}")
 MARKER = re.compile(r"\[redacted: ([a-z0-9-]{1,40}) #[0-9a-f]{4}\]")
+# The length of the key of fingerprints.
 KEY_BYTES = 32
+# How often a text is searched again after a replacement.
 ROUNDS_MAX = 8
+# Beginnings of tokens that are tried in one run of characters.
 FAILURES_A_RUN_MAX = 64
+# Characters of a private key's block, and those searched before an end without a beginning.
 PEM_CHARS_MAX = 65_536
 PEM_CHARS_BEFORE_MAX = 8_192
+# In a text that was cut, a run of this many characters may be a piece of a secret.
 CUT_RUN_CHARS = 16
 
 
 class Secret(NamedTuple):
-    """A secret and its place in a text, end exclusive."""
+    """A secret in a text: offsets, end exclusive, and the label for its marker."""
 
     start: int
     end: int
@@ -39,7 +44,7 @@ class Secret(NamedTuple):
 
 
 def markers(text: str) -> Counter[str]:
-    """The markers in a text, each with how often it stands there.
+    """The markers in a text, and how often each occurs.
 
     Example:
         >>> dict(markers("use [redacted: jwt #00ff]"))
@@ -47,7 +52,7 @@ def markers(text: str) -> Counter[str]:
     """
     if "[redacted: " not in text:
         return Counter()
-    return Counter(found[0] for found in MARKER.finditer(text))
+    return Counter(match[0] for match in MARKER.finditer(text))
 
 
 def markers_in(text: str, author: str | None) -> Counter[str]:
@@ -68,31 +73,30 @@ def label_of(marker: str) -> str:
         >>> label_of("[redacted: jwt #00ff]")
         'jwt'
     """
-    found = MARKER.fullmatch(marker)
-    assert found is not None, marker
-    return found[1]
+    match = MARKER.fullmatch(marker)
+    assert match is not None, marker
+    return match[1]
 
 
 class Redactor:
     """Replaces secrets by markers.
 
-    key: of the fingerprints, KEY_BYTES random bytes that belong to one memory file. allow: what
-    is no secret though it looks like one: the value itself, in which * and ? stand for any
-    characters, or a fingerprint such as "#3f2a". pii: e-mail addresses, phone numbers, IBANs
-    and credit cards too.
+    key: for the fingerprints, KEY_BYTES random bytes of one memory file. allow: exceptions, each a
+    value, in which * and ? match any characters, or a fingerprint such as "#3f2a". pii: e-mail
+    addresses, phone numbers, IBANs and credit cards too.
     """
 
     def __init__(self, key: bytes, allow: Sequence[str] = (), *, pii: bool = False) -> None:
         self._key = key
         self._pii = pii
         self._allowed = frozenset(filter(FINGERPRINT.fullmatch, allow))
-        patterns = [fnmatch.translate(each) for each in allow if each not in self._allowed]
+        patterns = [fnmatch.translate(value) for value in allow if value not in self._allowed]
         self._patterns = re.compile("|".join(patterns)) if patterns else None
 
     def redact(self, message: Message) -> Message:
-        """The message without secrets in its text and author's name; the same object where
-        there are none. Parts keep what they hold: one that begins or ends within a secret
-        ends or begins with its marker."""
+        """The message without secrets in its text and author's name; the same object where there
+        are none. Its parts cover the same words as before: a part that lies within a secret covers
+        the marker; one that begins or ends within a secret begins or ends behind the marker."""
         text, moves = self._redacted(message.text)
         author = None if message.author is None else self.redact_text(message.author)
         if text is message.text and author == message.author:
@@ -105,28 +109,28 @@ class Redactor:
         return self._redacted(text)[0]
 
     def redact_excerpt(self, text: str) -> str:
-        """The same for a text that was cut somewhere: what may be a piece of a secret goes too,
-        and what follows a name that a secret is given to."""
+        """The same for a text that was cut somewhere: long runs of characters, which may be pieces
+        of secrets, and everything behind the name of a secret are replaced by "…"."""
         text = self.redact_text(text)
         text = _LONG_RUN.sub("…", text)
-        named = _NAMED.search(text)
-        return text if named is None else text[: named.end()] + "…"
+        name = _NAME.search(text)
+        return text if name is None else text[: name.end()] + "…"
 
     def secrets(self, text: str) -> list[Secret]:
-        """The secrets of a text in order; none of them touches another, or a marker."""
-        found = [*_keys(text), *_tokens(text), *_in_urls(text)]
-        found += [Secret(*each) for each in assigned(text)]
+        """The secrets of a text in order. None overlaps another one, or a marker."""
+        candidates = [*_private_keys(text), *_tokens(text), *_passwords(text)]
+        candidates += [Secret(*assignment) for assignment in assigned(text)]
         if self._pii:
-            found += _personal(text)
-        if not found:
+            candidates += _personal(text)
+        if not candidates:
             return []
         return _united([
-            each for each in _outside_markers(text, found)
-            if not self._is_allowed(text[each.start : each.end], each.label)
+            secret for secret in _outside_markers(text, candidates)
+            if not self._is_allowed(text[secret.start : secret.end], secret.label)
         ])  # fmt: skip
 
     def marker(self, secret: str, label: str) -> str:
-        """What stands in the place of this secret."""
+        """The marker that replaces a secret."""
         return f"[redacted: {label} {self._fingerprint(secret, label)}]"
 
     def _fingerprint(self, secret: str, label: str) -> str:
@@ -141,31 +145,31 @@ class Redactor:
         return self._patterns is not None and self._patterns.match(secret) is not None
 
     def _redacted(self, text: str) -> tuple[str, list[_Moves]]:
-        """The new text, and the moves of each round: a secret can show only when another one
-        beside it is gone."""
+        """The new text, and the moves of each round: some secrets are only found once the one
+        beside them is replaced."""
         moves = []
         for _ in range(ROUNDS_MAX):
-            found = self.secrets(text)
-            if not found:
+            secrets = self.secrets(text)
+            if not secrets:
                 break
-            markers_ = [self.marker(text[each.start : each.end], each.label) for each in found]
-            moves.append(_Moves.of(found, markers_))
-            text = _replaced(text, found, markers_)
+            replacements = [self.marker(text[s.start : s.end], s.label) for s in secrets]
+            moves.append(_Moves.of(secrets, replacements))
+            text = _replaced(text, secrets, replacements)
         return text, moves
 
 
-def _outside_markers(text: str, found: Iterable[Secret]) -> Iterator[Secret]:
+def _outside_markers(text: str, secrets: Iterable[Secret]) -> Iterator[Secret]:
     taken = [match.span() for match in MARKER.finditer(text)]
     ends = [end for _, end in taken]
-    for secret in found:
+    for secret in secrets:
         at = bisect_right(ends, secret.start)
         if secret.start < secret.end and (at == len(taken) or taken[at][0] >= secret.end):
             yield secret
 
 
-def _replaced(text: str, found: Sequence[Secret], markers_: Sequence[str]) -> str:
+def _replaced(text: str, secrets: Sequence[Secret], replacements: Sequence[str]) -> str:
     pieces, at = [], 0
-    for secret, marker in zip(found, markers_, strict=True):
+    for secret, marker in zip(secrets, replacements, strict=True):
         pieces += [text[at : secret.start], marker]
         at = secret.end
     return "".join([*pieces, text[at:]])
@@ -175,23 +179,23 @@ def _replaced(text: str, found: Sequence[Secret], markers_: Sequence[str]) -> st
 
 
 class _Moves(NamedTuple):
-    """Where the secrets of one round stood, and by how much what follows each is moved."""
+    """The offsets of one round's secrets, and by how many characters the text behind each moves."""
 
     starts: list[int]
     ends: list[int]
     shifts: list[int]
 
     @classmethod
-    def of(cls, found: Sequence[Secret], markers_: Sequence[str]) -> _Moves:
+    def of(cls, secrets: Sequence[Secret], replacements: Sequence[str]) -> _Moves:
         shifts, shift = [], 0
-        for secret, marker in zip(found, markers_, strict=True):
+        for secret, marker in zip(secrets, replacements, strict=True):
             shift += len(marker) - (secret.end - secret.start)
             shifts.append(shift)
-        return cls([each.start for each in found], [each.end for each in found], shifts)
+        return cls([secret.start for secret in secrets], [secret.end for secret in secrets], shifts)
 
     def moved(self, start: int, end: int) -> tuple[int, int]:
-        """A stretch of the old text in the new one. One that lies within a secret becomes the
-        whole marker; else a start within one comes behind the marker."""
+        """The offsets of a stretch of the old text in the new one. A stretch within a secret
+        becomes the whole marker; otherwise an offset within a secret moves behind its marker."""
         first, last = self._within(start), self._within(end)
         inside = first is not None and end <= self.ends[first]
         new_start = self._shifted(start)
@@ -200,12 +204,12 @@ class _Moves(NamedTuple):
         return new_start, self._shifted(end if last is None else self.ends[last])
 
     def _within(self, offset: int) -> int | None:
-        """The secret that this offset lies within, between two of its characters."""
+        """The number of the secret that an offset lies inside of, None for none."""
         at = bisect_right(self.starts, offset) - 1
         return at if at >= 0 and self.starts[at] < offset < self.ends[at] else None
 
     def _shifted(self, offset: int) -> int:
-        """An offset that lies within no secret."""
+        """The new value of an offset that lies in no secret."""
         at = bisect_right(self.ends, offset) - 1
         return offset + (self.shifts[at] if at >= 0 else 0)
 
@@ -217,10 +221,10 @@ def _moved(part: Part, rounds: Iterable[_Moves]) -> Part:
     return replace(part, start=start, end=end)
 
 
-def _united(found: Sequence[Secret]) -> list[Secret]:
-    """Secrets that overlap as one, which has the label of the one that was named first: what is
-    recognized by its format comes before what is only assigned."""
-    rank = {secret: number for number, secret in reversed(list(enumerate(found)))}
+def _united(secrets: Sequence[Secret]) -> list[Secret]:
+    """The secrets in order, overlapping ones joined. A joined one has the label of the one that
+    comes first in the argument: a format says more than an assignment."""
+    rank = {secret: number for number, secret in reversed(list(enumerate(secrets)))}
     united: list[tuple[int, Secret]] = []
     for secret in sorted(rank):
         if united and secret.start < united[-1][1].end:
@@ -236,24 +240,25 @@ def _united(found: Sequence[Secret]) -> list[Secret]:
 # -- tokens with a format of their own -------------------------------------------------
 
 _LONG_RUN = re.compile(rf"[A-Za-z0-9+/=_-]{{{CUT_RUN_CHARS},}}")
-_NAMED = re.compile(
+_NAME = re.compile(
     r"(?:pass(?:word|wd|phrase)?|pwd|secret|token|key|auth\w{0,10}|credentials?)[\"'\\]{0,4}\s{0,4}[=:]",
     re.IGNORECASE,
 )  # fmt: skip
-# Every token holds a run of so many characters, which few words do: looking for runs first is
-# ten times as fast as looking for the beginnings of all tokens.
+# Every token contains a run of this many characters, unlike most words. To search for runs first is
+# ten times as fast as to search for the beginnings of all tokens.
 _RUN = re.compile(rf"\b[\w-]{{{RUN_CHARS},}}", re.ASCII)
-_NO_NAME = re.compile(r"[A-Z0-9]")
+_DIGIT_OR_CAPITAL = re.compile(r"[A-Z0-9]")
 _BEFORE_RUN = 6  # "ya29." and the like
-# Subtle: where colours are switched on, a letter stands before the token: "\x1b[31mghp_…".
+# Subtle: where a terminal's colours are in a text, a letter precedes the token: "\x1b[31mghp_…".
 _BOUNDARY = r"(?:(?<![A-Za-z0-9])|(?<=[0-9]m))"
 
 
 def _any_of(beginnings: Iterable[str]) -> str:
-    """One pattern for them, by their first letters, so that most are never tried."""
+    """One pattern for all of them, grouped by their first letters, so that most are never tried."""
     by_letter: dict[str, list[str]] = {}
-    for each in beginnings:
-        by_letter.setdefault("" if each.startswith("(") else each[0], []).append(each)
+    for beginning in beginnings:
+        letter = "" if beginning.startswith("(") else beginning[0]
+        by_letter.setdefault(letter, []).append(beginning)
     return "|".join(
         f"(?:{'|'.join(group)})"
         if letter == ""
@@ -271,23 +276,23 @@ def _tokens(text: str) -> Iterator[Secret]:
     done = 0
     for run in _RUN.finditer(text):
         start, end = run.span()
-        if _NO_NAME.search(text, start, end) is None:
+        if _DIGIT_OR_CAPITAL.search(text, start, end) is None:
             continue
         at = max(done, start - _BEFORE_RUN)
         failures = 0
         while failures < FAILURES_A_RUN_MAX and (begins := _BEGINS.search(text, at, end)):
-            found = _TOKEN.match(text, begins.start())
-            if found is None or "EXAMPLE" in found[0]:
+            token = _TOKEN.match(text, begins.start())
+            if token is None or "EXAMPLE" in token[0]:
                 failures += 1
                 at = begins.start() + 1
                 continue
-            assert found.lastindex is not None
-            yield Secret(*found.span(), TOKENS[found.lastindex - 1].label)
-            at = done = found.end()
+            assert token.lastindex is not None
+            yield Secret(*token.span(), TOKENS[token.lastindex - 1].label)
+            at = done = token.end()
     for label, literal, pattern in _ODD:
         if literal in text:
-            for found in pattern.finditer(text):
-                yield Secret(*found.span(), label)
+            for token in pattern.finditer(text):
+                yield Secret(*token.span(), label)
 
 
 # -- private keys ----------------------------------------------------------------------
@@ -300,16 +305,16 @@ _PEM_BODY = re.compile(
     rf"{_PEM_HEADERS}(?:{_PEM_LINE}){{0,2000}}(?:[A-Za-z0-9+/]{{1,15}}={{1,2}})?"
 )
 _PEM_DATA = re.compile(r"[A-Za-z0-9+/]{24}")
-# Read backwards from the end of a block.
+# Matched backwards from the end of a block.
 _PEM_LINES_BEFORE = re.compile(r"(?:(?:\s|[nr]\\){1,8}[A-Za-z0-9+/=]{4,128}){1,400}")
 
 
-def _keys(text: str) -> Iterator[Secret]:
-    """Whole blocks of private keys, those too of which the beginning or the end was cut off."""
+def _private_keys(text: str) -> Iterator[Secret]:
+    """Blocks of private keys, with the beginning or the end cut off too."""
     if "PRIVATE KEY" not in text:
         return
     done = 0
-    ends = [found.span() for found in _PEM_END.finditer(text)]
+    ends = [end.span() for end in _PEM_END.finditer(text)]
     for begin in _PEM_BEGIN.finditer(text):
         if begin.start() < done:
             continue
@@ -329,10 +334,10 @@ def _ends_of_keys(text: str, ends: Sequence[tuple[int, int]], done: int) -> Iter
     for start, end in ends:
         if start >= done:
             before = text[max(done, start - PEM_CHARS_BEFORE_MAX) : start][::-1]
-            found = _PEM_LINES_BEFORE.match(before)
-            if found is not None and _PEM_DATA.search(found[0]):
+            lines = _PEM_LINES_BEFORE.match(before)
+            if lines is not None and _PEM_DATA.search(lines[0]):
                 done = end
-                yield Secret(start - found.end(), end, "private-key")
+                yield Secret(start - lines.end(), end, "private-key")
 
 
 # -- passwords in URLs, headers and command lines --------------------------------------
@@ -348,23 +353,23 @@ _CURL_USER = re.compile(
 )
 
 
-def _in_urls(text: str) -> Iterator[Secret]:
+def _passwords(text: str) -> Iterator[Secret]:
     if "://" in text and "@" in text:
-        yield from _named(_URL, text, "password")
+        yield from _matches(_URL, text, "password")
     if "earer " in text:
-        yield from _named(_BEARER, text, "bearer-token")
+        yield from _matches(_BEARER, text, "bearer-token")
     if "curl" in text:
-        yield from _named(_CURL_USER, text, "password")
+        yield from _matches(_CURL_USER, text, "password")
 
 
-def _named(pattern: re.Pattern[str], text: str, label: str) -> Iterator[Secret]:
-    for found in pattern.finditer(text):
-        secret = found["secret"]
-        if secret.lower() not in PLACEHOLDERS and not _STANDS_FOR.search(secret):
-            yield Secret(*found.span("secret"), label)
+def _matches(pattern: re.Pattern[str], text: str, label: str) -> Iterator[Secret]:
+    for match in pattern.finditer(text):
+        secret = match["secret"]
+        if secret.lower() not in PLACEHOLDERS and not _PLACEHOLDER.search(secret):
+            yield Secret(*match.span("secret"), label)
 
 
-_STANDS_FOR = re.compile(r"\A[$%<{*x]|\*\*\*|\.\.\.|…|(?i:example|your[-_]|changeme|redacted)")
+_PLACEHOLDER = re.compile(r"\A[$%<{*x]|\*\*\*|\.\.\.|…|(?i:example|your[-_]|changeme|redacted)")
 
 
 # -- personal data ---------------------------------------------------------------------
@@ -376,23 +381,23 @@ def _personal(text: str) -> Iterator[Secret]:
     for label, pattern in _PII:
         if label == "email" and "@" not in text:
             continue
-        for found in pattern.finditer(text):
-            digits = [int(char) for char in found[0] if char.isdecimal()]
+        for match in pattern.finditer(text):
+            digits = [int(char) for char in match[0] if char.isdecimal()]
             if label == "credit-card" and not (13 <= len(digits) <= 19 and _luhn(digits)):
                 continue
-            if label == "iban" and not _iban(found[0]):
+            if label == "iban" and not _iban(match[0]):
                 continue
-            yield Secret(*found.span(), label)
+            yield Secret(*match.span(), label)
 
 
 def _luhn(digits: Sequence[int]) -> bool:
-    """The check digit of card numbers (ISO/IEC 7812-1)."""
+    """Whether the check digit of a card number is right (ISO/IEC 7812-1)."""
     doubled = [digit if at % 2 == 0 else sum(divmod(2 * digit, 10))
                for at, digit in enumerate(reversed(digits))]  # fmt: skip
     return sum(doubled) % 10 == 0
 
 
 def _iban(text: str) -> bool:
-    """The check digits of an IBAN (ISO 13616): modulo 97 it leaves 1."""
+    """Whether the check digits of an IBAN are right (ISO 13616): it is 1 modulo 97."""
     plain = text.replace(" ", "")
     return int("".join(str(int(char, 36)) for char in plain[4:] + plain[:4])) % 97 == 1

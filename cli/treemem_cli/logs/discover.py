@@ -15,7 +15,7 @@ from treemem_cli.parameters import json_option, keep_blobs_option
 
 if TYPE_CHECKING:
     from treemem import LogFile
-    from treemem.ingest.discovery import Found, Place
+    from treemem.ingest.discovery import FormatLogs, Place
 
 
 @click.command("discover")
@@ -93,11 +93,11 @@ def _files(chosen: set[str], places: list[Place]) -> Iterator[LogFile]:
         yield LogFile(str(path), path, found=True)
 
 
-def _chosen_formats(logs: list[Found], yes: bool) -> set[str]:
+def _chosen_formats(logs: list[FormatLogs], yes: bool) -> set[str]:
     return {log.format for log in logs if yes or click.confirm(_question(log), err=True)}
 
 
-def _question(log: Found) -> str:
+def _question(log: FormatLogs) -> str:
     files = "the file" if log.files == 1 else f"the {log.files:,} files"
     return f"Store {files} of {log.format}?"
 
@@ -114,7 +114,7 @@ def _seconds_per_leaf(context: click.Context) -> float | None:
         return discovery.seconds_per_leaf(memory.usage("level"))
 
 
-def _rows(logs: list[Found], per_leaf: float | None) -> list[dict[str, object]]:
+def _rows(logs: list[FormatLogs], per_leaf: float | None) -> list[dict[str, object]]:
     return [
         {
             "format": log.format, "folders": list(log.folders), "files": log.files,
@@ -126,7 +126,7 @@ def _rows(logs: list[Found], per_leaf: float | None) -> list[dict[str, object]]:
     ]  # fmt: skip
 
 
-def _print(logs: list[Found], per_leaf: float | None) -> None:
+def _print(logs: list[FormatLogs], per_leaf: float | None) -> None:
     if not logs:
         note("No logs of known AI tools were found on this machine.")
         return
