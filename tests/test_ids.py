@@ -52,7 +52,7 @@ def test_no_field_runs_into_the_next(text: str, here: set[int], there: set[int])
         (["\ud83d\ude00"], ["\U0001f600"]), (["\ud83d"], ["\ufffd"]), (["a\0"], ["a"]),
     ],
 )  # fmt: skip
-def test_what_looks_alike_differs(one: list[str | None], other: list[str | None]) -> None:
+def test_field_lists_that_look_alike_differ(one: list[str | None], other: list[str | None]) -> None:
     assert ids._digest(b"test", one) != ids._digest(b"test", other)
 
 
@@ -81,13 +81,13 @@ def test_ids_are_the_same_in_every_release() -> None:
 # -- who a message is ------------------------------------------------------------------
 
 
-def test_an_id_unique_in_the_world_makes_copies_the_same_message() -> None:
+def test_copies_with_a_globally_unique_id_are_one_message() -> None:
     message = replace(SAID, external_id="5c0375b4", unique_id=True)
     assert plain(message, "a") == plain(message, "b")
     assert ids.message_identity(message, "a") == ids.message_identity(message, "b")
 
 
-def test_any_other_id_counts_within_its_source_only() -> None:
+def test_other_ids_count_within_their_source_only() -> None:
     message = replace(SAID, external_id="7")
     assert plain(message, "a") != plain(message, "b")
     assert ids.message_identity(message, "a") != ids.message_identity(message, "b")
@@ -144,7 +144,7 @@ def test_other_words_are_another_version_of_the_same_identity(
     assert ids.message_identity(before, "a") == ids.message_identity(after, "a")
 
 
-def test_what_a_log_says_around_the_words_does_not_count() -> None:
+def test_session_branch_and_tool_ids_do_not_count() -> None:
     around = replace(SAID, session="s1", active=False, tokens=9, tool_use_ids=("t",))
     assert plain(around, "a") == plain(SAID, "a")
 
@@ -152,7 +152,7 @@ def test_what_a_log_says_around_the_words_does_not_count() -> None:
 # -- what a node is --------------------------------------------------------------------
 
 
-def test_a_leaf_is_which_characters_of_which_messages_in_which_order() -> None:
+def test_a_leafs_id_is_made_of_its_characters_messages_and_order() -> None:
     spans = [Span("m", 0, 5, 2), Span("n", 5, 9, 1)]
     different = [
         [], spans[:1], spans[::-1], [spans[0], Span("n", 5, 8, 1)], [spans[0], Span("n", 4, 9, 1)]
@@ -165,7 +165,7 @@ def test_the_number_of_tokens_does_not_count_for_a_leaf() -> None:
     assert ids.leaf_id([Span("m", 0, 5, 2)]) == ids.leaf_id([Span("m", 0, 5, 3)])
 
 
-def test_a_group_is_its_level_and_its_ordered_children() -> None:
+def test_a_groups_id_is_made_of_its_level_and_ordered_children() -> None:
     found = [
         ids.group_id(1, ["a", "b"]), ids.group_id(2, ["a", "b"]), ids.group_id(1, ["b", "a"]),
         ids.group_id(1, ["a"]), ids.group_id(1, ["ab"]),
@@ -173,6 +173,6 @@ def test_a_group_is_its_level_and_its_ordered_children() -> None:
     assert len(set(found)) == len(found)
 
 
-def test_a_leaf_is_never_a_group() -> None:
+def test_a_leaf_never_has_the_id_of_a_group() -> None:
     assert ids.leaf_id([]) != ids.group_id(1, [])
     assert ids.leaf_id([Span("1", 2, 3, 0)]) != ids.group_id(1, ["1", "2", "3"])

@@ -45,14 +45,14 @@ def synchronous(database: Database) -> int:
 # -- how a commit is made --------------------------------------------------------------
 
 
-def test_data_is_committed_under_full(database: Database) -> None:
+def test_data_is_committed_with_synchronous_full(database: Database) -> None:
     assert synchronous(database) == FULL
     with database.transaction():
         assert synchronous(database) == FULL
 
 
 @pytest.mark.skipif(SQLITE_VERSION < WAL_SAFE_SINCE, reason="only a WAL commit is made cheaper")
-def test_undurable_lowers_the_level_only_while_it_lasts(database: Database) -> None:
+def test_undurable_lowers_the_level_only_within_its_block(database: Database) -> None:
     with database.undurable():
         assert synchronous(database) == NORMAL
     assert synchronous(database) == FULL
@@ -92,7 +92,7 @@ def test_undurable_puts_full_back_when_its_commit_fails(database: Database) -> N
     assert database.value("SELECT count(*) FROM late") == 0
 
 
-def test_all_but_the_leases_of_jobs_is_committed_under_full(
+def test_everything_but_leases_is_committed_with_synchronous_full(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     levels: list[tuple[int, list[str]]] = []
@@ -125,7 +125,7 @@ def test_all_but_the_leases_of_jobs_is_committed_under_full(
 
 
 @pytest.mark.parametrize("sqlite", ["", "stdlib"])
-def test_every_acknowledged_message_outlives_a_kill(tmp_path: Path, sqlite: str) -> None:
+def test_every_acknowledged_message_survives_a_kill(tmp_path: Path, sqlite: str) -> None:
     path = tmp_path / "memory.sqlite3"
     draw = random.Random(20260303)
     acked = -1

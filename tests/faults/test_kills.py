@@ -267,12 +267,12 @@ def exists(function: str) -> bool:
     return False
 
 
-def test_killed_anywhere_the_work_comes_to_the_same_end(place: Field) -> None:
+def test_killed_at_any_step_the_work_ends_the_same(place: Field) -> None:
     kill_and_report(KILLS_FEW, place)
 
 
 @pytest.mark.parametrize(("function", "state", "soon"), FUNCTIONS)
-def test_killed_inside_of_a_function_the_work_comes_to_the_same_end(
+def test_killed_within_a_function_the_work_ends_the_same(
     place: Field, function: str, state: int, soon: bool
 ) -> None:
     path = place.folder / f"{function}-{state}.sqlite3"
@@ -281,7 +281,7 @@ def test_killed_inside_of_a_function_the_work_comes_to_the_same_end(
     assert function in place.kills[0]["where"]
 
 
-def test_killed_while_it_closes_the_file_no_loss_is_reported(place: Field) -> None:
+def test_no_loss_is_reported_after_a_kill_while_the_file_is_closed(place: Field) -> None:
     """The -wal file is missing then because the main file has all of it."""
     path = place.folder / "closing.sqlite3"
     fault_logs.write(place.logs, 1)
@@ -311,7 +311,7 @@ def document_in(path: Path) -> list[str]:
         return sorted(message.text for message in memory.messages(source))
 
 
-def test_a_job_that_kills_its_worker_each_time_is_dead_and_a_repair_revives_it(
+def test_a_job_that_always_kills_its_worker_ends_as_dead_and_repair_revives_it(
     place: Field,
 ) -> None:
     path = place.folder / "poisoned.sqlite3"
@@ -328,7 +328,7 @@ def test_a_job_that_kills_its_worker_each_time_is_dead_and_a_repair_revives_it(
     assert place.undisturbed[1].picture.differences(Picture.of(path)) == []
 
 
-def test_killed_under_a_rollback_journal_the_work_comes_to_the_same_end(
+def test_killed_with_a_rollback_journal_the_work_ends_the_same(
     tmp_path_factory: pytest.TempPathFactory,
 ) -> None:
     """With the standard library's SQLite treemem often uses no WAL."""
@@ -338,14 +338,12 @@ def test_killed_under_a_rollback_journal_the_work_comes_to_the_same_end(
 @pytest.mark.slow
 @pytest.mark.kill_sample
 @pytest.mark.parametrize("first_chain", SAMPLE_CHAINS)
-def test_killed_at_a_sample_of_steps_the_work_comes_to_the_same_end(
-    place: Field, first_chain: int
-) -> None:
+def test_killed_at_a_sample_of_steps_the_work_ends_the_same(place: Field, first_chain: int) -> None:
     kill_and_report(KILLS_SAMPLE, place, first_chain)
 
 
 @pytest.mark.slow
-def test_killed_two_hundred_times_the_work_comes_to_the_same_end(place: Field) -> None:
+def test_killed_two_hundred_times_the_work_ends_the_same(place: Field) -> None:
     kill_and_report(KILLS_MANY, place)
     if KILLS_MANY >= 200:
         missed = set(PLACES.values()) - {place_of(note) for note in place.kills}
@@ -353,7 +351,7 @@ def test_killed_two_hundred_times_the_work_comes_to_the_same_end(place: Field) -
 
 
 @pytest.mark.slow
-def test_killed_often_under_a_rollback_journal_the_work_comes_to_the_same_end(
+def test_killed_often_with_a_rollback_journal_the_work_ends_the_same(
     tmp_path_factory: pytest.TempPathFactory,
 ) -> None:
     kill_and_report(KILLS_MANY // 4, field_in(tmp_path_factory, "stdlib"))

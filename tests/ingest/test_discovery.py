@@ -81,14 +81,14 @@ def test_the_newest_file_gives_the_date(home: Path) -> None:
                                    "/h/Library/Application Support/io.datasette.llm"}),
     ],
 )  # fmt: skip
-def test_the_environment_says_where_a_tool_keeps_its_logs(
+def test_an_environment_variable_names_another_folder(
     environ: dict[str, str], folders: set[str]
 ) -> None:
     found = places(environ, Path("/h"), [Other()])
     assert {place.folder.as_posix() for place in found} == folders
 
 
-def test_claude_code_may_have_another_folder(home: Path, tmp_path: Path) -> None:
+def test_claude_codes_folder_may_be_elsewhere(home: Path, tmp_path: Path) -> None:
     (home / ".claude").rename(tmp_path / "moved")
     (found,) = discover(places({"CLAUDE_CONFIG_DIR": str(tmp_path / "moved")}, home,
                                [ClaudeCode()]))  # fmt: skip
@@ -112,7 +112,7 @@ def test_a_place_knows_its_files_by_their_paths(pattern: str, path: str, fits: b
     assert Place("x", Path("/f"), pattern).matches(Path(path)) is fits
 
 
-def test_what_is_read_together_with_a_log_counts_with_its_bytes(tmp_path: Path) -> None:
+def test_files_read_together_with_a_log_count_with_its_bytes(tmp_path: Path) -> None:
     storage = tmp_path / ".local" / "share" / "opencode" / "storage"
     for name in ("session/p/s.json", "message/s/m.json", "part/m/a.json", "part/m/b.json"):
         (storage / name).parent.mkdir(parents=True, exist_ok=True)
@@ -135,7 +135,7 @@ def test_every_file_that_a_place_lists_matches_it(home: Path) -> None:
         assert all(place.matches(path) for path in place.files())
 
 
-def test_model_time_is_told_from_what_was_measured() -> None:
+def test_model_time_is_estimated_from_measured_calls() -> None:
     rows = [UsageRow("0", 30, 10, 0, 0, 50.0), UsageRow("1", 2, 2, 0, 0, 10.0)]
     assert discovery.seconds_per_leaf(rows) == 6.0
     assert discovery.seconds_per_leaf([]) is None
@@ -165,7 +165,7 @@ def test_nothing_is_read_without_a_yes(home: Path, tmp_path: Path) -> None:
         assert len(memory.sources()) == 2
 
 
-def test_yes_may_be_said_beforehand(home: Path) -> None:
+def test_the_option_yes_answers_the_question(home: Path) -> None:
     result = run("discover", "claude-code", "--ingest", "--yes", "--json")
     assert json.loads(result.stdout)["added"] == 4
     assert run("discover", "--yes").exit_code == 2
@@ -173,7 +173,7 @@ def test_yes_may_be_said_beforehand(home: Path) -> None:
     assert run("discover", "carrier-pigeon").exit_code == 1
 
 
-def test_where_there_is_nothing_that_is_told(
+def test_a_machine_without_logs_is_reported_as_such(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("HOME", str(tmp_path))
@@ -183,7 +183,7 @@ def test_where_there_is_nothing_that_is_told(
     assert "No logs" in result.stderr
 
 
-def test_the_table_names_folders_as_a_person_does_and_fits_a_narrow_terminal(home: Path) -> None:
+def test_the_table_shortens_the_home_folder_and_fits_a_narrow_terminal(home: Path) -> None:
     shown = run("discover", "claude-code")
     assert shown.stdout.splitlines()[1].split()[-1] == "~/.claude/projects"
     assert max(map(len, map(str.rstrip, shown.stdout.splitlines()))) <= 80
@@ -195,7 +195,7 @@ def test_the_table_names_folders_as_a_person_does_and_fits_a_narrow_terminal(hom
     assert "Store the file of claude-code?" in asked
 
 
-def test_a_format_without_a_place_is_not_told_as_missing(home: Path) -> None:
+def test_a_format_without_a_place_is_not_reported_as_missing(home: Path) -> None:
     result = run("discover", "chatgpt")
     assert result.exit_code == 1
     assert "No tool stores chatgpt logs in a known folder" in result.stderr

@@ -38,7 +38,7 @@ class Damaged(Importer):
 
 @pytest.mark.parametrize("count", [0, 5, BATCH_MESSAGES_MAX, 2 * BATCH_MESSAGES_MAX + 5])
 @pytest.mark.parametrize("error", [ImportFileError("it is damaged"), OSError(5, "it is damaged")])
-def test_what_stands_before_damage_is_stored_and_counted(
+def test_messages_before_damage_are_stored_and_counted(
     memory: Memory, database: Database, tmp_path: Path, count: int, error: Exception
 ) -> None:
     log = tmp_path / "log"

@@ -125,7 +125,7 @@ def said(memory: Memory, source: str) -> list[tuple[str | None, str]]:
     return [(message.author, message.text) for message in memory.messages(source)]
 
 
-def test_a_chat_exported_after_a_renaming_adds_only_what_is_new(
+def test_a_chat_exported_after_a_change_of_name_adds_only_new_messages(
     memory: Memory, tmp_path: Path
 ) -> None:
     texts = [WORDS.format(number) * 40 for number in range(30)] + [f"my key is {KEY}", "end"]
@@ -145,7 +145,7 @@ def test_a_chat_exported_after_a_renaming_adds_only_what_is_new(
     assert not any(check.findings for check in memory.diagnose().checks)
 
 
-def test_an_edit_by_somebody_renamed_is_a_new_version(memory: Memory, tmp_path: Path) -> None:
+def test_an_edit_after_a_change_of_name_is_a_new_version(memory: Memory, tmp_path: Path) -> None:
     path = tmp_path / "result.json"
     for name, text in (("Ana K", "teh"), ("Ana N", "the")):
         path.write_text(json.dumps(chat(name, "hello", text)))

@@ -87,7 +87,7 @@ def states(memory: Memory, source: str) -> dict[str, str]:
 
 
 @pytest.mark.parametrize("write", WRITERS)
-def test_turns_that_the_user_went_back_behind_are_abandoned(
+def test_turns_taken_back_by_the_user_are_abandoned(
     write: Callable[[Path, Turns], Path], memory: Memory, tmp_path: Path
 ) -> None:
     (source,) = memory.ingest(write(tmp_path, FIRST)).files[0].sources
@@ -109,7 +109,7 @@ def test_turns_that_the_user_went_back_behind_are_abandoned(
 
 
 @pytest.mark.parametrize("write", WRITERS)
-def test_what_a_compaction_left_out_stays(
+def test_turns_left_out_by_a_compaction_stay(
     write: Callable[[Path, Turns], Path], memory: Memory, tmp_path: Path
 ) -> None:
     (source,) = memory.ingest(write(tmp_path, FIRST)).files[0].sources
@@ -120,7 +120,7 @@ def test_what_a_compaction_left_out_stays(
     assert [m.text for m in memory.messages(source)] == [*words(FIRST), "and on", "all anew"]
 
 
-def test_a_message_without_an_id_that_grew_at_the_end_stands_once(
+def test_a_last_message_without_an_id_that_has_grown_is_stored_once(
     memory: Memory, tmp_path: Path
 ) -> None:
     (source,) = memory.ingest(cline(tmp_path, FIRST)).files[0].sources

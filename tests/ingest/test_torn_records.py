@@ -23,7 +23,7 @@ def texts(memory: Memory) -> list[str]:
 
 
 @pytest.mark.parametrize("whole_lines", [2, 3])
-def test_a_line_that_was_cut_off_gives_way_to_the_whole_one(
+def test_a_line_that_was_cut_off_is_replaced_by_the_whole_one(
     memory: Memory, tmp_path: Path, whole_lines: int
 ) -> None:
     log = tmp_path / "farm.log"
@@ -40,7 +40,9 @@ def test_a_line_that_was_cut_off_gives_way_to_the_whole_one(
     assert memory.diagnose().healthy
 
 
-def test_who_says_more_at_the_same_time_said_both(memory: Memory, tmp_path: Path) -> None:
+def test_a_longer_message_at_the_same_time_is_another_message(
+    memory: Memory, tmp_path: Path
+) -> None:
     log = tmp_path / "farm.log"
     log.write_text("\n".join([*IRC, "2026-01-05 12:00:30 <ann> yes"]) + "\n")
     memory.ingest(log)
@@ -50,7 +52,7 @@ def test_who_says_more_at_the_same_time_said_both(memory: Memory, tmp_path: Path
     assert texts(memory)[-2:] == ["yes", "yes indeed"]
 
 
-def test_a_log_without_times_that_is_begun_anew_takes_nothing_back(
+def test_a_log_without_times_that_begins_anew_replaces_nothing(
     memory: Memory, tmp_path: Path
 ) -> None:
     log = tmp_path / "chat.jsonl"

@@ -56,7 +56,9 @@ def test_files_and_folders_that_may_not_be_read_are_found(closed: Path) -> None:
     assert names(closed) == ["a", "b/two.md", "c.md"]
 
 
-def test_an_unreadable_folder_is_reported_and_the_others_are_read(closed: Path, memory: Memory) -> None:
+def test_an_unreadable_folder_is_reported_and_the_others_are_read(
+    closed: Path, memory: Memory
+) -> None:
     report = memory.ingest(closed)
     errors = {Path(file.path).name: file.error for file in report.files if file.error}
     assert list(errors) == ["a"]
@@ -78,7 +80,7 @@ def test_an_unreadable_file_hides_no_other_of_its_place(closed: Path) -> None:
     assert [path.name for path in files if "node" not in path.parts[-2]][-2:] == ["two.md", "c.md"]
 
 
-def test_nothing_is_read_where_one_of_the_paths_is_wrong(logs: Path, memory: Memory) -> None:
+def test_nothing_is_read_if_one_of_the_paths_is_wrong(logs: Path, memory: Memory) -> None:
     with pytest.raises(UsageError, match="nowhere does not exist"):
         memory.ingest([logs, logs / "nowhere"])
     assert memory.sources() == []

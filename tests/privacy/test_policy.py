@@ -57,7 +57,7 @@ def whole(memory: Memory) -> bool:
     return memory.diagnose().healthy
 
 
-def test_no_byte_of_the_file_is_one_of_a_secret(memory: Memory, tmp_path: Path) -> None:
+def test_no_page_of_the_file_contains_a_secret(memory: Memory, tmp_path: Path) -> None:
     log = session()
     report = memory.ingest(log.write(tmp_path))
     assert report.redacted == {"github-token": 2, "password": 2}
@@ -66,7 +66,7 @@ def test_no_byte_of_the_file_is_one_of_a_secret(memory: Memory, tmp_path: Path) 
     assert not has_secrets(memory)
 
 
-def test_append_takes_secrets_out_of_words_authors_and_titles(memory: Memory) -> None:
+def test_append_redacts_texts_authors_and_titles(memory: Memory) -> None:
     memory.append("chat/1", [Message(text=WITH_SECRETS, author=TOKEN)], title=f"about {TOKEN}")
     memory.work(max_calls=0)
     (message,) = memory.messages("chat/1")
@@ -88,7 +88,7 @@ def test_a_damaged_line_leaves_no_secret_in_its_report(memory: Memory, tmp_path:
     assert PASSWORD[:7].encode() not in raw(memory)
 
 
-def test_no_redact_stores_the_words_as_they_are(memory: Memory, tmp_path: Path) -> None:
+def test_without_redaction_texts_are_stored_as_they_are(memory: Memory, tmp_path: Path) -> None:
     log = session()
     report = memory.ingest(log.write(tmp_path), redact=False)
     assert report.redacted == {}
@@ -147,7 +147,7 @@ def test_newer_rules_store_nothing_a_second_time(
     assert texts(memory, source)[-1].startswith("the [redacted: word #")
 
 
-def test_what_is_allowed_comes_back_when_the_log_is_read_again(
+def test_an_allowed_value_comes_back_when_the_log_is_read_again(
     memory: Memory, tmp_path: Path
 ) -> None:
     said = [prose(1, 2), WITH_SECRETS, "and so on"]
@@ -184,7 +184,9 @@ def test_a_document_with_a_secret_keeps_its_sections(memory: Memory, tmp_path: P
     assert not has_secrets(memory)
 
 
-def test_a_plan_knows_what_is_stored_and_writes_nothing(memory: Memory, tmp_path: Path) -> None:
+def test_a_plan_knows_the_stored_messages_and_writes_nothing(
+    memory: Memory, tmp_path: Path
+) -> None:
     log = session()
     path = log.write(tmp_path)
     memory.ingest(path, redact=False)
@@ -195,7 +197,7 @@ def test_a_plan_knows_what_is_stored_and_writes_nothing(memory: Memory, tmp_path
     assert memory._database.rows("SELECT name FROM setting") == rows
 
 
-def test_an_id_of_its_own_is_appended_once(memory: Memory) -> None:
+def test_a_message_with_an_id_of_its_own_is_appended_once(memory: Memory) -> None:
     message = Message(text=WITH_SECRETS, external_id="m1")
     first = memory.append("chat/1", [message])
     assert memory.append("chat/1", [message]) == first
@@ -212,14 +214,14 @@ def test_a_pattern_that_would_allow_everything_is_refused(memory: Memory, patter
         memory.redactions.allow(pattern)
 
 
-def test_only_what_was_allowed_can_be_taken_back(memory: Memory) -> None:
+def test_only_an_allowed_pattern_can_be_removed(memory: Memory) -> None:
     memory.redactions.allow("#3f2a")
     with pytest.raises(UsageError, match="redact show"):
         memory.redactions.disallow("#3f2b")
     assert memory.redactions.disallow("#3f2a").allow == ()
 
 
-def test_personal_data_is_kept_until_the_file_says_otherwise(memory: Memory) -> None:
+def test_personal_data_is_redacted_only_if_the_file_is_set_to(memory: Memory) -> None:
     memory.append("a", [Message(text="mail ana@example.org")])
     memory.redactions.set_pii(True)
     memory.append("a", [Message(text="mail bob@example.org")])
@@ -254,7 +256,7 @@ def test_a_copy_that_was_stored_without_secrets_stays_so_after_a_scrub(
     assert whole(memory)
 
 
-def test_what_is_allowed_comes_back_once_in_every_copy(memory: Memory, tmp_path: Path) -> None:
+def test_an_allowed_value_comes_back_once_in_every_copy(memory: Memory, tmp_path: Path) -> None:
     one, two = copies(tmp_path, one=SHARED, two=[*SHARED, "We came back."])
     sources = [memory.ingest(path).files[0].sources[0] for path in (one, two)]
     memory.redactions.allow("ghp_*")
@@ -272,7 +274,7 @@ def test_what_is_allowed_comes_back_once_in_every_copy(memory: Memory, tmp_path:
 
 
 @pytest.mark.parametrize("before", range(120, 201, 4))
-def test_a_title_that_was_cut_holds_no_piece_of_a_secret(
+def test_a_title_that_was_cut_contains_no_piece_of_a_secret(
     memory: Memory, tmp_path: Path, before: int
 ) -> None:
     asked = ("word " * 40)[: before - 1] + f" {TOKEN} is the token of the farm"

@@ -35,7 +35,7 @@ class Interrupted(Importer):
 
 
 @pytest.mark.parametrize(("mine", "others"), [(True, False), (False, True), (True, "pii")])
-def test_what_another_process_stores_meanwhile_is_stored_once(
+def test_messages_that_another_process_stores_meanwhile_are_stored_once(
     memory: Memory, database: Database, tmp_path: Path, mine: Redact, others: Redact
 ) -> None:
     said = ["We met.", WITH_SECRETS, "Write to ana@farm.org with " + WITH_SECRETS, "We left."]

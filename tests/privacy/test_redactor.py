@@ -29,7 +29,7 @@ texts = st.lists(
 
 
 @pytest.mark.parametrize(("text", "secret", "label"), SECRETS, ids=[each[0] for each in SECRETS])
-def test_a_secret_is_replaced_and_what_stands_around_it_is_not(
+def test_a_secret_is_replaced_and_the_text_around_it_is_not(
     text: str, secret: str, label: str
 ) -> None:
     found = redactor.redact_text(text)
@@ -57,7 +57,7 @@ def test_no_secret_survives_among_others(found: list[tuple[str, str, str]]) -> N
 
 
 @given(texts, st.lists(st.integers(0, 400), min_size=2, max_size=8))
-def test_parts_hold_what_they_held(text: str, cuts: list[int]) -> None:
+def test_parts_cover_the_same_words_after_redaction(text: str, cuts: list[int]) -> None:
     """What lies between secrets is the same in the new text, part by part."""
     edges = sorted({min(cut, len(text)) for cut in cuts})
     parts = tuple(Part("text", start, end) for start, end in itertools.pairwise(edges))
@@ -100,7 +100,7 @@ def test_an_authors_name_is_redacted_too() -> None:
     assert MARKER.search(message.author)
 
 
-def test_equal_secrets_stay_equal_and_another_key_tells_nothing() -> None:
+def test_equal_secrets_have_equal_markers_under_one_key_only() -> None:
     one, two = 'password = "hunter2"', "login --password hunter2"
     assert markers(redactor.redact_text(one)) == markers(redactor.redact_text(two))
     other = Redactor(b"x" * 32)
@@ -112,7 +112,7 @@ def test_a_private_key_is_the_same_however_its_lines_are_broken() -> None:
     assert redactor.redact_text(PEM) == redactor.redact_text(in_json)
 
 
-def test_what_was_cut_off_from_a_private_key_is_redacted() -> None:
+def test_a_private_key_that_was_cut_is_redacted() -> None:
     head, tail = PEM[:200], PEM[200:]
     for text in (f"{head}\n\nThat was it.", f"It ends so:\n\n{tail}\nThat was it."):
         found = redactor.redact_text(text)
@@ -131,7 +131,7 @@ def test_many_tokens_in_one_run_are_all_found() -> None:
     assert ALNUM not in redactor.redact_text(text)
 
 
-def test_what_is_allowed_stays() -> None:
+def test_an_allowed_value_stays() -> None:
     text = 'password = "hunter2" and "ghp_' + ALNUM + '"'
     (fingerprint,) = (marker[-6:-1] for marker in markers(redactor.redact_text(text))
                       if "password" in marker)  # fmt: skip
@@ -159,7 +159,7 @@ PII = {
 
 
 @pytest.mark.parametrize(("text", "datum"), PII.items())
-def test_personal_data_goes_only_when_asked(text: str, datum: str) -> None:
+def test_personal_data_is_redacted_only_on_request(text: str, datum: str) -> None:
     assert redactor.redact_text(text) is text
     found = Redactor(KEY, pii=True).redact_text(text)
     assert datum not in found
@@ -172,7 +172,7 @@ def test_personal_data_goes_only_when_asked(text: str, datum: str) -> None:
      "DE00 3704 0044 0532 0130 00",
      "192.168.100.200", "5c0375b4-57a5-4f26-b12d-d022ee4e51b7", "@decorator"],
 )  # fmt: skip
-def test_numbers_are_no_personal_data(text: str) -> None:
+def test_ordinary_numbers_are_not_personal_data(text: str) -> None:
     assert Redactor(KEY, pii=True).redact_text(text) is text
 
 
@@ -183,7 +183,7 @@ def test_numbers_are_no_personal_data(text: str) -> None:
      "authorization: bearer ", "QUJDabcd0123QUJDabcd0123\n", "+1 2", "a@a.", "DE12 ", '="\\',
      "[redacted: x #1234] password='hunter2z' "],
 )  # fmt: skip
-def test_no_text_keeps_it_busy(piece: str) -> None:
+def test_no_text_takes_long(piece: str) -> None:
     """A tenth of a megabyte each: where time grew with the square, this would take minutes."""
     size = 100_000
     text = (piece * (size // len(piece) + 1))[:size]
@@ -192,7 +192,7 @@ def test_no_text_keeps_it_busy(piece: str) -> None:
     assert time.perf_counter() - began < SECONDS_A_MEGABYTE_MAX / 10
 
 
-def test_offsets_are_right_behind_letters_that_grow_in_lower_case() -> None:
+def test_offsets_are_right_behind_letters_that_get_longer_in_lower_case() -> None:
     text = "İİİ password = 'hunter2' İ"
     ((start, end, _),) = assigned(text)
     assert text[start:end] == "hunter2"

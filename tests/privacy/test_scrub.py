@@ -72,7 +72,7 @@ def filled(memory: Memory, tmp_path: Path) -> Memory:
     return memory
 
 
-def test_a_dry_run_says_what_a_scrub_then_does_and_changes_nothing(filled: Memory) -> None:
+def test_a_dry_run_reports_what_a_scrub_would_do_and_changes_nothing(filled: Memory) -> None:
     before = filled._database.rows("SELECT * FROM message")
     told = filled.scrub(dry_run=True)
     assert filled._database.rows("SELECT * FROM message") == before
@@ -83,7 +83,7 @@ def test_a_dry_run_says_what_a_scrub_then_does_and_changes_nothing(filled: Memor
     assert told.nodes >= 2
 
 
-def test_nothing_of_a_secret_is_left_in_any_page(filled: Memory) -> None:
+def test_no_page_contains_a_secret_after_a_scrub(filled: Memory) -> None:
     filled.scrub()
     assert leaks(filled.path) == []
     assert findings(filled) == []
@@ -115,7 +115,7 @@ def test_a_second_scrub_finds_nothing(filled: Memory) -> None:
     assert (again.messages, again.nodes, again.notes) == (0, 0, 0)
 
 
-def test_reading_the_logs_again_brings_no_secret_back(filled: Memory, tmp_path: Path) -> None:
+def test_reading_the_logs_again_restores_no_secret(filled: Memory, tmp_path: Path) -> None:
     filled.scrub()
     log = session()
     log.say("One more turn.")
@@ -127,7 +127,7 @@ def test_reading_the_logs_again_brings_no_secret_back(filled: Memory, tmp_path: 
     assert findings(filled) == []
 
 
-def test_a_later_fork_shares_what_was_scrubbed(filled: Memory, tmp_path: Path) -> None:
+def test_a_later_fork_shares_the_scrubbed_messages(filled: Memory, tmp_path: Path) -> None:
     filled.scrub()
     count = filled.status().messages
     fork = session().resumed_as("three")
@@ -153,7 +153,7 @@ def test_messages_without_ids_are_known_after_a_scrub(memory: Memory, tmp_path: 
     assert findings(memory) == []
 
 
-def test_model_summaries_and_their_refusals_go_as_well(
+def test_model_summaries_and_their_rejections_are_deleted(
     memory: Memory, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     use(monkeypatch, memory, FakeClient())
@@ -167,7 +167,7 @@ def test_model_summaries_and_their_refusals_go_as_well(
     assert findings(memory) == []
 
 
-def test_topics_lose_the_words_and_stay_topics(memory: Memory) -> None:
+def test_topics_lose_names_with_secrets_and_stay(memory: Memory) -> None:
     themes.store(memory)
     before = memory.topics.list()
     source = before[0].source_ids[0]
@@ -183,7 +183,7 @@ def test_topics_lose_the_words_and_stay_topics(memory: Memory) -> None:
     assert findings(memory) == []
 
 
-def test_titles_reports_and_errors_lose_what_messages_told(memory: Memory) -> None:
+def test_titles_reports_and_errors_lose_the_secrets_of_messages(memory: Memory) -> None:
     memory.append("a", [Message(text=SAID)], title=f"{PASSWORD} works", redact=False)
     memory.append("b", [Message(text="hi")], title=f"Using {TOKEN[:20]}", redact=False)
     memory._database.execute("UPDATE job SET error = ?", (f"it failed with {PASSWORD}",))
@@ -194,7 +194,7 @@ def test_titles_reports_and_errors_lose_what_messages_told(memory: Memory) -> No
     assert titles[1].startswith("[redacted: password #")
 
 
-def test_a_long_message_is_cut_anew(memory: Memory) -> None:
+def test_a_message_longer_than_a_leaf_is_cut_anew(memory: Memory) -> None:
     text = f"{prose(1, 150)} {PEM} {prose(2, 300)} {SAID} {prose(3, 300)}"
     memory.append(
         "a", [Message(text="before"), Message(text=text), Message(text="after")], redact=False
@@ -224,7 +224,7 @@ def test_lone_surrogates_and_rewound_branches_are_scrubbed(memory: Memory, tmp_p
     assert findings(memory) == []
 
 
-def test_personal_data_goes_when_asked(memory: Memory) -> None:
+def test_personal_data_is_scrubbed_on_request(memory: Memory) -> None:
     memory.append("a", [Message(text="mail ana@example.org")])
     assert not memory.scrub().touched
     assert memory.scrub(pii=True).redacted == {"email": 1}
@@ -232,7 +232,7 @@ def test_personal_data_goes_when_asked(memory: Memory) -> None:
     assert findings(memory) == []
 
 
-def test_what_is_allowed_is_left(memory: Memory) -> None:
+def test_an_allowed_value_is_not_scrubbed(memory: Memory) -> None:
     memory.append("a", [Message(text=SAID)], redact=False)
     memory.redactions.allow("Tr0ub*")
     assert memory.scrub().redacted == {"github-token": 1}
@@ -307,7 +307,7 @@ def test_a_scrub_can_be_killed_at_any_step(filled: Memory, tmp_path: Path) -> No
         assert_it_goes_on(filled.path, tmp_path, at)
 
 
-def test_titles_cost_what_they_hold_and_not_what_every_message_held(
+def test_cleaning_a_title_takes_no_search_for_each_secret(
     database: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     looked_for: list[object] = []
@@ -373,7 +373,7 @@ def test_every_column_that_may_contain_words_of_a_log_has_an_owner_that_a_scrub_
     assert listed | NO_WORDS == text_columns(database)
 
 
-def test_the_columns_that_go_with_their_nodes_are_deleted_with_them(database: Database) -> None:
+def test_columns_listed_as_deleted_with_their_nodes_are(database: Database) -> None:
     def parents(table: str) -> set[str]:
         rows = database.rows(
             "SELECT \"table\" FROM pragma_foreign_key_list(?) WHERE on_delete = 'CASCADE'", (table,)
@@ -387,7 +387,7 @@ def test_the_columns_that_go_with_their_nodes_are_deleted_with_them(database: Da
             assert ancestors, f"{column} outlives its node"
 
 
-def test_an_owner_stores_what_it_is_given(memory: Memory, database: Database) -> None:
+def test_an_owner_stores_a_rewritten_text(memory: Memory, database: Database) -> None:
     themes.store(memory)
     memory.append("a", [Message(text="hi")], title="A title")
     database.execute("UPDATE job SET error = 'failed'")

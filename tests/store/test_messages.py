@@ -90,7 +90,7 @@ def test_any_texts_come_back_exactly_and_in_order(memory: Memory, said: list[str
         unique_id=st.booleans(),
     )
 )
-def test_whatever_a_log_says_of_a_message_is_stored_and_the_file_stays_whole(
+def test_any_fields_of_a_message_are_stored_and_the_file_stays_whole(
     memory: Memory, message: Message
 ) -> None:
     source = f"s{memory.status().sources}"
@@ -106,7 +106,7 @@ def test_whatever_a_log_says_of_a_message_is_stored_and_the_file_stays_whole(
     memory.sources()
 
 
-def test_everything_a_log_says_of_a_message_comes_back(memory: Memory) -> None:
+def test_all_fields_of_a_message_come_back(memory: Memory) -> None:
     message = Message(
         role="assistant", text="[tool use: Bash] ls", author="Ana", kind="said", session="s1",
         sent_at="2026-01-05T09:00:00+01:00", external_id=UUID, unique_id=True,
@@ -122,7 +122,7 @@ def test_everything_a_log_says_of_a_message_comes_back(memory: Memory) -> None:
 
 
 @pytest.mark.parametrize("role", ["", "User", "robot"])
-def test_a_role_that_is_none_is_refused_and_nothing_is_stored(memory: Memory, role: str) -> None:
+def test_an_unknown_role_is_refused_and_nothing_is_stored(memory: Memory, role: str) -> None:
     with pytest.raises(UsageError, match="role"):
         memory.append("s", [Message(text="fine"), Message(role=role, text="not fine")])
     assert memory.status().messages == 0
@@ -130,7 +130,7 @@ def test_a_role_that_is_none_is_refused_and_nothing_is_stored(memory: Memory, ro
 
 
 @pytest.mark.parametrize("source", ["", "a\nb", "\ud800", "x" * 513])
-def test_a_source_id_that_cannot_be_shown_is_refused(memory: Memory, source: str) -> None:
+def test_a_source_id_that_is_not_printable_is_refused(memory: Memory, source: str) -> None:
     with pytest.raises(UsageError, match="source id"):
         memory.append(source, [Message(text="fine")])
     assert memory.sources() == []
@@ -139,7 +139,7 @@ def test_a_source_id_that_cannot_be_shown_is_refused(memory: Memory, source: str
 # -- once ------------------------------------------------------------------------------
 
 
-def test_the_same_id_and_words_twice_are_one_message(memory: Memory) -> None:
+def test_the_same_id_and_text_twice_is_one_message(memory: Memory) -> None:
     message = Message(text="We ship on Friday.", external_id="7")
     first = memory.append("s", [message, message])
     second = memory.append("s", [message])
@@ -163,7 +163,7 @@ def test_a_hundred_repetitions_are_numbered_without_gaps(memory: Memory) -> None
     assert_whole(memory)
 
 
-def test_an_id_of_one_source_says_nothing_about_another_source(memory: Memory) -> None:
+def test_equal_ids_in_two_sources_are_two_messages(memory: Memory) -> None:
     memory.append("a", [Message(text="one", external_id="7")])
     memory.append("b", [Message(text="two", external_id="7")])
     assert (texts(memory, "a"), texts(memory, "b")) == (["one"], ["two"])
@@ -192,7 +192,7 @@ VERSIONS = (
 )
 
 
-def test_a_new_version_takes_the_place_of_the_old_one_whose_words_stay_stored(
+def test_a_new_version_replaces_the_old_one_which_stays_stored(
     memory: Memory,
 ) -> None:
     memory.append("s", [VERSIONS[0]])
@@ -202,7 +202,7 @@ def test_a_new_version_takes_the_place_of_the_old_one_whose_words_stay_stored(
     assert_whole(memory)
 
 
-def test_a_new_version_stands_where_the_old_one_stood_while_that_was_not_sealed(
+def test_a_new_version_takes_the_position_of_an_unsealed_old_one(
     memory: Memory,
 ) -> None:
     before, after = Message(text="before", external_id="6"), Message(text="after", external_id="8")
@@ -217,7 +217,7 @@ def test_a_new_version_stands_where_the_old_one_stood_while_that_was_not_sealed(
     assert_whole(memory)
 
 
-def test_a_version_that_steps_back_in_the_same_append_keeps_out_of_the_new_ones_way(
+def test_a_version_replaced_in_the_same_append_leaves_its_position_to_the_new_one(
     memory: Memory,
 ) -> None:
     memory.append("s", [VERSIONS[0]])
@@ -234,7 +234,7 @@ def test_only_the_newest_of_two_versions_in_one_append_is_shown(memory: Memory) 
     assert_whole(memory)
 
 
-def test_a_new_version_that_another_source_brought_first_replaces_the_old_one_too(
+def test_a_new_version_stored_first_for_another_source_replaces_the_old_one_too(
     memory: Memory,
 ) -> None:
     """A resumed session holds the finished message, of which the first file had a part."""
@@ -247,7 +247,7 @@ def test_a_new_version_that_another_source_brought_first_replaces_the_old_one_to
     assert_whole(memory)
 
 
-def test_the_old_version_is_not_found_any_more_and_the_new_one_is(memory: Memory) -> None:
+def test_a_search_finds_the_new_version_and_not_the_old_one(memory: Memory) -> None:
     memory.append("s", [VERSIONS[0]])
     memory.append("s", [VERSIONS[1]])
     memory.work(max_calls=0)
@@ -255,7 +255,7 @@ def test_the_old_version_is_not_found_any_more_and_the_new_one_is(memory: Memory
     assert found == ["We ship on Monday."]
 
 
-def test_a_version_that_comes_after_the_old_one_was_sealed_leaves_the_leaf_as_it_was(
+def test_a_new_version_of_a_sealed_message_leaves_the_leaf_unchanged(
     memory: Memory,
 ) -> None:
     memory.append("s", [VERSIONS[0], Message(text=prose(1, 150)), Message(text=prose(2, 150))])
@@ -270,7 +270,7 @@ def test_a_version_that_comes_after_the_old_one_was_sealed_leaves_the_leaf_as_it
     assert_whole(memory)
 
 
-def test_what_is_appended_to_an_older_file_again_does_not_bring_the_old_version_back(
+def test_an_older_file_read_again_does_not_restore_the_old_version(
     memory: Memory,
 ) -> None:
     memory.append("s", [VERSIONS[0]])
@@ -304,7 +304,7 @@ def test_a_file_read_again_is_known_with_the_same_sums(memory: Memory, tmp_path:
         assert getattr(again, name) == getattr(first, name), name
 
 
-def test_what_was_wrong_with_a_file_is_said_again_when_it_is_read_again(
+def test_problems_of_a_file_are_reported_again_when_it_is_read_again(
     memory: Memory, tmp_path: Path
 ) -> None:
     path = tmp_path / "chat.jsonl"
@@ -346,7 +346,7 @@ def test_odd_texts_of_a_chat_come_back_exactly(memory: Memory, tmp_path: Path) -
 
 
 @pytest.mark.parametrize("field", ["session_id", "name", "id", "timestamp"])
-def test_a_lone_surrogate_in_any_field_costs_no_other_file_anything(
+def test_a_lone_surrogate_in_any_field_loses_no_message(
     memory: Memory, tmp_path: Path, field: str
 ) -> None:
     odd = chat_file(tmp_path, {"role": "user", "content": "odd", field: "\ud83d"}, name="a.jsonl")
@@ -401,7 +401,7 @@ def found_texts(memory: Memory, query: str) -> list[str]:
     return [m.text for passage in memory.search(query).passages for m in passage.messages]
 
 
-def test_an_edited_section_is_not_found_any_more_but_stays_stored(
+def test_a_search_does_not_find_an_edited_section_but_it_stays_stored(
     memory: Memory, edit: Edit
 ) -> None:
     source = edit(PLAN + TEAM + DATES).sources[0]
@@ -413,7 +413,7 @@ def test_an_edited_section_is_not_found_any_more_but_stays_stored(
     assert_whole(memory)
 
 
-def test_a_section_that_was_removed_is_not_found_any_more(memory: Memory, edit: Edit) -> None:
+def test_a_search_does_not_find_a_removed_section(memory: Memory, edit: Edit) -> None:
     source = edit(PLAN + TEAM + DATES).sources[0]
     edit(PLAN + DATES)
     assert texts(memory, source) == [PLAN, DATES]
@@ -421,7 +421,7 @@ def test_a_section_that_was_removed_is_not_found_any_more(memory: Memory, edit: 
     assert_whole(memory)
 
 
-def test_a_section_that_comes_back_is_found_again(memory: Memory, edit: Edit) -> None:
+def test_a_search_finds_a_section_that_comes_back(memory: Memory, edit: Edit) -> None:
     source = edit(PLAN + TEAM + DATES).sources[0]
     edit(PLAN + DATES)
     report = edit(TEAM + PLAN + DATES)
@@ -431,7 +431,7 @@ def test_a_section_that_comes_back_is_found_again(memory: Memory, edit: Edit) ->
     assert_whole(memory)
 
 
-def test_a_document_that_is_put_back_as_it_was_shows_what_it_holds(
+def test_a_document_put_back_to_an_earlier_state_has_its_earlier_sections(
     memory: Memory, edit: Edit
 ) -> None:
     """The whole file was read before, but not last."""
@@ -461,7 +461,7 @@ def test_a_copy_of_a_document_adds_nothing_until_one_of_them_is_edited(
 # -- branches --------------------------------------------------------------------------
 
 
-def test_an_abandoned_branch_leaves_history_and_search_but_stays_stored(
+def test_an_abandoned_branch_leaves_the_history_and_search_but_stays_stored(
     memory: Memory, tmp_path: Path
 ) -> None:
     session = ClaudeSession("rewound")
@@ -477,9 +477,7 @@ def test_an_abandoned_branch_leaves_history_and_search_but_stays_stored(
     assert_whole(memory)
 
 
-def test_a_branch_that_is_taken_up_again_is_back_in_its_place(
-    memory: Memory, tmp_path: Path
-) -> None:
+def test_a_branch_that_is_resumed_returns_to_its_place(memory: Memory, tmp_path: Path) -> None:
     session = ClaudeSession("back and forth")
     session.say("one", "two", "three")
     session.go_back_to(0)
@@ -494,7 +492,7 @@ def test_a_branch_that_is_taken_up_again_is_back_in_its_place(
 
 
 @pytest.mark.parametrize("sql", [message_store._MEMBERS_OF, message_store._OLDER_VERSIONS])
-def test_what_a_batch_costs_does_not_depend_on_the_length_of_the_history(
+def test_the_cost_of_a_batch_does_not_depend_on_the_length_of_the_history(
     memory: Memory, sql: str
 ) -> None:
     rows = memory._database.rows("EXPLAIN QUERY PLAN " + sql.format(marks="?,?"), (1, 2, 3))
