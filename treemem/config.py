@@ -2,6 +2,8 @@
 
 Paths come from the environment first (TREEMEM_DB, TREEMEM_MODELS), then from the
 platform's own user folders. No file is opened or created here.
+
+Tested in tests/test_memory.py.
 """
 
 from __future__ import annotations

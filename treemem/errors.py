@@ -2,6 +2,8 @@
 
 A message says what failed, with which value, and how to fix it; the command line prints it
 unchanged. Any other exception is a bug in treemem.
+
+Tested in tests/test_memory.py.
 """
 
 

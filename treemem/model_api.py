@@ -1,4 +1,7 @@
-"""Lists the models that a user may choose, and lets a summarizer take its exam."""
+"""Lists the models that a user may choose, and lets a summarizer take its exam.
+
+Tested in tests/models/test_cli.py.
+"""
 
 from __future__ import annotations
 

@@ -1,6 +1,8 @@
 """Defines the input and the output of summarizers.
 
 A summarizer only proposes statements; they are checked before anything is stored.
+
+Tested in tests/summarize/test_extractive.py.
 """
 
 from __future__ import annotations

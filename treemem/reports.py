@@ -1,4 +1,7 @@
-"""Defines the reports of ingest, scrub and the worker."""
+"""Defines the reports of ingest, scrub and the worker.
+
+Tested in tests/cli/logs/test_ingest.py.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Defines the values that the modules exchange, as frozen dataclasses. Pure."""
+"""Defines the values that the modules exchange, as frozen dataclasses. Pure.
+
+Tested in tests/test_memory.py.
+"""
 
 from __future__ import annotations
 

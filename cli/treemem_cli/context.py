@@ -1,4 +1,7 @@
-"""Opens the memory file, prints notes and JSON, and handles Ctrl-C, for every command."""
+"""Opens the memory file, prints notes and JSON, and handles Ctrl-C, for every command.
+
+Tested in tests/cli/test_main.py.
+"""
 
 from __future__ import annotations
 

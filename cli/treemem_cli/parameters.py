@@ -1,4 +1,7 @@
-"""Declares the options and parameter types that several commands share."""
+"""Declares the options and parameter types that several commands share.
+
+Tested in tests/cli/models/test_work.py.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Prints messages word for word, and as JSON."""
+"""Prints messages word for word, and as JSON.
+
+Tested in tests/cli/content/test_tree.py.
+"""
 
 from __future__ import annotations
 

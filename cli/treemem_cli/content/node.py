@@ -1,4 +1,7 @@
-"""treemem node: shows nodes, what is below them, and which could be summarized better."""
+"""treemem node: shows nodes, what is below them, and which could be summarized better.
+
+Tested in tests/cli/content/test_tree.py.
+"""
 
 from __future__ import annotations
 

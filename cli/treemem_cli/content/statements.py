@@ -1,4 +1,7 @@
-"""Prints statements in a table: kind, text, speaker and cited messages."""
+"""Prints statements in a table: kind, text, speaker and cited messages.
+
+Tested in tests/cli/test_main.py.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""treemem topic: lists topics, and renames, pins and merges them."""
+"""treemem topic: lists topics, and renames, pins and merges them.
+
+Tested in tests/topics/test_topics.py.
+"""
 
 from __future__ import annotations
 

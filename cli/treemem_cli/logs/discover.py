@@ -1,4 +1,7 @@
-"""treemem discover: lists the logs of AI tools on this machine, and stores them on request."""
+"""treemem discover: lists the logs of AI tools on this machine, and stores them on request.
+
+Tested in tests/ingest/test_discovery.py.
+"""
 
 from __future__ import annotations
 

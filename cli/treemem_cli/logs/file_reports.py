@@ -1,4 +1,7 @@
-"""Prints what happened to each log file of an ingest or a plan."""
+"""Prints what happened to each log file of an ingest or a plan.
+
+Tested in tests/cli/logs/test_ingest.py.
+"""
 
 from __future__ import annotations
 

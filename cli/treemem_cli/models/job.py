@@ -1,4 +1,7 @@
-"""treemem job: lists, retries and cancels jobs of the queue."""
+"""treemem job: lists, retries and cancels jobs of the queue.
+
+Tested in tests/cli/test_main.py.
+"""
 
 from __future__ import annotations
 

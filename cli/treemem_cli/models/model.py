@@ -1,4 +1,7 @@
-"""treemem model: lists models, downloads them, and chooses which to use."""
+"""treemem model: lists models, downloads them, and chooses which to use.
+
+Tested in tests/models/test_cli.py.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Prints what a run of the worker did, and shows its progress."""
+"""Prints what a run of the worker did, and shows its progress.
+
+Tested in tests/cli/models/test_work.py.
+"""
 
 from __future__ import annotations
 

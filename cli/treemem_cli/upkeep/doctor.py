@@ -1,4 +1,7 @@
-"""treemem doctor: checks that the memory file is intact, and repairs derived data."""
+"""treemem doctor: checks that the memory file is intact, and repairs derived data.
+
+Tested in tests/cli/test_main.py.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""treemem status: shows what is stored, queued and missing."""
+"""treemem status: shows what is stored, queued and missing.
+
+Tested in tests/cli/models/test_embed.py.
+"""
 
 from __future__ import annotations
 

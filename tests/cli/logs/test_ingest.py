@@ -1,4 +1,4 @@
-"""treemem ingest of folders and archives, as a person sees it."""
+"""Tests `treemem ingest` with files, folders, archives and standard input."""
 
 from __future__ import annotations
 
@@ -7,27 +7,23 @@ import zipfile
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner, Result
 
-from treemem.importers import IMPORTERS
+from tests.helpers.command_line import run, run_json
 from treemem.store import messages
 from treemem_cli.logs.file_reports import FILES_SHOWN, PROBLEMS_SHOWN, REASONS_SHOWN
-from treemem_cli.main import cli
+
+DEMO = Path(__file__).parents[3] / "treemem" / "demo"
 
 
-def run(*arguments: str) -> Result:
-    return CliRunner().invoke(cli, list(arguments))
-
-
-def said(number: int) -> str:
+def line(number: int) -> str:
     return json.dumps({"role": "user", "content": f"Pickup {number} is late."}) + "\n"
 
 
-def test_of_many_files_each_format_has_a_line(tmp_path: Path) -> None:
+def test_many_files_are_summed_up_by_format(tmp_path: Path) -> None:
     folder = tmp_path / "logs"
     folder.mkdir()
     for number in range(FILES_SHOWN + 1):
-        (folder / f"{number:03}.jsonl").write_text(said(number))
+        (folder / f"{number:03}.jsonl").write_text(line(number))
     (folder / "notes.md").write_text("# Farm 0417\n\nIt has two gates.\n")
     first, *lines = run("ingest", str(folder)).stdout.splitlines()
     assert first.split() == ["files", "format", "records", "added", "known", "skipped"]
@@ -37,10 +33,10 @@ def test_of_many_files_each_format_has_a_line(tmp_path: Path) -> None:
     ]
 
 
-def test_what_lies_beside_the_logs_is_told_by_its_kinds(tmp_path: Path) -> None:
+def test_other_files_in_a_folder_are_counted_by_suffix(tmp_path: Path) -> None:
     folder = tmp_path / "logs"
     folder.mkdir()
-    (folder / "log.jsonl").write_text(said(1))
+    (folder / "log.jsonl").write_text(line(1))
     for name in ("a.png", "b.png", "c"):
         (folder / name).write_bytes(b"\x89PNG\r\n\x1a\n")
     result = run("ingest", str(folder))
@@ -53,15 +49,15 @@ def test_what_lies_beside_the_logs_is_told_by_its_kinds(tmp_path: Path) -> None:
     assert "binary data (PNG)" in named.stderr
 
 
-def test_a_long_name_is_cut_and_a_strange_one_is_shown_as_it_is(
+def test_a_long_name_is_shortened_and_markup_in_a_name_is_shown(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("treemem_cli.logs.file_reports.stderr_is_terminal", lambda: True)
     strange = tmp_path / "[" / "]x.jsonl"  # its path looks like markup that ends nothing
     strange.parent.mkdir()
-    strange.write_text(said(1))
+    strange.write_text(line(1))
     long = tmp_path / f"[bold]{'x' * 150}.jsonl"
-    long.write_text(said(2))
+    long.write_text(line(2))
     result = run("ingest", str(strange), str(long))
     assert result.exit_code == 0, result.output
     _, first, second = result.stdout.splitlines()[:3]
@@ -73,12 +69,12 @@ def test_a_long_name_is_cut_and_a_strange_one_is_shown_as_it_is(
 def test_members_of_an_archive_are_shown_by_their_own_names(tmp_path: Path) -> None:
     path = tmp_path / "export.zip"
     with zipfile.ZipFile(path, "w") as archive:
-        archive.writestr("2026/may.jsonl", said(1))
+        archive.writestr("2026/may.jsonl", line(1))
     shown = run("ingest", str(path)).stdout.splitlines()[1]
     assert shown.split()[:2] == ["may.jsonl", "chat"]
 
 
-def test_of_many_reasons_the_most_frequent_are_told(tmp_path: Path) -> None:
+def test_the_most_frequent_reasons_are_listed(tmp_path: Path) -> None:
     log = tmp_path / "log.jsonl"
     kinds = [f"kind-{number}" for number in range(REASONS_SHOWN + 2)]
     records = [
@@ -91,97 +87,94 @@ def test_of_many_reasons_the_most_frequent_are_told(tmp_path: Path) -> None:
     assert line.endswith(", 2 for 2 more reasons (all: --json)")
 
 
-def test_a_message_over_the_limit_is_told_and_costs_the_others_nothing(
+def test_a_message_over_the_size_limit_is_reported_and_the_others_are_stored(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(messages, "TEXT_BYTES_MAX", 50)
     log = tmp_path / "log.jsonl"
-    log.write_text(said(1) + json.dumps({"role": "user", "content": "long " * 20}) + "\n" + said(2))
-    report = json.loads(run("ingest", str(log), "--json").stdout)
+    log.write_text(line(1) + json.dumps({"role": "user", "content": "long " * 20}) + "\n" + line(2))
+    report = run_json("ingest", str(log))
     assert (report["records"], report["added"]) == (3, 2)
     assert report["skipped"] == {"message over the size limit": 1}
     (problem,) = report["files"][0]["problems"]
     assert problem.endswith("message over the size limit (100 characters, 50 are allowed)")
 
 
-def test_formats_lists_what_is_read() -> None:
-    listed = json.loads(run("formats", "--json").stdout)
-    assert [each["name"] for each in listed] == [each.name for each in IMPORTERS]
-    assert all(each["kept"] and each["dropped"] for each in listed)
-    shown = run("formats").stdout
-    assert all(each.name in shown for each in IMPORTERS)
-
-
-def test_of_many_problems_the_first_are_told(tmp_path: Path) -> None:
+def test_the_first_of_many_problems_are_listed(tmp_path: Path) -> None:
     folder = tmp_path / "logs"
     folder.mkdir()
     for number in range(PROBLEMS_SHOWN + 5):
-        (folder / f"{number:02}.jsonl").write_text(said(number) + "{damaged\n" + said(number))
+        (folder / f"{number:02}.jsonl").write_text(line(number) + "{damaged\n" + line(number))
     *lines, last = run("ingest", str(folder)).stderr.splitlines()
     assert len(lines) == PROBLEMS_SHOWN
     assert all(line.startswith("Problem: ") for line in lines)
     assert last == "… and 5 more problems, in 25 files altogether. More of them: --json"
 
 
-def test_nothing_is_stored_where_one_of_the_paths_is_wrong(tmp_path: Path) -> None:
-    (tmp_path / "log.jsonl").write_text(said(1))
+def test_nothing_is_stored_if_one_of_the_paths_is_wrong(tmp_path: Path) -> None:
+    (tmp_path / "log.jsonl").write_text(line(1))
     result = run("ingest", str(tmp_path / "log.jsonl"), str(tmp_path / "nowhere"))
     assert result.exit_code == 1
     assert "nowhere does not exist" in result.stderr
-    assert json.loads(run("source", "list", "--json").stdout) == []
+    assert run_json("source", "list") == []
 
 
-def test_a_file_that_was_named_and_not_read_is_a_failure(tmp_path: Path) -> None:
-    (tmp_path / "log.jsonl").write_text(said(1))
+def test_a_named_file_that_cannot_be_read_is_a_failure(tmp_path: Path) -> None:
+    (tmp_path / "log.jsonl").write_text(line(1))
     (tmp_path / "a.png").write_bytes(b"\x89PNG\r\n\x1a\n")
     assert run("ingest", str(tmp_path / "log.jsonl"), str(tmp_path / "a.png")).exit_code == 1
     assert run("ingest", str(tmp_path)).exit_code == 0
 
 
-def test_the_tree_over_everything_says_what_it_lacks(tmp_path: Path) -> None:
-    (tmp_path / "one.jsonl").write_text(said(1))
-    (tmp_path / "two.jsonl").write_text(said(2))
-    run("ingest", str(tmp_path / "one.jsonl"))
-    assert "not included yet" not in run("tree").stderr
-    run("ingest", str(tmp_path / "two.jsonl"))
-    assert "not included yet" in run("tree").stderr
-    assert "not included yet" not in run("tree", "two").stderr
-    assert "not included yet" in run("topic", "list").stderr
-
-
-def test_where_there_is_little_room_only_the_days_of_a_source_are_told(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    log = tmp_path / "log.jsonl"
-    log.write_text(json.dumps({"role": "user", "content": "Hi.", "ts": "2026-11-03T10:00:00Z"}))
-    run("ingest", str(log))
-    assert "2026-11-03 10:00" in run("source", "list").stdout
-    monkeypatch.setattr("treemem_cli.content.source.NARROW", 200)
-    assert "2026-11-03" in run("source", "list").stdout
-    assert "10:00" not in run("source", "list").stdout
-
-
-def test_a_tree_that_was_not_made_yet_is_not_told_as_nothing_stored(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    (tmp_path / "one.jsonl").write_text(said(1))
-    with monkeypatch.context() as patched:  # as after Ctrl-C, before the trees above the sources
-        patched.setattr("treemem.memory.Memory.work", lambda *_, **__: None)
-        run("ingest", str(tmp_path / "one.jsonl"))
-    assert "The tree of everything has not been built yet" in run("tree").stderr
-    run("work")
-    assert "Pickup 1" in run("tree").stdout
-
-
-def test_a_stop_by_ctrl_c_says_that_what_was_read_is_stored(
+def test_ctrl_c_says_that_what_was_read_is_stored_and_exits_with_130(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def interrupted(*_: object, **__: object) -> None:
         raise KeyboardInterrupt
 
-    (tmp_path / "one.jsonl").write_text(said(1))
+    (tmp_path / "one.jsonl").write_text(line(1))
     monkeypatch.setattr("treemem.memory.Memory.work", interrupted)  # after the last file
     result = run("ingest", str(tmp_path / "one.jsonl"))
     assert result.exit_code == 130
     assert "What was read so far is stored" in result.stderr
-    assert len(json.loads(run("source", "list", "--json").stdout)) == 1
+    assert len(run_json("source", "list")) == 1
+
+
+@pytest.fixture
+def demo() -> str:
+    """Ingests the demo log into the default memory; returns the id of its source."""
+    result = run("ingest", str(DEMO / "session.jsonl"), "--json")
+    assert result.exit_code == 0, result.output
+    source: str = json.loads(result.stdout)["files"][0]["sources"][0]
+    return source
+
+
+def test_ingest_accounts_for_every_record(demo: str) -> None:
+    report = run_json("ingest", str(DEMO / "session.jsonl"))
+    assert report["records"] == report["known"] + sum(report["skipped"].values())
+    assert report["added"] == 0
+
+
+def test_a_dash_reads_standard_input() -> None:
+    line = json.dumps({"role": "user", "content": "We ship on Friday."})
+    result = run("ingest", "-", "--json", stdin=line + "\n")
+    assert json.loads(result.stdout)["added"] == 1
+
+
+def test_an_error_names_the_content_that_was_found(tmp_path: Path) -> None:
+    picture = tmp_path / "picture.png"
+    picture.write_bytes(b"\x89PNG\r\n\x1a\n" + bytes(range(256)) * 8)
+    result = run("ingest", str(picture))
+    assert result.exit_code == 1
+    assert str(picture) in result.stderr
+    assert "PNG" in result.stderr
+    assert "treemem formats" in result.stderr
+    assert result.stdout == ""
+
+
+def test_a_bad_file_does_not_affect_the_others(tmp_path: Path) -> None:
+    (tmp_path / "a.bin").write_bytes(b"\x00\x01\x02" * 100)
+    (tmp_path / "b.md").write_text("# Notes\n\nWe ship on Friday.\n")
+    result = run("ingest", str(tmp_path), "--json")
+    assert result.exit_code == 0
+    assert json.loads(result.stdout)["added"] >= 1

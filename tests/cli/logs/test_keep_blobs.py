@@ -1,4 +1,4 @@
-"""`--keep-blobs DIR` keeps the bytes of attachments, each once, under names of our own."""
+"""Tests that `--keep-blobs DIR` stores the bytes of attachments once, by their digest."""
 
 from __future__ import annotations
 
@@ -7,16 +7,10 @@ import hashlib
 import json
 from pathlib import Path
 
-from click.testing import CliRunner, Result
-
+from tests.helpers.command_line import run
 from tests.helpers.document_files import docx, paragraph
-from treemem_cli.main import cli
 
 PICTURE = b"\x89PNG\r\n\x1a\n" + b"pixels" * 9
-
-
-def run(*arguments: str) -> Result:
-    return CliRunner().invoke(cli, list(arguments))
 
 
 def write_log(path: Path) -> None:
@@ -26,11 +20,11 @@ def write_log(path: Path) -> None:
     path.write_text("".join(json.dumps(row) + "\n" for row in rows))
 
 
-def kept(folder: Path) -> list[Path]:
+def stored_files(folder: Path) -> list[Path]:
     return [path for path in folder.rglob("*") if path.is_file()]
 
 
-def test_attachments_are_kept_once_under_their_digest(tmp_path: Path) -> None:
+def test_attachments_are_stored_once_by_their_digest(tmp_path: Path) -> None:
     write_log(tmp_path / "log.jsonl")
     drawn = '<w:r><w:drawing><a:blip r:embed="rId1"/></w:drawing></w:r>'
     body = paragraph("See ", inner=drawn)
@@ -42,29 +36,29 @@ def test_attachments_are_kept_once_under_their_digest(tmp_path: Path) -> None:
                  "--keep-blobs", str(folder))  # fmt: skip
     assert result.exit_code == 0, result.output
     digest = hashlib.sha256(PICTURE).hexdigest()
-    (path,) = kept(folder)
+    (path,) = stored_files(folder)
     assert path == folder / digest[:2] / f"{digest}.png"
     assert path.read_bytes() == PICTURE
 
 
-def test_they_are_kept_of_a_log_that_was_read_before(tmp_path: Path) -> None:
+def test_attachments_of_a_log_that_was_read_before_are_stored(tmp_path: Path) -> None:
     write_log(tmp_path / "log.jsonl")
     assert run("ingest", str(tmp_path / "log.jsonl")).exit_code == 0
     folder = tmp_path / "kept"
     result = run("ingest", str(tmp_path / "log.jsonl"), "--keep-blobs", str(folder), "--json")
     report = json.loads(result.stdout)
     assert (report["added"], report["known"]) == (0, 2)
-    assert [path.read_bytes() for path in kept(folder)] == [PICTURE]
+    assert [path.read_bytes() for path in stored_files(folder)] == [PICTURE]
 
 
-def test_without_it_no_bytes_are_kept_anywhere(tmp_path: Path) -> None:
+def test_no_bytes_are_stored_without_the_option(tmp_path: Path) -> None:
     write_log(tmp_path / "log.jsonl")
-    before = set(kept(tmp_path))
+    before = set(stored_files(tmp_path))
     assert run("ingest", str(tmp_path / "log.jsonl")).exit_code == 0
-    assert {path.name for path in set(kept(tmp_path)) - before} <= {"default.sqlite3"}
+    assert {path.name for path in set(stored_files(tmp_path)) - before} <= {"default.sqlite3"}
 
 
-def test_a_file_in_the_way_is_told(tmp_path: Path) -> None:
+def test_a_file_instead_of_a_folder_is_an_error(tmp_path: Path) -> None:
     write_log(tmp_path / "log.jsonl")
     (tmp_path / "kept").write_text("a file")
     result = run("ingest", str(tmp_path / "log.jsonl"), "--keep-blobs", str(tmp_path / "kept"))

@@ -1,4 +1,4 @@
-"""`treemem watch` as a process: it is written for, moved under, killed, and not alone."""
+"""Tests `treemem watch` as a process: logs grow, move and rotate, and it is killed."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from treemem_cli.main import cli
 
 
 class Watcher:
-    """`treemem watch --json` as a process. told: what it has printed so far."""
+    """`treemem watch --json` as a process. events: those it has printed so far."""
 
     def __init__(self, database: Path, *arguments: str | Path) -> None:
         self.process = subprocess.Popen(
@@ -29,18 +29,18 @@ class Watcher:
              *map(str, arguments)],
             stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
         )  # fmt: skip
-        self.told: list[dict[str, object]] = []
+        self.events: list[dict[str, object]] = []
         threading.Thread(target=self._listen, daemon=True).start()
-        until(lambda: bool(self.told))
+        until(lambda: bool(self.events))
 
     def _listen(self) -> None:
         assert self.process.stdout is not None
         for text in self.process.stdout:
-            self.told.append(json.loads(text))
+            self.events.append(json.loads(text))
 
     @property
     def added(self) -> int:
-        return sum(int(str(told.get("added", 0))) for told in self.told)
+        return sum(int(str(event.get("added", 0))) for event in self.events)
 
     def end(self, number: int = signal.SIGTERM) -> int:
         self.process.send_signal(number)
@@ -63,7 +63,7 @@ def logs(tmp_path: Path) -> Path:
     return folder
 
 
-def test_lines_are_stored_as_they_are_written_and_half_a_line_when_it_is_whole(
+def test_lines_are_stored_as_they_are_written_and_a_partial_line_once_it_is_complete(
     database: Path, logs: Path
 ) -> None:
     append(logs / "a.jsonl", line("first"))
@@ -82,11 +82,11 @@ def test_lines_are_stored_as_they_are_written_and_half_a_line_when_it_is_whole(
     append(logs / "new" / "b.jsonl", line("elsewhere"))
     until(lambda: watcher.added == 4)
     assert watcher.end() == 0
-    assert [told["event"] for told in watcher.told][-1] == "stopped"
+    assert [event["event"] for event in watcher.events][-1] == "stopped"
     assert sorted(said(database)) == ["elsewhere", "first", "second", "third"]
 
 
-def test_a_log_may_be_moved_away_or_copied_away_and_begun_anew(database: Path, logs: Path) -> None:
+def test_a_log_can_be_rotated_by_moving_or_by_copying(database: Path, logs: Path) -> None:
     log = logs / "a.jsonl"
     append(log, line("one " * 200) + line("two"))
     watcher = Watcher(database, logs)
@@ -111,7 +111,7 @@ def test_a_log_may_be_moved_away_or_copied_away_and_begun_anew(database: Path, l
         assert memory.diagnose().healthy
 
 
-def test_killed_at_any_time_and_begun_again_it_stores_nothing_twice(
+def test_a_watcher_that_is_killed_and_restarted_stores_nothing_twice(
     database: Path, logs: Path
 ) -> None:
     session = ClaudeSession("killed")
@@ -130,9 +130,7 @@ def test_killed_at_any_time_and_begun_again_it_stores_nothing_twice(
         assert memory.diagnose().healthy
 
 
-def test_several_watchers_and_an_ingest_beside_them_are_harmless(
-    database: Path, logs: Path
-) -> None:
+def test_several_watchers_and_an_ingest_can_run_together(database: Path, logs: Path) -> None:
     watchers = [Watcher(database, logs) for _ in range(2)]
     session = ClaudeSession("busy")
     for number in range(6):
@@ -150,7 +148,7 @@ def test_several_watchers_and_an_ingest_beside_them_are_harmless(
         assert memory.diagnose().healthy
 
 
-def test_a_line_tells_what_was_stored_and_what_was_taken_out(logs: Path) -> None:
+def test_a_line_counts_stored_messages_and_redacted_secrets(logs: Path) -> None:
     secret = "ghp_" + "a1B2c3D4e5F6" * 3
     append(logs / "a.jsonl", line("We ship on Friday.") + line(f"The token is {secret} for now."))
     result = CliRunner().invoke(cli, ["watch", str(logs), "--once"])
@@ -162,13 +160,13 @@ def test_a_line_tells_what_was_stored_and_what_was_taken_out(logs: Path) -> None
     assert again.stdout == ""
 
 
-def test_what_is_not_there_cannot_be_watched(tmp_path: Path) -> None:
+def test_a_missing_path_cannot_be_watched(tmp_path: Path) -> None:
     result = CliRunner().invoke(cli, ["watch", str(tmp_path / "gone")])
     assert result.exit_code == 1
     assert "neither a file nor a folder" in result.stderr
 
 
-def test_damage_is_told_and_a_folder_of_other_files_drowns_nothing(logs: Path) -> None:
+def test_damage_is_reported_and_lines_about_other_files_are_limited(logs: Path) -> None:
     append(logs / "a.jsonl", line("We ship on Friday.") + "{damaged\n" + line("On Monday."))
     for number in range(UNKNOWN_SHOWN + 5):
         (logs / f"{number}.png").write_bytes(b"\x89PNG\r\n\x1a\n")

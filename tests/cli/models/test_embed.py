@@ -6,19 +6,14 @@ import json
 from collections.abc import Iterator
 
 import pytest
-from click.testing import CliRunner, Result
 
+from tests.helpers.command_line import run
 from tests.helpers.fake_server import FakeServer
 from treemem import Memory, Message
-from treemem_cli.main import cli
-
-
-def run(*arguments: str) -> Result:
-    return CliRunner().invoke(cli, list(arguments))
 
 
 @pytest.fixture
-def told() -> None:
+def messages() -> None:
     with Memory.open() as memory:
         memory.append("s", [Message(text="We ship on Friday."), Message(text="The cat sleeps.")])
         memory.work()
@@ -31,8 +26,8 @@ def server() -> Iterator[FakeServer]:
         yield opened
 
 
-@pytest.mark.usefixtures("told")
-def test_embed_reports_and_status_shows_the_coverage() -> None:
+@pytest.mark.usefixtures("messages")
+def test_embed_reports_and_status_shows_the_share_of_nodes() -> None:
     chosen = run("model", "use", "embedder", "hashing")
     assert (chosen.exit_code, chosen.stdout) == (0, "")
     assert "It has no vectors yet; to compute them: treemem embed" in chosen.stderr
@@ -51,7 +46,7 @@ def test_embed_reports_and_status_shows_the_coverage() -> None:
     assert "(100 %), not in use" in run("status").stdout
 
 
-@pytest.mark.usefixtures("told")
+@pytest.mark.usefixtures("messages")
 def test_embed_prints_json_and_prunes() -> None:
     run("model", "use", "embedder", "hashing")
     report = json.loads(run("embed", "--all", "--json").stdout)
@@ -72,17 +67,17 @@ def test_embed_without_an_embedder_says_what_to_do() -> None:
 
 
 @pytest.mark.parametrize("other", [["--all"], ["--max-calls", "1"], ["--max-seconds", "1"]])
-def test_prune_stands_alone(other: list[str]) -> None:
+def test_prune_cannot_be_combined(other: list[str]) -> None:
     assert run("embed", "--prune", "hashing", *other).exit_code == 2
 
 
-def test_hashing_is_no_summarizer() -> None:
+def test_hashing_is_not_a_summarizer() -> None:
     result = run("model", "use", "summarizer", "hashing")
     assert result.exit_code == 1
     assert "no model is called 'hashing'" in result.stderr
 
 
-@pytest.mark.usefixtures("told")
+@pytest.mark.usefixtures("messages")
 def test_a_server_is_used_as_embedder(server: FakeServer) -> None:
     chosen = run("model", "use", "embedder", server.url)
     assert chosen.exit_code == 0, chosen.output
@@ -91,8 +86,8 @@ def test_a_server_is_used_as_embedder(server: FakeServer) -> None:
     assert "embedder     embedder-x\n" in run("status").stdout
 
 
-@pytest.mark.usefixtures("told")
-def test_a_run_in_which_everything_failed_exits_with_1(server: FakeServer) -> None:
+@pytest.mark.usefixtures("messages")
+def test_a_run_exits_with_1_if_everything_failed(server: FakeServer) -> None:
     run("model", "use", "embedder", server.url)
     server.models = ["another"]
     result = run("embed")

@@ -1,0 +1,93 @@
+"""Tests `treemem search`."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.helpers.command_line import run, run_json
+from treemem import Memory, Message
+
+
+@pytest.fixture
+def talk() -> str:
+    """Stores a talk of several turns in the default memory; returns the id of its source."""
+    texts = ["Farm 0417 has no number.", "We decided to skip farm 0417 in October.", "Good.",
+            *["The weather is fine, and the road is dry. " * 9] * 3]  # fmt: skip
+    with Memory.open() as memory:
+        memory.append("chat/1", [
+            Message(role="assistant" if at % 2 else "user", text=text, sent_at=f"2026-01-0{at + 1}")
+            for at, text in enumerate(texts)
+        ])  # fmt: skip
+        memory.work(max_calls=0)
+    return "chat/1"
+
+
+def test_explain_shows_the_parts_of_each_score(talk: str) -> None:
+    result = run("search", "farm 0417", "--explain", "--budget", "300")
+    assert result.exit_code == 0, result.output
+    assert "is the sum of" in result.stdout
+    plain = run("search", "farm 0417", "--budget", "300")
+    assert "is the sum of" not in plain.stdout
+    answer = run_json("search", "farm 0417", "--budget", "300")
+    explained = [row for passage in answer["passages"] for row in passage["explanation"]]
+    assert explained
+    for row in explained:
+        parts = dict(row["parts"])
+        assert {"words"} <= parts.keys() <= {
+            "words", "meaning", "speaker", "person", "time", "near", "around", "best near"
+        }  # fmt: skip
+        assert row["score"] == pytest.approx(sum(parts.values()), abs=0.02)
+        assert f"{row['message_id'][:8]}" in result.stdout
+
+
+def test_each_passage_names_its_source_nodes_and_messages(talk: str) -> None:
+    answer = run_json("search", "farm 0417")
+    assert answer.keys() == {"text", "tokens", "passages", "missing", "standing", "kind"}
+    assert answer["tokens"] <= 2_000
+    for passage in answer["passages"]:
+        assert passage["source_id"] == talk
+        assert passage["breadcrumb"][-1] == passage["node_id"]
+        assert passage["messages"]
+        assert run("node", "show", passage["node_id"][:12]).exit_code == 0
+
+
+@pytest.mark.parametrize(
+    ("mode", "kind"), [("auto", "decisions"), ("summary", "decisions"), ("verbatim", "narrow")]
+)
+def test_the_mode_decides_between_statements_and_messages(talk: str, mode: str, kind: str) -> None:
+    question = ("search", "what did we decide?", "--mode", mode)
+    answer = run_json(*question)
+    assert answer["kind"] == kind
+    assert ("(decision) " in answer["text"]) == (mode != "verbatim")
+    shown = run(*question)
+    assert ("(decision) " in shown.stdout) == (mode != "verbatim")
+    assert ("a question about decisions" in shown.stderr) == (mode != "verbatim")
+
+
+def test_an_unknown_mode_is_a_usage_error(talk: str) -> None:
+    result = run("search", "farm", "--mode", "loud")
+    assert result.exit_code == 2
+    assert "'auto', 'verbatim', 'summary'" in result.stderr
+
+
+def test_an_expression_needs_the_option_fts(talk: str) -> None:
+    assert run_json("search", "farm NOT farm", "--fts")["passages"] == []
+    assert run_json("search", "farm NOT farm")["passages"]
+    assert run_json("search", '"farm 0417" OR nothing*', "--fts")["passages"]
+
+
+@pytest.mark.parametrize("expression", ['"farm', "AND farm", "nobody : farm", "", "*"])
+def test_an_invalid_expression_fails_and_shows_a_valid_one(talk: str, expression: str) -> None:
+    result = run("search", expression, "--fts", "--json")
+    assert result.exit_code == 1
+    assert result.stdout == ""
+    assert "is no FTS5 expression" in result.stderr
+    assert '"rounding error" AND' in result.stderr
+    assert run("search", expression, "--json").exit_code == 0
+
+
+def test_a_search_without_results_is_not_a_failure(talk: str) -> None:
+    for query in ("xylophone", "?!", ""):
+        result = run("search", query)
+        assert result.exit_code == 0
+        assert "Nothing was found" in result.stderr

@@ -1,0 +1,70 @@
+"""Tests `treemem tree`, and `treemem node` below it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.helpers.command_line import run, run_json
+from treemem import Memory, Scope
+
+DEMO = Path(__file__).parents[3] / "treemem" / "demo"
+
+
+def line(number: int) -> str:
+    return json.dumps({"role": "user", "content": f"Pickup {number} is late."}) + "\n"
+
+
+@pytest.fixture
+def demo() -> str:
+    """Ingests the demo log into the default memory; returns the id of its source."""
+    result = run("ingest", str(DEMO / "session.jsonl"), "--json")
+    assert result.exit_code == 0, result.output
+    source: str = json.loads(result.stdout)["files"][0]["sources"][0]
+    return source
+
+
+def test_the_root_of_the_demo_has_decisions_rules_and_open_points(demo: str) -> None:
+    with Memory.open() as memory:
+        statements = memory.tree(Scope.source(demo)).statements
+    kinds = {statement.kind for statement in statements}
+    assert {"gist", "decision", "constraint", "open", "error"} <= kinds
+    assert all(statement.messages for statement in statements)
+
+
+def test_statements_can_be_followed_down_to_the_words_they_quote(demo: str) -> None:
+    tree = run_json("tree")[0]
+    leaf = next(node for node in tree["nodes"] if node["level"] == 0)
+    shown = run_json("node", "show", leaf["id"][:10])
+    messages = run_json("node", "expand", leaf["id"][:10])
+    texts = {message["external_id"]: message["text"] for message in messages}
+    quoted = 0
+    for statement in shown["statements"]:
+        cited = [texts[external_id] for external_id in statement["external_ids"]]
+        quoted += any(statement["text"] in text for text in cited)
+    assert quoted == len(shown["statements"]) > 0
+
+
+def test_the_tree_of_everything_says_when_it_is_behind(tmp_path: Path) -> None:
+    (tmp_path / "one.jsonl").write_text(line(1))
+    (tmp_path / "two.jsonl").write_text(line(2))
+    run("ingest", str(tmp_path / "one.jsonl"))
+    assert "not included yet" not in run("tree").stderr
+    run("ingest", str(tmp_path / "two.jsonl"))
+    assert "not included yet" in run("tree").stderr
+    assert "not included yet" not in run("tree", "two").stderr
+    assert "not included yet" in run("topic", "list").stderr
+
+
+def test_a_tree_that_is_not_built_yet_is_not_reported_as_an_empty_memory(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "one.jsonl").write_text(line(1))
+    with monkeypatch.context() as patched:  # as after Ctrl-C, before the trees above the sources
+        patched.setattr("treemem.memory.Memory.work", lambda *_, **__: None)
+        run("ingest", str(tmp_path / "one.jsonl"))
+    assert "The tree of everything has not been built yet" in run("tree").stderr
+    run("work")
+    assert "Pickup 1" in run("tree").stdout

@@ -1,0 +1,22 @@
+"""Runs the command line in this process."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from click.testing import CliRunner, Result
+
+from treemem_cli.main import cli
+
+
+def run(*arguments: str, stdin: str | None = None) -> Result:
+    return CliRunner().invoke(cli, list(arguments), input=stdin)
+
+
+def run_json(*arguments: str, stdin: str | None = None) -> Any:
+    """Returns the value that the command prints with --json."""
+    result = run(*arguments, "--json", stdin=stdin)
+    assert result.exit_code == 0, result.output
+    assert result.stdout.isascii()
+    return json.loads(result.stdout)
