@@ -459,14 +459,14 @@ class Memory:
 
     def status(self) -> Status:
         """Counts what is stored and queued, and lists what is missing."""
-        from treemem.diagnostics.status import status
+        from treemem.diagnostics.status import read_status
         from treemem.summarize import backends
 
         setting = self.setting(settings.SUMMARIZER)
         result = None if setting is None else backends.exam_of(setting)
         waiting = len(self.upgradable())
         with self._database.reading():
-            return status(self._database, self._clock(), result, waiting)
+            return read_status(self._database, self._clock(), result, waiting)
 
     def usage(
         self,

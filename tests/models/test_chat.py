@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from treemem.models.chat import Prompt, Segment, chat
+from treemem.models.chat import Prompt, Segment, render
 
 ASK = "Notes: …Summarize."
 EXAMPLES = (("Q", "A"),)
@@ -35,13 +35,13 @@ EXAMPLES = (("Q", "A"),)
     ids=["chatml", "gemma", "llama 3", "none", "unknown"],
 )
 def test_a_prompt_is_written_as_its_template_does(template: str | None, expected: str):
-    assert "".join(s.text for s in chat(template, Prompt("Be brief.", ASK)).segments) == expected
+    assert "".join(s.text for s in render(template, Prompt("Be brief.", ASK)).segments) == expected
 
 
 @pytest.mark.parametrize("template", ["<|im_start|>", "<start_of_turn>", "<|start_header_id|>"])
 def test_content_is_never_special_and_templates_always_are(template: str):
     words = "<|im_end|><end_of_turn><|eot_id|>"
-    segments = chat(template, Prompt(f"system {words}", words)).segments
+    segments = render(template, Prompt(f"system {words}", words)).segments
     contents = [segment.text for segment in segments if not segment.special]
     assert "\n\n".join(contents) == f"system {words}\n\n{words}"
     assert all(words not in segment.text for segment in segments if segment.special)
@@ -49,13 +49,13 @@ def test_content_is_never_special_and_templates_always_are(template: str):
 
 def test_a_model_that_can_think_is_told_not_to():
     template = "<|im_start|>{% if enable_thinking is defined %}…{% endif %}"
-    assert chat(template, Prompt("", ASK)).segments[-1].text.endswith("<think>\n\n</think>\n\n")
-    assert "<think>" not in chat("<|im_start|>", Prompt("", ASK)).segments[-1].text
+    assert render(template, Prompt("", ASK)).segments[-1].text.endswith("<think>\n\n</think>\n\n")
+    assert "<think>" not in render("<|im_start|>", Prompt("", ASK)).segments[-1].text
 
 
 def test_without_a_system_text_there_is_no_system_turn():
-    assert chat("<|im_start|>", Prompt("", ASK)).segments[0].text == "<|im_start|>user\n"
-    assert chat(None, Prompt("", ASK)).segments == (Segment(ASK + "\n"),)
+    assert render("<|im_start|>", Prompt("", ASK)).segments[0].text == "<|im_start|>user\n"
+    assert render(None, Prompt("", ASK)).segments == (Segment(ASK + "\n"),)
 
 
 @pytest.mark.parametrize(
@@ -77,13 +77,13 @@ def test_without_a_system_text_there_is_no_system_turn():
     ids=["chatml", "gemma", "none"],
 )
 def test_an_example_stands_before_the_question(template: str | None, expected: str):
-    segments = chat(template, Prompt("S", ASK, EXAMPLES)).segments
+    segments = render(template, Prompt("S", ASK, EXAMPLES)).segments
     assert "".join(segment.text for segment in segments) == expected
 
 
 @pytest.mark.parametrize("template", ["<|im_start|>", "<start_of_turn>", None])
 def test_what_every_call_begins_with_is_the_same_whatever_is_asked(template: str | None):
-    asked = [chat(template, Prompt("S", question, EXAMPLES, "Ana")) for question in ("Q1", "Q2")]
+    asked = [render(template, Prompt("S", question, EXAMPLES, "Ana")) for question in ("Q1", "Q2")]
     fixed = {tuple(each.segments[: each.fixed]) for each in asked}
     assert len(fixed) == 1
     assert "A" in "".join(segment.text for segment in fixed.pop())

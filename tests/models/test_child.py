@@ -225,7 +225,7 @@ def host_that(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, script: str) -> M
     [
         ("read x; echo nonsense", "gave no readable answer to 'load' .*nonsense"),
         ("read x; echo '{}'", "gave no readable answer"),
-        ("echo broken wheel >&2; exit 3", "exit code 3 during 'load'; its last words: broken"),
+        ("echo broken wheel >&2; exit 3", "exit code 3 during 'load'; its last output: broken"),
         ("read x; kill -ILL $$", "SIGILL during 'load' .llama-cpp-python was compiled for another"),
         ("exec >&-; exec sleep 60", "closed its output during 'load'"),
         ("exec yes noise >&2", "no answer to 'load' within 2 seconds.*noise | noise | noise"),

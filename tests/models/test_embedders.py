@@ -245,7 +245,7 @@ def test_the_recommended_embedders_say_how_they_are_asked() -> None:
 def test_a_file_of_ones_own_gets_the_prefixes_of_its_family(
     models_folder: Path, tmp_path: Path
 ) -> None:
-    from treemem.models.registering import register
+    from treemem.models.pulling import register
 
     file = tmp_path / "EmbeddingGemma-300M-Q8_0.gguf"
     file.symlink_to(models_folder / "minilm.gguf")

@@ -20,7 +20,7 @@ from click.testing import CliRunner
 from tests.helpers.fake_model import FakeClient, answering, quoting, use
 from tests.helpers.logs import chat_lines
 from treemem import Memory, Node, Scope, Statement
-from treemem.models.chat import TEMPLATES, Prompt, Template, chat, defused
+from treemem.models.chat import TEMPLATES, Prompt, Template, defused, render
 from treemem.proposals import Excerpt
 from treemem.summarize import extractive, prompts
 from treemem.summarize.prompts import Mode
@@ -286,7 +286,7 @@ def test_no_token_of_a_log_is_ever_special(injection: str, template: Template) -
     ):
         harmless = replace(asked, question="Q", start="Ana" if asked.start else "")
         specials = [
-            [segment.text for segment in chat(template.mark, prompt).segments if segment.special]
+            [segment.text for segment in render(template.mark, prompt).segments if segment.special]
             for prompt in (asked, harmless)
         ]
         assert specials[0] == specials[1]

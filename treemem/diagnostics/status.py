@@ -99,7 +99,7 @@ WHERE s.producer_seq = ? GROUP BY 1 ORDER BY 2 DESC
 """
 
 
-def status(
+def read_status(
     database: Database, now_ms: int, exam: ExamResult | None = None, upgradable: int = 0
 ) -> Status:
     """Reads the state of a memory file. exam: the result of the summarizer in use; None if it

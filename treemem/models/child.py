@@ -1,9 +1,9 @@
-"""The caller's end of the child process that runs llama.cpp.
+"""Starts the child process that runs llama.cpp, and exchanges requests and answers with it.
 
-A GGUF is hostile input and llama.cpp ends a process by abort(); so it runs in a child that
-may crash, hang or be killed, and the caller gets a ModelError that says what happened. One
-request is one line of JSON on the child's stdin, its answer one line on its stdout. The
-child ends when its stdin closes, as when its parent dies.
+A GGUF is untrusted input, and llama.cpp may call abort(). So it runs in a child process that may
+crash, hang or be killed; the caller gets a ModelError that says what happened. A request is one
+line of JSON on the child's stdin, its answer one line on its stdout. The child exits when its
+stdin closes, which also happens when its parent dies.
 """
 
 from __future__ import annotations
@@ -25,11 +25,14 @@ from typing import IO, Any
 
 from treemem.errors import ModelError
 
-# An answer longer than this is no answer; the child is ended.
+# A longer answer is an error, and the child is killed.
 LINE_BYTES_MAX = 256 << 20
+# The last lines of the child's stderr that are kept.
 STDERR_LINES = 40
 _STDERR_LINE_BYTES = 400
+# How long to wait for the end of the child or of a reader.
 _END_SECONDS = 5.0
+# The time-out of describe() and quantize().
 _TOOL_SECONDS = 1800.0
 
 _REINSTALL = (
@@ -40,7 +43,7 @@ _HINTS = {"SIGILL": _REINSTALL, "SIGKILL": " (out of memory?)"}
 
 
 class ModelProcess:
-    """One child process. Not for several threads at once; not restarted: make a new one."""
+    """One child process, for one thread at a time. It is never restarted."""
 
     def __init__(self) -> None:
         need_llama()
@@ -50,7 +53,7 @@ class ModelProcess:
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             env=_environment(),
-            start_new_session=True,  # the terminal's Ctrl-C is for the caller, not for the model
+            start_new_session=True,  # the terminal's Ctrl-C must not reach the child
         )
         stdin, stdout, stderr = self._process.stdin, self._process.stdout, self._process.stderr
         assert stdin is not None
@@ -58,11 +61,11 @@ class ModelProcess:
         assert stderr is not None
         self._stdin = stdin
         self._answers: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
-        self._last_words: deque[str] = deque(maxlen=STDERR_LINES)
-        # The threads hold the pipes and not self, so that a forgotten process is collected.
+        self._stderr_lines: deque[str] = deque(maxlen=STDERR_LINES)
+        # The threads refer to the pipes, not to self, so that an unused object is collected.
         readers = (
             threading.Thread(target=_read_answers, args=(stdout, self._answers), daemon=True),
-            threading.Thread(target=_read_stderr, args=(stderr, self._last_words), daemon=True),
+            threading.Thread(target=_read_stderr, args=(stderr, self._stderr_lines), daemon=True),
         )
         for reader in readers:
             reader.start()
@@ -77,14 +80,14 @@ class ModelProcess:
 
     @property
     def alive(self) -> bool:
-        """Whether the child can be asked."""
+        """Whether the child accepts requests."""
         return self._end.alive and self._process.poll() is None
 
     def request(self, op: str, timeout_seconds: float, **fields: object) -> dict[str, Any]:
-        """The child's answer to one request.
+        """Sends a request and returns the child's answer.
 
-        Raises ModelError: with the child's own words where it refused, and it lives on;
-        otherwise it died, hung or spoke nonsense, and is ended.
+        Raises ModelError with the child's own message if it refused the request; it then keeps
+        running. Otherwise the child died, hung or gave an invalid answer, and is killed.
         """
         self._requests += 1
         line = json.dumps({"id": self._requests, "op": op, **fields}).encode() + b"\n"
@@ -92,8 +95,8 @@ class ModelProcess:
             self._send(line)
             answer = self._receive(op, timeout_seconds)
         except BaseException:
-            # Also an interrupt in the caller: what the child still says would be taken for
-            # the answer to the next request.
+            # Also after an interrupt in the caller: the child's answer would be taken for that
+            # to the next request.
             self.close()
             raise
         if "error" in answer:
@@ -101,11 +104,11 @@ class ModelProcess:
         return answer
 
     def close(self) -> None:
-        """Ends the child; once is enough, more does no harm."""
+        """Kills the child. May be called more than once."""
         self._end()
 
     def _send(self, line: bytes) -> None:
-        """Writes in a thread: a child that hangs lets its pipe fill up and blocks the writer."""
+        """Writes in a thread: a child that hangs would block the writer when its pipe is full."""
         threading.Thread(target=_write, args=(self._stdin, line), daemon=True).start()
 
     def _receive(self, op: str, timeout_seconds: float) -> dict[str, Any]:
@@ -116,7 +119,7 @@ class ModelProcess:
             except queue.Empty:
                 raise ModelError(
                     f"the model process gave no answer to {op!r} within {timeout_seconds:g} "
-                    f"seconds and was ended{self._said()}"
+                    f"seconds and was ended{self._last_lines()}"
                 ) from None
             if line is None:
                 raise self._death(op)
@@ -131,7 +134,7 @@ class ModelProcess:
                 ) from error
 
     def _death(self, op: str) -> ModelError:
-        """What became of a child that closed its output."""
+        """The error for a child that closed its output."""
         try:
             code = self._process.wait(_END_SECONDS)
         except subprocess.TimeoutExpired:
@@ -144,17 +147,17 @@ class ModelProcess:
                 name = signal.Signals(-code).name
                 how, hint = f"was ended by {name}", _HINTS.get(name, "")
         return ModelError(
-            f"the model process {how} during {op!r}{hint}{self._said()}",
+            f"the model process {how} during {op!r}{hint}{self._last_lines()}",
             recoverable=_REINSTALL not in hint,
         )
 
-    def _said(self) -> str:
-        words = " | ".join(list(self._last_words)[-3:])
-        return f"; its last words: {words}" if words else ""
+    def _last_lines(self) -> str:
+        lines = " | ".join(list(self._stderr_lines)[-3:])
+        return f"; its last output: {lines}" if lines else ""
 
 
 def need_llama() -> None:
-    """Raises ModelError where llama-cpp-python is not installed."""
+    """Raises ModelError if llama-cpp-python is not installed."""
     if importlib.util.find_spec("llama_cpp") is None:
         raise ModelError(
             "local models need llama-cpp-python, which is not installed: run "
@@ -164,13 +167,13 @@ def need_llama() -> None:
 
 
 def describe(path: Path) -> dict[str, Any]:
-    """What a GGUF says of itself: quantization, context_tokens, chat, dimensions, pooling,
-    licence. Raises ModelError where llama.cpp cannot read it."""
+    """Reads the metadata of a GGUF: quantization, context_tokens, chat, dimensions, pooling,
+    licence. Raises ModelError if llama.cpp cannot read it."""
     return _one_request("describe", path=str(path))
 
 
 def quantize(source: Path, target: Path, quantization: str) -> None:
-    """Writes source to target in another quantization, such as "Q4_0"."""
+    """Converts source to another quantization, such as "Q4_0", and writes it to target."""
     _one_request("quantize", source=str(source), target=str(target), quantization=quantization)
 
 
@@ -184,13 +187,13 @@ def _one_request(op: str, **fields: object) -> dict[str, Any]:
 
 def _environment() -> dict[str, str]:
     environment = dict(os.environ)
-    # Without it an abort() starts a debugger on the child to print where it was.
+    # Otherwise abort() starts a debugger on the child to print a stack trace.
     environment["GGML_NO_BACKTRACE"] = "1"
     root = Path(__file__).parents[2]
     if root.name not in ("site-packages", "dist-packages"):
-        # The child does not take modules from the working directory, as the parent may have.
-        known = environment.get("PYTHONPATH")
-        environment["PYTHONPATH"] = f"{known}{os.pathsep}{root}" if known else str(root)
+        # Unlike the parent, the child does not import from the working directory.
+        path = environment.get("PYTHONPATH")
+        environment["PYTHONPATH"] = f"{path}{os.pathsep}{root}" if path else str(root)
     return environment
 
 
@@ -198,7 +201,7 @@ def _write(pipe: IO[bytes], line: bytes) -> None:
     try:
         pipe.write(line)
         pipe.flush()
-    except (OSError, ValueError):  # the child is gone; the reader says so
+    except (OSError, ValueError):  # the child has exited, which the reader reports
         return
 
 
@@ -210,7 +213,7 @@ def _read_answers(pipe: IO[bytes], answers: queue.SimpleQueue[bytes | None]) -> 
 
 
 def _read_stderr(pipe: IO[bytes], lines: deque[str]) -> None:
-    """Drains stderr, so that a talkative child never waits for a reader."""
+    """Drains stderr, so that the child never blocks on it."""
     with pipe:
         while line := pipe.readline(_STDERR_LINE_BYTES):
             if text := line.decode("utf-8", "replace").strip():
@@ -223,13 +226,12 @@ def _end(
     readers: tuple[threading.Thread, ...],
     owner_pid: int,
 ) -> None:
-    if os.getpid() != owner_pid:  # a fork of the caller: the child is not its to end
+    if os.getpid() != owner_pid:  # in a fork of the caller, which does not own the child
         return
-    # By kill, not by closing stdin: a writer may hold that pipe's lock, and nothing in the
-    # child is worth saving.
+    # Not by closing stdin: a writer may hold the lock of that pipe.
     process.kill()
     process.wait()
     for reader in readers:
         reader.join(_END_SECONDS)
-    with contextlib.suppress(OSError):  # what was never read is flushed into a broken pipe
+    with contextlib.suppress(OSError):  # flushing into a broken pipe
         stdin.close()

@@ -1,7 +1,7 @@
-"""A client for one local model, which runs in a child process of its own.
+"""Asks one local model, which runs in a child process.
 
-The child is started at the first question and started again after it died. Calls from
-several threads wait for each other.
+The child is started at the first call, and again after it has died. Calls from several threads
+wait for each other.
 """
 
 from __future__ import annotations
@@ -22,8 +22,9 @@ from treemem.models.manifests import InstalledModel
 
 __all__ = ["Generation", "LlamaClient", "Prompt", "Segment"]
 
-# Texts in one request; the time-out is for one request.
+# The texts in one request, to which the time-out applies.
 EMBED_TEXTS_MAX = 32
+# The time-out for loading a model.
 LOAD_SECONDS = 600.0
 
 
@@ -31,10 +32,10 @@ LOAD_SECONDS = 600.0
 class Generation:
     """One answer.
 
-    tokens_in: of the prompt, also where its start was still in the cache.
-    stopped: "eos" where the model (or the grammar) came to its end, "stop" at a stop string,
-    which is not part of the text, "length" at max_tokens or the end of the context.
-    tokens_computed: tokens of the whole prompt that the cache did not hold; None for a server.
+    tokens_in: of the prompt without its fixed segments, cached or not.
+    stopped: "eos" at the end of the answer or of the grammar, "stop" before a stop string,
+    "length" at max_tokens or the end of the context.
+    tokens_computed: of the whole prompt, those that were not cached; None for a server.
     """
 
     text: str
@@ -46,12 +47,12 @@ class Generation:
 
 
 class LlamaClient:
-    """A GGUF behind a child process; use it in a with statement, or close it.
+    """A GGUF in a child process. Use it in a with statement, or close it.
 
-    context_tokens: at most what the model was trained for is used.
-    threads: 0 leaves one core free: a busy neighbour slows llama.cpp down out of proportion.
-    pooling: "mean", "cls" or "last", for embedding models; None is as the GGUF says.
-    timeout_seconds: for one answer, or the vectors of 32 texts.
+    context_tokens: limited to the context that the model was trained with.
+    threads: 0 leaves one core free, since a busy one slows llama.cpp down out of proportion.
+    pooling: "mean", "cls" or "last", for embedding models; None for that of the GGUF.
+    timeout_seconds: for one answer, or for the vectors of EMBED_TEXTS_MAX texts.
     """
 
     def __init__(
@@ -81,7 +82,7 @@ class LlamaClient:
     def of(
         cls, model: InstalledModel, *, threads: int = 0, timeout_seconds: float = 300.0
     ) -> LlamaClient:
-        """A client for an installed model, as its manifest says."""
+        """A client for an installed model, with the settings of its manifest."""
         return cls(
             model.path,
             context_tokens=model.context_tokens,
@@ -100,12 +101,12 @@ class LlamaClient:
         stop: Sequence[str] = (),
         fixed: int = 0,
     ) -> Generation:
-        """The model's continuation of the prompt: greedy, so the same again for the same prompt.
+        """The model's greedy continuation of the prompt: the same prompt gives the same text.
 
-        grammar: GBNF with a rule named root. What the prompt shares with the last call's is
-        not computed again. fixed: so many of the segments come in every call; they are not
-        counted in tokens_in. Raises ModelError, for a prompt longer than the context before
-        anything is computed.
+        grammar: GBNF with a rule named root. fixed: how many of the first segments are the same
+        in every call; they are not counted in tokens_in. The start that the prompt shares with
+        the previous one is not computed again. Raises ModelError; for a prompt longer than the
+        context before anything is computed.
         """
         answer = self._request(
             "generate",
@@ -127,8 +128,8 @@ class LlamaClient:
     def embed(self, texts: Sequence[str]) -> list[list[float]]:
         """One vector of length 1 for each text, in order.
 
-        A text longer than the context is embedded window by window; its vector is their
-        mean, weighted by tokens. Prefixes are the caller's.
+        The vector of a text longer than the context is the mean of its windows' vectors, weighted
+        by tokens. The caller adds prefixes.
         """
         vectors: list[list[float]] = []
         for start in range(0, len(texts), EMBED_TEXTS_MAX):
@@ -137,7 +138,7 @@ class LlamaClient:
         return vectors
 
     def count_tokens(self, text: str) -> int:
-        """The model's tokens in a text as content, without those that open a prompt."""
+        """The tokens of a text as content, without those that begin a prompt."""
         return int(self._request("count", text=text)["tokens"])
 
     def answer(
@@ -148,9 +149,9 @@ class LlamaClient:
         max_tokens: int,
         stop: Sequence[str] = (),
     ) -> Generation:
-        """The model's answer to a prompt in its own chat template. See generate.
+        """The answer to a prompt in the model's chat template, as generate() gives it.
 
-        tokens_in leaves out the fixed beginning of the prompt, which is computed once.
+        tokens_in leaves out the prompt's system and examples, which are computed once.
         """
         prepared = self.chat(prompt)
         answer = self.generate(
@@ -160,19 +161,19 @@ class LlamaClient:
         return replace(answer, text=prompt.start + answer.text)
 
     def chat(self, prompt: Prompt) -> Chat:
-        """The prompt in the model's own chat template; plain text for a base model."""
+        """Renders a prompt in the model's chat template; as plain text for a base model."""
         with self._lock:
             self._running()
-        return chat.chat(self._about["chat_template"], prompt)
+        return chat.render(self._about["chat_template"], prompt)
 
     @property
     def pid(self) -> int | None:
-        """The child's process id, or None while none runs."""
+        """The process id of the child; None if none runs."""
         process = self._process
         return process.pid if process is not None and process.alive else None
 
     def close(self) -> None:
-        """Ends the child. A later call starts a new one."""
+        """Ends the child. The next call starts another."""
         with self._lock:
             if self._process is not None:
                 self._process.close()
@@ -212,7 +213,7 @@ class LlamaClient:
 
 
 def default_threads() -> int:
-    """One less than the cores this process may use, at least 1."""
+    """The number of cores this process may use, less one, and at least 1."""
     try:
         cores = len(os.sched_getaffinity(0))
     except AttributeError:  # macOS, Windows

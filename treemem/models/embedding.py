@@ -1,7 +1,7 @@
-"""Vectors from a loaded embedding model.
+"""Computes vectors with a loaded embedding model.
 
-Runs in the child process. Several texts are computed in one go, and a text longer than the
-context in windows, so that no text is refused and none is cut.
+Runs in the child process. Several texts are computed in one batch, and a text longer than the
+context in windows, so that no text is refused or cut. Tested in tests/models/test_minilm.py.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from treemem.models.llama import BATCH_TOKENS, SEQUENCES_MAX, LoadedModel
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """A stretch of text number text_index, as tokens; weight: its share of the text's vector."""
+    """The tokens of a part of a text. weight: its share of the vector of text number text_index."""
 
     text_index: int
     tokens: list[int]
@@ -62,7 +62,7 @@ def _wrapping(model: LoadedModel) -> tuple[list[int], list[int]]:
 
 
 def _batches(windows: Iterator[Window]) -> Iterator[list[Window]]:
-    """Groups windows so that a batch has few tokens; a long window stands alone."""
+    """Groups windows into batches of at most BATCH_TOKENS; a longer window gets its own."""
     batch: list[Window] = []
     size = 0
     for window in windows:
@@ -103,6 +103,6 @@ def _vector(model: LoadedModel, sequence: int, size: int) -> NDArray[np.float32]
     pointer = api.llama_get_embeddings_seq(model.context, sequence)
     if not pointer:
         raise ModelError(
-            "the model gives a vector for each token, none for a text: name its pooling, as mean"
+            "the model gives a vector for each token, not for a text: set a pooling such as mean"
         )
     return np.ctypeslib.as_array(pointer, shape=(size,)).copy()

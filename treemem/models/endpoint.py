@@ -1,7 +1,7 @@
-"""A client for a model behind a server that speaks OpenAI's protocol.
+"""Asks a model behind a server that speaks OpenAI's protocol.
 
-llama-server, Ollama, LM Studio and vLLM do. The client owns time-outs, retries and the reading
-of answers: what is no whole answer is a ModelError, never a text. httpx is loaded at first use.
+llama-server, Ollama, LM Studio and vLLM do. The client handles time-outs, retries and the parsing
+of responses: an incomplete answer is a ModelError, never a text. httpx is imported at first use.
 """
 
 from __future__ import annotations
@@ -26,34 +26,37 @@ from treemem.models.client import Generation
 if TYPE_CHECKING:
     import httpx
 
+# The time-out of one answer.
 TIMEOUT_SECONDS = 600.0
 CONNECT_SECONDS = 5.0
+# The time-out of a list of models.
 PROBE_SECONDS = 5.0
 TRIES = 4
+# The wait before the second try; it doubles with every further one.
 WAIT_FIRST_SECONDS = 0.5
-# A server that wants a longer wait than this is not asked again in this call.
+# A call fails if the server wants a longer wait.
 WAIT_SECONDS_MAX = 30.0
+# The size of a response.
 BODY_BYTES_MAX = 8_000_000
 
 _PIP = "pip install 'treemem[endpoint]'"
 _CHAT = "/v1/chat/completions"
 _MODELS = "/v1/models"
 _EMBEDDINGS = "/v1/embeddings"
-# llama-server and vLLM: a model that can think first is asked not to, as its thoughts would
-# use up the tokens of the answer.
+# For llama-server and vLLM: a thinking model would use up the tokens of the answer.
 _NO_THINKING = {"chat_template_kwargs": {"enable_thinking": False}}
 
 
 class _StatusError(ModelError):
-    """The server answered with a status that is no success."""
+    """The server responded with an error status."""
 
     def __init__(self, message: str, status: int, *, recoverable: bool) -> None:
         super().__init__(message, recoverable=recoverable)
         self.status = status
 
 
-class _AgainError(ModelError):
-    """Another try may succeed. wait_seconds: what the server asked for, or None."""
+class _RetryableError(ModelError):
+    """Another try may succeed. wait_seconds: the wait that the server wants, or None."""
 
     def __init__(
         self, message: str, *, recoverable: bool, wait_seconds: float | None = None
@@ -63,12 +66,12 @@ class _AgainError(ModelError):
 
 
 class EndpointClient:
-    """One model behind one server; use it in a with statement, or close it.
+    """One model behind one server, for one thread. Use it in a with statement, or close it.
 
-    base_url: with or without /v1. model: its name there; None takes the only one there is.
-    timeout_seconds: for one answer. sleep, jitter: for the tests. Not for several threads.
+    base_url: with or without /v1. model: its name there; None for the only one that the server
+    has. timeout_seconds: for one answer. sleep, jitter: replaced in tests.
 
-    Raises UsageError for a URL that is none, ModelError for a key that cannot be sent.
+    Raises UsageError for an invalid URL, ModelError for a key that cannot be sent.
     """
 
     def __init__(
@@ -88,7 +91,7 @@ class EndpointClient:
         self._sleep = sleep
         self._jitter = jitter
         self._serving: str | None = None
-        self._knows_extras = True
+        self._accepts_extras = True
         self._http = self._opened()
 
     def answer(
@@ -99,11 +102,11 @@ class EndpointClient:
         max_tokens: int,
         stop: Sequence[str] = (),
     ) -> Generation:
-        """The model's answer, at temperature 0. All of the prompt is content: special tokens
-        in it are broken up, since the server would parse them.
+        """The model's answer at temperature 0. Special tokens in the prompt are broken up, since
+        the server would parse them.
 
-        grammar: GBNF, for servers that know it; others answer without. Raises ModelError,
-        which is not recoverable where no other prompt would be answered either.
+        grammar: GBNF; servers that do not support it answer without it. Raises ModelError; it is
+        not recoverable if no other prompt would be answered either.
         """
         began = time.monotonic()
         body: dict[str, Any] = {
@@ -117,35 +120,34 @@ class EndpointClient:
             body["stop"] = list(stop)
         extras = _NO_THINKING | ({"grammar": grammar} if grammar else {})
         with self._named():
-            told = responses.completion(self._completed(body, extras))
+            completion = responses.completion(self._completed(body, extras))
         sent = sum(len(message["content"]) for message in body["messages"])
         return Generation(
-            told.text,
-            responses.tokens(told.tokens_in, sent),
-            responses.tokens(told.tokens_out, len(told.text)),
+            completion.text,
+            responses.tokens(completion.tokens_in, sent),
+            responses.tokens(completion.tokens_out, len(completion.text)),
             time.monotonic() - began,
-            told.stopped,
+            completion.stopped,
         )
 
     def embed(self, texts: Sequence[str]) -> list[list[float]]:
-        """One vector for each text, as long as the server makes it. Raises ModelError, as
-        answer does."""
-        whole = [_whole(text) for text in texts]
-        body = {"model": self._model_id(), "input": whole, "encoding_format": "float"}
+        """One vector for each text, of any length. Raises ModelError as answer() does."""
+        encodable = [_whole(text) for text in texts]
+        body = {"model": self._model_id(), "input": encodable, "encoding_format": "float"}
         with self._named():
-            told = self._asked(_EMBEDDINGS, body, self._timeout_seconds, TRIES)
-            return responses.vectors(told, len(texts))
+            response = self._request(_EMBEDDINGS, body, self._timeout_seconds, TRIES)
+            return responses.vectors(response, len(texts))
 
     def models(self) -> list[str]:
-        """The names of the models the server has. One try, a few seconds."""
+        """The names of the server's models. Tries once, for a few seconds."""
         return self._models(tries=1)
 
     def serving(self) -> str:
-        """The server's own name for the model. One try, a few seconds."""
+        """The server's own name for the model. Tries once, for a few seconds."""
         return self._model_id(tries=1)
 
     def alive(self) -> bool:
-        """Whether the server answers and has the model, found out in a few seconds."""
+        """Whether the server responds and has the model. Tries once, for a few seconds."""
         self._serving = None
         try:
             self._model_id(tries=1)
@@ -154,7 +156,7 @@ class EndpointClient:
         return True
 
     def close(self) -> None:
-        """Closes the connections. The client cannot be used again."""
+        """Closes the connections. The client cannot be used afterwards."""
         self._http.close()
 
     def __enter__(self) -> Self:
@@ -171,57 +173,59 @@ class EndpointClient:
     # -- which model -------------------------------------------------------------------
 
     def _model_id(self, tries: int = TRIES) -> str:
-        """The model's name at this server. It is looked up before the first answer: many
-        servers answer with what they have, whatever name they are asked for."""
+        """The model's name at this server, from its list of models: many servers answer with any
+        model that they have, whatever the name in the request."""
         if self._serving is None:
             try:
-                known = self._models(tries)
+                names = self._models(tries)
             except _StatusError as error:
                 if self._model is None or error.status not in (404, 405, 501):
                     raise
-                known = [self._model]  # a server without a list
-            self._serving = responses.pick(known, self._model, self.url)
+                names = [self._model]  # a server without a list
+            self._serving = responses.pick(names, self._model, self.url)
         return self._serving
 
     def _models(self, tries: int) -> list[str]:
         with self._named():
-            return responses.model_names(self._asked(_MODELS, None, PROBE_SECONDS, tries))
+            return responses.model_names(self._request(_MODELS, None, PROBE_SECONDS, tries))
 
     # -- one request -------------------------------------------------------------------
 
     def _completed(self, body: dict[str, Any], extras: dict[str, Any]) -> Any:
-        """Asks with what only some servers know; one that refuses that is asked without."""
-        if self._knows_extras:
+        """Sends the request with parameters that only some servers accept, and without them if
+        the server refuses them."""
+        if self._accepts_extras:
             try:
-                return self._asked(_CHAT, body | extras, self._timeout_seconds, TRIES)
+                return self._request(_CHAT, body | extras, self._timeout_seconds, TRIES)
             except _StatusError as error:
                 if error.status not in (400, 422):
                     raise
-        found = self._asked(_CHAT, body, self._timeout_seconds, TRIES)
-        self._knows_extras = False
-        return found
+        response = self._request(_CHAT, body, self._timeout_seconds, TRIES)
+        self._accepts_extras = False
+        return response
 
-    def _asked(
+    def _request(
         self, path: str, body: dict[str, Any] | None, timeout_seconds: float, tries: int
     ) -> Any:
-        """The server's answer as JSON, tried again where that can help."""
-        at_work = False  # a try got as far as the model: the prompt may be to blame
+        """The server's response as JSON, after retries where they can help."""
+        reached_model = False  # by any of the tries: the prompt may be the cause
         for attempt in range(1, tries + 1):
             try:
                 return self._once(path, body, timeout_seconds)
-            except _AgainError as error:
-                at_work = at_work or error.recoverable
+            except _RetryableError as error:
+                reached_model = reached_model or error.recoverable
                 wait = self._wait_seconds(attempt, error.wait_seconds)
                 if attempt == tries or wait > WAIT_SECONDS_MAX:
                     times = f" (tried {attempt} times)" if attempt > 1 else ""
-                    raise ModelError(f"{error}{times}", recoverable=at_work) from error
+                    raise ModelError(f"{error}{times}", recoverable=reached_model) from error
                 self._sleep(wait)
-        raise AssertionError("at least one try is made")
+        raise AssertionError("tries must be positive")
 
-    def _wait_seconds(self, attempt: int, asked: float | None) -> float:
-        """Doubling, with up to a quarter on top, and never less than the server asked for."""
-        own: float = WAIT_FIRST_SECONDS * 2 ** (attempt - 1) * (1 + self._jitter() / 4)
-        return max(own, asked or 0.0)
+    def _wait_seconds(self, attempt: int, wanted: float | None) -> float:
+        """Doubles with every attempt, with up to a quarter added at random, and is at least the
+        wait that the server wants."""
+        backoff: float = WAIT_FIRST_SECONDS * 2 ** (attempt - 1) * (1 + self._jitter() / 4)
+        return max(backoff, wanted or 0.0)
 
     def _once(self, path: str, body: dict[str, Any] | None, timeout_seconds: float) -> Any:
         import httpx
@@ -239,23 +243,27 @@ class EndpointClient:
             finally:
                 response.close()
         except (httpx.ConnectError, httpx.ConnectTimeout, httpx.ProxyError) as error:
-            raise _AgainError(f"no connection: {_said(error)}", recoverable=False) from error
+            raise _RetryableError(
+                f"no connection: {_message_of(error)}", recoverable=False
+            ) from error
         except httpx.TimeoutException as error:
             raise ModelError(f"no answer within {timeout_seconds:.0f} s") from error
         except (httpx.NetworkError, httpx.RemoteProtocolError) as error:
-            raise _AgainError(f"the connection broke: {_said(error)}", recoverable=True) from error
+            raise _RetryableError(
+                f"the connection broke: {_message_of(error)}", recoverable=True
+            ) from error
         except (httpx.HTTPError, httpx.InvalidURL) as error:
-            raise ModelError(_said(error), recoverable=False) from error
+            raise ModelError(_message_of(error), recoverable=False) from error
         if not response.is_success:
             _refuse(response, data)
         try:
             return json.loads(data)
         except (ValueError, RecursionError) as error:
-            raise ModelError(f"the answer is no JSON: {responses.short(data)}") from error
+            raise ModelError(f"the answer is not JSON: {responses.short(data)}") from error
 
     @contextlib.contextmanager
     def _named(self) -> Iterator[None]:
-        """Says in an error whose it is, and keeps the key out of it."""
+        """Adds the server's URL to an error, and removes the API key from it."""
         try:
             yield
         except ModelError as error:
@@ -273,44 +281,44 @@ class EndpointClient:
                 f"A model server needs the package httpx, which is not installed: {_PIP}",
                 recoverable=False,
             ) from error
-        # Compression is not asked for: it would hide how large an answer is.
+        # No compression, which would hide the size of a response.
         headers = {"Content-Type": "application/json", "Accept-Encoding": "identity"}
         if self._api_key is not None:
             if not re.fullmatch(r"[\x21-\x7e]+", self._api_key):
                 raise ModelError(
-                    f"The API key for {self.url} is empty or has characters that no key has. "
+                    f"The API key for {self.url} is empty or has invalid characters. "
                     "Set its environment variable again.",
                     recoverable=False,
                 )
             headers["Authorization"] = f"Bearer {self._api_key}"
-        # The way to this machine itself leads through no proxy.
+        # This machine is not reached through a proxy.
         return httpx.Client(headers=headers, trust_env=not _is_local(self.url))
 
 
 def base_of(url: str) -> str:
     """A server's address without a slash or /v1 at its end.
 
-    Raises UsageError where it is none, or carries a password, which would be stored.
+    Raises UsageError for an invalid address, or one with a password, which would be stored.
 
     Example:
         >>> base_of("http://localhost:8080/v1/")
         'http://localhost:8080'
     """
     if re.search(r"[@?#]", url):
-        # The address is not repeated: what it holds may be secret.
+        # The message does not repeat the address, which may contain a secret.
         raise UsageError(
-            "The address of a model server has a name, a password, or something after ? or # in "
-            "it. Give it without; a key goes into an environment variable: --key-env NAME"
+            "The address of a model server contains a name, a password, a query or a fragment. "
+            "Remove it; pass a key by an environment variable: --key-env NAME"
         )
     if not url.isprintable() or re.search(r"\s", url.strip()):
-        raise UsageError(f"{url!r} has characters that no address has.")
+        raise UsageError(f"{url!r} has characters that are not allowed in an address.")
     try:
         parts = urlsplit(url.strip())
         _ = parts.port
     except ValueError as error:
-        raise UsageError(f"{url!r} cannot be read as an address: {error}.") from error
+        raise UsageError(f"{url!r} is not an address: {error}.") from error
     if parts.scheme.lower() not in ("http", "https") or not parts.hostname:
-        raise UsageError(f"{url!r} is no address of a model server. Write it like http://host:8080")
+        raise UsageError(f"{url!r} is not the address of a model server, such as http://host:8080")
     path = parts.path.rstrip("/").removesuffix("/v1").rstrip("/")
     return f"{parts.scheme.lower()}://{parts.netloc.lower()}{path}"
 
@@ -332,12 +340,12 @@ def _messages(prompt: Prompt) -> list[dict[str, str]]:
 
 
 def _whole(text: str) -> str:
-    """Half a character cannot be sent."""
+    """Replaces lone surrogates, which cannot be sent."""
     return text.encode("utf-8", "replace").decode()
 
 
 def _read(response: httpx.Response, deadline: float) -> bytes:
-    """The body as it was sent. Raises ModelError where it is too large or drips in too long."""
+    """The raw body. Raises ModelError if it is too large or takes too long."""
     chunks, size = [], 0
     for chunk in response.iter_raw():
         chunks.append(chunk)
@@ -356,15 +364,15 @@ def _refuse(response: httpx.Response, data: bytes) -> NoReturn:
     )
     if status in (429, 503):  # busy, or still loading
         wait = _retry_after(response.headers.get("retry-after"))
-        raise _AgainError(message, recoverable=False, wait_seconds=wait)
+        raise _RetryableError(message, recoverable=False, wait_seconds=wait)
     if status >= 500:
-        raise _AgainError(message, recoverable=True)
-    # Too long or too odd a prompt is that prompt's trouble; anything else is everyone's.
+        raise _RetryableError(message, recoverable=True)
+    # Only this prompt is refused by these statuses, every prompt by the others.
     raise _StatusError(message, status, recoverable=status in (400, 413, 422))
 
 
 def _retry_after(value: str | None) -> float | None:
-    """The seconds that a Retry-After header asks for, as a number or as a date."""
+    """The seconds in a Retry-After header, which contains a number or a date."""
     if value is None:
         return None
     if re.fullmatch(r"\d{1,9}", value.strip()):
@@ -375,5 +383,5 @@ def _retry_after(value: str | None) -> float | None:
         return None
 
 
-def _said(error: Exception) -> str:
+def _message_of(error: Exception) -> str:
     return str(error) or type(error).__name__

@@ -1,8 +1,8 @@
-"""The child process that runs llama.cpp: `python -m treemem.models.host`.
+"""Runs llama.cpp in a child process: `python -m treemem.models.host`.
 
-It reads requests, one line of JSON each, and answers each with one line. Nothing but answers
-gets into its stdout. It ends at once when its stdin closes, even in the middle of a
-computation: then nobody is left to hear the answer.
+Reads requests, one line of JSON each, and answers each with one line. Only answers are written
+to stdout. The process exits as soon as its stdin closes, even during a computation, since nobody
+waits for the answer any more. Tested in tests/models/test_child.py.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ Fields = dict[str, Any]
 
 
 class Host:
-    """Answers requests; holds the one model that was loaded."""
+    """Answers requests with the model that was loaded."""
 
     def __init__(self) -> None:
         self._model: LoadedModel | None = None
 
     def answer(self, op: str, fields: Fields) -> Fields:
-        """The answer to one request. Raises whatever llama.cpp's side raises."""
+        """The answer to one request. Raises any error of its operation."""
         operations: dict[str, Callable[..., Fields]] = {
             "load": self._load,
             "generate": self._generate,
@@ -75,12 +75,12 @@ class Host:
         return {}
 
     def _loaded(self) -> LoadedModel:
-        assert self._model is not None, "load comes first"
+        assert self._model is not None, "no model is loaded"
         return self._model
 
 
 def main() -> None:
-    """Serves until stdin closes."""
+    """Answers requests until stdin closes."""
     _set_limits()
     answers = _claim_stdout()
     requests: queue.SimpleQueue[bytes] = queue.SimpleQueue()
@@ -91,13 +91,13 @@ def main() -> None:
         number, op = request.pop("id"), request.pop("op")
         try:
             answer = host.answer(op, request)
-        except Exception as error:  # the caller is told, whatever it is
-            answer = {"error": _told(error)}
+        except Exception as error:  # any error is an answer
+            answer = {"error": _message_of(error)}
         answers.write(json.dumps({"id": number, **answer}).encode() + b"\n")
         answers.flush()
 
 
-def _told(error: Exception) -> str:
+def _message_of(error: Exception) -> str:
     from treemem.errors import ModelError
 
     text = str(error)
@@ -105,7 +105,7 @@ def _told(error: Exception) -> str:
 
 
 def _claim_stdout() -> IO[bytes]:
-    """Keeps stdout for answers: what libraries print there goes to stderr."""
+    """Reserves stdout for answers; the output of libraries goes to stderr."""
     answers = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)
     return answers
@@ -118,7 +118,8 @@ def _read_requests(requests: queue.SimpleQueue[bytes]) -> None:
 
 
 def _set_limits() -> None:
-    """No core file with private text in it; first in line when memory runs out."""
+    """Disables core files, which would contain private text, and lets the kernel end this process
+    first when memory runs out."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     with contextlib.suppress(ImportError, OSError, ValueError):
         import resource

@@ -1,8 +1,7 @@
-"""llama.cpp through its C functions: a loaded model, its tokens, its cache, its files.
+"""Calls llama.cpp: loads models, tokenizes, fills the cache, quantizes files.
 
-Only the child process imports this module: llama.cpp may end the process at any line.
-Nothing here is exposed to text as control: special tokens are parsed only where the caller
-says so.
+Only the child process imports this module, since llama.cpp may end the process at any line.
+Special tokens in text are parsed only if the caller says so. Tested in tests/models/test_client.py.
 """
 
 from __future__ import annotations
@@ -23,11 +22,11 @@ from numpy.typing import NDArray
 from treemem.errors import ModelError
 
 BATCH_TOKENS = 512
-# A prompt is computed in pieces of this size, and only whole pieces are kept for the next. So every
-# piece is computed in the same shape whether it follows a cached one or not, and the numbers, and
-# with them the text, are the same to the last bit. Measured: as fast as 512.
+# A prompt is computed in pieces of this size, and only whole pieces stay cached for the next
+# prompt. So every piece is computed in the same shape, cached or not, and the text is the same to
+# the last bit. Measured: as fast as pieces of 512.
 CHUNK_TOKENS = 128
-# Texts that are embedded in one go.
+# The texts that are embedded in one batch.
 SEQUENCES_MAX = 16
 
 _WARNING = 3
@@ -46,7 +45,7 @@ _complaints: deque[str] = deque(maxlen=2)
 class LoadedModel:
     """A model with one context.
 
-    embedding: the context is for vectors, not for text. pooling: see LlamaClient.
+    embedding: whether the context is for vectors, not for text. pooling: as for LlamaClient.
     """
 
     def __init__(
@@ -74,11 +73,11 @@ class LoadedModel:
         self._ends: list[int] = []
 
     def tokenize(self, text: str, *, special: bool, opening: bool = False) -> list[int]:
-        """The tokens of a text. special: control tokens are parsed. opening: those that the
-        model wants around a whole text are added."""
+        """The tokens of a text. special: whether control tokens are parsed. opening: whether the
+        tokens that the model wants around a text are added."""
         if self._is_wordpiece:
-            # llama.cpp takes accents off by a table that has no Hangul in it: 서울 would be
-            # one unknown word, where the model was trained on its five letters.
+            # llama.cpp removes accents by a table without Hangul: 서울 would be one unknown word,
+            # although the model was trained on its five letters.
             text = unicodedata.normalize("NFD", text)
         data = text.encode("utf-8", "replace")
         room = len(data) + 16
@@ -89,26 +88,25 @@ class LoadedModel:
         return list(tokens[:count])
 
     def prefill(self, tokens: list[int], fixed: int = 0) -> int:
-        """Computes the prompt after the part of its start that the cache holds. Returns the
-        number of tokens computed.
+        """Computes the tokens of the prompt that are not cached. Returns how many those are.
 
-        fixed: so many tokens come in every call; a piece ends where they do, so that all of
-        them can be kept.
+        fixed: how many tokens at the start are the same in every call. A piece ends after them,
+        so that all of them stay cached.
         """
         ends = [*range(CHUNK_TOKENS, fixed, CHUNK_TOKENS)]
         ends += [*range(fixed or CHUNK_TOKENS, len(tokens), CHUNK_TOKENS), len(tokens)]
-        kept = self._keep(tokens, ends)
-        self._cached, self._ends = [], []  # where a piece fails nothing is known
-        start = kept
+        cached = self._cut_cache(tokens, ends)
+        self._cached, self._ends = [], []  # in case a piece fails
+        start = cached
         for end in ends:
-            if end > kept:
+            if end > cached:
                 self.decode(tokens[start:end])
                 start = end
         self._cached, self._ends = tokens, ends
-        return len(tokens) - kept
+        return len(tokens) - cached
 
     def decode(self, tokens: list[int]) -> None:
-        """Adds tokens at the end of the cache."""
+        """Computes tokens after the end of the cache."""
         array = (api.llama_token * len(tokens))(*tokens)
         status = api.llama_decode(self.context, api.llama_batch_get_one(array, len(tokens)))
         if status != 0:
@@ -117,7 +115,7 @@ class LoadedModel:
 
     @functools.cached_property
     def silent_tokens(self) -> NDArray[np.bool_]:
-        """By token: whether it is a control token that does not end an answer."""
+        """For each token: whether it is a control token that does not end an answer."""
         vocab = self.vocab
         return np.array(
             [
@@ -133,29 +131,28 @@ class LoadedModel:
         if self._memory:
             api.llama_memory_clear(self._memory, True)
 
-    def _keep(self, tokens: list[int], ends: list[int]) -> int:
-        """Cuts the cache down to the start it shares with tokens. Returns that start's length,
-        in whole pieces that were cut as these are, and less than the prompt: its last token is
-        always computed."""
+    def _cut_cache(self, tokens: list[int], ends: list[int]) -> int:
+        """Cuts the cache down to the whole pieces that it shares with the start of the prompt.
+        Returns their tokens: less than the prompt, whose last token is always computed."""
         shared = 0
         for new, old in zip(tokens[:-1], self._cached, strict=False):
             if new != old:
                 break
             shared += 1
-        kept = 0
+        length = 0
         for end, old_end in zip(ends, self._ends, strict=False):
             if end != old_end or end > shared:
                 break
-            kept = end
-        # Recurrent models cannot go back to the middle, and say so.
-        if kept == 0 or not api.llama_memory_seq_rm(self._memory, 0, kept, -1):
+            length = end
+        # The cache of a recurrent model cannot be cut, and the call fails.
+        if length == 0 or not api.llama_memory_seq_rm(self._memory, 0, length, -1):
             api.llama_memory_clear(self._memory, True)
             return 0
-        return kept
+        return length
 
 
 def describe(path: str) -> dict[str, Any]:
-    """What the GGUF says of itself; no weights are loaded."""
+    """Reads the metadata of a GGUF, without its weights."""
     model = _open(path, vocabulary_only=True)
     architecture = metadata(model, "general.architecture")
     about = {
@@ -172,8 +169,8 @@ def describe(path: str) -> dict[str, Any]:
 
 
 def quantize(source: str, target: str, quantization: str) -> None:
-    """Writes source in another quantization, from whatever it is in. One thread, so that
-    the same file comes out everywhere."""
+    """Converts source to another quantization and writes it to target. Uses one thread, so that
+    the result is the same everywhere."""
     _start()
     codes = {name: int(code) for code, name in _FILE_TYPES.items()}
     parameters = api.llama_model_quantize_default_params()
@@ -188,7 +185,7 @@ def quantize(source: str, target: str, quantization: str) -> None:
 
 
 def metadata(model: Any, key: str) -> str | None:
-    """A value of the GGUF's metadata as text, or None."""
+    """A value of the GGUF's metadata as text; None if it is missing."""
     buffer = ctypes.create_string_buffer(_VALUE_BYTES)
     length = api.llama_model_meta_val_str(model, key.encode(), buffer, _VALUE_BYTES)
     return buffer.value.decode("utf-8", "replace") if length >= 0 else None
@@ -209,17 +206,17 @@ def _open(path: str, *, vocabulary_only: bool) -> Any:
 def _for_text(parameters: Any) -> None:
     parameters.n_batch = BATCH_TOKENS
     parameters.n_ubatch = CHUNK_TOKENS
-    # Going back to a shared start needs the whole cache, also with a sliding window.
+    # Reusing a shared start needs the whole cache, also with a sliding window.
     parameters.swa_full = True
-    # On a CPU flash attention prefills a fifth to a third faster, but decodes 1.5 times slower
-    # after 500 tokens and 3 times after 3,000: it pays for answers below some 50 tokens only.
+    # On a CPU, flash attention computes prompts a fifth to a third faster, but answers 1.5 times
+    # slower after 500 tokens and 3 times after 3,000: it only pays for answers below 50 tokens.
     parameters.flash_attn_type = _AUTO if api.llama_supports_gpu_offload() else _DISABLED
 
 
 def _for_vectors(parameters: Any, context_tokens: int, pooling: str | None) -> None:
     parameters.embeddings = True
     parameters.pooling_type = _POOLING[pooling]
-    # An encoder sees a whole text at once.
+    # An encoder needs the whole text in one batch.
     parameters.n_batch = parameters.n_ubatch = max(context_tokens, BATCH_TOKENS)
     parameters.n_seq_max = SEQUENCES_MAX
     parameters.kv_unified = True
@@ -240,7 +237,7 @@ def _log(level: int, text: bytes, _data: ctypes.c_void_p) -> None:
 
 @functools.cache
 def _start() -> tuple[object, ...]:
-    """Sets llama.cpp up, once. Returns what has to stay alive."""
+    """Initializes llama.cpp, once. Returns the objects that must stay alive."""
     log = api.llama_log_callback(_log)
     api.llama_log_set(log, ctypes.c_void_p(0))
     stack = _refuse_amx()
@@ -249,13 +246,13 @@ def _start() -> tuple[object, ...]:
 
 
 def _refuse_amx() -> object:
-    """Makes Linux refuse this process the AMX tile registers, so that llama.cpp uses its
-    AVX-512 code instead. Returns what has to stay alive.
+    """Makes Linux refuse this process the AMX tile registers, so that llama.cpp uses its AVX-512
+    code. Returns an object that must stay alive.
 
-    gcc removes the stores to the tile configuration in llama.cpp's AMX code, and the first
-    tile instruction is then an illegal one (ggml-org/llama.cpp pull request 26954). Only
-    server processors have AMX. The kernel does not grant it to a process with a signal stack
-    that is too small for its registers, so such a stack is set; nothing here runs on it.
+    gcc removes the stores to the tile configuration from llama.cpp's AMX code, so that the first
+    tile instruction is illegal (ggml-org/llama.cpp pull request 26954). Only server processors
+    have AMX. The kernel refuses it to a process whose signal stack is too small for the
+    registers, so such a stack is set; nothing runs on it.
     """
     if sys.platform != "linux" or platform.machine() != "x86_64":
         return None

@@ -1,7 +1,7 @@
-"""What is installed in the models folder: one manifest NAME.json beside each GGUF.
+"""Stores which models are installed: a manifest NAME.json for each GGUF, in the models folder.
 
-A manifest is written after the file it describes is whole, so a model without one was
-never pulled. Nothing here fetches or loads a model.
+A manifest is written when its file is complete. Nothing here downloads or loads a model. Tested
+in tests/models/test_pulling.py.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from treemem.errors import ModelError
 from treemem.models import catalog
 from treemem.models.catalog import ModelRole
 
-# Called with the step's name, the bytes done and their total, if that is known.
+# Called with the name of the step, the bytes done, and their total, None if it is unknown.
 PullProgress = Callable[[str, int, int | None], None]
 
 _FORMAT = 1
@@ -30,10 +30,10 @@ _verified: set[tuple[str, int, int]] = set()
 
 @dataclass(frozen=True, slots=True)
 class InstalledModel:
-    """A model that is ready for use.
+    """An installed model.
 
-    path: the GGUF; sha256, size_bytes: of that file. source_sha256: of the file it was made
-    from, equal to sha256 where nothing was converted. origin: where it came from.
+    path: the GGUF. sha256, size_bytes: of that file. source_sha256: of the published file, equal
+    to sha256 if it was not converted. origin: the source of the published file.
     """
 
     name: str
@@ -55,17 +55,17 @@ class InstalledModel:
 
     @property
     def repair(self) -> str:
-        """The command that makes this model whole again."""
+        """The command that repairs this model."""
         if catalog.find(self.name) is not None:
             return f"treemem model pull {self.name} --force"
         return f"treemem model pull {self.path} --name {self.name} --force"
 
 
 def installed(name: str, *, folder: Path | None = None, verify: bool = False) -> InstalledModel:
-    """The installed model by that name.
+    """The installed model with this name.
 
-    Raises ModelError, not recoverable, where it is missing or its size differs from the
-    manifest's; with verify also where its SHA-256 differs, hashed once per process and file.
+    verify: compares its SHA-256, once in a process for an unchanged file. Raises ModelError, not
+    recoverable, if the model is missing or damaged.
     """
     model = find(name, folder=folder)
     if model is None:
@@ -77,7 +77,7 @@ def installed(name: str, *, folder: Path | None = None, verify: bool = False) ->
 
 
 def find(name: str, *, folder: Path | None = None) -> InstalledModel | None:
-    """What the manifest by that name says, or None; the model's file may be damaged."""
+    """The model in the manifest with this name, or None. Its file may be damaged."""
     path = manifest_path(folder or models_folder(), name)
     try:
         return _from_manifest(path, json.loads(path.read_text("utf-8")))
@@ -85,14 +85,14 @@ def find(name: str, *, folder: Path | None = None) -> InstalledModel | None:
         return None
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise ModelError(
-            f"the manifest {path} cannot be read ({error}): remove it and pull the model "
-            f"again, as by `treemem model pull {name}`",
+            f"the manifest {path} cannot be read ({error}): remove it and pull the model again: "
+            f"`treemem model pull {name}`",
             recoverable=False,
         ) from error
 
 
 def every(folder: Path | None = None) -> list[InstalledModel]:
-    """All installed models, by name; manifests that cannot be read are left out."""
+    """The installed models by name, without those whose manifest cannot be read."""
     models = []
     for path in sorted((folder or models_folder()).glob("*.json")):
         try:
@@ -105,11 +105,11 @@ def every(folder: Path | None = None) -> list[InstalledModel]:
 
 
 def damage(model: InstalledModel, *, verify: bool) -> str | None:
-    """What is wrong with the model's file, or None."""
+    """Describes what is wrong with the model's file; None if nothing is."""
     try:
         status = model.path.stat()
     except OSError:
-        return f"the file of model {model.name!r} is gone ({model.path})"
+        return f"the file of model {model.name!r} is missing ({model.path})"
     if status.st_size != model.size_bytes:
         return (
             f"model {model.name!r} is damaged: {model.path} has {status.st_size:,} bytes "
@@ -128,7 +128,7 @@ def damage(model: InstalledModel, *, verify: bool) -> str | None:
 
 
 def write(model: InstalledModel, folder: Path) -> None:
-    """Stores the manifest, all or nothing. The GGUF has to be in its place already."""
+    """Writes the manifest atomically. The GGUF must be in place."""
     inside = model.path.parent == folder
     fields: dict[str, Any] = {"format": _FORMAT} | asdict(model)
     del fields["path"]
@@ -140,19 +140,19 @@ def write(model: InstalledModel, folder: Path) -> None:
 
 
 def put_in_place(temporary: Path, target: Path) -> None:
-    """Renames a finished file to its name; after a power loss it is there whole or not."""
+    """Renames a finished file; after a power loss it is complete or absent."""
     with temporary.open("rb+") as file:
         os.fsync(file.fileno())
     temporary.replace(target)
 
 
 def manifest_path(folder: Path, name: str) -> Path:
-    """Where the manifest by that name is or would be."""
+    """The path of the manifest with this name."""
     return folder / f"{catalog.check_name(name)}.json"
 
 
 def sha256_of(path: Path, progress: PullProgress | None = None) -> str:
-    """The file's SHA-256 in hex; progress is told as the step "verify"."""
+    """The SHA-256 of a file in hex. Reports progress as the step "verify"."""
     state = hashlib.sha256()
     total, done = path.stat().st_size, 0
     with path.open("rb") as file:
@@ -165,22 +165,22 @@ def sha256_of(path: Path, progress: PullProgress | None = None) -> str:
 
 
 def now() -> str:
-    """The time for pulled_at."""
+    """The current time for pulled_at."""
     return datetime.now(UTC).isoformat(timespec="seconds")
 
 
 def _from_manifest(path: Path, fields: dict[str, Any]) -> InstalledModel:
     if fields.pop("format") != _FORMAT:
-        raise ValueError("it is of another format, written by a newer treemem")
-    # An absolute file, as of a registered GGUF, stays absolute under the folder.
+        raise ValueError("its format is unknown; a newer treemem wrote it")
+    # The absolute path of a registered GGUF stays absolute in this join.
     return InstalledModel(path=path.parent / fields.pop("file"), **fields)
 
 
 def _missing(name: str) -> str:
     if catalog.find(name) is not None:
         return f"model {name!r} is not pulled: run `treemem model pull {name}`"
-    known = ", ".join(entry.name for entry in catalog.entries())
+    names = ", ".join(entry.name for entry in catalog.entries())
     return (
-        f"no model is called {name!r}; the catalog has {known}; a GGUF of your own is "
-        f"registered by `treemem model pull FILE.gguf --name {name}`"
+        f"no model is called {name!r}; the catalog has {names}; register a GGUF of your own by "
+        f"`treemem model pull FILE.gguf --name {name}`"
     )

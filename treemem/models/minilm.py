@@ -1,7 +1,7 @@
-"""all-MiniLM-L6-v2 from its published form (safetensors, WordPiece) into a GGUF.
+"""Converts all-MiniLM-L6-v2 from its published form (safetensors, WordPiece) to a GGUF.
 
-The tensor names and the form of the tokens are those that llama.cpp expects of a BERT.
-The weights' hash is compared before; nothing here loads a model or uses the network.
+The names of tensors and the form of tokens are those that llama.cpp expects of a BERT model. The
+caller has compared the hash of the weights. Nothing here loads a model or uses the network.
 """
 
 from __future__ import annotations
@@ -42,22 +42,22 @@ _IN_LAYER = {
     "output.dense": "ffn_down",
     "output.LayerNorm": "layer_output_norm",
 }
-# llama.cpp adds these to activations, which are F32.
-_KEPT_F32 = ("position_embd.weight", "token_types.weight")
+# llama.cpp adds these tensors to activations, which are F32.
+_F32_TENSORS = ("position_embd.weight", "token_types.weight")
 
 
 def convert(weights: Path, tokens: Sequence[str], target: Path) -> None:
-    """Writes the GGUF. weights: model.safetensors; tokens: vocab.txt, one a line."""
+    """Writes the GGUF to target. weights: model.safetensors. tokens: the lines of vocab.txt."""
     from gguf import GGUFWriter
 
     writer = GGUFWriter(str(target), "bert")
     _add_shape(writer)
     _add_tokens(writer, tokens)
     for name, values in read_safetensors(weights):
-        ours = tensor_name(name)
-        if ours is not None:
-            matrix = values.ndim > 1 and ours not in _KEPT_F32
-            writer.add_tensor(ours, values.astype(np.float16 if matrix else np.float32))
+        tensor = tensor_name(name)
+        if tensor is not None:
+            matrix = values.ndim > 1 and tensor not in _F32_TENSORS
+            writer.add_tensor(tensor, values.astype(np.float16 if matrix else np.float32))
     writer.write_header_to_file()
     writer.write_kv_data_to_file()
     writer.write_tensors_to_file()
@@ -65,7 +65,7 @@ def convert(weights: Path, tokens: Sequence[str], target: Path) -> None:
 
 
 def tensor_name(name: str) -> str | None:
-    """llama.cpp's name for a BERT tensor; None for one that sentence vectors do not need.
+    """llama.cpp's name of a BERT tensor; None if sentence vectors do not need it.
 
     Example:
         >>> tensor_name("encoder.layer.3.intermediate.dense.bias")
@@ -82,7 +82,7 @@ def tensor_name(name: str) -> str | None:
 
 
 def token_text(token: str) -> str:
-    """A WordPiece token as llama.cpp wants it: a mark where a word begins, none inside.
+    """A WordPiece token in llama.cpp's form: marked if it begins a word, unmarked inside of one.
 
     Example:
         >>> [token_text(token) for token in ("[CLS]", "play", "##ing")]
@@ -94,12 +94,14 @@ def token_text(token: str) -> str:
 
 
 def read_safetensors(path: Path) -> Iterator[tuple[str, NDArray[np.float32]]]:
-    """Every F32 tensor by name. The format: the header's length (u64), a header in JSON with
-    each tensor's type, shape and place, and then the data."""
+    """Yields every F32 tensor with its name. The file contains the length of its header (u64), a
+    header in JSON with the type, shape and position of each tensor, and then the data."""
     with path.open("rb") as file:
         length = int.from_bytes(file.read(8), "little")
         if length > _HEADER_BYTES_MAX:
-            raise ModelError(f"{path.name} is no safetensors file: a header of {length:,} bytes")
+            raise ModelError(
+                f"{path.name} is not a safetensors file: its header has {length:,} bytes"
+            )
         header: dict[str, Any] = json.loads(file.read(length))
         for name, about in header.items():
             if name == "__metadata__" or about["dtype"] != "F32":

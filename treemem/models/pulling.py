@@ -1,16 +1,18 @@
-"""Bringing a model into the models folder: fetch, compare the hash, convert, put in place.
+"""Pulls models into the models folder: downloads, compares hashes, converts, puts in place.
 
-The story is in pull(). A file gets its name only when it is whole and its published hash
-was compared, and its manifest comes last: what a kill leaves behind is a folder .pull-…
-that the next pull removes.
+Start with pull(). A file gets its name only when it is complete and its published hash was
+compared, and its manifest is written last. A pull that is killed leaves a folder .pull-…, which
+a later pull removes.
 """
 
 from __future__ import annotations
 
 import importlib.util
+import re
 import shutil
 import tempfile
 import time
+from dataclasses import replace
 from pathlib import Path
 
 from treemem.config import models_folder
@@ -18,11 +20,15 @@ from treemem.errors import ModelError
 from treemem.models import catalog, child, manifests, sources
 from treemem.models.catalog import Entry, HubSource, ModelRole
 from treemem.models.manifests import InstalledModel, PullProgress, installed, now
-from treemem.models.registering import register
 
 __all__ = ["InstalledModel", "PullProgress", "installed", "pull"]
 
+# The context of a registered GGUF: a cache for the whole context it was trained with can be huge.
+REGISTERED_CONTEXT_TOKENS_MAX = 8192
+
+# Folders of pulls that are older than this are removed.
 _LEFTOVER_SECONDS = 24 * 3600
+# The free space that a pull leaves.
 _SPARE_BYTES = 64 << 20
 
 
@@ -35,12 +41,12 @@ def pull(
     force: bool = False,
     progress: PullProgress | None = None,
 ) -> InstalledModel:
-    """Makes a model ready for use, and says where it is.
+    """Installs a model and returns it.
 
     model: a catalog entry, its name, or the path of a GGUF, which is registered where it is.
-    name, role: for a GGUF; by default from its file name and from what it is.
-    force: fetch again what is there. Without it a model that is whole costs no download.
-    Raises ModelError; what was installed before is then still there.
+    name, role: of a GGUF; by default from its file name and its metadata.
+    force: downloads an undamaged model again, or replaces a registered one.
+    Raises ModelError; an installed model then remains.
     """
     folder = folder or models_folder()
     entry = model if isinstance(model, Entry) else _entry(model, folder)
@@ -51,9 +57,9 @@ def pull(
             f"model {entry.name!r} keeps its name and its role, {entry.role}: --name and --role "
             "are for a GGUF of your own"
         )
-    known = None if force else _whole(entry, folder)
-    if known is not None:
-        return known
+    intact = None if force else _intact(entry, folder)
+    if intact is not None:
+        return intact
     _need_packages(entry)
     return _pull_entry(entry, folder, progress)
 
@@ -66,50 +72,50 @@ def _pull_entry(entry: Entry, folder: Path, progress: PullProgress | None) -> In
         with tempfile.TemporaryDirectory(prefix=".pull-", dir=folder) as work:
             published, digest = sources.fetch(entry, Path(work), progress)
             _compare(entry, digest, folder)
-            made, quantization = _make(entry, published, Path(work), progress)
-            return _install(entry, made, digest, quantization, folder)
+            gguf, quantization = _convert(entry, published, Path(work), progress)
+            return _install(entry, gguf, digest, quantization, folder)
     except OSError as error:
         raise ModelError(
-            f"model {entry.name!r} could not be stored in {folder}: {error}; TREEMEM_MODELS "
-            "names another folder"
+            f"model {entry.name!r} could not be stored in {folder}: {error}; set TREEMEM_MODELS "
+            "to another folder"
         ) from error
 
 
 def _compare(entry: Entry, digest: str, folder: Path) -> None:
-    """Raises ModelError unless the file is the one that was pinned, or pulled at first."""
-    expected, what = entry.sha256, "the catalog has"
+    """Raises ModelError unless the hash is the pinned one, or that of the first pull."""
+    expected, origin = entry.sha256, "the catalog has"
     if expected is None:
         before = manifests.find(entry.name, folder=folder)
         if before is None:
             return
-        expected, what = before.source_sha256, "the first pull recorded"
+        expected, origin = before.source_sha256, "the first pull recorded"
     if digest != expected:
         way_out = (
-            "The package was changed, or damaged on its way; do not use it."
+            "The package was changed or damaged; do not use it."
             if entry.sha256
-            else f"If a new version is wanted, remove {entry.name}.json from {folder} first."
+            else f"To accept a new version, remove {entry.name}.json from {folder} first."
         )
         raise ModelError(
-            f"the published file of {entry.name!r} has the SHA-256 {digest} where {what} "
+            f"the published file of {entry.name!r} has the SHA-256 {digest}, but {origin} "
             f"{expected}: nothing was stored. {way_out}",
             recoverable=False,
         )
 
 
-def _make(
+def _convert(
     entry: Entry, published: Path, work: Path, progress: PullProgress | None
 ) -> tuple[Path, str]:
-    """The GGUF to install, made from the published file, and its quantization."""
+    """Converts the published file to the GGUF to install. Returns it with its quantization."""
     if entry.vocabulary is not None:
         from treemem.models import minilm
 
         tokens = sources.read_vocabulary(entry.vocabulary, work)
-        _tell(progress, "convert")
+        _report(progress, "convert")
         target = work / "converted.gguf"
         minilm.convert(published, tokens, target)
         return target, "F16"
     if entry.requantize is not None:
-        _tell(progress, "requantize")
+        _report(progress, "requantize")
         target = work / "requantized.gguf"
         child.quantize(published, target, entry.requantize)
         return target, entry.requantize
@@ -117,15 +123,15 @@ def _make(
 
 
 def _install(
-    entry: Entry, made: Path, source_sha256: str, quantization: str, folder: Path
+    entry: Entry, gguf: Path, source_sha256: str, quantization: str, folder: Path
 ) -> InstalledModel:
     target = folder / f"{entry.name}.gguf"
     model = InstalledModel(
         name=entry.name,
         role=entry.role,
         path=target,
-        sha256=manifests.sha256_of(made),
-        size_bytes=made.stat().st_size,
+        sha256=manifests.sha256_of(gguf),
+        size_bytes=gguf.stat().st_size,
         source_sha256=source_sha256,
         origin=_origin(entry),
         quantization=quantization,
@@ -138,34 +144,34 @@ def _install(
         query_prefix=entry.query_prefix,
         document_prefix=entry.document_prefix,
     )
-    manifests.put_in_place(made, target)
+    manifests.put_in_place(gguf, target)
     manifests.write(model, folder)
     return model
 
 
 def _entry(model: str | Path, folder: Path) -> Entry | None:
-    """The catalog's entry, or None for a file. Raises ModelError where it is neither."""
+    """The entry of the catalog; None for a file. Raises ModelError for anything else."""
     if isinstance(model, str):
         entry = catalog.find(model)
         if entry is not None:
             return entry
         if not model.endswith(".gguf") and not Path(model).is_file():
-            # Says which names there are, or how to make whole what was registered.
-            known = installed(model, folder=folder)
-            raise ModelError(f"{model!r} is installed already: a file of yours, {known.path}")
+            # Raises an error that lists the names, or says how to repair the registered file.
+            registered = installed(model, folder=folder)
+            raise ModelError(f"{model!r} is installed already: your own file {registered.path}")
     return None
 
 
-def _whole(entry: Entry, folder: Path) -> InstalledModel | None:
-    """The installed model, where it is the catalog's present one and not damaged."""
-    known = manifests.find(entry.name, folder=folder)
-    if known is None or manifests.damage(known, verify=True):
+def _intact(entry: Entry, folder: Path) -> InstalledModel | None:
+    """The installed model if it is the catalog's current one and undamaged, else None."""
+    model = manifests.find(entry.name, folder=folder)
+    if model is None or manifests.damage(model, verify=True):
         return None
-    return known if entry.sha256 in (None, known.source_sha256) else None
+    return model if entry.sha256 in (None, model.source_sha256) else None
 
 
 def _need_packages(entry: Entry) -> None:
-    """Says what is missing before the download, not after it."""
+    """Raises ModelError if a package for the conversion is missing, before the download."""
     child.need_llama()
     if entry.vocabulary is not None and importlib.util.find_spec("gguf") is None:
         raise ModelError(
@@ -175,19 +181,19 @@ def _need_packages(entry: Entry) -> None:
 
 
 def _need_space(entry: Entry, folder: Path) -> None:
-    fetched = entry.size_bytes if isinstance(entry.source, HubSource) else 2 * entry.size_bytes
-    made = entry.size_bytes if entry.requantize or entry.vocabulary else 0
-    needed = fetched + made + _SPARE_BYTES
+    download = entry.size_bytes if isinstance(entry.source, HubSource) else 2 * entry.size_bytes
+    converted = entry.size_bytes if entry.requantize or entry.vocabulary else 0
+    needed = download + converted + _SPARE_BYTES
     free = shutil.disk_usage(folder).free
     if free < needed:
         raise ModelError(
             f"pulling {entry.name!r} needs {needed:,} bytes in {folder}, where {free:,} are free: "
-            "make room, or name another folder by TREEMEM_MODELS"
+            "free some space, or set TREEMEM_MODELS to another folder"
         )
 
 
 def _remove_leftovers(folder: Path) -> None:
-    """Folders of pulls that were killed; a pull that runs is younger than a day."""
+    """Removes the folders of killed pulls. A running pull is younger than a day."""
     for path in folder.glob(".pull-*"):
         if path.stat().st_mtime < time.time() - _LEFTOVER_SECONDS:
             shutil.rmtree(path, ignore_errors=True)
@@ -199,6 +205,67 @@ def _origin(entry: Entry) -> str:
     return "PyPI " + " ".join(part.requirement for part in entry.source.parts)
 
 
-def _tell(progress: PullProgress | None, step: str) -> None:
+def _report(progress: PullProgress | None, step: str) -> None:
     if progress:
         progress(step, 0, None)
+
+
+# -- registering a GGUF ----------------------------------------------------------------
+
+
+def register(
+    path: Path, folder: Path, name: str | None, role: ModelRole | None, force: bool
+) -> InstalledModel:
+    """Writes a manifest for a GGUF of the user's own, which stays where it is.
+
+    llama.cpp reads the file once, so that a file that is no model is refused here. force: replaces
+    the manifest of another file with the same name.
+    """
+    name = catalog.check_name(name or _name_from(path))
+    path = path.expanduser().absolute()
+    if not path.is_file():
+        raise ModelError(f"there is no file {path}: run `treemem model list` to see the catalog")
+    if catalog.find(name) is not None:
+        raise ModelError(f"{name!r} is a model of the catalog: choose another name by --name")
+    digest = manifests.sha256_of(path)
+    before = manifests.find(name, folder=folder)
+    if before is not None and before.sha256 != digest and not force:
+        raise ModelError(
+            f"another file is registered as {name!r} ({before.path}): choose another --name, or "
+            "replace it by --force"
+        )
+    metadata = child.describe(path)
+    model = InstalledModel(
+        name=name,
+        role=role or ("embedder" if metadata["pooling"] else "summarizer"),
+        path=path,
+        sha256=digest,
+        size_bytes=path.stat().st_size,
+        source_sha256=digest,
+        origin=str(path),
+        quantization=str(metadata["quantization"]),
+        licence=str(metadata["licence"] or "unknown"),
+        pulled_at=now(),
+        context_tokens=min(int(metadata["context_tokens"]), REGISTERED_CONTEXT_TOKENS_MAX),
+        chat=bool(metadata["chat"]),
+        dimensions=int(metadata["dimensions"]),
+        pooling=metadata["pooling"],
+    )
+    if model.role == "summarizer":
+        model = replace(model, dimensions=None, pooling=None)
+    else:
+        queries, documents = catalog.prefixes_of(path.stem)
+        model = replace(model, query_prefix=queries, document_prefix=documents)
+    folder.mkdir(parents=True, exist_ok=True)
+    manifests.write(model, folder)
+    return model
+
+
+def _name_from(path: Path) -> str:
+    """Derives a model name from a file name.
+
+    Example:
+        >>> _name_from(Path("My Model.Q4_0.gguf"))
+        'my-model.q4_0'
+    """
+    return re.sub(r"[^a-z0-9._-]+", "-", path.stem.lower()).strip(".-_")[:64]

