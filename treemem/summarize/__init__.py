@@ -22,5 +22,7 @@ def by_name(name: str) -> Summarizer | None:
     name: the producer's name without its version. The extractive summarizer is not chosen,
     since it runs in any case.
     """
-    chosen = (each for each in SUMMARIZERS if each is not EXTRACTIVE)
-    return next((each for each in chosen if each.name.partition("/")[0] == name), None)
+    for summarizer in SUMMARIZERS:
+        if summarizer is not EXTRACTIVE and summarizer.name.partition("/")[0] == name:
+            return summarizer
+    return None

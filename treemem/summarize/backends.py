@@ -1,4 +1,4 @@
-"""The models that a memory file is set to use, opened and closed."""
+"""Opens the summarizer that a memory file is set to use, and lets models take the exam."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ from treemem.types import ServedModel
 if TYPE_CHECKING:
     from treemem.models.manifests import InstalledModel
 
-# A prompt is a window and a task; a larger context would only cost memory.
+# Tokens of context: a prompt is a window and a task, and more context would only cost memory.
 CONTEXT_TOKENS_MAX = 4_096
-# For a model that reads a leaf in one window.
+# Tokens of context for a model that reads a leaf in one window.
 WHOLE_LEAF_TOKENS_MAX = 8_192
-# A point in the exam counts more than any size; of equal models the larger one is shown.
+# A point in the exam outweighs any size, so among models with equal points the larger one ranks
+# higher.
 RANK_PER_POINT = 10**12
-# A server does not tell how large its model is; it is there because it is larger than what runs
-# here.
+# The size assumed for a served model, since a server does not report it: larger than local ones.
 SERVED_BYTES = 100_000_000_000
 
 
@@ -91,7 +91,7 @@ def summarizer_of(setting: str) -> Summarizer:
 
 @contextmanager
 def client_of(model: InstalledModel) -> Iterator[Client]:
-    """A client for an installed model, with as much context as its mode needs."""
+    """Opens a client for an installed model, with as much context as its mode needs."""
     from treemem.models.client import LlamaClient
 
     result = exam.result_of(identity(model))
@@ -111,19 +111,22 @@ def served_identity(served: ServedModel) -> str:
 
 
 def identity(model: InstalledModel) -> str:
-    """What a model's exam is kept by. Named after the published file: requantizing it with
-    another llama.cpp may give other bytes, but makes no other model."""
+    """The name under which a model's exam result is stored.
+
+    The digest is of the published file: another llama.cpp may quantize it to other bytes, but the
+    model is the same.
+    """
     return f"{model.name}-{model.quantization}@{model.source_sha256[:8]}"
 
 
 def exam_of(setting: str) -> exam.ExamResult | None:
-    """What the model that a setting names showed in its exam; None where it took none."""
+    """The exam result of the model that a setting names; None where it has taken no exam."""
     name = identity_of(setting)
     return None if name is None else exam.result_of(name)
 
 
 def rank_of(setting: str | None) -> int:
-    """The rank of the views that the model a setting names would make; 0 without a model."""
+    """The rank of the views that the summarizer a setting names would make; 0 for none."""
     from treemem.models import manifests, serving
 
     if setting is None:
@@ -140,12 +143,13 @@ def rank_of(setting: str | None) -> int:
 
 
 def _rank(result: exam.ExamResult | None, size_bytes: int) -> int:
-    """By points in the exam, then by size. A model that was never examined is behind all."""
+    """Ranks by points in the exam, then by size; a model without an exam is below all others."""
     return size_bytes if result is None else result.points * RANK_PER_POINT + size_bytes
 
 
 def identity_of(setting: str) -> str | None:
-    """What the exam of the model that a setting names is kept by; None where it is gone."""
+    """The name under which the exam result of a setting's model is stored; None where the model is
+    not installed."""
     from treemem.models import manifests, serving
 
     served = serving.from_setting(setting)
@@ -164,8 +168,8 @@ def _served_summarizer(served: ServedModel) -> ModelSummarizer:
 
 
 def _with_exam(name: str, size_bytes: int) -> ModelSummarizer:
-    """The summarizer in the mode that its exam has shown to be the best; without an exam it
-    retells, and every model that has passed one is shown before it."""
+    """The summarizer in the mode that its exam chose. Without an exam it retells, with a rank below
+    every model that passed one."""
     result = exam.result_of(name)
     model, _, digest = name.rpartition("@")
     if result is None or result.mode is None:
@@ -178,7 +182,11 @@ def _with_exam(name: str, size_bytes: int) -> ModelSummarizer:
 
 
 def checked_choice(role: str, choice: str | ServedModel) -> str | None:
-    """What is kept of a choice; None where it is "none"."""
+    """The setting to store for a choice; None for the choice "none".
+
+    Raises ModelError where the model is not installed or no server has it, UsageError where it is
+    for another role.
+    """
     if isinstance(choice, str) and "://" in choice:
         choice = ServedModel((choice,))
     if isinstance(choice, ServedModel):
@@ -210,7 +218,7 @@ def _check_installed(role: str, name: str) -> None:
 def examine(
     choice: str | ServedModel, taken_at: str, progress: StepProgress | None = None
 ) -> exam.ExamResult:
-    """Lets a model take the exam, and keeps the result. choice: an installed model's name, or
+    """Lets a model take the exam, and stores the result. choice: the name of an installed model, or
     a served model.
 
     Raises ModelError where the model cannot be used.

@@ -1,7 +1,7 @@
-"""What a sentence is about, told from its words alone.
+"""Detects the kind of a sentence, and the errors in a tool's output, from the words alone.
 
-Pure, and deliberately simple: each kind of statement has one expression of the phrases that
-announce it in English, and a weight. A sentence that none of them meets is a fact at best.
+Pure and simple on purpose: each kind of statement has a weight and one regular expression of the
+English phrases that announce it. A sentence that matches none is a fact.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _CONSTRAINT = r"""
     |(?:do\ not|don't)\ let|(?:^|(?<=[:,]\ ))always\ [a-z]+
     |without\ (?:asking|telling)\ me|until\ i\ say)\b
 """
-# Said by a person these are rules; an assistant's advice is full of them.
+# Rules when a person says them; an assistant's advice is full of such phrases.
 _WISH = r"""
     ^\W*(?:please\ )?(?:make\ sure|be\ sure\ to|stick\ to
     |keep\ [^,;]{2,60}\ (?:at|below|under|within|out)|always\ [a-z]+|never\ [a-z]+|only\ use
@@ -100,16 +100,16 @@ _ERROR = r"""
 _FLAGS = re.IGNORECASE | re.VERBOSE
 
 CONSTRAINT_WEIGHT = 3.0
-# In order of precedence: a rule matters more than what is unfinished, that more than a plan (a
-# decision that is not made yet is open), a plan more than a mishap.
+# In order of precedence. An open point comes before a decision, since a decision that is not made
+# yet is open.
 KINDS: tuple[tuple[StatementKind, re.Pattern[str], float], ...] = (
     ("constraint", re.compile(_CONSTRAINT, _FLAGS), CONSTRAINT_WEIGHT),
     ("open", re.compile(_OPEN, _FLAGS), 2.5),
     ("decision", re.compile(_DECISION, _FLAGS), 2.5),
     ("error", re.compile(_ERROR, _FLAGS), 2.0),
 )
-# The words without which an expression cannot match: most sentences hold none of them, and
-# looking a word up in a set is a hundred times faster than trying the expression.
+# Words without which an expression cannot match. Most sentences contain none, and a look-up in a
+# set is a hundred times faster than the expression.
 _TRIGGERS: dict[StatementKind, frozenset[str]] = {
     "constraint": frozenset(
         "must mustn't never always should may can shall allowed permitted forbidden off-limits "
@@ -157,11 +157,12 @@ _TIME_WORDS = frozenset(
     "february march april june july august september october november december week month year "
     "deadline".split()
 )
+# Lines of one tool result.
 TOOL_ERRORS_MAX = 2
 
 
 def words_of(sentence: str) -> list[str]:
-    """The words as they are written, without the punctuation around them.
+    """The words of a sentence as written, without the punctuation around them.
 
     Example:
         >>> words_of("He said: (stop).")
@@ -175,7 +176,7 @@ def kind_of(
 ) -> tuple[StatementKind, float]:
     """The kind of a sentence and the weight of that kind.
 
-    by_person: said by somebody who may set rules, not by an assistant that gives advice.
+    by_person: whether the speaker may set rules, unlike an assistant that gives advice.
 
     Example:
         >>> kind_of("Never push to main.", frozenset({"never", "push", "to", "main"}))
@@ -193,7 +194,7 @@ def kind_of(
 
 
 def specifics(words: list[str], lower_words: frozenset[str]) -> int:
-    """How many numbers, identifiers, paths, names and time words there are.
+    """The number of numbers, identifiers, paths, names and time words.
 
     Example:
         >>> words = ["On", "Friday", "we", "gave", "Ana", "12", "files"]
@@ -206,11 +207,11 @@ def specifics(words: list[str], lower_words: frozenset[str]) -> int:
 
 
 def tool_errors(output: str) -> list[str]:
-    """The lines of a tool's output that name an error, the last ones first to be kept.
+    """The last TOOL_ERRORS_MAX different lines of a tool's output that name an error.
 
     Example:
         >>> tool_errors("ok\\nKeyError: 'id'\\n")
         ["KeyError: 'id'"]
     """
-    found = [match.group().strip() for match in _TOOL_ERROR.finditer(output)]
-    return list(dict.fromkeys(found))[-TOOL_ERRORS_MAX:]
+    lines = [match.group().strip() for match in _TOOL_ERROR.finditer(output)]
+    return list(dict.fromkeys(lines))[-TOOL_ERRORS_MAX:]

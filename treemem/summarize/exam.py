@@ -1,10 +1,9 @@
-"""What a model can do, measured once: a short exam.
+"""Measures once what a model can do, in a short exam.
 
-A model is asked in each of the ways in which summaries are asked for, and its answers go
-through the same checks. A point is a retelling that passed and holds what it had to hold, or
-a note that passed. The way with the larger share of points becomes the model's mode; a model
-that stays below SHARE_MIN in both adds nothing and is not used. The result is kept beside the
-models.
+A model is asked in each mode as for a summary, and its answers go through the same checks. A
+point is a retelling that passed and contains the required words, or a note that passed. The
+mode with the larger share of points is used; a model below SHARE_MIN in both is not used at all.
+The result is stored beside the models.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ from treemem.reports import StepProgress
 from treemem.summarize import prompts
 from treemem.summarize.base import Client
 from treemem.summarize.detectors import kind_of, words_of
-from treemem.summarize.model_summarizer import Call, ModelSummarizer
+from treemem.summarize.model_summarizer import PROMPT_VERSION, Call, ModelSummarizer
 from treemem.summarize.prompts import Mode
 from treemem.text.tokens import count_tokens
 from treemem.types import Message
@@ -37,22 +36,21 @@ if TYPE_CHECKING:
 
 # Below this share of the points in every mode a model is not used.
 SHARE_MIN = 0.25
-# From this share on of the notes on a long text that pass the checks, a leaf is read in one window.
-# Below it a model that can retell does so: of a 1.5B's notes on windows of real logs 1 of 46
-# passed, of its retellings 43 of 191, however well it did on the exam's plain windows (12 of 16).
+# A leaf is read in one window if this share of the notes on a long text passes. Below it a model
+# that can retell does so: a 1.5B model passed 12 of 16 notes on the exam's plain windows, but on
+# windows of real logs 1 of 46 notes and 43 of 191 retellings.
 LONG_SHARE_MIN = 0.6
+# Characters of the long text, and of a window that contains a whole leaf.
 LONG_CHARS = 9_000
 WHOLE_LEAF_CHARS = 14_000
-
-# Called with the questions answered and their total.
 
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """One part of the exam.
+    """The result of one part of the exam.
 
-    offered, kept: statements, and those that passed the checks. points: of total, the answers
-    that passed and hold what they had to. seconds: of each call, the median.
+    offered, kept: statements of the model, and those of them that passed the checks. points: of
+    total. seconds: the median of the calls.
     """
 
     offered: int
@@ -71,9 +69,10 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class ExamResult:
-    """What a model showed. mode: None where it adds nothing. window_chars: for "notes".
+    """The result of a model's exam.
 
-    version: of the exam and of the prompts, together: another one needs another exam.
+    version: of the exam and the prompts; a result of another version is ignored. mode: None
+    where the model is not used. window_chars: for the mode "notes".
     """
 
     model: str
@@ -87,7 +86,7 @@ class ExamResult:
 
     @property
     def points(self) -> int:
-        """Of a thousand, in the mode that is used; 0 where the model is not used."""
+        """Points of 1,000 in the mode that is used; 0 where the model is not used."""
         if self.mode is None:
             return 0
         return round(1000 * (self.retell if self.mode == "retell" else self.notes).share)
@@ -95,24 +94,21 @@ class ExamResult:
 
 @functools.cache
 def questions() -> dict[str, Any]:
-    """The exam, from exam.json."""
-    found: dict[str, Any] = json.loads(
-        resources.files("treemem.summarize").joinpath("exam.json").read_text("utf-8")
-    )
-    return found
+    """The content of exam.json."""
+    path = resources.files("treemem.summarize").joinpath("exam.json")
+    content: dict[str, Any] = json.loads(path.read_text("utf-8"))
+    return content
 
 
 def version() -> str:
-    """Of the exam and the prompts."""
-    from treemem.summarize.model_summarizer import PROMPT_VERSION
-
+    """The version of the exam and the prompts."""
     return f"{questions()['version']}.{PROMPT_VERSION}"
 
 
 def take(
     client: Client, model: str, taken_at: str, progress: StepProgress | None = None
 ) -> ExamResult:
-    """Lets a model take the exam. model: its name with its hash, as the result is kept by."""
+    """Lets a model take the exam. model: the name under which the result is stored."""
     texts = [_excerpts(window["lines"]) for window in questions()["notes"]]
     windows = [_padded(text, prompts.WINDOW_CHARS) for text in texts]
     total = len(questions()["retell"]) + len(texts)
@@ -124,7 +120,7 @@ def take(
     if max(retell.share, notes.share) < SHARE_MIN:
         mode = None
     elif mode == "notes":
-        whole = [*(each for text in texts for each in text), *_sayings()]
+        whole = [*(excerpt for text in texts for excerpt in text), *_sayings()]
         long = _notes_part(client, [_padded(whole, LONG_CHARS)], WHOLE_LEAF_CHARS, report)
         is_long = long.share >= LONG_SHARE_MIN
         if not is_long and retell.share >= SHARE_MIN:
@@ -136,6 +132,8 @@ def take(
 
 
 class _ProgressCounter:
+    """Reports each answered question, of at least total questions."""
+
     def __init__(self, progress: StepProgress | None, total: int) -> None:
         self._progress, self._total, self._done = progress, total, 0
 
@@ -146,15 +144,15 @@ class _ProgressCounter:
 
 
 def _excerpts(lines: Sequence[Sequence[str]]) -> list[Excerpt]:
-    found = []
-    for number, (speaker, said) in enumerate(lines):
+    excerpts = []
+    for number, (speaker, text) in enumerate(lines):
         is_role = speaker in ("user", "assistant")
         message = Message(
             role=speaker if is_role else "user", author=None if is_role else speaker,
-            text=said, id=f"exam{number}",
+            text=text, id=f"exam{number}",
         )  # fmt: skip
-        found.append(Excerpt(message, 0, len(said)))
-    return found
+        excerpts.append(Excerpt(message, 0, len(text)))
+    return excerpts
 
 
 def _sayings() -> list[Excerpt]:
@@ -190,34 +188,34 @@ def _notes_part(
     window_chars: int | None,
     report: Callable[[], None],
 ) -> Part:
-    """Notes on texts as long as the windows that they would be taken of: those that pass the
-    checks count, whatever they pick, of NOTES_MAX a text."""
+    """Takes notes on texts as long as a window. Every note that passes the checks is a point, of
+    NOTES_MAX for each text."""
     summarizer = ModelSummarizer("exam", "", 1, mode="notes", window_chars=window_chars)
     kept, offered = 0, 0
     answers: list[Generation] = []
     for text in texts:
         calls = summarizer.leaf_calls(text, [])
-        given = _asked(client, calls, report)
-        view = summarizer.leaf_view(calls, given, [], [], 10_000)
+        text_answers = _asked(client, calls, report)
+        view = summarizer.leaf_view(calls, text_answers, [], [], 10_000)
         kept += len(view.items)
         offered += view.offered
-        answers += given
+        answers += text_answers
     return _part(offered, kept, kept, prompts.NOTES_MAX * len(texts), answers)
 
 
 def _padded(text: Sequence[Excerpt], chars: int) -> list[Excerpt]:
-    """The text with small talk after it, until it is nearly so long."""
-    found, number = list(text), 0
-    size = sum(len(excerpt.text) for excerpt in found)
+    """The text, followed by small talk up to about this many characters."""
+    padded, number = list(text), 0
+    size = sum(len(excerpt.text) for excerpt in padded)
     while size < chars - 200:
-        found += _excerpts([_small_talk(number)])
-        size += len(found[-1].text)
+        padded += _excerpts([_small_talk(number)])
+        size += len(padded[-1].text)
         number += 1
-    return found
+    return padded
 
 
 def _small_talk(number: int) -> tuple[str, str]:
-    """A plain sentence, another one for each number."""
+    """The speaker and the words of a plain sentence, different for each number."""
     talk = questions()["small_talk"]
     what, where, when = (
         talk[part][number // step % len(talk[part])]
@@ -242,11 +240,11 @@ def _part(offered: int, kept: int, points: int, total: int, answers: Sequence[Ge
     )  # fmt: skip
 
 
-# -- where results are kept ------------------------------------------------------------
+# -- stored results --------------------------------------------------------------------
 
 
 def save(result: ExamResult, folder: Path | None = None) -> None:
-    """Keeps a result beside the models; an older one of the same model is replaced."""
+    """Stores a result beside the models, in place of an older one of the same model."""
     from treemem.models.manifests import put_in_place
 
     target = _path(result.model, folder)
@@ -257,7 +255,7 @@ def save(result: ExamResult, folder: Path | None = None) -> None:
 
 
 def result_of(model: str, folder: Path | None = None) -> ExamResult | None:
-    """The kept result of a model, None where it has taken no exam of this version."""
+    """The stored result of a model, None where it has taken no exam of this version."""
     path = _path(model, folder)
     try:
         fields = json.loads(path.read_text("utf-8"))

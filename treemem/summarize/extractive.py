@@ -1,8 +1,7 @@
-"""The summarizer that needs no model: it picks sentences that were really said.
+"""Summarizes without a model, by picking sentences of the messages word for word.
 
-Deterministic and fast (a few milliseconds a leaf). A leaf's view is its own sentences by
-kind; a parent's view is its children's statements, carried up by reference (see
-carrying.py).
+Deterministic, and takes a few milliseconds a leaf. The view of a leaf has its own sentences by
+kind; rollup.py makes the view of a group.
 """
 
 from __future__ import annotations
@@ -25,34 +24,35 @@ NAME = "extractive/2"
 RANK = 0
 # A leaf's summary has at most a third of its tokens …
 LEAF_SHARE = 3
-# … and at most so many; rules and open points alone may go beyond.
+# … and at most this many; rules and open points alone may exceed it.
 LEAF_TOKENS_MAX = 1_000
-# Of a scrap of a few words one sentence may be told all the same.
+# Tokens of a summary that even the shortest leaf may have, enough for one sentence.
 LEAF_TOKENS_MIN = 64
 GISTS_MAX = 2
-# Of the leaf's room, the largest share that one kind may take; what is left goes to facts.
+# The largest share of a leaf's room for each kind; facts take the rest.
 ROOM: dict[StatementKind, float] = {
     "gist": 0.15, "decision": 0.5, "error": 0.3, "fact": 1.0,
 }  # fmt: skip
-# People's own words weigh more than an assistant's; documents speak for themselves.
+# A person's words weigh more than an assistant's.
 _ROLE_WEIGHT = {"user": 1.3, "assistant": 1.0, "document": 1.1, "tool": 0.7, "system": 0.5}
 _RULING = ("user", "system", "document")
-BINDING_MAX = 100  # of one leaf; there are fewer sentences in most
-# A message's second sentence tells less that is new than another message's first (evidence
-# kept at a tenth, a fifth and a third of a leaf's tokens, LoCoMo: 44 / 66 / 81 % without, 46 /
-# 71 / 90 % with it).
+BINDING_MAX = 100  # rules and open points of a leaf; most leaves have fewer sentences
+# Weight of each further sentence of a message, against the one before: it adds less than another
+# message's first (LoCoMo, evidence in the summary at a tenth, a fifth and a third of a leaf's
+# tokens: 44 / 66 / 81 % without, 46 / 71 / 90 % with it).
 AGAIN = 0.5
 SETTLING_MAX = 60
 SPARE_MAX = 12
 CONTENT_CHARS_MIN = 4
 CONTENT_WORDS_FULL = 7
-# A fact has at least so many: "She laughed." says nothing without what is around it.
+# Content words of a fact: "She laughed." says nothing without its context.
 CONTENT_WORDS_MIN = 3
 
 
 @dataclass(frozen=True, slots=True)
 class _Candidate:
-    """A sentence on its way into a summary. place: its position in the leaf."""
+    """A sentence that may enter the summary. place: its position in the leaf. words: its content
+    words."""
 
     draft: Draft
     place: int
@@ -75,17 +75,17 @@ class Extractive:
 
 
 def summarize_leaf(excerpts: Sequence[Excerpt]) -> View:
-    """The statements of a leaf, its gist first, then by kind, each in the leaf's order."""
+    """The statements of a leaf by kind, the gists first, and within a kind in the leaf's order."""
     candidates = _weighed(_closed(_candidates(excerpts)))
     if not candidates:
         return View((), 0)
-    tokens = sum(each.tokens or count_tokens(each.text) for each in excerpts)
-    chars = sum(each.end - each.start for each in excerpts)
+    tokens = sum(excerpt.tokens or count_tokens(excerpt.text) for excerpt in excerpts)
+    chars = sum(excerpt.end - excerpt.start for excerpt in excerpts)
     budget = leaf_budget(tokens)
     room = int(budget * chars / max(1, tokens))
     chosen = _gists(candidates, int(room * ROOM["gist"]))
     taken = {candidate.place for candidate in chosen}
-    # Rules and open points may not be lost here, whatever the room.
+    # Rules and open points are not lost here, however little room there is.
     binding = [c for c in candidates if c.draft.kind in BINDING]
     chosen += sorted(binding, key=lambda c: (-c.draft.importance, c.place))[:BINDING_MAX]
     left = room - _chars(chosen)
@@ -104,9 +104,10 @@ def summarize_leaf(excerpts: Sequence[Excerpt]) -> View:
 
 
 def _kept_back(candidates: Sequence[_Candidate], shown: Sequence[Draft]) -> list[Draft]:
-    """What may close an open point, and the next best of the rest, for a view with more room."""
-    told = {draft.text for draft in shown}
-    left = [c.draft for c in candidates if c.draft.text not in told]
+    """The statements that may close an open point, and the next best of the others, for a view
+    with more room."""
+    shown_texts = {draft.text for draft in shown}
+    left = [c.draft for c in candidates if c.draft.text not in shown_texts]
     settling = [draft for draft in left if draft.settles][:SETTLING_MAX]
     worth = {c.draft.text for c in candidates if len(c.words) >= CONTENT_WORDS_MIN}
     rest = [d for d in left if not d.settles and d.kind not in BINDING and d.text in worth]
@@ -115,7 +116,7 @@ def _kept_back(candidates: Sequence[_Candidate], shown: Sequence[Draft]) -> list
 
 
 def leaf_budget(tokens: int) -> int:
-    """The most tokens that the summary of a leaf of so many tokens may have.
+    """The most tokens that the summary of a leaf with this many tokens may have.
 
     Example:
         >>> leaf_budget(2_700)
@@ -125,20 +126,20 @@ def leaf_budget(tokens: int) -> int:
 
 
 def within(drafts: Sequence[Draft], budget: int) -> list[Draft]:
-    """The drafts with their tokens counted, the least important left out until they fit the
+    """The drafts with their tokens counted, without the least important ones that exceed the
     budget; rules and open points stay."""
     counted = [
         replace(draft, tokens=tokens)
         for draft, tokens in zip(drafts, count_many([d.text for d in drafts]), strict=True)
     ]
-    over = sum(draft.tokens for draft in counted) - budget
+    excess = sum(draft.tokens for draft in counted) - budget
     dropped: set[int] = set()
     for index in sorted(range(len(counted)), key=lambda i: counted[i].importance):
-        if over <= 0 or len(counted) - len(dropped) == 1:
+        if excess <= 0 or len(counted) - len(dropped) == 1:
             break
         if counted[index].kind not in BINDING:
             dropped.add(index)
-            over -= counted[index].tokens
+            excess -= counted[index].tokens
     return [draft for index, draft in enumerate(counted) if index not in dropped]
 
 
@@ -146,19 +147,20 @@ def within(drafts: Sequence[Draft], budget: int) -> list[Draft]:
 
 
 def _candidates(excerpts: Sequence[Excerpt]) -> list[_Candidate]:
-    found: list[_Candidate] = []
+    """Every sentence of the excerpts once, in order."""
+    candidates: list[_Candidate] = []
     seen: set[str] = set()
     for excerpt in excerpts:
         for draft, words in _drafts(excerpt):
             key = normal(draft.text)
             if key not in seen:
                 seen.add(key)
-                found.append(_Candidate(draft, len(found), words))
-    return found
+                candidates.append(_Candidate(draft, len(candidates), words))
+    return candidates
 
 
 def _drafts(excerpt: Excerpt) -> Iterator[tuple[Draft, frozenset[str]]]:
-    """Each sentence as a statement, with its content words."""
+    """The sentences of an excerpt as statements, each with its content words."""
     message = excerpt.message
     if message.kind != "said":
         return
@@ -177,12 +179,12 @@ def _drafts(excerpt: Excerpt) -> Iterator[tuple[Draft, frozenset[str]]]:
             settles=kind != "open" and relations.settles(text),
         )  # fmt: skip
         yield draft, content
-    for line, speaker in _tool_errors(excerpt):
-        yield Draft("error", line, speaker, cited, round(0.4 * weight, 4)), frozenset()
+    for line, tool in _tool_errors(excerpt):
+        yield Draft("error", line, tool, cited, round(0.4 * weight, 4)), frozenset()
 
 
 def density(text: str) -> float:
-    """How much a statement says for its length, see _density."""
+    """How much a statement says for its length; see _density."""
     words = words_of(text)
     lower = frozenset(map(str.lower, words))
     return _density(words, lower, sum(len(word) >= CONTENT_CHARS_MIN for word in lower))
@@ -191,9 +193,9 @@ def density(text: str) -> float:
 def _density(words: list[str], lower: frozenset[str], content_count: int) -> float:
     """How much a sentence says for its length.
 
-    Numbers, names and time words point to what is asked for later better than rare words do
-    (measured: 32 against 30 % of the evidence at a fifth of the tokens, LoCoMo). Exclamations
-    and scraps, which have hardly any content words, say little however short they are.
+    Numbers, names and time words predict better than rare words what is asked for later (LoCoMo:
+    32 against 30 % of the evidence at a fifth of the tokens). Exclamations and fragments have
+    few content words, so they count little however short they are.
     """
     full = min(1.0, content_count / CONTENT_WORDS_FULL)
     return full * full * (0.5 + specifics(words, lower)) / math.sqrt(8 + len(words))
@@ -208,8 +210,8 @@ def _tool_errors(excerpt: Excerpt) -> Iterator[tuple[str, str]]:
 
 
 def _gists(candidates: Sequence[_Candidate], room: int) -> list[_Candidate]:
-    """The sentences that share most words with the rest of the leaf; rules, open points and
-    decisions are shown as what they are instead."""
+    """The sentences that share most words with the rest of the leaf. Rules, open points and
+    decisions are left out, since they are shown under their own kind."""
     counts = Counter(word for candidate in candidates for word in candidate.words)
     speaking = [c for c in candidates if c.draft.kind not in (*BINDING, "decision")]
     pool = [c for c in speaking if len(c.words) >= CONTENT_WORDS_FULL] or speaking
@@ -232,7 +234,7 @@ def _as_gist(candidate: _Candidate) -> _Candidate:
 
 
 def _fill(pool: Sequence[_Candidate], room: int) -> list[_Candidate]:
-    """The most important candidates that fit the room."""
+    """The most important candidates that fit the room. room: in characters."""
     chosen = []
     for candidate in sorted(pool, key=lambda c: (-c.draft.importance, c.place)):
         if len(candidate.draft.text) <= room:
@@ -250,22 +252,22 @@ def _chars(chosen: Sequence[_Candidate]) -> int:
 
 
 def _closed(candidates: Sequence[_Candidate]) -> list[_Candidate]:
-    """An open point that is closed further down in the same leaf is history."""
+    """The candidates, with open points that are closed later in the same leaf made facts."""
     if not any(c.draft.kind == "open" for c in candidates):
         return list(candidates)
     settling = [c for c in candidates if c.draft.settles]
-    found = []
+    checked = []
     for candidate in candidates:
         later = [c.draft.text for c in settling if c.place > candidate.place]
         is_open = candidate.draft.kind == "open"
         if is_open and relations.closed_by(candidate.draft.text, later) is not None:
             candidate = replace(candidate, draft=replace(candidate.draft, kind="fact"))
-        found.append(candidate)
-    return found
+        checked.append(candidate)
+    return checked
 
 
 def _weighed(candidates: Sequence[_Candidate]) -> list[_Candidate]:
-    """Each sentence after a message's best one counts AGAIN times the one before."""
+    """The candidates, each further one of a message weighed AGAIN times the one before."""
     seen: Counter[tuple[str, ...]] = Counter()
     weight: dict[int, float] = {}
     for candidate in sorted(candidates, key=lambda c: (-c.draft.importance, c.place)):
@@ -281,4 +283,5 @@ def _weighed(candidates: Sequence[_Candidate]) -> list[_Candidate]:
 
 
 def normal(text: str) -> str:
+    """The text in one case and spacing, for finding repetitions."""
     return " ".join(text.casefold().split())

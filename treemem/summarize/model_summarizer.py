@@ -1,12 +1,10 @@
-"""The summarizer that asks a model.
+"""Summarizes by asking a model, and checks every statement of its answers.
 
-The model proposes, the engine attributes and checks: what stands behind a statement is found
-by verify.py, whatever the model named, and what is not borne out is refused with a reason.
-The client is given, so nothing here loads a model.
-
-In the mode "retell" a model shortens single sentences that the extractive summary has
-picked, each told of the one who said it; in the mode "notes" it reads a leaf window by
-window and notes what it finds. Which of the two a model can do is measured, see exam.py.
+The model only proposes: verify.check finds the messages that support a statement, and refuses
+one that none supports, with a reason. In the mode "retell" a model shortens single sentences
+of the extractive summary, and the speaker stays the one of the sentence. In the mode "notes" it
+reads a leaf window by window and takes notes. The exam measures in which mode a model does
+better.
 """
 
 from __future__ import annotations
@@ -28,12 +26,16 @@ from treemem.verify import check
 if TYPE_CHECKING:
     from treemem.models.client import Generation
 
+# Part of the producer's name: another one makes all views anew.
 PROMPT_VERSION = 3
+# Sentences of a leaf that are retold, and the words of the shortest of them.
 RETOLD_MAX = 16
 RETOLD_WORDS_MIN = 7
+# Tokens of an answer.
 RETELLING_TOKENS_MAX = 48
 NOTES_TOKENS_MAX = 240
-KEPT_MIN = 1
+# Statements that must pass for a view to be shown.
+PASSED_MIN = 1
 _RETOLD: tuple[StatementKind, ...] = ("gist", "decision", "error", "fact")
 _KIND_WEIGHT: dict[StatementKind, float] = {
     "gist": 1.0, "decision": 2.5, "constraint": 3.0, "open": 2.5, "error": 2.0, "fact": 1.0,
@@ -42,9 +44,9 @@ _KIND_WEIGHT: dict[StatementKind, float] = {
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """One question to the model, and what its answer has to rest on.
+    """A question to the model, and the excerpts that have to support its answer.
 
-    original: the statement that is to be retold, or None.
+    original: the statement to retell, None for notes.
     """
 
     prompt: Prompt
@@ -61,9 +63,9 @@ class Call:
 class ModelSummarizer:
     """Summaries by one model.
 
-    model_name, digest: the model and the hash of its published file; with the mode they make
-    name, the producer's. rank: of several views of a node that of the highest rank is shown.
-    window_chars: in the mode "notes", how much text one question holds.
+    model_name, digest: the model and the hash of its published file, which with the mode make up
+    the producer's name. window_chars: the text of one question in the mode "notes", None for
+    prompts.WINDOW_CHARS.
     """
 
     def __init__(
@@ -105,13 +107,13 @@ class ModelSummarizer:
         return _retell_calls(extracted, excerpts)
 
     def group_calls(self, children: Sequence[Child], cited: Mapping[str, Message]) -> list[Call]:
-        """The questions for a parent: in the mode "notes" one over its children's most
-        important statements; in the mode "retell" those of an open tail, which has no view of
-        its own. cited: the messages that they cite."""
+        """The questions for a group. In the mode "notes" there is one, over the most important
+        statements of its children; in the mode "retell" they are over the sentences of an open
+        tail, of which no model has made a view. cited: the messages that these cite, by id."""
         if self.mode == "retell":
             own = [item for child in children if child.is_open for item in child.statements]
             return _retell_calls(own, [_whole(message) for message in cited.values()])
-        statements = _worth_telling(children)
+        statements = _most_important(children)
         if not statements:
             return []
         excerpts = [_as_excerpt(statement, cited) for statement in statements]
@@ -127,54 +129,60 @@ class ModelSummarizer:
         spare: Sequence[ChildStatement],
         tokens: int,
     ) -> View:
-        """The checked view of a leaf of so many tokens: what the model wrote, and by reference
-        what was picked out without it, so that no model makes a summary poorer. spare: what
-        the extractive summary had no room for."""
+        """The checked view of a leaf with this many tokens: the statements of the model, and by
+        reference those of the extractive summary, so that no model makes a summary poorer.
+        spare: statements that the extractive summary had no room for."""
         binding = [item for item in extracted if item.kind in BINDING]
         checked = _Checked({(i.kind, cited) for i in binding for cited in i.message_ids})
         for call, answer in zip(calls, answers, strict=True):
             checked.read(call, answer)
         retold = {call.original.seq for call, _ in checked.passed if call.original is not None}
         drafts = [draft for _, draft in checked.passed]
-        told = {draft.text.casefold() for draft in drafts}
-        kept = [i for i in extracted if i.seq not in retold and i.text.casefold() not in told]
+        written = {draft.text.casefold() for draft in drafts}
+        others = [
+            item
+            for item in extracted
+            if item.seq not in retold and item.text.casefold() not in written
+        ]
         budget = extractive.leaf_budget(tokens) - sum(item.tokens for item in binding)
-        return checked.view(_filled(drafts, kept, spare, budget), answers)
+        return checked.view(_filled(drafts, others, spare, budget), answers)
 
     def group_view(
         self, calls: Sequence[Call], answers: Sequence[Generation], children: Sequence[Child]
     ) -> View:
-        """The checked view of a parent: the model's gist above what is carried up."""
-        carried_up = rollup.summarize_group(children)
+        """The checked view of a group: the model's statements, and by reference the children's."""
+        extractive_view = rollup.summarize_group(children)
         if not calls:
-            return replace(carried_up, offered=0)  # the model offered nothing here
+            return replace(extractive_view, offered=0)  # the model was not asked
         checked = _Checked()
         for call, answer in zip(calls, answers, strict=True):
             checked.read(call, answer)
-        known = {item.text.casefold() for item in carried_up.items}
-        # What is said twice keeps its words, and with them all its citations.
-        same = [relation for relation in carried_up.relations if relation.kind == "same"]
-        twice = {seq for relation in same for seq in (relation.seq, relation.other)}
+        known = {item.text.casefold() for item in extractive_view.items}
+        # A statement that repeats others keeps its words, and with them all citations.
+        same = [relation for relation in extractive_view.relations if relation.kind == "same"]
+        repeated = {seq for relation in same for seq in (relation.seq, relation.other)}
         passed = [
             (call.original, draft)
             for call, draft in checked.passed
             if draft.text.casefold() not in known
-            and (call.original is None or call.original.seq not in twice)
+            and (call.original is None or call.original.seq not in repeated)
         ]
         retold = {original.seq for original, _ in passed if original is not None}
-        kept = [
-            i for i in carried_up.items if not isinstance(i, ChildStatement) or i.seq not in retold
+        others = [
+            item
+            for item in extractive_view.items
+            if not isinstance(item, ChildStatement) or item.seq not in retold
         ]
         drafts = [
             replace(draft, kind="gist", speaker=None) if original is None else draft
             for original, draft in passed
         ]
         below = sum(item.tokens for child in children for item in child.statements)
-        binding = sum(i.tokens for i in carried_up.items if i.kind in BINDING)
-        items = _filled(drafts, kept, (), rollup.rest_budget(below, binding))
-        view = replace(checked.view(items, answers), relations=carried_up.relations)
+        binding = sum(i.tokens for i in extractive_view.items if i.kind in BINDING)
+        items = _filled(drafts, others, (), rollup.rest_budget(below, binding))
+        view = replace(checked.view(items, answers), relations=extractive_view.relations)
         if self.mode == "retell":
-            # What the children say stands whether or not the tail could be retold.
+            # The children's statements are shown whether or not the tail could be retold.
             return replace(view, items=items, usable=True)
         return view
 
@@ -190,13 +198,12 @@ def _notes_call(lines: Sequence[str], task: str, excerpts: Sequence[Excerpt]) ->
 
 
 def _retell_calls(items: Sequence[ChildStatement], excerpts: Sequence[Excerpt]) -> list[Call]:
-    """A question for each of the most important statements that can be told shortly."""
-    worth = [item for item in items if _worth_retelling(item)]
-    worth = sorted(worth, key=lambda item: -item.importance)[:RETOLD_MAX]
-    wanted = {item.seq for item in worth}
+    """The questions for the most important statements that can be shortened."""
+    candidates = sorted(filter(_worth_retelling, items), key=lambda item: -item.importance)
+    chosen = {item.seq for item in candidates[:RETOLD_MAX]}
     calls = []
     for item in items:
-        excerpt = _origin(item, excerpts) if item.seq in wanted else None
+        excerpt = _origin(item, excerpts) if item.seq in chosen else None
         if excerpt is not None:
             calls.append(_retell_call(item, excerpt))
     return calls
@@ -226,8 +233,8 @@ def _worth_retelling(item: ChildStatement) -> bool:
 
 
 def _origin(item: ChildStatement, excerpts: Sequence[Excerpt]) -> Excerpt | None:
-    """The sentence where it stands in what somebody said; None for what nobody says in
-    person, as a document or a tool's output."""
+    """The place of a sentence in the message that it was picked from; None in a message of no
+    person, such as a document or the output of a tool."""
     for excerpt in excerpts:
         message = excerpt.message
         if message.id in item.message_ids and (message.author or message.role in _SPEAKING):
@@ -240,7 +247,7 @@ def _origin(item: ChildStatement, excerpts: Sequence[Excerpt]) -> Excerpt | None
 _SPEAKING = ("user", "assistant")
 
 
-def _worth_telling(children: Sequence[Child]) -> list[ChildStatement]:
+def _most_important(children: Sequence[Child]) -> list[ChildStatement]:
     """The children's statements that fit one window: gists first, then by importance."""
     unique = {item.seq: item for child in children for item in child.statements}
     ranked = sorted(unique.values(), key=lambda s: (s.kind != "gist", -s.importance))
@@ -253,8 +260,8 @@ def _worth_telling(children: Sequence[Child]) -> list[ChildStatement]:
 
 
 def _as_excerpt(statement: ChildStatement, cited: Mapping[str, Message]) -> Excerpt:
-    """A statement stands for the message it rests on, in its own words only: a parent may
-    say nothing that its children's statements do not say."""
+    """A statement as an excerpt of the message it cites, with the statement's words only: a group
+    may say nothing that its children's statements do not say."""
     first = cited[statement.message_ids[0]]
     words = Message(
         role=first.role, author=statement.speaker or first.author, text=statement.text, id=first.id
@@ -266,10 +273,11 @@ def _as_excerpt(statement: ChildStatement, cited: Mapping[str, Message]) -> Exce
 
 
 class _Checked:
-    """What of the answers passed, and what was refused and why.
+    """Checks the statements of answers, and collects those that passed and the rejections.
 
-    binding: the messages in which a rule or an open point was found without a model. Only of
-    those may a model tell one: nothing that speaks to the model becomes a rule by it.
+    binding: the kinds and message ids of the rules and open points that were picked without a
+    model. A statement becomes a rule or an open point only if it cites one of these messages, so
+    a text that addresses the model adds none.
     """
 
     def __init__(self, binding: Container[tuple[StatementKind, str]] = ()) -> None:
@@ -311,22 +319,22 @@ class _Checked:
         if original is not None:
             if tokens >= original.tokens:
                 return Rejection(kind, text, "no shorter than what it retells")
-            # As in the extractive summary: what says the same in less room counts more.
+            # As in the extractive summary, the same in fewer words counts more.
             gain = ((8 + len(original.text.split())) / (8 + len(text.split()))) ** 0.5
             speaker, importance = original.speaker, original.importance * gain
             ids = original.message_ids
         else:
-            ids = tuple(dict.fromkeys(each.message.id or "" for each in verdict.evidence))
+            ids = tuple(dict.fromkeys(excerpt.message.id or "" for excerpt in verdict.evidence))
             if kind in BINDING and not any((kind, i) in self._binding for i in ids):
                 kind = "fact"
-            authors = {each.message.speaker for each in verdict.evidence}
-            speaker = min(authors) if len(authors) == 1 else None
+            speakers = {excerpt.message.speaker for excerpt in verdict.evidence}
+            speaker = min(speakers) if len(speakers) == 1 else None
             importance = _KIND_WEIGHT[kind] * extractive.density(text)
         return Draft(kind, text, speaker, ids, round(importance, 4), tokens)
 
     def view(self, items: Sequence[Draft | ChildStatement], answers: Sequence[Generation]) -> View:
-        """Too little that passed is no view: the extractive one stays."""
-        usable = len(self.passed) >= KEPT_MIN
+        """The view of these statements, unusable where too few of the model's passed."""
+        usable = len(self.passed) >= PASSED_MIN
         return View(
             items if usable else (),
             self._offered,
@@ -339,22 +347,22 @@ class _Checked:
 
 
 def _kind(text: str) -> StatementKind:
-    """What a statement is, told from its words: that a rule or a decision stands there may not
-    hang on what a model, or a text that speaks to it, calls it."""
+    """The kind of a statement by its words alone. Neither a model nor a text that addresses it
+    decides whether a statement is a rule or a decision."""
     kind, _ = kind_of(text, frozenset(word.lower() for word in words_of(text)))
     return kind
 
 
 def _filled(
     drafts: Sequence[Draft],
-    kept: Sequence[Draft | ChildStatement],
+    others: Sequence[Draft | ChildStatement],
     spare: Sequence[ChildStatement],
     budget: int,
 ) -> list[Draft | ChildStatement]:
-    """The statements by kind: what binds in any case; then, within the budget, what the model
-    wrote and what was picked out by importance, then the spare ones."""
-    chosen: list[Draft | ChildStatement] = [i for i in kept if i.kind in BINDING]
-    rest = [item for item in kept if item.kind not in BINDING]
+    """The statements by kind: all rules and open points of others; then, within the budget, the
+    model's drafts and the others by importance; then the spare ones."""
+    chosen: list[Draft | ChildStatement] = [item for item in others if item.kind in BINDING]
+    rest = [item for item in others if item.kind not in BINDING]
     ranked: list[Draft | ChildStatement] = sorted(
         [*drafts, *rest], key=lambda item: -item.importance
     )
@@ -363,5 +371,5 @@ def _filled(
         if item.tokens <= room:
             chosen.append(item)
             room -= item.tokens
-    place = {id(item): index for index, item in enumerate([*drafts, *kept, *spare])}
+    place = {id(item): index for index, item in enumerate([*drafts, *others, *spare])}
     return sorted(chosen, key=lambda item: (KIND_ORDER[item.kind], place[id(item)]))

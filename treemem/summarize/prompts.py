@@ -1,10 +1,13 @@
-"""What a model is asked, and how its answer is read.
+"""Writes the questions to a model, and reads its answers.
 
-Pure. There are two ways to ask. "retell": one sentence that was really said, to be told
-shortly of the person who said it; the answer begins with that person's name. "notes": a
-stretch of the log, the text first and the task last, to be noted in plain lines. Worked
-examples stand before either, the same in every call. The text is content wherever it goes:
-nothing in it is an instruction, a turn number or a special token.
+Pure. In the mode "retell" a question contains one sentence of a message, to be shortened in the
+third person; the answer begins with the speaker's name. In the mode "notes" it contains a
+stretch of the log, followed by the task of noting its content in plain lines. Worked examples,
+the same in every call, come first. The text of a log is content only: nothing in it is read as
+an instruction, a turn number or a special token.
+
+The prompts' words are part of every producer: to change one, raise PROMPT_VERSION in
+model_summarizer.py.
 """
 
 from __future__ import annotations
@@ -19,11 +22,12 @@ from treemem.text.tokens import count_tokens
 
 Mode = Literal["retell", "notes"]
 
+# Characters of a window, of one line in it, and of an answer's note; notes in an answer.
 WINDOW_CHARS = 4_000
 LINE_CHARS_MAX = 900
 NOTES_MAX = 8
 NOTE_CHARS_MAX = 300
-# A longer result of a tool is told by its size and its beginning.
+# Characters of a tool's result; a longer one is replaced by its size and its first line.
 RESULT_CHARS_MAX = 400
 FIRST_LINE_CHARS_MAX = 120
 
@@ -85,7 +89,7 @@ GROUP_TASK = (
     "sentences that tell what it was about as a whole, in the notes' own words. One sentence a "
     "line."
 )
-# What a statement may be no copy of.
+# The instructions, which a statement may not repeat.
 INSTRUCTIONS = f"{RETELL_SYSTEM} {NOTES_SYSTEM} {NOTES_TASK} {GROUP_TASK}"
 
 _BULLET = re.compile(r"^\s*(?:[-*•–]+\s*|\(?\d{1,2}[.):]\)?\s+)")
@@ -93,7 +97,7 @@ _LABEL = {"user": "The user", "assistant": "The assistant"}
 
 
 def name_of(speaker: str) -> str:
-    """What a speaker is called in a sentence.
+    """The name of a speaker in a sentence.
 
     Example:
         >>> name_of("user"), name_of("Ana")
@@ -103,17 +107,20 @@ def name_of(speaker: str) -> str:
 
 
 def retell_question(speaker: str, sentence: str) -> str:
-    """The question for one sentence, on lines that a log cannot add to."""
+    """The question about one sentence, which is put on a single line."""
     return f'{name_of(speaker)} said: "{flat(sentence)}"\nIn short:'
 
 
 def retell_examples() -> tuple[tuple[str, str], ...]:
     """The worked examples of retelling, as question and answer."""
-    return tuple((retell_question(who, said), told) for who, said, told in RETELL_EXAMPLES)
+    return tuple(
+        (retell_question(speaker, sentence), answer)
+        for speaker, sentence, answer in RETELL_EXAMPLES
+    )
 
 
 def begins_own_call(text: str) -> bool:
-    """Whether a message is the first of what treemem itself asks a model.
+    """Whether a message is the first of a call of treemem to a model.
 
     Example:
         >>> begins_own_call(RETELL_SYSTEM), begins_own_call("What did Nora say?")
@@ -125,7 +132,7 @@ def begins_own_call(text: str) -> bool:
 
 
 def notes_question(lines: Sequence[str], task: str) -> str:
-    """The question for a stretch of text: the fenced lines, then the task."""
+    """The question about a stretch of text: the fenced lines, then the task."""
     return "TEXT\n" + "\n".join(lines) + f"\nEND OF TEXT\n\n{task}"
 
 
@@ -136,29 +143,29 @@ def notes_examples() -> tuple[tuple[str, str], ...]:
 
 
 def windows(excerpts: Sequence[Excerpt], chars_max: int | None = None) -> list[list[Excerpt]]:
-    """A leaf in windows of about chars_max of speech, cut between messages.
+    """The excerpts of a leaf in windows of about chars_max characters of speech.
 
-    chars_max: None for WINDOW_CHARS. Messages that say nothing in words, such as a bare tool
-    call, are left out.
+    chars_max: None for WINDOW_CHARS. Messages without words, such as a bare tool call, are left
+    out.
     """
     room = WINDOW_CHARS if chars_max is None else chars_max
-    found: list[list[Excerpt]] = []
+    cut: list[list[Excerpt]] = []
     chars = room
     for excerpt in excerpts:
         cost = min(len(spoken(excerpt)), LINE_CHARS_MAX)
         if excerpt.message.kind != "said" or cost == 0:
             continue
-        if not found or chars + cost > room:
-            found.append([])
+        if not cut or chars + cost > room:
+            cut.append([])
             chars = 0
-        found[-1].append(excerpt)
+        cut[-1].append(excerpt)
         chars += cost
-    return found
+    return cut
 
 
 def spoken(excerpt: Excerpt) -> str:
-    """What an excerpt says in words: of a tool's result the lines that name an error, of a long
-    one also what it was; calls, thinking and attachments not at all.
+    """The words of an excerpt on one line. Of a tool's result only tool_result_lines; calls,
+    thinking and attachments are left out.
 
     Example:
         >>> from treemem.types import Message, Part
@@ -167,34 +174,35 @@ def spoken(excerpt: Excerpt) -> str:
         'Let me look.'
     """
     text = excerpt.message.text
-    said: list[str] = []
+    pieces: list[str] = []
     at = excerpt.start
     for part in sorted(excerpt.message.parts, key=lambda part: part.start):
         if part.kind == "text" or part.end <= excerpt.start or part.start >= excerpt.end:
             continue
-        said.append(text[at : max(at, part.start)])
+        pieces.append(text[at : max(at, part.start)])
         if part.kind == "tool_result":
-            said += told_result(text[part.start : part.end], part.name)
+            pieces += tool_result_lines(text[part.start : part.end], part.name)
         at = max(at, min(part.end, excerpt.end))
-    said.append(text[at : excerpt.end])
-    return " ".join(" ".join(said).split())
+    pieces.append(text[at : excerpt.end])
+    return " ".join(" ".join(pieces).split())
 
 
-def told_result(output: str, name: str | None) -> list[str]:
-    """A tool's result in short: of a long one its name, size and first line, then its errors.
+def tool_result_lines(output: str, name: str | None) -> list[str]:
+    """The lines that stand for a tool's result: those that name an error, and of a long result
+    also its name, size and first line.
 
     Example:
-        >>> told_result("== 2 tests ==" + " ok" * 200 + "\\nKeyError: 'id'", "pytest")[1:]
+        >>> tool_result_lines("== 2 tests ==" + " ok" * 200 + "\\nKeyError: 'id'", "pytest")[1:]
         ["KeyError: 'id'"]
-        >>> told_result("3 files", "ls")
+        >>> tool_result_lines("3 files", "ls")
         []
     """
     errors = tool_errors(output)
     if len(output) <= RESULT_CHARS_MAX:
         return errors
     first = next((line for line in output.splitlines() if line.strip()), "")
-    told = flat(first)[:FIRST_LINE_CHARS_MAX]
-    return [f"[tool result: {name or 'tool'}, {count_tokens(output)} tokens, {told}]", *errors]
+    head = flat(first)[:FIRST_LINE_CHARS_MAX]
+    return [f"[tool result: {name or 'tool'}, {count_tokens(output)} tokens, {head}]", *errors]
 
 
 def leaf_lines(window: Sequence[Excerpt]) -> list[str]:
@@ -206,14 +214,14 @@ def leaf_lines(window: Sequence[Excerpt]) -> list[str]:
 
 
 def group_lines(statements: Sequence[ChildStatement]) -> list[str]:
-    """Statements of the children as numbered lines."""
+    """The children's statements as numbered lines."""
     return [
         _line(index, statement.kind, statement.text) for index, statement in enumerate(statements)
     ]
 
 
 def _line(index: int, label: str, text: str) -> str:
-    """One line: whatever a message holds, it cannot begin a line of its own."""
+    """A numbered line. The text is put on one line, so it cannot start another."""
     words = flat(text)
     if len(words) > LINE_CHARS_MAX:
         words = words[: LINE_CHARS_MAX - 2] + " …"
@@ -226,8 +234,7 @@ def flat(text: str) -> str:
 
 
 def read_notes(answer: str) -> list[str]:
-    """The notes in an answer, one a line, without list marks; an unfinished last one is left
-    out by the checks.
+    """The notes in an answer, one a line, without list marks.
 
     Example:
         >>> read_notes("- It works.\\n2. Ana left.\\n\\n")
@@ -244,5 +251,5 @@ def read_retelling(answer: str) -> str:
 
 
 def clean(text: str) -> str:
-    """An escape for half a character, which SQLite cannot hold, becomes a mark."""
+    """The text with a question mark for each lone surrogate, which SQLite cannot store."""
     return text.encode("utf-8", "replace").decode()

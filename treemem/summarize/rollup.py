@@ -1,9 +1,9 @@
-"""How a parent's summary comes from its children's: by reference, no word written anew.
+"""Summarizes a group from its children's statements, by reference and without new words.
 
-Pure and deterministic. Rules and open points rise in their own words; of the rest the most
-important rise as far as there is room. What is said twice rises once, with the citations of
-both; an open point that a later child closes stays behind; what a later statement replaces
-is marked so.
+Pure and deterministic. All rules and open points are taken over, and of the other statements the
+most important that fit. A statement that repeats another is taken once, with the citations of
+both; an open point that a later child closes is left out; a statement that a later one replaces
+is marked as superseded.
 """
 
 from __future__ import annotations
@@ -19,20 +19,23 @@ from treemem.types import StatementKind
 from treemem.verify import relations
 from treemem.verify.words import stems
 
-# Rules and open points may push it beyond, for then the rest keeps REST_SHARE of it.
+# Tokens of a group's summary. Where rules and open points fill it, the rest still gets
+# REST_SHARE of it.
 PARENT_TOKENS_MAX = 1_000
 REST_SHARE = 0.4
 ROOM: tuple[tuple[StatementKind, float], ...] = (
     ("gist", 0.4), ("decision", 0.6), ("error", 0.6), ("fact", 1.0),
 )  # fmt: skip
-HELD_MAX = 200
+# A stem in more statements than this distinguishes none of them.
+STEM_STATEMENTS_MAX = 200
+# Statements compared with one, those that share most stems with it.
 NEAREST_MAX = 32
 _REPLACEABLE: tuple[StatementKind, ...] = ("decision", "constraint", "fact")
 
 
 @dataclass(frozen=True, slots=True)
 class _Offered:
-    """A statement with its place: the number of its child, and its rank in reading order."""
+    """A statement, the number of its child, and its place in reading order."""
 
     item: ChildStatement
     child: int
@@ -40,134 +43,144 @@ class _Offered:
 
 
 def summarize_group(children: Sequence[Child]) -> View:
-    """A parent's statements: its children's, by reference, each once."""
+    """The view of a group: its children's statements, by reference and each once."""
     offered = [
         _Offered(item, number, 0)
         for number, child in enumerate(children)
         for item in child.statements
     ]
-    offered = [replace(each, place=place) for place, each in enumerate(offered)]
-    unique, found = _merged(offered)
+    offered = [replace(statement, place=place) for place, statement in enumerate(offered)]
+    unique, same = _merged(offered)
     unique, closed = _without_closed(unique, children)
-    older = _superseded(unique)
-    found += closed + older
-    chosen = _chosen(unique, children, frozenset(relation.seq for relation in older))
-    shown = {each.item.seq for each in chosen}
-    marks = tuple(r for r in found if r.kind == "closed" or r.seq in shown)
-    return View([each.item for each in chosen], len(offered), relations=marks)
+    superseded = _superseded(unique)
+    chosen = _chosen(unique, children, frozenset(relation.seq for relation in superseded))
+    shown = {statement.item.seq for statement in chosen}
+    relations_shown = tuple(
+        relation
+        for relation in (*same, *closed, *superseded)
+        if relation.kind == "closed" or relation.seq in shown
+    )
+    items = [statement.item for statement in chosen]
+    return View(items, len(offered), relations=relations_shown)
 
 
 def _merged(offered: Sequence[_Offered]) -> tuple[list[_Offered], list[Relation]]:
-    """Each saying once, at its first place. The same words as a rule and as something else
-    are a rule."""
+    """The statements without repetitions, each at its first place. Of repetitions of different
+    kinds a rule or an open point is taken."""
     groups: dict[object, list[_Offered]] = {}
-    for each in offered:
-        groups.setdefault(relations.key(each.item.text), []).append(each)
-    unique, found = [], []
+    for statement in offered:
+        groups.setdefault(relations.key(statement.item.text), []).append(statement)
+    unique, same = [], []
     for group in groups.values():
-        kept = next((each for each in group if each.item.kind in BINDING), group[0])
-        others = [each.item for each in group if each.item.seq != kept.item.seq]
-        also = dict.fromkeys((*kept.item.also, *(n for o in others for n in (o.seq, *o.also))))
-        also.pop(kept.item.seq, None)
-        found += [Relation(kept.item.seq, "same", seq) for seq in also]
-        unique.append(_Offered(replace(kept.item, also=tuple(also)), kept.child, group[0].place))
-    return sorted(unique, key=lambda each: each.place), found
+        chosen = next((other for other in group if other.item.kind in BINDING), group[0])
+        item = chosen.item
+        others = [other.item for other in group if other.item.seq != item.seq]
+        also = dict.fromkeys((*item.also, *(n for o in others for n in (o.seq, *o.also))))
+        also.pop(item.seq, None)
+        same += [Relation(item.seq, "same", seq) for seq in also]
+        unique.append(_Offered(replace(item, also=tuple(also)), chosen.child, group[0].place))
+    return sorted(unique, key=lambda statement: statement.place), same
 
 
 def _without_closed(
     offered: Sequence[_Offered], children: Sequence[Child]
 ) -> tuple[list[_Offered], list[Relation]]:
-    """The statements but for the open points that something in a later child closes."""
+    """The statements without the open points that a statement of a later child closes."""
     settling = [(number, item) for number, child in enumerate(children) for item in child.settling]
-    holding = relations.index(item.text for _, item in settling)
-    left, found = [], []
-    for each in offered:
-        by = _closing(each, settling, holding) if each.item.kind == "open" else None
-        if by is None:
-            left.append(each)
+    index = relations.index(item.text for _, item in settling)
+    left, closed = [], []
+    for statement in offered:
+        is_open = statement.item.kind == "open"
+        closing = _closing(statement, settling, index) if is_open else None
+        if closing is None:
+            left.append(statement)
         else:
-            found.append(Relation(each.item.seq, "closed", by.seq))
-    return left, found
+            closed.append(Relation(statement.item.seq, "closed", closing.seq))
+    return left, closed
 
 
 def _closing(
     open_point: _Offered,
     settling: Sequence[tuple[int, ChildStatement]],
-    holding: dict[str, list[int]],
+    index: dict[str, list[int]],
 ) -> ChildStatement | None:
-    about = relations.subject_of(open_point.item.text)
-    near = _sharing(about, holding, min(2, len(about)))
+    """The first statement of a later child that closes an open point."""
+    subject = relations.subject_of(open_point.item.text)
+    near = _sharing(subject, index, min(2, len(subject)))
     later = [settling[at][1] for at in near if settling[at][0] > open_point.child]
     at = relations.closed_by(open_point.item.text, [item.text for item in later])
     return None if at is None else later[at]
 
 
-def _sharing(wanted: Iterable[str], holding: dict[str, list[int]], least: int) -> list[int]:
-    """Which texts hold at least so many of the stems: those that cannot matter are many.
+def _sharing(wanted: Iterable[str], index: dict[str, list[int]], least: int) -> list[int]:
+    """The places of the texts that contain at least this many of the stems, in order.
 
-    Of a great many statements the NEAREST_MAX that share most are looked at, and a stem that
-    more than HELD_MAX of them hold tells none from the others: the work must not grow with the
-    square of what a root over many sources says.
+    Only the NEAREST_MAX texts that share most stems are returned, and stems of more than
+    STEM_STATEMENTS_MAX texts are ignored, so that the work does not grow with the square of the
+    statements below a root over many sources. index: the places of texts by stem.
     """
-    held = [holding[stem] for stem in wanted if stem in holding]
-    telling = [at for at in held if len(at) <= HELD_MAX]
-    least = max(1, least - (len(held) - len(telling)))
-    counts = Counter(chain.from_iterable(telling))
+    postings = [index[stem] for stem in wanted if stem in index]
+    rare = [places for places in postings if len(places) <= STEM_STATEMENTS_MAX]
+    least = max(1, least - (len(postings) - len(rare)))
+    counts = Counter(chain.from_iterable(rare))
     near = [(-count, at) for at, count in counts.items() if count >= least]
     return sorted(at for _, at in sorted(near)[:NEAREST_MAX])
 
 
 def _superseded(offered: Sequence[_Offered]) -> list[Relation]:
-    """Which statements a statement of a later child replaces; the newest one counts."""
-    pool = [each for each in offered if each.item.kind in _REPLACEABLE]
-    holding = relations.index(each.item.text for each in pool)
-    found = []
-    for each in pool:
-        least = relations.fewest_shared(each.item.text)
-        near = _sharing(stems(each.item.text), holding, least)
-        newer = [pool[at] for at in near if _comes_later(pool[at], each)]
-        fitting = [n for n in newer if relations.replaces(n.item.text, each.item.text)]
-        if fitting:
-            latest = max(fitting, key=lambda n: n.place).item.seq
+    """For each statement that a later one replaces, the latest that does."""
+    pool = [statement for statement in offered if statement.item.kind in _REPLACEABLE]
+    index = relations.index(statement.item.text for statement in pool)
+    superseded = []
+    for statement in pool:
+        item = statement.item
+        near = _sharing(stems(item.text), index, relations.fewest_shared(item.text))
+        newer = [pool[at] for at in near if _comes_later(pool[at], statement)]
+        replacing = [other for other in newer if relations.replaces(other.item.text, item.text)]
+        if replacing:
+            latest = max(replacing, key=lambda other: other.place).item.seq
         else:
-            latest = each.item.superseded_by or 0
+            latest = item.superseded_by or 0
         if latest:
-            found.append(Relation(each.item.seq, "superseded", latest))
-    return found
+            superseded.append(Relation(item.seq, "superseded", latest))
+    return superseded
 
 
-def _comes_later(each: _Offered, than: _Offered) -> bool:
-    """A child's statements of one kind are in the order in which they were said."""
-    if each.child == than.child:
-        return each.item.kind == than.item.kind and each.place > than.place
-    return each.child > than.child
+def _comes_later(statement: _Offered, other: _Offered) -> bool:
+    """Within a child only statements of one kind are in the order in which they were said."""
+    if statement.child == other.child:
+        return statement.item.kind == other.item.kind and statement.place > other.place
+    return statement.child > other.child
 
 
-# -- which of them ---------------------------------------------------------------------
+# -- what fits -------------------------------------------------------------------------
 
 
 def _chosen(
     offered: Sequence[_Offered], children: Sequence[Child], older: frozenset[int]
 ) -> list[_Offered]:
-    """All rules and open points; of the rest what fits, and what was replaced only last."""
+    """All rules and open points, and of the rest what fits and was not replaced.
+
+    older: the numbers of the statements that were replaced.
+    """
     total = sum(item.tokens for child in children for item in child.statements)
-    chosen = [each for each in offered if each.item.kind in BINDING]
+    chosen = [statement for statement in offered if statement.item.kind in BINDING]
     room = min(PARENT_TOKENS_MAX, total)
     left = rest_budget(total, _tokens(chosen))
     for kind, share in ROOM:
-        pool = [e for e in offered if e.item.kind == kind and e.item.seq not in older]
+        pool = [o for o in offered if o.item.kind == kind and o.item.seq not in older]
         space = min(max(0, left), int(room * share))
-        picked = _first_of_each(pool, space) if kind == "gist" else _fill(pool, space)
+        picked = _first_of_children(pool, space) if kind == "gist" else _fill(pool, space)
         chosen += picked
         left -= _tokens(picked)
-    return sorted(chosen, key=lambda each: (KIND_ORDER[each.item.kind], each.place))
+    return sorted(chosen, key=lambda picked: (KIND_ORDER[picked.item.kind], picked.place))
 
 
 def rest_budget(below: int, binding: int) -> int:
-    """The most tokens of a parent's summary beside its rules and open points. However many of
-    those there are, what it was about and what was decided is told too.
+    """The most tokens of a group's summary beside its rules and open points, which leave room for
+    gists and decisions however many they are.
 
-    below: the tokens of all that its children say. binding: of the rules and open points.
+    below: the tokens of the children's statements. binding: of the rules and open points.
 
     Example:
         >>> rest_budget(5_000, 300), rest_budget(5_000, 2_000), rest_budget(500, 450)
@@ -177,27 +190,25 @@ def rest_budget(below: int, binding: int) -> int:
     return min(below - binding, max(room - binding, int(room * REST_SHARE)))
 
 
-def _first_of_each(pool: Sequence[_Offered], room: int) -> list[_Offered]:
-    """A gist of each child, in their order, while there is room."""
-    chosen: list[_Offered] = []
-    told: set[int] = set()
-    for each in pool:
-        if each.child not in told and each.item.tokens <= room:
-            chosen.append(each)
-            told.add(each.child)
-            room -= each.item.tokens
-    return chosen
+def _first_of_children(pool: Sequence[_Offered], room: int) -> list[_Offered]:
+    """The first statement of every child, in their order, while there is room."""
+    chosen: dict[int, _Offered] = {}
+    for statement in pool:
+        if statement.child not in chosen and statement.item.tokens <= room:
+            chosen[statement.child] = statement
+            room -= statement.item.tokens
+    return list(chosen.values())
 
 
 def _fill(pool: Sequence[_Offered], room: int) -> list[_Offered]:
-    """The most important that fit the room; of equal ones the earlier."""
+    """The most important statements that fit the room; of equal ones the earlier."""
     chosen: list[_Offered] = []
-    for each in sorted(pool, key=lambda each: (-each.item.importance, each.place)):
-        if each.item.tokens <= room:
-            chosen.append(each)
-            room -= each.item.tokens
+    for statement in sorted(pool, key=lambda pooled: (-pooled.item.importance, pooled.place)):
+        if statement.item.tokens <= room:
+            chosen.append(statement)
+            room -= statement.item.tokens
     return chosen
 
 
 def _tokens(chosen: Sequence[_Offered]) -> int:
-    return sum(each.item.tokens for each in chosen)
+    return sum(statement.item.tokens for statement in chosen)

@@ -1,1 +1,4 @@
-"""TODO: one sentence, and the order in which to read the files."""
+"""Groups leaves of all sources into topics, and names the topics.
+
+Read term_vectors.py, clustering.py, naming.py, store.py and assignment.py in this order.
+"""

@@ -1,7 +1,7 @@
-"""Carries out what topics.py finds: leaves are read, placed, and topics rebuilt.
+"""Reads leaves, assigns them to topics, rebuilds topics and names them.
 
-Finding takes seconds in a large memory, so it happens outside of any transaction; it is written
-only where nothing has changed in between, and found again otherwise.
+Clustering takes seconds in a large memory, so it runs outside any transaction. Its result is
+stored only if nothing has changed in between, and computed again otherwise.
 """
 
 from __future__ import annotations
@@ -25,21 +25,25 @@ if TYPE_CHECKING:
 
     Vectors = Mapping[int, NDArray[Any]]
 
+# Leaves read in one step, between which a job's lease is renewed.
 LEAVES_AT_ONCE = 128
+# Leaves of a topic, and statements of each, that its name is made of.
 NAME_LEAVES_MAX = 48
 NAME_STATEMENTS_MAX = 40
 
 
 @dataclass(frozen=True, slots=True)
 class State:
-    """What placing starts from: the ids of all leaves by their numbers, in time order, and the
-    topics."""
+    """The state that a clustering starts from.
+
+    leaves: the ids of all leaves by their row numbers, in time order.
+    """
 
     leaves: dict[int, str]
     topics: tuple[Topic, ...]
 
     def lost(self) -> set[int]:
-        """Leaves of topics that no source has any more: tails that have grown since."""
+        """The leaves of topics that no source has any more: tails that have grown since."""
         return {seq for topic in self.topics for seq in topic.leaves} - self.leaves.keys()
 
 
@@ -52,7 +56,7 @@ def _state(database: Database) -> State:
 
 
 def read_some(database: Database) -> bool:
-    """Reads a few of the leaves that were not read yet; returns False where there are none."""
+    """Reads up to LEAVES_AT_ONCE leaves without a profile. Returns whether more are left."""
     with database.transaction():
         producer = extractive_views.ensure_producer(database)
         unread = topic_store.unread_leaves(database, producer)
@@ -70,8 +74,8 @@ def read_some(database: Database) -> bool:
 
 
 def _spoken(database: Database, leaf_seq: int) -> list[str]:
-    """What a leaf holds but for what tools have printed, which names everything."""
-    found = []
+    """The texts of a leaf without tool output, which names everything, and without thinking."""
+    texts = []
     for excerpt in summaries.excerpts(database, leaf_seq):
         message = excerpt.message
         if message.role == "tool":
@@ -79,23 +83,23 @@ def _spoken(database: Database, leaf_seq: int) -> list[str]:
         at = excerpt.start
         for part in message.parts:
             if part.kind in ("tool_result", "thinking"):
-                found.append(message.text[at : max(at, min(part.start, excerpt.end))])
+                texts.append(message.text[at : max(at, min(part.start, excerpt.end))])
                 at = max(at, min(part.end, excerpt.end))
-        found.append(message.text[at : excerpt.end])
-    return found
+        texts.append(message.text[at : excerpt.end])
+    return texts
 
 
 # -- placing ---------------------------------------------------------------------------
 
 
 def place(database: Database) -> None:
-    """Puts the leaves that are in no topic yet where they belong, and founds new topics."""
+    """Assigns the leaves that are in no topic yet, and creates new topics of them."""
     while True:
         with database.transaction():
             _succeed(database, _state(database))
             before = _state(database)
         known = _leaves(database, before)
-        # A tail that came in between was not read yet, though it has its predecessor's topics.
+        # A tail that is newer than the last reading has its predecessor's topics but no profile.
         read = {leaf.seq for leaf in known}
         members = {topic.id: [seq for seq in topic.leaves if seq in read]
                    for topic in before.topics}  # fmt: skip
@@ -106,14 +110,14 @@ def place(database: Database) -> None:
             for seq, names in placing.joined.items():
                 for name in names:
                     topic_store.add(database, name, [seq])
-            for founding in placing.founded:
-                _found(database, before, founding)
+            for leaf_seqs in placing.created:
+                _create(database, before, leaf_seqs)
             return
 
 
 def rebuild(database: Database, written: Callable[[], None]) -> None:
-    """Finds all topics anew. Ids stay where the content does; what the user has pinned, named
-    or merged stays. written: called in the transaction that stores them."""
+    """Clusters all leaves anew. A topic keeps its id where it keeps its content; topics that the
+    user pinned, named or merged stay. written: called in the transaction that stores them."""
     while True:
         with database.transaction():
             _succeed(database, _state(database))
@@ -123,42 +127,43 @@ def rebuild(database: Database, written: Callable[[], None]) -> None:
             for topic in before.topics
         }
         known = _leaves(database, before)
-        kept, fresh = clustering.rebuild(known, earlier, _vectors(database, known))
+        continued, new = clustering.rebuild(known, earlier, _vectors(database, known))
         with database.transaction():
             if _state(database) != before:
                 continue
             for topic in before.topics:
-                if topic.id in kept:
-                    topic_store.set_members(database, topic.id, kept[topic.id])
+                if topic.id in continued:
+                    topic_store.set_members(database, topic.id, continued[topic.id])
                 else:
                     topic_store.remove(database, topic.id)
-            for members in fresh:
-                _found(database, before, members)
+            for members in new:
+                _create(database, before, members)
             written()
             return
 
 
 def _leaves(database: Database, before: State) -> list[Leaf]:
-    read = topic_store.profiles(database)
-    return [Leaf(seq, read[seq]) for seq in before.leaves if seq in read]
+    """The leaves that have a profile, in time order."""
+    profiles = topic_store.profiles(database)
+    return [Leaf(seq, profiles[seq]) for seq in before.leaves if seq in profiles]
 
 
 def _vectors(database: Database, known: Sequence[Leaf]) -> Vectors:
-    """Those that leaves have of the embedder in use."""
+    """The vectors of leaves under the embedder in use, by row number; empty without one."""
     setting = settings.get(database, settings.EMBEDDER)
     name = None if setting is None else embedders.identity_of(setting)
     seq = None if name is None else vectors.seq_of(database, name)
     return {} if seq is None else vectors.node_vectors(database, seq, [leaf.seq for leaf in known])
 
 
-def _found(database: Database, before: State, members: tuple[int, ...]) -> None:
+def _create(database: Database, before: State, members: tuple[int, ...]) -> None:
     topic_id = topic_store.create(database, [before.leaves[seq] for seq in members])
     topic_store.add(database, topic_id, members)
 
 
 def _succeed(database: Database, before: State) -> None:
-    """A tail that has grown hands its topics on to the leaf that has most of its messages.
-    A topic that has no leaf left goes, unless the user has named or pinned it."""
+    """Replaces each lost tail in its topics by the leaf that has most of its messages, and removes
+    topics without leaves unless the user named or pinned them."""
     places = Counter(seq for topic in before.topics for seq in topic.leaves)
     for lost in sorted(before.lost()):
         successors = topic_store.successors(database, lost)
@@ -178,15 +183,15 @@ def _succeed(database: Database, before: State) -> None:
 
 
 class Names:
-    """Gives topics their names. How many leaves hold each term is counted at the first one."""
+    """Names topics. The leaves with each term are counted once, for the first name."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
         self._counted: tuple[Counter[str], int] | None = None
 
     def give(self, topic_id: str) -> None:
-        """Names a topic after its statements, in the caller's transaction; a name that the user
-        gave stays."""
+        """Names a topic after its statements, in the caller's transaction; a name of the user
+        stays."""
         producer = extractive_views.ensure_producer(self._database)
         members = topic_store.members(self._database, topic_id)
         step = -(-len(members) // NAME_LEAVES_MAX) or 1
@@ -194,13 +199,14 @@ class Names:
             summaries.statement_texts(self._database, seq, producer)[:NAME_STATEMENTS_MAX]
             for seq in members[::step]
         ]
-        holders, total = self._holders()
-        name = naming.name(statements, holders, total)
+        term_leaves, total = self._term_leaves()
+        name = naming.name(statements, term_leaves, total)
         topic_store.set_name(self._database, topic_id, name or topic_id, by_user=False)
 
-    def _holders(self) -> tuple[Counter[str], int]:
+    def _term_leaves(self) -> tuple[Counter[str], int]:
+        """How many leaves contain each term, and how many leaves there are."""
         if self._counted is None:
-            read = topic_store.profiles(self._database)
-            counts = Counter(term for terms in read.values() for term in terms)
-            self._counted = counts, len(read)
+            profiles = topic_store.profiles(self._database)
+            counts = Counter(term for terms in profiles.values() for term in terms)
+            self._counted = counts, len(profiles)
         return self._counted

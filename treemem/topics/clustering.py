@@ -1,9 +1,9 @@
-"""Which leaves belong together: how alike they are, and the topics that follow from it.
+"""Clusters leaves into topics by how similar they are.
 
-Pure and deterministic: the same leaves in the same order, with the same topics before them, are
-placed the same way on every machine. Likeness is the cosine of weighted terms, where a term
-counts for less the more leaves hold it, and with embeddings half of it is theirs. It is found
-leaf by leaf, so no table of all pairs is ever held.
+Pure and deterministic: the same leaves in the same order, with the same earlier topics, give the
+same topics on every machine. Similarity is the cosine of weighted terms, where a term counts for
+less the more leaves contain it; with embeddings their cosine is half of it. It is computed leaf
+by leaf, so memory never holds all pairs.
 """
 
 from __future__ import annotations
@@ -20,19 +20,19 @@ if TYPE_CHECKING:
     Floats = NDArray[Any]
 
 # Chosen on 483 leaves of 80 chats and meetings (LoCoMo, BEAM, QMSum, LongMemEval): between leaves
-# of one conversation the median likeness is 0.18, between those of two it is 0.02, and below 0.15
+# of one conversation the median similarity is 0.18, between those of two it is 0.02, and below 0.15
 # for 99 pairs in a hundred.
 LINK_MIN = 0.12
 JOIN_MIN = 0.25
-# Vectors around their mean are a little alike by chance, words are not: below this a cosine
-# counts for nothing (all-MiniLM-L6-v2, 161 of these leaves: of a topic's leaves 75 % are of one
-# conversation, with words alone 66 %, with every cosine 49 %).
+# Vectors around their mean are slightly similar by chance, words are not, so a smaller cosine
+# counts as 0 (all-MiniLM-L6-v2, 161 of these leaves: 75 % of a topic's leaves are of one
+# conversation; with words alone 66 %, with every cosine 49 %).
 COSINE_MIN = 0.35
 SECOND_SHARE = 0.8
 TOPICS_OF_A_LEAF = 2
 LEAVES_MIN = 3
 NEIGHBOURS = 8
-TERM_LEAVES_MAX = 1_000  # a term of more leaves tells them apart no longer
+TERM_LEAVES_MAX = 1_000  # a term in more leaves does not distinguish them
 CENTRE_TERMS_MAX = 256
 SEED = 20_260_101
 DECIMALS = 4
@@ -41,7 +41,7 @@ _NEW = "+"  # begins no topic's id
 
 @dataclass(frozen=True, slots=True)
 class Leaf:
-    """A leaf by its number, with the weights of its terms; see profiles.py."""
+    """A leaf by its row number, with the weights of its terms; see term_vectors.py."""
 
     seq: int
     terms: Mapping[str, float]
@@ -49,11 +49,14 @@ class Leaf:
 
 @dataclass(frozen=True, slots=True)
 class Placing:
-    """joined: the topics that leaves were added to, the nearest first. founded: new topics by
-    the leaves they begin with."""
+    """Where leaves go.
+
+    joined: by leaf, the ids of the topics it joins, the nearest first. created: the leaves of
+    each new topic.
+    """
 
     joined: dict[int, tuple[str, ...]]
-    founded: tuple[tuple[int, ...], ...]
+    created: tuple[tuple[int, ...], ...]
 
 
 def place(
@@ -63,22 +66,22 @@ def place(
 ) -> Placing:
     """Where the leaves go that are in no topic yet.
 
-    leaves: all that are known, in order. topics: the numbers of their leaves, by id. A leaf
-    joins the topics, at most TOPICS_OF_A_LEAF, whose centre it is near; those that are near none
-    found one where enough of them belong together, and wait otherwise. Nothing that is placed
-    moves.
+    leaves: all leaves, in order. topics: the row numbers of their leaves, by id. vectors: of
+    leaves, by row number. A leaf joins up to TOPICS_OF_A_LEAF topics whose centres it is near.
+    Leaves near none make a new topic where enough of them belong together, and wait otherwise.
+    Leaves that are in a topic stay there.
     """
     space = _Space(leaves, vectors or {})
     placed = {seq for members in topics.values() for seq in members}
     waiting = [leaf.seq for leaf in leaves if leaf.seq not in placed]
     joined = _join(space, topics, waiting)
     left = [seq for seq in waiting if seq not in joined]
-    founded = communities(space, left)
-    taken = {seq for members in founded for seq in members}
-    # What found no companion of its own may be near one of the new topics.
-    new = {str(number): members for number, members in enumerate(founded)}
+    groups = communities(space, left)
+    taken = {seq for members in groups for seq in members}
+    # A leaf in no community may be near one of the new topics.
+    new = {str(number): members for number, members in enumerate(groups)}
     late = _join(space, new, [seq for seq in left if seq not in taken])
-    grown = [list(members) for members in founded]
+    grown = [list(members) for members in groups]
     for seq, names in late.items():
         for name in names:
             grown[int(name)].append(seq)
@@ -87,11 +90,10 @@ def place(
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """A topic as it was before a rebuild.
+    """A topic before a rebuild.
 
-    fixed: the user pinned it, and it stays as it is. named: the user named it, and it does not
-    get lost. merged: the user put topics together, and what is for the most part its own stays
-    so.
+    fixed: pinned by the user, so it stays as it is. named: by the user, so it does not get lost.
+    merged: by the user, so communities that lie mostly in it stay together.
     """
 
     leaves: tuple[int, ...]
@@ -105,22 +107,21 @@ def rebuild(
     topics: Mapping[str, Known],
     vectors: Mapping[int, Floats] | None = None,
 ) -> tuple[dict[str, tuple[int, ...]], tuple[tuple[int, ...], ...]]:
-    """The topics of all leaves, found anew: those that keep their ids, and the new ones.
+    """Clusters all leaves anew: the leaves of the topics that keep their ids, and of new topics.
 
-    A topic keeps its id where the largest part that it shares with a new one is at least half
-    of it.
+    A topic keeps its id where the new one that shares most with it has at least half of it.
     """
     space = _Space(leaves, vectors or {})
     fixed = {name: list(topic.leaves) for name, topic in topics.items() if topic.fixed}
     taken = {seq for members in fixed.values() for seq in members}
-    found = communities(space, [leaf.seq for leaf in leaves if leaf.seq not in taken])
-    found = _kept_together(found, topics)
-    heirs = _heirs(found, topics)
+    groups = communities(space, [leaf.seq for leaf in leaves if leaf.seq not in taken])
+    groups = _with_merged(groups, topics)
+    heirs = _heirs(groups, topics)
     lost = [name for name, topic in topics.items() if topic.named and name not in (*heirs, *fixed)]
     taken = {seq for name in lost for seq in topics[name].leaves}
     whole = {name: list(topics[name].leaves) for name in lost}
     names = {at: name for name, at in heirs.items()}
-    for at, members in enumerate(found):
+    for at, members in enumerate(groups):
         left = [seq for seq in members if seq not in taken]
         if at in names or len(left) >= LEAVES_MIN:
             whole[names.get(at, f"{_NEW}{at}")] = left
@@ -134,29 +135,28 @@ def rebuild(
     return {n: members for n, members in ordered.items() if not n.startswith(_NEW)}, fresh
 
 
-def _kept_together(
-    found: Sequence[tuple[int, ...]], topics: Mapping[str, Known]
+def _with_merged(
+    groups: Sequence[tuple[int, ...]], topics: Mapping[str, Known]
 ) -> list[tuple[int, ...]]:
-    """The communities, those put together that lie for the most part in one topic that the
-    user has merged."""
-    groups: dict[str, list[int]] = {}
-    for at, members in enumerate(found):
+    """The groups, with those joined that lie mostly in one topic that the user merged."""
+    joined: dict[str, list[int]] = {}
+    for at, members in enumerate(groups):
         home = f"{_NEW}{at}"
         for name, topic in topics.items():
             if topic.merged and 2 * len(set(members) & set(topic.leaves)) > len(members):
                 home = name
                 break
-        groups.setdefault(home, []).extend(members)
-    return [tuple(members) for members in groups.values()]
+        joined.setdefault(home, []).extend(members)
+    return [tuple(members) for members in joined.values()]
 
 
-def _heirs(found: Sequence[tuple[int, ...]], topics: Mapping[str, Known]) -> dict[str, int]:
-    """By the id of an earlier topic, the community that goes on with it: named topics choose
-    first, then the larger share decides."""
+def _heirs(groups: Sequence[tuple[int, ...]], topics: Mapping[str, Known]) -> dict[str, int]:
+    """By the id of an earlier topic, the index of the group that continues it. Topics named by the
+    user come first, then those that share more leaves."""
     offers = []
     for order, (name, topic) in enumerate(topics.items()):
         own = set(topic.leaves)
-        for at, members in enumerate(() if topic.fixed else found):
+        for at, members in enumerate(() if topic.fixed else groups):
             shared = len(own.intersection(members))
             if 2 * shared >= len(own) > 0:
                 offers.append((not topic.named, -shared, order, at, name))
@@ -173,13 +173,15 @@ def _heirs(found: Sequence[tuple[int, ...]], topics: Mapping[str, Known]) -> dic
 def _join(
     space: _Space, topics: Mapping[str, Sequence[int]], seqs: Iterable[int]
 ) -> dict[int, tuple[str, ...]]:
-    """The topics that each of these leaves is near, if any, the nearest first."""
+    """By leaf, the topics that it is near, the nearest first; without leaves near none."""
     names = [name for name, members in topics.items() if members]
     centres = space.centres([topics[name] for name in names])
     joined = {}
     for seq in seqs:
-        likeness = space.likeness(seq, centres).tolist()
-        ranked = sorted(zip(likeness, names, strict=True), key=lambda each: (-each[0], each[1]))
+        similarity = space.similarity(seq, centres).tolist()
+        ranked = sorted(
+            zip(similarity, names, strict=True), key=lambda candidate: (-candidate[0], candidate[1])
+        )
         least = max(JOIN_MIN, SECOND_SHARE * ranked[0][0]) if ranked else JOIN_MIN
         near = tuple(name for value, name in ranked[:TOPICS_OF_A_LEAF] if value >= least)
         if near:
@@ -191,8 +193,9 @@ def _join(
 
 
 def communities(space: _Space, seqs: Sequence[int]) -> list[tuple[int, ...]]:
-    """Groups of at least LEAVES_MIN of these leaves that are more like each other than like the
-    rest (Louvain over each leaf's NEIGHBOURS nearest), in the order of their first leaves."""
+    """Groups of at least LEAVES_MIN of these leaves that are more similar to one another than to
+    the rest, in the order of their first leaves. Louvain, over the NEIGHBOURS nearest of every
+    leaf."""
     import networkx
 
     if len(seqs) < LEAVES_MIN:
@@ -201,24 +204,28 @@ def communities(space: _Space, seqs: Sequence[int]) -> list[tuple[int, ...]]:
     graph.add_nodes_from(range(len(seqs)))
     among = space.rows(seqs)
     for at, seq in enumerate(seqs):
-        likeness = space.likeness(seq, among)
+        similarity = space.similarity(seq, among)
         near = [
-            (float(likeness[other]), int(other)) for other in (likeness >= LINK_MIN).nonzero()[0]
+            (float(similarity[other]), int(other))
+            for other in (similarity >= LINK_MIN).nonzero()[0]
         ]
         nearest = sorted((-value, other) for value, other in near if other != at)[:NEIGHBOURS]
         graph.add_weighted_edges_from((at, other, -value) for value, other in nearest)
-    found = networkx.community.louvain_communities(graph, weight="weight", seed=SEED)
-    groups = sorted(sorted(group) for group in found if len(group) >= LEAVES_MIN)
+    partition = networkx.community.louvain_communities(graph, weight="weight", seed=SEED)
+    groups = sorted(sorted(group) for group in partition if len(group) >= LEAVES_MIN)
     return [tuple(seqs[at] for at in group) for group in groups]
 
 
-# -- likeness --------------------------------------------------------------------------
+# -- similarity ------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
 class _Rows:
-    """Leaves, or centres of topics, to be compared with: by term the rows that hold it and their
-    weights, and the unit vectors of those that have one (zeros where known is False)."""
+    """Leaves, or centres of topics, to compare a leaf with.
+
+    postings: by term, the rows that contain it and their weights. vectors: unit vectors by row,
+    zeros where known is False; None where no row has one.
+    """
 
     count: int
     postings: Mapping[str, tuple[Floats, Floats]]
@@ -230,10 +237,10 @@ class _Space:
     """All leaves as unit vectors of weighted terms, and of embeddings where there are any."""
 
     def __init__(self, leaves: Sequence[Leaf], vectors: Mapping[int, Floats]) -> None:
-        holders = Counter(term for leaf in leaves for term in leaf.terms)
+        term_leaves = Counter(term for leaf in leaves for term in leaf.terms)
         self._weight = {
             term: math.log(len(leaves) / count)
-            for term, count in holders.items()
+            for term, count in term_leaves.items()
             if 1 < count <= TERM_LEAVES_MAX and count < len(leaves)
         }
         self._order = {leaf.seq: at for at, leaf in enumerate(leaves)}
@@ -241,6 +248,7 @@ class _Space:
         self._vectors = _centred({seq: vectors[seq] for seq in self._order if seq in vectors})
 
     def ordered(self, seqs: Iterable[int]) -> list[int]:
+        """The leaves in the order in which they were given at first."""
         return sorted(seqs, key=self._order.__getitem__)
 
     def _weighed(self, terms: Mapping[str, float]) -> dict[str, float]:
@@ -250,7 +258,7 @@ class _Space:
         return _rows([self._terms[seq] for seq in seqs], [self._vectors.get(seq) for seq in seqs])
 
     def centres(self, groups: Sequence[Sequence[int]]) -> _Rows:
-        """The mean of each group, cut to its weightiest terms."""
+        """The mean of every group, cut to its CENTRE_TERMS_MAX weightiest terms."""
         terms, vectors = [], []
         for members in groups:
             total: dict[str, float] = {}
@@ -263,33 +271,35 @@ class _Space:
             vectors.append(_unit_vector(sum(known[1:], known[0])) if known else None)
         return _rows(terms, vectors)
 
-    def likeness(self, seq: int, rows: _Rows) -> Floats:
-        """How alike a leaf is to each row, 0 to 1."""
+    def similarity(self, seq: int, rows: _Rows) -> Floats:
+        """How similar a leaf is to every row, from 0 to 1."""
         import numpy as np
 
-        found = np.zeros(rows.count)
+        similarity = np.zeros(rows.count)
         for term, weight in self._terms[seq].items():
             if term in rows.postings:
                 at, weights = rows.postings[term]
-                found[at] += weight * weights
+                similarity[at] += weight * weights
         own = self._vectors.get(seq)
         if own is not None and rows.vectors is not None and rows.known is not None:
             above = np.clip((rows.vectors @ own - COSINE_MIN) / (1 - COSINE_MIN), 0.0, 1.0)
-            found = np.where(rows.known, (found + above) / 2, found)
+            similarity = np.where(rows.known, (similarity + above) / 2, similarity)
         # Subtle: the last digits may differ from one machine to the next.
-        return np.round(found, DECIMALS)
+        return np.round(similarity, DECIMALS)
 
 
 def _rows(terms: Sequence[Mapping[str, float]], vectors: Sequence[Floats | None]) -> _Rows:
     import numpy as np
 
-    held: dict[str, tuple[list[int], list[float]]] = {}
+    by_term: dict[str, tuple[list[int], list[float]]] = {}
     for at, weights in enumerate(terms):
         for term, weight in weights.items():
-            rows, values = held.setdefault(term, ([], []))
+            rows, values = by_term.setdefault(term, ([], []))
             rows.append(at)
             values.append(weight)
-    postings = {term: (np.array(rows), np.array(values)) for term, (rows, values) in held.items()}
+    postings = {
+        term: (np.array(rows), np.array(values)) for term, (rows, values) in by_term.items()
+    }
     present = [vector for vector in vectors if vector is not None]
     if not present:
         return _Rows(len(terms), postings, None, None)
@@ -304,7 +314,7 @@ def _unit(terms: Mapping[str, float]) -> dict[str, float]:
 
 
 def _centred(vectors: Mapping[int, Floats]) -> dict[int, Floats]:
-    """Unit vectors around their mean: what all leaves have in common makes none alike."""
+    """Unit vectors around their mean, so that what all leaves share makes none similar."""
     import numpy as np
 
     if not vectors:

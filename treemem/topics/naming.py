@@ -1,6 +1,6 @@
-"""What a topic is called: a few words that its statements say and the rest does not.
+"""Names a topic by a few words that its statements contain and the rest does not.
 
-Pure. No word is invented: each stands as it was written in a statement.
+Pure. No word is made up: all are spelled as in a statement.
 """
 
 from __future__ import annotations
@@ -9,35 +9,38 @@ import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
-from treemem.topics.term_vectors import ENTITY_WEIGHT, Found, terms_in
+from treemem.topics.term_vectors import ENTITY_WEIGHT, Term, terms_in
 
+# Parts of a name, each of one or two words.
 PARTS_MAX = 3
 SEPARATOR = " · "
+# Leaves of the topic with a word of its name.
 LEAVES_MIN = 2
+# Two words are named together if they are neighbours in this share of the places of both.
 PHRASE_SHARE = 0.5
 
 
-def name(leaves: Sequence[Sequence[str]], holders: Mapping[str, int], total: int) -> str:
-    """A name of up to PARTS_MAX parts, the most telling first; "" where nothing was said.
+def name(leaves: Sequence[Sequence[str]], term_leaves: Mapping[str, int], total: int) -> str:
+    """A name of up to PARTS_MAX parts, the most distinctive first; "" where no word qualifies.
 
-    leaves: the statements of each of the topic's leaves. holders: of all leaves, so many hold
-    each term; total: how many leaves there are.
+    leaves: the statements of every leaf of the topic. term_leaves: how many of all leaves
+    contain each term. total: the number of all leaves.
 
     Example:
-        >>> said = [["The budget tracker runs on Flask."], ["Flask serves the budget tracker."]]
-        >>> name(said, {"flask": 2, "budget": 2, "tracker": 2, "run": 9, "serv": 8}, 20)
+        >>> leaves = [["The budget tracker runs on Flask."], ["Flask serves the budget tracker."]]
+        >>> name(leaves, {"flask": 2, "budget": 2, "tracker": 2, "run": 9, "serv": 8}, 20)
         'budget tracker · Flask'
     """
-    found = [[list(terms_in(statement)) for statement in statements] for statements in leaves]
+    terms = [[list(terms_in(statement)) for statement in statements] for statements in leaves]
     inside = Counter(
-        term
-        for statements in found
-        for term in {each.term for statement in statements for each in statement}
+        stem
+        for statements in terms
+        for stem in {term.stem for statement in statements for term in statement}
     )
     least = min(LEAVES_MIN, len(leaves))
-    words, pairs, names = _surfaces(found)
+    words, pairs, names = _surfaces(terms)
     weights = {
-        term: _telling(count, len(leaves), holders.get(term, count), total)
+        term: _distinctiveness(count, len(leaves), term_leaves.get(term, count), total)
         * (1 + math.log(words[term].total() / count))
         for term, count in inside.items()
         if count >= least
@@ -46,41 +49,42 @@ def name(leaves: Sequence[Sequence[str]], holders: Mapping[str, int], total: int
         weights[term] *= ENTITY_WEIGHT
     ranked = sorted(weights, key=lambda term: (-round(weights[term], 6), term))
     parts: list[str] = []
-    told: set[str] = set()
+    used: set[str] = set()
     for term in ranked:
         if len(parts) == PARTS_MAX:
             break
-        if term in told or weights[term] <= 0 or not _is_word(_most(words[term])):
+        if term in used or weights[term] <= 0 or not _is_word(_most_common(words[term])):
             continue
         phrase = _phrase(term, words, pairs, weights)
-        part = " ".join(_most(words[each]) for each in phrase)
-        told.update(phrase)
-        if part.casefold() not in {each.casefold() for each in parts}:
+        part = " ".join(_most_common(words[stem]) for stem in phrase)
+        used.update(phrase)
+        if part.casefold() not in {other.casefold() for other in parts}:
             parts.append(part)
     return SEPARATOR.join(parts)
 
 
-def _telling(inside: int, size: int, holders: int, total: int) -> float:
-    """The share of the topic's leaves that say it, by how much more that is than elsewhere."""
+def _distinctiveness(inside: int, size: int, term_leaves: int, total: int) -> float:
+    """The share of the topic's leaves with a term, weighed by its ratio to that of other leaves."""
     share = inside / size
-    elsewhere = (max(0, holders - inside) + 0.5) / (max(0, total - size) + 1)
+    elsewhere = (max(0, term_leaves - inside) + 0.5) / (max(0, total - size) + 1)
     return share * math.log(share / elsewhere)
 
 
 def _surfaces(
-    found: Sequence[Sequence[Sequence[Found]]],
+    leaves: Sequence[Sequence[Sequence[Term]]],
 ) -> tuple[dict[str, Counter[str]], Counter[tuple[str, str]], set[str]]:
-    """How each term is written, which terms stand side by side, and which are mostly names."""
+    """The spellings of every stem, the pairs of neighbouring stems, and the stems that are mostly
+    names. leaves: the terms of the statements of every leaf."""
     words: dict[str, Counter[str]] = {}
     pairs: Counter[tuple[str, str]] = Counter()
     named: Counter[str] = Counter()
-    for statements in found:
+    for statements in leaves:
         for statement in statements:
-            for at, each in enumerate(statement):
-                words.setdefault(each.term, Counter())[each.word] += 1
-                named[each.term] += each.is_entity
-                if each.joined and statement[at - 1].term != each.term:
-                    pairs[statement[at - 1].term, each.term] += 1
+            for at, term in enumerate(statement):
+                words.setdefault(term.stem, Counter())[term.word] += 1
+                named[term.stem] += term.is_entity
+                if term.joined and statement[at - 1].stem != term.stem:
+                    pairs[statement[at - 1].stem, term.stem] += 1
     return words, pairs, {term for term, count in named.items() if 2 * count > words[term].total()}
 
 
@@ -90,7 +94,7 @@ def _phrase(
     pairs: Mapping[tuple[str, str], int],
     weights: Mapping[str, float],
 ) -> tuple[str, ...]:
-    """The term with the one it mostly stands beside, where that tells something as well."""
+    """A stem with its most common neighbour, if that is distinctive and mostly beside it."""
     beside = [pair for pair in pairs if term in pair and all(weights.get(t, 0) > 0 for t in pair)]
     best = max(beside, key=lambda pair: (pairs[pair], pair), default=None)
     if best is None or any(pairs[best] < PHRASE_SHARE * words[t].total() for t in best):
@@ -99,9 +103,9 @@ def _phrase(
 
 
 def _is_word(written: str) -> bool:
-    """Two letters are the rest of a word, such as "ve", unless they are an abbreviation."""
+    """Whether it can be shown: two lower-case letters are the rest of a word, such as "ve"."""
     return len(written) > 2 or not written.islower() or not written.isascii()
 
 
-def _most(written: Counter[str]) -> str:
-    return min(written, key=lambda word: (-written[word], word))
+def _most_common(spellings: Counter[str]) -> str:
+    return min(spellings, key=lambda word: (-spellings[word], word))

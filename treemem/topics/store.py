@@ -1,7 +1,9 @@
-"""Topics in the file: which leaves they have, what the user said of them, and the leaves that
-there are to place.
+"""Stores topics: their leaves, the names and pins of the user, and the profiles of leaves.
 
-It decides nothing: topics.py finds what belongs together, topic_placing.py carries it out.
+It decides nothing: clustering.py decides which leaves belong together, and assignment.py carries
+that out.
+
+Tested in tests/topics/test_assignment.py.
 """
 
 from __future__ import annotations
@@ -19,8 +21,11 @@ from treemem.tree import builder
 
 @dataclass(frozen=True, slots=True)
 class Topic:
-    """A topic as it is stored. name: None until it has one; named: it is the user's. leaves:
-    the numbers of their nodes, in time order. aliases: ids of topics merged into it."""
+    """A topic as stored.
+
+    name: None until it has one. named: whether the name is the user's. leaves: row numbers of
+    nodes, in time order. aliases: ids of topics that were merged into it.
+    """
 
     seq: int
     id: str
@@ -44,8 +49,8 @@ class PlacedLeaf:
 
 # -- leaves ----------------------------------------------------------------------------
 
-# Sealed leaves and open tails of all sources, in time order; those without times first, in the
-# order of their sources. Only what has its extractive summary already.
+# Sealed leaves and open tails of all sources that have their extractive summary, in time order;
+# those without times first, in the order of their sources.
 _LEAVES = """
 SELECT n.seq, n.id FROM (
   SELECT tn.node_seq AS node_seq, s.seq AS source_seq, tn.position AS place
@@ -61,9 +66,9 @@ GROUP BY n.seq ORDER BY n.started_at_ms, min(placed.source_seq), min(placed.plac
 
 
 def leaves(database: Database, producer: int) -> dict[int, str]:
-    """All leaves of all sources, in time order: their ids by their numbers.
+    """The ids of the leaves of all sources by their row numbers, in time order.
 
-    producer: the extractive one, whose summary they have.
+    producer: the extractive one; leaves without its summary are left out.
     """
     return dict(database.rows(_LEAVES, (producer,)))
 
@@ -87,13 +92,13 @@ def successors(database: Database, leaf_seq: int) -> list[int]:
 
 
 def profiles(database: Database) -> dict[int, dict[str, float]]:
-    """The terms of every leaf that has been read."""
+    """The weights of terms of every leaf that has a profile, by row number."""
     rows = database.rows("SELECT node_seq, terms FROM leaf_profile")
     return {node_seq: orjson.loads(terms) for node_seq, terms in rows}
 
 
 def put_profile(database: Database, leaf_seq: int, terms: Mapping[str, float]) -> None:
-    """Stores what a leaf is about, unless the leaf is gone."""
+    """Stores the profile of a leaf, unless the leaf is gone."""
     sql = ("INSERT OR REPLACE INTO leaf_profile (node_seq, terms) "
            "SELECT seq, ? FROM node WHERE seq = ?")  # fmt: skip
     database.execute(sql, (orjson.dumps(terms).decode(), leaf_seq))
@@ -137,19 +142,21 @@ LIMIT 6
 
 
 def resolve(database: Database, topic_id: str) -> str:
-    """The id of the topic with this id, or an unambiguous beginning of it; that of a topic that
-    was merged leads to the one it is part of. Raises NotFoundError."""
+    """The id of the topic with this id or alias, or with this unambiguous beginning of one.
+
+    Raises NotFoundError, AmbiguousIdError.
+    """
     wanted = topic_id.strip().lower()
-    found = [row[0] for row in database.rows(_BY_ID, {"id": wanted})]
-    if not found and len(wanted) > 1:
-        found = [row[0] for row in database.rows(_BY_BEGINNING, {"id": wanted})]
-    if not found:
+    matches = [row[0] for row in database.rows(_BY_ID, {"id": wanted})]
+    if not matches and len(wanted) > 1:
+        matches = [row[0] for row in database.rows(_BY_BEGINNING, {"id": wanted})]
+    if not matches:
         raise NotFoundError(f"There is no topic {topic_id!r}. See: treemem topic list")
-    if len(found) > 1:
+    if len(matches) > 1:
         raise AmbiguousIdError(
-            f"{topic_id!r} fits several topics: {', '.join(found[:5])}. Give more of the id."
+            f"{topic_id!r} fits several topics: {', '.join(matches[:5])}. Give more of the id."
         )
-    return str(found[0])
+    return str(matches[0])
 
 
 _PLACED = """
@@ -184,13 +191,13 @@ JOIN node n ON n.seq = tl.node_seq WHERE t.id = ? ORDER BY n.started_at_ms, n.se
 
 
 def leaf_seqs(database: Database, topic_id: str) -> list[int]:
-    """The numbers of a topic's leaf nodes, in time order. topic_id: as resolve takes it.
-    Raises NotFoundError."""
+    """The row numbers of a topic's leaves, in time order. topic_id: as for resolve, with the same
+    errors."""
     return members(database, resolve(database, topic_id))
 
 
 def members(database: Database, topic_id: str) -> list[int]:
-    """The same for an exact id; nothing for a topic that is gone."""
+    """The row numbers of the leaves of the topic with this exact id; empty if it is gone."""
     return [node_seq for (node_seq,) in database.rows(_LEAF_SEQS, (topic_id,))]
 
 
@@ -205,7 +212,7 @@ _REMOVE_LEAF = "DELETE FROM topic_leaf WHERE node_seq = ?"
 
 
 def create(database: Database, leaf_ids: Sequence[str]) -> str:
-    """Makes a topic that begins with these leaves, and returns its id."""
+    """Creates an empty topic whose id is made of these leaves' ids, and returns the id."""
     attempt = 0
     while True:
         topic_id = ids.topic_id(leaf_ids, attempt)
@@ -216,40 +223,41 @@ def create(database: Database, leaf_ids: Sequence[str]) -> str:
 
 
 def add(database: Database, topic_id: str, leaf_seqs: Sequence[int]) -> None:
+    """Adds leaves to a topic."""
     database.many(_ADD_LEAF, [(topic_id, node_seq) for node_seq in leaf_seqs])
 
 
 def set_members(database: Database, topic_id: str, leaf_seqs: Sequence[int]) -> None:
-    """Lets a topic have these leaves and no others."""
+    """Gives a topic these leaves and no others."""
     sql = "DELETE FROM topic_leaf WHERE topic_seq = (SELECT seq FROM topic WHERE id = ?)"
     database.execute(sql, (topic_id,))
     add(database, topic_id, leaf_seqs)
 
 
 def remove_leaf(database: Database, node_seq: int) -> None:
-    """Takes a leaf out of every topic; it goes where nothing else holds it any more."""
+    """Takes a leaf out of every topic, and deletes it if nothing else refers to it."""
     database.execute(_REMOVE_LEAF, (node_seq,))
     builder.release(database, node_seq)
 
 
 def remove(database: Database, topic_id: str) -> None:
-    """Takes a topic away with its tree; its leaves wait for another."""
+    """Deletes a topic and its tree; its leaves wait for another topic."""
     tree = builder.find_tree(database, "topic", topic_id)
     if tree is not None:
         builder.drop(database, tree)
     database.execute("DELETE FROM topic WHERE id = ?", (topic_id,))
 
 
-_HAND_ON_NAME = """
+_MOVE_NAME = """
 UPDATE topic SET name = old.name, named = 1
 FROM (SELECT name, named FROM topic WHERE id = :topic) old
 WHERE id = :into AND topic.named = 0 AND old.named = 1
 """
-_HAND_ON_ALIASES = """
+_MOVE_ALIASES = """
 UPDATE topic_alias SET topic_seq = (SELECT seq FROM topic WHERE id = :into)
 WHERE topic_seq = (SELECT seq FROM topic WHERE id = :topic)
 """
-_HAND_ON_LEAVES = """
+_MOVE_LEAVES = """
 INSERT OR IGNORE INTO topic_leaf (topic_seq, node_seq)
 SELECT (SELECT seq FROM topic WHERE id = :into), node_seq FROM topic_leaf
 WHERE topic_seq = (SELECT seq FROM topic WHERE id = :topic)
@@ -260,17 +268,17 @@ INSERT INTO topic_alias (id, topic_seq) SELECT :topic, seq FROM topic WHERE id =
 
 
 def merge(database: Database, into: str, topic_id: str) -> None:
-    """Gives a topic's leaves and its id to another one, and the name that the user gave it where
-    the other has none."""
+    """Merges a topic into another, which takes over its leaves, its ids, and the user's name for it
+    unless it has one."""
     parameters = {"into": into, "topic": topic_id}
-    for sql in (_HAND_ON_NAME, _HAND_ON_LEAVES, _HAND_ON_ALIASES):
+    for sql in (_MOVE_NAME, _MOVE_LEAVES, _MOVE_ALIASES):
         database.execute(sql, parameters)
     remove(database, topic_id)
     database.execute(_PUT_ALIAS, parameters)
 
 
 def set_name(database: Database, topic_id: str, name: str, *, by_user: bool) -> None:
-    """Names a topic. A name that the user gave is only replaced by the user's next."""
+    """Names a topic. Only another name of the user replaces a name of the user."""
     sql = "UPDATE topic SET name = ?, named = ? WHERE id = ? AND named <= ?"
     database.execute(sql, (name, by_user, topic_id, by_user))
 
@@ -283,8 +291,8 @@ _REMOVE_LEAVES = "DELETE FROM topic_leaf WHERE node_seq IN (SELECT value FROM js
 
 
 def remove_leaves(database: Database, node_seqs: Iterable[int]) -> None:
-    """Takes leaves with other words now out of every topic. Topics that had any lose their name,
-    unless it is the user's: it may be made of those words."""
+    """Takes leaves whose words have changed out of every topic, and clears the names of their
+    topics, which may contain those words; the user's names stay."""
     leaves = json_list(node_seqs)
     database.execute(_FORGET_FOUND_NAMES, (leaves,))
     database.execute(_REMOVE_LEAVES, (leaves,))
@@ -301,4 +309,5 @@ def rewrite_name(database: Database, topic_seq: int, name: str) -> None:
 
 
 def set_pinned(database: Database, topic_id: str, *, pinned: bool) -> None:
+    """Pins a topic, so that a rebuild leaves it as it is, or unpins it."""
     database.execute("UPDATE topic SET pinned = ? WHERE id = ?", (pinned, topic_id))

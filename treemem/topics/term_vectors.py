@@ -1,7 +1,7 @@
-"""What a leaf is about: its telling words and its entities, each with a weight.
+"""Weighs the terms of a leaf: its content words by their stems, and its entities.
 
-Pure. Words count by their stems; names, identifiers and file names are entities and weigh more;
-what was picked out as a statement counts again. What says when or where is no topic.
+Pure. Names, identifiers and file names are entities, which weigh more; the statements of a leaf
+count in addition to its text. Words for times and places are left out.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from treemem.verify.words import TELLING, stem
 TERMS_MAX = 128
 ENTITY_WEIGHT = 2.0
 ENTITY_CHARS_MAX = 40
-TOKEN_CHARS_MAX = 200  # what is longer between two spaces is no path, but data
-# A message that goes on for ever, such as a printed table, says no more than its beginning.
+TOKEN_CHARS_MAX = 200  # longer strings without a space are data, not paths
+# Characters read of a message; a longer one, such as a printed table, only repeats itself.
 TEXT_CHARS_MAX = 20_000
 
 _ENTITY = re.compile(
@@ -29,7 +29,7 @@ _ENTITY = re.compile(
 )
 _LINK = re.compile(r"https?://\S+")
 _WORD = re.compile(r"[^\W\d_][^\W_]*(?:['’][^\W_]+)*")
-# At the head of a sentence anything is written with a capital.
+# Not at the head of a sentence, where every word has a capital.
 _NAME = re.compile(r"(?<=[a-z0-9,;)’'] )[^\W\d_a-z][^\W_]+")
 _WHEN = frozenset(
     "monday tuesday wednesday thursday friday saturday sunday january february march april may "
@@ -46,8 +46,8 @@ _NO_TOPIC = TELLING | _WHEN | _WHERE
 def profile(texts: Iterable[str], stated: Iterable[str]) -> dict[str, float]:
     """The weights of at most TERMS_MAX terms of a leaf, the heaviest first.
 
-    texts: what was said. stated: the leaf's statements. A weight grows with the logarithm of
-    how often the term occurs.
+    texts: of the leaf's messages. stated: of its statements. A weight grows with the logarithm of
+    the term's count.
 
     Example:
         >>> list(profile(["we moved the invoices to Graz, see billing/export.py"], []))
@@ -63,10 +63,10 @@ def profile(texts: Iterable[str], stated: Iterable[str]) -> dict[str, float]:
         named.update(entity.lower() for entity in entities)
         words.update(_WORD.findall(plain))
         names.update(_NAME.findall(plain))
-    for found, into in ((words, counts), (names, named)):
-        for word, count in found.items():
-            if term := term_of(word):
-                into[term] += count
+    for spelled, by_stem in ((words, counts), (names, named)):
+        for word, count in spelled.items():
+            if stemmed := term_of(word):
+                by_stem[stemmed] += count
     weights = {
         term: round((1 + math.log(count)) * (ENTITY_WEIGHT if 2 * named[term] > count else 1.0), 4)
         for term, count in counts.items()
@@ -76,51 +76,55 @@ def profile(texts: Iterable[str], stated: Iterable[str]) -> dict[str, float]:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
-    """A term where it stands in a text. word: as it is written there. joined: it follows the
-    term before it with nothing but a space or a hyphen in between."""
+class Term:
+    """An occurrence of a term in a text.
 
-    term: str
+    word: as spelled there. joined: whether only a space or a hyphen separates it from the term
+    before it.
+    """
+
+    stem: str
     word: str
     is_entity: bool
     joined: bool = False
 
 
-def terms_in(text: str) -> Iterator[Found]:
+def terms_in(text: str) -> Iterator[Term]:
     """The terms of a text: file names and identifiers first, then the words in order.
 
     Example:
-        >>> [each.word for each in terms_in("Then the budget tracker broke in app/main.py")]
+        >>> [term.word for term in terms_in("Then the budget tracker broke in app/main.py")]
         ['main.py', 'budget', 'tracker', 'broke', 'app', 'main', 'py']
     """
     entities, plain = _divided(text)
     for entity in entities:
-        yield Found(entity.lower(), entity, is_entity=True)
+        yield Term(entity.lower(), entity, is_entity=True)
     names = set(_NAME.findall(plain))
     end = -1
     for match in _WORD.finditer(plain):
         word = match.group()
-        if term := term_of(word):
+        if stemmed := term_of(word):
             joined = match.start() == end + 1 and plain[end] in " -"
-            yield Found(term, word, word in names, joined)
+            yield Term(stemmed, word, word in names, joined)
             end = match.end()
 
 
 def _divided(text: str) -> tuple[list[str], str]:
-    """The file names and identifiers of a text, and the text as its words are found in it."""
+    """The file names and identifiers of a text, and the text to look for words in."""
     text = _LINK.sub(" ", text)
-    # Most of what stands between spaces is a plain word, which takes no expression to see.
-    odd = [each for each in text.split() if not (each.isalpha() and each[1:].islower())]
-    short = [each for each in odd if len(each) <= TOKEN_CHARS_MAX]
-    matches = [match for each in short for match in _ENTITY.finditer(each)]
-    found = [(match["file"] or match["name"]).strip("_") for match in matches]
+    # Most tokens are plain words, which need no expression.
+    odd = [token for token in text.split() if not (token.isalpha() and token[1:].islower())]
+    short = [token for token in odd if len(token) <= TOKEN_CHARS_MAX]
+    matches = [match for token in short for match in _ENTITY.finditer(token)]
+    entities = [(match["file"] or match["name"]).strip("_") for match in matches]
     others = None if text.isascii() else extra_words(text)
-    return [e for e in found if len(e) <= ENTITY_CHARS_MAX], f"{text} {others}" if others else text
+    short_entities = [entity for entity in entities if len(entity) <= ENTITY_CHARS_MAX]
+    return short_entities, f"{text} {others}" if others else text
 
 
 @functools.lru_cache(maxsize=50_000)
 def term_of(word: str) -> str:
-    """What a word is compared by, "" for one that tells no topic.
+    """The stem that a word is compared by, "" for a word that belongs to no topic.
 
     Example:
         >>> term_of("Invoices"), term_of("said"), term_of("Monday")
@@ -129,5 +133,5 @@ def term_of(word: str) -> str:
     lower = word.lower()
     if len(lower) < 2 or len(lower) > ENTITY_CHARS_MAX or lower in _NO_TOPIC:
         return ""
-    found = stem(lower)
-    return "" if found.isdigit() else found
+    stemmed = stem(lower)
+    return "" if stemmed.isdigit() else stemmed
