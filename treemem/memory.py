@@ -161,7 +161,7 @@ class Memory:
             self._database,
             files,
             self._clock,
-            lambda: run.sources(self._database, self._clock, self._shape),
+            lambda: run.work_on_sources(self._database, self._clock, self._shape),
             Options(
                 Redaction.of(self._database, redact),
                 importer=None if format_name is None else importers.by_name(format_name),
@@ -362,7 +362,7 @@ class Memory:
     ) -> WorkReport:
         """Runs the jobs of the queue until it is empty or a limit is reached.
 
-        max_calls: limit of model calls; 0 runs the light jobs only and loads no model.
+        max_calls: limit of model calls; 0 runs only the jobs that need no model.
         between: local hours such as "22:00-07:00"; no model call starts outside them.
         upgrade: also summarizes nodes again that a weaker model summarized.
         interrupted: set it from another thread to stop after the current step. progress is
@@ -371,10 +371,9 @@ class Memory:
         from treemem.worker import run
 
         limits = run.limits(max_calls, max_tokens, max_seconds, between)
-        return run.work(
-            self._database, self._clock, self._shape, limits,
-            upgrade=upgrade, progress=progress, interrupted=interrupted,
-        )  # fmt: skip
+        return run.Run(
+            self._database, self._clock, self._shape, limits, progress, interrupted
+        ).work(upgrade=upgrade)
 
     def embed(
         self,
@@ -392,16 +391,16 @@ class Memory:
         """
         from treemem.worker import run
 
-        return run.embed(
-            self._database, self._clock, self._shape, run.limits(max_calls, None, max_seconds),
-            retry=retry, progress=progress, interrupted=interrupted,
-        )  # fmt: skip
+        limits = run.limits(max_calls, None, max_seconds)
+        return run.Run(
+            self._database, self._clock, self._shape, limits, progress, interrupted
+        ).embed(retry=retry)
 
     def prune_embeddings(self, name: str) -> str:
         """Deletes an embedder's vectors and returns its full name. Raises NotFoundError."""
         from treemem.worker import run
 
-        return run.prune(self._database, name)
+        return run.prune_embedder(self._database, name)
 
     # -- models, topics, jobs ------------------------------------------------------------
 

@@ -37,7 +37,7 @@ from treemem.topics import assignment
 from treemem.tree import builder, sealing
 from treemem.types import TreeShape
 from treemem.worker import collection_jobs, source_jobs
-from treemem.worker.summary_jobs import ModelWork
+from treemem.worker.summary_jobs import SummaryWork
 from treemem.worker.worker import Worker
 
 PRODUCER = "fake"
@@ -200,9 +200,9 @@ def work(arguments: argparse.Namespace, steps: Steps) -> None:
         client = FakeClient(arguments.answers, steps)
         opened = memory._database
         summarizer = ModelSummarizer(PRODUCER, "0" * 64, 1, mode="notes")
-        model = ModelWork(opened, summarizer, client, clock)
-        model.admit_all()
-        report = Worker(opened, clock, TreeShape(), model=model).run()
+        summaries = SummaryWork(opened, summarizer, client, clock)
+        summaries.admit_all()
+        report = Worker(opened, clock, TreeShape(), summaries=summaries).run()
     outcome = {
         "steps": steps.count, "notices": notices, "errors": [f.error for f in files if f.error],
         "failed": report.failed, "paused": report.paused, "stopped_by": report.stopped_by,

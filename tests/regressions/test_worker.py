@@ -156,7 +156,7 @@ def test_answers_are_not_paid_for_again_after_a_crash_before_the_job_was_finishe
         raise SystemExit
 
     with monkeypatch.context() as patched:
-        patched.setattr("treemem.worker.summary_jobs.ModelWork._store", crash)
+        patched.setattr("treemem.worker.summary_jobs.SummaryWork._store", crash)
         with pytest.raises(SystemExit):
             memory.work()
     paid = len(client.questions)

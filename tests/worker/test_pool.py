@@ -332,7 +332,7 @@ def test_a_worker_that_was_given_up_takes_no_other_job(memory: Memory) -> None:
     """It may be about to claim one when nobody waits for it any more."""
     tell(memory, 3)
     worker = Worker(memory._database, FakeClock(), SMALL_LEAVES)
-    worker.give_up()
+    worker.abandon()
     assert worker.step(TREE_KINDS) == "nothing"
     assert [job.attempts for job in memory.jobs(["todo"])] == [0]
     assert Worker(memory._database, FakeClock(), SMALL_LEAVES).step(TREE_KINDS) == "did"

@@ -101,7 +101,7 @@ def prepare(database: Database, query: Query, embedder: str | None, embed: Embed
 def without_pruned_vectors(database: Database, prepared: Prepared) -> Prepared:
     """The query without its vector where the vectors to compare it with are gone meanwhile."""
     vector = prepared.target.vector
-    if vector is None or vectors.is_there(database, vector.embedder_seq):
+    if vector is None or vectors.exists(database, vector.embedder_seq):
         return prepared
     target = replace(prepared.target, vector=None)
     return replace(prepared, target=target, notes=(*prepared.notes, _PRUNED))

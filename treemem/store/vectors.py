@@ -125,7 +125,7 @@ def seq_of(database: Database, name: str) -> int | None:
     return found
 
 
-def is_there(database: Database, embedder_seq: int) -> bool:
+def exists(database: Database, embedder_seq: int) -> bool:
     """Whether the embedder's vectors were not pruned meanwhile."""
     sql = "SELECT 1 FROM embedder WHERE seq = ?"
     return database.value(sql, (embedder_seq,)) is not None

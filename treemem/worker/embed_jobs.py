@@ -1,8 +1,8 @@
-"""Embed jobs: which nodes have no vector yet, and how they get one without paying twice.
+"""Runs the jobs that give the nodes of a tree their vectors, and says which of them are due.
 
 A job goes through one tree in small steps, each stored when it is done, so a kill repeats at
-most the call in flight. A text that was embedded before is not asked about again, and groups
-need no call at all. No transaction is open while the model runs.
+most the call in flight. A text that was embedded before is not embedded again, and groups need
+no call at all. No transaction is open while the model runs.
 """
 
 from __future__ import annotations
@@ -27,26 +27,28 @@ from treemem.tree import builder
 
 KIND = "embed"
 PRIORITY = 30
+# Nodes that one query looks for.
 NODES_A_STEP = 64
-# So many nodes that the model fails on are passed over before the job is given up.
+# Nodes whose texts the model refuses, before the job fails.
 REFUSED_MAX = 8
 
 
-# -- which jobs are due ----------------------------------------------------------------
+# -- admitting -------------------------------------------------------------------------
 
 
 def admit_tree(database: Database, tree: builder.TreeRow, now_ms: int) -> None:
-    """A job for a tree that has grown, in the caller's transaction, where an embedder is set."""
+    """Queues a job for a tree that has grown, in the caller's transaction, if an embedder is in
+    use."""
     if settings.get(database, settings.EMBEDDER) is not None:
         _admit(database, tree.scope, tree.key, now_ms)
 
 
 def admit_all(database: Database, now_ms: int) -> None:
-    """A job for every tree that has a node without a vector under the embedder in use."""
-    chosen = settings.get(database, settings.EMBEDDER)
-    if chosen is None:
+    """Queues a job for every tree that has a node without a vector of the embedder in use."""
+    setting = settings.get(database, settings.EMBEDDER)
+    if setting is None:
         return
-    name = embedders.identity_of(chosen)
+    name = embedders.identity_of(setting)
     sql = "SELECT seq, scope, key FROM tree"
     with database.transaction():
         embedder_seq = None if name is None else vectors.seq_of(database, name)
@@ -56,8 +58,8 @@ def admit_all(database: Database, now_ms: int) -> None:
 
 
 def withdraw(database: Database) -> None:
-    """Takes the waiting jobs out of the queue, in the caller's transaction: no embedder is in
-    use any more."""
+    """Deletes the waiting jobs, in the caller's transaction: another embedder, or none, is in
+    use now."""
     database.execute("DELETE FROM job WHERE kind = ? AND state = 'todo'", (KIND,))
 
 
@@ -66,8 +68,8 @@ def _admit(database: Database, scope: str, key: str, now_ms: int) -> None:
     jobs.admit(database, KIND, f"{scope}:{key}", payload, now_ms, priority=PRIORITY)
 
 
-# Subtle: the groups of a tree above the sources stand below its root only, and it holds roots and
-# tails that their sources have replaced since.
+# Subtle: the groups of a tree above the sources are reached from its root only, and that tree may
+# contain roots and tails that their sources have replaced since.
 _WITHOUT = """
 WITH RECURSIVE member (seq) AS (
   SELECT node_seq FROM tree_node WHERE tree_seq = :tree
@@ -83,26 +85,27 @@ ORDER BY n.level, n.seq DESC LIMIT :limit
 def _without_vector(
     database: Database, tree_seq: int, embedder_seq: int, limit: int
 ) -> list[tuple[int, int]]:
-    """Nodes of a tree without a vector, with their levels: leaves first, the newest first."""
+    """(node, level) of nodes without a vector, lower levels first, and newer nodes first."""
     sql = _WITHOUT.format(table=vectors.table_of(embedder_seq))
     return [(row[0], row[1]) for row in database.rows(sql, {"tree": tree_seq, "limit": limit})]
 
 
-# -- one job ---------------------------------------------------------------------------
+# -- working ---------------------------------------------------------------------------
 
 
 class EmbedWork:
-    """The embed jobs of one database under one embedder.
+    """Does the embed jobs of one database with one embedder.
 
-    ready: False while the embedder cannot be used, as when its server is gone. Raises
-    ModelError where the embedder has to be asked for its dimensions and does not answer.
+    setting: the embedder's setting, see store.settings. ready: False while the embedder cannot
+    be used, for example because its server is down. Raises ModelError if the embedder's
+    dimensions are unknown and it does not answer.
     """
 
     def __init__(
         self,
         database: Database,
         embedder: Embedder,
-        chosen: str,
+        setting: str,
         clock: Clock,
         progress: WorkProgress | None = None,
     ) -> None:
@@ -112,46 +115,46 @@ class EmbedWork:
         self._progress = progress
         self.ready = True
         dimensions = vectors.dimensions_of(database, embedder.name) or embedder.dimensions
-        self._seq = vectors.ensure(database, embedder.name, chosen, dimensions)
+        self._seq = vectors.ensure(database, embedder.name, setting, dimensions)
         self._dimensions = dimensions
 
-    def run(self, held: Claim, budget: Budget) -> None:
-        """Embeds what is missing of a tree. Raises BudgetSpentError where a limit comes in
-        between, with everything kept."""
+    def run(self, claim: Claim, budget: Budget) -> None:
+        """Embeds the nodes of a tree that have no vector, and ends the job. Raises
+        BudgetSpentError if a limit is met between two calls; all answers are stored."""
         refused: dict[int, ModelError] = {}
-        while nodes := self._due(held, refused):
+        while nodes := self._due(claim, refused):
             for node_seq, level in nodes:
                 try:
                     self._embed(node_seq, level, budget)
                 except ModelError as error:
-                    # A text that the model cannot take must not keep the others waiting.
+                    # A text that the model refuses must not block the others.
                     if not self.ready or len(refused) == REFUSED_MAX:
                         raise
                     refused[node_seq] = error
                 except DatabaseError:
-                    if vectors.is_there(self._database, self._seq):
+                    if vectors.exists(self._database, self._seq):
                         raise
                     break  # its table was dropped meanwhile
         if refused:
             raise next(iter(refused.values()))
         with self._database.transaction():
-            jobs.finish(self._database, [held], self._clock())
-            # Until the last job ends, what is gone may be what a new tail is copied from.
+            jobs.finish(self._database, [claim], self._clock())
+            # Until the last job ends, a new tail may copy vectors of nodes that are gone.
             if not jobs.has_open(self._database, KIND):
                 vectors.remove_gone(self._database)
 
-    def gave_up(self, held: Claim, message: str) -> None:
-        """Nothing waits for a vector."""
+    def job_failed(self, claim: Claim, message: str) -> None:
+        """Does nothing: no other job waits for a vector."""
 
-    def _due(self, held: Claim, refused: Container[int]) -> list[tuple[int, int]]:
-        """The next nodes of the job's tree, none once the embedder was pruned."""
-        payload = held.payload
+    def _due(self, claim: Claim, refused: Container[int]) -> list[tuple[int, int]]:
+        """(node, level) of the next nodes to embed; none if the embedder was pruned."""
+        payload = claim.payload
         tree = builder.find_tree(self._database, payload["scope"], payload["key"])
-        if tree is None or not vectors.is_there(self._database, self._seq):
+        if tree is None or not vectors.exists(self._database, self._seq):
             return []
         limit = NODES_A_STEP + REFUSED_MAX
-        found = _without_vector(self._database, tree.seq, self._seq, limit)
-        return [(node_seq, level) for node_seq, level in found if node_seq not in refused]
+        nodes = _without_vector(self._database, tree.seq, self._seq, limit)
+        return [(node_seq, level) for node_seq, level in nodes if node_seq not in refused]
 
     def _embed(self, node_seq: int, level: int, budget: Budget) -> None:
         if level == 0:
@@ -165,17 +168,17 @@ class EmbedWork:
         if not cut:  # the leaf is gone
             return
         digests = [vectors.digest_of(window.text) for window in cut]
-        done = vectors.known(self._database, self._seq, digests)
-        asked = {
+        stored = vectors.known(self._database, self._seq, digests)
+        missing = {
             digest: window.text
             for digest, window in zip(digests, cut, strict=True)
-            if digest not in done
+            if digest not in stored
         }
-        for batch in embedders.batches(asked):
-            made = self._ask([asked[digest] for digest in batch], budget)
-            done.update(zip(batch, made, strict=True))
-            self._store(leaf_seq, cut, digests, {digest: done[digest] for digest in batch})
-        self._store(leaf_seq, cut, digests, done, whole=True)
+        for batch in embedders.batches(missing):
+            new = self._ask([missing[digest] for digest in batch], budget)
+            stored.update(zip(batch, new, strict=True))
+            self._store(leaf_seq, cut, digests, {digest: stored[digest] for digest in batch})
+        self._store(leaf_seq, cut, digests, stored, whole=True)
         self._count(budget)
 
     def _store(
@@ -183,49 +186,50 @@ class EmbedWork:
         leaf_seq: int,
         cut: Sequence[Window],
         digests: Sequence[bytes],
-        made: dict[bytes, bytes],
+        vector_of: dict[bytes, bytes],
         *,
         whole: bool = False,
     ) -> None:
-        """Keeps the windows whose vectors are made; with whole, the leaf's own vector too."""
+        """Stores the windows whose digests are in vector_of; whole: the leaf's own vector, too."""
         rows = [
             WindowVector(ordinal, window.first_span, window.start, window.last_span, window.end,
-                         digest, made[digest])
+                         digest, vector_of[digest])
             for ordinal, (window, digest) in enumerate(zip(cut, digests, strict=True), 1)
-            if digest in made
+            if digest in vector_of
         ]  # fmt: skip
         with self._database.transaction():
-            if vectors.is_there(self._database, self._seq):
+            if vectors.exists(self._database, self._seq):
                 vectors.put_windows(self._database, self._seq, leaf_seq, rows)
                 if whole:
                     parts = [row.vector for row in rows]
                     vectors.put_node(self._database, self._seq, leaf_seq, parts)
 
     def _embed_group(self, node_seq: int, budget: Budget) -> None:
-        """The mean of its leaves; a tree of another scope may come before theirs."""
+        """Stores the mean of the leaves' vectors. Embeds leaves that have none yet, since a tree
+        above the sources may come before theirs."""
         leaves = builder.leaves_below(self._database, node_seq)
         if not leaves:  # the group is gone
             return
-        found = vectors.node_bytes(self._database, self._seq, leaves)
+        stored = vectors.node_bytes(self._database, self._seq, leaves)
         for leaf_seq in leaves:
-            if leaf_seq not in found:
+            if leaf_seq not in stored:
                 self._embed_leaf(leaf_seq, budget)
-        found = vectors.node_bytes(self._database, self._seq, leaves)
+        stored = vectors.node_bytes(self._database, self._seq, leaves)
         with self._database.transaction():
-            if found and vectors.is_there(self._database, self._seq):
-                parts = [found[leaf] for leaf in leaves if leaf in found]
+            if stored and vectors.exists(self._database, self._seq):
+                parts = [stored[leaf] for leaf in leaves if leaf in stored]
                 vectors.put_node(self._database, self._seq, node_seq, parts)
         self._count(budget)
 
     def _ask(self, texts: Sequence[str], budget: Budget) -> list[bytes]:
         with budget.call():
             try:
-                made = self._embedder.embed_documents(texts)
-                if made.shape != (len(texts), self._dimensions):
+                new = self._embedder.embed_documents(texts)
+                if new.shape != (len(texts), self._dimensions):
                     raise ModelError(
-                        f"{self._embedder.name} gives {made.shape[1]} numbers where its vectors "
-                        f"here have {self._dimensions}: it is another model now. Choose it under "
-                        "another name, or drop the old vectors: treemem embed --prune",
+                        f"{self._embedder.name} returns {new.shape[1]} numbers, but its vectors in "
+                        f"this file have {self._dimensions}: it is another model now. Choose it "
+                        "under another name, or drop the old vectors: treemem embed --prune",
                         recoverable=False,
                     )
             except ModelError as error:
@@ -234,7 +238,7 @@ class EmbedWork:
             with budget.counting() as report:
                 report.model_calls += 1
                 report.tokens_in += sum(map(count_tokens, texts))
-        return packed(made)
+        return packed(new)
 
     def _count(self, budget: Budget) -> None:
         with budget.counting() as report:

@@ -1,4 +1,4 @@
-"""Records which model a memory file uses for a role, and wakes the jobs that wait for it."""
+"""Stores which model a memory file uses for a role, and queues the work that this makes due."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from treemem.store import settings
 from treemem.store.database import Database
 from treemem.summarize import backends
 from treemem.types import ServedModel
-from treemem.worker import embed_jobs
+from treemem.worker import embed_jobs, summary_jobs
 
 
 def use(database: Database, role: str, choice: str | ServedModel, now_ms: int) -> None:
-    """Keeps the choice of a model for a role. See Memory.use_model."""
+    """See Memory.use_model."""
     if role not in (settings.SUMMARIZER, settings.EMBEDDER):
         raise UsageError(f"A model is used as summarizer or embedder, not as {role!r}.")
     setting = backends.checked_choice(role, choice)
@@ -23,4 +23,4 @@ def use(database: Database, role: str, choice: str | ServedModel, now_ms: int) -
             embed_jobs.withdraw(database)
             embed_jobs.admit_all(database, now_ms)
         else:
-            jobs.resume(database, "summarize")
+            jobs.resume(database, summary_jobs.KIND)

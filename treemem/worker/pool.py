@@ -1,8 +1,8 @@
-"""Several model jobs at once: a thread for each slot, light jobs on the calling thread.
+"""Does several summary jobs at once: a thread for each slot, tree jobs on the calling thread.
 
-Each slot holds one claim at a time, with its own lease and its own client; all of them spend
-from one budget. An endpoint that cannot be reached is left out until it answers again, and its
-jobs go to the others. With one slot everything is the plain worker.
+Each slot has one claim at a time, with its own lease and its own client; all of them spend from
+one budget. An endpoint that cannot be reached is left out until it answers again, and its jobs
+go to the others. With one slot, a plain Worker does everything.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ from treemem.store.database import Database
 from treemem.summarize.backends import Slot
 from treemem.times import Clock
 from treemem.types import TreeShape
-from treemem.worker.summary_jobs import KIND as MODEL_KIND
-from treemem.worker.summary_jobs import ModelWork
-from treemem.worker.worker import TREE_KINDS, Worker, ended
+from treemem.worker.summary_jobs import KIND as SUMMARY_KIND
+from treemem.worker.summary_jobs import SummaryWork
+from treemem.worker.worker import TREE_KINDS, Worker, finish_run
 
-# How long a slot without a job waits before it looks again, where nothing wakes it.
+# Seconds after which a slot without a job looks for one again if nothing wakes it.
 IDLE_SECONDS = 0.5
-# How long an endpoint that was left out is not asked whether it is back.
+# Seconds between two checks whether an endpoint that was left out is back.
 PROBE_SECONDS = 5.0
 
 
@@ -39,28 +39,30 @@ def work(
     *,
     upgrade: bool = False,
 ) -> WorkReport:
-    """Drains the queue with these slots, within the budget; see Worker.run.
+    """Works with these slots until no job is due or the budget is spent; see Worker.run.
 
-    progress is called on the calling thread. Whatever ends a slot, such as a full disk, ends
-    the run once the other slots have finished what they have in hand.
+    progress is called on the calling thread. An error that ends a slot, such as a full disk,
+    ends the run once the other slots have finished their jobs.
     """
-    models = [
-        ModelWork(database, slot.summarizer, slot.client, clock, alive=slot.alive, upgrade=upgrade)
+    works = [
+        SummaryWork(
+            database, slot.summarizer, slot.client, clock, alive=slot.alive, upgrade=upgrade
+        )
         for slot in slots
     ]
-    models[0].admit_all()
+    works[0].admit_all()
     if len(slots) == 1 or budget.limits.max_calls == 0:
         return Worker(
-            database, clock, shape, model=models[0], budget=budget, progress=progress
+            database, clock, shape, summaries=works[0], budget=budget, progress=progress
         ).run()
-    return _Slots(database, clock, shape, slots, models, budget, progress).run()
+    return _Slots(database, clock, shape, slots, works, budget, progress).run()
 
 
 class _Slots:
-    """One run of several slots.
+    """One run with several slots.
 
-    A participant is active from when it begins to look for a job until it finds none. The
-    run is over when none is active: an active one may yet make a job due.
+    A participant is active from when it begins to look for a job until it finds none. The run
+    ends when none is active, since an active one may still make a job due.
     """
 
     def __init__(
@@ -69,7 +71,7 @@ class _Slots:
         clock: Clock,
         shape: TreeShape,
         slots: Sequence[Slot],
-        models: Sequence[ModelWork],
+        works: Sequence[SummaryWork],
         budget: Budget,
         progress: WorkProgress | None,
     ) -> None:
@@ -79,14 +81,15 @@ class _Slots:
         self._progress = progress
         self._slots = slots
         self._changed = threading.Condition()
-        self._probe_at: dict[str, float] = {}  # by endpoint that is left out
+        # When to check next whether an endpoint that was left out is back, by time.monotonic.
+        self._probe_at: dict[str, float] = {}
         self._failure: BaseException | None = None
-        self._told: deque[str] = deque()
+        self._done_kinds: deque[str] = deque()
         make = partial(Worker, database, clock, shape, budget=budget, progress=self._note)
-        self._light = make(model=models[0])
+        self._tree_worker = make(summaries=works[0])
         self._workers = [
-            make(model=model, leave_out=partial(self._leave_out, slot.endpoint))
-            for slot, model in zip(slots, models, strict=True)
+            make(summaries=work, leave_out=partial(self._leave_out, slot.endpoint))
+            for slot, work in zip(slots, works, strict=True)
         ]
         self._active = len(slots) + 1
 
@@ -98,40 +101,40 @@ class _Slots:
         for thread in threads:
             thread.start()
         try:
-            self._take_part(self._light, None)
+            self._take_part(self._tree_worker, None)
             for thread in threads:
                 thread.join()
-            self._tell()
+            self._report_progress()
         except BaseException as error:
-            # As after a second Ctrl-C: nobody waits for the calls that are under way.
+            # Such as a second Ctrl-C: the calls in flight are not waited for.
             self._stop(error)
             for worker in self._workers:
-                worker.give_up()
+                worker.abandon()
             raise
         if self._failure is not None:
             raise self._failure
         reason = self._budget.stop_reason() or "empty"
-        return ended(self._database, self._budget, reason, self._clock())
+        return finish_run(self._database, self._budget, reason, self._clock())
 
     def _run_slot(self, slot: Slot, worker: Worker) -> None:
         try:
             self._take_part(worker, slot)
-        except BaseException as error:  # raised again by the calling thread
+        except BaseException as error:  # the calling thread raises it again
             self._stop(error)
 
     def _take_part(self, worker: Worker, slot: Slot | None) -> None:
-        """Does one job after the other, until nobody is active. slot: None for light jobs."""
-        kinds = TREE_KINDS if slot is None else (MODEL_KIND,)
+        """Does one job after another until no participant is active. slot: None for tree jobs."""
+        kinds = TREE_KINDS if slot is None else (SUMMARY_KIND,)
         active = True
         try:
             while self._goes_on():
                 if slot is None:
-                    self._tell()
+                    self._report_progress()
                 if not active:
                     self._begin()
                     active = True
-                able = slot is None or self._usable(slot)
-                if able and worker.step(kinds) == "did":
+                usable = slot is None or self._is_usable(slot)
+                if usable and worker.step(kinds) == "did":
                     self._wake_others()
                     continue
                 active = False
@@ -149,12 +152,12 @@ class _Slots:
             self._active += 1
 
     def _wake_others(self) -> None:
-        """What was done may have made another job due."""
+        """Wakes slots that wait: the job just done may have made another one due."""
         with self._changed:
             self._changed.notify_all()
 
     def _rest(self) -> bool:
-        """Waits for what others bring; False where nobody is left to bring anything."""
+        """Waits for a job; returns False if no participant is left that could make one due."""
         with self._changed:
             self._active -= 1
             if self._active == 0:
@@ -183,8 +186,8 @@ class _Slots:
             self._probe_at[endpoint] = time.monotonic() + PROBE_SECONDS
             return any(slot.endpoint not in self._probe_at for slot in self._slots)
 
-    def _usable(self, slot: Slot) -> bool:
-        """Whether the slot's endpoint is in use; one left out is asked now and then."""
+    def _is_usable(self, slot: Slot) -> bool:
+        """Whether the slot's endpoint is in use; checks from time to time one that was left out."""
         with self._changed:
             probe_at = self._probe_at.get(slot.endpoint)
             if probe_at is None:
@@ -203,10 +206,10 @@ class _Slots:
     # -- progress ----------------------------------------------------------------------
 
     def _note(self, _report: WorkReport, kind: str) -> None:
-        self._told.append(kind)
+        self._done_kinds.append(kind)
 
-    def _tell(self) -> None:
-        while self._told:
-            kind = self._told.popleft()
+    def _report_progress(self) -> None:
+        while self._done_kinds:
+            kind = self._done_kinds.popleft()
             if self._progress is not None:
                 self._progress(self._budget.snapshot(), kind)

@@ -1,14 +1,14 @@
-"""What one call of Memory.work or Memory.embed does, from the light jobs to the models.
+"""Does one call of Memory.work or Memory.embed, first without and then with models.
 
-Light jobs come first, since what they seal can be worked on in the same run; then vectors,
-which make search better at once; then summaries.
+Jobs that need no model come first, since the nodes that they seal can be worked on in the same
+run; then vectors, which make search better at once; then summaries.
 """
 
 from __future__ import annotations
 
 import threading
 from contextlib import closing
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from treemem.errors import ModelError, NotFoundError, UsageError
 from treemem.models import embedders
@@ -31,126 +31,114 @@ def limits(
     max_seconds: float | None,
     between: str | None = None,
 ) -> Limits:
-    """The limits of a run as a caller gives them. Raises UsageError for hours that are none."""
+    """The limits of a run from a caller's arguments. Raises UsageError for invalid hours."""
     hours = None if between is None else Hours.parse(between)
     return Limits(max_calls, max_tokens, max_seconds, hours)
 
 
-def work(
-    database: Database,
-    clock: Clock,
-    shape: TreeShape,
-    within: Limits,
-    *,
-    upgrade: bool = False,
-    progress: WorkProgress | None = None,
-    interrupted: threading.Event | None = None,
-) -> WorkReport:
-    """See Memory.work. An embedder that cannot be opened is named in the report, and the
-    summaries go on without it."""
-    report = _light(database, clock, shape, within, progress, interrupted)
-    if within.max_calls == 0 or report.stopped_by != "empty":
-        return report
-    chosen = settings.get(database, settings.EMBEDDER)
-    if chosen is not None:
-        try:
-            report = _embed(database, clock, shape, chosen, within, report, progress, interrupted)
-        except ModelError as error:
-            report.left_out[embedders.label(chosen)] = str(error)
-        if report.stopped_by != "empty":
+@dataclass(frozen=True, slots=True)
+class Run:
+    """One call of Memory.work or Memory.embed, with the arguments that both have."""
+
+    database: Database
+    clock: Clock
+    shape: TreeShape
+    limits: Limits
+    progress: WorkProgress | None = None
+    interrupted: threading.Event | None = None
+
+    def work(self, *, upgrade: bool = False) -> WorkReport:
+        """See Memory.work. An embedder that cannot be opened is named in the report, and the
+        summaries go on without it."""
+        report = self._do_tree_jobs()
+        if self.limits.max_calls == 0 or report.stopped_by != "empty":
             return report
-    summarizer = settings.get(database, settings.SUMMARIZER)
-    if summarizer is None:
-        return report
-    from treemem.summarize import backends
-    from treemem.worker import pool
+        embedder = settings.get(self.database, settings.EMBEDDER)
+        if embedder is not None:
+            try:
+                report = self._do_embed_jobs(embedder, report)
+            except ModelError as error:
+                report.left_out[embedders.label(embedder)] = str(error)
+            if report.stopped_by != "empty":
+                return report
+        return self._do_summary_jobs(report, upgrade=upgrade)
 
-    result = backends.exam_of(summarizer)
-    if result is not None and result.mode is None:
-        return report  # it adds nothing, and status says so
-    budget = Budget(_left(within, report), clock, interrupted=interrupted, report=report)
-    with backends.slots_of(summarizer) as opened:
-        return pool.work(database, clock, shape, opened, budget, progress, upgrade=upgrade)
+    def embed(self, *, retry: bool = False) -> WorkReport:
+        """See Memory.embed."""
+        embedder = settings.get(self.database, settings.EMBEDDER)
+        if embedder is None:
+            raise UsageError(
+                "No embedder is in use. See: treemem model list; then choose one: "
+                "treemem model use embedder NAME"
+            )
+        if retry:
+            jobs.resume(self.database, embed_jobs.KIND)
+        report = self._do_tree_jobs()
+        if self.limits.max_calls == 0 or report.stopped_by != "empty":
+            return report
+        return self._do_embed_jobs(embedder, report)
+
+    def _do_tree_jobs(self) -> WorkReport:
+        within = Limits(max_calls=0, max_seconds=self.limits.max_seconds)
+        budget = Budget(within, self.clock, interrupted=self.interrupted)
+        return Worker(
+            self.database, self.clock, self.shape, budget=budget, progress=self.progress
+        ).run()
+
+    def _do_embed_jobs(self, setting: str, report: WorkReport) -> WorkReport:
+        embed_jobs.admit_all(self.database, self.clock())
+        if not jobs.has_open(self.database, embed_jobs.KIND):
+            return report
+        with closing(embedders.opened(setting, verify=True)) as embedder:
+            embedding = EmbedWork(self.database, embedder, setting, self.clock, self.progress)
+            return Worker(
+                self.database, self.clock, self.shape,
+                embedding=embedding, budget=self._budget(report), progress=self.progress,
+            ).run()  # fmt: skip
+
+    def _do_summary_jobs(self, report: WorkReport, *, upgrade: bool) -> WorkReport:
+        setting = settings.get(self.database, settings.SUMMARIZER)
+        if setting is None:
+            return report
+        from treemem.summarize import backends
+        from treemem.worker import pool
+
+        result = backends.exam_of(setting)
+        if result is not None and result.mode is None:
+            return report  # its summaries would add nothing; `status` tells the user so
+        budget = self._budget(report)
+        with backends.slots_of(setting) as slots:
+            return pool.work(
+                self.database, self.clock, self.shape, slots, budget, self.progress,
+                upgrade=upgrade,
+            )  # fmt: skip
+
+    def _budget(self, report: WorkReport) -> Budget:
+        """The budget of the next part of the run, which goes on counting in this report. Each
+        part measures its own seconds, so those that the report has are taken off."""
+        within = self.limits
+        if within.max_seconds is not None:
+            within = replace(within, max_seconds=max(0.0, within.max_seconds - report.seconds))
+        return Budget(within, self.clock, interrupted=self.interrupted, report=report)
 
 
-def sources(database: Database, clock: Clock, shape: TreeShape) -> None:
-    """The light jobs of the sources alone. What stands above them is laid out anew from all of
-    them at most once an interval, so it has to wait until the last file is stored."""
+def work_on_sources(database: Database, clock: Clock, shape: TreeShape) -> None:
+    """Does the jobs of the sources alone. The trees above them are laid out anew from all sources,
+    at most once an interval, so they wait until the last file is stored."""
     Worker(database, clock, shape, budget=Budget(Limits(0))).run(source_jobs.KINDS)
 
 
-def embed(
-    database: Database,
-    clock: Clock,
-    shape: TreeShape,
-    within: Limits,
-    *,
-    retry: bool = False,
-    progress: WorkProgress | None = None,
-    interrupted: threading.Event | None = None,
-) -> WorkReport:
-    """See Memory.embed."""
-    chosen = settings.get(database, settings.EMBEDDER)
-    if chosen is None:
-        raise UsageError(
-            "No embedder is in use. See: treemem model list; then choose one: treemem model use "
-            "embedder NAME"
-        )
-    if retry:
-        jobs.resume(database, embed_jobs.KIND)
-    report = _light(database, clock, shape, within, progress, interrupted)
-    if within.max_calls == 0 or report.stopped_by != "empty":
-        return report
-    return _embed(database, clock, shape, chosen, within, report, progress, interrupted)
-
-
-def prune(database: Database, name: str) -> str:
+def prune_embedder(database: Database, name: str) -> str:
     """See Memory.prune_embeddings."""
-    found = vectors.stored(database)
-    fits = [each for each in found if name in (each.name, embedders.label(each.setting))]
-    if len(fits) != 1:
-        known = ", ".join(each.name for each in found) or "none"
-        said = f"Several embedders are called {name!r}" if fits else f"No embedder {name!r} here"
-        raise NotFoundError(f"{said}. This file has vectors of: {known}")
+    stored = vectors.stored(database)
+    matches = [
+        embedder for embedder in stored
+        if name in (embedder.name, embedders.label(embedder.setting))
+    ]  # fmt: skip
+    if len(matches) != 1:
+        names = ", ".join(embedder.name for embedder in stored) or "none"
+        problem = f"Several embedders are called {name!r}" if matches else f"No embedder {name!r}"
+        raise NotFoundError(f"{problem} here. This file has vectors of: {names}")
     with database.transaction():
-        vectors.drop(database, fits[0].seq)
-    return fits[0].name
-
-
-def _light(
-    database: Database,
-    clock: Clock,
-    shape: TreeShape,
-    within: Limits,
-    progress: WorkProgress | None,
-    interrupted: threading.Event | None,
-) -> WorkReport:
-    budget = Budget(Limits(0, None, within.max_seconds), clock, interrupted=interrupted)
-    return Worker(database, clock, shape, budget=budget, progress=progress).run()
-
-
-def _embed(
-    database: Database,
-    clock: Clock,
-    shape: TreeShape,
-    chosen: str,
-    within: Limits,
-    report: WorkReport,
-    progress: WorkProgress | None,
-    interrupted: threading.Event | None,
-) -> WorkReport:
-    embed_jobs.admit_all(database, clock())
-    if not jobs.has_open(database, embed_jobs.KIND):
-        return report
-    budget = Budget(_left(within, report), clock, interrupted=interrupted, report=report)
-    with closing(embedders.opened(chosen, verify=True)) as opened:
-        embedder = EmbedWork(database, opened, chosen, clock, progress)
-        worker = Worker(database, clock, shape, embedder=embedder, budget=budget, progress=progress)
-        return worker.run()
-
-
-def _left(within: Limits, report: WorkReport) -> Limits:
-    """The limits for what comes next: each part of a run counts its seconds by itself."""
-    if within.max_seconds is None:
-        return within
-    return replace(within, max_seconds=max(0.0, within.max_seconds - report.seconds))
+        vectors.drop(database, matches[0].seq)
+    return matches[0].name

@@ -1,8 +1,8 @@
-"""Summary jobs for a model: which are due, and how one is done without paying twice.
+"""Runs the jobs in which a model summarizes a node, and says which of them are due.
 
-Every answer is stored the moment it is paid; the summary, the end of the job and the jobs
-of the parents that became ready are one transaction. No transaction is open while the
-model runs.
+Every answer is stored as soon as it is paid, so it is never paid twice; the summary, the end of
+the job and the jobs of the parents that became ready are one transaction. No transaction is
+open while the model runs.
 """
 
 from __future__ import annotations
@@ -32,14 +32,15 @@ if TYPE_CHECKING:
     from treemem.models.client import Generation
 
 KIND = "summarize"
-ANY_MODEL = EXTRACTIVE.rank + 1
+# The lowest rank of a model's summaries.
+MODEL_RANK_MIN = EXTRACTIVE.rank + 1
 ROOT_PRIORITY = 50
 NODE_PRIORITY = 20
 DEAD_JOBS_MAX = 10_000
 
 
 def retry(database: Database, job_id: int, now_ms: int) -> Job:
-    """See Memory.retry_job. The mark that a node could not be summarized goes before."""
+    """See Memory.retry_job. Also deletes the record that the node could not be summarized."""
     with database.transaction():
         job = jobs.retry(database, job_id, now_ms)
         if job.kind == KIND:
@@ -48,12 +49,12 @@ def retry(database: Database, job_id: int, now_ms: int) -> Job:
         return job
 
 
-class ModelWork:
-    """The model jobs of one database under one summarizer.
+class SummaryWork:
+    """Does the summary jobs of one database with one summarizer.
 
-    alive: asked after a call that failed whether the model can be used at all. upgrade: also
-    nodes that a weaker model has summarized, or failed to.
-    ready: False while the model cannot be used, as when its file is missing.
+    alive: called after a call has failed; returns whether the model can be used at all.
+    upgrade: includes nodes that a weaker model has summarized, or failed to summarize. ready:
+    False while the model cannot be used, for example because its file is missing.
     """
 
     def __init__(
@@ -67,7 +68,7 @@ class ModelWork:
         upgrade: bool = False,
     ) -> None:
         self._database = database
-        self._floor = summarizer.rank if upgrade else ANY_MODEL
+        self._floor = summarizer.rank if upgrade else MODEL_RANK_MIN
         self._summarizer = summarizer
         self._client = client
         self._clock = clock
@@ -77,11 +78,11 @@ class ModelWork:
             self._producer = summaries.ensure_producer(database, summarizer.name, summarizer.rank)
             self._extractive = extractive_views.ensure_producer(database)
 
-    # -- which jobs are due ------------------------------------------------------------
+    # -- admitting ---------------------------------------------------------------------
 
     def admit_all(self) -> None:
-        """Jobs for every node this model has not seen yet, children before parents."""
-        self._give_up_dead()
+        """Queues jobs for every node that has no summary by this model, children before parents."""
+        self._mark_dead()
         sql = "SELECT scope, key FROM tree"
         for scope, key in self._database.rows(sql):
             with self._database.transaction():
@@ -89,40 +90,36 @@ class ModelWork:
                 if tree is not None:
                     self.admit_tree(tree, self._clock())
 
-    def _give_up_dead(self) -> None:
-        """A job can die with its worker, so that nobody was left to say so."""
+    def _mark_dead(self) -> None:
+        """Marks the nodes of dead jobs as failed: a worker may have died with its job."""
         for job in jobs.listing(self._database, ["dead"], DEAD_JOBS_MAX):
             prefix, _, node_id = job.dedupe_key.rpartition(":")
             if prefix == f"{KIND}:{self._summarizer.name}":
                 self._mark_failed(node_id, job.error or "no answer")
 
-    def admit_tree(self, tree: object, now_ms: int) -> None:
-        """Jobs for the tree's nodes that are ready, and for its root when its time has come."""
-        assert isinstance(tree, builder.TreeRow)
-        parameters = {"tree": tree.seq, "producer": self._producer, "extractive": self._extractive,
-                      "floor": self._floor}  # fmt: skip
+    def admit_tree(self, tree: builder.TreeRow, now_ms: int) -> None:
+        """Queues jobs for the nodes of the tree that are ready, and for its root, which becomes due
+        an interval after its last summary."""
+        parameters = self._parameters(tree=tree.seq)
         for node_id, level in self._database.rows(_READY_IN_TREE, parameters):
             self._admit(node_id, NODE_PRIORITY + level, now_ms, now_ms)
         if tree.root_seq is not None:
             self._admit_root(tree.root_seq, now_ms)
 
     def _admit_root(self, node_seq: int, now_ms: int) -> None:
-        row = self._database.row(
-            _READY_ROOT,
-            {
-                "node": node_seq,
-                "producer": self._producer,
-                "extractive": self._extractive,
-                "floor": self._floor,
-            },  # fmt: skip,
-        )
+        row = self._database.row(_READY_ROOT, self._parameters(node=node_seq))
         if row is not None:
             node_id, last_ms = row
             self._admit(node_id, ROOT_PRIORITY, now_ms, max(now_ms, last_ms + ROOT_INTERVAL_MS))
 
+    def _parameters(self, **row: int) -> dict[str, int]:
+        return {
+            **row, "producer": self._producer, "extractive": self._extractive,
+            "floor": self._floor,
+        }  # fmt: skip
+
     def _admit_parents(self, node_seq: int, now_ms: int) -> None:
-        parameters = {"node": node_seq, "producer": self._producer, "extractive": self._extractive,
-                      "floor": self._floor}  # fmt: skip
+        parameters = self._parameters(node=node_seq)
         for node_id, level in self._database.rows(_READY_PARENTS, parameters):
             self._admit(node_id, NODE_PRIORITY + level, now_ms, now_ms)
         for (root_seq,) in self._database.rows(_ROOTS_ABOVE, {"node": node_seq}):
@@ -130,7 +127,7 @@ class ModelWork:
 
     def _admit(self, node_id: str, priority: int, now_ms: int, not_before_ms: int) -> None:
         key = f"{self._summarizer.name}:{node_id}"
-        # A node never changes, so the job that runs is enough: a second one would pay again.
+        # A node never changes, so the running job is enough: a second one would pay again.
         if jobs.is_running(self._database, KIND, key):
             return
         jobs.admit(
@@ -138,24 +135,24 @@ class ModelWork:
             priority=priority, not_before_ms=not_before_ms,
         )  # fmt: skip
 
-    # -- one job -----------------------------------------------------------------------
+    # -- working -----------------------------------------------------------------------
 
-    def run(self, held: Claim, budget: Budget) -> None:
-        """Does one summary job. Raises BudgetSpentError where a limit comes in between."""
-        # Asked now, since the node and its place in a tree may be gone when an answer comes.
-        purpose = usage.purpose_of(self._database, held.seq, held.payload["node"])
-        # A root may have been replaced since; and a job whose worker went silent may have been
-        # admitted and done a second time before its lease ran out.
+    def run(self, claim: Claim, budget: Budget) -> None:
+        """Does a job and ends it. Raises BudgetSpentError if a limit is met between two calls."""
+        # Read first: the node and its place in a tree may be gone when an answer arrives.
+        purpose = usage.purpose_of(self._database, claim.seq, claim.payload["node"])
+        # A root may have been replaced meanwhile, and a job whose worker died may have been
+        # admitted and done again before its lease expired.
         if purpose is None or self._is_summarized(purpose.node_seq):
             with self._database.transaction():
-                jobs.finish(self._database, [held], self._clock())
+                jobs.finish(self._database, [claim], self._clock())
             return
         node_seq = purpose.node_seq
         view = self._view(purpose, budget)
         with self._database.transaction():
             if self._is_there(node_seq):
                 self._store(node_seq, view)
-            jobs.finish(self._database, [held], self._clock())
+            jobs.finish(self._database, [claim], self._clock())
         with budget.counting() as report:
             report.offered += view.offered
             report.kept += view.offered - len(view.rejections)
@@ -179,16 +176,16 @@ class ModelWork:
         return summaries.summary_by(self._database, node_seq, self._producer) is not None
 
     def _is_there(self, node_seq: int) -> bool:
-        """A root can be replaced while the model works on it; its number names no other node
-        then."""
+        """Whether the node still exists: a root can be replaced while the model works on it. Its
+        number is never used again."""
         sql = "SELECT 1 FROM node WHERE seq = ?"
         return self._database.value(sql, (node_seq,)) is not None
 
-    def gave_up(self, held: Claim, message: str) -> None:
-        """A node that no attempt could summarize keeps its extractive view, and the nodes
-        above it do not wait for it."""
-        if jobs.get(self._database, held.seq).state == "dead":
-            self._mark_failed(held.payload["node"], message)
+    def job_failed(self, claim: Claim, message: str) -> None:
+        """Marks the node as failed after the last attempt: it keeps its extractive view, and the
+        nodes above it do not wait for it."""
+        if jobs.get(self._database, claim.seq).state == "dead":
+            self._mark_failed(claim.payload["node"], message)
 
     def _mark_failed(self, node_id: str, message: str) -> None:
         sql = "SELECT seq FROM node WHERE id = ?"
@@ -208,7 +205,7 @@ class ModelWork:
 
 
 class _PaidClient:
-    """Answers from the file what was paid for before, and stores a new answer at once."""
+    """A client that takes answers paid for before from the file, and stores a new one at once."""
 
     def __init__(
         self,
@@ -236,7 +233,7 @@ class _PaidClient:
             return Generation(text, tokens_in, tokens_out, seconds, "stop")
         with self._budget.call():
             answer = self._client.answer(prompt, max_tokens=max_tokens, stop=stop)
-            # What SQLite cannot store no statement may contain either.
+            # SQLite stores no lone surrogates, so no statement may contain any.
             answer = replace(answer, text=answer.text.encode("utf-8", "replace").decode())
             self._store(key, answer)
             with self._budget.counting() as report:
@@ -258,7 +255,7 @@ class _PaidClient:
 
 
 def _key(producer: str, prompt: Prompt) -> str:
-    """Under which an answer is stored."""
+    """The key under which an answer is stored."""
     state = hashlib.blake2b(digest_size=16, person=b"call")
     examples = (words for example in prompt.examples for words in example)
     for part in (producer, prompt.system, *examples, prompt.question, prompt.start):
@@ -266,7 +263,7 @@ def _key(producer: str, prompt: Prompt) -> str:
     return state.hexdigest()
 
 
-# -- what a summarizer is given --------------------------------------------------------
+# -- the input of a summarizer ---------------------------------------------------------
 
 
 def view_of(
@@ -277,11 +274,10 @@ def view_of(
     summarizer: Summarizer,
     client: Client,
 ) -> View:
-    """The summarizer's view of a node that has its extractive view, whose producer is
-    extractive_seq. Nothing is stored. Raises ModelError where the client does."""
+    """The summarizer's view of a node. The node needs its extractive view, whose producer is
+    extractive_seq. Stores nothing. Raises the client's ModelError."""
     if level == 0:
         return summarizer.summarize_leaf(_leaf(database, node_seq, extractive_seq), client)
-    # Of each child the view that is shown.
     children = summaries.children(database, node_seq, extractive_seq)
     group = GroupContent(children, _cited(database, children))
     return summarizer.summarize_group(group, client)
@@ -311,9 +307,9 @@ def _cited(database: Database, children: Sequence[Child]) -> dict[str, Message]:
 
 # -- SQL -------------------------------------------------------------------------------
 
-# A model's view of a node builds on its extractive one, so that comes first; and on those of
-# its sealed children, and of sources' roots, as this model or one that is no weaker than the
-# floor has made them. Of the groups above the sources only the roots are a model's work.
+# A model's view of a node builds on the node's extractive view, and on the views of its sealed
+# children and of sources' roots by this model or by one of a rank of at least :floor. Above the
+# sources, models summarize the roots only.
 _SEEN = """
 EXISTS (SELECT 1 FROM summary s JOIN producer p ON p.seq = s.producer_seq
   WHERE s.node_seq = {node} AND (p.seq = :producer OR p.rank >= :floor))

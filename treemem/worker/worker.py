@@ -1,8 +1,7 @@
-"""The worker: takes jobs from the queue, does them, and stops within its budget.
+"""Takes jobs from the queue, does them, and stops when the budget is spent.
 
-It owns leases, interruptions and the circuit breaker; what a job does is light.py's,
-modelwork.py's and embedding.py's. No transaction is open while a model runs. slots.py lets
-several work at once.
+It owns leases, interruptions and the circuit breaker; source_jobs, collection_jobs, embed_jobs
+and summary_jobs say how a job is done. No transaction is open while a model runs.
 """
 
 from __future__ import annotations
@@ -26,8 +25,8 @@ from treemem.worker import collection_jobs, embed_jobs, source_jobs
 from treemem.worker.collection_jobs import CollectionWork
 from treemem.worker.embed_jobs import EmbedWork
 from treemem.worker.source_jobs import SourceWork
-from treemem.worker.summary_jobs import KIND as MODEL_KIND
-from treemem.worker.summary_jobs import ModelWork
+from treemem.worker.summary_jobs import KIND as SUMMARY_KIND
+from treemem.worker.summary_jobs import SummaryWork
 
 Outcome = Literal["did", "nothing", "spent"]
 LeaveOut = Callable[[str], bool]
@@ -35,17 +34,17 @@ LeaveOut = Callable[[str], bool]
 TREE_KINDS = (*source_jobs.KINDS, *collection_jobs.KINDS)
 
 
-def _nobody_else(_reason: str) -> bool:
+def _no_other_worker(_reason: str) -> bool:
     return False
 
 
 class Worker:
-    """Drains the queue of one database until it is empty or the budget is spent.
+    """Does the jobs of one database until none is due or the budget is spent.
 
-    model, embedder: what does summary jobs and embed jobs, None for a worker that leaves them
-    to others. An interruption lets the job
-    in hand end if it is light, and releases it if a model works on it. leave_out: told why
-    this worker's model cannot be used; returns whether other workers go on with its jobs.
+    summaries, embedding: do the jobs that need a model; None leaves those jobs in the queue. An
+    interruption lets the current job end if it needs no model, and releases it otherwise.
+    leave_out: called with the reason when this worker's model cannot be used; returns whether
+    other workers go on with its jobs.
     """
 
     def __init__(
@@ -54,34 +53,34 @@ class Worker:
         clock: Clock,
         shape: TreeShape,
         *,
-        model: ModelWork | None = None,
-        embedder: EmbedWork | None = None,
+        summaries: SummaryWork | None = None,
+        embedding: EmbedWork | None = None,
         budget: Budget | None = None,
         progress: WorkProgress | None = None,
-        leave_out: LeaveOut = _nobody_else,
+        leave_out: LeaveOut = _no_other_worker,
     ) -> None:
         self._database = database
         self._clock = clock
         self._sources = SourceWork(database, clock, shape, self._after_tree)
         self._collections = CollectionWork(database, clock, shape, self._after_tree)
-        self._model = model
-        self._by_kind: dict[str, ModelWork | EmbedWork] = {}
-        if model is not None:
-            self._by_kind[MODEL_KIND] = model
-        if embedder is not None:
-            self._by_kind[embed_jobs.KIND] = embedder
+        self._summaries = summaries
+        self._model_work: dict[str, SummaryWork | EmbedWork] = {}
+        if summaries is not None:
+            self._model_work[SUMMARY_KIND] = summaries
+        if embedding is not None:
+            self._model_work[embed_jobs.KIND] = embedding
         self._budget = budget or Budget()
         self._progress = progress
         self._leave_out = leave_out
         self._claiming = threading.Lock()
-        self._in_hand: Claim | None = None
-        self._gone = False
+        self._current: Claim | None = None
+        self._abandoned = False
 
     def run(self, tree_kinds: Sequence[str] = TREE_KINDS) -> WorkReport:
-        """Works until nothing is due, a limit is met, or it is interrupted."""
+        """Works until no job is due, a limit is met, or it is interrupted."""
         kinds = [*tree_kinds]
         if self._budget.limits.max_calls != 0:
-            kinds += self._by_kind
+            kinds += self._model_work
         while (reason := self._budget.stop_reason()) is None:
             outcome = self.step(kinds)
             if outcome == "nothing":
@@ -90,127 +89,129 @@ class Worker:
             if outcome == "spent":
                 reason = self._budget.stop_reason() or "max_calls"
                 break
-        return ended(self._database, self._budget, reason, self._clock())
+        return finish_run(self._database, self._budget, reason, self._clock())
 
     def step(self, kinds: Sequence[str]) -> Outcome:
-        """Does one job of these kinds: "spent" where a limit stopped it half-way, with its
-        calls kept."""
+        """Does one job of these kinds. Returns "nothing" if none is due, and "spent" if a limit
+        stopped the job half-way; the answers it was given so far are stored."""
         with self._claiming:
-            claimed = [] if self._gone else jobs.claim(self._database, kinds, self._clock())
-            if not claimed:
+            claims = [] if self._abandoned else jobs.claim(self._database, kinds, self._clock())
+            if not claims:
                 return "nothing"
-            self._in_hand = claimed[0]
-        outcome = self._do(claimed[0])
-        self._in_hand = None
+            self._current = claims[0]
+        outcome = self._do(claims[0])
+        self._current = None
         return outcome
 
-    def give_up(self) -> None:
-        """Releases the job in hand, from another thread: this worker can no longer finish it,
-        and takes no other."""
+    def abandon(self) -> None:
+        """Releases the current job, from another thread, and takes no other one."""
         with self._claiming:
-            self._gone = True
-            held = self._in_hand
-        if held is not None:
-            self._give_back(held)
+            self._abandoned = True
+            claim = self._current
+        if claim is not None:
+            self._release(claim)
 
-    def _do(self, held: Claim) -> Outcome:
+    def _do(self, claim: Claim) -> Outcome:
         try:
-            if held.kind in self._by_kind:
-                with self._lease_kept(held):
-                    self._by_kind[held.kind].run(held, self._budget)
-            elif held.kind in collection_jobs.KINDS:
-                self._collections.run(held)
-            else:
-                self._sources.run(held)
+            self._dispatch(claim)
         except BudgetSpentError:
-            jobs.release(self._database, held, self._clock())
+            jobs.release(self._database, claim, self._clock())
             return "spent"
         except LeaseLostError:
-            self._count_failed(held)
+            self._count_failed(claim)
         except ConstraintError as error:
-            self._fail(held, error)
+            self._fail(claim, error)
         except DatabaseError:
-            self._give_back(held)
+            self._release(claim)
             raise
         except KeyboardInterrupt:
-            jobs.release(self._database, held, self._clock())
+            jobs.release(self._database, claim, self._clock())
             raise
         except Exception as error:
-            self._fail(held, error)
+            self._fail(claim, error)
         else:
             with self._budget.counting() as report:
-                report.done[held.kind] = report.done.get(held.kind, 0) + 1
+                report.done[claim.kind] = report.done.get(claim.kind, 0) + 1
         if self._progress is not None:
-            self._progress(self._budget.report, held.kind)
+            self._progress(self._budget.report, claim.kind)
         return "did"
+
+    def _dispatch(self, claim: Claim) -> None:
+        if claim.kind in self._model_work:
+            with self._renewing(claim):
+                self._model_work[claim.kind].run(claim, self._budget)
+        elif claim.kind in collection_jobs.KINDS:
+            self._collections.run(claim)
+        else:
+            self._sources.run(claim)
 
     def _after_tree(self, tree: builder.TreeRow, now_ms: int) -> None:
         embed_jobs.admit_tree(self._database, tree, now_ms)
-        if self._model is not None:
-            self._model.admit_tree(tree, now_ms)
+        if self._summaries is not None:
+            self._summaries.admit_tree(tree, now_ms)
 
-    def _fail(self, held: Claim, error: Exception) -> None:
+    def _fail(self, claim: Claim, error: Exception) -> None:
         message = str(error) or type(error).__name__
-        work = self._by_kind.get(held.kind)
+        work = self._model_work.get(claim.kind)
         if isinstance(error, ModelError) and work is not None and not work.ready:
-            self._without_model(held, work, error, message)
+            self._without_model(claim, work, error, message)
         else:
-            # A light job fails by its own data; the other sources must not wait for it.
+            # A job without a model fails by its own data; the other sources must not wait for it.
             breaker = work is not None
-            jobs.fail(self._database, held, message, self._clock(), breaker=breaker)
+            jobs.fail(self._database, claim, message, self._clock(), breaker=breaker)
             if work is not None:
-                work.gave_up(held, message)
-        self._count_failed(held)
+                work.job_failed(claim, message)
+        self._count_failed(claim)
 
     def _without_model(
-        self, held: Claim, work: ModelWork | EmbedWork, error: ModelError, message: str
+        self, claim: Claim, work: SummaryWork | EmbedWork, error: ModelError, message: str
     ) -> None:
-        """A missing or broken model is nobody's fault but the model's: the job is given back,
-        and where nobody else can do it, the kind waits."""
+        """Handles a model that is missing or down: releases the job without counting the attempt,
+        and pauses its kind if no other worker goes on."""
         if error.recoverable:
-            # It was at work on this job. One that takes down every server has to end.
-            jobs.fail(self._database, held, message, self._clock(), breaker=False, wait=False)
-            work.gave_up(held, message)
+            # It failed during this job. A job that takes down every server has to end.
+            jobs.fail(self._database, claim, message, self._clock(), breaker=False, wait=False)
+            work.job_failed(claim, message)
         else:
-            jobs.release(self._database, held, self._clock())
+            jobs.release(self._database, claim, self._clock())
         if not self._leave_out(message):
-            jobs.pause(self._database, held.kind, message, self._clock())
+            jobs.pause(self._database, claim.kind, message, self._clock())
 
-    def _count_failed(self, held: Claim) -> None:
+    def _count_failed(self, claim: Claim) -> None:
         with self._budget.counting() as report:
-            report.failed[held.kind] = report.failed.get(held.kind, 0) + 1
+            report.failed[claim.kind] = report.failed.get(claim.kind, 0) + 1
 
-    def _give_back(self, held: Claim) -> None:
+    def _release(self, claim: Claim) -> None:
         try:
-            jobs.release(self._database, held, self._clock())
+            jobs.release(self._database, claim, self._clock())
         except DatabaseError:
-            # The file cannot be written now; the lease runs out and the job is taken up again.
+            # The file cannot be written now; the job is claimed again when its lease runs out.
             return
 
     @contextmanager
-    def _lease_kept(self, held: Claim) -> Iterator[None]:
+    def _renewing(self, claim: Claim) -> Iterator[None]:
         """Renews the lease from another thread while the model works."""
         done = threading.Event()
 
-        def keep() -> None:
+        def renew() -> None:
             while not done.wait(jobs.LEASE_MS / 3000):
                 try:
-                    if not jobs.renew(self._database, held, self._clock()):
+                    if not jobs.renew(self._database, claim, self._clock()):
                         return
                 except TreememError:
                     return
 
-        keeper = threading.Thread(target=keep, name="treemem-lease", daemon=True)
-        keeper.start()
+        thread = threading.Thread(target=renew, name="treemem-lease", daemon=True)
+        thread.start()
         try:
             yield
         finally:
             done.set()
-            keeper.join()
+            thread.join()
 
 
-def ended(database: Database, budget: Budget, reason: str, now_ms: int) -> WorkReport:
-    """The report of a run that is over, with what is paused; old jobs are forgotten."""
+def finish_run(database: Database, budget: Budget, reason: str, now_ms: int) -> WorkReport:
+    """Completes the report of a run that has ended, and deletes old jobs from the queue."""
     report = budget.report
     report.stopped_by = reason
     hours = budget.limits.hours
