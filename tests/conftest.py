@@ -1,7 +1,7 @@
-"""What the tests share: a memory on a real file, a clock that stands still, small models.
+"""Fixtures that the tests share: a memory on a real file, a clock, and small real models.
 
-No test touches the user's own memory or models: the environment points into a temporary
-folder, for the command line as well.
+No test touches the user's own memory or models: the environment names a temporary folder, for
+the command line as well.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ settings.load_profile("unhurried")
 
 
 class FakeClock:
-    """Milliseconds since 1970 that move only when told to."""
+    """A clock that moves only when a test advances it."""
 
     def __init__(self, now_ms: int = START_MS) -> None:
         self.now_ms = now_ms
@@ -49,9 +49,11 @@ def clock() -> FakeClock:
 
 
 @pytest.fixture
-def database(tmp_path: Path) -> Database:
-    """The file under `memory`, for tests that look below its public names. `memory` closes it."""
-    return Database(tmp_path / "memory.sqlite3")
+def database(tmp_path: Path) -> Iterator[Database]:
+    """The file of `memory`, for tests that need more than the public names."""
+    opened = Database(tmp_path / "memory.sqlite3")
+    yield opened
+    opened.close()
 
 
 @pytest.fixture
@@ -68,7 +70,8 @@ def memory(database: Database, clock: FakeClock, shape: TreeShape) -> Iterator[M
 
 @pytest.fixture(scope="session")
 def shared_models(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with smollm2-135m and minilm, pulled once: TREEMEM_TEST_MODELS keeps it."""
+    """A folder with smollm2-135m and minilm, pulled once for all runs if TREEMEM_TEST_MODELS names
+    it."""
     pytest.importorskip("llama_cpp", reason="needs the extra: pip install treemem[llama]")
     from treemem.models.pulling import pull
 

@@ -1,8 +1,7 @@
-"""Child programs of test_jobs.py: each drains a file's queue beside others that do the same.
+"""Child programs of test_jobs.py, several of which work on one file at the same time.
 
-Run with runpy under the name of the function to call, with PATH and TOGETHER, a barrier to
-begin at, among its globals. It imports nothing from the tests, since a new process cannot
-always find them by name.
+Run with runpy under the name of the function to call; its globals contain PATH, and TOGETHER, a
+barrier to begin at. Imports nothing from the tests, which a new process cannot always find.
 """
 
 from __future__ import annotations
@@ -20,22 +19,22 @@ JOB_SECONDS = 0.003
 
 
 def claim_all(path: Path) -> None:
-    """Claims jobs one by one, writes down who did them, and ends when none is left."""
+    """Claims jobs one by one until none is left, and records which process did them."""
     process = multiprocessing.current_process().name
     database = Database(path)
     while True:
-        held = jobs.claim(database, ["k"], time.time_ns() // 1_000_000)
-        if not held:
+        claims = jobs.claim(database, ["k"], time.time_ns() // 1_000_000)
+        if not claims:
             break
         time.sleep(JOB_SECONDS)
         with database.transaction():
-            database.execute("INSERT INTO ran VALUES (?, ?)", (held[0].seq, process))
-            jobs.finish(database, held, 0)
+            database.execute("INSERT INTO ran VALUES (?, ?)", (claims[0].seq, process))
+            jobs.finish(database, claims, 0)
     database.close()
 
 
 def build_trees(path: Path) -> None:
-    """Drains the light jobs of a memory until only what waits for an interval is left."""
+    """Works until only jobs that wait for an interval are left."""
     with Memory.open(path) as memory:
         while {job.kind for job in memory.jobs(["todo", "running"])} - set(collection_jobs.KINDS):
             report = memory.work(max_calls=0)

@@ -1,4 +1,4 @@
-"""Hours of the day: how they are written, when they hold, and that no call begins outside."""
+"""Hours of the day are read, compared with the local clock, and limit when calls begin."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def utc(text: str) -> int:
     return int(datetime.fromisoformat(text).replace(tzinfo=UTC).timestamp() * 1000)
 
 
-# -- how they are written --------------------------------------------------------------
+# -- reading ---------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -41,7 +41,7 @@ def utc(text: str) -> int:
     [("22:00-07:00", "22:00-07:00"), (" 7:05 - 9:30 ", "07:05-09:30"),
      ("18:00-24:00", "18:00-00:00"), ("00:00-23:59", "00:00-23:59")],
 )  # fmt: skip
-def test_hours_are_read_as_people_write_them(text: str, written: str) -> None:
+def test_hours_are_read_with_and_without_spaces_and_leading_zeros(text: str, written: str) -> None:
     assert str(Hours.parse(text)) == written
     assert Hours.parse(written) == Hours.parse(text)
 
@@ -51,18 +51,18 @@ def test_hours_are_read_as_people_write_them(text: str, written: str) -> None:
     ["", "night", "22-7", "22:00", "24:00-07:00", "22:60-07:00", "22:00-24:01", "22:00-25:00",
      "07:00-07:00", "00:00-24:00", "22:00-07:00 UTC", "-1:00-07:00", "٢٢:00-07:00"],
 )  # fmt: skip
-def test_what_names_no_hours_is_refused_with_a_pattern(text: str) -> None:
-    with pytest.raises(UsageError, match="such as 22:00-07:00") as refused:
+def test_an_invalid_range_of_hours_is_refused_with_an_example(text: str) -> None:
+    with pytest.raises(UsageError, match="such as 22:00-07:00") as raised:
         Hours.parse(text)
-    assert repr(text) in str(refused.value)
+    assert repr(text) in str(raised.value)
 
 
-# -- when they hold --------------------------------------------------------------------
+# -- comparing with the clock ----------------------------------------------------------
 
 
 @pytest.mark.usefixtures("berlin")
 @pytest.mark.parametrize(
-    ("hours", "now", "held"),
+    ("hours", "now", "contained"),
     [
         ("22:00-07:00", "2026-01-10T20:59:59.999", False),  # local time is one hour later
         ("22:00-07:00", "2026-01-10T21:00:00", True),
@@ -78,10 +78,10 @@ def test_what_names_no_hours_is_refused_with_a_pattern(text: str) -> None:
         ("18:00-24:00", "2026-01-10T23:00:00", False),
     ],
 )
-def test_they_hold_from_their_start_to_before_their_end_by_the_local_clock(
-    hours: str, now: str, held: bool
+def test_hours_run_from_start_inclusive_to_end_exclusive_by_the_local_clock(
+    hours: str, now: str, contained: bool
 ) -> None:
-    assert Hours.parse(hours).hold(utc(now)) is held
+    assert Hours.parse(hours).contain(utc(now)) is contained
 
 
 @pytest.mark.usefixtures("berlin")
@@ -89,22 +89,20 @@ def test_they_hold_from_their_start_to_before_their_end_by_the_local_clock(
     ("now", "start"),
     [
         ("2026-01-10T12:00:00", "2026-01-10T21:00:00"),
-        ("2026-01-10T21:00:00", "2026-01-11T21:00:00"),  # now they hold; the next ones are meant
+        ("2026-01-10T21:00:00", "2026-01-11T21:00:00"),  # within them: tomorrow's
         ("2026-03-28T21:30:00", "2026-03-29T20:00:00"),  # the night of the change to summer
         ("2026-10-24T20:30:00", "2026-10-25T21:00:00"),  # and back
     ],
 )
-def test_they_begin_next_by_the_local_clock_also_when_clocks_are_changed(
-    now: str, start: str
-) -> None:
+def test_the_next_start_is_by_the_local_clock_also_when_clocks_change(now: str, start: str) -> None:
     assert Hours.parse("22:00-07:00").next_start_ms(utc(now)) == utc(start)
 
 
-# -- what work does --------------------------------------------------------------------
+# -- working ---------------------------------------------------------------------------
 
 
 @pytest.mark.usefixtures("berlin")
-def test_outside_the_hours_light_jobs_are_done_and_the_model_is_not_asked(
+def test_outside_the_hours_only_jobs_without_a_model_are_done(
     memory: Memory, monkeypatch: pytest.MonkeyPatch, clock: FakeClock
 ) -> None:
     client = FakeClient()
@@ -124,7 +122,7 @@ def test_outside_the_hours_light_jobs_are_done_and_the_model_is_not_asked(
 
 
 @pytest.mark.usefixtures("berlin")
-def test_hours_that_end_within_a_job_keep_the_answer_that_was_paid(
+def test_an_answer_is_stored_when_the_hours_end_within_a_job(
     memory: Memory, monkeypatch: pytest.MonkeyPatch, clock: FakeClock
 ) -> None:
     def slow(question: str) -> str:
@@ -145,7 +143,7 @@ def test_hours_that_end_within_a_job_keep_the_answer_that_was_paid(
     assert len(client.questions) == len(set(client.questions)) > 1
 
 
-def test_hours_that_are_none_are_refused_before_anything_is_done(memory: Memory) -> None:
+def test_invalid_hours_are_refused_before_any_job_is_done(memory: Memory) -> None:
     memory.append("s", [Message(text=prose(1, 8))])
     with pytest.raises(UsageError, match="22:00-07:00"):
         memory.work(between="at night")

@@ -1,4 +1,4 @@
-"""The queue admits a job once, never loses one, and never lets two workers do the same."""
+"""The queue admits a job once, never loses one, and never lets two workers do the same job."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import multiprocessing
 import runpy
 import threading
 from collections import Counter
-from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -31,32 +30,25 @@ CLAIMED_JOBS = 120
 SECONDS_MAX = 60.0
 
 
-@pytest.fixture
-def database(tmp_path: Path) -> Iterator[Database]:
-    opened = Database(tmp_path / "queue.sqlite3")
-    yield opened
-    opened.close()
-
-
 def admit(database: Database, *keys: str, kind: str = "k", **named: int) -> None:
     for key in keys:
         jobs.admit(database, kind, key, {"key": key}, named.pop("now_ms", 0), **named)
 
 
 def claim(database: Database, now_ms: int = 0) -> Claim:
-    (held,) = jobs.claim(database, ["k"], now_ms)
-    return held
+    (claimed,) = jobs.claim(database, ["k"], now_ms)
+    return claimed
 
 
-def finish(database: Database, held: Claim, now_ms: int = 0) -> None:
+def finish(database: Database, claimed: Claim, now_ms: int = 0) -> None:
     with database.transaction():
-        jobs.finish(database, [held], now_ms)
+        jobs.finish(database, [claimed], now_ms)
 
 
-def finish_with_result(database: Database, held: Claim, now_ms: int) -> None:
+def finish_with_result(database: Database, claimed: Claim, now_ms: int) -> None:
     with database.transaction():
         database.execute("INSERT INTO setting (name, value) VALUES ('result', '1')")
-        jobs.finish(database, [held], now_ms)
+        jobs.finish(database, [claimed], now_ms)
 
 
 def states(database: Database) -> list[str]:
@@ -74,7 +66,9 @@ def test_at_most_one_job_of_a_key_waits(database: Database) -> None:
     ]  # fmt: skip
 
 
-def test_admitting_a_waiting_job_again_hastens_it_at_most(database: Database) -> None:
+def test_admitting_a_waiting_job_again_can_only_make_it_due_earlier_and_more_urgent(
+    database: Database,
+) -> None:
     admit(database, "a", priority=5, not_before_ms=9_000)
     admit(database, "a", priority=1, not_before_ms=20_000)
     (job,) = jobs.listing(database, ["todo"], 9)
@@ -84,27 +78,27 @@ def test_admitting_a_waiting_job_again_hastens_it_at_most(database: Database) ->
     assert (job.priority, job.not_before) == (7, "1970-01-01T00:00:01+00:00")
 
 
-def test_a_job_admitted_while_the_same_runs_is_not_lost(database: Database) -> None:
+def test_a_job_admitted_while_the_same_job_runs_is_not_lost(database: Database) -> None:
     admit(database, "a")
-    held = claim(database)
+    claimed = claim(database)
     admit(database, "a")
     assert states(database) == ["running", "todo"]
-    finish(database, held)
+    finish(database, claimed)
     assert states(database) == ["done", "todo"]
-    assert claim(database).seq != held.seq
+    assert claim(database).seq != claimed.seq
 
 
 @pytest.mark.parametrize("outcome", ["failed", "released", "lease lost"])
-def test_a_job_that_gives_up_in_favour_of_its_waiting_twin_leaves_one(
+def test_a_job_given_back_while_its_twin_waits_leaves_one_waiting_job(
     database: Database, outcome: str
 ) -> None:
     admit(database, "a")
-    held = claim(database)
+    claimed = claim(database)
     admit(database, "a")
     if outcome == "failed":
-        jobs.fail(database, held, "boom", 0)
+        jobs.fail(database, claimed, "boom", 0)
     elif outcome == "released":
-        jobs.release(database, held, 0)
+        jobs.release(database, claimed, 0)
     else:
         jobs.recover_expired(database, jobs.LEASE_MS)
     assert states(database) == ["done", "todo"]
@@ -120,7 +114,7 @@ def test_an_admission_that_is_rolled_back_leaves_no_job(database: Database) -> N
 # -- claiming --------------------------------------------------------------------------
 
 
-def test_the_best_due_job_is_claimed_first(database: Database) -> None:
+def test_the_most_urgent_due_job_is_claimed_first(database: Database) -> None:
     admit(database, "low", priority=1)
     admit(database, "high", priority=9)
     admit(database, "later", priority=99, not_before_ms=5_000)
@@ -131,26 +125,26 @@ def test_the_best_due_job_is_claimed_first(database: Database) -> None:
     assert claim(database, 5_000).payload["key"] == "later"
 
 
-def test_several_jobs_claimed_at_once_come_best_first(database: Database) -> None:
+def test_several_jobs_claimed_at_once_come_most_urgent_first(database: Database) -> None:
     admit(database, "low", priority=1)
     admit(database, "high", priority=9)
-    found = jobs.claim(database, ["k"], 0, limit=5)
-    assert [held.payload["key"] for held in found] == ["high", "low"]
+    claims = jobs.claim(database, ["k"], 0, limit=5)
+    assert [claimed.payload["key"] for claimed in claims] == ["high", "low"]
 
 
-def test_only_the_kinds_asked_for_are_claimed(database: Database) -> None:
+def test_only_jobs_of_the_requested_kinds_are_claimed(database: Database) -> None:
     admit(database, "a", kind="other")
     assert jobs.claim(database, ["k", "l"], 0) == []
     assert len(jobs.claim(database, ["k", "other"], 0)) == 1
 
 
-def test_a_claimed_job_is_claimed_by_nobody_else(database: Database) -> None:
+def test_a_claimed_job_cannot_be_claimed_again(database: Database) -> None:
     admit(database, "a")
     claim(database)
     assert jobs.claim(database, ["k"], 0) == []
 
 
-def test_the_claim_reads_the_index_of_what_comes_next(database: Database) -> None:
+def test_a_claim_reads_the_index_of_waiting_jobs(database: Database) -> None:
     """A queue of a million finished jobs must not slow down the next claim."""
     sql = jobs._CLAIM.format(marks="?,?")
     plan = database.rows(f"EXPLAIN QUERY PLAN {sql}", ("t", 1, 1, "a", "b", 1, 1))
@@ -160,7 +154,7 @@ def test_the_claim_reads_the_index_of_what_comes_next(database: Database) -> Non
     assert not any(step in ("SCAN job", "SCAN job AS job") for step in steps)
 
 
-def test_looking_for_lost_leases_reads_the_index_of_the_leases(database: Database) -> None:
+def test_recovering_expired_leases_reads_the_index_of_leases(database: Database) -> None:
     plan = database.rows(f"EXPLAIN QUERY PLAN {jobs._EXPIRED}", (0,))
     assert any("job_leases" in detail for *_, detail in plan)
 
@@ -168,24 +162,24 @@ def test_looking_for_lost_leases_reads_the_index_of_the_leases(database: Databas
 # -- leases ----------------------------------------------------------------------------
 
 
-def test_a_lease_that_ran_out_is_recovered_by_the_next_claim_of_a_running_worker(
+def test_an_expired_lease_is_recovered_by_the_next_claim(
     database: Database,
 ) -> None:
     admit(database, "a")
     lost = claim(database, 0)
     assert jobs.claim(database, ["k"], jobs.LEASE_MS - 1) == []
-    found = claim(database, jobs.LEASE_MS)
-    assert found.seq == lost.seq
-    assert found.attempts == 2
-    assert found.token != lost.token
+    again = claim(database, jobs.LEASE_MS)
+    assert again.seq == lost.seq
+    assert again.attempts == 2
+    assert again.token != lost.token
 
 
-def test_a_renewed_lease_does_not_run_out(database: Database) -> None:
+def test_a_renewed_lease_does_not_expire(database: Database) -> None:
     admit(database, "a")
-    held = claim(database, 0)
-    assert jobs.renew(database, held, 50_000)
+    claimed = claim(database, 0)
+    assert jobs.renew(database, claimed, 50_000)
     assert jobs.claim(database, ["k"], jobs.LEASE_MS + 1) == []
-    finish(database, held, jobs.LEASE_MS + 2)
+    finish(database, claimed, jobs.LEASE_MS + 2)
     assert states(database) == ["done"]
 
 
@@ -199,18 +193,18 @@ def test_a_lost_lease_cannot_be_renewed(database: Database) -> None:
 def test_a_finish_after_the_lease_was_lost_rolls_its_result_back(database: Database) -> None:
     admit(database, "a")
     lost = claim(database, 0)
-    found = claim(database, jobs.LEASE_MS)
+    again = claim(database, jobs.LEASE_MS)
     with pytest.raises(LeaseLostError):
         finish_with_result(database, lost, jobs.LEASE_MS)
     assert database.rows("SELECT * FROM setting") == []
-    finish(database, found)
+    finish(database, again)
     assert states(database) == ["done"]
 
 
-def test_a_finish_in_time_keeps_its_result_with_the_end_of_the_job(database: Database) -> None:
+def test_a_result_is_stored_together_with_the_end_of_its_job(database: Database) -> None:
     admit(database, "a")
-    held = claim(database)
-    finish_with_result(database, held, 1)
+    claimed = claim(database)
+    finish_with_result(database, claimed, 1)
     assert database.rows("SELECT name FROM setting") == [("result",)]
     assert states(database) == ["done"]
 
@@ -221,15 +215,15 @@ def test_a_worker_that_lost_its_lease_cannot_give_the_job_back(
 ) -> None:
     admit(database, "a")
     lost = claim(database, 0)
-    found = claim(database, jobs.LEASE_MS)
+    again = claim(database, jobs.LEASE_MS)
     if late == "fail":
         jobs.fail(database, lost, "boom", jobs.LEASE_MS)
     else:
         jobs.release(database, lost, jobs.LEASE_MS)
-    assert jobs.get(database, found.seq).token == found.token
+    assert jobs.get(database, again.seq).token == again.token
 
 
-def test_a_job_whose_workers_all_went_silent_is_dead(database: Database) -> None:
+def test_a_job_whose_workers_all_died_is_dead(database: Database) -> None:
     admit(database, "a", max_attempts=2)
     claim(database, 0)
     claim(database, jobs.LEASE_MS)
@@ -242,7 +236,7 @@ def test_a_job_whose_workers_all_went_silent_is_dead(database: Database) -> None
 # -- failing ---------------------------------------------------------------------------
 
 
-def test_a_failed_job_waits_longer_each_time(database: Database) -> None:
+def test_a_failed_job_waits_longer_after_each_attempt(database: Database) -> None:
     admit(database, "a")
     now_ms = 0
     waits = []
@@ -261,11 +255,12 @@ def test_the_wait_doubles_with_a_quarter_of_jitter_and_is_bounded(
     attempts: int, jitter: float
 ) -> None:
     wait = min(jobs.BACKOFF_MAX_MS, jobs.BACKOFF_FIRST_MS * 2 ** min(attempts - 1, 40))
-    found = jobs.backoff_ms(attempts, jitter)
-    assert wait <= found <= min(jobs.BACKOFF_MAX_MS, wait * 1.25)
+    assert wait <= jobs.backoff_ms(attempts, jitter) <= min(jobs.BACKOFF_MAX_MS, wait * 1.25)
 
 
-def test_a_job_is_dead_after_its_attempts_and_runs_again_when_retried(database: Database) -> None:
+def test_a_job_is_dead_after_its_last_attempt_and_runs_again_when_retried(
+    database: Database,
+) -> None:
     admit(database, "a", max_attempts=2)
     for now_ms in (0, 10**9):
         jobs.fail(database, claim(database, now_ms), f"boom at {now_ms}", now_ms)
@@ -280,17 +275,17 @@ def test_a_job_is_dead_after_its_attempts_and_runs_again_when_retried(database: 
 
 def test_a_job_that_is_running_or_done_cannot_be_retried(database: Database) -> None:
     admit(database, "a")
-    held = claim(database)
+    claimed = claim(database)
     with pytest.raises(UsageError, match="running"):
-        jobs.retry(database, held.seq, 0)
-    finish(database, held)
+        jobs.retry(database, claimed.seq, 0)
+    finish(database, claimed)
     with pytest.raises(UsageError, match="done"):
-        jobs.retry(database, held.seq, 0)
+        jobs.retry(database, claimed.seq, 0)
     with pytest.raises(NotFoundError):
         jobs.retry(database, 99, 0)
 
 
-def test_a_dead_job_is_not_retried_beside_its_waiting_twin(database: Database) -> None:
+def test_a_dead_job_cannot_be_retried_while_the_same_job_waits(database: Database) -> None:
     admit(database, "a", max_attempts=1)
     dead = claim(database)
     jobs.fail(database, dead, "boom", 0)
@@ -299,7 +294,7 @@ def test_a_dead_job_is_not_retried_beside_its_waiting_twin(database: Database) -
         jobs.retry(database, dead.seq, 0)
 
 
-def test_a_release_counts_no_attempt_and_runs_at_once(database: Database) -> None:
+def test_a_released_job_is_due_at_once_and_no_attempt_counts(database: Database) -> None:
     admit(database, "a", max_attempts=1)
     for _ in range(5):
         jobs.release(database, claim(database), 0)
@@ -307,7 +302,7 @@ def test_a_release_counts_no_attempt_and_runs_at_once(database: Database) -> Non
     assert (job.attempts, job.error) == (0, None)
 
 
-def test_an_endless_error_is_cut(database: Database) -> None:
+def test_a_long_error_is_cut(database: Database) -> None:
     admit(database, "a")
     jobs.fail(database, claim(database), "x" * 100_000, 0)
     (job,) = jobs.listing(database, ["todo"], 9)
@@ -318,30 +313,30 @@ def test_a_cancelled_job_is_gone_and_a_running_one_cannot_be_cancelled(
     database: Database,
 ) -> None:
     admit(database, "a", "b")
-    held = claim(database)
+    claimed = claim(database)
     with pytest.raises(UsageError, match="running"):
-        jobs.cancel(database, held.seq)
+        jobs.cancel(database, claimed.seq)
     jobs.cancel(database, 2)
     assert states(database) == ["running"]
 
 
-def test_of_the_finished_jobs_only_the_newest_are_kept(database: Database) -> None:
+def test_pruning_leaves_only_the_newest_finished_jobs(database: Database) -> None:
     with database.transaction():
-        for key in range(jobs.DONE_KEPT + 5):
+        for key in range(jobs.DONE_JOBS_MAX + 5):
             admit(database, str(key))
-        for held in jobs.claim(database, ["k"], 0, limit=10_000):
-            jobs.finish(database, [held], 0)
+        for claimed in jobs.claim(database, ["k"], 0, limit=10_000):
+            jobs.finish(database, [claimed], 0)
     admit(database, "waits")
     jobs.prune(database)
-    assert Counter(states(database)) == {"done": jobs.DONE_KEPT - 1, "todo": 1}
+    assert Counter(states(database)) == {"done": jobs.DONE_JOBS_MAX - 1, "todo": 1}
 
 
 # -- the circuit breaker ---------------------------------------------------------------
 
 
 def fail_all(database: Database, now_ms: int) -> None:
-    for held in jobs.claim(database, ["k"], now_ms, limit=9):
-        jobs.fail(database, held, f"boom of {held.payload['key']}", now_ms)
+    for claimed in jobs.claim(database, ["k"], now_ms, limit=9):
+        jobs.fail(database, claimed, f"boom of {claimed.payload['key']}", now_ms)
 
 
 def test_three_different_jobs_failing_in_a_row_pause_their_kind(database: Database) -> None:
@@ -354,7 +349,7 @@ def test_three_different_jobs_failing_in_a_row_pause_their_kind(database: Databa
     assert jobs.paused(database, jobs.BREAKER_PAUSE_MS) == {}
 
 
-def test_a_paused_kind_holds_back_no_other(database: Database) -> None:
+def test_a_paused_kind_does_not_pause_another(database: Database) -> None:
     admit(database, "a", "b", "c")
     admit(database, "x", kind="other")
     fail_all(database, 0)
@@ -379,15 +374,15 @@ def test_two_poisoned_jobs_that_take_turns_pause_nothing(database: Database) -> 
 def test_a_success_in_between_starts_the_count_again(database: Database) -> None:
     admit(database, "a", "b", "good", "c", "d")
     for _ in range(5):
-        held = claim(database)
-        if held.payload["key"] == "good":
-            finish(database, held)
+        claimed = claim(database)
+        if claimed.payload["key"] == "good":
+            finish(database, claimed)
         else:
-            jobs.fail(database, held, "boom", 0)
+            jobs.fail(database, claimed, "boom", 0)
     assert jobs.paused(database, 0) == {}
 
 
-def test_a_paused_kind_can_be_resumed_at_once(database: Database) -> None:
+def test_a_paused_kind_can_be_resumed(database: Database) -> None:
     admit(database, "a", "b", "c")
     fail_all(database, 0)
     jobs.resume(database, "k")
@@ -397,17 +392,17 @@ def test_a_paused_kind_can_be_resumed_at_once(database: Database) -> None:
 # -- the worker ------------------------------------------------------------------------
 
 
-def test_a_worker_recovers_a_lost_lease_without_being_started_anew(
-    memory: Memory, clock: FakeClock
+def test_a_running_worker_recovers_an_expired_lease(
+    memory: Memory, database: Database, clock: FakeClock
 ) -> None:
     memory.append("s", [Message(text="We ship on Friday.")])
-    jobs.claim(memory._database, ["seal"], clock())
+    jobs.claim(database, ["seal"], clock())
     assert memory.work(max_calls=0).done == {}
     clock.advance(jobs.LEASE_MS / 1000)
     assert without_intervals(memory.work(max_calls=0).done) == {"seal": 1, "extract": 1}
 
 
-def test_an_interrupted_worker_stops_and_the_next_one_goes_on(memory: Memory) -> None:
+def test_an_interrupted_worker_stops_and_the_next_one_continues(memory: Memory) -> None:
     interrupted = threading.Event()
     interrupted.set()
     memory.append("s", [Message(text="We ship on Friday.")])
@@ -416,7 +411,7 @@ def test_an_interrupted_worker_stops_and_the_next_one_goes_on(memory: Memory) ->
     assert memory.status().open_messages == 1
 
 
-def test_ctrl_c_gives_the_job_back_without_counting_it(
+def test_ctrl_c_releases_the_job_without_counting_an_attempt(
     memory: Memory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def interrupt(*_: object) -> int:
@@ -436,9 +431,9 @@ def test_ctrl_c_gives_the_job_back_without_counting_it(
 def run_in_processes(program: str, path: Path) -> None:
     """Runs a function of queue_workers.py in WORKERS new processes."""
     context = multiprocessing.get_context("spawn")
-    given = {"PATH": path, "TOGETHER": context.Barrier(WORKERS, timeout=SECONDS_MAX)}
+    parameters = {"PATH": path, "TOGETHER": context.Barrier(WORKERS, timeout=SECONDS_MAX)}
     processes = [
-        context.Process(target=runpy.run_path, args=(str(CHILDREN), given, program))
+        context.Process(target=runpy.run_path, args=(str(CHILDREN), parameters, program))
         for _ in range(WORKERS)
     ]
     for process in processes:
@@ -462,13 +457,13 @@ def test_four_processes_never_do_a_job_twice_and_lose_none(tmp_path: Path) -> No
     database.close()
 
 
-def test_four_processes_build_the_tree_that_one_builds(tmp_path: Path) -> None:
+def test_four_processes_build_the_same_trees_as_one(tmp_path: Path) -> None:
     roots = []
     for path, program in ((tmp_path / "one", ""), (tmp_path / "four", "build_trees")):
         with Memory.open(path) as memory:
             for source in range(5):
-                said = [Message(text=prose(20 * source + n, 60)) for n in range(12)]
-                memory.append(f"s{source}", said)
+                messages = [Message(text=prose(20 * source + n, 60)) for n in range(12)]
+                memory.append(f"s{source}", messages)
             if program:
                 run_in_processes(program, path)
             else:

@@ -140,7 +140,7 @@ def test_no_members_are_no_tree() -> None:
     assert root_children(grow([], [], FANOUT).frontier, None) == ()
 
 
-# -- members that are known all at once -----------------------------------------------
+# -- members that are known all at once ------------------------------------------------
 
 
 @UNHURRIED

@@ -1,1 +1,4 @@
-"""TODO: one sentence, and the order in which to read the files."""
+"""Stores jobs in the memory file and limits what a run of them may spend.
+
+Read jobs, budget, hours.
+"""

@@ -1,7 +1,7 @@
-"""What one run of the worker may spend, and what it has spent.
+"""Limits what one run of the worker spends, and counts what it has spent.
 
-Shared by all threads that work in the run: a call takes its place before it is made, so that
-no limit of calls is exceeded, and everything is counted under one lock.
+All threads of the run share one budget: a call is counted before it is made, so that the limit of
+calls is never exceeded, and everything is counted under one lock.
 """
 
 from __future__ import annotations
@@ -9,24 +9,24 @@ from __future__ import annotations
 import copy
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
 from treemem.queue.hours import Hours
 from treemem.reports import WorkReport
-from treemem.times import now_ms
+from treemem.times import Clock, now_ms
 
 
 class BudgetSpentError(Exception):
-    """A limit was met between two calls of one job; the answers so far are kept."""
+    """A limit was met between two calls of one job. The answers so far are stored."""
 
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """When to stop. None means no limit; max_calls = 0 means light jobs only.
+    """When a run stops. None means no limit; max_calls = 0 means only jobs without a model.
 
-    hours: no model call begins outside of them.
+    hours: no model call begins outside them.
     """
 
     max_calls: int | None = None
@@ -36,16 +36,16 @@ class Limits:
 
 
 class Budget:
-    """The limits of one run, and the report that is counted against them.
+    """The limits of one run, and the report in which it counts.
 
-    clock: milliseconds since 1970, for hours. interrupted: set from elsewhere to stop. report:
-    goes on counting in this one.
+    clock: for hours. interrupted: set from another thread to stop. report: counts on in this
+    one; None begins a new one.
     """
 
     def __init__(
         self,
         limits: Limits | None = None,
-        clock: Callable[[], int] = now_ms,
+        clock: Clock = now_ms,
         *,
         interrupted: threading.Event | None = None,
         report: WorkReport | None = None,
@@ -54,53 +54,53 @@ class Budget:
         self._clock = clock
         self.report = report or WorkReport()
         self._interrupted = interrupted or threading.Event()
-        self._began = time.monotonic()
-        self._under_way = 0
-        # Nothing else is waited for while it is held, the database least of all.
+        self._started_at = time.monotonic()
+        self._calls_in_flight = 0
+        # A thread that has it waits for nothing else, least of all the database.
         self._lock = threading.Lock()
 
     @property
     def seconds(self) -> float:
-        """Since this budget was made."""
-        return time.monotonic() - self._began
+        """Seconds since this budget was created."""
+        return time.monotonic() - self._started_at
 
     def stop_reason(self) -> str | None:
-        """Why the run is over, as in WorkReport.stopped_by, or None while it goes on."""
+        """Why the run has to stop, as in WorkReport.stopped_by; None while it goes on."""
         with self._lock:
             return self._stop_reason()
 
     @contextmanager
     def call(self) -> Iterator[None]:
-        """Holds the place of one model call. Raises BudgetSpentError where there is none.
+        """Reserves one model call. Raises BudgetSpentError if no more is allowed.
 
-        The tokens of calls under way are not known yet: max_tokens and max_seconds can be
-        exceeded by them, max_calls cannot.
+        The tokens and seconds of calls in flight are not known yet, so max_tokens and
+        max_seconds can be exceeded by them; max_calls cannot.
         """
         with self._lock:
             if not self._has_room():
                 raise BudgetSpentError
-            self._under_way += 1
+            self._calls_in_flight += 1
         try:
             yield
         finally:
             with self._lock:
-                self._under_way -= 1
+                self._calls_in_flight -= 1
 
     @contextmanager
     def counting(self) -> Iterator[WorkReport]:
-        """The report, to count in it while nobody else does."""
+        """The report, for one thread at a time to count in."""
         with self._lock:
             yield self.report
 
     def snapshot(self) -> WorkReport:
-        """The report as it is now, which no other thread goes on changing."""
+        """A copy of the report as it is now."""
         with self._lock:
             return copy.deepcopy(self.report)
 
     def _has_room(self) -> bool:
-        allowed = self.limits.max_calls
-        spent = self.report.model_calls + self._under_way
-        return self._stop_reason() is None and (allowed is None or spent < allowed)
+        calls_max = self.limits.max_calls
+        spent = self.report.model_calls + self._calls_in_flight
+        return self._stop_reason() is None and (calls_max is None or spent < calls_max)
 
     def _stop_reason(self) -> str | None:
         limits, report = self.limits, self.report
@@ -113,6 +113,6 @@ class Budget:
             return "max_tokens"
         if limits.max_seconds is not None and self.seconds >= limits.max_seconds:
             return "max_seconds"
-        if limits.hours is not None and not limits.hours.hold(self._clock()):
+        if limits.hours is not None and not limits.hours.contain(self._clock()):
             return "hours"
         return None

@@ -1,7 +1,7 @@
-"""Hours of the day in which model work may be done, by the machine's wall clock.
+"""Reads hours of the day, such as 22:00-07:00, in which model calls may begin.
 
-Pure but for the machine's time zone. On the days on which clocks are changed the wall clock
-counts: hours that it passes over do not come, hours that it repeats hold twice.
+They are hours of the machine's wall clock, also on the days on which clocks change: an hour that
+the clock skips does not occur, one that it repeats occurs twice.
 """
 
 from __future__ import annotations
@@ -12,39 +12,37 @@ from datetime import UTC, datetime, time, timedelta
 
 from treemem.errors import UsageError
 
-_SPELLED = re.compile(r"(\d{1,2}):(\d{2})\s*-\s*(\d{1,2}):(\d{2})", re.ASCII)
+_HOURS = re.compile(r"(\d{1,2}):(\d{2})\s*-\s*(\d{1,2}):(\d{2})", re.ASCII)
 _DAY_MINUTES = 24 * 60
 
 
 @dataclass(frozen=True, slots=True)
 class Hours:
-    """From start, inclusive, to end, exclusive, in minutes after midnight; where end comes
-    before start, over midnight."""
+    """From start, inclusive, to end, exclusive, in minutes after midnight; past midnight if end is
+    before start."""
 
     start: int
     end: int
 
     @classmethod
     def parse(cls, text: str) -> Hours:
-        """Hours as people write them; 24:00 is the midnight at the end. Raises UsageError.
+        """Reads "HH:MM-HH:MM"; 24:00 is midnight. Raises UsageError.
 
         Example:
             >>> Hours.parse("22:00-07:30")
             Hours(start=1320, end=450)
         """
-        found = _SPELLED.fullmatch(text.strip())
-        numbers = [int(number) for number in found.groups()] if found else []
+        match = _HOURS.fullmatch(text.strip())
+        numbers = [int(number) for number in match.groups()] if match else []
         if not numbers or numbers[0] > 23 or max(numbers[1::2]) > 59:
-            raise _unusable(text)
+            raise _invalid(text)
         start, end = numbers[0] * 60 + numbers[1], numbers[2] * 60 + numbers[3]
-        if end > _DAY_MINUTES:
-            raise _unusable(text)
-        if start == end % _DAY_MINUTES:
-            raise _unusable(text)
+        if end > _DAY_MINUTES or start == end % _DAY_MINUTES:
+            raise _invalid(text)
         return cls(start, end % _DAY_MINUTES)
 
-    def hold(self, now_ms: int) -> bool:
-        """Whether it is within these hours."""
+    def contain(self, now_ms: int) -> bool:
+        """Whether the time is within these hours."""
         now = _local(now_ms)
         minute = now.hour * 60 + now.minute
         if self.start < self.end:
@@ -52,7 +50,7 @@ class Hours:
         return minute >= self.start or minute < self.end
 
     def next_start_ms(self, now_ms: int) -> int:
-        """When these hours begin next after now, in milliseconds since 1970 UTC."""
+        """When these hours next begin after now, in milliseconds since 1970 UTC."""
         now = _local(now_ms)
         first = datetime.combine(now.date(), time(self.start // 60, self.start % 60))
         if first <= now:
@@ -65,12 +63,12 @@ class Hours:
 
 
 def _local(now_ms: int) -> datetime:
-    """What this machine's wall clock shows, without its zone."""
+    """The time on this machine's wall clock, without its zone."""
     return datetime.fromtimestamp(now_ms / 1000, UTC).astimezone().replace(tzinfo=None)
 
 
-def _unusable(text: str) -> UsageError:
+def _invalid(text: str) -> UsageError:
     return UsageError(
-        f"{text!r} names no hours of the day. Write when they begin and end, in local time on a "
-        "24-hour clock, such as 22:00-07:00; for the whole day leave them out."
+        f"{text!r} is not a range of hours. Write when it begins and ends, in local time on a "
+        "24-hour clock, such as 22:00-07:00; for the whole day, leave it out."
     )

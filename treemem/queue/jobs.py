@@ -1,12 +1,13 @@
-"""The durable queue: one table, in the same file and transaction as what causes a job.
+"""Stores the queue of jobs in one table of the memory file.
 
     admit          claim             finish
   ----------> todo -----> running ------------> done
                ^            | fail, lease run out
                +------------+----------------> dead   (after max_attempts)
 
-It owns how a job is admitted once, held under a lease, and never lost; it knows nothing of
-what a job does. Times are milliseconds since 1970 UTC, given by the caller.
+A job is admitted in the transaction that makes it due, waits at most once, is claimed under a
+lease, and is never lost. What a job does is not known here. Times are milliseconds since 1970
+UTC and come from the caller.
 """
 
 from __future__ import annotations
@@ -26,17 +27,20 @@ from treemem.types import Job
 
 LEASE_MS = 60_000
 ATTEMPTS_MAX = 5
+# The wait after the first failed attempt, and the longest one.
 BACKOFF_FIRST_MS = 5_000
 BACKOFF_MAX_MS = 3_600_000
+# Different jobs of a kind that fail without a success in between, before the kind is paused.
 BREAKER_FAILURES = 3
 BREAKER_PAUSE_MS = 600_000
-DONE_KEPT = 1_000
+# Finished jobs that prune leaves in the table.
+DONE_JOBS_MAX = 1_000
 ERROR_CHARS_MAX = 500
 
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """A job in hand: what to do, and the token that proves the lease."""
+    """A job that a worker has claimed. token: proves that the lease is still the worker's."""
 
     seq: int
     kind: str
@@ -67,8 +71,8 @@ def admit(
     not_before_ms: int | None = None,
     max_attempts: int = ATTEMPTS_MAX,
 ) -> None:
-    """Puts a job in the queue unless the same one waits there already, in the caller's
-    transaction; a waiting one is at most hastened."""
+    """Queues a job, in the caller's transaction. If the same job waits already, that one becomes
+    due earlier, or more urgent, where this one would be."""
     parameters = {
         "kind": kind, "key": f"{kind}:{key}", "payload": orjson.dumps(payload).decode(),
         "priority": priority, "max_attempts": max_attempts, "now": now_ms,
@@ -81,12 +85,12 @@ _RUNNING = "SELECT 1 FROM job WHERE dedupe_key = ? AND state = 'running'"
 
 
 def is_running(database: Database, kind: str, key: str) -> bool:
-    """Whether a worker holds such a job, alive or not: a silent one's job waits again."""
+    """Whether such a job is claimed, even by a worker that has died; see recover_expired."""
     return database.row(_RUNNING, (f"{kind}:{key}",)) is not None
 
 
 def has_open(database: Database, kind: str) -> bool:
-    """Whether a job of the kind waits or runs."""
+    """Whether a job of this kind waits or runs."""
     sql = "SELECT 1 FROM job WHERE kind = ? AND state IN ('todo', 'running')"
     return database.row(sql, (kind,)) is not None
 
@@ -95,9 +99,9 @@ _LAST_DONE = "SELECT max(finished_at_ms) FROM job WHERE kind = ? AND state = 'do
 
 
 def last_done_ms(database: Database, kind: str) -> int | None:
-    """When a job of this kind was last done; None where that was never, or is forgotten."""
-    found = database.value(_LAST_DONE, (kind,))
-    return None if found is None else int(found)
+    """When a job of this kind was last finished; None if never, or if it was pruned."""
+    finished_at_ms = database.value(_LAST_DONE, (kind,))
+    return None if finished_at_ms is None else int(finished_at_ms)
 
 
 # todo -> running
@@ -120,16 +124,16 @@ def claim(
     limit: int = 1,
     lease_ms: int = LEASE_MS,
 ) -> list[Claim]:
-    """Takes up to limit due jobs of these kinds, best first, or none.
+    """Claims up to limit due jobs of these kinds, the most urgent first.
 
-    Its commit need not be durable: after a power cut an unclaimed job is simply done again.
+    The commit need not be durable: after a power cut the job just waits again.
     """
     token = secrets.token_hex(8)
     sql = _CLAIM.format(marks=",".join("?" * len(kinds)))
     with database.undurable():
         recover_expired(database, now_ms)
         rows = database.rows(sql, (token, now_ms + lease_ms, now_ms, *kinds, now_ms, limit))
-    # Subtle: RETURNING keeps no order.
+    # Subtle: RETURNING has no defined order.
     return [
         Claim(seq, kind, orjson.loads(payload), attempts, token)
         for seq, kind, payload, attempts, _ in sorted(rows, key=lambda row: (-row[4], row[0]))
@@ -140,10 +144,10 @@ def claim(
 _RENEW = "UPDATE job SET lease_until_ms = ? WHERE seq = ? AND token = ? AND state = 'running'"
 
 
-def renew(database: Database, held: Claim, now_ms: int, *, lease_ms: int = LEASE_MS) -> bool:
-    """Holds on to a job while a model works; False if it was lost already."""
+def renew(database: Database, claim: Claim, now_ms: int, *, lease_ms: int = LEASE_MS) -> bool:
+    """Extends a lease; returns False if it has been lost."""
     with database.undurable():
-        return database.changed(_RENEW, (now_ms + lease_ms, held.seq, held.token)) == 1
+        return database.changed(_RENEW, (now_ms + lease_ms, claim.seq, claim.token)) == 1
 
 
 # running -> done
@@ -154,22 +158,24 @@ UPDATE job SET state = 'done', token = NULL, lease_until_ms = NULL, error = NULL
 _RESET_BREAKER = "DELETE FROM breaker WHERE kind = ?"
 
 
-def finish(database: Database, held: Iterable[Claim], now_ms: int) -> None:
+def finish(database: Database, claims: Iterable[Claim], now_ms: int) -> None:
     """Ends jobs together with their results, in the caller's transaction.
 
-    Raises LeaseLostError, which rolls the results back, if any lease is no longer held.
+    Raises LeaseLostError, which rolls the results back, if any lease was lost.
     """
     kinds = set()
-    for job in held:
-        if database.changed(_FINISH, (now_ms, job.seq, job.token)) != 1:
-            raise LeaseLostError(f"Job {job.seq} ({job.kind}) took longer than its lease and was "
-                                 "given to another worker; its result was dropped.")  # fmt: skip
-        kinds.add(job.kind)
+    for claim in claims:
+        if database.changed(_FINISH, (now_ms, claim.seq, claim.token)) != 1:
+            raise LeaseLostError(
+                f"Job {claim.seq} ({claim.kind}) took longer than its lease and was given to "
+                "another worker; its result was dropped."
+            )
+        kinds.add(claim.kind)
     for kind in kinds:
         database.execute(_RESET_BREAKER, (kind,))
 
 
-# running -> todo | dead, or done where the same job waits already
+# running -> todo | dead, or done if the same job waits already
 _GIVE_BACK = """
 UPDATE job SET token = NULL, lease_until_ms = NULL, error = coalesce(:error, error),
   not_before_ms = :not_before, attempts = attempts - :uncounted,
@@ -185,35 +191,35 @@ WHERE seq = :seq AND token = :token AND state = 'running'
 
 def fail(
     database: Database,
-    held: Claim,
+    claim: Claim,
     error: str,
     now_ms: int,
     *,
     breaker: bool = True,
     wait: bool = True,
 ) -> None:
-    """Counts an attempt that failed: the job waits, longer each time, or is dead.
+    """Ends an attempt that failed: the job waits, longer after each attempt, or is dead.
 
-    breaker: whether failures of other jobs of the kind are likely to have the same cause.
-    wait: False where another worker, elsewhere, may try it at once.
+    breaker: whether the failure counts against the whole kind, because other jobs are likely to
+    fail for the same cause. wait: False if another worker may try at once.
     """
-    spent = held.attempts >= int(
-        database.value("SELECT max_attempts FROM job WHERE seq = ?", (held.seq,)) or 0
+    spent = claim.attempts >= int(
+        database.value("SELECT max_attempts FROM job WHERE seq = ?", (claim.seq,)) or 0
     )
-    wait_ms = backoff_ms(held.attempts) if wait else 0
-    ours = _give_back(database, held, now_ms, error=error, spent=spent, wait_ms=wait_ms)
-    if ours and breaker:
-        _count_failure(database, held, error, now_ms)
+    wait_ms = backoff_ms(claim.attempts) if wait else 0
+    is_ours = _give_back(database, claim, now_ms, error=error, spent=spent, wait_ms=wait_ms)
+    if is_ours and breaker:
+        _count_failure(database, claim, error, now_ms)
 
 
-def release(database: Database, held: Claim, now_ms: int) -> None:
-    """Gives a job back untouched, as after Ctrl-C; the attempt does not count."""
-    _give_back(database, held, now_ms, uncounted=1)
+def release(database: Database, claim: Claim, now_ms: int) -> None:
+    """Gives a job back, for example after Ctrl-C; the attempt does not count."""
+    _give_back(database, claim, now_ms, uncounted=1)
 
 
 def _give_back(
     database: Database,
-    held: Claim,
+    claim: Claim,
     now_ms: int,
     *,
     error: str | None = None,
@@ -221,11 +227,11 @@ def _give_back(
     wait_ms: int = 0,
     uncounted: int = 0,
 ) -> bool:
-    """Returns False where the job was no longer held; nothing happens then."""
+    """Returns False, and changes nothing, if the lease was lost."""
     with database.transaction():
         changed = database.changed(
             _GIVE_BACK,
-            {"seq": held.seq, "token": held.token, "now": now_ms, "spent": spent,
+            {"seq": claim.seq, "token": claim.token, "now": now_ms, "spent": spent,
              "not_before": now_ms + wait_ms, "uncounted": uncounted,
              "error": error and error[:ERROR_CHARS_MAX]},
         )  # fmt: skip
@@ -233,7 +239,9 @@ def _give_back(
 
 
 def backoff_ms(attempts: int, jitter: float | None = None) -> int:
-    """How long to wait after so many attempts: doubling, with up to a quarter on top.
+    """The wait after this many attempts: doubles each time, plus jitter of up to a quarter.
+
+    jitter: 0.0 to 1.0; None for a random one.
 
     Example:
         >>> [backoff_ms(attempts, jitter=0.0) for attempts in (1, 2, 20)]
@@ -251,12 +259,13 @@ WHERE state = 'running' AND lease_until_ms <= ?
 
 
 def recover_expired(database: Database, now_ms: int) -> int:
-    """Jobs whose worker went silent wait again; one that was tried too often is dead."""
+    """Lets jobs with expired leases wait again, or makes them dead after their last attempt.
+    Returns their number."""
     rows = database.rows(_EXPIRED, (now_ms,))
     for seq, kind, payload, attempts, token, max_attempts in rows:
-        held = Claim(seq, kind, orjson.loads(payload), attempts, token)
+        claim = Claim(seq, kind, orjson.loads(payload), attempts, token)
         error = f"the worker went silent during attempt {attempts}"
-        _give_back(database, held, now_ms, error=error, spent=attempts >= max_attempts)
+        _give_back(database, claim, now_ms, error=error, spent=attempts >= max_attempts)
     return len(rows)
 
 
@@ -274,40 +283,40 @@ ON CONFLICT (kind) DO UPDATE SET job_seqs = '[]', paused_until_ms = excluded.pau
 """
 
 
-def _count_failure(database: Database, held: Claim, reason: str, now_ms: int) -> None:
-    """Three different jobs of a kind failing without a success in between pause the kind; a
-    poisoned job or two that fail again and again do not."""
+def _count_failure(database: Database, claim: Claim, reason: str, now_ms: int) -> None:
+    """Pauses a kind when BREAKER_FAILURES different jobs of it have failed without a success in
+    between; one or two jobs that fail again and again do not pause it."""
     with database.transaction():
-        failing = set(orjson.loads(database.value(_FAILING, (held.kind,)) or "[]")) | {held.seq}
+        failing = set(orjson.loads(database.value(_FAILING, (claim.kind,)) or "[]")) | {claim.seq}
         database.execute(
             _COUNT_FAILURE,
-            {"kind": held.kind, "seqs": orjson.dumps(sorted(failing)).decode(),
+            {"kind": claim.kind, "seqs": orjson.dumps(sorted(failing)).decode(),
              "reason": reason[:ERROR_CHARS_MAX]},
         )  # fmt: skip
         if len(failing) >= BREAKER_FAILURES:
-            pause(database, held.kind, reason, now_ms)
+            pause(database, claim.kind, reason, now_ms)
 
 
 def pause(database: Database, kind: str, reason: str, now_ms: int) -> None:
-    """Holds back all jobs of a kind for a while."""
+    """Lets no job of a kind be claimed for BREAKER_PAUSE_MS."""
     with database.transaction():
         until = now_ms + BREAKER_PAUSE_MS
         database.execute(_PAUSE, {"kind": kind, "until": until, "reason": reason[:ERROR_CHARS_MAX]})
 
 
 def resume(database: Database, kind: str) -> None:
-    """Lets a kind's jobs run again at once."""
+    """Ends the pause of a kind, and forgets its failures."""
     with database.transaction():
         database.execute(_RESET_BREAKER, (kind,))
 
 
 def paused(database: Database, now_ms: int) -> dict[str, str]:
-    """The kinds held back now, with the reason."""
+    """The kinds that are paused now, with the reasons."""
     sql = "SELECT kind, reason FROM breaker WHERE paused_until_ms > ?"
     return dict(database.rows(sql, (now_ms,)))
 
 
-# -- looking and steering --------------------------------------------------------------
+# -- listing and changing --------------------------------------------------------------
 
 _COLUMNS = (
     "seq, kind, dedupe_key, state, attempts, max_attempts, priority, not_before_ms, "
@@ -322,6 +331,7 @@ ORDER BY state = 'running' DESC, state = 'todo' DESC, priority DESC, seq LIMIT ?
 
 
 def get(database: Database, seq: int) -> Job:
+    """One job. Raises NotFoundError."""
     row = database.row(f"SELECT {_COLUMNS} FROM job WHERE seq = ?", (seq,))  # noqa: S608
     if row is None:
         raise NotFoundError(f"There is no job {seq}. See: treemem job list")
@@ -329,23 +339,24 @@ def get(database: Database, seq: int) -> Job:
 
 
 def listing(database: Database, states: Sequence[str], limit: int) -> list[Job]:
-    """The jobs in these states, those that run or come next first."""
+    """Up to limit jobs in these states: running ones first, then waiting ones by urgency."""
     marks = ",".join("?" * len(states))
     rows = database.rows(_LISTING.format(marks=marks), (*states, limit))
     return [_job_from(row) for row in rows]
 
 
 def counts(database: Database) -> dict[str, dict[str, int]]:
-    """{kind: {state: number}}."""
-    found: dict[str, dict[str, int]] = {}
+    """The number of jobs by kind and state."""
+    numbers: dict[str, dict[str, int]] = {}
     sql = "SELECT kind, state, count(*) FROM job GROUP BY kind, state ORDER BY kind, state"
     for kind, state, number in database.rows(sql):
-        found.setdefault(kind, {})[state] = number
-    return found
+        numbers.setdefault(kind, {})[state] = number
+    return numbers
 
 
 def retry(database: Database, seq: int, now_ms: int) -> Job:
-    """A waiting or dead job runs as soon as a worker comes, with all its attempts before it."""
+    """Makes a waiting or dead job due now, with all its attempts left. Raises UsageError for one
+    that runs or is done, or if the same job waits already."""
     with database.transaction():
         job = get(database, seq)
         if job.state not in ("dead", "todo"):
@@ -361,7 +372,7 @@ def retry(database: Database, seq: int, now_ms: int) -> Job:
 
 
 def cancel(database: Database, seq: int) -> None:
-    """Takes a job that waits or is dead out of the queue. Nothing stored is touched."""
+    """Deletes a job. Raises UsageError if it is running."""
     with database.transaction():
         job = get(database, seq)
         if job.state == "running":
@@ -388,10 +399,10 @@ def rewrite_breaker_reason(database: Database, kind: str, reason: str) -> None:
 
 
 def prune(database: Database) -> None:
-    """Forgets all but the newest DONE_KEPT finished jobs."""
+    """Deletes all but the newest DONE_JOBS_MAX finished jobs."""
     sql = "DELETE FROM job WHERE state = 'done' AND seq <= (SELECT max(seq) FROM job) - ?"
     with database.transaction():
-        database.execute(sql, (DONE_KEPT,))
+        database.execute(sql, (DONE_JOBS_MAX,))
 
 
 def _job_from(row: Row) -> Job:
