@@ -1,1 +1,4 @@
-"""TODO: one sentence, and the order in which to read the files."""
+"""Cuts histories into leaves, builds trees of groups over them, and reads trees back.
+
+Read sealing, layout, builder, browse.
+"""

@@ -1,6 +1,6 @@
-"""Reading what stands in the file, for people and callers: nodes, trees, sources.
+"""Reads nodes, trees and sources from the file as the values of treemem.types.
 
-Everything here is one consistent read; nothing is changed.
+Callers read in one transaction, see Database.reading. Nothing is written.
 """
 
 from __future__ import annotations
@@ -20,19 +20,21 @@ _NODE_COLUMNS = (
 )
 _BY_PREFIX = f"SELECT {_NODE_COLUMNS} FROM node n WHERE n.id >= ? AND n.id < ? LIMIT 6"  # noqa: S608
 _BY_SEQ = f"SELECT {_NODE_COLUMNS} FROM node n WHERE n.seq = ?"  # noqa: S608
+# Hexadecimal digits of an id that a caller has to give.
 PREFIX_LENGTH_MIN = 4
 
 
 def node_row(database: Database, prefix: str) -> Row:
-    """The one node whose id begins with prefix."""
-    wanted = prefix.strip().lower()
-    hexadecimal = all(c in "0123456789abcdef" for c in wanted)
-    if len(wanted) < PREFIX_LENGTH_MIN or not hexadecimal:
+    """The row of the one node whose id begins with prefix. Raises NotFoundError and
+    AmbiguousIdError."""
+    digits = prefix.strip().lower()
+    is_hexadecimal = all(c in "0123456789abcdef" for c in digits)
+    if len(digits) < PREFIX_LENGTH_MIN or not is_hexadecimal:
         raise NotFoundError(
             f"{prefix!r} is no node id: give at least {PREFIX_LENGTH_MIN} of its hexadecimal "
             "digits. See: treemem tree"
         )
-    rows = database.rows(_BY_PREFIX, (wanted, wanted + "g"))
+    rows = database.rows(_BY_PREFIX, (digits, digits + "g"))
     if not rows:
         raise NotFoundError(f"There is no node {prefix!r}. See: treemem tree")
     if len(rows) > 1:
@@ -44,7 +46,7 @@ def node_row(database: Database, prefix: str) -> Row:
 
 
 def node(database: Database, prefix: str, producer: str | None = None) -> Node:
-    """A node with its statements: the best view's, or one producer's."""
+    """A node with the statements of its best view, or of one producer's view."""
     row = node_row(database, prefix)
     if producer is None:
         return node_from(database, row, cite=True, all_views=True)
@@ -52,8 +54,11 @@ def node(database: Database, prefix: str, producer: str | None = None) -> Node:
            "WHERE s.node_seq = ? AND p.name = ?")  # fmt: skip
     summary_seq = database.value(sql, (row[0], producer))
     if summary_seq is None:
-        made = ", ".join(s.producer for s in summaries.summaries(database, row[0])) or "none yet"
-        raise NotFoundError(f"Node {row[1][:12]} has no view by {producer!r}. It has: {made}")
+        producers = [summary.producer for summary in summaries.summaries(database, row[0])]
+        raise NotFoundError(
+            f"Node {row[1][:12]} has no view by {producer!r}. "
+            f"It has: {', '.join(producers) or 'none yet'}"
+        )
     return node_from(database, row, summary_seq=summary_seq, cite=True, all_views=True)
 
 
@@ -65,7 +70,11 @@ def node_from(
     cite: bool = False,
     all_views: bool = False,
 ) -> Node:
-    """The one place where a row becomes a Node."""
+    """The Node of a row of _NODE_COLUMNS.
+
+    summary_seq: the view to show; None for the best one. cite: with the messages that the
+    statements cite. all_views: with the list of all producers' views.
+    """
     seq, node_id, level, tokens, message_count, started, ended, provisional = row
     shown = summary_seq if summary_seq is not None else summaries.shown_summary(database, seq)
     sql = ("SELECT n.id FROM node_child nc JOIN node n ON n.seq = nc.child_seq "
@@ -81,7 +90,7 @@ def node_from(
 
 
 def expand(database: Database, prefix: str) -> list[Node] | list[Message]:
-    """A group's children, or a leaf's messages (stretches of them, as the leaf holds them)."""
+    """A group's children, or the messages of a leaf, cut to the stretches that it contains."""
     row = node_row(database, prefix)
     if row[2] > 0:
         return [
@@ -112,19 +121,19 @@ def _row_of(database: Database, node_seq: int) -> Row:
 
 
 def tree(database: Database, scope: Scope, *, cite: bool) -> Tree:
-    """The tree of a scope from the root down; without a root where nothing is stored yet."""
+    """The tree of a scope, from the root down; without a root if nothing is stored yet."""
     kind = "global" if scope.kind == "everything" else scope.kind
     if scope.kind == "source":
         scope = Scope.source(source_row(database, scope.key or "")[1])
-    found = builder.find_tree(database, kind, scope.key or "")
-    if found is None or found.root_seq is None:
+    tree_row = builder.find_tree(database, kind, scope.key or "")
+    if tree_row is None or tree_row.root_seq is None:
         return Tree(scope, None, ())
-    root = _row_of(database, found.root_seq)
+    root = _row_of(database, tree_row.root_seq)
     nodes: dict[int, Node] = {}
-    stack = [found.root_seq]
+    stack = [tree_row.root_seq]
     while stack:
         seq = stack.pop()
-        if seq not in nodes:  # sources may share what they begin with
+        if seq not in nodes:  # sources may share nodes
             nodes[seq] = node_from(database, _row_of(database, seq), cite=cite)
             stack += reversed(summaries.child_seqs(database, seq))
     statements = summaries.statements(database, summaries.shown_summary(database, root[0]))
@@ -144,12 +153,12 @@ SELECT n.id FROM up JOIN node n ON n.seq = up.seq GROUP BY n.id ORDER BY max(up.
 
 
 def breadcrumb(database: Database, source_id: str, leaf_seq: int | None) -> tuple[str, ...]:
-    """The node ids from the source's root down to a leaf; empty for unsealed messages that no
-    tail covers yet."""
-    found = builder.find_tree(database, "source", source_id)
-    if found is None or leaf_seq is None:
+    """The node ids from the source's root down to a leaf; empty if leaf_seq is None, as it is for
+    messages that no leaf contains yet."""
+    tree_row = builder.find_tree(database, "source", source_id)
+    if tree_row is None or leaf_seq is None:
         return ()
-    rows = database.rows(_UP, {"leaf": leaf_seq, "tree": found.seq})
+    rows = database.rows(_UP, {"leaf": leaf_seq, "tree": tree_row.seq})
     return tuple(node_id for (node_id,) in rows)
 
 
@@ -158,7 +167,7 @@ def breadcrumb(database: Database, source_id: str, leaf_seq: int | None) -> tupl
 
 @dataclass(frozen=True, slots=True)
 class SourceView:
-    """A source and what is stored of it. open_messages are not in a sealed leaf yet."""
+    """A source with its counts. open_messages: not completely in sealed leaves."""
 
     source: Source
     messages: int
@@ -190,28 +199,30 @@ FROM source_message sm JOIN message m ON m.seq = sm.message_seq WHERE sm.source_
 
 def sources(database: Database) -> list[SourceView]:
     """All sources, the most recent first."""
-    found = [_source_view(database, row) for row in database.rows(_SOURCES)]
-    return sorted(found, key=lambda view: (view.ended_at or "", view.source.id), reverse=True)
+    views = [_source_view(database, row) for row in database.rows(_SOURCES)]
+    return sorted(views, key=lambda view: (view.ended_at or "", view.source.id), reverse=True)
 
 
 def source(database: Database, name: str) -> SourceView:
-    """The source with this id, or the only one whose id begins with or holds name."""
-    row = source_row(database, name)
-    return _source_view(database, row)
+    """The source that source_row finds."""
+    return _source_view(database, source_row(database, name))
 
 
 def source_row(database: Database, name: str) -> Row:
+    """The row of the source with this id; else of the only one whose id begins with name; else of
+    the only one whose id contains it after the format. Raises NotFoundError and
+    AmbiguousIdError."""
     rows = database.rows(_SOURCES)
     exact = [row for row in rows if row[1] == name]
-    begins = [row for row in rows if row[1].startswith(name)]
-    holds = [row for row in rows if name in row[1].split("/", 1)[-1]]
-    found = exact or begins or holds
-    if not found or not name:
+    by_prefix = [row for row in rows if row[1].startswith(name)]
+    by_part = [row for row in rows if name in row[1].split("/", 1)[-1]]
+    matches = exact or by_prefix or by_part
+    if not matches or not name:
         raise NotFoundError(f"There is no source {name!r}. See: treemem source list")
-    if len(found) > 1:
-        some = ", ".join(row[1] for row in found[:5])
+    if len(matches) > 1:
+        some = ", ".join(row[1] for row in matches[:5])
         raise AmbiguousIdError(f"{name!r} fits several sources: {some}. Give more of the id.")
-    return found[0]
+    return matches[0]
 
 
 def _source_view(database: Database, row: Row) -> SourceView:
@@ -226,21 +237,21 @@ def _source_view(database: Database, row: Row) -> SourceView:
 
 
 def source_messages(database: Database, source_seq: int) -> list[Message]:
-    """A source's history: its active messages in order."""
+    """The active messages of a source, in order."""
     sql = (f"SELECT sm.session, {messages.COLUMNS} FROM source_message sm "  # noqa: S608
            "JOIN message m ON m.seq = sm.message_seq "
            "WHERE sm.source_seq = ? AND sm.state = 'active' ORDER BY sm.position")  # fmt: skip
     return [messages.message_from(row[1:], row[0]) for row in database.rows(sql, (source_seq,))]
 
 
-# -- what could be summarized better ---------------------------------------------------
+# -- nodes that a model could summarize better -----------------------------------------
 
 Reason = Literal["only picked out", "a weaker model", "the model's view was not used"]
 
 
 @dataclass(frozen=True, slots=True)
 class UpgradableNode:
-    """A node whose shown summary could be a better one, and why."""
+    """A node that could have a better summary than the one that is shown, and why."""
 
     id: str
     level: int
@@ -249,7 +260,7 @@ class UpgradableNode:
     reason: Reason
 
 
-# The best view by rank, whether a model has looked at all, and the tree it belongs to.
+# The best usable view of each node, the rank of the best producer that has tried, and the source.
 _UPGRADABLE = """
 SELECT n.id, n.level, t.key, p.name, p.rank,
   (SELECT max(q.rank) FROM summary tried JOIN producer q ON q.seq = tried.producer_seq
@@ -269,12 +280,12 @@ GROUP BY n.seq ORDER BY t.seq, n.level, placed.node_seq
 
 
 def upgradable(database: Database, rank: int, source_id: str | None) -> list[UpgradableNode]:
-    """The nodes whose shown view is only extractive, or by a model of a lower rank.
+    """The nodes whose shown view is extractive, or by a model of a lower rank.
 
-    rank: that of the model in use, 0 for none. What that model itself, or a better one, has
-    tried in vain is left out.
+    rank: of the model in use, 0 for none. Leaves out nodes that this model, or a better one, has
+    failed to summarize. source_id: None for all sources.
     """
-    found = []
+    nodes = []
     parameters = {"rank": rank, "source": source_id}
     for node_id, level, key, producer, shown, best_try in database.rows(_UPGRADABLE, parameters):
         if 0 < rank <= best_try:
@@ -282,5 +293,5 @@ def upgradable(database: Database, rank: int, source_id: str | None) -> list[Upg
         reason: Reason = "only picked out" if shown == best_try == 0 else "a weaker model"
         if shown == 0 < best_try:
             reason = "the model's view was not used"
-        found.append(UpgradableNode(node_id, level, key, producer, reason))
-    return found
+        nodes.append(UpgradableNode(node_id, level, key, producer, reason))
+    return nodes

@@ -1,7 +1,6 @@
-"""Nodes and trees in the file: leaves, groups, frontiers and roots.
+"""Stores the nodes of trees: leaves, groups and roots, as sealing and layout decide.
 
-It carries out what sealing.py and planning.py decide, for trees of any scope, inside the
-caller's transaction. It makes no summaries.
+Works for trees of any scope, inside the caller's transaction. Makes no summaries.
 """
 
 from __future__ import annotations
@@ -18,13 +17,13 @@ from treemem.text import tokens
 from treemem.tree import layout, sealing
 from treemem.types import Span, TreeShape
 
-# Full leaves' worth of tokens that one call of seal reads.
+# Leaves whose tokens one call of seal reads at most.
 OPEN_LEAVES_MAX = 64
 
 
 @dataclass(frozen=True, slots=True)
 class TreeRow:
-    """One scope's tree. root_seq and tail_seq are None where there is none."""
+    """One scope's tree. root_seq, tail_seq: None without a root, or without an open tail."""
 
     seq: int
     scope: str
@@ -44,13 +43,14 @@ SELECT seq, scope, key, root_seq, tail_seq FROM tree WHERE scope = ? AND key = ?
 
 
 def ensure_tree(database: Database, scope: str, key: str) -> TreeRow:
-    """The scope's tree; its row is made at the first call."""
+    """The tree of a scope, created if it is missing."""
     row = database.row(_TREE_ENSURE, (scope, key))
     assert row is not None
     return TreeRow(*row)
 
 
 def find_tree(database: Database, scope: str, key: str) -> TreeRow | None:
+    """The tree of a scope; None if it is missing."""
     row = database.row(_TREE_FIND, (scope, key))
     return None if row is None else TreeRow(*row)
 
@@ -75,12 +75,12 @@ WHERE seq = :source
 
 
 def seal(database: Database, source_seq: int, source_id: str, shape: TreeShape) -> int:
-    """Seals the leaves that are full at the head of the open tail and grows the tree.
+    """Seals the full leaves at the head of a source's open tail and adds them to its tree.
 
-    Returns how many leaves were sealed; call again until that is 0, so that no transaction
-    gets long.
+    Returns the number of leaves. Sealing is complete when it is 0; the caller repeats the call
+    in new transactions, so that none gets long.
     """
-    pieces = open_pieces(database, source_seq, shape)
+    pieces = _open_pieces(database, source_seq, shape)
     whole_chars = {piece.position: piece.end for piece in pieces}
     leaves = list(sealing.seal(pieces, shape.leaf_tokens_max))
     if not leaves:
@@ -88,7 +88,7 @@ def seal(database: Database, source_seq: int, source_id: str, shape: TreeShape) 
     sealed_to: dict[int, int] = {}
     leaf_seqs = []
     for leaf in leaves:
-        leaf_seqs.append(_put_leaf(database, [span_of(piece) for piece in leaf]))
+        leaf_seqs.append(_put_leaf(database, [_span_of(piece) for piece in leaf]))
         sealed_to.update((piece.position, piece.end) for piece in leaf)
     rows = [
         (None if end == whole_chars[position] else end, source_seq, position)
@@ -102,11 +102,9 @@ def seal(database: Database, source_seq: int, source_id: str, shape: TreeShape) 
     return len(leaves)
 
 
-def open_pieces(database: Database, source_seq: int, shape: TreeShape) -> list[sealing.Piece]:
-    """The head of the open tail, in order, long messages in stretches that fit a leaf.
-
-    At most about OPEN_LEAVES_MAX leaves, so that a long history is sealed step by step.
-    """
+def _open_pieces(database: Database, source_seq: int, shape: TreeShape) -> list[sealing.Piece]:
+    """The head of the open tail, about OPEN_LEAVES_MAX leaves long, in order. Messages that are
+    too long for a leaf are split."""
     limit = shape.leaf_tokens_max
     pieces: list[sealing.Piece] = []
     token_count = 0
@@ -120,10 +118,10 @@ def open_pieces(database: Database, source_seq: int, shape: TreeShape) -> list[s
 
 def _pieces_of(row: Row, limit: int) -> Iterator[sealing.Piece]:
     _, message_id, position, open_from, chars, token_count, extras, long_text = row
-    found = orjson.loads(extras) if extras else {}
+    tool_ids = orjson.loads(extras) if extras else {}
     whole = sealing.Piece(
         position, message_id, 0, chars, token_count,
-        tuple(found.get("uses", ())), tuple(found.get("results", ())),
+        tuple(tool_ids.get("uses", ())), tuple(tool_ids.get("results", ())),
     )  # fmt: skip
     if long_text is None:
         yield whole
@@ -133,7 +131,7 @@ def _pieces_of(row: Row, limit: int) -> Iterator[sealing.Piece]:
             yield piece
 
 
-def span_of(piece: sealing.Piece) -> Span:
+def _span_of(piece: sealing.Piece) -> Span:
     return Span(piece.message_id, piece.start, piece.end, piece.tokens)
 
 
@@ -156,11 +154,11 @@ WHERE seq IN ({marks})
 
 
 def _put_leaf(database: Database, spans: Sequence[Span], *, provisional: bool = False) -> int:
-    """The leaf that holds these spans; it may be there already, from another source."""
+    """Stores a leaf of these spans, unless it exists: sources may share leaves."""
     leaf_id = ids.leaf_id(spans)
-    known = _known_node(database, leaf_id, provisional=provisional)
-    if known is not None:
-        return known
+    existing = _existing(database, leaf_id, provisional=provisional)
+    if existing is not None:
+        return existing
     seq_of = messages.seqs_by_id(database, [span.message_id for span in spans])
     started, ended = _message_times(database, list(seq_of.values()))
     node_seq = database.insert(
@@ -178,14 +176,14 @@ def _put_leaf(database: Database, spans: Sequence[Span], *, provisional: bool = 
 def _put_group(
     database: Database, child_seqs: Sequence[int], level: int, *, provisional: bool = False
 ) -> int:
-    """The node that covers these nodes, in order."""
+    """Stores a group of these nodes, in order, unless it exists."""
     marks = ",".join("?" * len(child_seqs))
     rows = {row[0]: row for row in database.rows(_CHILDREN.format(marks=marks), tuple(child_seqs))}
     children = [rows[seq] for seq in child_seqs]
     node_id = ids.group_id(level, [row[1] for row in children])
-    known = _known_node(database, node_id, provisional=provisional)
-    if known is not None:
-        return known
+    existing = _existing(database, node_id, provisional=provisional)
+    if existing is not None:
+        return existing
     starts = [row[5] for row in children if row[5] is not None]
     ends = [row[6] for row in children if row[6] is not None]
     node_seq = database.insert(
@@ -198,12 +196,12 @@ def _put_group(
     return node_seq
 
 
-def _known_node(database: Database, node_id: str, *, provisional: bool) -> int | None:
+def _existing(database: Database, node_id: str, *, provisional: bool) -> int | None:
     row = database.row(_NODE_FIND, (node_id,))
     if row is None:
         return None
     if row[1] and not provisional:
-        # An open tail that filled up exactly: the same content, now for good.
+        # An open tail that filled up exactly is sealed with the same content.
         database.execute("UPDATE node SET provisional = 0 WHERE seq = ?", (row[0],))
     return int(row[0])
 
@@ -224,11 +222,11 @@ SELECT n.seq FROM below JOIN node n ON n.seq = below.seq WHERE n.level = 0 ORDER
 
 
 def leaves_below(database: Database, node_seq: int) -> list[int]:
-    """The leaves that a node covers, the node itself where it is one."""
+    """The leaves below a node; of a leaf, the leaf itself."""
     return [seq for (seq,) in database.rows(_LEAVES_BELOW, (node_seq,))]
 
 
-# -- growing ---------------------------------------------------------------------------
+# -- growing a source's tree -----------------------------------------------------------
 
 _LAST_POSITION = "SELECT max(position) FROM tree_node WHERE tree_seq = ? AND level = ?"
 _LEVEL_FROM = """
@@ -240,7 +238,7 @@ INSERT INTO tree_node (tree_seq, level, position, node_seq) VALUES (?, ?, ?, ?)
 
 
 def extend(database: Database, tree: TreeRow, member_seqs: Sequence[int], shape: TreeShape) -> None:
-    """Adds leaves, in order, to a source's tree and makes the groups that fill up."""
+    """Adds leaves, in order, to a source's tree, and stores the groups that they fill."""
     levels = frontier(database, tree, shape)
     growth = layout.grow(
         [_ids_of(database, level) for level in levels],
@@ -250,12 +248,12 @@ def extend(database: Database, tree: TreeRow, member_seqs: Sequence[int], shape:
     for seq in member_seqs:
         _append(database, tree, 0, seq)
     for group in growth.groups:
-        child_seqs = [_known(database, child_id) for child_id in group.child_ids]
+        child_seqs = [_seq_of(database, child_id) for child_id in group.child_ids]
         _append(database, tree, group.level, _put_group(database, child_seqs, group.level))
 
 
 def frontier(database: Database, tree: TreeRow, shape: TreeShape) -> list[list[int]]:
-    """The nodes not yet in a full group, lowest level first."""
+    """The nodes that are in no full group, lowest level first."""
     counts = level_counts(database, tree)
     levels = []
     for height, _ in enumerate(counts):
@@ -266,7 +264,7 @@ def frontier(database: Database, tree: TreeRow, shape: TreeShape) -> list[list[i
 
 
 def level_counts(database: Database, tree: TreeRow) -> list[int]:
-    """How many sealed nodes the tree has on each level, lowest first."""
+    """The number of sealed nodes on each level of a tree, lowest first."""
     counts: list[int] = []
     while True:
         last = database.value(_LAST_POSITION, (tree.seq, len(counts)))
@@ -285,7 +283,7 @@ def _ids_of(database: Database, seqs: Sequence[int]) -> list[str]:
     return [database.value("SELECT id FROM node WHERE seq = ?", (seq,)) for seq in seqs]
 
 
-def _known(database: Database, node_id: str) -> int:
+def _seq_of(database: Database, node_id: str) -> int:
     return int(database.value("SELECT seq FROM node WHERE id = ?", (node_id,)))
 
 
@@ -303,16 +301,17 @@ DELETE FROM node WHERE seq = :seq AND provisional = 1
 def refresh_root(
     database: Database, tree: TreeRow, source_seq: int | None, shape: TreeShape
 ) -> int | None:
-    """Lets the root cover the frontier and, for a source, the open tail.
+    """Renews the root of a source's tree, so that it covers the frontier and the open tail.
 
-    Old provisional nodes and their summaries go. Returns the root, None for an empty tree.
+    source_seq: None for a tree without an open tail. Deletes provisional nodes that no tree
+    needs any more, with their summaries. Returns the root, None for an empty tree.
     """
-    pieces = [] if source_seq is None else open_pieces(database, source_seq, shape)
+    pieces = [] if source_seq is None else _open_pieces(database, source_seq, shape)
     if any(sealing.seal(pieces, shape.leaf_tokens_max)):
-        return tree.root_seq  # more arrived in the meantime, and the job to seal it waits
+        return tree.root_seq  # more was appended meanwhile, and the job to seal it waits
     tail_seq = None
     if pieces:
-        tail_seq = _put_leaf(database, [span_of(piece) for piece in pieces], provisional=True)
+        tail_seq = _put_leaf(database, [_span_of(piece) for piece in pieces], provisional=True)
     ordered = layout.root_children(frontier(database, tree, shape), tail_seq)
     root_seq = _root_over(database, ordered)
     if (root_seq, tail_seq) != (tree.root_seq, tree.tail_seq):
@@ -323,17 +322,18 @@ def refresh_root(
 
 
 def release(database: Database, node_seq: int | None) -> None:
-    """Drops a provisional node that nothing holds any more, and what only it held."""
-    waiting = [] if node_seq is None else [node_seq]
-    while waiting:
-        seq = waiting.pop()
+    """Deletes a provisional node that nothing refers to, and those below it that only it
+    referred to."""
+    pending = [] if node_seq is None else [node_seq]
+    while pending:
+        seq = pending.pop()
         below = summaries.child_seqs(database, seq)
         if database.changed(_DROP_PROVISIONAL, {"seq": seq}):
-            waiting += below
+            pending += below
 
 
 def _root_over(database: Database, child_seqs: Sequence[int]) -> int | None:
-    """One node needs no root above it."""
+    """The root over these nodes; a single node is its own root."""
     if len(child_seqs) <= 1:
         return child_seqs[0] if child_seqs else None
     marks = ",".join("?" * len(child_seqs))
@@ -344,20 +344,20 @@ def _root_over(database: Database, child_seqs: Sequence[int]) -> int | None:
     return _put_group(database, child_seqs, highest + 1, provisional=True)
 
 
-# -- trees over members that change in the middle --------------------------------------
+# -- trees above the sources -----------------------------------------------------------
 
 
 def lay_out(
     database: Database, tree: TreeRow, member_seqs: Sequence[int], shape: TreeShape
 ) -> list[int]:
-    """Lets the tree of a topic, or of everything, stand over these members, in order, each
-    named once; returns its groups, children before parents.
+    """Lays out the tree of a topic, or the global tree, over these members, in order, each once.
+    Returns its groups, children before parents.
 
-    All of its groups are provisional. Those that no tree holds any more go, and so does what
-    only they held. Nothing happens where the tree stands already.
+    All of the groups are provisional. Deletes those that no tree needs any more. Changes nothing
+    if the tree covers these members already.
     """
-    ids_of, seqs = _members(database, member_seqs)
-    groups = layout.layers(ids_of, shape.fanout)
+    members, seqs = _members(database, member_seqs)
+    groups = layout.layers(members, shape.fanout)
     for group in groups:
         child_seqs = [seqs[child_id] for child_id in group.child_ids]
         seqs[group.id] = _put_group(database, child_seqs, group.level, provisional=True)
@@ -369,7 +369,7 @@ def lay_out(
 
 
 def drop(database: Database, tree: TreeRow) -> None:
-    """Takes away a tree over derived members, and the groups that only it held."""
+    """Deletes a tree above the sources, and the groups that only it needs."""
     database.execute("DELETE FROM tree WHERE seq = ?", (tree.seq,))
     release(database, tree.root_seq)
 
@@ -377,8 +377,8 @@ def drop(database: Database, tree: TreeRow) -> None:
 def affordable(
     database: Database, member_seqs: Sequence[int], groups_max: int, shape: TreeShape
 ) -> int:
-    """Over how many of these members, from the first on, a tree can be laid with at most so
-    many new groups on its lowest level; what stands above them is an eighth as much."""
+    """The number of leading members over which a tree needs at most groups_max new groups on its
+    lowest level; the levels above need a fraction of that."""
     members, _ = _members(database, member_seqs)
     new = 0
     for start in range(0, len(members) - shape.fanout + 1, shape.fanout):
@@ -390,7 +390,7 @@ def affordable(
 
 
 def root_id_over(database: Database, member_seqs: Sequence[int], shape: TreeShape) -> str | None:
-    """The id of the root that a tree over these members has; None for no members."""
+    """The id of the root of a tree over these members; None for no members."""
     members, _ = _members(database, member_seqs)
     groups = layout.layers(members, shape.fanout)
     if groups:
@@ -401,8 +401,8 @@ def root_id_over(database: Database, member_seqs: Sequence[int], shape: TreeShap
 def _members(
     database: Database, seqs: Sequence[int]
 ) -> tuple[list[tuple[str, int]], dict[str, int]]:
-    """The ids and levels of these nodes in their order, and their numbers by id."""
+    """(id, level) of these nodes in their order, and their seqs by id."""
     sql = "SELECT n.seq, n.id, n.level FROM json_each(?) j JOIN node n ON n.seq = j.value"
     rows = database.rows(sql, (orjson.dumps(list(seqs)).decode(),))
-    found = {seq: (node_id, level) for seq, node_id, level in rows}
-    return [found[seq] for seq in seqs], {node_id: seq for seq, (node_id, _) in found.items()}
+    node_of = {seq: (node_id, level) for seq, node_id, level in rows}
+    return [node_of[seq] for seq in seqs], {node_id: seq for seq, (node_id, _) in node_of.items()}

@@ -1,10 +1,10 @@
-"""How a tree grows: an ordered list of members, grouped by a fanout, level by level.
+"""Groups an ordered list of members into a tree, fanout children a group, level by level.
 
-Pure, and the same rule for every scope. A source only grows at its end, so a group is made
-when it is full and never changes; the nodes not yet in a full group are the frontier, fewer
-than a fanout on each level. The members of a topic, or of everything, change in the middle as
-well, so such a tree is laid out anew from all of them; groups that stay the same have the
-same ids.
+Pure; the rule is the same for every scope. A source only grows at its end, so a group is created
+when it is full and never changes; the nodes that are in no full group are the frontier, fewer
+than fanout on each level. The members of a topic, and of the global tree, also change in the
+middle, so such a tree is laid out anew from all of them; groups that stay the same have the same
+ids.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ Id = TypeVar("Id")
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """A full group: its level (one above its children), its id, its children in order."""
+    """A group: its level, which is one above its highest child, its id, its children in order."""
 
     level: int
     id: str
@@ -29,18 +29,17 @@ class Group:
 
 @dataclass(frozen=True, slots=True)
 class Growth:
-    """What new members add to a tree: full groups in the order they came to be (children
-    before parents), and the frontier afterwards, lowest level first."""
+    """The full groups that new members add to a tree, children before parents, and its frontier
+    afterwards, lowest level first."""
 
     groups: tuple[Group, ...]
     frontier: tuple[tuple[str, ...], ...]
 
 
 def grow(frontier: Sequence[Sequence[str]], members: Sequence[str], fanout: int) -> Growth:
-    """Adds leaves, in order, to a tree whose frontier is given lowest level first.
+    """Adds leaves, in order, to a tree with this frontier, lowest level first.
 
-    Costs one group for every fanout nodes of a level, so fewer than
-    members / (fanout - 1) + levels.
+    Creates fewer than members / (fanout - 1) + levels groups.
 
     Example:
         >>> growth = grow([], [str(n) for n in range(9)], 8)
@@ -57,7 +56,7 @@ def grow(frontier: Sequence[Sequence[str]], members: Sequence[str], fanout: int)
 
 
 def _add(levels: list[list[str]], groups: list[Group], member: str, fanout: int) -> None:
-    """Puts one member on the lowest level and closes every group that it fills."""
+    """Adds one member to the lowest level and creates every group that it fills."""
     rising: str | None = member
     height = 0
     while rising is not None:
@@ -75,8 +74,8 @@ def _add(levels: list[list[str]], groups: list[Group], member: str, fanout: int)
 
 
 def root_children(frontier: Sequence[Sequence[Id]], tail: Id | None) -> tuple[Id, ...]:
-    """What a root covers, oldest first: the frontier from the highest level down, then the
-    open tail.
+    """The children of a root, oldest first: the frontier from the highest level down, then the
+    open tail, None if there is none.
 
     Example:
         >>> root_children([["leaf9"], ["group1"]], "tail")
@@ -87,11 +86,11 @@ def root_children(frontier: Sequence[Sequence[Id]], tail: Id | None) -> tuple[Id
 
 
 def layers(members: Sequence[tuple[str, int]], fanout: int) -> tuple[Group, ...]:
-    """The groups of a tree over members that are all known, children before their parents and
-    the root last; none where fewer than two members need no root.
+    """The groups of a tree over all its members, children before parents and the root last; none
+    for fewer than two members, which need no root.
 
-    members: ids with levels, in order, each once. They may stand on different levels; a group
-    stands one above its highest child. The grouping is that of grow and root_children.
+    members: (id, level) in order, each id once. Levels may differ; a group is one above its
+    highest child. Groups the members as grow and root_children do.
 
     Example:
         >>> [len(group.child_ids) for group in layers([(str(n), 0) for n in range(18)], 8)]
@@ -99,7 +98,7 @@ def layers(members: Sequence[tuple[str, int]], fanout: int) -> tuple[Group, ...]
     """
     groups: list[Group] = []
 
-    def over(children: Sequence[tuple[str, int]]) -> tuple[str, int]:
+    def group(children: Sequence[tuple[str, int]]) -> tuple[str, int]:
         level = 1 + max(level for _, level in children)
         child_ids = tuple(child_id for child_id, _ in children)
         groups.append(Group(level, ids.group_id(level, child_ids), child_ids))
@@ -110,8 +109,8 @@ def layers(members: Sequence[tuple[str, int]], fanout: int) -> tuple[Group, ...]
     while below:
         full = len(below) - len(below) % fanout
         frontier.append(below[full:])
-        below = [over(below[start : start + fanout]) for start in range(0, full, fanout)]
+        below = [group(below[start : start + fanout]) for start in range(0, full, fanout)]
     top = root_children(frontier, None)
     if len(top) > 1:
-        over(top)
+        group(top)
     return tuple(groups)

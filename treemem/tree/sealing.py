@@ -1,8 +1,8 @@
-"""Where one leaf ends and the next begins.
+"""Decides where one leaf ends and the next begins.
 
-Pure. Leaves are cut greedily from the start of the open tail, and a cut depends only on
-the messages up to the first one that no longer fits: so it makes no difference when, or in
-how many steps, a history is sealed.
+Pure. Leaves are cut greedily from the start of the open tail. A cut depends only on the messages
+up to the first one that no longer fits, so it makes no difference when, or in how many steps, a
+history is sealed.
 """
 
 from __future__ import annotations
@@ -12,15 +12,17 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
 LEAF_PIECES_MAX = 1_000
+# Pieces whose tool calls have no result yet, for which a cut is moved.
 WAITING_PIECES_MAX = 8
 
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """A message, or a stretch of one too long for a leaf, on its way into a leaf.
+    """A message, or a stretch of one that is too long for a leaf.
 
-    position: of the message in its source. use_ids, result_ids: of the tool calls it makes
-    and answers; empty for stretches of a long message.
+    position: of the message in its source. start, end: characters of the message. use_ids,
+    result_ids: of the tool calls that it makes and answers; empty for stretches of a long
+    message.
     """
 
     position: int
@@ -35,7 +37,7 @@ class Piece:
 def split(
     piece: Piece, text: str, limit: int, cut: Callable[[str, int], list[tuple[int, int]]]
 ) -> list[Piece]:
-    """The piece as stretches of at most limit tokens that join to exactly its text.
+    """Splits a piece into stretches of at most limit tokens, which join to exactly its text.
 
     cut(text, limit) returns the end and the tokens of each stretch (see tokens.cut).
 
@@ -53,11 +55,11 @@ def split(
 
 
 def seal(pieces: Iterable[Piece], limit: int) -> Iterator[list[Piece]]:
-    """The leaves that are full, in order; what is left over stays open.
+    """Yields the full leaves in order; the pieces after the last one stay open.
 
-    A leaf has at most limit tokens and LEAF_PIECES_MAX pieces, and is full when the next
-    piece would not fit. The cut falls before that piece, or earlier where that keeps a tool
-    call and its result together.
+    A leaf has at most limit tokens and LEAF_PIECES_MAX pieces, and is full when the next piece
+    does not fit. The cut is before that piece, or earlier if that keeps a tool call and its
+    result together.
 
     Example:
         >>> one = [Piece(i, str(i), 0, 1, 2) for i in range(4)]
@@ -68,30 +70,30 @@ def seal(pieces: Iterable[Piece], limit: int) -> Iterator[list[Piece]]:
     tokens = 0
     for piece in pieces:
         while leaf and (tokens + piece.tokens > limit or len(leaf) == LEAF_PIECES_MAX):
-            at = _cut_index(leaf, piece, limit)
-            yield leaf[:at]
-            leaf = leaf[at:]
+            cut = _cut_index(leaf, piece, limit)
+            yield leaf[:cut]
+            leaf = leaf[cut:]
             tokens = sum(rest.tokens for rest in leaf)
         leaf.append(piece)
         tokens += piece.tokens
 
 
 def _cut_index(leaf: list[Piece], following: Piece, limit: int) -> int:
-    """How many pieces of leaf to seal: as many as leave no tool call without its result."""
+    """The number of pieces to seal: the largest that separates no tool call from its result."""
     pairs = _pairs_that_fit([*leaf, following], limit)
-    for at in range(len(leaf), 0, -1):
-        if not any(use < at <= result for use, result in pairs):
-            return at
-    # Interleaved calls that do not all fit in one leaf: one pair has to be parted.
+    for cut in range(len(leaf), 0, -1):
+        if not any(use < cut <= result for use, result in pairs):
+            return cut
+    # Interleaved calls that do not all fit into one leaf: one pair has to be separated.
     return len(leaf)
 
 
 def _pairs_that_fit(pieces: list[Piece], limit: int) -> list[tuple[int, int]]:
-    """(index of the call, index of its result) where both could still stand in one leaf.
+    """(index of a call, index of its result) of the pairs that fit into one leaf.
 
-    A call that has no result yet counts as answered by whatever comes after the last piece,
-    but only the latest WAITING_PIECES_MAX pieces with such calls do: calls that are never
-    answered must not make every leaf a short one.
+    A call without a result yet counts as answered after the last piece, but only in the latest
+    WAITING_PIECES_MAX pieces with such calls: calls that are never answered must not make every
+    leaf short.
     """
     answered = {
         result_id: index for index, piece in enumerate(pieces) for result_id in piece.result_ids
