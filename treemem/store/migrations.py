@@ -1,11 +1,12 @@
-"""The schema, as ordered steps. Each table and column says what it is for.
+"""Defines the schema of a memory file, and brings a file up to date in ordered steps.
 
-A step, once released, never changes; a new one is added below it. What is stored falls in two:
+A step, once released, never changes; a new one is added below it. What is stored is of two kinds:
 truth (source, message, message_alias, source_message, node, leaf_span, node_child, tree,
 tree_node), which nothing can rebuild, and views (summary, statement, citation, the full-text
-tables, the vectors), which can be dropped and made again from it. Topics are views too, but for
-the names, pins and merges that are a user's. Beside them stand the queue, and the record of what
-model calls have cost.
+tables, the vectors), which can be rebuilt from it. Topics are views, but for the names, pins and
+merges that a user has chosen. The queue and the record of paid model calls are neither.
+
+The comments in the DDL describe each table and column; store/schema.py prints them as a page.
 """
 
 from __future__ import annotations
@@ -22,86 +23,86 @@ APPLICATION_ID = 0x74726D6D  # "trmm"
 SCHEMA_VERSION = 1
 
 TRUTH = """
-CREATE TABLE setting (              -- choices of the user that belong to this file
-  name TEXT PRIMARY KEY,
-  value TEXT NOT NULL
+CREATE TABLE setting (              -- choices that belong to this file, see store/settings.py
+  name TEXT PRIMARY KEY,            -- such as 'embedder'
+  value TEXT NOT NULL               -- text or JSON
 ) STRICT, WITHOUT ROWID;
 
-CREATE TABLE source (               -- one session or document
+CREATE TABLE source (               -- a session, a chat or a document
   seq INTEGER PRIMARY KEY,
-  id TEXT NOT NULL UNIQUE CHECK (length(id) BETWEEN 1 AND 512),
+  id TEXT NOT NULL UNIQUE CHECK (length(id) BETWEEN 1 AND 512),  -- 'FORMAT/…', or the caller's
   format TEXT NOT NULL,             -- the importer's name, or 'api'
-  title TEXT,
-  origin TEXT,                      -- the file it was read from, for people only
-  parent_id TEXT,                   -- the source it was started from; may not be stored yet
-  open_position INTEGER NOT NULL DEFAULT 0,  -- no unsealed active message lies before it
-  created_at_ms INTEGER NOT NULL
+  title TEXT,                       -- from the log or the caller; NULL without one
+  origin TEXT,                      -- the file it was read from; only shown
+  parent_id TEXT,                   -- id of the source it was started from, which may be missing
+  open_position INTEGER NOT NULL DEFAULT 0,  -- all active messages before it are sealed
+  created_at_ms INTEGER NOT NULL    -- when it was first stored
 ) STRICT;
 
-CREATE TABLE message (              -- verbatim, append-only
+CREATE TABLE message (              -- a message, word for word; never changed but by a scrub
   seq INTEGER PRIMARY KEY,
-  id TEXT NOT NULL UNIQUE CHECK (length(id) = 32),
-  identity TEXT,                    -- what all versions share; NULL where the log gave no id
-  external_id TEXT,                 -- the id that the log gave it
+  id TEXT NOT NULL UNIQUE CHECK (length(id) = 32),  -- hash over its content, see ids.py
+  identity TEXT,                    -- the same for all its versions; NULL without an id
+  external_id TEXT,                 -- its id in the log
   role TEXT NOT NULL CHECK (role IN ('user','assistant','system','tool','document','other')),
-  author TEXT,
+  author TEXT,                      -- the speaker's name; NULL without one
   kind TEXT NOT NULL CHECK (kind IN ('said','summary','injected')),
-  sent_at TEXT,                     -- as the log gave it, with its zone if known
-  sent_at_ms INTEGER,               -- the same in UTC, for comparing
-  text TEXT NOT NULL,
-  exact BLOB,                       -- text as bytes, where it holds lone surrogates
-  search_text TEXT,                 -- what full text indexes beside the text, see search_text.py
-  chars INTEGER NOT NULL,           -- of text; length() would stop at a NUL
+  sent_at TEXT,                     -- as in the log, with the zone if the log has one
+  sent_at_ms INTEGER,               -- the same in UTC, for comparisons
+  text TEXT NOT NULL,               -- the words, with secrets redacted
+  exact BLOB,                       -- the text as bytes, if it has lone surrogates
+  search_text TEXT,                 -- indexed in addition to the text, see text/fts.py
+  chars INTEGER NOT NULL,           -- length of the text; length() stops at a NUL
   tokens INTEGER NOT NULL CHECK (tokens >= 0),
-  extras TEXT                       -- JSON: parts, tool ids, blobs, what its id would be since
-                                    -- it was scrubbed; NULL where there are none
+  extras TEXT                       -- JSON: parts, tool ids, blobs, and the id that it would
+                                    -- have since a scrub; NULL if empty
 ) STRICT;
 CREATE INDEX message_identity ON message (identity) WHERE identity IS NOT NULL;
 
-CREATE TABLE message_alias (        -- messages with secrets, as their log would name them
-  alias TEXT NOT NULL,              -- keyed hash of the id of the words with the secrets
+CREATE TABLE message_alias (        -- ids that redacted messages would have without redaction
+  alias TEXT NOT NULL,              -- keyed hash of the id of the message with its secrets
   message_seq INTEGER NOT NULL REFERENCES message ON DELETE CASCADE,
-  PRIMARY KEY (alias, message_seq)  -- sources may hold it redacted in different ways
+  PRIMARY KEY (alias, message_seq)  -- sources may redact it differently
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX message_alias_message ON message_alias (message_seq);
 
-CREATE TABLE source_message (       -- the history of a source, in order of arrival
+CREATE TABLE source_message (       -- the messages of a source, in order of arrival
   source_seq INTEGER NOT NULL REFERENCES source,
-  position INTEGER NOT NULL CHECK (position >= 0),
+  position INTEGER NOT NULL CHECK (position >= 0),  -- 0, 1, … in the source
   message_seq INTEGER NOT NULL REFERENCES message,
-  session TEXT,
+  session TEXT,                     -- the log's session of it; NULL without one
   state TEXT NOT NULL CHECK (state IN ('active','abandoned','replaced')),
-  open_from INTEGER,                -- first character not in a sealed leaf; NULL: all sealed
+  open_from INTEGER,                -- first character in no sealed leaf; NULL if all are
   PRIMARY KEY (source_seq, position)
 ) STRICT, WITHOUT ROWID;
 CREATE UNIQUE INDEX source_message_once ON source_message (message_seq, source_seq);
 CREATE INDEX source_message_session ON source_message (session) WHERE session IS NOT NULL;
 
-CREATE TABLE node (                 -- a leaf (level 0) or a group of nodes
-  -- Subtle: AUTOINCREMENT, here and below, so that the number of a node that is gone never
-  -- names another one while a model still works on it.
+CREATE TABLE node (                 -- a leaf (level 0), or a group of nodes
+  -- Subtle: AUTOINCREMENT, here and below, so that the seq of a deleted node is never used again
+  -- while a model still works on that node.
   seq INTEGER PRIMARY KEY AUTOINCREMENT,
   id TEXT NOT NULL UNIQUE CHECK (length(id) = 32),  -- hash over level and content, see ids.py
   level INTEGER NOT NULL CHECK (level BETWEEN 0 AND 64),
-  tokens INTEGER NOT NULL,          -- of the verbatim text below
-  message_count INTEGER NOT NULL,   -- stretches of messages below
-  started_at_ms INTEGER,
-  ended_at_ms INTEGER,
-  provisional INTEGER NOT NULL CHECK (provisional IN (0, 1))  -- an open tail, or a root
+  tokens INTEGER NOT NULL,          -- of all messages below
+  message_count INTEGER NOT NULL,   -- messages below, or stretches of them
+  started_at_ms INTEGER,            -- the earliest time below; NULL without one
+  ended_at_ms INTEGER,              -- the latest one
+  provisional INTEGER NOT NULL CHECK (provisional IN (0, 1))  -- 1 for a tail or root
 ) STRICT;
 
-CREATE TABLE leaf_span (            -- what a leaf holds: stretches of messages, in order
+CREATE TABLE leaf_span (            -- the messages of a leaf, or stretches of them, in order
   node_seq INTEGER NOT NULL REFERENCES node ON DELETE CASCADE,
   ordinal INTEGER NOT NULL,
   message_seq INTEGER NOT NULL REFERENCES message,
-  start INTEGER NOT NULL,           -- characters; end is exclusive
+  start INTEGER NOT NULL,           -- first character; "end" is exclusive
   "end" INTEGER NOT NULL,
   tokens INTEGER NOT NULL,
   PRIMARY KEY (node_seq, ordinal)
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX leaf_span_message ON leaf_span (message_seq);
 
-CREATE TABLE node_child (           -- what a group covers, in order
+CREATE TABLE node_child (           -- the children of a group, in order
   node_seq INTEGER NOT NULL REFERENCES node ON DELETE CASCADE,
   ordinal INTEGER NOT NULL,
   child_seq INTEGER NOT NULL REFERENCES node,
@@ -109,13 +110,13 @@ CREATE TABLE node_child (           -- what a group covers, in order
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX node_child_child ON node_child (child_seq);
 
-CREATE TABLE tree (                 -- one scope's tree
+CREATE TABLE tree (                 -- the tree of a scope
   seq INTEGER PRIMARY KEY,
   scope TEXT NOT NULL CHECK (scope IN ('source','topic','global')),
-  key TEXT NOT NULL,                -- the source's or topic's id; '' for global
-  root_seq INTEGER REFERENCES node, -- NULL while there is nothing
-  tail_seq INTEGER REFERENCES node, -- the open tail as a leaf, if there is one
-  model_root_at_ms INTEGER NOT NULL DEFAULT 0,  -- when a model was last asked for the root
+  key TEXT NOT NULL,                -- id of the source or topic; '' for global
+  root_seq INTEGER REFERENCES node, -- NULL while the tree is empty
+  tail_seq INTEGER REFERENCES node, -- the open tail as a leaf; NULL without one
+  model_root_at_ms INTEGER NOT NULL DEFAULT 0,  -- when a model last summarized the root
   UNIQUE (scope, key)
 ) STRICT;
 CREATE INDEX tree_root ON tree (root_seq);
@@ -130,61 +131,61 @@ CREATE TABLE tree_node (            -- the sealed nodes of a source's tree, leve
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX tree_node_node ON tree_node (node_seq);
 
-CREATE TABLE imported_file (        -- files read to their end; reading one again adds nothing
-  digest TEXT PRIMARY KEY,          -- over the importer, its version and every byte
-  source_ids TEXT NOT NULL,         -- JSON
+CREATE TABLE imported_file (        -- files read to their end; they are not read again
+  digest TEXT PRIMARY KEY,          -- over the importer, its version and all bytes
+  source_ids TEXT NOT NULL,         -- JSON list
   records INTEGER NOT NULL,
-  messages INTEGER NOT NULL,        -- that they held, added or known
+  messages INTEGER NOT NULL,        -- in the file, whether new or known
   skipped TEXT NOT NULL,            -- JSON {reason: count}
-  problems TEXT NOT NULL,           -- JSON: the first of them, in words
+  problems TEXT NOT NULL,           -- JSON list of the first ones, in words
   problem_count INTEGER NOT NULL
 ) STRICT, WITHOUT ROWID;
 """
 
 TOPICS = """
-CREATE TABLE topic (                -- leaves of any source that belong together
+CREATE TABLE topic (                -- leaves of any sources about one subject
   seq INTEGER PRIMARY KEY,
-  id TEXT NOT NULL UNIQUE,          -- 't' and 7 hex digits of a hash over the leaves it began with
-  name TEXT,                        -- words of its statements, or the user's; NULL until it has one
-  named INTEGER NOT NULL DEFAULT 0 CHECK (named IN (0, 1)),    -- the name is the user's
-  pinned INTEGER NOT NULL DEFAULT 0 CHECK (pinned IN (0, 1))   -- a rebuild leaves it as it is
+  id TEXT NOT NULL UNIQUE,          -- 't' and 7 hex digits of a hash over its first leaves
+  name TEXT,                        -- from its statements, or the user's; NULL at first
+  named INTEGER NOT NULL DEFAULT 0 CHECK (named IN (0, 1)),    -- 1 if the name is the user's
+  pinned INTEGER NOT NULL DEFAULT 0 CHECK (pinned IN (0, 1))   -- 1 if a rebuild must not change it
 ) STRICT;
 
-CREATE TABLE topic_alias (          -- ids of topics that the user merged into another
+CREATE TABLE topic_alias (          -- ids of topics that were merged into another one
   id TEXT PRIMARY KEY,
   topic_seq INTEGER NOT NULL REFERENCES topic ON DELETE CASCADE
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX topic_alias_topic ON topic_alias (topic_seq);
 
-CREATE TABLE topic_leaf (           -- which leaves a topic has; a leaf is in two topics at most
+CREATE TABLE topic_leaf (           -- the leaves of a topic; a leaf has at most two topics
   topic_seq INTEGER NOT NULL REFERENCES topic ON DELETE CASCADE,
   node_seq INTEGER NOT NULL REFERENCES node ON DELETE CASCADE,
   PRIMARY KEY (topic_seq, node_seq)
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX topic_leaf_node ON topic_leaf (node_seq);
 
-CREATE TABLE leaf_profile (         -- what a leaf is about, in words; a view
+CREATE TABLE leaf_profile (         -- the terms of a leaf, from which topics are found
   node_seq INTEGER PRIMARY KEY REFERENCES node ON DELETE CASCADE,
   terms TEXT NOT NULL               -- JSON {term: weight}
 ) STRICT;
 """
 
 VIEWS = """
-CREATE TABLE producer (             -- who makes summaries
+CREATE TABLE producer (             -- a summarizer, with its version
   seq INTEGER PRIMARY KEY,
-  name TEXT NOT NULL UNIQUE,        -- with its version, such as 'extractive/1'
-  rank INTEGER NOT NULL             -- of several summaries the highest rank is shown
+  name TEXT NOT NULL UNIQUE,        -- such as 'extractive/1'
+  rank INTEGER NOT NULL             -- of several summaries, that of the highest rank is shown
 ) STRICT;
 
-CREATE TABLE summary (              -- one producer's view of one node
+CREATE TABLE summary (              -- one producer's summary of one node
   seq INTEGER PRIMARY KEY AUTOINCREMENT,
   node_seq INTEGER NOT NULL REFERENCES node ON DELETE CASCADE,
   producer_seq INTEGER NOT NULL REFERENCES producer,
   made_at_ms INTEGER NOT NULL,
-  offered INTEGER NOT NULL,         -- statements proposed
+  offered INTEGER NOT NULL,         -- statements that were proposed
   kept INTEGER NOT NULL,            -- statements that passed the checks
-  usable INTEGER NOT NULL CHECK (usable IN (0, 1)),  -- enough passed to be shown
-  tokens INTEGER NOT NULL,          -- of the statements kept
+  usable INTEGER NOT NULL CHECK (usable IN (0, 1)),  -- 1 if enough passed to be shown
+  tokens INTEGER NOT NULL,          -- of its statements
   tokens_in INTEGER NOT NULL DEFAULT 0,
   tokens_out INTEGER NOT NULL DEFAULT 0,
   seconds REAL NOT NULL DEFAULT 0,
@@ -192,8 +193,8 @@ CREATE TABLE summary (              -- one producer's view of one node
   UNIQUE (node_seq, producer_seq)
 ) STRICT;
 
-CREATE TABLE model_output (         -- a call that was paid, until its summary is stored
-  key TEXT PRIMARY KEY,             -- hash over the producer, the node and the call
+CREATE TABLE model_output (         -- a paid answer, until its summary is stored
+  key TEXT PRIMARY KEY,             -- hash over the producer and the prompt
   node_seq INTEGER NOT NULL REFERENCES node ON DELETE CASCADE,
   text TEXT NOT NULL,
   tokens_in INTEGER NOT NULL,
@@ -202,22 +203,22 @@ CREATE TABLE model_output (         -- a call that was paid, until its summary i
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX model_output_node ON model_output (node_seq);
 
-CREATE TABLE statement (            -- one checked sentence; parents refer to it, never copy it
+CREATE TABLE statement (            -- a checked sentence; parents refer to it, and never copy it
   seq INTEGER PRIMARY KEY AUTOINCREMENT,
-  summary_seq INTEGER NOT NULL REFERENCES summary ON DELETE CASCADE,  -- that it was made for
+  summary_seq INTEGER NOT NULL REFERENCES summary ON DELETE CASCADE,
   kind TEXT NOT NULL CHECK (kind IN ('gist','decision','fact','open','error','constraint')),
   text TEXT NOT NULL,
-  search_text TEXT,                 -- what full text indexes beside the text
+  search_text TEXT,                 -- indexed in addition to the text
   speaker TEXT,
   importance REAL NOT NULL,
   tokens INTEGER NOT NULL,
-  settles INTEGER NOT NULL DEFAULT 0,   -- says that something is done, and may close an open point
-  kept_back INTEGER NOT NULL DEFAULT 0  -- its own summary has no room for it; another may show it
+  settles INTEGER NOT NULL DEFAULT 0,   -- 1 if it says that something is done
+  kept_back INTEGER NOT NULL DEFAULT 0  -- 1 if its own summary had no room for it
 ) STRICT;
 CREATE INDEX statement_summary ON statement (summary_seq);
 CREATE INDEX statement_rule ON statement (seq) WHERE kind = 'constraint';
 
-CREATE TABLE summary_statement (    -- which statements a summary shows, in order
+CREATE TABLE summary_statement (    -- the statements of a summary, in order
   summary_seq INTEGER NOT NULL REFERENCES summary ON DELETE CASCADE,
   ordinal INTEGER NOT NULL,
   statement_seq INTEGER NOT NULL REFERENCES statement ON DELETE CASCADE,
@@ -225,8 +226,7 @@ CREATE TABLE summary_statement (    -- which statements a summary shows, in orde
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX summary_statement_statement ON summary_statement (statement_seq);
 
--- What a later statement does to an earlier one, as a summary sees it.
-CREATE TABLE statement_relation (
+CREATE TABLE statement_relation (   -- how a later statement changes an earlier one in a summary
   summary_seq INTEGER NOT NULL REFERENCES summary ON DELETE CASCADE,
   statement_seq INTEGER NOT NULL REFERENCES statement ON DELETE CASCADE,
   kind TEXT NOT NULL CHECK (kind IN ('same','closed','superseded')),
@@ -236,7 +236,7 @@ CREATE TABLE statement_relation (
 CREATE INDEX statement_relation_statement ON statement_relation (statement_seq);
 CREATE INDEX statement_relation_other ON statement_relation (other_seq);
 
-CREATE TABLE citation (             -- the messages a statement rests on
+CREATE TABLE citation (             -- the messages that a statement cites, in order
   statement_seq INTEGER NOT NULL REFERENCES statement ON DELETE CASCADE,
   ordinal INTEGER NOT NULL,
   message_seq INTEGER NOT NULL REFERENCES message,
@@ -245,25 +245,25 @@ CREATE TABLE citation (             -- the messages a statement rests on
 CREATE INDEX citation_message ON citation (message_seq);
 """
 
-# Each embedder has a table of its own, vector_N by its number, which vectors.py makes and drops.
+# Each embedder has a table of its own, vector_N by its seq, which vectors.py creates and drops.
 EMBEDDERS = """
-CREATE TABLE embedder (             -- who makes vectors
+CREATE TABLE embedder (             -- an embedder that has vectors in this file
   seq INTEGER PRIMARY KEY AUTOINCREMENT,
   name TEXT NOT NULL UNIQUE,        -- with a digest of weights, pooling and prefix
-  setting TEXT NOT NULL,            -- what opens it, as in the setting 'embedder'
+  setting TEXT NOT NULL,            -- the setting that opens it, see store/settings.py
   dimensions INTEGER NOT NULL CHECK (dimensions BETWEEN 1 AND 65536)
 ) STRICT;
 """
 VECTORS = """
-CREATE TABLE IF NOT EXISTS {table} (  -- what one embedder made of each node
-  node_seq INTEGER NOT NULL,        -- no reference: vectors outlive an open tail, to be copied
-  ordinal INTEGER NOT NULL,         -- 0: of the node itself, the last to be stored; 1, …: windows
-  first_span INTEGER NOT NULL,      -- a window's place: spans of the leaf by their ordinals,
-  start INTEGER NOT NULL,           -- characters of the message; "end" is exclusive
-  last_span INTEGER NOT NULL,
-  "end" INTEGER NOT NULL,
-  digest BLOB NOT NULL,             -- of the embedded text; of a node, of the vectors it is made of
-  vector BLOB NOT NULL,             -- a signed byte a dimension, the largest of them 127
+CREATE TABLE IF NOT EXISTS {table} (  -- the vectors of embedder N, of nodes and their windows
+  node_seq INTEGER NOT NULL,        -- no reference: a new open tail copies from the old one's
+  ordinal INTEGER NOT NULL,         -- 0: the node itself, stored last; from 1: its windows
+  first_span INTEGER NOT NULL,      -- where a window begins: the ordinal of a leaf_span
+  start INTEGER NOT NULL,           -- and a character of its message
+  last_span INTEGER NOT NULL,       -- where a window ends
+  "end" INTEGER NOT NULL,           -- exclusive
+  digest BLOB NOT NULL,             -- of the embedded text; of a node, of its parts' vectors
+  vector BLOB NOT NULL,             -- a signed byte a dimension, scaled to a maximum of 127
   PRIMARY KEY (node_seq, ordinal)
 ) STRICT
 """
@@ -276,7 +276,7 @@ CREATE INDEX IF NOT EXISTS {table}_node ON {table} (node_seq) WHERE ordinal = 0
 
 
 def _full_text(table: str, words: str) -> str:
-    """An index over the words of a table. words: SQL, with {0} before each column's name."""
+    """A full-text index over a table. words: SQL of the text, with {0} before each column."""
     return f"""
 CREATE VIEW {table}_search AS SELECT seq, {words.format("")} AS text FROM {table};
 CREATE VIRTUAL TABLE {table}_fts USING fts5(
@@ -291,15 +291,15 @@ END;
 """  # noqa: S608
 
 
-# What full text sees of a message: who said it, the words, and other forms of them. Stemmed,
-# since a question seldom has the forms of the answer (LoCoMo, 500 tokens: 58 against 49 % of
-# the evidence; with the author 63).
+# The indexed text of a message: its author, its words, and other forms of them. Words are stemmed,
+# since a question seldom has the forms of its answer. (LoCoMo, 500 tokens: 58 % of the evidence is
+# found instead of 49 %, and 63 % with the author.)
 _WORDS = "{0}text || coalesce(char(10) || {0}search_text, '')"
 FULL_TEXT = _full_text("message", "coalesce({0}author || ': ', '') || " + _WORDS) + _full_text(
     "statement", _WORDS
 )
 
-# Deleted text must not linger in the index's pages (SQLite 3.42 and later know how).
+# Deleted text must not stay in the pages of the index. Needs SQLite 3.42.
 SECURE_DELETE = """
 INSERT INTO message_fts (message_fts, rank) VALUES ('secure-delete', 1);
 INSERT INTO statement_fts (statement_fts, rank) VALUES ('secure-delete', 1);
@@ -307,49 +307,49 @@ INSERT INTO statement_fts (statement_fts, rank) VALUES ('secure-delete', 1);
 SECURE_DELETE_SINCE = (3, 42, 0)
 
 QUEUE = """
-CREATE TABLE job (                  -- todo -> running -> done | todo again | dead
-  seq INTEGER PRIMARY KEY AUTOINCREMENT,  -- usage names it when it is long gone
+CREATE TABLE job (                  -- a job: todo -> running -> done | todo again | dead
+  seq INTEGER PRIMARY KEY AUTOINCREMENT,  -- usage refers to it after it is deleted
   kind TEXT NOT NULL,
   dedupe_key TEXT NOT NULL,         -- at most one such job waits at a time
   payload TEXT NOT NULL,            -- JSON
-  priority INTEGER NOT NULL,        -- larger first
+  priority INTEGER NOT NULL,        -- larger ones first
   state TEXT NOT NULL CHECK (state IN ('todo','running','done','dead')),
   attempts INTEGER NOT NULL DEFAULT 0,
   max_attempts INTEGER NOT NULL,
   not_before_ms INTEGER NOT NULL,
-  lease_until_ms INTEGER,           -- while running
-  token TEXT,                       -- proves who holds the lease
+  lease_until_ms INTEGER,           -- NULL unless running
+  token TEXT,                       -- proves the lease; NULL unless running
   error TEXT,                       -- of the last attempt
   created_at_ms INTEGER NOT NULL,
   finished_at_ms INTEGER,
   CHECK ((state = 'running') = (token IS NOT NULL))
 ) STRICT;
--- Subtle: only waiting jobs are deduplicated. Data that arrives while a job runs may come
--- too late for it, so it must be able to queue the next one.
+-- Subtle: only waiting jobs are deduplicated. Data that arrives while a job runs may be too late
+-- for it, so it must be able to queue the next one.
 CREATE UNIQUE INDEX job_waiting ON job (dedupe_key) WHERE state = 'todo';
 CREATE INDEX job_next ON job (priority DESC, seq) WHERE state = 'todo';
 CREATE INDEX job_leases ON job (lease_until_ms) WHERE state = 'running';
 
-CREATE TABLE breaker (              -- failures without a success in between, by kind of job
+CREATE TABLE breaker (              -- failures of a kind of job without a success in between
   kind TEXT PRIMARY KEY,
-  job_seqs TEXT NOT NULL,           -- JSON: the jobs that failed since the last success
-  paused_until_ms INTEGER,          -- NULL: not paused
+  job_seqs TEXT NOT NULL,           -- JSON list of the jobs that failed
+  paused_until_ms INTEGER,          -- NULL if not paused
   reason TEXT
 ) STRICT, WITHOUT ROWID;
 """
 
 USAGE = """
-CREATE TABLE usage (                -- one row a paid model call; it outlives its node and its job
+CREATE TABLE usage (                -- a paid model call; outlives its node and its job
   seq INTEGER PRIMARY KEY,
   at_ms INTEGER NOT NULL,           -- when the answer was stored
-  job_seq INTEGER NOT NULL,         -- the job it was asked for; the queue may have forgotten it
+  job_seq INTEGER NOT NULL,         -- the job it was made for, which may be deleted
   producer TEXT NOT NULL,           -- the summarizer's name, with its version
   level INTEGER NOT NULL,           -- of the node; 0 for a leaf
-  scope TEXT,                       -- of the first tree that held the node, NULL for none
-  key TEXT,                         -- of the same tree: the source's or topic's id
-  tokens_in INTEGER NOT NULL,       -- of the whole prompt, as the model counts them
-  tokens_out INTEGER NOT NULL,      -- of the answer
-  seconds REAL NOT NULL             -- that the answer took
+  scope TEXT,                       -- of the first tree that had the node; NULL for none
+  key TEXT,                         -- of that tree
+  tokens_in INTEGER NOT NULL,       -- of the whole prompt, as the model counts
+  tokens_out INTEGER NOT NULL,      -- of the answer, as the model counts
+  seconds REAL NOT NULL             -- that the call took
 ) STRICT;
 CREATE INDEX usage_time ON usage (at_ms);
 CREATE INDEX usage_producer ON usage (producer, seq);
@@ -359,7 +359,7 @@ CREATE INDEX usage_producer ON usage (producer, seq);
 def apply(
     connection: Any, is_complete: Callable[[str], bool], sqlite_version: tuple[int, ...]
 ) -> None:
-    """Brings the schema up to SCHEMA_VERSION. The caller holds an IMMEDIATE transaction.
+    """Brings the schema up to SCHEMA_VERSION, in the caller's IMMEDIATE transaction.
 
     is_complete: the driver's complete_statement.
     """
@@ -382,19 +382,19 @@ def apply(
 
 
 def split_script(script: str, is_complete: Callable[[str], bool]) -> list[str]:
-    """The SQL statements of a script, triggers whole.
+    """Splits a script into SQL statements; a trigger is one statement.
 
-    executescript would commit the open transaction first, so it is of no use here.
+    executescript would first commit the open transaction.
 
     Example:
         >>> split_script("SELECT 1;SELECT 2;", lambda sql: sql.endswith(";"))
         ['SELECT 1;', 'SELECT 2;']
     """
-    found: list[str] = []
+    statements: list[str] = []
     pending = ""
     for piece in script.split(";"):
         pending += piece + ";"
         if is_complete(pending):
-            found.append(pending)
+            statements.append(pending)
             pending = ""
-    return [sql for sql in found if sql.strip(" \n;")]
+    return [sql for sql in statements if sql.strip(" \n;")]

@@ -1,0 +1,56 @@
+"""Prints docs/schema.md: `python -m treemem.store.schema > docs/schema.md`."""
+
+from __future__ import annotations
+
+import re
+
+from treemem.store import migrations
+
+_HEADING = """# Schema
+
+Made from the DDL in `treemem/store/migrations.py` by `python -m treemem.store.schema`. Times that
+end in `_ms` are milliseconds since 1970 UTC. A `seq` is the number of a row within its file.
+"""
+_TABLE = re.compile(r"CREATE TABLE (?:IF NOT EXISTS )?(\w+) \( *-- (.*)\n((?:  .*\n)+)")
+_COLUMN = re.compile(r"\"?([a-z_]+)\"? ([A-Z]+)(.*)")
+_CHOICES = re.compile(r"IN \(('.*?')\)")
+_REFERENCE = re.compile(r"REFERENCES (\w+)")
+
+
+def markdown() -> str:
+    """A section for each table, with a row for each column."""
+    ddl = "".join((
+        migrations.TRUTH, migrations.TOPICS, migrations.VIEWS, migrations.EMBEDDERS,
+        migrations.VECTORS.format(table="vector_N"), migrations.QUEUE, migrations.USAGE,
+    ))  # fmt: skip
+    return "\n".join([_HEADING, *(_section(*table) for table in _TABLE.findall(ddl))])
+
+
+def _section(table: str, description: str, body: str) -> str:
+    rows: list[list[str]] = []
+    for line in body.splitlines():
+        declaration, _, comment = (part.strip() for part in line.partition("--"))
+        column = _COLUMN.match(declaration)
+        if column is not None:
+            rows.append([column[1], column[2], comment, *_details(column[3])])
+        elif not declaration and line.startswith(" " * 10):  # goes on with the comment above
+            rows[-1][2] += f" {comment}"
+    lines = [
+        f"| `{name}` | {kind} | {'; '.join(filter(None, meaning))} |"
+        for name, kind, *meaning in rows
+    ]
+    heading = f"## {table}\n\n{description[0].upper()}{description[1:]}.\n"
+    return "\n".join([heading, "| column | type | meaning |", "|---|---|---|", *lines, ""])
+
+
+def _details(constraints: str) -> list[str]:
+    """The table that a column refers to, and the values that it may have."""
+    reference, choices = _REFERENCE.search(constraints), _CHOICES.search(constraints)
+    details = [] if reference is None else [f"a `{reference[1]}`"]
+    if choices is not None:
+        details.append(choices[1].replace("','", "', '"))
+    return details
+
+
+if __name__ == "__main__":
+    print(markdown(), end="")  # noqa: T201
