@@ -23,7 +23,7 @@ from treemem.models.embedders import (
 )
 from treemem.models.manifests import installed
 from treemem.store import vectors
-from treemem.store.quantization import packed
+from treemem.store.vectors import pack
 
 TEXTS = ["Ana: We ship on Friday.", "Ben: The cat sleeps.", "\ud800 half", "Ana:", "猫が好き"]
 
@@ -65,7 +65,7 @@ def test_every_embedder_keeps_the_contract(embedder: Embedder) -> None:
 
 def test_hashing_is_the_same_on_every_machine() -> None:
     row = HashingEmbedder().embed_query("We ship on Friday, das heißt am 5. März.")
-    digest = hashlib.sha256(packed(row[None, :])[0]).hexdigest()
+    digest = hashlib.sha256(pack(row[None, :])[0]).hexdigest()
     assert digest[:16] == "c10677122d25485f"
 
 

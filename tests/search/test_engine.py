@@ -29,7 +29,7 @@ from treemem.store import vectors
 from treemem.text.tokens import count_tokens
 
 if TYPE_CHECKING:
-    from treemem.store.quantization import Vector
+    from treemem.store.vectors import Vector
 
 START = datetime(2026, 1, 5, 9, 0, tzinfo=UTC)
 NOW = datetime(2026, 1, 21, 12, 0, tzinfo=UTC)  # a Wednesday

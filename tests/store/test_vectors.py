@@ -13,8 +13,7 @@ from numpy.typing import NDArray
 from treemem import Memory, ModelError, NotFoundError
 from treemem.store import vectors
 from treemem.store.database import Database
-from treemem.store.quantization import packed, unpacked
-from treemem.store.vectors import WindowVector
+from treemem.store.vectors import WindowVector, pack, unpack
 
 DIMENSIONS = 384
 LEAVES, WINDOWS = 40, 25
@@ -46,7 +45,7 @@ def known(database: Database) -> Matrix:
 
 
 def put(database: Database, seq: int, made: Matrix) -> None:
-    rows = packed(made)
+    rows = pack(made)
     for leaf in range(LEAVES):
         part = rows[leaf * WINDOWS : (leaf + 1) * WINDOWS]
         stored = [
@@ -156,7 +155,7 @@ def test_a_file_written_with_the_extension_is_read_without_it(
 @given(st.integers(0, 10_000), st.sampled_from([2, 64, 384, 1024]))
 def test_packing_moves_a_cosine_by_little(seed: int, dimensions: int) -> None:
     one, other = random_unit(2, dimensions, seed)
-    rows = packed(np.stack([one, other]))
+    rows = pack(np.stack([one, other]))
     assert [len(row) for row in rows] == [dimensions] * 2
-    again = unpacked(rows)
+    again = unpack(rows)
     assert again[0] @ again[1] == pytest.approx(one @ other, abs=0.01)

@@ -18,7 +18,7 @@ from treemem.topics import store as topic_store
 from treemem.types import Include, Scope
 
 if TYPE_CHECKING:
-    from treemem.store.quantization import Vector
+    from treemem.store.vectors import Vector
 
 # Messages that full text returns at most, and as many again that the vectors return.
 HITS_MAX = 80

@@ -1,1 +1,4 @@
-"""TODO: one sentence, and the order in which to read the files."""
+"""Stores everything in one SQLite file; each module has the SQL of its tables.
+
+Read database, migrations, messages, summaries, vectors, settings, imported_files, usage.
+"""

@@ -18,8 +18,7 @@ from treemem.queue.jobs import Claim
 from treemem.reports import WorkProgress
 from treemem.store import settings, summaries, vectors
 from treemem.store.database import Database
-from treemem.store.quantization import packed
-from treemem.store.vectors import WindowVector
+from treemem.store.vectors import WindowVector, pack
 from treemem.text.tokens import count_tokens
 from treemem.text.windows import SpanText, Window, windows
 from treemem.times import Clock
@@ -210,11 +209,11 @@ class EmbedWork:
         leaves = builder.leaves_below(self._database, node_seq)
         if not leaves:  # the group is gone
             return
-        stored = vectors.node_bytes(self._database, self._seq, leaves)
+        stored = vectors.packed_node_vectors(self._database, self._seq, leaves)
         for leaf_seq in leaves:
             if leaf_seq not in stored:
                 self._embed_leaf(leaf_seq, budget)
-        stored = vectors.node_bytes(self._database, self._seq, leaves)
+        stored = vectors.packed_node_vectors(self._database, self._seq, leaves)
         with self._database.transaction():
             if stored and vectors.exists(self._database, self._seq):
                 parts = [stored[leaf] for leaf in leaves if leaf in stored]
@@ -238,7 +237,7 @@ class EmbedWork:
             with budget.counting() as report:
                 report.model_calls += 1
                 report.tokens_in += sum(map(count_tokens, texts))
-        return packed(new)
+        return pack(new)
 
     def _count(self, budget: Budget) -> None:
         with budget.counting() as report:
