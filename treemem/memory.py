@@ -475,9 +475,9 @@ class Memory:
     ) -> list[UsageRow]:
         """Returns what model calls have cost, summed by local day, source, level, model or job.
         since, until: inclusive, in local time unless they have a zone."""
-        from treemem.store.usage import usage
+        from treemem.store import usage
 
-        return usage(self._database, by, since, until)
+        return usage.sums(self._database, by, since, until)
 
     def diagnose(self) -> Diagnosis:
         """Checks that the file is intact. See diagnostics.doctor."""

@@ -247,7 +247,7 @@ def test_a_folder_is_no_database(tmp_path: Path) -> None:
 
 def test_a_file_where_a_folder_should_be_is_named(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("x")
-    with pytest.raises(DatabaseError, match="cannot be made"):
+    with pytest.raises(DatabaseError, match="cannot be created"):
         Database(tmp_path / "file" / "memory.sqlite3")
 
 

@@ -1,7 +1,8 @@
-"""The one module that knows the SQLite driver: opening, transactions, errors.
+"""Opens the SQLite file, runs transactions and SQL, and translates the driver's errors.
 
-It owns how the file is kept safe: FULL synchronous commits, IMMEDIATE write transactions,
-the choice of journal, the notice of a missing -wal file. It knows no table.
+No other module uses the driver. Here is all that keeps the file safe: FULL synchronous commits,
+IMMEDIATE write transactions, the choice of journal, the notice of a missing -wal file. No table is
+known here.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ from treemem.store.open_marker import OpenMarker
 
 
 def _driver() -> Any:
-    """pysqlite3, whose SQLite is recent, or the standard library's where it is not to be had."""
+    """pysqlite3, which has a recent SQLite, or else the standard library's sqlite3."""
     if os.environ.get("TREEMEM_SQLITE") != "stdlib":
         with contextlib.suppress(ImportError):
             import pysqlite3
@@ -42,12 +43,13 @@ def _driver() -> Any:
 
 driver = _driver()
 
+# How long a statement waits for another process's lock.
 BUSY_TIMEOUT_MS = 30_000
 SQLITE_VERSION: tuple[int, ...] = tuple(driver.sqlite_version_info)
-# SQLite before 3.51.3 can corrupt a WAL file when two connections checkpoint and write at
-# once (sqlite.org/wal.html, "the WAL-reset bug"); such a library gets a rollback journal.
+# SQLite before 3.51.3 can corrupt a WAL file when two connections checkpoint and write at the same
+# time (sqlite.org/wal.html, "the WAL-reset bug"). With it, a rollback journal is used.
 WAL_SAFE_SINCE = (3, 51, 3)
-# FTS5 external content, UPDATE … RETURNING and STRICT tables need this much.
+# For FTS5 external content, UPDATE … RETURNING and STRICT tables.
 SQLITE_VERSION_MIN = (3, 37, 0)
 
 Row = tuple[Any, ...]
@@ -60,9 +62,10 @@ def json_list(values: Iterable[object]) -> str:
 
 
 class Database:
-    """One connection to one treemem file, usable from several threads.
+    """A connection to a memory file, usable from several threads.
 
-    notices: what a user should know about this file or this SQLite, in sentences.
+    notices: sentences for the user about this file or this SQLite. Raises DatabaseError or a
+    subclass if the file cannot be used.
     """
 
     def __init__(self, path: Path, *, busy_timeout_ms: int = BUSY_TIMEOUT_MS) -> None:
@@ -78,7 +81,7 @@ class Database:
         self._wal = False
         self._vector_functions: bool | None = None
         self._marker = OpenMarker(path)
-        self._wal_name = str(_wal_path(path))  # looked for before every write
+        self._wal_name = str(_wal_path(path))  # checked before every write
         self._connection: Any = None
         with self._translated():
             self._open(busy_timeout_ms)
@@ -103,17 +106,17 @@ class Database:
         execute(f"PRAGMA busy_timeout = {int(busy_timeout_ms)}")
         version = execute("PRAGMA user_version").fetchone()[0]
         if existed:
-            self._refuse_strangers(version)
+            self._check_version(version)
         self._choose_journal()
-        # An acknowledged commit must survive a power cut; NORMAL does not promise that.
+        # An acknowledged commit must survive a power cut, which NORMAL does not guarantee.
         execute("PRAGMA synchronous = FULL")
         execute("PRAGMA foreign_keys = ON")
         execute("PRAGMA secure_delete = ON")
         execute("PRAGMA cache_size = -32000")
         execute("PRAGMA temp_store = MEMORY")
         if SQLITE_VERSION >= WAL_SAFE_SINCE:
-            # A file from elsewhere may carry hostile views and triggers. (Older versions do not
-            # let triggers write to FTS5 then.)
+            # A file from elsewhere may have hostile views and triggers. (In older versions,
+            # triggers could not write to FTS5 then.)
             execute("PRAGMA trusted_schema = OFF")
         if version < migrations.SCHEMA_VERSION:
             self._migrate()
@@ -124,7 +127,7 @@ class Database:
             if self.value("PRAGMA user_version") < migrations.SCHEMA_VERSION:
                 migrations.apply(self._connection, driver.complete_statement, SQLITE_VERSION)
 
-    def _refuse_strangers(self, version: int) -> None:
+    def _check_version(self, version: int) -> None:
         if version > migrations.SCHEMA_VERSION:
             raise DatabaseVersionError(
                 f"{self.path} was written by a newer treemem (schema {version}, this one knows "
@@ -140,26 +143,26 @@ class Database:
             )
 
     def _choose_journal(self) -> None:
-        wanted = "wal" if SQLITE_VERSION >= WAL_SAFE_SINCE else "delete"
+        preferred = "wal" if SQLITE_VERSION >= WAL_SAFE_SINCE else "delete"
         try:
-            mode = self._connection.execute(f"PRAGMA journal_mode = {wanted}").fetchone()[0]
-        except driver.OperationalError:  # another connection is in the way of the change
+            mode = self._connection.execute(f"PRAGMA journal_mode = {preferred}").fetchone()[0]
+        except driver.OperationalError:  # another connection prevents the change
             mode = self._connection.execute("PRAGMA journal_mode").fetchone()[0]
         self._wal = mode == "wal"
-        if self._wal and wanted == "delete":
+        if self._wal and preferred == "delete":
             self.notices.append(
                 f"SQLite {driver.sqlite_version} has a fault with several writers in WAL mode. "
-                "Work with one treemem process at a time, or pip install pysqlite3."
+                "Run one treemem process at a time, or pip install pysqlite3."
             )
 
     # -- reading and writing -----------------------------------------------------------
 
     @contextlib.contextmanager
     def transaction(self) -> Iterator[None]:
-        """One IMMEDIATE write transaction; a nested one joins the outer.
+        """A write transaction. A nested one joins the outer one.
 
-        Begins IMMEDIATE because a transaction that reads first and writes later fails at
-        once when another process has committed in between.
+        It begins IMMEDIATE, since a transaction that reads first and writes later fails at once
+        if another process has committed in between.
         """
         with self._lock, self._translated():
             if self._depth == 0:
@@ -187,7 +190,7 @@ class Database:
 
     @contextlib.contextmanager
     def reading(self) -> Iterator[None]:
-        """One consistent view of the file for several reads."""
+        """A read transaction: several reads see the same state of the file."""
         with self._lock, self._translated():
             if self._depth or self._connection.in_transaction:
                 yield
@@ -202,11 +205,8 @@ class Database:
 
     @contextlib.contextmanager
     def undurable(self) -> Iterator[None]:
-        """A transaction whose commit may be lost in a power cut, for what can be redone.
-
-        Without its fsync it is several times faster. Only the queue's leases use it: a lost
-        claim makes the job wait for a worker again.
-        """
+        """A write transaction whose commit may be lost in a power cut; without its fsync it is
+        several times faster. Only for leases: if a claim is lost, the job just waits again."""
         with self._lock:
             if self._wal and self._depth == 0:
                 self._connection.execute("PRAGMA synchronous = NORMAL")
@@ -227,26 +227,26 @@ class Database:
 
     def rows(self, sql: str, parameters: Parameters = ()) -> list[Row]:
         with self._lock, self._translated():
-            found: list[Row] = self._connection.execute(sql, parameters).fetchall()
-            return found
+            rows: list[Row] = self._connection.execute(sql, parameters).fetchall()
+            return rows
 
     def row(self, sql: str, parameters: Parameters = ()) -> Row | None:
         with self._lock, self._translated():
-            found: Row | None = self._connection.execute(sql, parameters).fetchone()
-            return found
+            row: Row | None = self._connection.execute(sql, parameters).fetchone()
+            return row
 
     def value(self, sql: str, parameters: Parameters = ()) -> Any:
-        """The first column of the first row, or None."""
-        found = self.row(sql, parameters)
-        return None if found is None else found[0]
+        """The first column of the first row, None without a row."""
+        row = self.row(sql, parameters)
+        return None if row is None else row[0]
 
     def insert(self, sql: str, parameters: Parameters = ()) -> int:
-        """Runs an INSERT and returns the new row's number."""
+        """Runs an INSERT and returns the rowid of the new row."""
         with self._lock, self._translated():
             return int(self._connection.execute(sql, parameters).lastrowid)
 
     def changed(self, sql: str, parameters: Parameters = ()) -> int:
-        """Runs an UPDATE or DELETE and returns how many rows it met."""
+        """Runs an UPDATE or DELETE and returns the number of rows that it changed."""
         with self._lock, self._translated():
             return int(self._connection.execute(sql, parameters).rowcount)
 
@@ -254,7 +254,7 @@ class Database:
         return hasattr(self._connection, "enable_load_extension")
 
     def has_vector_functions(self) -> bool:
-        """Whether SQL has sqlite-vec's functions; they are loaded at the first call."""
+        """Whether sqlite-vec's functions can be used. Loads them at the first call."""
         with self._lock:
             if self._vector_functions is None:
                 self._vector_functions = self._load_vector_functions()
@@ -268,18 +268,18 @@ class Database:
         try:
             self._connection.enable_load_extension(True)
             self._connection.load_extension(str(Path(package.origin).with_name("vec0")))
-        except driver.Error:  # built for another processor, or without extensions after all
+        except driver.Error:  # built for another processor, or extensions are disabled
             return False
         finally:
             self._connection.enable_load_extension(False)
         return True
 
     def compact(self) -> None:
-        """Writes the whole file anew, so that no page of it, nor its -wal file, holds anything of
-        what was deleted. Raises DatabaseLockedError while another process reads or writes."""
+        """Rewrites the whole file, so that neither its pages nor the -wal file contain deleted
+        data. Raises DatabaseLockedError while another process reads or writes."""
         with self._lock, self._translated():
             execute = self._connection.execute
-            # In memory, where temporary tables are kept, the copy of a large file has no room.
+            # VACUUM makes a temporary copy of the file, which may not fit into memory.
             execute("PRAGMA temp_store = FILE")
             try:
                 execute("VACUUM")
@@ -289,23 +289,23 @@ class Database:
                 execute("PRAGMA temp_store = MEMORY")
 
     def close(self) -> None:
-        """Closes the connection; the last one to close folds the -wal file into the main one."""
+        """Closes the connection. The last one to close merges the -wal file into the main file."""
         with self._lock:
             if isinstance(self._connection, _Closed):
                 return
-            # Killed between closing the file and removing the marker, nothing is lost.
+            # If killed between closing the file and removing the marker, nothing is lost.
             self._marker.put(wal=False)
             self._connection.close()
             self._connection = _Closed(self.path)
-            if _wal_path(self.path).exists():  # somebody else still has it open
+            if _wal_path(self.path).exists():  # another process still has it open
                 self._marker.put(wal=True)
             if not _wal_path(self.path).exists():
                 self._marker.remove()
 
-    # -- what can go wrong -------------------------------------------------------------
+    # -- lost files and errors ---------------------------------------------------------
 
     def _notice_lost_wal(self) -> None:
-        """A process died with this file open, and its -wal file is gone."""
+        """Adds a notice if a process died with this file open, and the -wal file is missing."""
         if self._marker.is_stale() and not _wal_path(self.path).exists():
             self.notices.append(
                 f"{self.path.name} was not closed properly and its -wal file is gone. What was "
@@ -315,16 +315,17 @@ class Database:
             self._marker.remove()
 
     def _rescue_lost_wal(self) -> None:
-        """Somebody deleted the -wal file under us: save what only this process still has.
+        """Saves the content of a -wal file that was deleted while it was in use, and raises
+        DatabaseError.
 
-        The open file is still there for this connection. Other processes would start a new
-        -wal file, and the two would overwrite each other.
+        This connection still has the deleted file open. Other processes would create a new one,
+        and the two would overwrite each other.
         """
         if not self._wal or self._depth or os.path.exists(self._wal_name):  # noqa: PTH110
             return
         with contextlib.suppress(driver.DatabaseError):
             self._connection.execute("SELECT 1 FROM sqlite_schema LIMIT 1").fetchone()
-        if _wal_path(self.path).exists():  # none was needed until now
+        if _wal_path(self.path).exists():  # it had not been needed yet
             return
         self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
         raise DatabaseError(
@@ -353,7 +354,7 @@ class Database:
             )
         if "malformed" in text or "not a database" in text or "corrupt" in text:
             return DatabaseCorruptError(
-                f"{self.path} is damaged or no SQLite database ({text}). It was left as it is. "
+                f"{self.path} is damaged or no SQLite database ({text}). It was not changed. "
                 f"Keep a copy; then `sqlite3 {self.path} .recover | sqlite3 recovered.sqlite3` "
                 "saves what is readable, and ingesting the logs again adds the rest."
             )
@@ -371,7 +372,7 @@ class Database:
 
 
 class _Closed:
-    """Stands in for the connection of a closed database: whatever is asked of it is refused."""
+    """Replaces the connection of a closed database; every use raises DatabaseError."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -391,6 +392,6 @@ def _check_folder(path: Path) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise DatabaseError(
-            f"The folder {path.parent} cannot be made ({error.strerror}). "
+            f"The folder {path.parent} cannot be created ({error.strerror}). "
             "Choose another place with --db."
         ) from error

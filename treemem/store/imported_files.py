@@ -1,6 +1,6 @@
-"""Remembers the files that were read to their end: reading one again adds nothing.
+"""Stores which files were read to their end, since reading one again adds nothing.
 
-Owns the table imported_file. A file is known by a digest of its bytes and of how it was read.
+A file is identified by a digest of its bytes and of how it was read.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ WHERE EXISTS (SELECT 1 FROM json_each(source_ids) WHERE value = :source)
 
 
 def load(database: Database, digest: str, report: FileReport) -> bool:
-    """Whether the file was read before. If so, the report gets its figures, all messages known."""
+    """Returns whether the file was read before; if so, fills its report."""
     row = database.row(_LOAD, (digest,))
     if row is None:
         return False
@@ -39,15 +39,15 @@ def load(database: Database, digest: str, report: FileReport) -> bool:
 
 
 def remember(database: Database, digest: str, report: FileReport, *, growing: bool) -> None:
-    """Remembers a file of which everything is stored. growing: it is read again and again, so its
-    earlier states are forgotten."""
-    # An empty file is not remembered: it belongs to no source yet, so nothing could make it
-    # forgotten when a document, filled in the meantime, is emptied again.
+    """Stores that a file was read completely. growing: deletes its earlier states, since it is
+    read again and again."""
+    # An empty file is not stored: it belongs to no source, so forget_states would not find it when
+    # a document that was filled meanwhile is empty again.
     if report.added + report.known == 0:
         return
     with database.transaction():
         if growing:
-            # Were it another file after all, that one would be read once more.
+            # If that was another file, it is read once more.
             earlier = (json.dumps(report.sources), report.records)
             database.execute(_FORGET_EARLIER, earlier)
         database.execute(
@@ -58,18 +58,18 @@ def remember(database: Database, digest: str, report: FileReport, *, growing: bo
 
 
 def forget_states(database: Database, source_id: str) -> None:
-    """Forgets every state of a source's files, so that each is read again."""
+    """Deletes every state of a source's files, so that each is read again."""
     database.execute(_FORGET_STATES, {"source": source_id})
 
 
-# -- words of logs ---------------------------------------------------------------------
+# -- texts, for a scrub ----------------------------------------------------------------
 
 
 def problem_texts(database: Database) -> Iterable[tuple[str, str]]:
-    """The problems of each file, a JSON list, by its digest."""
+    """(digest, problems) of each file; problems is a JSON list."""
     return database.rows("SELECT digest, problems FROM imported_file")
 
 
 def rewrite_problems(database: Database, digest: str, problems: str) -> None:
-    """Stores another JSON list of problems for a file."""
+    """Replaces a file's JSON list of problems."""
     database.execute("UPDATE imported_file SET problems = ? WHERE digest = ?", (problems, digest))

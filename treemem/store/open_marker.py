@@ -1,7 +1,7 @@
-"""A small file beside the database that stands there while someone has it open.
+"""Writes a small file beside the database while a process has it open.
 
-Without it a deleted -wal file could not be told from one that was never needed, and a locked
-file would not say who holds it.
+It distinguishes a deleted -wal file from one that was never needed, and says which process has
+locked the database.
 """
 
 from __future__ import annotations
@@ -14,12 +14,13 @@ from typing import Any
 
 
 class OpenMarker:
-    """The marker of one database: NAME-open, which holds the process id of who opened it last."""
+    """The marker NAME-open of a database, with the id of the process that opened it last."""
 
     def __init__(self, path: Path) -> None:
         self._path = path.with_name(path.name + "-open")
 
     def put(self, *, wal: bool) -> None:
+        """wal: whether this process uses a -wal file."""
         with contextlib.suppress(OSError):
             self._path.write_text(json.dumps({"pid": os.getpid(), "wal": wal}))
 
@@ -28,12 +29,13 @@ class OpenMarker:
             self._path.unlink(missing_ok=True)
 
     def is_stale(self) -> bool:
-        """A process that used a -wal file died without closing."""
+        """Whether a process that used a -wal file died without closing the database."""
         pid = self._pid()
         used_wal = bool(self._read().get("wal"))
         return used_wal and pid is not None and pid != os.getpid() and not _is_alive(pid)
 
     def holder(self) -> str:
+        """ " (process PID has it open)", or "" if no other process has."""
         pid = self._pid()
         if pid is None or pid == os.getpid() or not _is_alive(pid):
             return ""
@@ -45,10 +47,10 @@ class OpenMarker:
 
     def _read(self) -> dict[str, Any]:
         try:
-            found = json.loads(self._path.read_text())
+            content = json.loads(self._path.read_text())
         except (OSError, ValueError):
             return {}
-        return found if isinstance(found, dict) else {}
+        return content if isinstance(content, dict) else {}
 
 
 def _is_alive(pid: int) -> bool:

@@ -1,7 +1,7 @@
-"""Which files are a memory file, or stand beside it: they are no logs.
+"""Recognizes a memory file and the files beside it, which must never be read as logs.
 
-Subtle: that is found out without opening them. Closing any of them drops the locks that SQLite
-holds for the whole process, and then others would take the database for one that nobody uses.
+Subtle: it does so without opening them. Closing any of them drops the locks that SQLite has for
+the whole process, and other processes would treat the database as unused.
 """
 
 from __future__ import annotations
@@ -13,22 +13,22 @@ SUFFIXES = ("", WAL, "-shm", "-journal", "-open")
 
 
 def beside(memory: Path) -> list[Path]:
-    """The memory file and those that may stand beside it."""
+    """The memory file and the files that may exist beside it."""
     return [memory.with_name(memory.name + suffix) for suffix in SUFFIXES]
 
 
 def is_own(memory: Path, path: Path) -> bool:
-    """Whether a path leads to one of them, by whatever name or link."""
+    """Whether a path leads to one of these files, under any name or link."""
     try:
-        found = path.stat()
+        status = path.stat()
     except OSError:
         return False
-    return any(_is(own, found.st_dev, found.st_ino) for own in beside(memory))
+    return any(_is(own, status.st_dev, status.st_ino) for own in beside(memory))
 
 
 def _is(own: Path, device: int, inode: int) -> bool:
     try:
-        found = own.stat()
+        status = own.stat()
     except OSError:
         return False
-    return (found.st_dev, found.st_ino) == (device, inode)
+    return (status.st_dev, status.st_ino) == (device, inode)

@@ -1,7 +1,7 @@
-"""Summaries, statements and citations in the file: views that can be made again.
+"""Stores summaries with their statements and citations.
 
-Each is keyed by node and producer, so a better model adds a view and overwrites none. A
-statement is stored once, for the node it was made for; the nodes above refer to it.
+A summary is keyed by node and producer, so a better model adds one and overwrites none. A
+statement is stored once, with the node it was written for; the nodes above refer to it.
 """
 
 from __future__ import annotations
@@ -22,7 +22,8 @@ from treemem.types import Later, Message, Rejection, Statement, Summary
 
 Item = TypeVar("Item", Draft, ChildStatement, Draft | ChildStatement)
 
-REJECTIONS_KEPT = 50
+# Rejections that are stored with a summary.
+REJECTIONS_MAX = 50
 REJECTION_CHARS_MAX = 400
 
 _PRODUCER = """
@@ -32,18 +33,19 @@ ON CONFLICT (name) DO UPDATE SET rank = excluded.rank RETURNING seq
 
 
 def ensure_producer(database: Database, name: str, rank: int) -> int:
+    """The seq of a producer, stored if it is missing."""
     return int(database.value(_PRODUCER, (name, rank)))
 
 
-# -- what a summarizer reads -----------------------------------------------------------
+# -- the input of a summarizer ---------------------------------------------------------
 
 _EXCERPTS = f"""
 SELECT ls.start, ls."end", ls.tokens, {messages.COLUMNS}
 FROM leaf_span ls JOIN message m ON m.seq = ls.message_seq
 WHERE ls.node_seq = ? ORDER BY ls.ordinal
 """  # noqa: S608
-# A tail is open below its own source's root; the trees above the sources hold it as any other
-# leaf.
+# A tail is open only below its own source's root; the trees above the sources treat it as any
+# other leaf.
 _CHILDREN = """
 SELECT nc.child_seq, EXISTS (
   SELECT 1 FROM tree t WHERE t.root_seq = nc.node_seq AND t.tail_seq = nc.child_seq)
@@ -70,7 +72,7 @@ _RELATIONS = """
 SELECT kind, statement_seq, other_seq FROM statement_relation WHERE summary_seq = ?
 ORDER BY statement_seq, other_seq
 """
-# By child, in the leaves' order.
+# In the order of the children, and of the leaves below them.
 _SETTLING = """
 WITH RECURSIVE below (child, path, node_seq) AS (
   SELECT ordinal, '', child_seq FROM node_child WHERE node_seq = :node
@@ -91,17 +93,18 @@ WHERE ss.summary_seq = ? ORDER BY c.statement_seq, c.ordinal
 
 
 def excerpts(database: Database, leaf_seq: int) -> list[Excerpt]:
-    """What a leaf holds, word for word, in order."""
+    """The messages of a leaf, or the stretches of them that it contains, in order."""
     rows = database.rows(_EXCERPTS, (leaf_seq,))
     return [Excerpt(messages.message_from(row[3:]), *row[:3]) for row in rows]
 
 
 def child_seqs(database: Database, node_seq: int) -> list[int]:
+    """The children of a group, in order; of a leaf, none."""
     return [row[0] for row in database.rows(_CHILDREN, (node_seq,))]
 
 
 def child_statements(database: Database, summary_seq: int) -> list[ChildStatement]:
-    """The statements of a summary, as a parent may carry them up."""
+    """The statements of a summary, for the summary of a parent."""
     cited: dict[int, list[str]] = {}
     for statement_seq, message_id in database.rows(_CHILD_STATEMENT_CITATIONS, (summary_seq,)):
         cited.setdefault(statement_seq, []).append(message_id)
@@ -123,12 +126,12 @@ def child_statements(database: Database, summary_seq: int) -> list[ChildStatemen
 
 
 def statement_texts(database: Database, node_seq: int, producer_seq: int) -> list[str]:
-    """The texts of a producer's view of a node, in order; empty where it has none."""
+    """The texts of a producer's view of a node, in order; empty without such a view."""
     return [text for (text,) in database.rows(_TEXTS, (node_seq, producer_seq))]
 
 
 def spare(database: Database, summary_seq: int) -> list[ChildStatement]:
-    """What a summary had no room for, the most important first."""
+    """The statements that a summary had no room for, the most important first."""
     return [
         ChildStatement(seq, kind, text, speaker, importance, (message_id,), tokens)
         for seq, kind, text, speaker, importance, tokens, message_id in database.rows(
@@ -140,23 +143,23 @@ def spare(database: Database, summary_seq: int) -> list[ChildStatement]:
 def settling(
     database: Database, node_seq: int, producer_seq: int
 ) -> dict[int, list[ChildStatement]]:
-    """By the number of a node's child, the statements below it that say that something is
-    done, as the producer that reads every sentence has found them."""
-    found: dict[int, list[ChildStatement]] = {}
+    """The statements that say that something is done, by the ordinal of the child below which
+    they are. producer_seq: of the extractive producer, which reads every sentence."""
+    by_child: dict[int, list[ChildStatement]] = {}
     parameters = {"node": node_seq, "producer": producer_seq}
     for child, seq, kind, text, speaker, importance, tokens in database.rows(_SETTLING, parameters):
         item = ChildStatement(seq, kind, text, speaker, importance, (), tokens)
-        found.setdefault(child, []).append(item)
-    return found
+        by_child.setdefault(child, []).append(item)
+    return by_child
 
 
 def children(
     database: Database, node_seq: int, extractive_seq: int, *, producer_seq: int | None = None
 ) -> list[Child]:
-    """What a parent reads: each child's view by the producer, or where none is named the one
-    that is shown."""
-    done = settling(database, node_seq, extractive_seq)
-    found = []
+    """The children of a group, for its summary. producer_seq: whose views of them; None for
+    those that are shown."""
+    settled = settling(database, node_seq, extractive_seq)
+    group = []
     for number, (child_seq, is_open) in enumerate(database.rows(_CHILDREN, (node_seq,))):
         if producer_seq is None:
             summary_seq = shown_summary(database, child_seq)
@@ -164,11 +167,11 @@ def children(
             summary_seq = summary_by(database, child_seq, producer_seq)
             assert summary_seq is not None, "children are summarized before their parents"
         statements = [] if summary_seq is None else child_statements(database, summary_seq)
-        found.append(Child(statements, done.get(number, ()), bool(is_open)))
-    return found
+        group.append(Child(statements, settled.get(number, ()), bool(is_open)))
+    return group
 
 
-# -- which view is shown ---------------------------------------------------------------
+# -- finding a view --------------------------------------------------------------------
 
 _SHOWN = """
 SELECT s.seq FROM summary s JOIN producer p ON p.seq = s.producer_seq
@@ -178,14 +181,15 @@ _BY_PRODUCER = "SELECT seq FROM summary WHERE node_seq = ? AND producer_seq = ?"
 
 
 def shown_summary(database: Database, node_seq: int) -> int | None:
-    """The best usable view of a node: that of the highest-ranked producer."""
-    found = database.value(_SHOWN, (node_seq,))
-    return None if found is None else int(found)
+    """The usable view of a node by the producer of the highest rank; None without one."""
+    seq: int | None = database.value(_SHOWN, (node_seq,))
+    return seq
 
 
 def summary_by(database: Database, node_seq: int, producer_seq: int) -> int | None:
-    found = database.value(_BY_PRODUCER, (node_seq, producer_seq))
-    return None if found is None else int(found)
+    """A producer's view of a node, usable or not; None without one."""
+    seq: int | None = database.value(_BY_PRODUCER, (node_seq, producer_seq))
+    return seq
 
 
 # -- writing ---------------------------------------------------------------------------
@@ -214,32 +218,30 @@ _CITE_INSERT = "INSERT INTO citation (statement_seq, ordinal, message_seq) VALUE
 
 
 def put(database: Database, node_seq: int, producer_seq: int, view: View, now_ms: int) -> None:
-    """Stores a producer's view of a node, unless it is there already, in the caller's
-    transaction."""
+    """Stores a producer's view of a node, unless there is one, in the caller's transaction."""
     if summary_by(database, node_seq, producer_seq) is not None:
         return
     rejections = [
-        {"kind": found.kind, "text": found.text[:REJECTION_CHARS_MAX], "reason": found.reason}
-        for found in view.rejections[:REJECTIONS_KEPT]
+        {"kind": item.kind, "text": item.text[:REJECTION_CHARS_MAX], "reason": item.reason}
+        for item in view.rejections[:REJECTIONS_MAX]
     ]
-    items = counted(view.items)
+    items = _counted(view.items)
     tokens = sum(item.tokens for item in items)
     summary_seq = database.insert(
         _SUMMARY_INSERT,
         (node_seq, producer_seq, now_ms, view.offered, len(items), int(view.usable), tokens,
          view.tokens_in, view.tokens_out, view.seconds, orjson.dumps(rejections).decode()),
     )  # fmt: skip
-    _put_statements(database, summary_seq, items, counted(view.kept_back))
+    _put_statements(database, summary_seq, items, _counted(view.kept_back))
     database.many(
         _RELATE_INSERT,
-        [(summary_seq, each.seq, each.kind, each.other) for each in view.relations],
+        [(summary_seq, item.seq, item.kind, item.other) for item in view.relations],
     )
 
 
-def counted(items: Sequence[Item]) -> list[Item]:
-    """The statements with their tokens counted, where they were not."""
-    wanting = [item.text for item in items if not item.tokens]
-    numbers = iter(count_many(wanting))
+def _counted(items: Sequence[Item]) -> list[Item]:
+    """The statements, with the tokens of those counted that have none."""
+    numbers = iter(count_many([item.text for item in items if not item.tokens]))
     return [item if item.tokens else replace(item, tokens=next(numbers)) for item in items]
 
 
@@ -247,16 +249,16 @@ def _put_statements(
     database: Database,
     summary_seq: int,
     items: Sequence[Draft | ChildStatement],
-    kept_back: Sequence[Draft],
+    hidden: Sequence[Draft],
 ) -> None:
     next_seq = int(database.value(_NEXT_STATEMENT))
-    drafts = [item for item in (*items, *kept_back) if isinstance(item, Draft)]
-    hidden = {id(draft) for draft in kept_back}
+    drafts = [item for item in (*items, *hidden) if isinstance(item, Draft)]
+    hidden_ids = {id(draft) for draft in hidden}
     seq_of_draft = {id(draft): next_seq + index for index, draft in enumerate(drafts)}
     database.many(
         _STATEMENT_INSERT,
         [(seq_of_draft[id(d)], summary_seq, d.kind, text := _clean(d.text), extra_words(text),
-          _clean(d.speaker), d.importance, d.tokens, int(d.settles), int(id(d) in hidden))
+          _clean(d.speaker), d.importance, d.tokens, int(d.settles), int(id(d) in hidden_ids))
          for d in drafts],
     )  # fmt: skip
     cited = sorted({message_id for draft in drafts for message_id in draft.message_ids})
@@ -274,7 +276,7 @@ def _put_statements(
 
 
 def _clean(text: str | None) -> str:
-    """SQLite holds no lone surrogates; the exact words stay with the message."""
+    """The text without lone surrogates, which SQLite cannot store."""
     return (text or "").encode("utf-8", "replace").decode()
 
 
@@ -283,7 +285,7 @@ def rebuild_index(database: Database) -> None:
     database.execute("INSERT INTO statement_fts (statement_fts) VALUES ('rebuild')")
 
 
-# -- reading ---------------------------------------------------------------------------
+# -- reading a view --------------------------------------------------------------------
 
 _STATEMENTS = """
 SELECT st.seq, st.kind, st.text, p.name, st.speaker, st.importance
@@ -293,7 +295,7 @@ JOIN summary made ON made.seq = st.summary_seq
 JOIN producer p ON p.seq = made.producer_seq
 WHERE ss.summary_seq = ? ORDER BY ss.ordinal
 """
-# What says the same counts with its citations.
+# A statement also has the citations of those that say the same.
 _CITATIONS = """
 SELECT ss.statement_seq, c.message_seq FROM summary_statement ss
 JOIN (SELECT statement_seq AS seq, statement_seq AS source FROM summary_statement
@@ -325,20 +327,20 @@ WHERE s.node_seq = ? ORDER BY p.rank DESC, s.seq DESC
 def statements(
     database: Database, summary_seq: int | None, *, cite: bool = True
 ) -> tuple[Statement, ...]:
-    """The statements of a summary in order, with the messages they cite."""
+    """The statements of a summary, in order. cite: with the messages that they cite."""
     if summary_seq is None:
         return ()
     cited: dict[int, list[int]] = {}
-    found: dict[int, Message] = {}
+    message_of: dict[int, Message] = {}
     if cite:
         for statement_seq, message_seq in database.rows(_CITATIONS, {"summary": summary_seq}):
             cited.setdefault(statement_seq, []).append(message_seq)
-        found = messages.by_seq(database, {seq for seqs in cited.values() for seq in seqs})
+        message_of = messages.by_seq(database, {seq for seqs in cited.values() for seq in seqs})
     later = _later(database, summary_seq)
     return tuple(
         _statement_from(
             row,
-            tuple(found[seq] for seq in dict.fromkeys(cited.get(row[0], ()))),
+            tuple(message_of[seq] for seq in dict.fromkeys(cited.get(row[0], ()))),
             later.get((row[0], "closed")),
             later.get((row[0], "superseded")),
         )
@@ -347,12 +349,13 @@ def statements(
 
 
 def _later(database: Database, summary_seq: int) -> dict[tuple[int, str], Later]:
-    """What became of the statements of a summary later on, wherever that was noticed."""
-    found = {}
+    """What closed or superseded the statements of a summary, in any summary, by statement and
+    kind of relation."""
+    later = {}
     for statement_seq, kind, text, other_seq in database.rows(_LATER, (summary_seq,)):
         ids = tuple(row[0] for row in database.rows(_CITED_IDS, (other_seq,)))
-        found[statement_seq, kind] = Later(text, ids)
-    return found
+        later[statement_seq, kind] = Later(text, ids)
+    return later
 
 
 def _statement_from(
@@ -364,16 +367,17 @@ def _statement_from(
     )
 
 
-def summaries(database: Database, node_seq: int) -> tuple[Summary, ...]:
-    """Every producer's view of a node, the best first."""
+def views_of(database: Database, node_seq: int) -> tuple[Summary, ...]:
+    """The views of a node by all producers, the highest rank first."""
     shown = shown_summary(database, node_seq)
     return tuple(_summary_from(row, shown) for row in database.rows(_SUMMARIES, (node_seq,)))
 
 
 def _summary_from(row: Row, shown: int | None) -> Summary:
-    seq, producer, made_at, offered, kept, tokens, tokens_in, tokens_out, seconds, rejected = row
+    seq, producer, made_at, offered, kept, tokens, tokens_in, tokens_out, seconds, rejections = row
     return Summary(
         producer=producer, made_at=times.from_ms(made_at) or "", offered=offered, kept=kept,
         tokens=tokens, tokens_in=tokens_in, tokens_out=tokens_out, seconds=seconds,
-        shown=seq == shown, rejections=tuple(Rejection(**each) for each in orjson.loads(rejected)),
+        shown=seq == shown,
+        rejections=tuple(Rejection(**item) for item in orjson.loads(rejections)),
     )  # fmt: skip

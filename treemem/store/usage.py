@@ -1,7 +1,7 @@
-"""What model calls have cost: one row a call, and the sums over them.
+"""Stores what each model call has cost, and sums it.
 
-A row is written in the transaction that stores the paid answer, so that neither can be there
-without the other. It is a record, no view: it stays when its node is replaced.
+A row is written in the transaction that stores the paid answer, so there is neither without the
+other. It stays when its node is replaced.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ UsageKey = Literal["day", "source", "level", "model", "job"]
 
 @dataclass(frozen=True, slots=True)
 class Purpose:
-    """What a call is made for: the job, the node with its level, and the first tree that holds
-    the node (None where none does)."""
+    """What a call is made for: a job, a node with its level, and the first tree that contains the
+    node. scope, key: None without such a tree."""
 
     job_seq: int
     node_seq: int
@@ -30,10 +30,10 @@ class Purpose:
 
 @dataclass(frozen=True, slots=True)
 class UsageRow:
-    """The calls that share a key: a day (YYYY-MM-DD), a source's id, a level, the name of a
-    summarizer or the number of a job. key is "" for nodes that no tree held any more.
+    """The sums over the calls with one key: a day (YYYY-MM-DD), the id of a source, a level, the
+    name of a summarizer, or the number of a job; "" for nodes that were in no tree.
 
-    jobs: that made at least one of these calls. seconds: of waiting for answers.
+    jobs: that made at least one of the calls. seconds: spent waiting for answers.
     """
 
     key: str
@@ -59,7 +59,7 @@ VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
 
 
 def purpose_of(database: Database, job_seq: int, node_id: str) -> Purpose | None:
-    """The purpose of the calls that a job makes for a node; None where there is no such node."""
+    """The purpose of the calls that a job makes for a node; None if the node is gone."""
     row = database.row(_PURPOSE, (node_id,))
     return None if row is None else Purpose(job_seq, *row)
 
@@ -71,8 +71,7 @@ def record(
     spent: tuple[int, int, float],
     now_ms: int,
 ) -> None:
-    """Notes a call that was paid, in the caller's transaction. spent: tokens in, tokens out,
-    seconds."""
+    """Records a paid call, in the caller's transaction. spent: tokens in, tokens out, seconds."""
     database.execute(
         _RECORD,
         (now_ms, purpose.job_seq, producer_name, purpose.level, purpose.scope, purpose.key, *spent),
@@ -99,16 +98,16 @@ SELECT tokens_in, tokens_out, seconds FROM usage WHERE producer = ? ORDER BY seq
 _LATEST_MS = 1 << 62
 
 
-def usage(
+def sums(
     database: Database,
     by: UsageKey = "day",
     since: str | datetime | None = None,
     until: str | datetime | None = None,
 ) -> list[UsageRow]:
-    """The sums of all calls between since and until, by a key, in the key's order.
+    """The sums over the calls between since and until, one row a key, in the keys' order.
 
-    Days, and times without a zone, are those of this machine's local time. Both limits are
-    inclusive; a day without a time means from its start, or to its end. Raises UsageError.
+    Days, and times without a zone, are in local time. Both limits are inclusive; a day without a
+    time means from its start, or to its end. Raises UsageError.
     """
     if by not in _KEYS:
         raise UsageError(f"Usage is summed by {', '.join(_KEYS)}, not by {by!r}.")
@@ -125,12 +124,12 @@ def usage(
 def recent_calls(
     database: Database, producer_name: str, limit: int
 ) -> list[tuple[int, int, float]]:
-    """Tokens in, tokens out and seconds of a summarizer's latest calls, the newest first."""
+    """(tokens in, tokens out, seconds) of up to limit calls of a summarizer, newest first."""
     return [(row[0], row[1], row[2]) for row in database.rows(_RECENT, (producer_name, limit))]
 
 
 def _moment_ms(name: str, value: str | datetime | None, edge: time) -> int | None:
-    """Milliseconds since 1970 UTC; edge: the time of a day that was given without one."""
+    """Milliseconds since 1970 UTC. edge: the time of a day without one."""
     if value is None:
         return None
     try:

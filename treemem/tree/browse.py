@@ -54,7 +54,7 @@ def node(database: Database, prefix: str, producer: str | None = None) -> Node:
            "WHERE s.node_seq = ? AND p.name = ?")  # fmt: skip
     summary_seq = database.value(sql, (row[0], producer))
     if summary_seq is None:
-        producers = [summary.producer for summary in summaries.summaries(database, row[0])]
+        producers = [summary.producer for summary in summaries.views_of(database, row[0])]
         raise NotFoundError(
             f"Node {row[1][:12]} has no view by {producer!r}. "
             f"It has: {', '.join(producers) or 'none yet'}"
@@ -85,7 +85,7 @@ def node_from(
         provisional=bool(provisional),
         child_ids=tuple(child for (child,) in database.rows(sql, (seq,))),
         statements=summaries.statements(database, shown, cite=cite),
-        summaries=summaries.summaries(database, seq) if all_views else (),
+        summaries=summaries.views_of(database, seq) if all_views else (),
     )  # fmt: skip
 
 
