@@ -381,7 +381,7 @@ def cancel(database: Database, seq: int) -> None:
 
 
 def error_texts(database: Database) -> Sequence[tuple[int, str]]:
-    """The errors of jobs, by row number."""
+    """(seq, error) of each job with an error."""
     return database.rows("SELECT seq, error FROM job WHERE error IS NOT NULL")
 
 
@@ -390,7 +390,7 @@ def rewrite_error(database: Database, seq: int, error: str) -> None:
 
 
 def breaker_reasons(database: Database) -> Sequence[tuple[str, str]]:
-    """Why kinds of jobs are held back, by kind."""
+    """(kind, reason) of each paused or failing kind."""
     return database.rows("SELECT kind, reason FROM breaker WHERE reason IS NOT NULL")
 
 

@@ -154,14 +154,15 @@ def ensure(database: Database, name: str, setting: str, dimensions: int) -> int:
 
 def dimensions_of(database: Database, name: str) -> int | None:
     """The dimensions of an embedder; None if it has no vectors in this file."""
-    found: int | None = database.value("SELECT dimensions FROM embedder WHERE name = ?", (name,))
-    return found
+    sql = "SELECT dimensions FROM embedder WHERE name = ?"
+    dimensions: int | None = database.value(sql, (name,))
+    return dimensions
 
 
 def seq_of(database: Database, name: str) -> int | None:
     """The seq of an embedder; None if it has no vectors in this file."""
-    found: int | None = database.value("SELECT seq FROM embedder WHERE name = ?", (name,))
-    return found
+    seq: int | None = database.value("SELECT seq FROM embedder WHERE name = ?", (name,))
+    return seq
 
 
 def exists(database: Database, embedder_seq: int) -> bool:
