@@ -1,15 +1,17 @@
-"""A model that is none: it answers from the words of the question, and counts its calls."""
+"""A fake model, which answers from the words of the question, and records its calls."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from typing import TYPE_CHECKING
 
 import pytest
 
 from treemem import Memory
+from treemem.store import settings
+from treemem.store.database import Database
 from treemem.summarize import prompts
 from treemem.summarize.backends import Slot
 from treemem.summarize.model_summarizer import ModelSummarizer
@@ -23,7 +25,8 @@ _LINE = re.compile(r"^\d+\. [^:\n]*: (.*)$", re.MULTILINE)
 _SAID = re.compile(r' said: "(.*)"\nIn short:$')
 _TAIL = re.compile(r",| because | after | before | and | instead of ")
 _SENTENCE_CHARS_MAX = 200
-QUOTED = 3
+# Lines that are quoted in an answer.
+QUOTED_MAX = 3
 
 Answer = Callable[[str], str]
 
@@ -39,23 +42,24 @@ def answering(*statements: str) -> str:
 
 
 def quoting(question: str) -> str:
-    """The first sentence of each of the first lines, word for word; of a sentence that is to
-    be retold its beginning."""
-    retold = _SAID.search(question)
-    if retold is not None:
-        return _TAIL.split(retold[1])[0].rstrip(".") + "."
-    found = [line.split(". ")[0][:_SENTENCE_CHARS_MAX] for line in lines_of(question)[:QUOTED]]
-    return answering(*(f"{text}." for text in dict.fromkeys(found)))
+    """Answers with the first sentence of each of the first lines; in the mode "retell", with the
+    beginning of the sentence."""
+    sentence = _SAID.search(question)
+    if sentence is not None:
+        return _TAIL.split(sentence[1])[0].rstrip(".") + "."
+    lines = lines_of(question)[:QUOTED_MAX]
+    sentences = (line.split(". ")[0][:_SENTENCE_CHARS_MAX] for line in lines)
+    return answering(*(f"{text}." for text in dict.fromkeys(sentences)))
 
 
 def raving(question: str) -> str:
-    """What the text does not bear out."""
+    """Answers with a statement that no text supports."""
     del question
     return answering("Zanzibar ordered 98765 umbrellas from Mallory.")
 
 
 class FakeClient:
-    """Stands where models.client.LlamaClient stands. questions: every one it was asked."""
+    """A client in place of models.client.LlamaClient. questions: all that it was asked."""
 
     def __init__(self, answer: Answer = quoting) -> None:
         self.reply = answer
@@ -83,7 +87,7 @@ def use(
     rank: int = 10,
     mode: Mode = "notes",
 ) -> ModelSummarizer:
-    """Lets memory.work() summarize with this client, as if a model of that name were used."""
+    """Makes memory.work() summarize with this client, as if it were a model of that name."""
     summarizer = ModelSummarizer(name, "0" * 64, rank, mode=mode)
 
     @contextmanager
@@ -92,6 +96,6 @@ def use(
 
     monkeypatch.setattr("treemem.summarize.backends.slots_of", slots_of)
     monkeypatch.setattr("treemem.summarize.backends.summarizer_of", lambda _: summarizer)
-    sql = "INSERT OR REPLACE INTO setting (name, value) VALUES ('summarizer', ?)"
-    memory._database.execute(sql, (name,))
+    with closing(Database(memory.path)) as database:
+        settings.put(database, settings.SUMMARIZER, name)
     return summarizer

@@ -1,5 +1,4 @@
-"""What stands above the sources is made at intervals of its own: tests of other things look past
-it."""
+"""Leaves out the jobs of the trees above the sources, which are due at intervals."""
 
 from __future__ import annotations
 
@@ -10,12 +9,12 @@ from treemem.worker import collection_jobs
 
 
 def without_intervals(done: Mapping[str, int]) -> dict[str, int]:
-    """How many jobs were done, by kind, but for those that wait for an interval."""
+    """The numbers of jobs by kind, without the kinds that are due at intervals."""
     return {kind: count for kind, count in done.items() if kind not in collection_jobs.KINDS}
 
 
 def jobs_of_sources(
     memory: Memory, states: Sequence[str] = ("todo", "running", "dead")
 ) -> list[Job]:
-    """The jobs in these states, but for those that wait for an interval."""
+    """The jobs in these states, without the kinds that are due at intervals."""
     return [job for job in memory.jobs(states) if job.kind not in collection_jobs.KINDS]

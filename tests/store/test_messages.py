@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from tests.helpers.logs import ClaudeSession, chat_lines, prose
 from treemem import Blob, FileReport, Memory, Message, Part, Scope, UsageError
 from treemem.store import messages as message_store
+from treemem.store.database import Database
 
 UUID = "5c0375b4-57a5-4f26-b12d-d022ee4e51b7"
 OTHER_UUID = "5c0375b4-57a5-4f26-b12d-d022ee4e51b8"
@@ -38,9 +39,9 @@ def texts(memory: Memory, source: str) -> list[str]:
     return [message.text for message in memory.messages(source)]
 
 
-def stored_texts(memory: Memory) -> set[str]:
-    """Every text in the file, whether or not a history still shows it."""
-    return {text for (text,) in memory._database.rows("SELECT text FROM message")}
+def stored_texts(database: Database) -> set[str]:
+    """Every text in the file, including those that no history shows any more."""
+    return {text for (text,) in database.rows("SELECT text FROM message")}
 
 
 def assert_whole(memory: Memory) -> None:
@@ -194,16 +195,18 @@ VERSIONS = (
 
 def test_a_new_version_replaces_the_old_one_which_stays_stored(
     memory: Memory,
+    database: Database,
 ) -> None:
     memory.append("s", [VERSIONS[0]])
     memory.append("s", [VERSIONS[1]])
     assert texts(memory, "s") == ["We ship on Monday."]
-    assert stored_texts(memory) == {"We ship on Friday.", "We ship on Monday."}
+    assert stored_texts(database) == {"We ship on Friday.", "We ship on Monday."}
     assert_whole(memory)
 
 
 def test_a_new_version_takes_the_position_of_an_unsealed_old_one(
     memory: Memory,
+    database: Database,
 ) -> None:
     before, after = Message(text="before", external_id="6"), Message(text="after", external_id="8")
     memory.append("s", [before, VERSIONS[0], after])
@@ -211,7 +214,7 @@ def test_a_new_version_takes_the_position_of_an_unsealed_old_one(
     memory.append("s", [VERSIONS[1]])
     memory.work(max_calls=0)
     assert texts(memory, "s") == ["before", "We ship on Monday.", "after"]
-    assert stored_texts(memory) >= {"We ship on Friday."}
+    assert stored_texts(database) >= {"We ship on Friday."}
     (leaf,) = (node for node in memory.tree(Scope.source("s")).nodes() if node.is_leaf)
     assert [message.text for message in memory.expand(leaf.id)] == texts(memory, "s")
     assert_whole(memory)
@@ -226,11 +229,13 @@ def test_a_version_replaced_in_the_same_append_leaves_its_position_to_the_new_on
     assert_whole(memory)
 
 
-def test_only_the_newest_of_two_versions_in_one_append_is_shown(memory: Memory) -> None:
+def test_only_the_newest_of_two_versions_in_one_append_is_shown(
+    memory: Memory, database: Database
+) -> None:
     """As if they had been appended one after the other."""
     memory.append("s", [*VERSIONS])
     assert texts(memory, "s") == ["We ship on Monday."]
-    assert stored_texts(memory) == {"We ship on Friday.", "We ship on Monday."}
+    assert stored_texts(database) == {"We ship on Friday.", "We ship on Monday."}
     assert_whole(memory)
 
 
@@ -402,14 +407,14 @@ def found_texts(memory: Memory, query: str) -> list[str]:
 
 
 def test_a_search_does_not_find_an_edited_section_but_it_stays_stored(
-    memory: Memory, edit: Edit
+    memory: Memory, database: Database, edit: Edit
 ) -> None:
     source = edit(PLAN + TEAM + DATES).sources[0]
     report = edit(PLAN.replace("Friday", "Monday") + TEAM + DATES)
     assert (report.added, report.known) == (1, 2)
     assert sorted(texts(memory, source)) == sorted([PLAN.replace("Friday", "Monday"), TEAM, DATES])
     assert not any("Friday" in text for text in found_texts(memory, "ship friday"))
-    assert PLAN in stored_texts(memory)
+    assert PLAN in stored_texts(database)
     assert_whole(memory)
 
 
@@ -462,7 +467,7 @@ def test_a_copy_of_a_document_adds_nothing_until_one_of_them_is_edited(
 
 
 def test_an_abandoned_branch_leaves_the_history_and_search_but_stays_stored(
-    memory: Memory, tmp_path: Path
+    memory: Memory, database: Database, tmp_path: Path
 ) -> None:
     session = ClaudeSession("rewound")
     session.say("What is the plan?", "We ship the importer on Friday.", "Fine, do it.")
@@ -473,7 +478,7 @@ def test_an_abandoned_branch_leaves_the_history_and_search_but_stays_stored(
     assert (report.added, report.known) == (1, 3)
     assert texts(memory, session.source_id) == session.active_texts()
     assert found_texts(memory, "importer Friday") == found_texts(memory, "importer Monday")
-    assert "We ship the importer on Friday." in stored_texts(memory)
+    assert "We ship the importer on Friday." in stored_texts(database)
     assert_whole(memory)
 
 
@@ -493,9 +498,9 @@ def test_a_branch_that_is_resumed_returns_to_its_place(memory: Memory, tmp_path:
 
 @pytest.mark.parametrize("sql", [message_store._MEMBERS_OF, message_store._OLDER_VERSIONS])
 def test_the_cost_of_a_batch_does_not_depend_on_the_length_of_the_history(
-    memory: Memory, sql: str
+    memory: Memory, database: Database, sql: str
 ) -> None:
-    rows = memory._database.rows("EXPLAIN QUERY PLAN " + sql.format(marks="?,?"), (1, 2, 3))
+    rows = database.rows("EXPLAIN QUERY PLAN " + sql.format(marks="?,?"), (1, 2, 3))
     plan = " | ".join(row[3] for row in rows)
     assert "source_message_once (message_seq=?" in plan
     assert "PRIMARY KEY (source_seq=?)" not in plan

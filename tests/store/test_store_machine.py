@@ -27,6 +27,7 @@ from tests.helpers.intervals import jobs_of_sources
 from tests.helpers.logs import ClaudeSession, prose
 from tests.helpers.shapes import SMALL_LEAVES
 from treemem import FileReport, Memory, Message, Scope
+from treemem.store.database import Database
 
 TEXTS = st.one_of(
     st.integers(0, 999).map(lambda n: prose(n, 1 + n % 9)),
@@ -63,8 +64,8 @@ class Store(RuleBasedStateMachine):
         self.stored: set[str] = set()
 
     def opened(self) -> Memory:
-        path = self.folder / "memory.sqlite3"
-        return Memory.open(path, clock=lambda: self.now_ms, shape=SMALL_LEAVES)
+        self.database = Database(self.folder / "memory.sqlite3")
+        return Memory(self.database, lambda: self.now_ms, SMALL_LEAVES)
 
     def teardown(self) -> None:
         self.memory.close()
@@ -181,7 +182,7 @@ class Store(RuleBasedStateMachine):
 
     @invariant()
     def no_word_is_ever_lost(self) -> None:
-        rows = self.memory._database.rows("SELECT text, exact FROM message")
+        rows = self.database.rows("SELECT text, exact FROM message")
         found = {
             text if exact is None else exact.decode("utf-8", "surrogatepass")
             for text, exact in rows
@@ -191,7 +192,7 @@ class Store(RuleBasedStateMachine):
     @invariant()
     def sealed_nodes_stay(self) -> None:
         for source in self.histories:
-            tree = self.memory._database.rows(
+            tree = self.database.rows(
                 "SELECT n.id FROM tree t JOIN tree_node tn ON tn.tree_seq = t.seq "
                 "JOIN node n ON n.seq = tn.node_seq WHERE t.scope = 'source' AND t.key = ?",
                 (source,),

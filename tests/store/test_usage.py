@@ -170,7 +170,7 @@ def test_a_job_that_was_interrupted_counts_each_of_its_calls_once(
 
 @with_small_leaves
 def test_a_root_that_is_replaced_while_a_model_works_on_it_was_paid_all_the_same(
-    memory: Memory, monkeypatch: pytest.MonkeyPatch
+    memory: Memory, database: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     replaced: list[str] = []
 
@@ -189,7 +189,7 @@ def test_a_root_that_is_replaced_while_a_model_works_on_it_was_paid_all_the_same
     tell(memory, 4)
     memory.work()
     sql = "SELECT 1 FROM node WHERE id = ?"
-    assert memory._database.value(sql, (replaced[0],)) is None
+    assert database.value(sql, (replaced[0],)) is None
     assert sums_of_rows(memory.usage("source")) == sums_of_client(client)
     assert [row.key for row in memory.usage("source")] == ["s"]
 
@@ -197,7 +197,7 @@ def test_a_root_that_is_replaced_while_a_model_works_on_it_was_paid_all_the_same
 @with_small_leaves
 @pytest.mark.usefixtures("sources_only")
 def test_what_was_paid_stays_counted_when_its_node_and_its_job_are_gone(
-    memory: Memory, monkeypatch: pytest.MonkeyPatch, clock: FakeClock
+    memory: Memory, database: Database, monkeypatch: pytest.MonkeyPatch, clock: FakeClock
 ) -> None:
     client = PaidClient()
     use(monkeypatch, memory, client)
@@ -209,7 +209,7 @@ def test_what_was_paid_stays_counted_when_its_node_and_its_job_are_gone(
     memory.work(max_calls=0)
     for job in memory.jobs(["done"]):
         memory.cancel_job(job.id)
-    assert memory._database.value("SELECT 1 FROM node WHERE id = ?", (root,)) is None
+    assert database.value("SELECT 1 FROM node WHERE id = ?", (root,)) is None
     assert memory.usage("job") == before
     memory.work()
     after = memory.usage("job")
@@ -218,15 +218,15 @@ def test_what_was_paid_stays_counted_when_its_node_and_its_job_are_gone(
 
 
 def test_an_answer_and_its_usage_are_stored_together_or_not_at_all(
-    memory: Memory, monkeypatch: pytest.MonkeyPatch
+    memory: Memory, database: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     use(monkeypatch, memory, PaidClient())
     tell(memory, 1)
-    memory._database.execute(
+    database.execute(
         "CREATE TRIGGER no_usage BEFORE INSERT ON usage BEGIN SELECT raise(ABORT, 'refused'); END"
     )
     assert memory.work().failed == {"summarize": 1}
-    assert memory._database.value("SELECT count(*) FROM model_output") == 0
+    assert database.value("SELECT count(*) FROM model_output") == 0
     assert memory.usage() == []
 
 
@@ -246,10 +246,11 @@ def test_a_key_that_is_none_is_named_with_those_that_are(memory: Memory) -> None
         memory.usage("colour")  # type: ignore[arg-type]
 
 
-def test_sums_by_time_and_a_models_latest_calls_are_found_by_an_index(memory: Memory) -> None:
+def test_sums_by_time_and_a_models_latest_calls_are_found_by_an_index(
+    memory: Memory, database: Database
+) -> None:
     from treemem.store import usage
 
-    database: Database = memory._database
     plans = [
         (usage._SUMS.format(key="level"), {"since": 0, "until": 1}, "usage_time"),
         (usage._RECENT, ("model", 5), "usage_producer"),

@@ -28,8 +28,8 @@ def random_unit(count: int, dimensions: int = DIMENSIONS, seed: int = 1) -> Matr
 
 
 @pytest.fixture
-def database(memory: Memory) -> Database:
-    return memory._database
+def database(memory: Memory, database: Database) -> Database:
+    return database
 
 
 @pytest.fixture

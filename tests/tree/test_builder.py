@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from tests.helpers.logs import ClaudeSession, prose
 from tests.helpers.shapes import SMALL_LEAVES, with_small_leaves
 from treemem import Memory, Message, Node, Scope
+from treemem.store.database import Database
 from treemem.tree import builder, layout, sealing
 from treemem.tree.sealing import LEAF_PIECES_MAX
 from treemem.types import TreeShape
@@ -217,11 +218,11 @@ def test_the_root_covers_the_whole_history_once(memory: Memory) -> None:
 
 @with_small_leaves
 def test_what_a_grown_source_replaces_leaves_nothing_behind(
-    memory: Memory, clock: FakeClock
+    memory: Memory, database: Database, clock: FakeClock
 ) -> None:
     for n in range(25):
         store(memory, "s", talk(1, sentences=4, first=n))
-        rows = memory._database.rows("SELECT id FROM node WHERE provisional = 1")
+        rows = database.rows("SELECT id FROM node WHERE provisional = 1")
         # The tree over everything follows at intervals, and holds what it stood over till then.
         above = {node.id for node in memory.tree(Scope.everything()).nodes() if node.provisional}
         assert {node_id for (node_id,) in rows} == above | {
@@ -337,13 +338,12 @@ def test_a_fork_shares_the_summaries_of_the_common_leaves(memory: Memory, tmp_pa
     steps=st.lists(st.lists(st.integers(0, 59), unique=True, max_size=40), min_size=1, max_size=4)
 )
 def test_a_tree_over_members_is_the_same_whatever_it_stood_over_before(
-    memory: Memory, shape: TreeShape, steps: list[list[int]]
+    memory: Memory, database: Database, shape: TreeShape, steps: list[list[int]]
 ) -> None:
     """And what only an earlier tree held is gone."""
     if memory.status().sources == 0:
         store(memory, "s", talk(60))
         store(memory, "t", talk(3, first=60))
-    database = memory._database
     sql = "SELECT seq, id, level FROM node ORDER BY level, seq"
     known = database.rows(sql)
     members = [row for row in known if row[2] == 0][:60]

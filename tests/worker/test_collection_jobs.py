@@ -11,6 +11,7 @@ from tests.helpers.fake_model import FakeClient, quoting, use
 from tests.helpers.logs import prose
 from treemem import Memory, Message, Scope
 from treemem.config import ROOT_INTERVAL_MS
+from treemem.store.database import Database
 from treemem.types import TreeShape
 from treemem.worker import collection_jobs
 
@@ -58,12 +59,13 @@ def test_it_stands_over_the_roots_of_all_sources_by_when_they_began(memory: Memo
 
 
 def test_sources_at_once_and_in_pieces_give_the_same_tree(
-    memory: Memory, tmp_path: Path, clock: FakeClock
+    memory: Memory, database: Database, tmp_path: Path, clock: FakeClock
 ) -> None:
     for number in range(20):
         tell(memory, number, count=6)
     memory.work(max_calls=0)
-    with Memory.open(tmp_path / "pieces.sqlite3", clock=clock) as pieces:
+    other = Database(tmp_path / "pieces.sqlite3")
+    with Memory(other, clock) as pieces:
         for number in (9, 3, 15, *range(20)):
             tell(pieces, number, count=3)
             pieces.work(max_calls=0)
@@ -74,9 +76,9 @@ def test_sources_at_once_and_in_pieces_give_the_same_tree(
         clock.advance(INTERVAL_SECONDS)
         pieces.work(max_calls=0)
         assert tree_ids(pieces) == tree_ids(memory)
-        # What only earlier trees held is gone.
+        # Nodes that only earlier trees needed are deleted.
         sql = "SELECT id FROM node ORDER BY id"
-        assert pieces._database.rows(sql) == memory._database.rows(sql)
+        assert other.rows(sql) == database.rows(sql)
         assert_whole(pieces)
 
 
@@ -170,12 +172,13 @@ def test_its_root_waits_for_the_roots_that_it_covers(
     assert all(prose(100 * number, 1) in last for number in range(3))
 
 
-def test_the_doctor_finds_a_tree_that_misses_a_source_and_mends_it(memory: Memory) -> None:
+def test_the_doctor_finds_a_tree_that_misses_a_source_and_mends_it(
+    memory: Memory, database: Database
+) -> None:
     for number in range(3):
         tell(memory, number)
     memory.work(max_calls=0)
     whole = tree_ids(memory)
-    database = memory._database
     sql = "UPDATE tree SET root_seq = (SELECT root_seq FROM tree WHERE scope = 'source' LIMIT 1) "
     database.execute(sql + "WHERE scope = 'global'")
     findings = [f for check in memory.diagnose().checks for f in check.findings]

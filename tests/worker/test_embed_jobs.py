@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Sequence
+from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -20,10 +21,12 @@ from treemem import Memory, Message, ModelError, NotFoundError, Scope, UsageErro
 from treemem.models import embedders
 from treemem.models.embedders import Embedder, HashingEmbedder
 from treemem.queue import jobs
-from treemem.store import vectors
+from treemem.store import settings, vectors
+from treemem.store.database import Database
 from treemem.store.vectors import EmbedderChoice, WindowScore
 from treemem.tree import builder
 from treemem.types import TreeShape
+from treemem.worker import embed_jobs
 
 if TYPE_CHECKING:
     from tests.conftest import FakeClock
@@ -73,42 +76,40 @@ def known(monkeypatch: pytest.MonkeyPatch) -> dict[str, Embedder]:
 
 
 @pytest.fixture
-def counting(known: dict[str, Embedder], memory: Memory) -> Counting:
+def counting(known: dict[str, Embedder], memory: Memory, database: Database) -> Counting:
     """In use in the memory."""
     made = Counting()
     known["counting"] = made
-    use(memory, "counting")
+    use(database, "counting")
     return made
 
 
-def use(memory: Memory, setting: str) -> None:
-    """As use_model, for an embedder that is none of the models folder."""
-    from treemem.worker import embed_jobs
-
-    with memory._database.transaction():
-        sql = "INSERT OR REPLACE INTO setting (name, value) VALUES ('embedder', ?)"
-        memory._database.execute(sql, (setting,))
-        embed_jobs.admit_all(memory._database, memory._clock())
+def use(database: Database, setting: str) -> None:
+    """As Memory.use_model, for an embedder that is not in the models folder."""
+    with database.transaction():
+        settings.put(database, settings.EMBEDDER, setting)
+        embed_jobs.admit_all(database, 0)
 
 
 def tell(memory: Memory, count: int, *, first: int = 0, source: str = "s") -> None:
     memory.append(source, [Message(text=prose(n, 8)) for n in range(first, first + count)])
 
 
-def choice(memory: Memory) -> EmbedderChoice:
-    found = vectors.choose(memory._database, memory.setting("embedder"))
-    assert found is not None
-    return found
+def choice(database: Database) -> EmbedderChoice:
+    chosen = vectors.choose(database, settings.get(database, settings.EMBEDDER))
+    assert chosen is not None
+    return chosen
 
 
-def nearest(memory: Memory, query: str) -> tuple[WindowScore, str]:
-    """The best window, and what it says."""
-    chosen = choice(memory)
-    vector = memory._queries.vector(chosen.setting, query)
-    (best,) = vectors.scores(memory._database, chosen.seq, vector, None, limit=1)
+def nearest(database: Database, query: str) -> tuple[WindowScore, str]:
+    """The best window, and its text."""
+    chosen = choice(database)
+    with closing(embedders.QueryEmbedder()) as queries:
+        vector = queries.vector(chosen.setting, query)
+    (best,) = vectors.scores(database, chosen.seq, vector, None, limit=1)
     sql = ("SELECT m.text FROM leaf_span ls JOIN message m ON m.seq = ls.message_seq "
            "WHERE ls.node_seq = ? AND ls.ordinal = ?")  # fmt: skip
-    text = memory._database.value(sql, (best.node_seq, best.first_span))
+    text = database.value(sql, (best.node_seq, best.first_span))
     assert best.first_span == best.last_span
     return best, text[best.start : best.end]
 
@@ -125,7 +126,7 @@ def assert_whole(memory: Memory) -> None:
 
 
 def test_work_gives_every_node_a_vector_and_asks_only_about_leaves(
-    memory: Memory, counting: Counting
+    memory: Memory, database: Database, counting: Counting
 ) -> None:
     tell(memory, 30)
     report = memory.work()
@@ -138,18 +139,20 @@ def test_work_gives_every_node_a_vector_and_asks_only_about_leaves(
     assert report.tokens_in > 0
     assert len(counting.asked) == len(set(counting.asked)) == 30
     assert_whole(memory)
-    root = memory._database.value("SELECT root_seq FROM tree")
-    leaves = builder.leaves_below(memory._database, root)
-    found = vectors.node_vectors(memory._database, choice(memory).seq, [root, *leaves])
+    root = database.value("SELECT root_seq FROM tree")
+    leaves = builder.leaves_below(database, root)
+    found = vectors.node_vectors(database, choice(database).seq, [root, *leaves])
     mean = np.mean([found[leaf] for leaf in leaves], axis=0)
     assert found[root] @ mean / np.linalg.norm(mean) > 0.999
 
 
-def test_without_an_embedder_nothing_is_embedded_and_no_job_waits(memory: Memory) -> None:
+def test_without_an_embedder_nothing_is_embedded_and_no_job_waits(
+    memory: Memory, database: Database
+) -> None:
     tell(memory, 3)
     assert without_intervals(memory.work().done) == {"seal": 1, "extract": 1}
     assert memory.status().embedders == ()
-    assert vectors.choose(memory._database, None) is None
+    assert vectors.choose(database, None) is None
     with pytest.raises(UsageError, match="treemem model use embedder"):
         memory.embed()
 
@@ -201,12 +204,12 @@ def test_a_leaf_of_whitespace_and_odd_characters_is_embedded_too(
 
 
 def test_a_limit_stops_between_two_calls_and_keeps_what_was_paid(
-    memory: Memory, counting: Counting
+    memory: Memory, database: Database, counting: Counting
 ) -> None:
     tell(memory, 12)
     report = memory.embed(max_calls=2)
     assert (report.stopped_by, report.model_calls) == ("max_calls", 2)
-    lacking = vectors.missing(memory._database, "counting")
+    lacking = vectors.missing(database, "counting")
     assert lacking is not None
     assert lacking.endswith("nodes are embedded under counting: treemem work")
     assert lacking in memory.status().missing
@@ -214,7 +217,7 @@ def test_a_limit_stops_between_two_calls_and_keeps_what_was_paid(
     assert memory.embed().stopped_by == "empty"
     assert counting.asked[: len(asked)] == asked
     assert len(counting.asked) == len(set(counting.asked)) == 12
-    assert vectors.missing(memory._database, "counting") is None
+    assert vectors.missing(database, "counting") is None
 
 
 def test_a_text_that_the_model_cannot_take_keeps_no_other_waiting(
@@ -255,9 +258,10 @@ def test_an_embedder_that_is_gone_pauses_its_jobs_and_nothing_else(
     assert memory.embed(retry=True).done == {"embed": 2}
 
 
-def test_a_model_that_is_not_there_is_named_and_the_rest_is_done(memory: Memory) -> None:
-    sql = "INSERT INTO setting (name, value) VALUES ('embedder', 'minilm')"
-    memory._database.execute(sql)
+def test_a_model_that_is_not_there_is_named_and_the_rest_is_done(
+    memory: Memory, database: Database
+) -> None:
+    settings.put(database, settings.EMBEDDER, "minilm")
     tell(memory, 3)
     report = memory.work()
     assert without_intervals(report.done) == {"seal": 1, "extract": 1}
@@ -316,28 +320,29 @@ def test_a_worker_that_is_killed_loses_at_most_the_call_in_flight(
 
 
 def test_switching_keeps_both_and_searches_by_the_one_that_is_complete(
-    memory: Memory, counting: Counting, known: dict[str, Embedder]
+    memory: Memory, database: Database, counting: Counting, known: dict[str, Embedder]
 ) -> None:
     tell(memory, 12)
     memory.work()
     known["better"] = better = Counting("better@2")
-    use(memory, "better")
-    assert choice(memory).name == "counting@1"
-    assert str(choice(memory).missing).startswith("0 of ")
-    assert str(choice(memory).missing).endswith("until then the vectors of counting@1 are searched")
+    use(database, "better")
+    assert choice(database).name == "counting@1"
+    missing = str(choice(database).missing)
+    assert missing.startswith("0 of ")
+    assert missing.endswith("until then the vectors of counting@1 are searched")
     memory.embed(max_calls=2)
-    assert choice(memory).name == "counting@1"
+    assert choice(database).name == "counting@1"
     memory.embed()
-    assert choice(memory).name == "better@2"
-    assert choice(memory).missing is None
+    assert choice(database).name == "better@2"
+    assert choice(database).missing is None
     assert len(better.asked) == len(counting.asked) == 12
     (nodes, of) = covered(memory)["better@2"]
     assert covered(memory) == {"counting@1": (nodes, of), "better@2": (nodes, of)}
-    use(memory, "counting")
-    assert choice(memory).name == "counting@1"
+    use(database, "counting")
+    assert choice(database).name == "counting@1"
     assert memory.jobs(["todo"]) == []
     del known["counting"]  # its model was removed
-    assert choice(memory).name == "better@2"
+    assert choice(database).name == "better@2"
 
 
 def test_use_model_asks_for_what_is_missing_and_none_withdraws_it(memory: Memory) -> None:
@@ -354,7 +359,7 @@ def test_use_model_asks_for_what_is_missing_and_none_withdraws_it(memory: Memory
 
 
 def test_prune_deletes_one_embedders_vectors_and_leaves_the_others(
-    memory: Memory, counting: Counting
+    memory: Memory, database: Database, counting: Counting
 ) -> None:
     tell(memory, 3)
     memory.work()
@@ -364,7 +369,7 @@ def test_prune_deletes_one_embedders_vectors_and_leaves_the_others(
     assert list(covered(memory)) == ["hashing/1"]
     with pytest.raises(NotFoundError, match="hashing/1"):
         memory.prune_embeddings("counting")
-    tables = memory._database.rows("SELECT name FROM sqlite_schema WHERE name LIKE 'vector%'")
+    tables = database.rows("SELECT name FROM sqlite_schema WHERE name LIKE 'vector%'")
     assert {name for (name,) in tables if not name.startswith("vector_2")} == set()
 
 
@@ -395,30 +400,30 @@ def test_a_job_under_way_ends_quietly_when_its_embedder_is_pruned(
      "UPDATE vector_1 SET node_seq = 9999 WHERE node_seq = 1"],
 )  # fmt: skip
 def test_the_doctor_finds_vectors_that_do_not_fit_and_makes_them_again(
-    memory: Memory, damage: str
+    memory: Memory, database: Database, damage: str
 ) -> None:
     memory.use_model("embedder", "hashing")
     tell(memory, 4)
     memory.work()
     assert_whole(memory)
-    before = memory._database.rows("SELECT * FROM vector_1 ORDER BY 1, 2")
-    memory._database.execute(damage)
+    before = database.rows("SELECT * FROM vector_1 ORDER BY 1, 2")
+    database.execute(damage)
     (check,) = [check for check in memory.diagnose().checks if not check.ok]
     assert check.name == "vectors of nodes"
     memory.repair()
     memory.work()
     assert_whole(memory)
-    assert memory._database.rows("SELECT * FROM vector_1 ORDER BY 1, 2") == before
+    assert database.rows("SELECT * FROM vector_1 ORDER BY 1, 2") == before
 
 
 def test_vectors_of_an_old_tail_are_no_fault_while_a_job_waits(
-    memory: Memory, counting: Counting
+    memory: Memory, database: Database, counting: Counting
 ) -> None:
     memory.append("s", [Message(text="One thing.")])
     memory.work()
     memory.append("s", [Message(text="Another.")])
     memory.work(max_calls=0)
-    assert jobs.has_open(memory._database, "embed")
+    assert jobs.has_open(database, "embed")
     assert_whole(memory)
 
 
@@ -432,7 +437,9 @@ def real(memory: Memory, models_folder: Path) -> Memory:
 
 
 @pytest.mark.parametrize("shape", [TreeShape()])
-def test_a_real_model_finds_what_shares_no_word_with_the_question(real: Memory) -> None:
+def test_a_real_model_finds_what_shares_no_word_with_the_question(
+    real: Memory, database: Database
+) -> None:
     real.append("s", [
         Message(text="The invoice for the new lamp came to forty euros."),
         Message(text="My kitten was sick, so we drove to the vet in the evening."),
@@ -441,20 +448,20 @@ def test_a_real_model_finds_what_shares_no_word_with_the_question(real: Memory) 
     report = real.work()
     assert (report.done["embed"], report.embedded) == (2, 1)
     assert covered(real).keys() == {embedders.identity_of("minilm")}
-    _, text = nearest(real, "Which pet had a health problem?")
+    _, text = nearest(database, "Which pet had a health problem?")
     assert text.startswith("My kitten was sick")
-    _, text = nearest(real, "How do we store dates?")
+    _, text = nearest(database, "How do we store dates?")
     assert text.startswith("Let us write all timestamps")
 
 
 @pytest.mark.parametrize("shape", [TreeShape()])
-def test_the_end_of_a_long_message_is_found(real: Memory) -> None:
+def test_the_end_of_a_long_message_is_found(real: Memory, database: Database) -> None:
     long = f"{prose(1, 125)}\nAt last the old violin was sold to a musician from Prague."
     real.append("s", [Message(text=long)])
     real.work()
     (leaf,) = [node for node in real.tree(Scope.source("s")).nodes() if node.is_leaf]
     assert 2_000 < leaf.tokens <= 3_000
-    best, text = nearest(real, "Who bought the instrument?")
+    best, text = nearest(database, "Who bought the instrument?")
     assert text.endswith("from Prague.")
     assert best.end == len(long)
     assert best.start > len(long) * 0.9

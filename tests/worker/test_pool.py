@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -22,6 +22,8 @@ from tests.helpers.shapes import SMALL_LEAVES
 from treemem import DiskFullError, Memory, Message, ModelError, Scope, ServedModel
 from treemem.models import endpoint
 from treemem.queue import jobs
+from treemem.store import settings
+from treemem.store.database import Database
 from treemem.summarize.backends import Slot
 from treemem.summarize.model_summarizer import ModelSummarizer
 from treemem.types import TreeShape
@@ -69,8 +71,8 @@ def use(monkeypatch: pytest.MonkeyPatch, memory: Memory, places: Sequence[Place]
         ]
 
     monkeypatch.setattr("treemem.summarize.backends.slots_of", slots_of)
-    sql = "INSERT OR REPLACE INTO setting (name, value) VALUES ('summarizer', 'fake')"
-    memory._database.execute(sql)
+    with closing(Database(memory.path)) as database:
+        settings.put(database, settings.SUMMARIZER, "fake")
 
 
 def tell(memory: Memory, count: int, *, first: int = 0, source: str = "s") -> None:
@@ -328,14 +330,14 @@ def test_a_second_ctrl_c_waits_for_no_server_and_loses_no_job(
     assert_all_summarized(memory)
 
 
-def test_a_worker_that_was_given_up_takes_no_other_job(memory: Memory) -> None:
+def test_a_worker_that_was_given_up_takes_no_other_job(memory: Memory, database: Database) -> None:
     """It may be about to claim one when nobody waits for it any more."""
     tell(memory, 3)
-    worker = Worker(memory._database, FakeClock(), SMALL_LEAVES)
+    worker = Worker(database, FakeClock(), SMALL_LEAVES)
     worker.abandon()
     assert worker.step(TREE_KINDS) == "nothing"
     assert [job.attempts for job in memory.jobs(["todo"])] == [0]
-    assert Worker(memory._database, FakeClock(), SMALL_LEAVES).step(TREE_KINDS) == "did"
+    assert Worker(database, FakeClock(), SMALL_LEAVES).step(TREE_KINDS) == "did"
 
 
 def test_what_ends_a_slot_ends_the_run(memory: Memory, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -496,9 +498,10 @@ def test_a_job_that_takes_down_one_server_after_the_other_comes_to_an_end(
     assert memory.jobs(["todo", "running"]) == []
 
 
-def test_a_failure_after_the_lease_was_lost_counts_against_nobody(memory: Memory) -> None:
+def test_a_failure_after_the_lease_was_lost_counts_against_nobody(
+    memory: Memory, database: Database
+) -> None:
     """As of a call that was under way at a second Ctrl-C: it would pause the kind."""
-    database = memory._database
     with database.transaction():
         for number in range(jobs.BREAKER_FAILURES):
             jobs.admit(database, "summarize", str(number), {}, 0)

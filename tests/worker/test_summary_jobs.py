@@ -46,7 +46,7 @@ def assert_whole(memory: Memory) -> None:
 
 @with_small_leaves
 def test_every_sealed_node_and_the_root_get_a_model_summary_children_before_parents(
-    memory: Memory, monkeypatch: pytest.MonkeyPatch
+    memory: Memory, database: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     name = use(monkeypatch, memory, FakeClient()).name
     tell(memory, 80)
@@ -57,8 +57,8 @@ def test_every_sealed_node_and_the_root_get_a_model_summary_children_before_pare
         assert producers(node)[0] == name, node
         assert node.summaries[0].shown
     sql = "SELECT node_seq, max(seq) FROM summary GROUP BY node_seq"
-    made: dict[int, int] = dict(memory._database.rows(sql))
-    for parent, child in memory._database.rows("SELECT node_seq, child_seq FROM node_child"):
+    made: dict[int, int] = dict(database.rows(sql))
+    for parent, child in database.rows("SELECT node_seq, child_seq FROM node_child"):
         assert made[child] < made[parent]
     assert_whole(memory)
 
