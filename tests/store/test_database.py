@@ -50,7 +50,7 @@ def test_a_transaction_is_stored_whole(database: Database) -> None:
 
 
 @pytest.mark.parametrize("error", [ValueError, KeyboardInterrupt, SystemExit])
-def test_a_transaction_that_is_left_by_any_exception_stores_nothing(
+def test_a_transaction_ended_by_any_exception_stores_nothing(
     database: Database, error: type[BaseException]
 ) -> None:
     def fail() -> None:
@@ -77,7 +77,7 @@ def test_an_inner_transaction_joins_the_outer_one(database: Database) -> None:
     assert names(database) == []
 
 
-def test_a_statement_that_fails_undoes_its_whole_transaction(database: Database) -> None:
+def test_a_statement_that_fails_rolls_back_its_whole_transaction(database: Database) -> None:
     def fail() -> None:
         with database.transaction():
             put(database, "a")
@@ -88,7 +88,7 @@ def test_a_statement_that_fails_undoes_its_whole_transaction(database: Database)
     assert names(database) == []
 
 
-def test_a_reader_sees_one_state_however_many_reads_it_does(database: Database) -> None:
+def test_all_reads_of_one_transaction_see_the_same_state(database: Database) -> None:
     other = Database(database.path)
     with database.reading():
         assert names(database) == []
@@ -98,7 +98,7 @@ def test_a_reader_sees_one_state_however_many_reads_it_does(database: Database) 
     other.close()
 
 
-def test_reading_may_be_nested_and_may_stand_in_a_transaction(database: Database) -> None:
+def test_reading_can_be_nested_in_reading_and_in_a_transaction(database: Database) -> None:
     with database.transaction():
         put(database, "a")
         with database.reading(), database.reading():
@@ -167,7 +167,7 @@ def test_only_the_undurable_transaction_itself_is_undurable(
     assert names(database) == ([] if fails else ["a"])
 
 
-def test_a_reference_to_nothing_is_refused(database: Database) -> None:
+def test_a_reference_to_a_missing_row_is_refused(database: Database) -> None:
     with pytest.raises(DatabaseError, match="FOREIGN KEY"):
         database.execute("INSERT INTO tree_node VALUES (1, 0, 0, 99)")
 
@@ -183,7 +183,7 @@ def test_opening_again_migrates_nothing_and_keeps_everything(tmp_path: Path) -> 
         opened.close()
 
 
-def test_several_that_open_a_new_file_at_once_all_get_the_same_schema(tmp_path: Path) -> None:
+def test_processes_that_open_a_new_file_at_once_get_the_same_schema(tmp_path: Path) -> None:
     path = tmp_path / "memory.sqlite3"
     together = threading.Barrier(OPENERS)
 
@@ -209,7 +209,7 @@ def test_a_closed_file_leaves_nothing_beside_it(tmp_path: Path) -> None:
     assert [entry.name for entry in tmp_path.iterdir()] == [path.name]
 
 
-def test_closing_one_of_two_leaves_the_other_at_work(tmp_path: Path) -> None:
+def test_closing_one_of_two_connections_leaves_the_other_working(tmp_path: Path) -> None:
     one = Database(tmp_path / "memory.sqlite3")
     other = Database(tmp_path / "memory.sqlite3")
     put(one, "a")
@@ -222,7 +222,7 @@ def test_closing_one_of_two_leaves_the_other_at_work(tmp_path: Path) -> None:
     reopened.close()
 
 
-def test_a_closed_memory_says_so(tmp_path: Path) -> None:
+def test_using_a_closed_memory_raises_an_error_that_says_so(tmp_path: Path) -> None:
     memory = Memory.open(tmp_path / "memory.sqlite3")
     memory.close()
     with pytest.raises(TreememError, match="closed"):
@@ -234,7 +234,7 @@ def test_a_closed_memory_says_so(tmp_path: Path) -> None:
 # -- where the file is -----------------------------------------------------------------
 
 
-def test_folders_that_are_missing_are_made(tmp_path: Path) -> None:
+def test_missing_folders_are_created(tmp_path: Path) -> None:
     path = tmp_path / "new" / "folders" / "memory.sqlite3"
     Database(path).close()
     assert path.exists()
@@ -252,7 +252,7 @@ def test_a_file_where_a_folder_should_be_is_named(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["mémoire 记忆.sqlite3", "a b?c#d%41.sqlite3", "-wal", "x'y\"z"])
-def test_any_file_name_will_do(tmp_path: Path, name: str) -> None:
+def test_any_file_name_can_be_used(tmp_path: Path, name: str) -> None:
     opened = Database(tmp_path / name)
     put(opened, "a")
     opened.close()
@@ -277,7 +277,7 @@ def test_an_empty_database_of_sqlites_becomes_a_memory(tmp_path: Path) -> None:
     opened.close()
 
 
-def test_an_error_of_the_versions_names_both(tmp_path: Path) -> None:
+def test_the_error_for_a_newer_file_names_both_schema_versions(tmp_path: Path) -> None:
     path = tmp_path / "memory.sqlite3"
     opened = Database(path)
     opened.execute(f"PRAGMA user_version = {migrations.SCHEMA_VERSION + 7}")

@@ -149,7 +149,7 @@ def test_the_same_id_and_text_twice_is_one_message(memory: Memory) -> None:
     assert memory.status().messages == 1
 
 
-def test_without_an_id_every_append_is_new_and_repetitions_are_kept(memory: Memory) -> None:
+def test_without_an_id_every_append_is_new_and_repetitions_are_stored(memory: Memory) -> None:
     found = memory.append("s", [Message(text="ok")] * 3)
     found += memory.append("s", [Message(text="ok"), Message(text="no"), Message(text="ok")])
     assert len(set(found)) == 6
@@ -293,7 +293,7 @@ def chat_file(folder: Path, *said: Mapping[str, object], name: str = "chat.jsonl
     return path
 
 
-def test_a_file_read_again_is_known_with_the_same_sums(memory: Memory, tmp_path: Path) -> None:
+def test_a_file_read_again_is_known_with_the_same_counts(memory: Memory, tmp_path: Path) -> None:
     path = chat_file(
         tmp_path, {"role": "user", "content": "hello"}, {"role": "user", "content": ""},
         {"role": "assistant", "content": "hello"}, {"no": "message"},
@@ -436,9 +436,7 @@ def test_a_search_finds_a_section_that_comes_back(memory: Memory, edit: Edit) ->
     assert_whole(memory)
 
 
-def test_a_document_put_back_to_an_earlier_state_has_its_earlier_sections(
-    memory: Memory, edit: Edit
-) -> None:
+def test_a_document_put_back_to_an_earlier_state_has_its_earlier_sections(memory: Memory, edit: Edit) -> None:
     """The whole file was read before, but not last."""
     source = edit(PLAN + TEAM).sources[0]
     edit(PLAN.replace("Friday", "Monday") + TEAM)

@@ -41,7 +41,7 @@ def held(folder: Path) -> set[str]:
 
 @pytest.mark.skipif(not LOCKS.exists(), reason="locks are listed on Linux only")
 @pytest.mark.parametrize("how", ["ingest", "plan", "watch"])
-def test_reading_the_folder_it_lies_in_costs_it_no_lock(
+def test_ingesting_the_folder_of_a_memory_drops_none_of_its_locks(
     among_logs: Memory, logs: Path, tmp_path: Path, how: str
 ) -> None:
     before = held(logs)
@@ -58,7 +58,7 @@ def test_reading_the_folder_it_lies_in_costs_it_no_lock(
     assert [event.text for event in events if event.kind == "error"] == []
 
 
-def test_a_folder_tells_nothing_of_it_and_naming_it_is_an_error(
+def test_a_folder_skips_its_memory_file_and_naming_that_file_is_an_error(
     among_logs: Memory, logs: Path
 ) -> None:
     assert [Path(file.path).name for file in among_logs.ingest(logs).files] == ["note.txt"]
@@ -67,7 +67,7 @@ def test_a_folder_tells_nothing_of_it_and_naming_it_is_an_error(
     assert "is no log" in report.error
 
 
-def test_it_is_known_by_any_name(among_logs: Memory, tmp_path: Path) -> None:
+def test_a_memory_file_is_recognized_under_any_name(among_logs: Memory, tmp_path: Path) -> None:
     link = tmp_path / "notes.txt"
     link.symlink_to(among_logs.path)
     assert is_own(among_logs.path, link)
@@ -76,7 +76,7 @@ def test_it_is_known_by_any_name(among_logs: Memory, tmp_path: Path) -> None:
     assert not is_own(among_logs.path, tmp_path / "gone")
 
 
-def test_a_folder_that_goes_while_it_is_walked_costs_the_others_nothing(
+def test_a_folder_deleted_while_it_is_walked_does_not_affect_the_others(
     logs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for name in ("a", "b", "c"):

@@ -218,6 +218,6 @@ class Store(RuleBasedStateMachine):
             assert embedder.nodes == embedder.of
 
 
-def test_a_memory_holds_what_a_plain_model_of_it_holds() -> None:
+def test_a_memory_contains_what_a_simple_model_of_it_contains() -> None:
     """On leaves so small that trees grow several levels high."""
     run_state_machine_as_test(Store, settings=SETTINGS)

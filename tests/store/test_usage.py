@@ -92,7 +92,7 @@ def utc(text: str) -> int:
 
 
 @with_small_leaves
-def test_the_sums_by_every_key_are_what_the_client_was_paid(
+def test_the_sums_by_every_key_equal_what_the_client_counted(
     memory: Memory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     client = PaidClient()
@@ -107,7 +107,7 @@ def test_the_sums_by_every_key_are_what_the_client_was_paid(
 
 
 @with_small_leaves
-def test_each_key_tells_its_calls_apart(memory: Memory, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_each_key_separates_its_calls(memory: Memory, monkeypatch: pytest.MonkeyPatch) -> None:
     client = PaidClient()
     name = use(monkeypatch, memory, client).name
     tell(memory, 20)
@@ -169,7 +169,7 @@ def test_a_job_that_was_interrupted_counts_each_of_its_calls_once(
 
 
 @with_small_leaves
-def test_a_root_that_is_replaced_while_a_model_works_on_it_was_paid_all_the_same(
+def test_calls_for_a_root_that_was_replaced_meanwhile_are_counted(
     memory: Memory, database: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     replaced: list[str] = []
@@ -196,7 +196,7 @@ def test_a_root_that_is_replaced_while_a_model_works_on_it_was_paid_all_the_same
 
 @with_small_leaves
 @pytest.mark.usefixtures("sources_only")
-def test_what_was_paid_stays_counted_when_its_node_and_its_job_are_gone(
+def test_usage_outlives_its_node_and_its_job(
     memory: Memory, database: Database, monkeypatch: pytest.MonkeyPatch, clock: FakeClock
 ) -> None:
     client = PaidClient()
@@ -230,23 +230,23 @@ def test_an_answer_and_its_usage_are_stored_together_or_not_at_all(
     assert memory.usage() == []
 
 
-def test_no_usage_is_no_row(memory: Memory) -> None:
+def test_without_usage_there_is_no_row(memory: Memory) -> None:
     assert memory.usage() == []
 
 
 @pytest.mark.parametrize("limit", [{"since": "soon"}, {"until": "2026-13-01"}, {"since": "0001"}])
-def test_a_limit_that_is_no_time_is_named(memory: Memory, limit: dict[str, str]) -> None:
+def test_an_invalid_time_limit_is_named(memory: Memory, limit: dict[str, str]) -> None:
     (name,) = limit
     with pytest.raises(UsageError, match=rf"{name} is a day or time such as 2026-11-27"):
         memory.usage("day", **limit)  # type: ignore[arg-type]
 
 
-def test_a_key_that_is_none_is_named_with_those_that_are(memory: Memory) -> None:
+def test_an_invalid_key_is_named_with_the_valid_ones(memory: Memory) -> None:
     with pytest.raises(UsageError, match=r"day, source, level, model, job, not by 'colour'"):
         memory.usage("colour")  # type: ignore[arg-type]
 
 
-def test_sums_by_time_and_a_models_latest_calls_are_found_by_an_index(
+def test_sums_by_time_and_the_latest_calls_of_a_model_use_an_index(
     memory: Memory, database: Database
 ) -> None:
     from treemem.store import usage

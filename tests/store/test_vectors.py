@@ -84,7 +84,7 @@ def test_sqlite_vec_and_numpy_find_the_same(
 
 
 @pytest.mark.parametrize("numpy_only", [False, True])
-def test_scores_are_the_cosines_of_what_was_stored(
+def test_scores_are_the_cosines_of_the_stored_vectors(
     database: Database, known: Matrix, monkeypatch: pytest.MonkeyPatch, numpy_only: bool
 ) -> None:
     if numpy_only:
@@ -103,7 +103,9 @@ def test_scores_are_the_cosines_of_what_was_stored(
         assert np.linalg.norm(vector) == pytest.approx(1, abs=1e-5)
 
 
-def test_what_is_gone_is_not_found_and_can_be_removed(database: Database, known: Matrix) -> None:
+def test_vectors_of_deleted_nodes_are_not_found_and_can_be_removed(
+    database: Database, known: Matrix
+) -> None:
     with database.transaction():
         database.execute("DELETE FROM node WHERE seq <= 10")
     query = known[0]
@@ -117,7 +119,7 @@ def test_what_is_gone_is_not_found_and_can_be_removed(database: Database, known:
 
 
 @pytest.mark.parametrize("numpy_only", [False, True])
-def test_embedders_never_meet(
+def test_the_vectors_of_two_embedders_never_mix(
     database: Database, known: Matrix, monkeypatch: pytest.MonkeyPatch, numpy_only: bool
 ) -> None:
     if numpy_only:
@@ -153,7 +155,7 @@ def test_a_file_written_with_the_extension_is_read_without_it(
 
 
 @given(st.integers(0, 10_000), st.sampled_from([2, 64, 384, 1024]))
-def test_packing_moves_a_cosine_by_little(seed: int, dimensions: int) -> None:
+def test_packing_changes_a_cosine_by_little(seed: int, dimensions: int) -> None:
     one, other = random_unit(2, dimensions, seed)
     rows = pack(np.stack([one, other]))
     assert [len(row) for row in rows] == [dimensions] * 2

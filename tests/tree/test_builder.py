@@ -89,7 +89,7 @@ def test_the_leaves_of_a_source_join_to_its_messages_exactly(
     assert list(joined) == [message.id for message in history]
 
 
-def test_a_giant_message_lies_in_leaves_of_its_own_stretches(memory: Memory) -> None:
+def test_a_giant_message_is_split_over_several_leaves(memory: Memory) -> None:
     giant = prose(7, 2_000)
     store(memory, "s", [unique(0, "before"), unique(1, giant), unique(2, "after")])
     leaves = sealed_leaves(memory, "s")
@@ -99,7 +99,7 @@ def test_a_giant_message_lies_in_leaves_of_its_own_stretches(memory: Memory) -> 
     assert_whole(memory)
 
 
-def test_thousands_of_empty_messages_are_sealed_by_their_number(memory: Memory) -> None:
+def test_empty_messages_are_sealed_after_the_maximum_number_in_a_leaf(memory: Memory) -> None:
     store(memory, "s", [unique(n, "") for n in range(2 * LEAF_PIECES_MAX + 1)])
     assert [leaf.message_count for leaf in sealed_leaves(memory, "s")] == [LEAF_PIECES_MAX] * 2
     assert len(memory.messages("s")) == 2 * LEAF_PIECES_MAX + 1
@@ -107,7 +107,7 @@ def test_thousands_of_empty_messages_are_sealed_by_their_number(memory: Memory) 
 
 
 @with_small_leaves
-def test_a_node_knows_its_tokens_its_time_and_how_much_it_covers(memory: Memory) -> None:
+def test_a_node_has_the_tokens_times_and_message_count_below_it(memory: Memory) -> None:
     said = [unique(n, prose(n, 8), sent_at=f"2026-01-{n + 1:02}T08:00:00+02:00") for n in range(20)]
     store(memory, "s", said)
     root = nodes(memory, "s")[0]
@@ -178,7 +178,7 @@ def test_the_same_history_again_adds_no_node(memory: Memory) -> None:
 
 
 @with_small_leaves
-def test_a_tail_that_fills_up_as_it_stood_keeps_its_id_and_its_summary(
+def test_a_tail_sealed_with_the_same_content_keeps_its_id_and_summary(
     memory: Memory, clock: FakeClock
 ) -> None:
     store(memory, "s", talk(1, sentences=10))
@@ -217,7 +217,7 @@ def test_the_root_covers_the_whole_history_once(memory: Memory) -> None:
 
 
 @with_small_leaves
-def test_what_a_grown_source_replaces_leaves_nothing_behind(
+def test_a_grown_source_deletes_the_provisional_nodes_it_replaces(
     memory: Memory, database: Database, clock: FakeClock
 ) -> None:
     for n in range(25):
@@ -245,7 +245,7 @@ def test_a_tail_shared_by_two_sources_stays_while_one_of_them_needs_it(memory: M
 
 
 @with_small_leaves
-def test_what_was_replaced_before_it_was_sealed_is_in_no_leaf(memory: Memory) -> None:
+def test_a_version_replaced_before_sealing_is_in_no_leaf(memory: Memory) -> None:
     store(memory, "s", [Message(text="first version", external_id="7"), *talk(1, sentences=5)])
     store(memory, "s", [Message(text="second version", external_id="7"), *talk(20, first=1)])
     texts = [
@@ -257,7 +257,7 @@ def test_what_was_replaced_before_it_was_sealed_is_in_no_leaf(memory: Memory) ->
     assert_whole(memory)
 
 
-def test_a_giant_message_that_is_replaced_half_sealed_leaves_the_tree_whole(
+def test_replacing_a_half_sealed_giant_message_leaves_the_tree_whole(
     memory: Memory,
 ) -> None:
     store(memory, "s", [Message(text=prose(1, 500), external_id="7")])
@@ -270,9 +270,7 @@ def test_a_giant_message_that_is_replaced_half_sealed_leaves_the_tree_whole(
 
 
 @with_small_leaves
-def test_a_turn_that_becomes_active_again_is_sealed_after_all(
-    memory: Memory, tmp_path: Path
-) -> None:
+def test_a_turn_that_becomes_active_again_is_sealed(memory: Memory, tmp_path: Path) -> None:
     session = ClaudeSession("taken up again")
     session.say("start", *(prose(n, 4) for n in range(3)))
     abandoned = len(session.turns) - 1
@@ -337,7 +335,7 @@ def test_a_fork_shares_the_summaries_of_the_common_leaves(memory: Memory, tmp_pa
 @given(
     steps=st.lists(st.lists(st.integers(0, 59), unique=True, max_size=40), min_size=1, max_size=4)
 )
-def test_a_tree_over_members_is_the_same_whatever_it_stood_over_before(
+def test_a_laid_out_tree_does_not_depend_on_its_earlier_members(
     memory: Memory, database: Database, shape: TreeShape, steps: list[list[int]]
 ) -> None:
     """And what only an earlier tree held is gone."""

@@ -59,7 +59,7 @@ def test_any_batching_of_the_members_gives_the_same_groups(count: int, stops: li
 
 @UNHURRIED
 @given(count=COUNTS)
-def test_every_node_stands_under_exactly_one_parent_or_in_the_frontier(count: int) -> None:
+def test_every_node_is_in_exactly_one_group_or_in_the_frontier(count: int) -> None:
     tree = grown(count, [])
     nodes = [*members(count), *(group.id for group in tree.groups)]
     above = [child for group in tree.groups for child in group.child_ids]
@@ -84,7 +84,7 @@ def test_a_group_covers_eight_nodes_of_the_level_below_in_order(count: int) -> N
 
 @UNHURRIED
 @given(count=COUNTS)
-def test_children_come_to_be_before_their_parents(count: int) -> None:
+def test_children_come_before_their_parents(count: int) -> None:
     known = set(members(count))
     for group in grown(count, []).groups:
         assert set(group.child_ids) <= known
@@ -122,7 +122,7 @@ def test_a_tree_has_at_most_15_percent_more_nodes_than_leaves(count: int) -> Non
 
 @UNHURRIED
 @given(COUNTS, st.none() | st.just("tail"))
-def test_a_root_covers_what_is_in_no_group_oldest_first(count: int, tail: str | None) -> None:
+def test_a_root_covers_the_nodes_in_no_group_oldest_first(count: int, tail: str | None) -> None:
     tree = grow([], members(count), FANOUT)
     below = {group.id: group.child_ids for group in tree.groups}
 
@@ -135,7 +135,7 @@ def test_a_root_covers_what_is_in_no_group_oldest_first(count: int, tail: str | 
     assert covered == [*members(count), *([tail] if tail else [])]
 
 
-def test_no_members_are_no_tree() -> None:
+def test_no_members_make_no_tree() -> None:
     assert grow([], [], FANOUT).groups == ()
     assert root_children(grow([], [], FANOUT).frontier, None) == ()
 
@@ -145,7 +145,7 @@ def test_no_members_are_no_tree() -> None:
 
 @UNHURRIED
 @given(COUNTS)
-def test_layers_are_grouped_as_a_tree_that_grew(count: int) -> None:
+def test_layers_are_grouped_as_in_a_tree_that_grew(count: int) -> None:
     tree = grow([], members(count), FANOUT)
     laid = layers([(member, 0) for member in members(count)], FANOUT)
     full = {group.id for group in laid if group.id in {each.id for each in tree.groups}}
@@ -157,7 +157,9 @@ def test_layers_are_grouped_as_a_tree_that_grew(count: int) -> None:
 
 @UNHURRIED
 @given(st.lists(st.integers(0, 5), max_size=200))
-def test_a_group_stands_above_its_highest_child_and_after_its_children(levels: list[int]) -> None:
+def test_a_group_is_one_level_above_its_highest_child_and_comes_after_its_children(
+    levels: list[int],
+) -> None:
     known = {f"member{at}": level for at, level in enumerate(levels)}
     below: list[str] = []
     for group in layers(list(known.items()), FANOUT):
@@ -170,9 +172,7 @@ def test_a_group_stands_above_its_highest_child_and_after_its_children(levels: l
 
 @UNHURRIED
 @given(st.integers(2, 400), st.data())
-def test_a_member_that_changes_changes_only_what_stands_above_it(
-    count: int, data: st.DataObject
-) -> None:
+def test_a_changed_member_changes_only_the_groups_above_it(count: int, data: st.DataObject) -> None:
     before = [(member, 0) for member in members(count)]
     at = data.draw(st.integers(0, count - 1))
     after = [*before[:at], ("changed", 0), *before[at + 1 :]]

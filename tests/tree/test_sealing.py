@@ -73,7 +73,7 @@ def paired_histories(draw: st.DrawFn) -> tuple[list[Piece], list[tuple[int, int]
 
 @UNHURRIED
 @given(histories())
-def test_leaves_hold_every_message_once_and_in_order(history: list[Piece]) -> None:
+def test_leaves_contain_every_message_once_and_in_order(history: list[Piece]) -> None:
     leaves = list(seal(history, LIMIT))
     sealed = positions(leaves)
     assert sealed == list(range(len(sealed)))
@@ -89,7 +89,7 @@ def test_no_leaf_is_over_the_limit_or_empty(history: list[Piece]) -> None:
 
 @UNHURRIED
 @given(histories())
-def test_what_stays_open_would_fit_one_leaf(history: list[Piece]) -> None:
+def test_the_open_pieces_would_fit_into_one_leaf(history: list[Piece]) -> None:
     sealed = len(positions(list(seal(history, LIMIT))))
     assert sum(each.tokens for each in history[sealed:]) <= LIMIT
 
@@ -139,7 +139,7 @@ def test_a_fork_shares_the_leaves_of_the_common_beginning(
 
 @UNHURRIED
 @given(paired_histories())
-def test_a_call_and_its_result_that_fit_one_leaf_are_never_parted(
+def test_a_call_and_its_result_that_fit_into_one_leaf_are_never_separated(
     drawn: tuple[list[Piece], list[tuple[int, int]]],
 ) -> None:
     history, pairs = drawn
@@ -149,12 +149,12 @@ def test_a_call_and_its_result_that_fit_one_leaf_are_never_parted(
             assert number.get(use) == number.get(result)
 
 
-def test_a_cut_falls_before_the_call_whose_result_no_longer_fits() -> None:
+def test_the_cut_is_before_a_call_whose_result_no_longer_fits() -> None:
     history = [piece(0, 12), piece(1, 4, uses=["a"]), piece(2, 8, results=["a"])]
     assert [positions([leaf]) for leaf in seal(history, LIMIT)] == [[0]]
 
 
-def test_a_cut_falls_before_a_call_that_is_still_unanswered() -> None:
+def test_the_cut_is_before_a_call_without_a_result_yet() -> None:
     history = [piece(0, 12), piece(1, 4, uses=["a"]), piece(2, 8)]
     assert [positions([leaf]) for leaf in seal(history, LIMIT)] == [[0]]
 
@@ -167,7 +167,7 @@ def test_parallel_calls_of_one_message_stay_with_all_their_results() -> None:
     assert [positions([leaf]) for leaf in seal(history, LIMIT)] == [[0]]
 
 
-def test_a_pair_too_large_for_a_leaf_is_parted_and_nothing_is_lost() -> None:
+def test_a_pair_too_large_for_a_leaf_is_separated_and_nothing_is_lost() -> None:
     history = [piece(0, 12, uses=["a"]), piece(1, 12, results=["a"]), piece(2, 12)]
     assert [positions([leaf]) for leaf in seal(history, LIMIT)] == [[0], [1]]
 
@@ -181,7 +181,7 @@ def test_a_result_before_its_call_and_a_result_without_a_call_change_nothing() -
     assert leaf_ids(list(seal(odd, LIMIT))) == leaf_ids(list(seal(plain, LIMIT)))
 
 
-def test_calls_that_nothing_answers_do_not_make_leaves_of_one_message() -> None:
+def test_unanswered_calls_do_not_make_leaves_of_one_message() -> None:
     """Logs without results, or without their ids, are common; a leaf costs a summary."""
     history = [piece(at, 1, uses=[f"call{at}"]) for at in range(200)]
     leaves = list(seal(history, LIMIT))
@@ -200,7 +200,7 @@ def test_no_messages_make_no_leaf() -> None:
     assert list(seal([], LIMIT)) == []
 
 
-def test_a_message_that_fills_a_leaf_stays_open_until_the_next_one_comes() -> None:
+def test_a_message_that_fills_a_leaf_stays_open_until_the_next_one() -> None:
     assert list(seal([piece(0, LIMIT)], LIMIT)) == []
     assert positions(list(seal([piece(0, LIMIT), piece(1, 0)], LIMIT))) == []
     assert positions(list(seal([piece(0, LIMIT), piece(1, 1)], LIMIT))) == [0]
@@ -208,7 +208,7 @@ def test_a_message_that_fills_a_leaf_stays_open_until_the_next_one_comes() -> No
 
 @UNHURRIED
 @given(st.text(st.characters() | st.sampled_from(" \n.éあ😀"), max_size=300), st.integers(1, 30))
-def test_the_stretches_of_a_giant_message_join_to_it_exactly(text: str, limit: int) -> None:
+def test_the_stretches_of_a_split_message_join_to_it_exactly(text: str, limit: int) -> None:
     whole = Piece(3, "m", 0, len(text), count_tokens(text))
     pieces = split(whole, text, limit, cut)
     assert "".join(text[each.start : each.end] for each in pieces) == text

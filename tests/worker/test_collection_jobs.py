@@ -46,7 +46,7 @@ def assert_whole(memory: Memory) -> None:
     assert [check.findings for check in memory.diagnose().checks if not check.ok] == []
 
 
-def test_it_stands_over_the_roots_of_all_sources_by_when_they_began(memory: Memory) -> None:
+def test_the_global_tree_covers_the_roots_of_all_sources_by_their_start(memory: Memory) -> None:
     for number in (5, 2, 19, 7, 11, 3, 13, 17, 2, 23, 1):
         tell(memory, number, count=number)
     memory.work(max_calls=0)
@@ -58,7 +58,7 @@ def test_it_stands_over_the_roots_of_all_sources_by_when_they_began(memory: Memo
     assert_whole(memory)
 
 
-def test_sources_at_once_and_in_pieces_give_the_same_tree(
+def test_sources_stored_at_once_and_in_pieces_give_the_same_tree(
     memory: Memory, database: Database, tmp_path: Path, clock: FakeClock
 ) -> None:
     for number in range(20):
@@ -82,7 +82,9 @@ def test_sources_at_once_and_in_pieces_give_the_same_tree(
         assert_whole(pieces)
 
 
-def test_it_is_made_at_most_once_an_interval(memory: Memory, clock: FakeClock) -> None:
+def test_the_global_tree_is_laid_out_at_most_once_an_interval(
+    memory: Memory, clock: FakeClock
+) -> None:
     tell(memory, 0)
     tell(memory, 1)
     assert memory.work(max_calls=0).done["global"] == 1
@@ -114,7 +116,7 @@ def test_a_source_that_grows_changes_only_the_groups_above_it(
     assert_whole(memory)
 
 
-def test_sources_with_the_same_content_stand_in_it_once(memory: Memory) -> None:
+def test_sources_with_the_same_content_are_in_the_global_tree_once(memory: Memory) -> None:
     same = [Message(text="We ship on Friday.", external_id="one", unique_id=True)]
     memory.append("a", same)
     memory.append("b", same)
@@ -122,7 +124,7 @@ def test_sources_with_the_same_content_stand_in_it_once(memory: Memory) -> None:
     assert len(tree_ids(memory)) == 1
 
 
-def test_a_long_list_is_laid_in_steps_into_the_same_tree(
+def test_a_large_tree_is_laid_out_in_steps_with_the_same_result(
     memory: Memory, tmp_path: Path, clock: FakeClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(collection_jobs, "GROUPS_AT_ONCE", 1)
@@ -137,7 +139,7 @@ def test_a_long_list_is_laid_in_steps_into_the_same_tree(
     assert_whole(memory)
 
 
-def test_a_model_is_asked_for_the_root_alone_and_after_those_of_the_sources(
+def test_a_model_summarizes_only_the_global_root_and_after_the_sources_roots(
     memory: Memory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     client = FakeClient()
@@ -154,7 +156,7 @@ def test_a_model_is_asked_for_the_root_alone_and_after_those_of_the_sources(
     assert_whole(memory)
 
 
-def test_its_root_waits_for_the_roots_that_it_covers(
+def test_the_global_root_waits_for_the_roots_that_it_covers(
     memory: Memory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     order: list[str] = []
@@ -172,7 +174,7 @@ def test_its_root_waits_for_the_roots_that_it_covers(
     assert all(prose(100 * number, 1) in last for number in range(3))
 
 
-def test_the_doctor_finds_a_tree_that_misses_a_source_and_mends_it(
+def test_the_doctor_finds_and_repairs_a_global_tree_without_one_source(
     memory: Memory, database: Database
 ) -> None:
     for number in range(3):
@@ -188,7 +190,7 @@ def test_the_doctor_finds_a_tree_that_misses_a_source_and_mends_it(
     assert_whole(memory)
 
 
-def test_one_ingest_of_many_files_has_all_of_them_in_the_tree_over_everything(
+def test_one_ingest_of_many_files_puts_all_of_them_into_the_global_tree(
     memory: Memory, tmp_path: Path
 ) -> None:
     for number in range(3):

@@ -125,7 +125,7 @@ def assert_whole(memory: Memory) -> None:
 # -- which nodes -----------------------------------------------------------------------
 
 
-def test_work_gives_every_node_a_vector_and_asks_only_about_leaves(
+def test_work_gives_every_node_a_vector_and_embeds_only_leaves(
     memory: Memory, database: Database, counting: Counting
 ) -> None:
     tell(memory, 30)
@@ -157,7 +157,9 @@ def test_without_an_embedder_nothing_is_embedded_and_no_job_waits(
         memory.embed()
 
 
-def test_light_work_admits_the_job_and_loads_nothing(memory: Memory, counting: Counting) -> None:
+def test_work_without_models_admits_the_job_and_loads_nothing(
+    memory: Memory, counting: Counting
+) -> None:
     tell(memory, 3)
     assert without_intervals(memory.work(max_calls=0).done) == {"seal": 1, "extract": 1}
     assert [job.dedupe_key for job in memory.jobs(["todo"])] == [
@@ -167,7 +169,7 @@ def test_light_work_admits_the_job_and_loads_nothing(memory: Memory, counting: C
     assert memory.embed().done == {"embed": 2}
 
 
-def test_an_open_tail_that_grows_costs_only_what_is_new(memory: Memory, counting: Counting) -> None:
+def test_a_growing_open_tail_costs_only_its_new_windows(memory: Memory, counting: Counting) -> None:
     memory.append("s", [Message(text=f"Turn {n} about the export.") for n in range(4)])
     memory.work()
     counting.asked.clear()
@@ -182,7 +184,7 @@ def test_an_open_tail_that_grows_costs_only_what_is_new(memory: Memory, counting
     )  # the tree over everything still holds the old tail
 
 
-def test_what_two_sources_share_is_embedded_once(memory: Memory, counting: Counting) -> None:
+def test_text_that_two_sources_share_is_embedded_once(memory: Memory, counting: Counting) -> None:
     same = [Message(text=f"Turn {n} about the export.") for n in range(6)]
     memory.append("a", same)
     memory.append("b", same)
@@ -191,7 +193,7 @@ def test_what_two_sources_share_is_embedded_once(memory: Memory, counting: Count
     assert_whole(memory)
 
 
-def test_a_leaf_of_whitespace_and_odd_characters_is_embedded_too(
+def test_a_leaf_of_whitespace_and_odd_characters_is_embedded(
     memory: Memory, counting: Counting
 ) -> None:
     memory.append("s", [Message(text=" \n")])
@@ -203,7 +205,7 @@ def test_a_leaf_of_whitespace_and_odd_characters_is_embedded_too(
 # -- limits, faults and kills ----------------------------------------------------------
 
 
-def test_a_limit_stops_between_two_calls_and_keeps_what_was_paid(
+def test_a_limit_stops_between_two_calls_and_keeps_the_paid_vectors(
     memory: Memory, database: Database, counting: Counting
 ) -> None:
     tell(memory, 12)
@@ -220,7 +222,7 @@ def test_a_limit_stops_between_two_calls_and_keeps_what_was_paid(
     assert vectors.missing(database, "counting") is None
 
 
-def test_a_text_that_the_model_cannot_take_keeps_no_other_waiting(
+def test_a_text_that_the_model_refuses_does_not_block_the_others(
     memory: Memory, counting: Counting, clock: FakeClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def refuse(texts: Sequence[str]) -> None:
@@ -241,7 +243,7 @@ def test_a_text_that_the_model_cannot_take_keeps_no_other_waiting(
     assert covered(memory) == {"counting@1": (of, of)}
 
 
-def test_an_embedder_that_is_gone_pauses_its_jobs_and_nothing_else(
+def test_an_embedder_that_is_down_pauses_only_its_own_jobs(
     memory: Memory, counting: Counting, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def fail(texts: Sequence[str]) -> None:
@@ -258,7 +260,7 @@ def test_an_embedder_that_is_gone_pauses_its_jobs_and_nothing_else(
     assert memory.embed(retry=True).done == {"embed": 2}
 
 
-def test_a_model_that_is_not_there_is_named_and_the_rest_is_done(
+def test_a_missing_model_is_named_and_the_other_work_is_done(
     memory: Memory, database: Database
 ) -> None:
     settings.put(database, settings.EMBEDDER, "minilm")
@@ -319,7 +321,7 @@ def test_a_worker_that_is_killed_loses_at_most_the_call_in_flight(
 # -- several embedders -----------------------------------------------------------------
 
 
-def test_switching_keeps_both_and_searches_by_the_one_that_is_complete(
+def test_after_a_switch_the_vectors_of_the_complete_embedder_are_searched(
     memory: Memory, database: Database, counting: Counting, known: dict[str, Embedder]
 ) -> None:
     tell(memory, 12)
@@ -345,7 +347,7 @@ def test_switching_keeps_both_and_searches_by_the_one_that_is_complete(
     assert choice(database).name == "better@2"
 
 
-def test_use_model_asks_for_what_is_missing_and_none_withdraws_it(memory: Memory) -> None:
+def test_use_model_queues_jobs_for_missing_vectors_and_none_withdraws_them(memory: Memory) -> None:
     tell(memory, 3)
     memory.work()
     memory.use_model("embedder", "hashing")
@@ -373,7 +375,7 @@ def test_prune_deletes_one_embedders_vectors_and_leaves_the_others(
     assert {name for (name,) in tables if not name.startswith("vector_2")} == set()
 
 
-def test_a_job_under_way_ends_quietly_when_its_embedder_is_pruned(
+def test_a_running_job_ends_without_error_when_its_embedder_is_pruned(
     memory: Memory, counting: Counting, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def prune(texts: Sequence[str]) -> None:
@@ -399,7 +401,7 @@ def test_a_job_under_way_ends_quietly_when_its_embedder_is_pruned(
      "UPDATE vector_1 SET last_span = 99 WHERE ordinal = 1",
      "UPDATE vector_1 SET node_seq = 9999 WHERE node_seq = 1"],
 )  # fmt: skip
-def test_the_doctor_finds_vectors_that_do_not_fit_and_makes_them_again(
+def test_the_doctor_finds_and_replaces_wrong_vectors(
     memory: Memory, database: Database, damage: str
 ) -> None:
     memory.use_model("embedder", "hashing")
@@ -416,7 +418,7 @@ def test_the_doctor_finds_vectors_that_do_not_fit_and_makes_them_again(
     assert database.rows("SELECT * FROM vector_1 ORDER BY 1, 2") == before
 
 
-def test_vectors_of_an_old_tail_are_no_fault_while_a_job_waits(
+def test_vectors_of_a_deleted_tail_are_no_fault_while_a_job_waits(
     memory: Memory, database: Database, counting: Counting
 ) -> None:
     memory.append("s", [Message(text="One thing.")])
@@ -437,7 +439,7 @@ def real(memory: Memory, models_folder: Path) -> Memory:
 
 
 @pytest.mark.parametrize("shape", [TreeShape()])
-def test_a_real_model_finds_what_shares_no_word_with_the_question(
+def test_a_real_model_finds_an_answer_that_shares_no_word_with_the_question(
     real: Memory, database: Database
 ) -> None:
     real.append("s", [
@@ -467,9 +469,7 @@ def test_the_end_of_a_long_message_is_found(real: Memory, database: Database) ->
     assert best.start > len(long) * 0.9
 
 
-def test_nothing_of_the_trees_above_the_sources_is_left_without_a_vector(
-    memory: Memory, clock: FakeClock
-) -> None:
+def test_every_node_above_the_sources_gets_a_vector(memory: Memory, clock: FakeClock) -> None:
     memory.use_model("embedder", "hashing")
     for number in range(20):
         memory.append(f"s{number}", [Message(text=prose(number, 3))])

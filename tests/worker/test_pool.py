@@ -129,7 +129,7 @@ def test_three_slots_work_at_the_same_time(memory: Memory, monkeypatch: pytest.M
     assert_no_slot_runs()
 
 
-def test_what_comes_out_and_what_is_paid_is_the_same_with_one_slot_and_with_several(
+def test_one_slot_and_several_give_the_same_summaries_for_the_same_calls(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     found = []
@@ -148,7 +148,7 @@ def test_what_comes_out_and_what_is_paid_is_the_same_with_one_slot_and_with_seve
     assert report.model_calls == len(asked) == len(set(asked)) > 30
 
 
-def test_a_slot_without_a_job_takes_the_parent_that_becomes_due(
+def test_an_idle_slot_takes_a_parent_that_becomes_due(
     memory: Memory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Two sources whose leaves one slow slot finishes: both roots are due at once after that."""
@@ -170,7 +170,7 @@ def test_a_slot_without_a_job_takes_the_parent_that_becomes_due(
     assert len(seen) == 2
 
 
-def test_what_is_appended_meanwhile_is_sealed_and_summarized_in_the_same_run(
+def test_messages_appended_during_a_run_are_summarized_in_the_same_run(
     memory: Memory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     threads = set()
@@ -192,7 +192,7 @@ def test_what_is_appended_meanwhile_is_sealed_and_summarized_in_the_same_run(
     assert_all_summarized(memory)
 
 
-def test_progress_is_told_on_the_callers_thread(
+def test_progress_is_called_on_the_callers_thread(
     memory: Memory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     told: list[tuple[str, str]] = []
@@ -210,7 +210,7 @@ def test_progress_is_told_on_the_callers_thread(
 
 
 @pytest.mark.parametrize("max_calls", [1, 2, 3, 5])
-def test_slots_together_make_no_call_more_than_allowed_and_none_twice(
+def test_all_slots_together_stay_within_the_limit_of_calls_and_repeat_none(
     memory: Memory, monkeypatch: pytest.MonkeyPatch, max_calls: int
 ) -> None:
     def slow(question: str) -> str:
@@ -229,7 +229,7 @@ def test_slots_together_make_no_call_more_than_allowed_and_none_twice(
     assert_all_summarized(memory)
 
 
-def test_a_call_that_failed_is_not_counted_against_the_limit(
+def test_a_failed_call_does_not_count_against_the_limit(
     memory: Memory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     first = iter([True])
@@ -248,7 +248,7 @@ def test_a_call_that_failed_is_not_counted_against_the_limit(
     assert len(questions(places)) == 5
 
 
-def test_without_calls_allowed_no_slot_is_used(
+def test_with_a_limit_of_no_calls_no_slot_is_used(
     memory: Memory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     places = [Place("a"), Place("b")]
@@ -278,7 +278,7 @@ def test_a_limit_of_tokens_or_time_stops_all_slots(
     assert_all_summarized(memory)
 
 
-def test_an_interruption_stops_all_slots_after_the_call_in_hand(
+def test_an_interruption_stops_all_slots_after_their_current_calls(
     memory: Memory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     interrupted = threading.Event()
@@ -330,7 +330,7 @@ def test_a_second_ctrl_c_waits_for_no_server_and_loses_no_job(
     assert_all_summarized(memory)
 
 
-def test_a_worker_that_was_given_up_takes_no_other_job(memory: Memory, database: Database) -> None:
+def test_an_abandoned_worker_takes_no_other_job(memory: Memory, database: Database) -> None:
     """It may be about to claim one when nobody waits for it any more."""
     tell(memory, 3)
     worker = Worker(database, FakeClock(), SMALL_LEAVES)
@@ -340,7 +340,9 @@ def test_a_worker_that_was_given_up_takes_no_other_job(memory: Memory, database:
     assert Worker(database, FakeClock(), SMALL_LEAVES).step(TREE_KINDS) == "did"
 
 
-def test_what_ends_a_slot_ends_the_run(memory: Memory, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_error_that_ends_a_slot_ends_the_run(
+    memory: Memory, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def fill(_: str) -> str:
         raise DiskFullError("no space")
 
@@ -359,7 +361,7 @@ def test_what_ends_a_slot_ends_the_run(memory: Memory, monkeypatch: pytest.Monke
 
 
 @pytest.mark.parametrize("recoverable", [True, False])
-def test_a_server_that_dies_loses_no_job_pays_none_twice_and_stops_nobody(
+def test_a_server_that_dies_loses_no_job_repeats_no_call_and_stops_no_other(
     memory: Memory, monkeypatch: pytest.MonkeyPatch, recoverable: bool
 ) -> None:
     def die(question: str) -> str:
@@ -387,7 +389,7 @@ def test_a_server_that_dies_loses_no_job_pays_none_twice_and_stops_nobody(
 
 
 @pytest.mark.parametrize("recoverable", [True, False])
-def test_the_only_job_of_a_server_that_dies_is_done_by_one_that_was_idle(
+def test_an_idle_server_does_the_job_of_one_that_dies(
     memory: Memory, monkeypatch: pytest.MonkeyPatch, recoverable: bool
 ) -> None:
     first = iter([True])
@@ -432,7 +434,7 @@ def test_a_server_that_is_back_is_used_again(
     assert_all_summarized(memory)
 
 
-def test_a_call_that_fails_at_a_server_that_lives_leaves_nobody_out(
+def test_a_failed_call_does_not_leave_out_a_server_that_is_alive(
     memory: Memory, monkeypatch: pytest.MonkeyPatch, clock: FakeClock
 ) -> None:
     first = iter([True])
@@ -454,7 +456,7 @@ def test_a_call_that_fails_at_a_server_that_lives_leaves_nobody_out(
     assert_all_summarized(memory)
 
 
-def test_when_no_server_is_left_the_jobs_wait(
+def test_jobs_wait_when_no_server_is_left(
     memory: Memory, monkeypatch: pytest.MonkeyPatch, clock: FakeClock
 ) -> None:
     def gone(_: str) -> str:
@@ -475,7 +477,7 @@ def test_when_no_server_is_left_the_jobs_wait(
     assert_all_summarized(memory)
 
 
-def test_a_job_that_takes_down_one_server_after_the_other_comes_to_an_end(
+def test_a_job_that_takes_down_every_server_ends_dead(
     memory: Memory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def answer(place: Place, question: str) -> str:
@@ -498,7 +500,7 @@ def test_a_job_that_takes_down_one_server_after_the_other_comes_to_an_end(
     assert memory.jobs(["todo", "running"]) == []
 
 
-def test_a_failure_after_the_lease_was_lost_counts_against_nobody(
+def test_a_failure_after_the_lease_was_lost_does_not_count(
     memory: Memory, database: Database
 ) -> None:
     """As of a call that was under way at a second Ctrl-C: it would pause the kind."""
@@ -533,7 +535,7 @@ def test_two_servers_share_the_work_and_one_that_stops_is_left_out(memory: Memor
             assert memory.node(node.id).summaries[0].producer.startswith("tiny@")
 
 
-def test_a_server_that_only_errs_costs_no_job(memory: Memory, clock: FakeClock) -> None:
+def test_a_server_that_always_fails_loses_no_job(memory: Memory, clock: FakeClock) -> None:
     tell(memory, 12)
     with FakeServer() as errs, FakeServer() as works:
         memory.use_model("summarizer", ServedModel((errs.url, works.url)))

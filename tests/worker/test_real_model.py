@@ -23,7 +23,7 @@ def told(memory: Memory) -> Memory:
 
 
 @pytest.mark.usefixtures("models_folder")
-def test_a_real_model_is_asked_checked_and_accounted_for(told: Memory) -> None:
+def test_the_answers_of_a_real_model_are_checked_and_counted(told: Memory) -> None:
     told.use_model("summarizer", "smollm2-135m")
     report = told.work()
     assert report.done["summarize"] == 1
@@ -47,7 +47,7 @@ def test_the_same_question_is_not_asked_again(told: Memory) -> None:
     assert told.work().model_calls == 0
 
 
-def test_a_model_that_is_missing_costs_nothing_but_model_work(
+def test_without_its_model_only_the_model_work_is_not_done(
     told: Memory, tmp_path: Path, models_folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     told.use_model("summarizer", "smollm2-135m")
@@ -59,7 +59,7 @@ def test_a_model_that_is_missing_costs_nothing_but_model_work(
     assert told.work().model_calls == 2
 
 
-def test_a_damaged_model_is_named_before_it_is_loaded(
+def test_a_damaged_model_is_named_and_not_loaded(
     told: Memory, tmp_path: Path, models_folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     copy = tmp_path / "damaged"

@@ -64,7 +64,7 @@ def test_every_sealed_node_and_the_root_get_a_model_summary_children_before_pare
 
 
 @with_small_leaves
-def test_what_is_summarized_is_not_summarized_again(
+def test_a_summarized_node_is_not_summarized_again(
     memory: Memory, monkeypatch: pytest.MonkeyPatch, clock: FakeClock
 ) -> None:
     client = FakeClient()
@@ -119,7 +119,7 @@ def test_a_better_model_adds_its_summaries_and_overwrites_none(
 # -- what is stored --------------------------------------------------------------------
 
 
-def test_a_statement_rests_on_the_message_that_says_it_whatever_line_the_model_named(
+def test_a_statement_cites_the_message_that_supports_it_whatever_line_the_model_named(
     memory: Memory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     said = "Module 17 wrote the report of 3 May 2026 to /var/out/17.csv for Ana in Graz."
@@ -136,7 +136,7 @@ def test_a_statement_rests_on_the_message_that_says_it_whatever_line_the_model_n
 @pytest.mark.parametrize(
     "answer", [raving, lambda _: "", lambda _: "no JSON at all", lambda _: "[{"]
 )
-def test_a_view_of_which_nothing_passed_hides_no_other_and_blocks_no_parent(
+def test_a_view_without_accepted_statements_hides_no_other_and_blocks_no_parent(
     memory: Memory, monkeypatch: pytest.MonkeyPatch, answer: Callable[[str], str]
 ) -> None:
     client = FakeClient(answer)
@@ -170,7 +170,7 @@ def test_no_model_view_loses_a_rule_on_the_way_to_the_root(
     assert [message.text for message in rule.messages] == [RULE]
 
 
-def test_a_report_counts_what_was_paid_offered_and_kept(
+def test_a_report_counts_calls_tokens_and_statements(
     memory: Memory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def half_raving(question: str) -> str:
@@ -191,7 +191,7 @@ def test_a_report_counts_what_was_paid_offered_and_kept(
 
 @with_small_leaves
 @pytest.mark.parametrize("max_calls", [1, 2, 3, 7])
-def test_no_call_more_is_made_than_allowed_and_none_twice(
+def test_the_limit_of_calls_is_never_exceeded_and_no_call_is_repeated(
     memory: Memory, monkeypatch: pytest.MonkeyPatch, max_calls: int
 ) -> None:
     client = FakeClient()
@@ -207,7 +207,7 @@ def test_no_call_more_is_made_than_allowed_and_none_twice(
     assert all("fake@" in producers(node)[0] for node in nodes(memory) if not node.provisional)
 
 
-def test_without_calls_allowed_the_model_is_not_asked(
+def test_with_a_limit_of_no_calls_the_model_is_not_used(
     memory: Memory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     client = FakeClient()
@@ -217,7 +217,7 @@ def test_without_calls_allowed_the_model_is_not_asked(
     assert client.questions == []
 
 
-def test_a_limit_between_two_calls_of_one_leaf_keeps_the_answer_that_was_paid(
+def test_a_limit_between_two_calls_of_one_leaf_keeps_the_paid_answer(
     memory: Memory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     client = FakeClient()
@@ -233,7 +233,7 @@ def test_a_limit_between_two_calls_of_one_leaf_keeps_the_answer_that_was_paid(
     assert (memory.jobs(["todo", "dead"]), memory.status().jobs["summarize"]) == ([], {"done": 1})
 
 
-def test_a_limit_of_tokens_stops_after_the_call_that_met_it(
+def test_a_limit_of_tokens_stops_after_the_call_that_reaches_it(
     memory: Memory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     client = FakeClient()
@@ -264,7 +264,7 @@ def test_no_transaction_is_open_while_the_model_runs(
     assert memory.setting("seen") == "1"
 
 
-def test_a_model_that_cannot_work_at_all_pauses_its_kind_and_costs_no_attempt(
+def test_a_model_that_cannot_be_used_pauses_its_jobs_and_no_attempt_counts(
     memory: Memory, monkeypatch: pytest.MonkeyPatch, clock: FakeClock
 ) -> None:
     def missing(_: str) -> str:
@@ -285,7 +285,7 @@ def test_a_model_that_cannot_work_at_all_pauses_its_kind_and_costs_no_attempt(
     assert "fake@" in producers(nodes(memory)[0])[0]
 
 
-def test_an_answer_that_comes_after_the_lease_was_lost_is_dropped_but_stays_paid(
+def test_a_summary_after_the_lease_was_lost_is_dropped_but_its_answers_stay(
     memory: Memory, monkeypatch: pytest.MonkeyPatch, clock: FakeClock
 ) -> None:
     taken: list[jobs.Claim] = []
@@ -311,7 +311,7 @@ def test_an_answer_that_comes_after_the_lease_was_lost_is_dropped_but_stays_paid
 
 
 @with_small_leaves
-def test_a_node_that_no_attempt_could_summarize_blocks_neither_its_parent_nor_the_others(
+def test_a_node_that_cannot_be_summarized_blocks_no_other(
     memory: Memory, monkeypatch: pytest.MonkeyPatch, clock: FakeClock
 ) -> None:
     def answer(question: str) -> str:
@@ -339,7 +339,7 @@ def test_a_node_that_no_attempt_could_summarize_blocks_neither_its_parent_nor_th
 
 
 @with_small_leaves
-def test_a_node_whose_worker_dies_each_time_blocks_neither_its_parent_nor_the_others(
+def test_a_node_whose_workers_all_die_blocks_no_other(
     memory: Memory, monkeypatch: pytest.MonkeyPatch, clock: FakeClock
 ) -> None:
     """As when the machine runs out of memory on it: nobody is left to say that it failed."""
@@ -364,7 +364,7 @@ def test_a_node_whose_worker_dies_each_time_blocks_neither_its_parent_nor_the_ot
     assert_whole(memory)
 
 
-def test_a_statement_with_characters_that_sqlite_cannot_hold_fails_no_job(
+def test_a_statement_with_characters_that_sqlite_cannot_store_fails_no_job(
     memory: Memory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def answer(question: str) -> str:

@@ -59,7 +59,7 @@ def assert_whole(memory: Memory) -> None:
 # -- later statements ------------------------------------------------------------------
 
 
-def test_an_open_point_leaves_the_roots_list_when_a_later_leaf_closes_it(memory: Memory) -> None:
+def test_a_root_drops_an_open_point_that_a_later_leaf_closes(memory: Memory) -> None:
     tell(memory, OPEN)
     assert told(nodes(memory)[0], OPEN)
     tell(memory, DONE)
@@ -80,7 +80,7 @@ def test_an_open_point_that_nothing_closes_stays(memory: Memory) -> None:
     assert point.closed_by is None
 
 
-def test_a_rule_that_was_replaced_says_by_what(memory: Memory) -> None:
+def test_a_superseded_rule_names_the_one_that_superseded_it(memory: Memory) -> None:
     tell(memory, LIMIT, NEW_LIMIT)
     root = nodes(memory)[0]
     (older,), (newer,) = told(root, LIMIT), told(root, NEW_LIMIT)
@@ -90,7 +90,7 @@ def test_a_rule_that_was_replaced_says_by_what(memory: Memory) -> None:
     assert_whole(memory)
 
 
-def test_what_is_said_twice_is_told_once_with_both_citations(memory: Memory) -> None:
+def test_a_repeated_statement_is_shown_once_with_both_citations(memory: Memory) -> None:
     tell(memory, TWICE, TWICE)
     (statement,) = told(nodes(memory)[0], TWICE)
     said = [message.id for message in memory.messages("s") if message.text == TWICE]
@@ -98,7 +98,7 @@ def test_what_is_said_twice_is_told_once_with_both_citations(memory: Memory) -> 
     assert [message.id for message in statement.messages] == said
 
 
-def test_a_person_sees_what_became_of_a_statement(memory: Memory) -> None:
+def test_the_command_shows_what_closed_or_superseded_a_statement(memory: Memory) -> None:
     tell(memory, OPEN, DONE, LIMIT, NEW_LIMIT)
     leaf = next(node for node in nodes(memory) if node.is_leaf and told(node, OPEN))
     root = nodes(memory)[0]
@@ -114,7 +114,7 @@ def test_a_person_sees_what_became_of_a_statement(memory: Memory) -> None:
 # -- a better model --------------------------------------------------------------------
 
 
-def test_only_what_no_model_has_seen_is_summarized_unless_an_upgrade_is_asked_for(
+def test_without_upgrade_only_nodes_that_no_model_has_tried_are_summarized(
     memory: Memory, monkeypatch: pytest.MonkeyPatch, clock: FakeClock
 ) -> None:
     tell(memory, LIMIT)
@@ -147,7 +147,7 @@ def test_a_weaker_model_upgrades_nothing(memory: Memory, monkeypatch: pytest.Mon
     assert client.questions == []
 
 
-def test_what_a_model_could_not_do_waits_for_a_better_one_and_is_not_tried_again(
+def test_a_node_that_a_model_failed_on_waits_for_a_better_model(
     memory: Memory, monkeypatch: pytest.MonkeyPatch, clock: FakeClock
 ) -> None:
     tell(memory, LIMIT)
@@ -167,7 +167,7 @@ def test_what_a_model_could_not_do_waits_for_a_better_one_and_is_not_tried_again
     assert memory.work(upgrade=True).kept > 0
 
 
-def test_without_a_model_everything_is_only_picked_out(memory: Memory) -> None:
+def test_without_a_model_every_node_is_upgradable(memory: Memory) -> None:
     tell(memory, LIMIT)
     found = memory.upgradable("s")
     assert {node.reason for node in found} == {"only picked out"}
@@ -178,7 +178,7 @@ def test_without_a_model_everything_is_only_picked_out(memory: Memory) -> None:
     assert f"{len(found) - 1} more" in shown.output
 
 
-def test_a_tail_that_cannot_be_retold_takes_nothing_from_its_root(
+def test_a_tail_that_cannot_be_retold_removes_nothing_from_its_root(
     memory: Memory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The root still carries up what the model made of the leaves below it."""
@@ -205,7 +205,7 @@ def result(mode: str | None) -> exam.ExamResult:
     )  # fmt: skip
 
 
-def test_a_model_that_adds_nothing_is_not_asked_and_status_says_so(
+def test_a_model_that_failed_its_exam_is_not_used_and_status_says_so(
     memory: Memory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     tell(memory, LIMIT)
