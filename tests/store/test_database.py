@@ -134,7 +134,7 @@ def test_another_thread_waits_for_a_transaction_to_end(database: Database) -> No
     assert seen == [["a", "b"]]
 
 
-# -- how the file is kept --------------------------------------------------------------
+# -- the file --------------------------------------------------------------
 
 
 def test_commits_are_durable_and_references_checked(database: Database) -> None:
@@ -183,7 +183,7 @@ def test_opening_again_migrates_nothing_and_keeps_everything(tmp_path: Path) -> 
         opened.close()
 
 
-def test_processes_that_open_a_new_file_at_once_get_the_same_schema(tmp_path: Path) -> None:
+def test_connections_that_open_a_new_file_at_once_get_the_same_schema(tmp_path: Path) -> None:
     path = tmp_path / "memory.sqlite3"
     together = threading.Barrier(OPENERS)
 

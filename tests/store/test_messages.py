@@ -64,11 +64,11 @@ def test_an_odd_text_comes_back_exactly(memory: Memory, text: str) -> None:
 
 
 @SHARED
-@given(said=st.lists(ANY_TEXT, max_size=5))
-def test_any_texts_come_back_exactly_and_in_order(memory: Memory, said: list[str]) -> None:
+@given(messages=st.lists(ANY_TEXT, max_size=5))
+def test_any_texts_come_back_exactly_and_in_order(memory: Memory, messages: list[str]) -> None:
     source = f"s{memory.status().sources}"
-    memory.append(source, [Message(text=text) for text in said])
-    assert texts(memory, source) == said
+    memory.append(source, [Message(text=text) for text in messages])
+    assert texts(memory, source) == messages
     assert_whole(memory)
 
 
@@ -96,8 +96,8 @@ def test_any_fields_of_a_message_are_stored_and_the_file_stays_whole(
 ) -> None:
     source = f"s{memory.status().sources}"
     (message_id,) = memory.append(source, [message])
-    (found,) = memory.messages(source)
-    assert (found.id, found.text, found.role, found.kind) == (
+    (stored,) = memory.messages(source)
+    assert (stored.id, stored.text, stored.role, stored.kind) == (
         message_id, message.text, message.role, message.kind
     )  # fmt: skip
     assert memory.append(source, [message] if message.external_id is not None else []) in (
@@ -115,11 +115,11 @@ def test_all_fields_of_a_message_come_back(memory: Memory) -> None:
         blobs=(Blob("image/png", 7, "0" * 64),),
     )  # fmt: skip
     memory.append("s", [message])
-    (found,) = memory.messages("s")
+    (stored,) = memory.messages("s")
     for name in ("role", "text", "author", "kind", "session", "sent_at", "external_id",
                  "unique_id", "parts", "tool_use_ids", "tool_result_ids", "blobs"):  # fmt: skip
-        assert getattr(found, name) == getattr(message, name), name
-    assert found.tokens
+        assert getattr(stored, name) == getattr(message, name), name
+    assert stored.tokens
 
 
 @pytest.mark.parametrize("role", ["", "User", "robot"])
@@ -150,9 +150,9 @@ def test_the_same_id_and_text_twice_is_one_message(memory: Memory) -> None:
 
 
 def test_without_an_id_every_append_is_new_and_repetitions_are_stored(memory: Memory) -> None:
-    found = memory.append("s", [Message(text="ok")] * 3)
-    found += memory.append("s", [Message(text="ok"), Message(text="no"), Message(text="ok")])
-    assert len(set(found)) == 6
+    ids = memory.append("s", [Message(text="ok")] * 3)
+    ids += memory.append("s", [Message(text="ok"), Message(text="no"), Message(text="ok")])
+    assert len(set(ids)) == 6
     assert texts(memory, "s") == ["ok", "ok", "ok", "ok", "no", "ok"]
     assert_whole(memory)
 
@@ -179,8 +179,8 @@ def test_a_message_with_a_unique_id_is_stored_once_for_all_its_sources(memory: M
 
 
 def test_the_order_of_a_source_is_the_order_of_arrival(memory: Memory) -> None:
-    said = [Message(text=str(n), external_id=str(n)) for n in (3, 1, 2)]
-    memory.append("s", said)
+    messages = [Message(text=str(n), external_id=str(n)) for n in (3, 1, 2)]
+    memory.append("s", messages)
     memory.append("s", [Message(text=str(n), external_id=str(n)) for n in range(5)])
     assert texts(memory, "s") == ["3", "1", "2", "0", "4"]
 
@@ -256,8 +256,8 @@ def test_a_search_finds_the_new_version_and_not_the_old_one(memory: Memory) -> N
     memory.append("s", [VERSIONS[0]])
     memory.append("s", [VERSIONS[1]])
     memory.work(max_calls=0)
-    found = [m.text for p in memory.search("when do we ship").passages for m in p.messages]
-    assert found == ["We ship on Monday."]
+    texts_found = [m.text for p in memory.search("when do we ship").passages for m in p.messages]
+    assert texts_found == ["We ship on Monday."]
 
 
 def test_a_new_version_of_a_sealed_message_leaves_the_leaf_unchanged(
@@ -287,9 +287,9 @@ def test_an_older_file_read_again_does_not_restore_the_old_version(
 # -- files -----------------------------------------------------------------------------
 
 
-def chat_file(folder: Path, *said: Mapping[str, object], name: str = "chat.jsonl") -> Path:
+def chat_file(folder: Path, *messages: Mapping[str, object], name: str = "chat.jsonl") -> Path:
     path = folder / name
-    path.write_bytes(chat_lines(said))
+    path.write_bytes(chat_lines(messages))
     return path
 
 
@@ -331,22 +331,22 @@ def test_a_file_that_has_grown_adds_only_its_tail(memory: Memory, tmp_path: Path
 @SHARED
 @given(st.lists(st.tuples(st.sampled_from(["user", "ai", "", "x"]), ANY_TEXT), max_size=12))
 def test_every_record_of_a_file_is_added_known_or_skipped(
-    memory: Memory, tmp_path: Path, said: list[tuple[str, str]]
+    memory: Memory, tmp_path: Path, messages: list[tuple[str, str]]
 ) -> None:
     name = f"{memory.status().sources}-{len(list(tmp_path.iterdir()))}.jsonl"
-    path = chat_file(tmp_path, *({"role": r, "content": t} for r, t in said), name=name)
+    path = chat_file(tmp_path, *({"role": r, "content": t} for r, t in messages), name=name)
     (report,) = memory.ingest(path, format_name="chat").files
     assert report.error is None
-    assert report.records == len(said)
+    assert report.records == len(messages)
     assert balances(report)
     assert_whole(memory)
 
 
 def test_odd_texts_of_a_chat_come_back_exactly(memory: Memory, tmp_path: Path) -> None:
-    said = [json.loads(json.dumps(text)) for text in ODD_TEXTS if text.strip("\0 \ufeff")]
-    path = chat_file(tmp_path, *({"role": "user", "content": text} for text in said))
+    messages = [json.loads(json.dumps(text)) for text in ODD_TEXTS if text.strip("\0 \ufeff")]
+    path = chat_file(tmp_path, *({"role": "user", "content": text} for text in messages))
     (report,) = memory.ingest(path).files
-    assert texts(memory, report.sources[0]) == said
+    assert texts(memory, report.sources[0]) == messages
     assert_whole(memory)
 
 

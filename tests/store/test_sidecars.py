@@ -31,7 +31,7 @@ def logs(tmp_path: Path) -> Path:
     return folder
 
 
-def held(folder: Path) -> set[str]:
+def locks(folder: Path) -> set[str]:
     """The files of the folder that this process holds locks on."""
     names = {str(path.stat().st_ino): path.name for path in folder.iterdir()}
     rows = [line.split() for line in LOCKS.read_text().splitlines()]
@@ -44,7 +44,7 @@ def held(folder: Path) -> set[str]:
 def test_ingesting_the_folder_of_a_memory_drops_none_of_its_locks(
     among_logs: Memory, logs: Path, tmp_path: Path, how: str
 ) -> None:
-    before = held(logs)
+    before = locks(logs)
     link = tmp_path / "link"  # the same folder, by another name
     link.symlink_to(logs)
     events: list[WatchEvent] = []
@@ -54,7 +54,7 @@ def test_ingesting_the_folder_of_a_memory_drops_none_of_its_locks(
         assert among_logs.plan(logs).messages_new == 1
     else:
         Follower(among_logs, [Target.of(link)], events.append, poll=True).run(once=True)
-    assert held(logs) == before
+    assert locks(logs) == before
     assert [event.text for event in events if event.kind == "error"] == []
 
 
@@ -90,5 +90,5 @@ def test_a_folder_deleted_while_it_is_walked_does_not_affect_the_others(
         return scandir(path)
 
     monkeypatch.setattr(os, "scandir", scan)
-    found = [file.path.parent.parent.name for file in find_files([logs]) if file.path]
-    assert found == ["a", "c"]
+    names = [file.path.parent.parent.name for file in find_files([logs]) if file.path]
+    assert names == ["a", "c"]

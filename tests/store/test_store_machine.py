@@ -73,12 +73,12 @@ class Store(RuleBasedStateMachine):
 
     # -- what is done ------------------------------------------------------------------
 
-    @rule(source=st.sampled_from(["chat/1", "chat/2"]), said=SAYINGS)
-    def append(self, source: str, said: list[str]) -> None:
-        ids = self.memory.append(source, [Message(text=text) for text in said])
-        assert len(set(ids)) == len(said)
-        self.histories.setdefault(source, []).extend(said)
-        self.stored.update(said)
+    @rule(source=st.sampled_from(["chat/1", "chat/2"]), texts=SAYINGS)
+    def append(self, source: str, texts: list[str]) -> None:
+        ids = self.memory.append(source, [Message(text=text) for text in texts])
+        assert len(set(ids)) == len(texts)
+        self.histories.setdefault(source, []).extend(texts)
+        self.stored.update(texts)
 
     @rule(key=st.sampled_from("abc"), text=TEXTS)
     def append_version(self, key: str, text: str) -> None:
@@ -100,31 +100,31 @@ class Store(RuleBasedStateMachine):
             self.memory.append("notes/1", [Message(text=self.versions[key], external_id=key)])
             assert self.memory.status().messages == before
 
-    @initialize(target=sessions, said=SAYINGS)
-    def first_session(self, said: list[str]) -> ClaudeSession:
-        return self.grown(ClaudeSession("session 0"), said)
+    @initialize(target=sessions, texts=SAYINGS)
+    def first_session(self, texts: list[str]) -> ClaudeSession:
+        return self.grown(ClaudeSession("session 0"), texts)
 
-    @rule(session=sessions, said=SAYINGS)
-    def ingest_grown(self, session: ClaudeSession, said: list[str]) -> None:
-        self.grown(session, said)
+    @rule(session=sessions, texts=SAYINGS)
+    def ingest_grown(self, session: ClaudeSession, texts: list[str]) -> None:
+        self.grown(session, texts)
 
-    @rule(target=sessions, session=sessions, said=SAYINGS)
-    def fork(self, session: ClaudeSession, said: list[str]) -> ClaudeSession:
-        return self.grown(session.resumed_as(f"session {len(self.histories)}"), said)
+    @rule(target=sessions, session=sessions, texts=SAYINGS)
+    def fork(self, session: ClaudeSession, texts: list[str]) -> ClaudeSession:
+        return self.grown(session.resumed_as(f"session {len(self.histories)}"), texts)
 
-    @rule(session=sessions, said=SAYINGS, data=st.data())
-    def rewind(self, session: ClaudeSession, said: list[str], data: st.DataObject) -> None:
+    @rule(session=sessions, texts=SAYINGS, data=st.data())
+    def rewind(self, session: ClaudeSession, texts: list[str], data: st.DataObject) -> None:
         session.go_back_to(data.draw(st.integers(0, len(session.turns) - 1)))
-        self.grown(session, said)
+        self.grown(session, texts)
 
     @rule(session=sessions)
     def ingest_again(self, session: ClaudeSession) -> None:
         report = self.ingested(session)
         assert report.added == 0
 
-    @rule(session=consumes(sessions), said=SAYINGS)
-    def end_session(self, session: ClaudeSession, said: list[str]) -> None:
-        self.grown(session, said)
+    @rule(session=consumes(sessions), texts=SAYINGS)
+    def end_session(self, session: ClaudeSession, texts: list[str]) -> None:
+        self.grown(session, texts)
 
     @rule(sections=st.lists(st.integers(0, 9), max_size=5, unique=True))
     def edit_document(self, sections: list[int]) -> None:
@@ -148,9 +148,9 @@ class Store(RuleBasedStateMachine):
         self.memory = self.opened()
         assert self.memory.notices == ()
 
-    def grown(self, session: ClaudeSession, said: list[str]) -> ClaudeSession:
+    def grown(self, session: ClaudeSession, texts: list[str]) -> ClaudeSession:
         # An empty turn is no message, and a session always says something of its own.
-        session.say(f"turn {len(session.turns)}", *(text for text in said if text.strip()))
+        session.say(f"turn {len(session.turns)}", *(text for text in texts if text.strip()))
         self.ingested(session)
         return session
 
@@ -167,11 +167,11 @@ class Store(RuleBasedStateMachine):
     @invariant()
     def histories_are_those_of_the_model(self) -> None:
         for source, expected in self.histories.items():
-            told = [message.text for message in self.memory.messages(source)]
+            texts = [message.text for message in self.memory.messages(source)]
             if source == "notes/1":
-                # A new version stands in the old one's place, or at the end if that was sealed.
-                told, expected = sorted(told), sorted(expected)
-            assert told == expected
+                # A new version has the position of the old one, or is last if that was sealed.
+                texts, expected = sorted(texts), sorted(expected)
+            assert texts == expected
 
     @invariant()
     def the_document_shows_what_it_holds(self) -> None:
@@ -183,11 +183,11 @@ class Store(RuleBasedStateMachine):
     @invariant()
     def no_word_is_ever_lost(self) -> None:
         rows = self.database.rows("SELECT text, exact FROM message")
-        found = {
+        stored = {
             text if exact is None else exact.decode("utf-8", "surrogatepass")
             for text, exact in rows
         }
-        assert self.stored <= found
+        assert self.stored <= stored
 
     @invariant()
     def sealed_nodes_stay(self) -> None:

@@ -49,14 +49,14 @@ class PaidClient(FakeClient):
         max_tokens: int,
         stop: Sequence[str] = (),
     ) -> Generation:
-        found = super().answer(prompt, max_tokens=max_tokens, stop=stop)
-        self.paid = [*getattr(self, "paid", []), found]
-        return found
+        answer = super().answer(prompt, max_tokens=max_tokens, stop=stop)
+        self.paid = [*getattr(self, "paid", []), answer]
+        return answer
 
 
 @pytest.fixture
 def sources_only(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nothing stands above the sources, whose root would be a call of its own."""
+    """No tree above the sources is laid out; its root would be a call of its own."""
     monkeypatch.setattr("treemem.worker.collection_jobs.admit", lambda *_, **__: None)
 
 
@@ -123,9 +123,9 @@ def test_each_key_separates_its_calls(memory: Memory, monkeypatch: pytest.Monkey
     assert [(row.key, row.jobs) for row in memory.usage("model")] == [
         (name, leaves + groups + roots)
     ]
-    asked = {row.key: row.calls for row in memory.usage("job")}
+    calls = {row.key: row.calls for row in memory.usage("job")}
     done = {str(job.id) for job in memory.jobs(["done"]) if job.kind == "summarize"}
-    assert asked == dict.fromkeys(done, 1)
+    assert calls == dict.fromkeys(done, 1)
 
 
 @pytest.mark.usefixtures("new_york", "sources_only")

@@ -1,4 +1,4 @@
-"""Vectors in the file: both engines give the same, and each embedder has its own."""
+"""sqlite-vec and numpy find the same vectors, and each embedder has its own."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ Matrix = NDArray[np.float32]
 
 
 def random_unit(count: int, dimensions: int = DIMENSIONS, seed: int = 1) -> Matrix:
-    made = np.random.default_rng(seed).normal(size=(count, dimensions)).astype(np.float32)
-    found: Matrix = made / np.linalg.norm(made, axis=1, keepdims=True)
-    return found
+    rows = np.random.default_rng(seed).normal(size=(count, dimensions)).astype(np.float32)
+    units: Matrix = rows / np.linalg.norm(rows, axis=1, keepdims=True)
+    return units
 
 
 @pytest.fixture
@@ -35,17 +35,17 @@ def database(memory: Memory, database: Database) -> Database:
 @pytest.fixture
 def known(database: Database) -> Matrix:
     """Vectors of all windows, leaf after leaf, as they were before they were stored."""
-    made = random_unit(LEAVES * WINDOWS)
+    units = random_unit(LEAVES * WINDOWS)
     sql = ("INSERT INTO node (seq, id, level, tokens, message_count, provisional) "
            "VALUES (?, ?, 0, 1, 1, 0)")  # fmt: skip
     with database.transaction():
         database.many(sql, [(leaf + 1, f"{leaf:032x}") for leaf in range(LEAVES)])
-        put(database, vectors.ensure(database, "one@1", "one", DIMENSIONS), made)
-    return made
+        put(database, vectors.ensure(database, "one@1", "one", DIMENSIONS), units)
+    return units
 
 
-def put(database: Database, seq: int, made: Matrix) -> None:
-    rows = pack(made)
+def put(database: Database, seq: int, units: Matrix) -> None:
+    rows = pack(units)
     for leaf in range(LEAVES):
         part = rows[leaf * WINDOWS : (leaf + 1) * WINDOWS]
         stored = [
@@ -90,12 +90,16 @@ def test_scores_are_the_cosines_of_the_stored_vectors(
     if numpy_only:
         with_numpy(monkeypatch, database)
     query = random_unit(1, seed=3)[0]
-    found = vectors.scores(database, 1, query, None, limit=10)
-    assert [row.cosine for row in found] == sorted((row.cosine for row in found), reverse=True)
+    best_rows = vectors.scores(database, 1, query, None, limit=10)
+    cosines = [row.cosine for row in best_rows]
+    assert cosines == sorted(cosines, reverse=True)
     exact = np.sort(known @ query)[::-1][:10]
-    assert np.allclose([row.cosine for row in found], exact, atol=0.005)
+    assert np.allclose(cosines, exact, atol=0.005)
     best = int(np.argmax(known @ query))
-    assert (found[0].node_seq, found[0].ordinal) == (best // WINDOWS + 1, best % WINDOWS + 1)
+    assert (best_rows[0].node_seq, best_rows[0].ordinal) == (
+        best // WINDOWS + 1,
+        best % WINDOWS + 1,
+    )
     means = {leaf + 1: known[leaf * WINDOWS : (leaf + 1) * WINDOWS].mean(axis=0)
              for leaf in range(LEAVES)}  # fmt: skip
     for seq, vector in vectors.node_vectors(database, 1, [*range(1, LEAVES + 1), 777]).items():

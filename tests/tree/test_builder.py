@@ -1,4 +1,4 @@
-"""Leaves, groups and roots in the file: the same however a history arrives, and all there."""
+"""A history gives the same leaves, groups and roots, however it arrives."""
 
 from __future__ import annotations
 
@@ -45,8 +45,8 @@ def talk(count: int, sentences: int = 8, first: int = 0) -> list[Message]:
 
 def nodes(memory: Memory, source: str, *, provisional: bool | None = None) -> list[Node]:
     """The nodes of a source's tree, root first, leaves in the order of the history."""
-    found = memory.tree(Scope.source(source)).nodes()
-    return [node for node in found if provisional in (None, node.provisional)]
+    nodes = memory.tree(Scope.source(source)).nodes()
+    return [node for node in nodes if provisional in (None, node.provisional)]
 
 
 def sealed_ids(memory: Memory, source: str) -> list[str]:
@@ -66,7 +66,7 @@ def store(memory: Memory, source: str, messages: Sequence[Message]) -> None:
     memory.work(max_calls=0)
 
 
-# -- what leaves hold ------------------------------------------------------------------
+# -- the content of leaves ------------------------------------------------------------------
 
 
 @with_small_leaves
@@ -108,8 +108,10 @@ def test_empty_messages_are_sealed_after_the_maximum_number_in_a_leaf(memory: Me
 
 @with_small_leaves
 def test_a_node_has_the_tokens_times_and_message_count_below_it(memory: Memory) -> None:
-    said = [unique(n, prose(n, 8), sent_at=f"2026-01-{n + 1:02}T08:00:00+02:00") for n in range(20)]
-    store(memory, "s", said)
+    messages = [
+        unique(n, prose(n, 8), sent_at=f"2026-01-{n + 1:02}T08:00:00+02:00") for n in range(20)
+    ]
+    store(memory, "s", messages)
     root = nodes(memory, "s")[0]
     assert root.tokens == sum(message.tokens or 0 for message in memory.messages("s"))
     assert root.message_count == 20
@@ -118,7 +120,7 @@ def test_a_node_has_the_tokens_times_and_message_count_below_it(memory: Memory) 
     )  # fmt: skip
 
 
-# -- however a history arrives ---------------------------------------------------------
+# -- a history in parts ---------------------------------------------------------
 
 
 @with_small_leaves
@@ -192,7 +194,7 @@ def test_a_tail_sealed_with_the_same_content_keeps_its_id_and_summary(
     assert_whole(memory)
 
 
-# -- roots and what replaces them ------------------------------------------------------
+# -- roots ------------------------------------------------------
 
 
 def test_a_source_without_messages_has_no_root(memory: Memory) -> None:
@@ -223,7 +225,7 @@ def test_a_grown_source_deletes_the_provisional_nodes_it_replaces(
     for n in range(25):
         store(memory, "s", talk(1, sentences=4, first=n))
         rows = database.rows("SELECT id FROM node WHERE provisional = 1")
-        # The tree over everything follows at intervals, and holds what it stood over till then.
+        # The global tree follows at intervals, and has its earlier members till then.
         above = {node.id for node in memory.tree(Scope.everything()).nodes() if node.provisional}
         assert {node_id for (node_id,) in rows} == above | {
             node.id for node in nodes(memory, "s", provisional=True)
@@ -327,7 +329,7 @@ def test_a_fork_shares_the_summaries_of_the_common_leaves(memory: Memory, tmp_pa
     assert_whole(memory)
 
 
-# -- trees of other scopes -------------------------------------------------------------
+# -- trees above the sources -------------------------------------------------------------
 
 
 @with_small_leaves
@@ -338,7 +340,7 @@ def test_a_fork_shares_the_summaries_of_the_common_leaves(memory: Memory, tmp_pa
 def test_a_laid_out_tree_does_not_depend_on_its_earlier_members(
     memory: Memory, database: Database, shape: TreeShape, steps: list[list[int]]
 ) -> None:
-    """And what only an earlier tree held is gone."""
+    """Nodes that only an earlier tree needed are deleted."""
     if memory.status().sources == 0:
         store(memory, "s", talk(60))
         store(memory, "t", talk(3, first=60))

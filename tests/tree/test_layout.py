@@ -1,4 +1,4 @@
-"""A tree grows the same way in every scope, however its members arrive."""
+"""A tree is the same however its members arrive, one by one or all at once."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def members(count: int) -> list[str]:
 
 
 def grown(count: int, stops: list[int]) -> Growth:
-    """The tree of so many members that arrived in batches ending at the stops."""
+    """The tree of count members that arrived in batches, which end at the stops."""
     frontier: tuple[tuple[str, ...], ...] = ()
     groups: list[Group] = []
     start = 0
@@ -42,10 +42,10 @@ def log_ceiling(count: int) -> int:
 
 
 def without_empty(frontier: tuple[tuple[str, ...], ...]) -> list[tuple[str, ...]]:
-    found = list(frontier)
-    while found and not found[-1]:
-        found.pop()
-    return found
+    levels = list(frontier)
+    while levels and not levels[-1]:
+        levels.pop()
+    return levels
 
 
 @UNHURRIED
@@ -148,7 +148,7 @@ def test_no_members_make_no_tree() -> None:
 def test_layers_are_grouped_as_in_a_tree_that_grew(count: int) -> None:
     tree = grow([], members(count), FANOUT)
     laid = layers([(member, 0) for member in members(count)], FANOUT)
-    full = {group.id for group in laid if group.id in {each.id for each in tree.groups}}
+    full = {group.id for group in laid if group.id in {grown.id for grown in tree.groups}}
     assert full == {group.id for group in tree.groups}
     above = [group.child_ids for group in laid if group.id not in full]
     covered = root_children(tree.frontier, None)

@@ -1,4 +1,4 @@
-"""Leaves are cut from the words and nothing else: not from when, or in how many steps."""
+"""Leaves depend on the messages alone, not on when or in how many steps they are sealed."""
 
 from __future__ import annotations
 
@@ -24,18 +24,18 @@ def piece(
 
 def leaf_ids(leaves: Sequence[Sequence[Piece]]) -> list[str]:
     return [
-        ids.leaf_id(Span(each.message_id, each.start, each.end, each.tokens) for each in leaf)
+        ids.leaf_id(Span(part.message_id, part.start, part.end, part.tokens) for part in leaf)
         for leaf in leaves
     ]
 
 
 def positions(leaves: Sequence[Sequence[Piece]]) -> list[int]:
-    return [each.position for leaf in leaves for each in leaf]
+    return [part.position for leaf in leaves for part in leaf]
 
 
 def leaf_of(leaves: Sequence[Sequence[Piece]]) -> dict[int, int]:
-    """The number of the leaf that each position lies in."""
-    return {each.position: number for number, leaf in enumerate(leaves) for each in leaf}
+    """The index of the leaf of each position."""
+    return {part.position: number for number, leaf in enumerate(leaves) for part in leaf}
 
 
 @st.composite
@@ -84,14 +84,14 @@ def test_leaves_contain_every_message_once_and_in_order(history: list[Piece]) ->
 def test_no_leaf_is_over_the_limit_or_empty(history: list[Piece]) -> None:
     for leaf in seal(history, LIMIT):
         assert 1 <= len(leaf) <= LEAF_PIECES_MAX
-        assert sum(each.tokens for each in leaf) <= LIMIT
+        assert sum(part.tokens for part in leaf) <= LIMIT
 
 
 @UNHURRIED
 @given(histories())
 def test_the_open_pieces_would_fit_into_one_leaf(history: list[Piece]) -> None:
     sealed = len(positions(list(seal(history, LIMIT))))
-    assert sum(each.tokens for each in history[sealed:]) <= LIMIT
+    assert sum(part.tokens for part in history[sealed:]) <= LIMIT
 
 
 @UNHURRIED
@@ -129,7 +129,7 @@ def test_a_fork_shares_the_leaves_of_the_common_beginning(
 ) -> None:
     """Where the messages differ from a place on, only leaves that reach it may differ."""
     at = len(history)
-    fork = [*history, *(piece(at + each.position, each.tokens) for each in other)]
+    fork = [*history, *(piece(at + part.position, part.tokens) for part in other)]
     common = list(seal(history, LIMIT))
     assert leaf_ids(list(seal(fork, LIMIT)))[: len(common)] == leaf_ids(common)
 
@@ -145,7 +145,7 @@ def test_a_call_and_its_result_that_fit_into_one_leaf_are_never_separated(
     history, pairs = drawn
     number = leaf_of(list(seal(history, LIMIT)))
     for use, result in pairs:
-        if sum(each.tokens for each in history[use : result + 1]) <= LIMIT:
+        if sum(part.tokens for part in history[use : result + 1]) <= LIMIT:
             assert number.get(use) == number.get(result)
 
 
@@ -211,12 +211,12 @@ def test_a_message_that_fills_a_leaf_stays_open_until_the_next_one() -> None:
 def test_the_stretches_of_a_split_message_join_to_it_exactly(text: str, limit: int) -> None:
     whole = Piece(3, "m", 0, len(text), count_tokens(text))
     pieces = split(whole, text, limit, cut)
-    assert "".join(text[each.start : each.end] for each in pieces) == text
-    assert [each.start for each in pieces] == [0, *(each.end for each in pieces[:-1])]
-    assert all((each.position, each.message_id) == (3, "m") for each in pieces)
-    for each in pieces:
-        assert each.tokens == count_tokens(text[each.start : each.end])
-        assert each.tokens <= limit or each.end - each.start == 1
+    assert "".join(text[part.start : part.end] for part in pieces) == text
+    assert [part.start for part in pieces] == [0, *(part.end for part in pieces[:-1])]
+    assert all((part.position, part.message_id) == (3, "m") for part in pieces)
+    for part in pieces:
+        assert part.tokens == count_tokens(text[part.start : part.end])
+        assert part.tokens <= limit or part.end - part.start == 1
 
 
 def test_an_empty_message_is_one_empty_stretch() -> None:

@@ -25,12 +25,12 @@ def _no_topics(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def tell(memory: Memory, number: int, count: int = 1, first: int = 0) -> None:
     """A short source, which began in the order of its number."""
-    said = [
+    messages = [
         Message(text=prose(100 * number + n, 2), sent_at=f"2026-01-05T{number:02}:{n:02}:00Z",
                 external_id=str(n))
         for n in range(first, first + count)
     ]  # fmt: skip
-    memory.append(f"s{number}", said)
+    memory.append(f"s{number}", messages)
 
 
 def tree_ids(memory: Memory) -> list[str]:

@@ -1,4 +1,4 @@
-"""Embed jobs: every node once, nothing paid twice, and always one embedder to search with."""
+"""Embed jobs give every node one vector, pay for none twice, and can be interrupted."""
 
 from __future__ import annotations
 
@@ -34,20 +34,20 @@ if TYPE_CHECKING:
 
 
 class Counting(HashingEmbedder):
-    """Hashing under a name of its own. asked: every text; told before an answer is made."""
+    """A hashing embedder with a name of its own. texts: all that it has embedded."""
 
     def __init__(self, name: str = "counting@1") -> None:
         self.name = name
-        self.asked: list[str] = []
+        self.texts: list[str] = []
         self.is_alive = True
 
     def embed_documents(self, texts: Sequence[str]) -> Vectors:
-        self.asked += texts
-        self.told(texts)
+        self.texts += texts
+        self.before(texts)
         return super().embed_documents(texts)
 
-    def told(self, texts: Sequence[str]) -> None:
-        """For the tests: what happens when these texts are asked."""
+    def before(self, texts: Sequence[str]) -> None:
+        """Called before these texts are embedded, for tests to replace."""
 
     def alive(self) -> bool:
         return self.is_alive
@@ -60,28 +60,28 @@ def shape() -> TreeShape:
 
 @pytest.fixture
 def known(monkeypatch: pytest.MonkeyPatch) -> dict[str, Embedder]:
-    """Embedders by the setting that names them, as if they were installed."""
-    found: dict[str, Embedder] = {}
+    """Embedders by their settings, as if they were installed."""
+    registered: dict[str, Embedder] = {}
     identity_of, opened = embedders.identity_of, embedders.opened
 
     def fake_identity_of(setting: str) -> str | None:
-        return found[setting].name if setting in found else identity_of(setting)
+        return registered[setting].name if setting in registered else identity_of(setting)
 
     def fake_opened(setting: str, *, verify: bool = False) -> Embedder:
-        return found[setting] if setting in found else opened(setting, verify=verify)
+        return registered[setting] if setting in registered else opened(setting, verify=verify)
 
     monkeypatch.setattr(embedders, "identity_of", fake_identity_of)
     monkeypatch.setattr(embedders, "opened", fake_opened)
-    return found
+    return registered
 
 
 @pytest.fixture
 def counting(known: dict[str, Embedder], memory: Memory, database: Database) -> Counting:
-    """In use in the memory."""
-    made = Counting()
-    known["counting"] = made
+    """The embedder in use in the memory."""
+    embedder = Counting()
+    known["counting"] = embedder
     use(database, "counting")
-    return made
+    return embedder
 
 
 def use(database: Database, setting: str) -> None:
@@ -115,7 +115,7 @@ def nearest(database: Database, query: str) -> tuple[WindowScore, str]:
 
 
 def covered(memory: Memory) -> dict[str, tuple[int, int]]:
-    return {each.name: (each.nodes, each.of) for each in memory.status().embedders}
+    return {embedder.name: (embedder.nodes, embedder.of) for embedder in memory.status().embedders}
 
 
 def assert_whole(memory: Memory) -> None:
@@ -137,13 +137,13 @@ def test_work_gives_every_node_a_vector_and_embeds_only_leaves(
     assert report.done["embed"] == 2  # the source, and the tree over everything
     assert report.model_calls == sum(node.is_leaf for node in nodes)
     assert report.tokens_in > 0
-    assert len(counting.asked) == len(set(counting.asked)) == 30
+    assert len(counting.texts) == len(set(counting.texts)) == 30
     assert_whole(memory)
     root = database.value("SELECT root_seq FROM tree")
     leaves = builder.leaves_below(database, root)
-    found = vectors.node_vectors(database, choice(database).seq, [root, *leaves])
-    mean = np.mean([found[leaf] for leaf in leaves], axis=0)
-    assert found[root] @ mean / np.linalg.norm(mean) > 0.999
+    vector_of = vectors.node_vectors(database, choice(database).seq, [root, *leaves])
+    mean = np.mean([vector_of[leaf] for leaf in leaves], axis=0)
+    assert vector_of[root] @ mean / np.linalg.norm(mean) > 0.999
 
 
 def test_without_an_embedder_nothing_is_embedded_and_no_job_waits(
@@ -165,17 +165,17 @@ def test_work_without_models_admits_the_job_and_loads_nothing(
     assert [job.dedupe_key for job in memory.jobs(["todo"])] == [
         "embed:source:s", "embed:global:",
     ]  # fmt: skip
-    assert counting.asked == []
+    assert counting.texts == []
     assert memory.embed().done == {"embed": 2}
 
 
 def test_a_growing_open_tail_costs_only_its_new_windows(memory: Memory, counting: Counting) -> None:
     memory.append("s", [Message(text=f"Turn {n} about the export.") for n in range(4)])
     memory.work()
-    counting.asked.clear()
+    counting.texts.clear()
     memory.append("s", [Message(text="Turn 4 about the import.")])
     memory.work()
-    assert counting.asked == ["user: Turn 4 about the import."]
+    assert counting.texts == ["user: Turn 4 about the import."]
     assert_whole(memory)
     counted = memory.status().embedders[0]
     assert (counted.nodes, counted.windows) == (
@@ -189,7 +189,7 @@ def test_text_that_two_sources_share_is_embedded_once(memory: Memory, counting: 
     memory.append("a", same)
     memory.append("b", same)
     memory.work()
-    assert len(counting.asked) == 6
+    assert len(counting.texts) == 6
     assert_whole(memory)
 
 
@@ -215,10 +215,10 @@ def test_a_limit_stops_between_two_calls_and_keeps_the_paid_vectors(
     assert lacking is not None
     assert lacking.endswith("nodes are embedded under counting: treemem work")
     assert lacking in memory.status().missing
-    asked = list(counting.asked)
+    paid = list(counting.texts)
     assert memory.embed().stopped_by == "empty"
-    assert counting.asked[: len(asked)] == asked
-    assert len(counting.asked) == len(set(counting.asked)) == 12
+    assert counting.texts[: len(paid)] == paid
+    assert len(counting.texts) == len(set(counting.texts)) == 12
     assert vectors.missing(database, "counting") is None
 
 
@@ -229,7 +229,7 @@ def test_a_text_that_the_model_refuses_does_not_block_the_others(
         if any("POISON" in text for text in texts):
             raise ModelError("too odd a text")
 
-    monkeypatch.setattr(counting, "told", refuse)
+    monkeypatch.setattr(counting, "before", refuse)
     tell(memory, 6)
     memory.append("s", [Message(text=f"POISON {prose(6, 8)}")])
     tell(memory, 6, first=7)
@@ -237,7 +237,7 @@ def test_a_text_that_the_model_refuses_does_not_block_the_others(
     (embedded, of), *_ = covered(memory).values()
     assert of - embedded == 3  # its leaf, the group above it, the root
     assert {job.error for job in memory.jobs(["todo"])} == {"too odd a text"}
-    monkeypatch.setattr(counting, "told", lambda texts: None)
+    monkeypatch.setattr(counting, "before", lambda texts: None)
     clock.advance(3600)
     assert memory.work().failed == {}
     assert covered(memory) == {"counting@1": (of, of)}
@@ -249,14 +249,14 @@ def test_an_embedder_that_is_down_pauses_only_its_own_jobs(
     def fail(texts: Sequence[str]) -> None:
         raise ModelError("no connection", recoverable=False)
 
-    monkeypatch.setattr(counting, "told", fail)
+    monkeypatch.setattr(counting, "before", fail)
     tell(memory, 3)
     report = memory.work()
     assert report.failed == {"embed": 1}
     assert report.paused == {"embed": "no connection"}
     assert without_intervals(report.done) == {"seal": 1, "extract": 1}
     assert memory.embed().done == {}
-    monkeypatch.setattr(counting, "told", lambda texts: None)
+    monkeypatch.setattr(counting, "before", lambda texts: None)
     assert memory.embed(retry=True).done == {"embed": 2}
 
 
@@ -268,7 +268,7 @@ def test_a_missing_model_is_named_and_the_other_work_is_done(
     report = memory.work()
     assert without_intervals(report.done) == {"seal": 1, "extract": 1}
     assert "treemem model pull minilm" in report.left_out["minilm"]
-    assert any("treemem model pull minilm" in each for each in memory.status().missing)
+    assert any("treemem model pull minilm" in sentence for sentence in memory.status().missing)
     with pytest.raises(ModelError, match="treemem model pull minilm"):
         memory.embed()
 
@@ -300,7 +300,7 @@ def test_a_worker_that_is_killed_loses_at_most_the_call_in_flight(
 ) -> None:
     tell(memory, 12)
     memory.use_model("embedder", "hashing")
-    log = tmp_path / "asked"
+    log = tmp_path / "texts"
     arguments = [sys.executable, "-c", _KILLED, str(memory.path), str(log)]
     environment = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
     killed = subprocess.run([*arguments, str(clock())], env=environment, check=False)
@@ -311,7 +311,7 @@ def test_a_worker_that_is_killed_loses_at_most_the_call_in_flight(
     assert report.done == {"embed": 2}
     (nodes, of), *_ = covered(memory).values()
     assert nodes == of
-    # Two calls were kept. Each leaf is one call.
+    # The answers of two calls were stored. Each leaf is one call.
     assert report.model_calls == sum(
         node.is_leaf for node in memory.tree(Scope.source("s")).nodes()
     ) - (2 if first else 0)
@@ -337,7 +337,7 @@ def test_after_a_switch_the_vectors_of_the_complete_embedder_are_searched(
     memory.embed()
     assert choice(database).name == "better@2"
     assert choice(database).missing is None
-    assert len(better.asked) == len(counting.asked) == 12
+    assert len(better.texts) == len(counting.texts) == 12
     (nodes, of) = covered(memory)["better@2"]
     assert covered(memory) == {"counting@1": (nodes, of), "better@2": (nodes, of)}
     use(database, "counting")
@@ -382,7 +382,7 @@ def test_a_running_job_ends_without_error_when_its_embedder_is_pruned(
         if memory.status().embedders:
             memory.prune_embeddings("counting")
 
-    monkeypatch.setattr(counting, "told", prune)
+    monkeypatch.setattr(counting, "before", prune)
     tell(memory, 6)
     report = memory.work()
     assert report.failed == {}

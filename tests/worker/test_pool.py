@@ -46,7 +46,7 @@ def _short_waits(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @dataclass
 class Place:
-    """A pretended server: what it answers, and whether it says that it is alive."""
+    """A fake server. reply: answers a question. alive: whether it says that it is alive."""
 
     name: str
     reply: Callable[[str], str] = quoting
@@ -61,7 +61,7 @@ SUMMARIZER = ModelSummarizer("fake", "0" * 64, 10, mode="notes")
 
 
 def use(monkeypatch: pytest.MonkeyPatch, memory: Memory, places: Sequence[Place]) -> None:
-    """Lets memory.work() summarize in these places, one slot each; all have the same model."""
+    """Makes memory.work() summarize in these places, one slot each, with the same model."""
 
     @contextmanager
     def slots_of(_: str) -> Iterator[list[Slot]]:
@@ -84,12 +84,12 @@ def questions(places: Sequence[Place]) -> list[str]:
 
 
 def summaries(memory: Memory) -> dict[str, list[Any]]:
-    """What each node shows, and by whom."""
+    """The producers and the shown statements of each node."""
     nodes = [memory.node(node.id) for node in memory.tree(Scope.source("s")).nodes()]
     return {
         node.id: [
-            *(each.producer for each in node.summaries),
-            *(each.text for each in node.statements),
+            *(summary.producer for summary in node.summaries),
+            *(statement.text for statement in node.statements),
         ]
         for node in nodes
     }
@@ -104,7 +104,7 @@ def assert_all_summarized(memory: Memory) -> None:
 
 
 def assert_no_slot_runs() -> None:
-    assert not [each for each in threading.enumerate() if each.name == "treemem-slot"]
+    assert not [thread for thread in threading.enumerate() if thread.name == "treemem-slot"]
 
 
 # -- at once ---------------------------------------------------------------------------
@@ -132,7 +132,7 @@ def test_three_slots_work_at_the_same_time(memory: Memory, monkeypatch: pytest.M
 def test_one_slot_and_several_give_the_same_summaries_for_the_same_calls(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    found = []
+    runs = []
     for count in (1, 2, 5):
         places = [Place(str(number)) for number in range(count)]
         path = tmp_path / f"{count}.sqlite3"
@@ -142,10 +142,10 @@ def test_one_slot_and_several_give_the_same_summaries_for_the_same_calls(
             report = memory.work()
             assert_all_summarized(memory)
             report.seconds = 0.0
-            found.append((report, summaries(memory), questions(places)))
-    assert found[0] == found[1] == found[2]
-    report, _, asked = found[0]
-    assert report.model_calls == len(asked) == len(set(asked)) > 30
+            runs.append((report, summaries(memory), questions(places)))
+    assert runs[0] == runs[1] == runs[2]
+    report, _, questions_asked = runs[0]
+    assert report.model_calls == len(questions_asked) == len(set(questions_asked)) > 30
 
 
 def test_an_idle_slot_takes_a_parent_that_becomes_due(
@@ -195,14 +195,14 @@ def test_messages_appended_during_a_run_are_summarized_in_the_same_run(
 def test_progress_is_called_on_the_callers_thread(
     memory: Memory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    told: list[tuple[str, str]] = []
+    calls: list[tuple[str, str]] = []
     use(monkeypatch, memory, [Place("a"), Place("b")])
     tell(memory, 12)
     report = memory.work(
-        progress=lambda _, kind: told.append((kind, threading.current_thread().name))
+        progress=lambda _, kind: calls.append((kind, threading.current_thread().name))
     )
-    assert {name for _, name in told} == {threading.current_thread().name}
-    kinds = [kind for kind, _ in told]
+    assert {name for _, name in calls} == {threading.current_thread().name}
+    kinds = [kind for kind, _ in calls]
     assert {kind: kinds.count(kind) for kind in kinds} == report.done
 
 
@@ -321,9 +321,9 @@ def test_a_second_ctrl_c_waits_for_no_server_and_loses_no_job(
         assert {job.attempts for job in memory.jobs(["todo"])} == {0}
     finally:
         goes_on.set()
-        for each in threading.enumerate():
-            if each.name == "treemem-slot":
-                each.join()
+        for thread in threading.enumerate():
+            if thread.name == "treemem-slot":
+                thread.join()
     assert memory.jobs(["running", "dead"]) == []
     assert memory.status().paused == {}
     assert memory.work().failed == {}
@@ -507,11 +507,11 @@ def test_a_failure_after_the_lease_was_lost_does_not_count(
     with database.transaction():
         for number in range(jobs.BREAKER_FAILURES):
             jobs.admit(database, "summarize", str(number), {}, 0)
-    claimed = jobs.claim(database, ["summarize"], 0, limit=jobs.BREAKER_FAILURES)
-    for held in claimed:
-        jobs.release(database, held, 0)
-    for held in claimed:
-        jobs.fail(database, held, "too late", 0)
+    claims = jobs.claim(database, ["summarize"], 0, limit=jobs.BREAKER_FAILURES)
+    for claim in claims:
+        jobs.release(database, claim, 0)
+    for claim in claims:
+        jobs.fail(database, claim, "too late", 0)
     assert jobs.paused(database, 1) == {}
     assert {job.attempts for job in memory.jobs(["todo"])} == {0}
 
@@ -543,6 +543,8 @@ def test_a_server_that_always_fails_loses_no_job(memory: Memory, clock: FakeCloc
         for _ in range(3):
             memory.work()
             clock.advance(3600)
-        asked = [body["messages"][-1]["content"] for body in (*errs.asked[8:], *works.asked)]
+        questions_asked = [
+            body["messages"][-1]["content"] for body in (*errs.asked[8:], *works.asked)
+        ]
     assert memory.jobs(["todo", "running", "dead"]) == []
-    assert len(asked) == len(set(asked))
+    assert len(questions_asked) == len(set(questions_asked))

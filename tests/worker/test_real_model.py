@@ -17,50 +17,54 @@ TALK = (
 
 
 @pytest.fixture
-def told(memory: Memory) -> Memory:
+def conversation(memory: Memory) -> Memory:
     memory.append("chat/1", [Message(author=author, text=text) for author, text in TALK])
     return memory
 
 
 @pytest.mark.usefixtures("models_folder")
-def test_the_answers_of_a_real_model_are_checked_and_counted(told: Memory) -> None:
-    told.use_model("summarizer", "smollm2-135m")
-    report = told.work()
+def test_the_answers_of_a_real_model_are_checked_and_counted(conversation: Memory) -> None:
+    conversation.use_model("summarizer", "smollm2-135m")
+    report = conversation.work()
     assert report.done["summarize"] == 1
     assert report.model_calls == 2
     assert report.tokens_in > 50
     assert report.offered == report.kept + sum(report.rejected.values()) > 0
-    root_id = told.tree(Scope.source("chat/1")).root_id
+    root_id = conversation.tree(Scope.source("chat/1")).root_id
     assert root_id is not None
-    (producer,) = [p for p in told.status().producers if p.name.startswith("smollm2-135m-Q4_0@")]
+    (producer,) = [
+        p for p in conversation.status().producers if p.name.startswith("smollm2-135m-Q4_0@")
+    ]
     assert (producer.nodes, producer.offered) == (1, report.offered)
-    for statement in told.node(root_id).statements:
+    for statement in conversation.node(root_id).statements:
         assert statement.messages
-    kinds = {statement.kind for statement in told.node(root_id).statements}
+    kinds = {statement.kind for statement in conversation.node(root_id).statements}
     assert {"constraint", "open"} <= kinds
 
 
 @pytest.mark.usefixtures("models_folder")
-def test_the_same_question_is_not_asked_again(told: Memory) -> None:
-    told.use_model("summarizer", "smollm2-135m")
-    assert told.work().model_calls == 2
-    assert told.work().model_calls == 0
+def test_the_same_question_is_not_asked_again(conversation: Memory) -> None:
+    conversation.use_model("summarizer", "smollm2-135m")
+    assert conversation.work().model_calls == 2
+    assert conversation.work().model_calls == 0
 
 
 def test_without_its_model_only_the_model_work_is_not_done(
-    told: Memory, tmp_path: Path, models_folder: Path, monkeypatch: pytest.MonkeyPatch
+    conversation: Memory, tmp_path: Path, models_folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    told.use_model("summarizer", "smollm2-135m")
+    conversation.use_model("summarizer", "smollm2-135m")
     monkeypatch.setenv("TREEMEM_MODELS", str(tmp_path / "elsewhere"))
     with pytest.raises(ModelError, match="treemem model pull smollm2-135m"):
-        told.work()
-    assert told.tree(Scope.source("chat/1")).statements  # the light jobs were done before
+        conversation.work()
+    assert conversation.tree(
+        Scope.source("chat/1")
+    ).statements  # the jobs without a model were done before
     monkeypatch.setenv("TREEMEM_MODELS", str(models_folder))
-    assert told.work().model_calls == 2
+    assert conversation.work().model_calls == 2
 
 
 def test_a_damaged_model_is_named_and_not_loaded(
-    told: Memory, tmp_path: Path, models_folder: Path, monkeypatch: pytest.MonkeyPatch
+    conversation: Memory, tmp_path: Path, models_folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     copy = tmp_path / "damaged"
     copy.mkdir()
@@ -70,6 +74,6 @@ def test_a_damaged_model_is_named_and_not_loaded(
         stream.seek(5_000_000)
         stream.write(b"damage")
     monkeypatch.setenv("TREEMEM_MODELS", str(copy))
-    told.use_model("summarizer", "smollm2-135m")
+    conversation.use_model("summarizer", "smollm2-135m")
     with pytest.raises(ModelError, match="--force"):
-        told.work()
+        conversation.work()

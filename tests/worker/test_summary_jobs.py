@@ -29,8 +29,7 @@ def tell(memory: Memory, count: int, *, first: int = 0, source: str = "s") -> No
 
 
 def nodes(memory: Memory, source: str = "s") -> list[Node]:
-    found = memory.tree(Scope.source(source)).nodes()
-    return [memory.node(node.id) for node in found]
+    return [memory.node(node.id) for node in memory.tree(Scope.source(source)).nodes()]
 
 
 def producers(node: Node) -> list[str]:
@@ -57,9 +56,9 @@ def test_every_sealed_node_and_the_root_get_a_model_summary_children_before_pare
         assert producers(node)[0] == name, node
         assert node.summaries[0].shown
     sql = "SELECT node_seq, max(seq) FROM summary GROUP BY node_seq"
-    made: dict[int, int] = dict(database.rows(sql))
+    summarized: dict[int, int] = dict(database.rows(sql))
     for parent, child in database.rows("SELECT node_seq, child_seq FROM node_child"):
-        assert made[child] < made[parent]
+        assert summarized[child] < summarized[parent]
     assert_whole(memory)
 
 
@@ -71,10 +70,10 @@ def test_a_summarized_node_is_not_summarized_again(
     use(monkeypatch, memory, client)
     tell(memory, 20)
     memory.work()
-    asked = len(client.questions)
+    calls = len(client.questions)
     clock.advance(24 * 3600)
     assert memory.work().model_calls == 0
-    assert len(client.questions) == asked == len(set(client.questions))
+    assert len(client.questions) == calls == len(set(client.questions))
 
 
 @with_small_leaves
@@ -122,14 +121,16 @@ def test_a_better_model_adds_its_summaries_and_overwrites_none(
 def test_a_statement_cites_the_message_that_supports_it_whatever_line_the_model_named(
     memory: Memory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    said = "Module 17 wrote the report of 3 May 2026 to /var/out/17.csv for Ana in Graz."
-    answer = answering(said)
+    sentence = "Module 17 wrote the report of 3 May 2026 to /var/out/17.csv for Ana in Graz."
+    answer = answering(sentence)
     use(monkeypatch, memory, FakeClient(lambda _: answer))
-    memory.append("s", [Message(text=prose(1, 3)), Message(text=prose(2, 3)), Message(text=said)])
+    memory.append(
+        "s", [Message(text=prose(1, 3)), Message(text=prose(2, 3)), Message(text=sentence)]
+    )
     memory.work()
     node = nodes(memory)[0]
-    (own,) = [each for each in node.statements if each.producer.startswith("fake@")]
-    assert [message.text for message in own.messages] == [said]
+    (own,) = [statement for statement in node.statements if statement.producer.startswith("fake@")]
+    assert [message.text for message in own.messages] == [sentence]
 
 
 @with_small_leaves
@@ -147,7 +148,7 @@ def test_a_view_without_accepted_statements_hides_no_other_and_blocks_no_parent(
     assert (report.kept, sum(report.rejected.values())) == (0, report.offered)
     for node in nodes(memory):
         assert node.statements
-        assert {each.producer for each in node.statements} == {extractive.NAME}
+        assert {statement.producer for statement in node.statements} == {extractive.NAME}
     root = nodes(memory)[0]
     assert producers(root)[0] == name
     assert root.summaries[0].rejections
@@ -165,7 +166,7 @@ def test_no_model_view_loses_a_rule_on_the_way_to_the_root(
     memory.work()
     root = nodes(memory)[0]
     assert root.level >= 2
-    (rule,) = [each for each in root.statements if each.text == RULE]
+    (rule,) = [statement for statement in root.statements if statement.text == RULE]
     assert rule.kind == "constraint"
     assert [message.text for message in rule.messages] == [RULE]
 
@@ -368,8 +369,8 @@ def test_a_statement_with_characters_that_sqlite_cannot_store_fails_no_job(
     memory: Memory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def answer(question: str) -> str:
-        said = lines_of(question)[0].split(". ")[0]
-        return answering(f"{said} \ud83d.", "Mallory \ud83d knows nothing.")
+        sentence = lines_of(question)[0].split(". ")[0]
+        return answering(f"{sentence} \ud83d.", "Mallory \ud83d knows nothing.")
 
     use(monkeypatch, memory, FakeClient(answer))
     tell(memory, 3)

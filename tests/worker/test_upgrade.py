@@ -1,4 +1,4 @@
-"""What later statements do to earlier ones in a file, and how a better model takes over."""
+"""Later statements close or supersede earlier ones, and a better model upgrades summaries."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def nodes(memory: Memory) -> list[Node]:
     return [memory.node(node.id) for node in memory.tree(Scope.source("s")).nodes()]
 
 
-def told(node: Node, text: str) -> list[Statement]:
+def shown(node: Node, text: str) -> list[Statement]:
     return [statement for statement in node.statements if statement.text == text]
 
 
@@ -61,12 +61,12 @@ def assert_whole(memory: Memory) -> None:
 
 def test_a_root_drops_an_open_point_that_a_later_leaf_closes(memory: Memory) -> None:
     tell(memory, OPEN)
-    assert told(nodes(memory)[0], OPEN)
+    assert shown(nodes(memory)[0], OPEN)
     tell(memory, DONE)
     root, *below = nodes(memory)
-    assert not told(root, OPEN)
-    (leaf,) = [node for node in below if node.is_leaf and told(node, OPEN)]
-    (point,) = told(leaf, OPEN)
+    assert not shown(root, OPEN)
+    (leaf,) = [node for node in below if node.is_leaf and shown(node, OPEN)]
+    (point,) = shown(leaf, OPEN)
     assert point.closed_by is not None
     assert point.closed_by.text == DONE
     (closing,) = [m for m in memory.messages("s") if m.text == DONE]
@@ -76,14 +76,14 @@ def test_a_root_drops_an_open_point_that_a_later_leaf_closes(memory: Memory) -> 
 
 def test_an_open_point_that_nothing_closes_stays(memory: Memory) -> None:
     tell(memory, OPEN, "The filter for the press in hall 4 is ordered, it comes on Monday.")
-    (point,) = told(nodes(memory)[0], OPEN)
+    (point,) = shown(nodes(memory)[0], OPEN)
     assert point.closed_by is None
 
 
 def test_a_superseded_rule_names_the_one_that_superseded_it(memory: Memory) -> None:
     tell(memory, LIMIT, NEW_LIMIT)
     root = nodes(memory)[0]
-    (older,), (newer,) = told(root, LIMIT), told(root, NEW_LIMIT)
+    (older,), (newer,) = shown(root, LIMIT), shown(root, NEW_LIMIT)
     assert older.superseded_by is not None
     assert older.superseded_by.text == NEW_LIMIT
     assert newer.superseded_by is None
@@ -92,15 +92,15 @@ def test_a_superseded_rule_names_the_one_that_superseded_it(memory: Memory) -> N
 
 def test_a_repeated_statement_is_shown_once_with_both_citations(memory: Memory) -> None:
     tell(memory, TWICE, TWICE)
-    (statement,) = told(nodes(memory)[0], TWICE)
-    said = [message.id for message in memory.messages("s") if message.text == TWICE]
-    assert len(said) == 2
-    assert [message.id for message in statement.messages] == said
+    (statement,) = shown(nodes(memory)[0], TWICE)
+    ids = [message.id for message in memory.messages("s") if message.text == TWICE]
+    assert len(ids) == 2
+    assert [message.id for message in statement.messages] == ids
 
 
 def test_the_command_shows_what_closed_or_superseded_a_statement(memory: Memory) -> None:
     tell(memory, OPEN, DONE, LIMIT, NEW_LIMIT)
-    leaf = next(node for node in nodes(memory) if node.is_leaf and told(node, OPEN))
+    leaf = next(node for node in nodes(memory) if node.is_leaf and shown(node, OPEN))
     root = nodes(memory)[0]
     runner = CliRunner()
     path = str(memory.path)
@@ -155,10 +155,10 @@ def test_a_node_that_a_model_failed_on_waits_for_a_better_model(
     use(monkeypatch, memory, client, name="weak", rank=10)
     monkeypatch.setattr(backends, "rank_of", lambda _: 10)
     memory.work()
-    asked = len(client.questions)
+    calls = len(client.questions)
     clock.advance(24 * 3600)
     memory.work(upgrade=True)
-    assert len(client.questions) == asked
+    assert len(client.questions) == calls
     assert memory.upgradable() == []
     monkeypatch.setattr(backends, "rank_of", lambda _: 20)
     reasons = {node.reason for node in memory.upgradable()}
@@ -169,19 +169,19 @@ def test_a_node_that_a_model_failed_on_waits_for_a_better_model(
 
 def test_without_a_model_every_node_is_upgradable(memory: Memory) -> None:
     tell(memory, LIMIT)
-    found = memory.upgradable("s")
-    assert {node.reason for node in found} == {"only picked out"}
+    upgradable = memory.upgradable("s")
+    assert {node.reason for node in upgradable} == {"only picked out"}
     runner = CliRunner()
     listed = runner.invoke(cli, ["--db", str(memory.path), "node", "list", "--json"])
-    assert [node["id"] for node in json.loads(listed.output)] == [node.id for node in found]
+    assert [node["id"] for node in json.loads(listed.output)] == [node.id for node in upgradable]
     shown = runner.invoke(cli, ["--db", str(memory.path), "node", "list", "--limit", "1"])
-    assert f"{len(found) - 1} more" in shown.output
+    assert f"{len(upgradable) - 1} more" in shown.output
 
 
 def test_a_tail_that_cannot_be_retold_removes_nothing_from_its_root(
     memory: Memory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The root still carries up what the model made of the leaves below it."""
+    """The root still shows the model's statements of the leaves below it."""
     tell(memory, LIMIT)
 
     def only_leaves(question: str) -> str:
@@ -191,7 +191,7 @@ def test_a_tail_that_cannot_be_retold_removes_nothing_from_its_root(
     memory.work()
     root = nodes(memory)[0]
     assert (root.summaries[0].producer, root.summaries[0].shown) == (name, True)
-    assert told(root, LIMIT)
+    assert shown(root, LIMIT)
 
 
 # -- the exam decides ------------------------------------------------------------------
@@ -214,9 +214,9 @@ def test_a_model_that_failed_its_exam_is_not_used_and_status_says_so(
     monkeypatch.setattr(backends, "exam_of", lambda _: result(None))
     assert memory.work().stopped_by == "empty"
     assert client.questions == []
-    told = [line for line in memory.status().missing if "adds nothing" in line]
-    assert len(told) == 1
-    assert "5 of 12" in told[0]
+    lines = [line for line in memory.status().missing if "adds nothing" in line]
+    assert len(lines) == 1
+    assert "5 of 12" in lines[0]
 
 
 def test_status_says_that_a_model_took_no_exam(
@@ -238,10 +238,10 @@ def test_a_real_small_model_takes_the_exam(models_folder: Path, tmp_path: Path) 
     path = str(tmp_path / "memory.sqlite3")
     taken = runner.invoke(cli, ["--db", path, "model", "check", "smollm2-135m", "--json"])
     assert taken.exit_code == 0, taken.output
-    found = json.loads(taken.stdout)
-    assert found["retell"]["calls"] == found["retell"]["total"] == 12
-    assert found["retell"]["kept"] >= found["retell"]["points"]
-    assert found["mode"] in ("retell", None)
+    result = json.loads(taken.stdout)
+    assert result["retell"]["calls"] == result["retell"]["total"] == 12
+    assert result["retell"]["kept"] >= result["retell"]["points"]
+    assert result["mode"] in ("retell", None)
     listed = runner.invoke(cli, ["model", "list", "--json"])
     (row,) = [row for row in json.loads(listed.stdout) if row["name"] == "smollm2-135m"]
     assert row["exam"] is not None
