@@ -48,7 +48,7 @@ def nodes(memory: Memory) -> list[Node]:
     return [memory.node(node.id) for node in memory.tree(Scope.source("s")).nodes()]
 
 
-def shown(node: Node, text: str) -> list[Statement]:
+def statements_of(node: Node, text: str) -> list[Statement]:
     return [statement for statement in node.statements if statement.text == text]
 
 
@@ -61,12 +61,12 @@ def assert_whole(memory: Memory) -> None:
 
 def test_a_root_drops_an_open_point_that_a_later_leaf_closes(memory: Memory) -> None:
     tell(memory, OPEN)
-    assert shown(nodes(memory)[0], OPEN)
+    assert statements_of(nodes(memory)[0], OPEN)
     tell(memory, DONE)
     root, *below = nodes(memory)
-    assert not shown(root, OPEN)
-    (leaf,) = [node for node in below if node.is_leaf and shown(node, OPEN)]
-    (point,) = shown(leaf, OPEN)
+    assert not statements_of(root, OPEN)
+    (leaf,) = [node for node in below if node.is_leaf and statements_of(node, OPEN)]
+    (point,) = statements_of(leaf, OPEN)
     assert point.closed_by is not None
     assert point.closed_by.text == DONE
     (closing,) = [m for m in memory.messages("s") if m.text == DONE]
@@ -76,14 +76,14 @@ def test_a_root_drops_an_open_point_that_a_later_leaf_closes(memory: Memory) -> 
 
 def test_an_open_point_that_nothing_closes_stays(memory: Memory) -> None:
     tell(memory, OPEN, "The filter for the press in hall 4 is ordered, it comes on Monday.")
-    (point,) = shown(nodes(memory)[0], OPEN)
+    (point,) = statements_of(nodes(memory)[0], OPEN)
     assert point.closed_by is None
 
 
 def test_a_superseded_rule_names_the_one_that_superseded_it(memory: Memory) -> None:
     tell(memory, LIMIT, NEW_LIMIT)
     root = nodes(memory)[0]
-    (older,), (newer,) = shown(root, LIMIT), shown(root, NEW_LIMIT)
+    (older,), (newer,) = statements_of(root, LIMIT), statements_of(root, NEW_LIMIT)
     assert older.superseded_by is not None
     assert older.superseded_by.text == NEW_LIMIT
     assert newer.superseded_by is None
@@ -92,7 +92,7 @@ def test_a_superseded_rule_names_the_one_that_superseded_it(memory: Memory) -> N
 
 def test_a_repeated_statement_is_shown_once_with_both_citations(memory: Memory) -> None:
     tell(memory, TWICE, TWICE)
-    (statement,) = shown(nodes(memory)[0], TWICE)
+    (statement,) = statements_of(nodes(memory)[0], TWICE)
     ids = [message.id for message in memory.messages("s") if message.text == TWICE]
     assert len(ids) == 2
     assert [message.id for message in statement.messages] == ids
@@ -100,7 +100,7 @@ def test_a_repeated_statement_is_shown_once_with_both_citations(memory: Memory) 
 
 def test_the_command_shows_what_closed_or_superseded_a_statement(memory: Memory) -> None:
     tell(memory, OPEN, DONE, LIMIT, NEW_LIMIT)
-    leaf = next(node for node in nodes(memory) if node.is_leaf and shown(node, OPEN))
+    leaf = next(node for node in nodes(memory) if node.is_leaf and statements_of(node, OPEN))
     root = nodes(memory)[0]
     runner = CliRunner()
     path = str(memory.path)
@@ -191,7 +191,7 @@ def test_a_tail_that_cannot_be_retold_removes_nothing_from_its_root(
     memory.work()
     root = nodes(memory)[0]
     assert (root.summaries[0].producer, root.summaries[0].shown) == (name, True)
-    assert shown(root, LIMIT)
+    assert statements_of(root, LIMIT)
 
 
 # -- the exam decides ------------------------------------------------------------------
