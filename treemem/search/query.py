@@ -18,7 +18,7 @@ from treemem.text import bm25, fts
 from treemem.types import INCLUDES, Include, Scope
 
 if TYPE_CHECKING:
-    from treemem.store.quantization import Vector
+    from treemem.store.vectors import Vector
 
     # Makes the vector of a text under an embedder setting. May raise ModelError.
     Embed = Callable[[str, str], Vector]
