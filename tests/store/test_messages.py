@@ -436,7 +436,9 @@ def test_a_search_finds_a_section_that_comes_back(memory: Memory, edit: Edit) ->
     assert_whole(memory)
 
 
-def test_a_document_put_back_to_an_earlier_state_has_its_earlier_sections(memory: Memory, edit: Edit) -> None:
+def test_a_document_put_back_to_an_earlier_state_has_its_earlier_sections(
+    memory: Memory, edit: Edit
+) -> None:
     """The whole file was read before, but not last."""
     source = edit(PLAN + TEAM).sources[0]
     edit(PLAN.replace("Friday", "Monday") + TEAM)
