@@ -1,4 +1,4 @@
-"""The demo log is whole, long enough to grow a tree, and answers its planted questions."""
+"""Tests that the demo log is valid, long enough for a tree, and answers its planted questions."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def records() -> list[Record]:
 
 
 def chained() -> list[Record]:
-    """The records that have a place in the conversation, notes about the session apart."""
+    """The records of the conversation, without those about the session."""
     return [record for record in records() if "uuid" in record]
 
 
@@ -81,19 +81,19 @@ def test_every_record_follows_the_one_before_it() -> None:
         parent = record["uuid"]
 
 
-def test_every_record_has_a_uuid_of_its_own() -> None:
+def test_every_record_has_a_unique_uuid() -> None:
     ids = [record["uuid"] for record in chained()]
     assert len(set(ids)) == len(ids)
     assert all(str(uuid.UUID(one)) == one for one in ids)
 
 
-def test_time_never_runs_backwards_and_spans_three_days() -> None:
+def test_times_never_decrease_and_span_three_days() -> None:
     stamps = [datetime.fromisoformat(record["timestamp"]) for record in chained()]
     assert stamps == sorted(stamps)
     assert len({stamp.date() for stamp in stamps}) == 3
 
 
-def test_every_tool_call_gets_its_result() -> None:
+def test_every_tool_call_has_a_result() -> None:
     blocks = [block for record in chained() for block in blocks_of(record)]
     calls = [block["id"] for block in blocks if block["type"] == "tool_use"]
     results = [block["tool_use_id"] for block in blocks if block["type"] == "tool_result"]
@@ -101,13 +101,13 @@ def test_every_tool_call_gets_its_result() -> None:
     assert sorted(calls) == sorted(results)
 
 
-def test_the_log_holds_what_real_logs_hold_besides_speech() -> None:
+def test_the_log_contains_the_record_types_of_real_logs() -> None:
     kinds = {record["type"] for record in records()}
     assert kinds == {"user", "assistant", "system", "summary", "file-history-snapshot"}
     assert sum(record.get("isMeta", False) for record in records()) == 1
 
 
-def test_the_questions_have_ids_of_their_own_and_the_same_five_fields() -> None:
+def test_the_questions_have_unique_ids_and_the_same_five_fields() -> None:
     assert 16 <= len(QUESTIONS) <= 20
     assert len({question["id"] for question in QUESTIONS}) == len(QUESTIONS)
     for question in QUESTIONS:

@@ -1,4 +1,4 @@
-"""Every snippet of the documentation runs, and every command is in its own help."""
+"""Tests that the snippets of the documentation run, and that every help has an example."""
 
 from __future__ import annotations
 
@@ -19,21 +19,21 @@ from treemem_cli.main import cli
 ROOT = Path(__file__).parent.parent
 PAGES = sorted([ROOT / "README.md", ROOT / "ARCHITECTURE.md", *ROOT.glob("docs/*.md")])
 _FENCE = re.compile(r"^```(\w+)([^\n]*)\n(.*?)^```", re.MULTILINE | re.DOTALL)
-# Not run: they install, fetch, compile or wait for hours.
+# Not run, since they install, download, compile or wait.
 _NOT_RUN = ("make ", "git ", "pip ", "cd ", "treemem model pull", "treemem work --watch",
             "treemem watch", "#")  # fmt: skip
 
 
 def _snippets(page: Path, language: str) -> list[tuple[str, str]]:
-    found = _FENCE.findall(page.read_text())
-    return [(options.strip(), body) for name, options, body in found if name == language]
+    fences = _FENCE.findall(page.read_text())
+    return [(options.strip(), body) for name, options, body in fences if name == language]
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_python_snippets_run_from_top_to_bottom(
     page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest
 ) -> None:
-    if page.name == "models.md":  # its snippet pulls a model, which the fixture has already
+    if page.name == "models.md":  # its snippet pulls a model that the fixture provides
         request.getfixturevalue("models_folder")
     monkeypatch.chdir(tmp_path)
     for _, body in _snippets(page, "python"):
@@ -54,15 +54,15 @@ def test_shell_snippets_run_from_top_to_bottom(page: Path, monkeypatch: pytest.M
 
 
 def _commands() -> list[tuple[str, click.Command]]:
-    found: list[tuple[str, click.Command]] = []
+    commands: list[tuple[str, click.Command]] = []
     context = click.Context(cli)
     for name in cli.list_commands(context):
         command = cli.get_command(context, name)
         assert command is not None
-        found.append((name, command))
+        commands.append((name, command))
         if isinstance(command, click.Group):
-            found += [(f"{name} {sub}", each) for sub, each in command.commands.items()]
-    return found
+            commands += [(f"{name} {key}", below) for key, below in command.commands.items()]
+    return commands
 
 
 @pytest.mark.parametrize(("name", "command"), _commands(), ids=[name for name, _ in _commands()])

@@ -1,4 +1,4 @@
-"""Memory is what a user holds: it stores, finds, shows, and says what it cannot do."""
+"""Tests the facade Memory: storing, searching, reading, models and jobs."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from tests.helpers.logs import ClaudeSession, prose
 from tests.helpers.shapes import SMALL_LEAVES
 from treemem import AmbiguousIdError, Memory, Message, ModelError, NotFoundError, Scope, UsageError
 from treemem.importers import LogFile
+from treemem.store.database import Database
 from treemem.summarize import extractive
 from treemem.types import TreeShape
 
@@ -32,12 +33,12 @@ def shape() -> TreeShape:
     return SMALL_LEAVES
 
 
-def found(memory: Memory, query: str, **named: object) -> set[str]:
+def texts_found(memory: Memory, query: str, **named: object) -> set[str]:
     result = memory.search(query, **named)  # type: ignore[arg-type]
     return {message.text for passage in result.passages for message in passage.messages}
 
 
-def filled(memory: Memory, source: str = "s", count: int = 30) -> None:
+def fill(memory: Memory, source: str = "s", count: int = 30) -> None:
     memory.append(source, [Message(text=prose(n, 8)) for n in range(count)])
     memory.work(max_calls=0)
 
@@ -45,20 +46,18 @@ def filled(memory: Memory, source: str = "s", count: int = 30) -> None:
 # -- storing ---------------------------------------------------------------------------
 
 
-def test_what_was_appended_is_found_at_once_before_any_work(memory: Memory) -> None:
+def test_an_appended_message_is_found_before_any_work(memory: Memory) -> None:
     memory.append("s", [PLAN])
-    assert found(memory, "when do we ship") == {PLAN.text}
+    assert texts_found(memory, "when do we ship") == {PLAN.text}
 
 
-def test_an_append_stores_the_messages_and_the_job_together(memory: Memory) -> None:
+def test_an_append_stores_messages_and_job_together(memory: Memory) -> None:
     memory.append("s", [PLAN])
     (job,) = memory.jobs(["todo"])
     assert (job.kind, job.dedupe_key) == ("seal", "seal:s")
 
 
-def test_an_append_that_fails_stores_neither(
-    memory: Memory, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_failing_append_stores_neither(memory: Memory, monkeypatch: pytest.MonkeyPatch) -> None:
     def fail(*_: object, **__: object) -> None:
         raise RuntimeError
 
@@ -69,14 +68,14 @@ def test_an_append_that_fails_stores_neither(
     assert memory.status().messages == 0
 
 
-def test_what_was_appended_is_there_after_the_file_is_opened_again(tmp_path: Path) -> None:
+def test_an_appended_message_is_there_after_reopening_the_file(tmp_path: Path) -> None:
     for number in range(3):
         with Memory.open(tmp_path / "memory.sqlite3") as memory:
             memory.append("s", [Message(text=str(number))])
             assert [m.text for m in memory.messages("s")] == [str(n) for n in range(number + 1)]
 
 
-def test_a_title_once_known_stays(memory: Memory) -> None:
+def test_a_known_title_stays(memory: Memory) -> None:
     memory.append("s", [PLAN], title="The plan")
     memory.append("s", [LATER])
     assert memory.source("s").source.title == "The plan"
@@ -84,16 +83,16 @@ def test_a_title_once_known_stays(memory: Memory) -> None:
     assert memory.source("s").source.title == "A better title"
 
 
-def test_the_default_file_is_the_one_that_the_environment_names(tmp_path: Path) -> None:
+def test_the_environment_names_the_default_file(tmp_path: Path) -> None:
     with Memory.open() as memory:
         assert memory.path == tmp_path / "default.sqlite3"
 
 
-def test_threads_append_and_search_side_by_side(memory: Memory) -> None:
+def test_threads_append_and_search_concurrently(memory: Memory) -> None:
     def use(number: int) -> None:
         for step in range(5):
             memory.append(f"s{number}", [Message(text=f"thread {number} says {step}")])
-            assert found(memory, f"thread {number} says", scope=Scope.source(f"s{number}"))
+            assert texts_found(memory, f"thread {number} says", scope=Scope.source(f"s{number}"))
             memory.work(max_calls=0)
 
     with ThreadPoolExecutor(6) as pool:
@@ -105,9 +104,7 @@ def test_threads_append_and_search_side_by_side(memory: Memory) -> None:
 # -- ingesting -------------------------------------------------------------------------
 
 
-def test_a_folder_is_ingested_with_all_its_files_and_the_trees_are_whole(
-    memory: Memory, tmp_path: Path
-) -> None:
+def test_a_folder_is_ingested_with_all_its_files_and_trees(memory: Memory, tmp_path: Path) -> None:
     folder = tmp_path / "logs"
     (folder / "inner").mkdir(parents=True)
     session = ClaudeSession("one")
@@ -122,7 +119,9 @@ def test_a_folder_is_ingested_with_all_its_files_and_the_trees_are_whole(
         assert memory.tree(Scope.source(view.source.id)).statements
 
 
-def test_a_file_that_is_no_log_costs_the_others_nothing(memory: Memory, tmp_path: Path) -> None:
+def test_a_file_that_is_not_a_log_does_not_affect_the_others(
+    memory: Memory, tmp_path: Path
+) -> None:
     (tmp_path / "a.bin").write_bytes(bytes(range(256)) * 9)
     (tmp_path / "b.md").write_text("# Notes\n\nThe desk is green.\n")
     bad, good = memory.ingest([tmp_path / "a.bin", tmp_path / "b.md"]).files
@@ -130,12 +129,12 @@ def test_a_file_that_is_no_log_costs_the_others_nothing(memory: Memory, tmp_path
     assert (bad.added, good.error, good.added) == (0, None, 1)
 
 
-def test_a_path_that_does_not_exist_is_named(memory: Memory, tmp_path: Path) -> None:
+def test_an_error_names_a_path_that_does_not_exist(memory: Memory, tmp_path: Path) -> None:
     with pytest.raises(UsageError, match=r"nowhere\.jsonl does not exist"):
         memory.ingest(tmp_path / "nowhere.jsonl")
 
 
-def test_a_format_that_does_not_exist_is_named_with_those_that_do(
+def test_an_error_names_an_unknown_format_and_the_known_ones(
     memory: Memory, tmp_path: Path
 ) -> None:
     with pytest.raises(UsageError, match=r"'word'.*markdown"):
@@ -148,7 +147,7 @@ def test_bytes_in_memory_are_ingested_like_a_file(memory: Memory) -> None:
     assert (report.added, report.sources) == (1, ["chat/stdin"])
 
 
-def test_progress_is_told_batch_by_batch(memory: Memory, tmp_path: Path) -> None:
+def test_progress_is_reported_batch_by_batch(memory: Memory, tmp_path: Path) -> None:
     session = ClaudeSession("long")
     session.say(*(f"turn {n}" for n in range(2_500)))
     seen: list[int] = []
@@ -171,15 +170,15 @@ def test_progress_is_told_batch_by_batch(memory: Memory, tmp_path: Path) -> None
         (None, None, {PLAN.text, LATER.text, UNDATED.text}),
     ],
 )
-def test_a_search_by_time_includes_its_limits_and_leaves_out_what_has_no_time(
+def test_limits_of_time_are_inclusive_and_exclude_messages_without_a_time(
     memory: Memory, since: object, until: object, expected: set[str]
 ) -> None:
     memory.append("s", [PLAN, LATER, UNDATED])
-    assert found(memory, "importer", since=since, until=until) == expected
+    assert texts_found(memory, "importer", since=since, until=until) == expected
 
 
 @pytest.mark.parametrize("field", ["since", "until"])
-def test_a_limit_that_is_no_time_is_named(memory: Memory, field: str) -> None:
+def test_an_error_names_a_limit_that_is_not_a_time(memory: Memory, field: str) -> None:
     with pytest.raises(UsageError, match=field):
         memory.search("importer", **{field: "some day soon"})  # type: ignore[arg-type]
 
@@ -188,27 +187,27 @@ def test_a_search_stays_in_its_scope(memory: Memory) -> None:
     memory.append("a", [Message(text="The importer of a.", session="one")])
     memory.append("b", [Message(text="The importer of b.", session="two")])
     memory.work(max_calls=0)
-    assert found(memory, "importer", scope=Scope.source("a")) == {"The importer of a."}
-    assert found(memory, "importer", scope=Scope.session("two")) == {"The importer of b."}
-    assert len(found(memory, "importer", scope=Scope.everything())) == 2
+    assert texts_found(memory, "importer", scope=Scope.source("a")) == {"The importer of a."}
+    assert texts_found(memory, "importer", scope=Scope.session("two")) == {"The importer of b."}
+    assert len(texts_found(memory, "importer", scope=Scope.everything())) == 2
     with pytest.raises(NotFoundError, match="'c'"):
         memory.search("importer", scope=Scope.source("c"))
 
 
 @pytest.mark.parametrize("budget", [50, 200, 1_000])
-def test_a_context_keeps_to_its_budget(memory: Memory, budget: int) -> None:
-    filled(memory)
+def test_a_context_fits_its_budget(memory: Memory, budget: int) -> None:
+    fill(memory)
     result = memory.search("settlement worker import batch", budget_tokens=budget)
     assert result.tokens <= budget
 
 
-def test_a_budget_too_small_for_anything_is_refused(memory: Memory) -> None:
+def test_a_budget_that_is_too_small_is_refused(memory: Memory) -> None:
     with pytest.raises(UsageError, match="budget"):
         memory.search("importer", budget_tokens=0)
 
 
 @pytest.mark.parametrize("query", ["", " ", '"', "AND OR NOT", "*", "a:b", "(", "\0", "\ud800"])
-def test_no_query_is_an_error(memory: Memory, query: str) -> None:
+def test_no_query_raises(memory: Memory, query: str) -> None:
     memory.append("s", [PLAN])
     memory.search(query)
 
@@ -216,8 +215,8 @@ def test_no_query_is_an_error(memory: Memory, query: str) -> None:
 # -- looking ---------------------------------------------------------------------------
 
 
-def test_a_tree_is_read_from_the_root_down_to_the_words(memory: Memory) -> None:
-    filled(memory)
+def test_a_tree_can_be_read_from_the_root_down_to_the_messages(memory: Memory) -> None:
+    fill(memory)
     tree = memory.tree(Scope.source("s"))
     nodes = {node.id: node for node in tree.nodes()}
     root = nodes[tree.root_id or ""]
@@ -227,10 +226,10 @@ def test_a_tree_is_read_from_the_root_down_to_the_words(memory: Memory) -> None:
     assert tree.statements == root.statements
 
 
-def test_every_statement_of_a_root_can_be_followed_to_words_that_were_said(
+def test_every_statement_of_a_root_cites_messages_with_its_words(
     memory: Memory,
 ) -> None:
-    filled(memory)
+    fill(memory)
     said = {message.id: message.text for message in memory.messages("s")}
     root_id = memory.tree(Scope.source("s")).root_id
     statements = memory.node(root_id or "").statements
@@ -240,9 +239,9 @@ def test_every_statement_of_a_root_can_be_followed_to_words_that_were_said(
         assert any(statement.text in said[message.id] for message in statement.messages)
 
 
-def test_the_tree_of_a_source_named_in_part_is_not_an_empty_one(memory: Memory) -> None:
+def test_the_tree_of_a_source_can_be_read_by_a_part_of_its_id(memory: Memory) -> None:
     """messages() and source() take a part of a name; tree() must not show nothing for it."""
-    filled(memory, "chat/2026-01-05")
+    fill(memory, "chat/2026-01-05")
     whole = memory.tree(Scope.source("chat/2026-01-05"))
     try:
         in_part = memory.tree(Scope.source("chat/2026"))
@@ -251,30 +250,30 @@ def test_the_tree_of_a_source_named_in_part_is_not_an_empty_one(memory: Memory) 
     assert in_part.root_id == whole.root_id
 
 
-def test_a_node_is_found_by_the_beginning_of_its_id(memory: Memory) -> None:
-    filled(memory)
+def test_a_node_is_found_by_a_prefix_of_its_id(memory: Memory) -> None:
+    fill(memory)
     root_id = memory.tree(Scope.source("s")).root_id or ""
     assert memory.node(root_id[:10].upper()).id == root_id
 
 
-def test_a_beginning_that_fits_several_nodes_is_ambiguous(memory: Memory) -> None:
-    filled(memory)
+def test_a_prefix_of_several_node_ids_is_ambiguous(memory: Memory, database: Database) -> None:
+    fill(memory)
     sql = "UPDATE node SET id = 'abcd' || substr(id, 5)"
-    memory._database.execute(sql)
+    database.execute(sql)
     with pytest.raises(AmbiguousIdError, match="abcd"):
         memory.node("abcd")
 
 
 @pytest.mark.parametrize("prefix", ["", "abc", "xyz12", "%%%%", "ffff" * 8])
-def test_an_id_that_no_node_has_is_not_found(memory: Memory, prefix: str) -> None:
+def test_an_unknown_node_id_is_not_found(memory: Memory, prefix: str) -> None:
     with pytest.raises(NotFoundError):
         memory.node(prefix)
     with pytest.raises(NotFoundError):
         memory.expand(prefix)
 
 
-def test_a_view_that_a_node_does_not_have_is_named_with_those_it_has(memory: Memory) -> None:
-    filled(memory)
+def test_an_error_names_a_missing_producer_and_the_present_ones(memory: Memory) -> None:
+    fill(memory)
     root_id = memory.tree(Scope.source("s")).root_id or ""
     assert memory.node(root_id, producer=extractive.NAME).statements
     with pytest.raises(NotFoundError, match=extractive.NAME):
@@ -282,7 +281,7 @@ def test_a_view_that_a_node_does_not_have_is_named_with_those_it_has(memory: Mem
 
 
 @pytest.mark.parametrize("call", [Memory.messages, Memory.source])
-def test_a_source_is_found_by_a_part_of_its_name_if_only_one_fits(
+def test_a_source_is_found_by_an_unambiguous_part_of_its_id(
     memory: Memory, call: Callable[[Memory, str], object]
 ) -> None:
     memory.append("chat/alpha", [PLAN])
@@ -295,7 +294,7 @@ def test_a_source_is_found_by_a_part_of_its_name_if_only_one_fits(
             call(memory, name)
 
 
-def test_a_source_that_is_named_in_full_is_never_ambiguous(memory: Memory) -> None:
+def test_a_full_source_id_is_never_ambiguous(memory: Memory) -> None:
     memory.append("chat/1", [PLAN])
     memory.append("chat/10", [LATER])
     assert [message.text for message in memory.messages("chat/1")] == [PLAN.text]
@@ -309,20 +308,18 @@ def test_sources_are_listed_the_most_recent_first(memory: Memory) -> None:
 
 
 @pytest.mark.parametrize("sent_at", ["0001-01-01T00:00:00+01:00", "9999-12-31T23:59:59-01:00"])
-def test_a_message_with_an_impossible_time_keeps_everything_readable(
-    memory: Memory, sent_at: str
-) -> None:
+def test_a_message_with_an_impossible_time_can_be_read(memory: Memory, sent_at: str) -> None:
     memory.append("s", [Message(text="We ship on Friday.", sent_at=sent_at), PLAN])
     memory.work(max_calls=0)
     assert len(memory.sources()) == 1
     assert memory.tree(Scope.source("s")).root_id
-    assert found(memory, "ship") == {"We ship on Friday.", PLAN.text}
+    assert texts_found(memory, "ship") == {"We ship on Friday.", PLAN.text}
 
 
-# -- steering --------------------------------------------------------------------------
+# -- models and jobs --------------------------------------------------------------------------
 
 
-def test_only_a_model_that_is_there_can_be_chosen_and_none_always(memory: Memory) -> None:
+def test_only_an_installed_model_can_be_chosen_and_none_always(memory: Memory) -> None:
     with pytest.raises(ModelError, match="no-such-model"):
         memory.use_model("summarizer", "no-such-model")
     with pytest.raises(UsageError, match="'judge'"):
@@ -331,25 +328,23 @@ def test_only_a_model_that_is_there_can_be_chosen_and_none_always(memory: Memory
     assert memory.setting("summarizer") is None
 
 
-def test_a_model_that_went_missing_is_an_error_of_model_work_and_of_nothing_else(
-    memory: Memory,
-) -> None:
-    memory._database.execute("INSERT INTO setting (name, value) VALUES ('summarizer', 'gone')")
+def test_a_missing_model_affects_only_model_work(memory: Memory, database: Database) -> None:
+    database.execute("INSERT INTO setting (name, value) VALUES ('summarizer', 'gone')")
     memory.append("s", [PLAN])
     with pytest.raises(ModelError, match="gone"):
         memory.work(max_calls=1)
     assert memory.work(max_calls=0).stopped_by == "empty"
     assert memory.tree(Scope.source("s")).statements
-    assert found(memory, "ship") == {PLAN.text}
+    assert texts_found(memory, "ship") == {PLAN.text}
 
 
-def test_work_stops_when_its_time_is_over(memory: Memory) -> None:
+def test_work_stops_at_its_time_limit(memory: Memory) -> None:
     memory.append("s", [PLAN])
     assert memory.work(max_calls=0, max_seconds=0).stopped_by == "max_seconds"
     assert memory.work(max_calls=0).stopped_by == "empty"
 
 
-def test_work_from_two_threads_does_everything_once(memory: Memory) -> None:
+def test_work_in_two_threads_runs_every_job_once(memory: Memory) -> None:
     for number in range(10):
         memory.append(f"s{number}", [Message(text=prose(number, 60))])
     done: list[int] = []
@@ -365,7 +360,7 @@ def test_work_from_two_threads_does_everything_once(memory: Memory) -> None:
     assert memory.diagnose().healthy
 
 
-def test_a_dead_job_is_listed_retried_and_done(
+def test_a_dead_job_can_be_listed_and_retried(
     memory: Memory, clock: FakeClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def fail(*_: object) -> int:
@@ -385,7 +380,7 @@ def test_a_dead_job_is_listed_retried_and_done(
     assert memory.jobs(["dead"]) == []
 
 
-def test_a_job_that_is_cancelled_is_not_done(memory: Memory) -> None:
+def test_a_cancelled_job_does_not_run(memory: Memory) -> None:
     memory.append("s", [PLAN])
     (job,) = memory.jobs(["todo"])
     memory.cancel_job(job.id)

@@ -1,4 +1,4 @@
-"""The style rules a formatter cannot check, checked."""
+"""Tests the rules of style that no formatter checks, and import times."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def test_functions_fit_on_one_screen(path: Path) -> None:
 
 
 @pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(ROOT)))
-def test_modules_say_what_they_own_and_have_one_noun(path: Path) -> None:
+def test_modules_have_a_docstring_and_a_limited_length(path: Path) -> None:
     text = path.read_text()
     assert not text or ast.get_docstring(ast.parse(text)), f"{path} has no docstring"
     assert text.count("\n") <= MODULE_LINES_MAX, f"{path} is too long"
@@ -38,13 +38,13 @@ def test_modules_say_what_they_own_and_have_one_noun(path: Path) -> None:
 def test_the_public_names_are_sorted_complete_and_documented() -> None:
     names = treemem.__all__
     assert names == sorted(names)
-    exported = {
+    types = {
         name
-        for name, value in vars(treemem).items()
-        if isinstance(value, type) and not name.startswith("_")
+        for name in {*names, *vars(treemem)}
+        if isinstance(getattr(treemem, name), type) and not name.startswith("_")
     }
-    assert exported <= set(names)
-    for name in exported:
+    assert types <= set(names)
+    for name in types:
         assert getattr(treemem, name).__doc__, name
 
 
@@ -58,7 +58,7 @@ def test_public_methods_of_memory_are_documented() -> None:
 
 
 def _median_seconds(*arguments: str) -> float:
-    """The median time of five runs, less that of an interpreter that does nothing."""
+    """The median time of five runs, minus the time of an empty program."""
     import time
 
     def one(command: tuple[str, ...]) -> float:
@@ -79,7 +79,7 @@ def test_help_is_quick() -> None:
 
 
 def _patience() -> float:
-    """On a machine that is busy with other work everything takes longer."""
+    """A factor for the limits: the load per core, at least 1."""
     import os
 
     return max(1.0, os.getloadavg()[0] / (os.cpu_count() or 1))

@@ -1,4 +1,4 @@
-"""The zone of a message is kept from append to search; order and limits go by real time."""
+"""Tests that messages keep their time zone, and that order and limits follow real time."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 BERLIN = ZoneInfo("Europe/Berlin")
 
-# In the order of real time, which is neither that of the texts nor that of the wall clocks.
+# In the order of real time, which differs from the order of the texts and of the wall clocks.
 SENT: list[tuple[str | datetime, str]] = [
     ("2026-03-28T17:20:00-07:00", "2026-03-29T00:20:00+00:00"),
     ("2026-03-29T01:30:00+01:00", "2026-03-29T00:30:00+00:00"),  # before clocks change in Berlin
@@ -36,44 +36,44 @@ WRITTEN = [sent_at.isoformat() if isinstance(sent_at, datetime) else sent_at for
 
 @pytest.fixture
 def scattered(memory: Memory) -> Memory:
-    """Each message in a source of its own, stored in the reverse order of time."""
+    """Stores each message in its own source, in reverse time order."""
     for number in reversed(range(len(MESSAGES))):
         memory.append(f"s{number}", [MESSAGES[number]])
     memory.work(max_calls=0)
     return memory
 
 
-def found(memory: Memory, **limits: str | datetime) -> list[str]:
+def times_found(memory: Memory, **limits: str | datetime) -> list[str]:
     result = memory.search("importer remark", budget_tokens=2_000, **limits)  # type: ignore[arg-type]
     return [str(message.sent_at) for passage in result.passages for message in passage.messages]
 
 
-def test_messages_come_back_with_the_time_as_it_was_given(memory: Memory) -> None:
+def test_messages_keep_their_time_as_given(memory: Memory) -> None:
     memory.append("s", MESSAGES)
     assert [message.sent_at for message in memory.messages("s")] == WRITTEN
     memory.work(max_calls=0)
     assert [message.sent_at for message in memory.messages("s")] == WRITTEN
 
 
-def test_a_time_written_by_a_datetime_names_the_same_moment(memory: Memory) -> None:
+def test_a_time_from_a_datetime_is_the_same_moment(memory: Memory) -> None:
     memory.append("s", MESSAGES)
     for message, (_, moment) in zip(memory.messages("s"), SENT, strict=True):
         read = datetime.fromisoformat(str(message.sent_at))
         assert read.replace(tzinfo=read.tzinfo or ZoneInfo("UTC")) == datetime.fromisoformat(moment)
 
 
-def test_a_search_returns_them_unchanged_and_in_the_order_of_real_time(scattered: Memory) -> None:
-    assert found(scattered) == WRITTEN
+def test_a_search_returns_them_in_the_order_of_real_time(scattered: Memory) -> None:
+    assert times_found(scattered) == WRITTEN
 
 
 @pytest.mark.parametrize("number", range(len(SENT)))
-def test_a_limit_in_any_zone_cuts_at_the_real_time(scattered: Memory, number: int) -> None:
+def test_a_limit_in_any_zone_applies_to_real_time(scattered: Memory, number: int) -> None:
     sent_at, moment = SENT[number]
     tokyo = datetime.fromisoformat(moment).astimezone(ZoneInfo("Asia/Tokyo"))
     for limit in (sent_at, moment, tokyo, tokyo.isoformat()):
-        assert found(scattered, since=limit, until=limit) == [WRITTEN[number]]
-        assert found(scattered, since=limit) == WRITTEN[number:]
-        assert found(scattered, until=limit) == WRITTEN[: number + 1]
+        assert times_found(scattered, since=limit, until=limit) == [WRITTEN[number]]
+        assert times_found(scattered, since=limit) == WRITTEN[number:]
+        assert times_found(scattered, until=limit) == WRITTEN[: number + 1]
 
 
 def test_the_same_words_at_the_same_wall_clock_in_two_zones_are_two_messages(
@@ -86,7 +86,7 @@ def test_the_same_words_at_the_same_wall_clock_in_two_zones_are_two_messages(
 
 
 @with_small_leaves
-def test_a_node_begins_and_ends_by_real_time(memory: Memory, clock: FakeClock) -> None:
+def test_the_times_of_a_node_are_real_times(memory: Memory, clock: FakeClock) -> None:
     """Its times are those of its messages in UTC."""
     late = Message(text=prose(1, 8), sent_at="2026-03-29T01:30:00+01:00")
     early = Message(text=prose(2, 8), sent_at="2026-03-29T02:00:00+09:00")
