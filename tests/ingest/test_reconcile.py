@@ -1,4 +1,4 @@
-"""What a tool takes out of its log when the user goes back is abandoned once it goes on."""
+"""Messages that a log no longer contains are abandoned, or replaced in a document."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import pytest
 
 from tests.importers.test_opencode import session, text, turn, write_database, write_folder
 from treemem import Memory
+from treemem.store.database import Database
 from treemem.tree.browse import source_row
 
 BEGAN = 1_760_000_000_000
@@ -77,18 +78,18 @@ def words(turns: Turns) -> list[str]:
     return [said for _, said in turns]
 
 
-def states(memory: Memory, source: str) -> dict[str, str]:
-    seq = source_row(memory._database, source)[0]
+def states(database: Database, source: str) -> dict[str, str]:
+    seq = source_row(database, source)[0]
     sql = (
         "SELECT m.text, sm.state FROM source_message sm "
         "JOIN message m ON m.seq = sm.message_seq WHERE sm.source_seq = ?"
     )
-    return dict(memory._database.rows(sql, (seq,)))
+    return dict(database.rows(sql, (seq,)))
 
 
 @pytest.mark.parametrize("write", WRITERS)
 def test_turns_taken_back_by_the_user_are_abandoned(
-    write: Callable[[Path, Turns], Path], memory: Memory, tmp_path: Path
+    write: Callable[[Path, Turns], Path], memory: Memory, database: Database, tmp_path: Path
 ) -> None:
     (source,) = memory.ingest(write(tmp_path, FIRST)).files[0].sources
     # Without anything new it may be an older copy: nothing changes.
@@ -97,7 +98,7 @@ def test_turns_taken_back_by_the_user_are_abandoned(
     memory.ingest(write(tmp_path, SECOND))
     assert [m.text for m in memory.messages(source)] == words(SECOND)
     assert [
-        state for said, state in states(memory, source).items() if said in words(FIRST[3:])
+        state for said, state in states(database, source).items() if said in words(FIRST[3:])
     ] == ["abandoned"] * 3
     # The first state again is known; gone on with, it is the history once more.
     memory.ingest(write(tmp_path, FIRST))
@@ -121,13 +122,13 @@ def test_turns_left_out_by_a_compaction_stay(
 
 
 def test_a_last_message_without_an_id_that_has_grown_is_stored_once(
-    memory: Memory, tmp_path: Path
+    memory: Memory, database: Database, tmp_path: Path
 ) -> None:
     (source,) = memory.ingest(cline(tmp_path, FIRST)).files[0].sources
     memory.ingest(cline(tmp_path, [*FIRST[:5], (6, "first 6 and more")]))
     assert [m.text for m in memory.messages(source)] == [*words(FIRST[:5]), "first 6 and more"]
     # What was half written is no other branch.
-    assert states(memory, source)["first 6"] == "replaced"
+    assert states(database, source)["first 6"] == "replaced"
 
 
 def test_a_document_that_was_empty_is_empty_again_once_it_is_emptied(

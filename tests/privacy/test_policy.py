@@ -11,6 +11,7 @@ import pytest
 from tests.helpers.logs import ClaudeSession, chat_lines, prose
 from tests.helpers.secret_samples import ALNUM
 from treemem import Memory, Message, UsageError
+from treemem.store.database import Database
 
 TOKEN = "ghp_" + ALNUM
 PASSWORD = "tr0ub4dor-zz"
@@ -185,16 +186,16 @@ def test_a_document_with_a_secret_keeps_its_sections(memory: Memory, tmp_path: P
 
 
 def test_a_plan_knows_the_stored_messages_and_writes_nothing(
-    memory: Memory, tmp_path: Path
+    memory: Memory, database: Database, tmp_path: Path
 ) -> None:
     log = session()
     path = log.write(tmp_path)
     memory.ingest(path, redact=False)
     memory.scrub()
-    rows = memory._database.rows("SELECT name FROM setting")
+    rows = database.rows("SELECT name FROM setting")
     plan = memory.plan(path)
     assert (plan.messages_new, plan.leaves) == (0, 0)
-    assert memory._database.rows("SELECT name FROM setting") == rows
+    assert database.rows("SELECT name FROM setting") == rows
 
 
 def test_a_message_with_an_id_of_its_own_is_appended_once(memory: Memory) -> None:

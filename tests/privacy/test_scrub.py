@@ -72,10 +72,12 @@ def filled(memory: Memory, tmp_path: Path) -> Memory:
     return memory
 
 
-def test_a_dry_run_reports_what_a_scrub_would_do_and_changes_nothing(filled: Memory) -> None:
-    before = filled._database.rows("SELECT * FROM message")
+def test_a_dry_run_reports_what_a_scrub_would_do_and_changes_nothing(
+    filled: Memory, database: Database
+) -> None:
+    before = database.rows("SELECT * FROM message")
     told = filled.scrub(dry_run=True)
-    assert filled._database.rows("SELECT * FROM message") == before
+    assert database.rows("SELECT * FROM message") == before
     assert told == filled.scrub()
     assert told.redacted == {"github-token": 2, "password": 2}
     assert told.messages == 2
@@ -183,10 +185,12 @@ def test_topics_lose_names_with_secrets_and_stay(memory: Memory) -> None:
     assert findings(memory) == []
 
 
-def test_titles_reports_and_errors_lose_the_secrets_of_messages(memory: Memory) -> None:
+def test_titles_reports_and_errors_lose_the_secrets_of_messages(
+    memory: Memory, database: Database
+) -> None:
     memory.append("a", [Message(text=SAID)], title=f"{PASSWORD} works", redact=False)
     memory.append("b", [Message(text="hi")], title=f"Using {TOKEN[:20]}", redact=False)
-    memory._database.execute("UPDATE job SET error = ?", (f"it failed with {PASSWORD}",))
+    database.execute("UPDATE job SET error = ?", (f"it failed with {PASSWORD}",))
     memory.scrub()
     assert leaks(memory.path) == []
     titles = sorted(str(view.source.title) for view in memory.sources())
