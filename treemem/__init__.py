@@ -54,6 +54,7 @@ if TYPE_CHECKING:
     from treemem.ingest.walk import find_files
     from treemem.privacy.policy import Policy, Redact, Redactions
     from treemem.queue.hours import Hours
+    from treemem.search.query import Rerank
     from treemem.store.usage import UsageKey, UsageRow
     from treemem.summarize.exam import ExamResult
     from treemem.topic_api import Topics, TopicView
@@ -96,6 +97,7 @@ __all__ = [
     "Redact",
     "Redactions",
     "Rejection",
+    "Rerank",
     "Scope",
     "ScrubReport",
     "SearchResult",
@@ -134,6 +136,7 @@ if not TYPE_CHECKING:
         "ProducerStatus": "diagnostics.status",
         "Redact": "privacy.policy",
         "Redactions": "privacy.policy",
+        "Rerank": "search.query",
         "SourceView": "tree.browse",
         "Speed": "diagnostics.estimate",
         "Status": "diagnostics.status",

@@ -32,10 +32,16 @@ keep_blobs_option = click.option(
     help="Store the bytes of attachments in this folder, without duplicates.",
 )  # fmt: skip
 max_calls_option = click.option(
-    "--max-calls", type=click.IntRange(min=0), help="Make at most this many model calls."
+    "--max-calls",
+    type=click.IntRange(min=0),
+    metavar="N",
+    help="Make at most this many model calls.",
 )
 max_seconds_option = click.option(
-    "--max-seconds", type=click.FloatRange(min=0), help="Stop after this many seconds."
+    "--max-seconds",
+    type=click.FloatRange(min=0),
+    metavar="N",
+    help="Stop after this many seconds.",
 )
 
 

@@ -16,7 +16,7 @@ from rich.console import Console
 _PIPE_COLUMNS = 120
 _ALLOWED_CONTROLS = "\n\t"
 _CONTROL_PICTURES = 0x2400
-_PLURALS = {"leaf": "leaves"}
+_PLURALS = {"leaf": "leaves", "open": "open"}
 
 
 def console(*, stderr: bool = False) -> Console:

@@ -149,6 +149,6 @@ def _statement_counts(node: Node) -> str:
     """Counts the node's decisions, rules, open points and errors."""
     from treemem_cli.render import count_of
 
-    nouns = {"decision": "decision", "constraint": "rule", "open": "open point", "error": "error"}
+    nouns = {"decision": "decision", "constraint": "rule", "open": "open", "error": "error"}
     counts = {kind: sum(s.kind == kind for s in node.statements) for kind in nouns}
     return " · ".join(count_of(number, nouns[kind]) for kind, number in counts.items() if number)

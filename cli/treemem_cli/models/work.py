@@ -25,14 +25,14 @@ SHOW_SECONDS = 0.2
 @click.option("--watch", is_flag=True, help="Repeat until Ctrl-C.")
 @click.option("--every", type=Duration(), default="15m", show_default=True,
               help="With --watch: how long to wait between runs.")  # fmt: skip
-@click.option("--max-calls", type=click.IntRange(min=0),
+@click.option("--max-calls", type=click.IntRange(min=0), metavar="N",
               help="Make at most this many model calls; 0 loads no model.")  # fmt: skip
 @click.option(
     "--max-tokens", type=click.IntRange(min=0), help="Use at most this many model tokens."
 )
 @max_seconds_option
 @click.option("--upgrade", is_flag=True,
-              help="Also replace summaries by weaker models; see: treemem node list")  # fmt: skip
+              help="Also redo summaries of weaker models; see: treemem node list")  # fmt: skip
 @click.option("--between", type=HoursOfDay(),
               help="Call models only in these local hours, such as 22:00-07:00.")  # fmt: skip
 @json_option

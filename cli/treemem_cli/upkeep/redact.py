@@ -88,6 +88,6 @@ def _print(policy: Policy, *, as_json: bool) -> None:
     from treemem_cli.render import clip
 
     click.echo("secrets        redacted (unless ingested with --no-redact)")
-    click.echo(f"personal data  {'redacted' if policy.pii else 'kept'}")
+    click.echo(f"personal data  {'redacted' if policy.pii else 'not redacted'}")
     for pattern in policy.allow:
         click.echo(f"allowed        {clip(pattern, 100)}")

@@ -76,4 +76,4 @@ def test_allowed_values_are_stored_in_the_file(log: str) -> None:
 def test_redaction_of_personal_data_can_be_turned_on() -> None:
     assert run_json("redact", "pii", "on") == {"pii": True, "allow": []}
     assert "personal data  redacted" in run("redact", "show").output
-    assert "personal data  kept" in run("redact", "pii", "off").output
+    assert "personal data  not redacted" in run("redact", "pii", "off").output
