@@ -1,4 +1,4 @@
-"""A model server that is none: it says what a test tells it to, faults included."""
+"""Fakes a model server that sends the replies of a test, faults included."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from treemem.models.embedders import HashingEmbedder
 
 @dataclass(frozen=True)
 class Reply:
-    """What is sent back. act: done first, as to wait, or to drop the connection."""
+    """A reply of the server. act: runs before it, such as a wait, or drops the connection."""
 
     status: int = 200
     body: bytes = b""
@@ -24,10 +24,10 @@ class Reply:
     act: Callable[[BaseHTTPRequestHandler], None] | None = None
 
 
-def telling(
+def completion(
     text: object, reason: str | None = "stop", usage: object = None, **message: object
 ) -> Reply:
-    """A chat completion as servers tell it."""
+    """A chat completion with a text."""
     choice = {"index": 0, "message": {"role": "assistant", "content": text, **message},
               "finish_reason": reason}  # fmt: skip
     return as_json({"choices": [choice], "usage": usage})
@@ -39,7 +39,7 @@ def as_json(value: object, status: int = 200, **headers: str) -> Reply:
 
 
 def embedding(texts: list[str]) -> Reply:
-    """Hashed vectors, not of length 1 and in another order than the texts, as servers may."""
+    """Hashed vectors, not of length 1 and not in the order of the texts, as some servers send."""
     rows = HashingEmbedder().embed_documents(texts)
     data = [{"index": at, "embedding": (3 * row).tolist()} for at, row in enumerate(rows)]
     return as_json({"object": "list", "data": data[::-1]})
@@ -52,17 +52,17 @@ def drop(handler: BaseHTTPRequestHandler) -> None:
 
 
 class FakeServer:
-    """replies: what the next questions get, one each; then answers are quoted from them.
+    """Sends the queued replies, then answers that quote the prompts.
 
-    models: the names it lists; None where it has no list. asked: the bodies of all questions.
-    keys: the Authorization header of every request.
+    models: the names in its list of models; None for a server without a list. bodies: those of
+    all prompts. keys: the Authorization header of every request.
     """
 
     def __init__(self, *models: str) -> None:
         self.models: list[str] | None = list(models) or ["tiny"]
         self.replies: deque[Reply] = deque()
         self.list_replies: deque[Reply] = deque()
-        self.asked: list[dict[str, Any]] = []
+        self.bodies: list[dict[str, Any]] = []
         self.keys: list[str | None] = []
         self._http = ThreadingHTTPServer(("127.0.0.1", 0), self._handler())
         self._http.daemon_threads = True
@@ -92,12 +92,12 @@ class FakeServer:
             return as_json({"object": "list", "data": [{"id": name} for name in self.models]})
         assert path in ("/v1/chat/completions", "/v1/embeddings"), path
         assert body is not None
-        self.asked.append(body)
+        self.bodies.append(body)
         if self.replies:
             return self.replies.popleft()
         if path == "/v1/embeddings":
             return embedding(body["input"])
-        return telling(quoting(body["messages"][-1]["content"]) or "There is nothing to say.")
+        return completion(quoting(body["messages"][-1]["content"]) or "There is nothing to say.")
 
     def _handler(self) -> type[BaseHTTPRequestHandler]:
         server = self
@@ -122,7 +122,7 @@ class FakeServer:
                         self.send_header(name, value)
                     self.end_headers()
                     self.wfile.write(reply.body)
-                except OSError:  # the client has gone
+                except OSError:  # the client closed the connection
                     self.close_connection = True
 
             def log_message(self, *_: object) -> None:

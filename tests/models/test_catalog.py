@@ -1,4 +1,4 @@
-"""The catalog's data: whole, consistent, and pinned wherever it can be."""
+"""The catalog is complete and consistent, and pins every hash that is known."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def test_names_are_unique_and_can_be_file_names():
 
 
 @pytest.mark.parametrize("entry", ENTRIES, ids=lambda entry: entry.name)
-def test_an_entry_says_what_its_use_needs(entry: Entry):
+def test_an_entry_has_the_fields_of_its_role(entry: Entry):
     assert entry.role in catalog.MODEL_ROLES
     assert entry.licence
     assert entry.description.endswith(".")
@@ -34,7 +34,7 @@ def test_an_entry_says_what_its_use_needs(entry: Entry):
 
 
 @pytest.mark.parametrize("entry", ENTRIES, ids=lambda entry: entry.name)
-def test_what_comes_from_pypi_is_pinned(entry: Entry):
+def test_files_from_pypi_are_pinned(entry: Entry):
     if isinstance(entry.source, HubSource):
         assert entry.source.repository.count("/") == 1
         assert entry.source.file.endswith(".gguf")
@@ -45,6 +45,6 @@ def test_what_comes_from_pypi_is_pinned(entry: Entry):
 
 
 @pytest.mark.parametrize("name", ["", "../up", "a/b", "A", ".hidden", "x" * 65, "a b"])
-def test_a_name_that_is_no_file_name_is_refused(name: str):
+def test_a_name_that_is_not_a_file_name_is_refused(name: str):
     with pytest.raises(ModelError, match="cannot be a model's name"):
         catalog.check_name(name)

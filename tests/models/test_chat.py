@@ -1,4 +1,4 @@
-"""Prompts in the models' templates: what is special, and that content never is."""
+"""Prompts are rendered in the models' templates, and content is never special."""
 
 from __future__ import annotations
 
@@ -34,12 +34,12 @@ EXAMPLES = (("Q", "A"),)
     ],
     ids=["chatml", "gemma", "llama 3", "none", "unknown"],
 )
-def test_a_prompt_is_written_as_its_template_does(template: str | None, expected: str):
+def test_a_prompt_is_rendered_as_its_template_would(template: str | None, expected: str):
     assert "".join(s.text for s in render(template, Prompt("Be brief.", ASK)).segments) == expected
 
 
 @pytest.mark.parametrize("template", ["<|im_start|>", "<start_of_turn>", "<|start_header_id|>"])
-def test_content_is_never_special_and_templates_always_are(template: str):
+def test_content_is_never_special_and_template_text_always_is(template: str):
     words = "<|im_end|><end_of_turn><|eot_id|>"
     segments = render(template, Prompt(f"system {words}", words)).segments
     contents = [segment.text for segment in segments if not segment.special]
@@ -47,7 +47,7 @@ def test_content_is_never_special_and_templates_always_are(template: str):
     assert all(words not in segment.text for segment in segments if segment.special)
 
 
-def test_a_model_that_can_think_is_told_not_to():
+def test_a_thinking_model_starts_its_answer_without_thoughts():
     template = "<|im_start|>{% if enable_thinking is defined %}…{% endif %}"
     assert render(template, Prompt("", ASK)).segments[-1].text.endswith("<think>\n\n</think>\n\n")
     assert "<think>" not in render("<|im_start|>", Prompt("", ASK)).segments[-1].text
@@ -76,16 +76,16 @@ def test_without_a_system_text_there_is_no_system_turn():
     ],
     ids=["chatml", "gemma", "none"],
 )
-def test_an_example_stands_before_the_question(template: str | None, expected: str):
+def test_examples_come_before_the_question(template: str | None, expected: str):
     segments = render(template, Prompt("S", ASK, EXAMPLES)).segments
     assert "".join(segment.text for segment in segments) == expected
 
 
 @pytest.mark.parametrize("template", ["<|im_start|>", "<start_of_turn>", None])
-def test_what_every_call_begins_with_is_the_same_whatever_is_asked(template: str | None):
-    asked = [render(template, Prompt("S", question, EXAMPLES, "Ana")) for question in ("Q1", "Q2")]
-    fixed = {tuple(each.segments[: each.fixed]) for each in asked}
+def test_the_fixed_segments_do_not_depend_on_the_question(template: str | None):
+    chats = [render(template, Prompt("S", question, EXAMPLES, "Ana")) for question in ("Q1", "Q2")]
+    fixed = {tuple(chat.segments[: chat.fixed]) for chat in chats}
     assert len(fixed) == 1
     assert "A" in "".join(segment.text for segment in fixed.pop())
-    assert asked[0].segments[-1].text.endswith("Ana")
-    assert not asked[0].segments[-1].special
+    assert chats[0].segments[-1].text.endswith("Ana")
+    assert not chats[0].segments[-1].special

@@ -1,4 +1,4 @@
-"""The model's child process dies, hangs and is orphaned; the caller is told and goes on."""
+"""The child process crashes, hangs or loses its parent; the caller gets an error and goes on."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ def test_a_child_that_crashes_is_an_error_and_the_next_call_works(
     assert client.generate(LONG, grammar=ENDLESS, max_tokens=3).tokens_out == 3
 
 
-def test_a_child_that_hangs_is_ended_at_the_time_out(models_folder: Path):
+def test_a_child_that_hangs_is_killed_at_the_time_out(models_folder: Path):
     model = installed("smollm2-135m")
     with LlamaClient(model.path, context_tokens=2048, threads=1, timeout_seconds=4) as client:
         error = in_the_middle(client, lambda pid: os.kill(pid, signal.SIGSTOP))
@@ -112,7 +112,7 @@ def test_a_child_that_does_not_read_cannot_block_the_caller(models_folder: Path)
         assert time.monotonic() - began < 20
 
 
-def test_a_keyboard_interrupt_of_the_terminal_does_not_reach_the_child(client: LlamaClient):
+def test_ctrl_c_in_the_terminal_does_not_reach_the_child(client: LlamaClient):
     client.count_tokens("x")
     pid = client.pid
     assert pid is not None
@@ -122,7 +122,7 @@ def test_a_keyboard_interrupt_of_the_terminal_does_not_reach_the_child(client: L
     assert client.pid == pid
 
 
-def test_a_child_between_calls_may_die_unnoticed(client: LlamaClient):
+def test_a_child_that_died_between_calls_is_replaced(client: LlamaClient):
     client.count_tokens("x")
     pid = client.pid or 0
     os.kill(pid, signal.SIGKILL)
@@ -168,7 +168,7 @@ def test_the_child_ends_with_its_parent(models_folder: Path, working: bool):
     wait_until(lambda: not is_alive(pid))
 
 
-def test_a_file_that_is_no_model_is_an_error_at_the_first_call(tmp_path: Path):
+def test_a_file_that_is_not_a_model_is_an_error_at_the_first_call(tmp_path: Path):
     pytest.importorskip("llama_cpp")
     (tmp_path / "x.gguf").write_bytes(b"GGUF" + b"\xff" * 100)
     with (
@@ -179,7 +179,7 @@ def test_a_file_that_is_no_model_is_an_error_at_the_first_call(tmp_path: Path):
     assert not caught.value.recoverable
 
 
-def test_a_model_cut_short_is_an_error_at_the_first_call(models_folder: Path, tmp_path: Path):
+def test_a_truncated_model_is_an_error_at_the_first_call(models_folder: Path, tmp_path: Path):
     data = installed("minilm").path.read_bytes()
     (tmp_path / "x.gguf").write_bytes(data[: len(data) // 2])
     with (
@@ -203,7 +203,7 @@ def test_calls_of_several_threads_wait_for_each_other(client: LlamaClient):
     assert [counts[i] for i in range(len(texts))] == [1, 2, 3] * 4
 
 
-def test_without_llama_cpp_the_error_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch):
+def test_without_llama_cpp_the_error_says_how_to_install_it(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(child.importlib.util, "find_spec", lambda name: None)
     with pytest.raises(ModelError, match=r"pip install 'treemem\[llama\]'") as caught:
         ModelProcess()
@@ -211,7 +211,7 @@ def test_without_llama_cpp_the_error_says_how_to_get_it(monkeypatch: pytest.Monk
 
 
 def host_that(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, script: str) -> ModelProcess:
-    """A process that stands for the host and runs a line of shell instead."""
+    """A process that runs a shell script in place of the host."""
     fake = tmp_path / "python"
     fake.write_text(f"#!/bin/sh\n{script}\n")
     fake.chmod(0o755)
@@ -231,7 +231,7 @@ def host_that(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, script: str) -> M
         ("exec yes noise >&2", "no answer to 'load' within 2 seconds.*noise | noise | noise"),
     ],
 )
-def test_whatever_the_host_does_is_one_clear_error(
+def test_every_failure_of_the_host_is_one_clear_error(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, script: str, message: str
 ):
     monkeypatch.setattr(child, "_END_SECONDS", 1.0)
@@ -242,7 +242,7 @@ def test_whatever_the_host_does_is_one_clear_error(
     assert caught.value.recoverable == ("SIGILL" not in message)
 
 
-def test_a_forgotten_process_is_ended_when_it_is_collected(
+def test_an_unreferenced_process_is_ended_when_it_is_collected(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ):
     process = host_that(monkeypatch, tmp_path, "exec sleep 60")

@@ -1,4 +1,4 @@
-"""A real small model behind the client: text, grammars, tokens, the cache."""
+"""A small model behind the client generates text, follows grammars and reuses its cache."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def test_special_tokens_in_content_are_text(client: LlamaClient):
     assert [segment.special for segment in segments if attack in segment.text] == [False]
 
 
-def test_a_grammar_is_kept_to(client: LlamaClient):
+def test_an_answer_follows_its_grammar(client: LlamaClient):
     answer = client.generate(ask(client, NOTES + "List facts."), grammar=GRAMMAR, max_tokens=400)
     assert answer.stopped == "eos"
     for item in json.loads(answer.text):
@@ -79,12 +79,12 @@ def test_a_grammar_is_kept_to(client: LlamaClient):
         assert 1 <= len(item["text"]) <= 20
 
 
-def test_a_grammar_can_force_what_the_model_would_never_say(client: LlamaClient):
+def test_a_grammar_can_force_an_unlikely_answer(client: LlamaClient):
     answer = client.generate(ask(client, "Hello!"), grammar='root ::= "Ω≠ß"', max_tokens=20)
     assert (answer.text, answer.stopped) == ("Ω≠ß", "eos")
 
 
-def test_an_invalid_grammar_is_an_error_and_the_model_lives_on(client: LlamaClient):
+def test_an_invalid_grammar_is_an_error_and_the_child_keeps_running(client: LlamaClient):
     client.count_tokens("x")
     pid = client.pid
     for grammar in ("root ::= missing", "nonsense", 'other ::= "x"'):
@@ -116,8 +116,8 @@ def test_a_shared_start_is_not_computed_again_and_changes_nothing(client: LlamaC
         assert 0 < answer.tokens_computed < answer.tokens_in / 2
 
 
-def test_whatever_came_before_the_text_is_the_same(client: LlamaClient):
-    """Random prompts that share random starts, once in a row and once each alone."""
+def test_a_text_does_not_depend_on_earlier_prompts(client: LlamaClient):
+    """Sends random prompts with shared starts in a row, and each of them alone."""
     chance = random.Random(7)
     words = (NOTES * 6).split()
     prompts = []
@@ -159,7 +159,7 @@ def test_an_empty_prompt_is_an_error(client: LlamaClient):
         client.generate([Segment("")], max_tokens=5)
 
 
-def test_characters_cut_in_the_middle_are_left_out(client: LlamaClient):
+def test_an_incomplete_character_at_the_end_is_left_out(client: LlamaClient):
     answer = client.generate([Segment("x")], grammar='root ::= "🦓🦓"', max_tokens=2)
     assert answer.stopped == "length"
     assert set(answer.text) <= {"🦓"}
@@ -169,7 +169,7 @@ def test_one_core_is_left_free_by_default():
     assert default_threads() >= 1
 
 
-def test_what_every_prompt_begins_with_is_computed_once_and_changes_nothing(client: LlamaClient):
+def test_the_fixed_beginning_of_prompts_is_computed_once_and_changes_nothing(client: LlamaClient):
     examples = tuple((f"What is {n} more than {n}?", f"It is {2 * n}.") for n in range(2, 14))
     first, second = (
         Prompt("You answer briefly.", f"What is {n} more than 1?", examples) for n in (5, 8)
@@ -187,6 +187,6 @@ def test_what_every_prompt_begins_with_is_computed_once_and_changes_nothing(clie
     assert client.answer(first, grammar=ENDLESS, max_tokens=12).text == after_another
 
 
-def test_an_answer_begins_as_it_is_told_to(client: LlamaClient):
+def test_an_answer_includes_its_given_start(client: LlamaClient):
     answer = client.answer(Prompt("", "Who is Ana?", start="Ana is"), max_tokens=6)
     assert answer.text.startswith("Ana is")

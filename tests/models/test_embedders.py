@@ -1,4 +1,4 @@
-"""Embedders: each passes the same contract, says who it is, and refuses what is no vector."""
+"""Every embedder satisfies the contract, has an identity, and refuses invalid vectors."""
 
 from __future__ import annotations
 
@@ -37,20 +37,21 @@ def server() -> Iterator[FakeServer]:
 
 @pytest.fixture(params=["hashing", "endpoint", "llama"])
 def embedder(request: pytest.FixtureRequest) -> Iterator[Embedder]:
-    made: Embedder
+    with closing(opened_embedder(request)) as opened:
+        yield opened
+
+
+def opened_embedder(request: pytest.FixtureRequest) -> Embedder:
     if request.param == "hashing":
-        made = HashingEmbedder()
-    elif request.param == "endpoint":
+        return HashingEmbedder()
+    if request.param == "endpoint":
         server = request.getfixturevalue("server")
-        made = EndpointEmbedder(ServedModel((server.url,), "embedder-x"))
-    else:
-        request.getfixturevalue("models_folder")
-        made = LlamaEmbedder(installed("minilm"))
-    with closing(made):
-        yield made
+        return EndpointEmbedder(ServedModel((server.url,), "embedder-x"))
+    request.getfixturevalue("models_folder")
+    return LlamaEmbedder(installed("minilm"))
 
 
-def test_every_embedder_keeps_the_contract(embedder: Embedder) -> None:
+def test_every_embedder_satisfies_the_contract(embedder: Embedder) -> None:
     rows = embedder.embed_documents(TEXTS)
     assert rows.dtype == np.float32
     assert rows.shape == (len(TEXTS), embedder.dimensions)
@@ -69,7 +70,7 @@ def test_hashing_is_the_same_on_every_machine() -> None:
     assert digest[:16] == "c10677122d25485f"
 
 
-def test_an_identity_changes_with_the_weights_the_pooling_and_the_documents_prefix(
+def test_an_identity_changes_with_the_weights_the_pooling_and_the_document_prefix(
     models_folder: Path,
 ) -> None:
     from dataclasses import replace
@@ -83,7 +84,7 @@ def test_an_identity_changes_with_the_weights_the_pooling_and_the_documents_pref
         replace(model, pooling="cls"),
         replace(model, document_prefix="passage: "),
     ]
-    names = {LlamaEmbedder(each).name for each in others}
+    names = {LlamaEmbedder(other).name for other in others}
     assert len({*names, name}) == 4
     assert LlamaEmbedder(replace(model, query_prefix="query: ")).name == name
 
@@ -97,7 +98,7 @@ def test_an_embedder_that_is_not_installed_has_no_identity_and_cannot_be_opened(
 @pytest.mark.parametrize(
     "rows", [[[1.0, 2.0]], [[0.0] * 4], [[float("nan")] * 4], [[1.0] * 4] * 2, []]
 )
-def test_what_is_no_vector_is_refused(rows: list[list[float]]) -> None:
+def test_invalid_vectors_are_refused(rows: list[list[float]]) -> None:
     with pytest.raises(ModelError, match="x@1 gave"):
         embedders.unit(rows, 1, 4, "x@1")
 
@@ -112,7 +113,7 @@ def test_a_server_is_sent_the_prefixes_of_its_family() -> None:
         with closing(EndpointEmbedder(choice)) as embedder:
             embedder.embed_documents(["We ship."])
             embedder.embed_query("when?")
-        sent = [body["input"] for body in server.asked]
+        sent = [body["input"] for body in server.bodies]
     assert sent == [["title: none | text: We ship."], ["task: search result | query: when?"]]
 
 
@@ -122,7 +123,7 @@ def test_servers_with_the_same_model_are_one_embedder(server: FakeServer) -> Non
     assert gguf.name != EndpointEmbedder(ServedModel(("http://g",), "bge-m4")).name
 
 
-def test_where_one_server_fails_the_next_is_asked(
+def test_if_one_server_fails_the_next_is_used(
     server: FakeServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("treemem.models.endpoint.WAIT_FIRST_SECONDS", 0)
@@ -171,7 +172,7 @@ def test_a_server_that_has_another_model_now_is_refused(memory: Memory, server: 
     report = memory.work()
     assert report.failed == {"embed": 1}
     assert "another model now" in report.paused["embed"]
-    assert [each.dimensions for each in memory.status().embedders] == [256]
+    assert [status.dimensions for status in memory.status().embedders] == [256]
 
 
 # -- queries ---------------------------------------------------------------------------
@@ -188,9 +189,9 @@ def test_one_embedder_is_kept_open_for_the_queries_of_many_threads(
             nonlocal at_once
             at_once += 1
             assert at_once == 1
-            found = super().embed_query(text)
+            vector = super().embed_query(text)
             at_once -= 1
-            return found
+            return vector
 
     def opening(setting: str, *, verify: bool = False) -> Embedder:
         opened.append(setting)
@@ -198,9 +199,9 @@ def test_one_embedder_is_kept_open_for_the_queries_of_many_threads(
 
     monkeypatch.setattr(embedders, "opened", opening)
     queries = QueryEmbedder()
-    found: list[embedders.Vectors] = []
+    results: list[embedders.Vectors] = []
     threads = [
-        threading.Thread(target=lambda: found.append(queries.vector("a", "when?")))
+        threading.Thread(target=lambda: results.append(queries.vector("a", "when?")))
         for _ in range(8)
     ]
     for thread in threads:
@@ -208,7 +209,7 @@ def test_one_embedder_is_kept_open_for_the_queries_of_many_threads(
     for thread in threads:
         thread.join()
     assert opened == ["a"]
-    assert len(found) == 8
+    assert len(results) == 8
     queries.vector("b", "when?")
     queries.close()
     queries.vector("b", "when?")
@@ -228,7 +229,9 @@ def test_one_embedder_is_kept_open_for_the_queries_of_many_threads(
         ("", "", ""),
     ],
 )
-def test_prefixes_are_told_from_a_models_name(name: str, query: str, document: str) -> None:
+def test_prefixes_are_derived_from_the_name_of_a_model(
+    name: str, query: str, document: str
+) -> None:
     queries, documents = catalog.prefixes_of(name)
     assert queries.startswith(query)
     assert bool(queries) == bool(query)
@@ -236,13 +239,13 @@ def test_prefixes_are_told_from_a_models_name(name: str, query: str, document: s
     assert bool(documents) == bool(document)
 
 
-def test_the_recommended_embedders_say_how_they_are_asked() -> None:
+def test_the_recommended_embedders_have_a_pooling() -> None:
     pooling = {entry.name: entry.pooling for entry in catalog.entries() if entry.family}
     assert pooling == {"embeddinggemma-300m": "mean", "bge-m3": "cls",
                        "qwen3-embedding-0.6b": "last"}  # fmt: skip
 
 
-def test_a_file_of_ones_own_gets_the_prefixes_of_its_family(
+def test_a_registered_file_gets_the_prefixes_of_its_family(
     models_folder: Path, tmp_path: Path
 ) -> None:
     from treemem.models.pulling import register

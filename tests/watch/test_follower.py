@@ -106,11 +106,11 @@ def test_a_system_that_reports_no_changes_is_polled_and_a_note_says_so(
 def test_files_that_treemem_wrote_are_not_read(logs: Path) -> None:
     picture = {"type": "image_url", "image_url": {"url": "data:text/plain;base64,V2Ugc2hpcC4="}}
     with Memory.open(logs / "memory.sqlite3") as memory:
-        with following(memory, Target.of(logs), keep_blobs=logs / "kept", poll=True) as events:
+        with following(memory, Target.of(logs), keep_blobs=logs / "blobs", poll=True) as events:
             message = {"role": "user", "content": [picture, {"type": "text", "text": "See this."}]}
             append(logs / "a.jsonl", json.dumps(message) + "\n")
             until(lambda: added(events) == 1)
-            assert list((logs / "kept").rglob("*.txt"))
+            assert list((logs / "blobs").rglob("*.txt"))
             time.sleep(2.5)
         assert [event.kind for event in events] == ["watching", "read", "stopped"]
         assert len(memory.sources()) == 1
@@ -143,9 +143,9 @@ def test_a_database_is_read_again_when_only_its_wal_file_has_grown(
 
 
 def test_logged_prompts_of_treemem_are_not_stored(memory: Memory, logs: Path) -> None:
-    asked = [{"role": "system", "content": RETELL_SYSTEM}, {"role": "user", "content": "Ana said"}]
+    prompt = [{"role": "system", "content": RETELL_SYSTEM}, {"role": "user", "content": "Ana said"}]
     talk = [{"role": "user", "content": f"What does this mean: {RETELL_SYSTEM}"}]
-    rows = [{"messages": asked}, {"messages": talk}]
+    rows = [{"messages": prompt}, {"messages": talk}]
     (logs / "served.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
     report = memory.ingest(logs)
     assert (report.added, report.skipped) == (1, {OWN_CALL: 2})

@@ -21,9 +21,9 @@ PAGE = (Path(__file__).parent.parent.parent / "docs" / "watch.md").read_text()
 
 
 def fence(language: str) -> str:
-    (found,) = re.findall(rf"^```{language}\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL)
-    assert isinstance(found, str)
-    return found
+    (block,) = re.findall(rf"^```{language}\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL)
+    assert isinstance(block, str)
+    return block
 
 
 def assert_runs(words: list[str]) -> None:

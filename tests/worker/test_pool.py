@@ -526,10 +526,10 @@ def test_two_servers_share_the_work_and_one_that_stops_is_left_out(memory: Memor
             memory.use_model("summarizer", ServedModel((goes.url, stays.url), slots=2))
             goes.models = ["another"]  # as after a restart: its answers would be another model's
             report = memory.work()
-        assert goes.asked == []
+        assert goes.bodies == []
         assert list(report.left_out) == [goes.url]
         assert "has no model tiny" in report.left_out[goes.url]
-        assert report.model_calls == len(stays.asked)
+        assert report.model_calls == len(stays.bodies)
     for node in memory.tree(Scope.source("s")).nodes():
         if not node.provisional:
             assert memory.node(node.id).summaries[0].producer.startswith("tiny@")
@@ -544,7 +544,7 @@ def test_a_server_that_always_fails_loses_no_job(memory: Memory, clock: FakeCloc
             memory.work()
             clock.advance(3600)
         questions_asked = [
-            body["messages"][-1]["content"] for body in (*errs.asked[8:], *works.asked)
+            body["messages"][-1]["content"] for body in (*errs.bodies[8:], *works.bodies)
         ]
     assert memory.jobs(["todo", "running", "dead"]) == []
     assert len(questions_asked) == len(set(questions_asked))

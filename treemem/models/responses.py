@@ -1,6 +1,7 @@
 """Parses the responses of model servers: answers, vectors, lists of models, errors.
 
 Pure. Responses are not trusted: one that is not a complete answer raises ModelError.
+Tested in tests/models/test_endpoint.py.
 """
 
 from __future__ import annotations

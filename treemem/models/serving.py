@@ -1,4 +1,7 @@
-"""Checks the choice of a model behind servers, and converts it to a setting and back."""
+"""Checks the choice of a model behind servers, and converts it to a setting and back.
+
+Tested in tests/models/test_endpoint.py.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""treemem model, as a person calls it."""
+"""The command treemem model lists, pulls and chooses models."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ def test_list_shows_the_catalog_without_any_model():
     }
 
 
-def test_list_shows_what_is_installed(models_folder: Path):
+def test_list_shows_installed_models(models_folder: Path):
     rows = {row["name"]: row for row in json.loads(run("list", "--json").stdout)}
     assert rows["minilm"]["installed"]
     assert rows["minilm"]["damage"] is None
     assert Path(rows["minilm"]["path"]) == models_folder / "minilm.gguf"
 
 
-def test_pull_of_what_is_there_prints_its_path_alone_on_stdout(models_folder: Path):
+def test_pull_of_an_installed_model_prints_only_its_path_on_stdout(models_folder: Path):
     result = run("pull", "minilm")
     assert result.exit_code == 0
     assert result.stdout == f"{models_folder / 'minilm.gguf'}\n"
@@ -60,13 +60,13 @@ def test_a_model_that_is_not_pulled_is_an_error_with_a_way_out(arguments: list[s
     assert "treemem model pull" in result.stderr
 
 
-def test_use_chooses_and_none_switches_off(models_folder: Path):
+def test_use_chooses_a_model_and_none_switches_the_role_off(models_folder: Path):
     assert run("use", "embedder", "minilm").exit_code == 0
     assert run("use", "embedder", "none").exit_code == 0
     assert run("use", "summarizer", "none").exit_code == 0
 
 
-def test_a_model_is_not_used_for_what_it_cannot_do(models_folder: Path):
+def test_a_model_is_not_used_in_a_role_that_it_does_not_have(models_folder: Path):
     result = run("use", "summarizer", "minilm")
     assert result.exit_code == 1
     assert "the role of 'minilm' is embedder, not summarizer" in result.stderr
