@@ -10,7 +10,7 @@ import pytest
 
 from tests.helpers.logs import prose
 from tests.helpers.shapes import with_small_leaves
-from tests.models.test_embedders import test_every_embedder_keeps_the_contract as check_embedder
+from tests.models.test_embedders import test_every_embedder_satisfies_the_contract as check_embedder
 from tests.summarize.test_base import assert_keeps_the_contract
 from treemem import Memory, Message, importers, summarize
 from treemem.importers import LogFile, detect
