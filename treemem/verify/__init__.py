@@ -1,1 +1,4 @@
-"""TODO: one sentence, and the order in which to read the files."""
+"""Checks statements against the messages they cite, and against each other, without a model.
+
+Read check.py, clauses.py, alignment.py, words.py, lexicon.py and relations.py in this order.
+"""

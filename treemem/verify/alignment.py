@@ -1,8 +1,7 @@
-"""Which stretch of what was said bears a clause out, and whether it says the same.
+"""Compares a clause of a statement with the run of clauses that contains its words.
 
-Pure. A clause of a statement rests on the smallest run of neighbouring clauses of one message
-that holds all its words; whether the run says the same is then a matter of who does what, of
-not, of perhaps, and of order.
+Pure. The two say the same if persons, negation, certainty, amounts and the order of the words
+agree. Tested in tests/verify/test_check.py and tests/verify/test_refusals.py.
 """
 
 from __future__ import annotations
@@ -25,20 +24,19 @@ from treemem.verify.words import (
     words,
 )
 
+# The least share of the words that must keep their order.
 ORDER_MIN = 0.5
+# Content words between a subject and its verb.
 BETWEEN_MAX = 3
-
-
-# -- does the run say the same? --------------------------------------------------------
 
 
 def difference(
     clause: str, run: Run, subject: str | None, aliases: dict[str, str], whole: str = ""
 ) -> str:
-    """In what a clause differs from the run that holds its words, or "".
+    """How a clause differs from the run that contains its words, "" if it does not.
 
-    subject: the speaker that it tells of, if it does. aliases: speakers by each lower-case
-    name they go by. whole: the statement that it is part of, where a condition may stand.
+    subject: the speaker that the clause is about, None for another subject. aliases: speakers by
+    the lower-case words of their names. whole: the statement, which may contain a condition.
     """
     return (
         _negation(clause, run)
@@ -55,9 +53,8 @@ def difference(
 
 
 def _negation(clause: str, run: Run) -> str:
-    """A not that appears or disappears turns a statement round."""
-    said, told = lexicon.NEGATION.findall(run.text), lexicon.NEGATION.findall(clause)
-    return "" if bool(said) == bool(told) else "negation differs from its source"
+    in_run, in_clause = lexicon.NEGATION.search(run.text), lexicon.NEGATION.search(clause)
+    return "" if bool(in_run) == bool(in_clause) else "negation differs from its source"
 
 
 def _certainty(clause: str, run: Run, whole: str) -> str:
@@ -79,7 +76,7 @@ def _certainty(clause: str, run: Run, whole: str) -> str:
 
 
 def opposite(text: str, other: str) -> bool:
-    """Whether a text has a word in it of whose opposite the other text speaks instead.
+    """Whether a text has a word whose opposite, but not the word itself, is in the other text.
 
     Example:
         >>> opposite("The cache is enabled.", "The cache is disabled.")
@@ -92,7 +89,7 @@ def opposite(text: str, other: str) -> bool:
     return any(not heard & own and heard & opposed for own, opposed in pairs)
 
 
-# Of a summary's statements each is held against many others.
+# Cached, since every statement of a summary is compared with many others.
 @functools.lru_cache(maxsize=20_000)
 def _heard(text: str) -> frozenset[str]:
     return frozenset(word.lower for word in words(text))
@@ -100,7 +97,7 @@ def _heard(text: str) -> frozenset[str]:
 
 @functools.lru_cache(maxsize=20_000)
 def _opposable(text: str) -> tuple[tuple[frozenset[str], frozenset[str]], ...]:
-    """What its words mean and what their opposites are."""
+    """For every word with an opposite, the words of its side and of the other."""
     return tuple(
         (frozenset(own), frozenset(opposed))
         for word in words(text)
@@ -108,14 +105,14 @@ def _opposable(text: str) -> tuple[tuple[frozenset[str], frozenset[str]], ...]:
     )
 
 
-def _amount(clause: str, said: str) -> str:
-    told, heard = ({word.lower for word in words(text)} for text in (clause, said))
-    kept = told & lexicon.AMOUNTS <= heard and heard & lexicon.LIMITING <= told
-    return "" if kept else "amount not in its source"
+def _amount(clause: str, source: str) -> str:
+    own, heard = _heard(clause), _heard(source)
+    same = own & lexicon.AMOUNTS <= heard and heard & lexicon.LIMITING <= own
+    return "" if same else "amount not in its source"
 
 
 def speaks(text: str) -> bool:
-    """Whether a text says I, we or you outside of quotation marks, as only a speaker can.
+    """Whether a text has "I", "we" or "you" outside quotation marks.
 
     Example:
         >>> speaks("Ana sold my boat."), speaks('Ana said "I sold it".')
@@ -125,37 +122,37 @@ def speaks(text: str) -> bool:
 
 
 def _joint(clause: str, run: Run) -> str:
-    told = {word.lower for word in words(clause)}
+    """Refuses a clause without the conjunction that joins the clauses of its run."""
+    own = _heard(clause)
     for part in run.clauses[1:]:
         first = words(part.text)[0].lower
-        if first in lexicon.JOINTS and first not in told:
+        if first in lexicon.JOINTS and first not in own:
             return "how it hangs together is left out"
     return ""
 
 
 def _is_mixed(run: Run) -> bool:
-    """Whether a clause after the first has a subject of its own: then what one says and what
-    another says would be put together."""
+    """Whether a clause after the first has a subject of its own: two assertions would be mixed."""
     for part in run.clauses[1:]:
-        said = [word for word in words(part.text) if word.lower not in lexicon.LINKS]
-        if not said or not _is_past_or_finite(part.text):
+        linked = [word for word in words(part.text) if word.lower not in lexicon.LINKS]
+        if not linked or not _is_past_or_finite(part.text):
             continue
-        head = said[0]
+        head = linked[0]
         named = head.text[0].isupper() and bool(head.stem)
         if lexicon.PRONOUNS.get(head.lower) == "i" and lexicon.SELF.search(run.clauses[0].text):
-            continue  # the same person goes on
+            continue  # the author is still the subject
         if named or head.lower in lexicon.DETERMINERS | lexicon.OWN | lexicon.PRONOUNS.keys():
             return True
     return False
 
 
 def _is_past_or_finite(text: str) -> bool:
-    found = lexicon.FINITE.search(text) is not None
-    return found or any(word.lower in IRREGULAR for word in words(text))
+    is_finite = lexicon.FINITE.search(text) is not None
+    return is_finite or any(word.lower in IRREGULAR for word in words(text))
 
 
 def _person(clause: str, run: Run, subject: str | None, aliases: dict[str, str]) -> str:
-    """A pronoun stands for somebody only where it stood in the source, or after a name."""
+    """Refuses a pronoun that is neither in the source nor preceded by a name."""
     heard = {lexicon.PRONOUNS.get(word.lower) for word in words(run.text)}
     named = subject == run.author and "i" in heard
     owners = {word.lower for word in words(run.text)} & (lexicon.OWN | lexicon.THEIRS)
@@ -173,15 +170,15 @@ def _person(clause: str, run: Run, subject: str | None, aliases: dict[str, str])
 
 
 def _subject(clause: str, run: Run, subject: str, aliases: dict[str, str]) -> str:
-    """What somebody says of himself may not be told of somebody else, nor the reverse."""
+    """Refuses a clause about a speaker if its verb has another subject in the source."""
     wanted = [word for word in words(clause) if counts(word) and word.name not in aliases]
     if not wanted:
         return ""
     heard = words(run.sentences)
-    # Who said something is told by the log too, where it has the same verb.
+    # A verb of speech is the main verb if the source has it too.
     stems_heard = {stem(word.lower) or word.lower for word in heard}
-    saying = [w for w in words(clause)[:4] if w.lower in SAYING and w.stem in stems_heard]
-    verb = (saying or wanted)[0]
+    speech = [w for w in words(clause)[:4] if w.lower in SAYING and w.stem in stems_heard]
+    verb = (speech or wanted)[0]
     begin = run.sentences.find(run.clauses[0].text)
     end = run.sentences.rfind(run.clauses[-1].text) + len(run.clauses[-1].text)
     within = [i for i, word in enumerate(heard) if begin <= word.start < end]
@@ -197,7 +194,7 @@ def _subject(clause: str, run: Run, subject: str, aliases: dict[str, str]) -> st
 
 
 def _start_before(heard: Sequence[Word], at: int, aliases: dict[str, str]) -> int:
-    """Where the nearest person before a word stands; what stands between is what it belongs to."""
+    """The offset of the nearest person before a word, or of the word if there is none."""
     for word in reversed(heard[:at]):
         if word.lower in lexicon.PRONOUNS or word.lower in lexicon.OWN or word.name in aliases:
             return word.start
@@ -213,6 +210,10 @@ def _fits(
     subject: str,
     aliases: dict[str, str],
 ) -> bool:
+    """Whether the word at this place of the source can have the clause's subject.
+
+    heard: the words of the source. at: an index into them. form: the clause's form of the verb.
+    """
     who, between = _subject_before(heard, at, aliases, author)
     own = author == subject
     possessive = re.match(rf"(?:the )?{re.escape(subject)}['’]s\b", clause, re.IGNORECASE)
@@ -224,17 +225,17 @@ def _fits(
         )
     if possessive and own and not mine:
         return False
-    telling = any(word.lower in SAYING and word.lower != form for word in words(clause)[:4])
+    reports = any(word.lower in SAYING and word.lower != form for word in words(clause)[:4])
     if who == subject:
-        said = own or not telling or any(word.lower in SAYING for word in heard)
-        return said and between <= BETWEEN_MAX
-    # "Can you mend it?" is what the one who asks wants.
+        reported = own or not reports or any(word.lower in SAYING for word in heard)
+        return reported and between <= BETWEEN_MAX
+    # "Can you mend it?" says what its author wants.
     if own and who == "you" and any(word.lower in WANTING for word in words(clause)[:4]):
         return True
-    # "Ana says that it works" tells what Ana said, whatever its subject is.
-    if own and telling:
+    # "Ana says that it works" is right whatever the subject of Ana's sentence is.
+    if own and reports:
         return True
-    # "Went to the lake": the speaker is left out, and the verb is the first word.
+    # "Went to the lake": the subject is omitted, and the verb comes first.
     elided = all(word.lower in lexicon.LEADING for word in heard[:at])
     is_verb = form.endswith(("ed", "ing")) or form in IRREGULAR
     return who is None and own and elided and heard[at].lower == form and is_verb
@@ -243,8 +244,8 @@ def _fits(
 def _subject_before(
     heard: Sequence[Word], at: int, aliases: dict[str, str], author: str
 ) -> tuple[str | None, int]:
-    """Who stands nearest before a word: a speaker, "own" for what is the author's, "you",
-    "he", "it", or nobody; and how many words that say something lie in between."""
+    """The nearest person before a word: a speaker, "own" for a possession of the author, "you",
+    "he", "it" or None; and the number of content words in between."""
     between = 0
     for index in range(at - 1, -1, -1):
         word = heard[index]
@@ -267,36 +268,37 @@ def _subject_before(
 
 
 def _order(clause: str, run: Run, subject: str | None, aliases: dict[str, str]) -> str:
-    """Who does what to whom is a matter of order: most words have to keep it."""
+    """Refuses a clause in which few words keep their order, or names change places."""
     heard = [
         run.author.lower() if lexicon.PRONOUNS.get(word.lower) == "i"
         else aliases.get(word.name, "").lower() or word.stem
         for word in words(run.text)
     ]  # fmt: skip
-    told = [
+    own = [
         aliases.get(word.name, "").lower() or word.stem
         for word in words(clause)
         if (word.stem or word.name in aliases)
         and word.lower not in TELLING
         and word.lower not in lexicon.TIMES
     ]
-    if subject is not None and (not told or told[0] != subject.lower()):
-        told = [subject.lower(), *told]
-    places = [heard.index(each) for each in told if each in heard]
-    kept = _longest_rising(places)
-    speakers = {each.lower() for each in aliases.values()}
+    if subject is not None and (not own or own[0] != subject.lower()):
+        own = [subject.lower(), *own]
+    places = [heard.index(word) for word in own if word in heard]
+    in_order = _longest_rising(places)
+    speakers = {speaker.lower() for speaker in aliases.values()}
     roles, others = names_by_role(clause), names_by_role(run.text)
     moved = {name for name, role in roles.items() if not role or role != others.get(name)}
-    proper = [each for each in dict.fromkeys(told) if each in heard and each in speakers | moved]
-    names = [heard.index(each) for each in proper]
+    proper = [name for name in dict.fromkeys(own) if name in heard and name in speakers | moved]
+    names = [heard.index(name) for name in proper]
     crossed = names != sorted(names)
-    mixed = len(places) > 2 and kept / len(places) < ORDER_MIN
+    mixed = len(places) > 2 and in_order / len(places) < ORDER_MIN
     if mixed or crossed:
         return "roles or order changed"
     return ""
 
 
 def _longest_rising(places: Sequence[int]) -> int:
+    """The length of the longest increasing subsequence."""
     best: list[int] = []
     for index, place in enumerate(places):
         before = [best[j] for j in range(index) if places[j] < place]

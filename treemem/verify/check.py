@@ -1,9 +1,9 @@
-"""Is a statement borne out by what was said? Nothing else is ever stored.
+"""Checks whether messages support a statement. Of a model's statements only these are stored.
 
-Pure, and independent of who wrote the statement. Each of its clauses has to rest on a run of
-neighbouring clauses of one message: every word that says something occurs there, and it is
-said of the same person, with the same not, the same perhaps and the same order. The messages
-of those runs are what the statement cites; no model is asked where it found it.
+Pure, and independent of who wrote the statement. Every clause must be supported by a run of
+neighbouring clauses of one message: the run contains its content words, about the same person,
+with the same negation, the same certainty and the same order. The statement cites the messages
+of these runs; no model is asked for its sources.
 """
 
 from __future__ import annotations
@@ -19,16 +19,19 @@ from treemem.text.sentences import sentences
 from treemem.text.stop_words import STOP_WORDS
 from treemem.verify import alignment
 from treemem.verify.alignment import speaks
-from treemem.verify.clauses import Run, clauses, inherits, runs, statement_clauses
-from treemem.verify.words import TELLING, Word, numbers, stem, stems, words
+from treemem.verify.clauses import Run, clauses, counts, inherits, runs, statement_clauses
+from treemem.verify.words import numbers, stem, stems, words
 
+# Words of a statement.
 WORDS_MIN = 3
 WORDS_MAX = 60
 CONTENT_WORDS_MIN = 2
+# Messages that a statement may cite.
 SUPPORT_MAX = 3
-# Of ten words or more, at least this share are different ones in what people write.
+# The least share of different words in a text of WORDS_TO_REPEAT words or more.
 DISTINCT_MIN = 0.6
 WORDS_TO_REPEAT = 10
+# The largest share of a statement's stems that may be in the instructions.
 PROMPT_SHARE_MAX = 0.8
 ROLES = ("user", "assistant", "tool", "system")
 
@@ -58,28 +61,31 @@ _TURN_LABEL = re.compile(r"^(?:the )?(?:assistant|user|tool|system|human)\s*:", 
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """reason: why a statement must not be stored, "" if it may. evidence: what it cites."""
+    """The outcome of a check.
+
+    reason: why a statement must not be stored, "" if it may. evidence: the excerpts it cites.
+    """
 
     reason: str
     evidence: tuple[Excerpt, ...] = ()
 
 
 def check(text: str, excerpts: Sequence[Excerpt], *, prompt: str = "") -> Verdict:
-    """Whether a statement is borne out by the excerpts, and by which.
+    """Checks whether the excerpts support a statement, and finds those that do.
 
-    prompt: the instructions, of which a statement may be no copy.
+    prompt: the instructions, which a statement may not repeat.
     """
     reason = _form(text) or _repetition(text) or _copy_of_prompt(text, prompt)
     if reason:
         return Verdict(reason)
     aliases = _aliases([excerpt.message.speaker for excerpt in excerpts])
-    telling = [word for word in words(text) if _says(word) and word.name not in aliases]
-    if len(telling) < CONTENT_WORDS_MIN:
+    content = [word for word in words(text) if counts(word) and word.name not in aliases]
+    if len(content) < CONTENT_WORDS_MIN:
         return Verdict("says too little")
     if text.partition(":")[0].strip().lower() in aliases:
         return Verdict("markup debris")
     every_run = _runs_of(tuple((excerpt.text, excerpt.message.speaker) for excerpt in excerpts))
-    found: list[Run] = []
+    support: list[Run] = []
     subject = None
     if _subject_of(text, aliases) and speaks(text):
         return Verdict("pronoun without its person")
@@ -88,38 +94,45 @@ def check(text: str, excerpts: Sequence[Excerpt], *, prompt: str = "") -> Verdic
         goes_on = inherits(clause) and not begins
         subject = named or (subject if goes_on else None)
         outcome = _supported(clause, text, every_run, subject, aliases)
-        if isinstance(outcome, str) and found and not begins and not _goes_on(clause, named):
-            # It goes on with what the same message says: its subject was looked at before.
-            same = [run for run in every_run if run.message == found[-1].message]
+        if isinstance(outcome, str) and support and not begins and not _goes_on(clause, named):
+            # The clause continues in the same message, where its subject was checked before.
+            same = [run for run in every_run if run.message == support[-1].message]
             outcome = _supported(clause, text, same, None, aliases)
         if isinstance(outcome, str):
             return Verdict(_sharper(outcome, text, excerpts))
-        found.append(outcome)
-    evidence = tuple(excerpts[index] for index in dict.fromkeys(run.message for run in found))
+        support.append(outcome)
+    evidence = tuple(excerpts[index] for index in dict.fromkeys(run.message for run in support))
     if len(evidence) > SUPPORT_MAX:
         return Verdict("rests on too many messages")
-    source = "\n".join(f"{each.message.speaker}: {each.text}" for each in evidence)
+    source = _source(evidence)
     reason = _specifics(text, source) or _length(text, source) or _more_often(text, source)
     return Verdict(reason, evidence)
 
 
+def _source(excerpts: Sequence[Excerpt]) -> str:
+    return "\n".join(f"{excerpt.message.speaker}: {excerpt.text}" for excerpt in excerpts)
+
+
 def _more_often(text: str, source: str) -> str:
-    """A word that comes twice, and once in the source, was put where another one stood."""
-    told = Counter(word.stem for word in words(text) if _says(word))
-    heard = Counter(word.stem for word in words(source))
-    twice = any(count > max(1, heard[each]) for each, count in told.items())
-    return "repeats itself" if twice else ""
+    """Refuses a word that occurs more often than in the source: it replaces another word."""
+    own = Counter(word.stem for word in words(text) if counts(word))
+    source_counts = Counter(word.stem for word in words(source))
+    repeated = any(count > max(1, source_counts[stemmed]) for stemmed, count in own.items())
+    return "repeats itself" if repeated else ""
 
 
 @functools.lru_cache(maxsize=8)
-def _runs_of(said: tuple[tuple[str, str], ...]) -> list[Run]:
-    """The runs of all that was said, short ones first; kept for the next statement on it."""
-    spoken = [clause for at, (text, _) in enumerate(said) for clause in clauses(text, at)]
-    return runs(spoken, [author for _, author in said])
+def _runs_of(messages: tuple[tuple[str, str], ...]) -> list[Run]:
+    """The runs of all messages, short ones first; cached for the next statement on them.
+
+    messages: their texts and speakers.
+    """
+    all_clauses = [clause for at, (text, _) in enumerate(messages) for clause in clauses(text, at)]
+    return runs(all_clauses, [author for _, author in messages])
 
 
 def _goes_on(clause: str, named: str | None) -> bool:
-    """Whether a clause says something more of the same person, or of another that it names."""
+    """Whether a clause names a person, or begins with a conjunction."""
     return named is not None or words(clause)[0].lower in ("and", "but", "or", "so", "then")
 
 
@@ -130,9 +143,9 @@ def _supported(
     subject: str | None,
     aliases: dict[str, str],
 ) -> Run | str:
-    """The run that bears a clause of a statement out, or why none does."""
+    """The shortest run that supports a clause of a statement, or the reason why none does."""
     wanted = frozenset(
-        word.stem for word in words(clause) if _says(word) and word.name not in aliases
+        word.stem for word in words(clause) if counts(word) and word.name not in aliases
     ) | frozenset(
         word.name for word in words(clause) if word.name in aliases and word.name not in ROLES
     )
@@ -144,7 +157,7 @@ def _supported(
             own = subject == run.author or (len(missing) <= 2 and speaks(run.text))
             if not (own and _is_author(missing, run.author, aliases)):
                 continue
-        # What lies around the words that were said could only lend a not or a perhaps.
+        # A longer run could only add a negation or a doubt from around the words.
         if any(run.holds(smaller) for smaller in covering):
             continue
         covering.append(run)
@@ -157,25 +170,21 @@ def _supported(
 
 
 def _is_author(missing: frozenset[str], author: str, aliases: dict[str, str]) -> bool:
-    """All that is missing is the name of who speaks."""
+    """Whether the missing words are names of the author."""
     return all(aliases.get(word) == author for word in missing)
 
 
-def _says(word: Word) -> bool:
-    return bool(word.stem) and word.lower not in TELLING
-
-
 def _aliases(speakers: Sequence[str]) -> dict[str, str]:
-    """The words that each speaker goes by, in lower case; a word of two speakers is nobody's."""
-    found: dict[str, set[str]] = {}
+    """The speakers by the lower-case words of their names, without words that two of them share."""
+    named: dict[str, set[str]] = {}
     for speaker in speakers:
         for word in words(speaker):
-            found.setdefault(word.lower, set()).add(speaker)
-    return {word: min(names) for word, names in found.items() if len(names) == 1}
+            named.setdefault(word.lower, set()).add(speaker)
+    return {word: min(names) for word, names in named.items() if len(names) == 1}
 
 
 def _subject_of(clause: str, aliases: dict[str, str]) -> str | None:
-    """The speaker that a clause begins with."""
+    """The speaker whose name a clause begins with, None where it begins with none."""
     heads = [word.name for word in words(clause)[:3]]
     for skipped in ("and", "but", "so", "then", "the", "professor"):
         if heads and heads[0] == skipped and skipped not in aliases:
@@ -184,12 +193,12 @@ def _subject_of(clause: str, aliases: dict[str, str]) -> str | None:
 
 
 def _sharper(reason: str, text: str, excerpts: Sequence[Excerpt]) -> str:
-    """Which kind of word it was that the source does not hold."""
+    """A more exact reason for "words not in its source": the kind of the missing words."""
     if reason != "words not in its source":
         return reason
-    source = "\n".join(f"{each.message.speaker}: {each.text}" for each in excerpts)
+    source = _source(excerpts)
     known = stems(source) | {word.lower for word in words(source)}
-    own = {word.stem for word in words(text) if _says(word)}
+    own = {word.stem for word in words(text) if counts(word)}
     if not own & known:
         return "cites no message that supports it"
     return _specifics(text, source) or _names(text, source) or _foreign(own, known)
@@ -200,6 +209,7 @@ def _foreign(own: set[str], known: frozenset[str] | set[str]) -> str:
 
 
 def _form(text: str) -> str:
+    """The reason to refuse a text that is no statement, whatever its source."""
     count = len(text.split())
     spaced = any(word.text.isascii() for word in words(text))
     if count < WORDS_MIN and (spaced or len(words(text)) < WORDS_MIN):
@@ -222,9 +232,9 @@ def _length(text: str, source: str) -> str:
 def _repetition(text: str) -> str:
     if _AGAIN.search(text):
         return "repeats itself"
-    said = [word.lower for word in words(text)]
-    few = len(set(said)) < DISTINCT_MIN * len(said)
-    return "repeats itself" if few and len(said) >= WORDS_TO_REPEAT else ""
+    lower = [word.lower for word in words(text)]
+    few = len(set(lower)) < DISTINCT_MIN * len(lower)
+    return "repeats itself" if few and len(lower) >= WORDS_TO_REPEAT else ""
 
 
 def _copy_of_prompt(text: str, prompt: str) -> str:
@@ -235,13 +245,14 @@ def _copy_of_prompt(text: str, prompt: str) -> str:
 
 
 def _specifics(text: str, source: str) -> str:
+    """Refuses numbers, identifiers, paths and quotations that are not in the source."""
     folded = source.casefold()
     if numbers(text) - numbers(source):
         spelled = {word.stem for word in words(source)}
         if numbers(text) - numbers(source) - spelled:
             return "number not in its source"
-    for found in _IDENTIFIER.findall(text):
-        if found.casefold().rstrip(".") not in folded:
+    for identifier in _IDENTIFIER.findall(text):
+        if identifier.casefold().rstrip(".") not in folded:
             return "identifier or path not in its source"
     for quoted in _QUOTED.findall(text):
         if quoted.casefold().rstrip(".,;!?") not in folded:
@@ -250,7 +261,8 @@ def _specifics(text: str, source: str) -> str:
 
 
 def _names(text: str, source: str) -> str:
-    """Capitalized words have to occur; at a sentence's start their stem suffices."""
+    """Refuses capitalized words that are not in the source; at the head of a sentence their stem
+    suffices."""
     known = {word.name for word in words(source)}
     known_stems = stems(source)
     for sentence in sentences(text):

@@ -1,4 +1,4 @@
-"""A text in sentences and clauses, and the runs of clauses that may bear out what is said of it.
+"""Splits texts into clauses, and lists the runs of clauses that may support a statement.
 
 Pure.
 """
@@ -13,23 +13,29 @@ from treemem.text.sentences import sentences
 from treemem.verify import lexicon
 from treemem.verify.words import TELLING, Word, stems, words
 
+# Clauses in a run.
 RUN_CLAUSES_MAX = 6
 
 
 @dataclass(frozen=True, slots=True)
 class Clause:
-    """A clause with its sentence; message: the index of what it was said in."""
+    """A clause with its sentence.
+
+    message: the index of its message. closes: whether it ends its sentence.
+    """
 
     text: str
     sentence: str
     message: int
-    closes: bool  # it ends its sentence
+    closes: bool
 
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """Neighbouring clauses of one message. author: who said them. heard: their words, each as
-    its stem and as the name that it would be."""
+    """Neighbouring clauses of one message.
+
+    author: of the message. heard: the stems of their words, and the words as names.
+    """
 
     clauses: tuple[Clause, ...]
     author: str
@@ -49,6 +55,7 @@ class Run:
 
     @property
     def asks(self) -> bool:
+        """Whether it belongs to a question."""
         return any(
             (clause.closes or words(clause.text)[0].lower in lexicon.INVERTED)
             and clause.sentence.rstrip(" \"')*").endswith("?")
@@ -57,39 +64,41 @@ class Run:
 
     def holds(self, other: Run) -> bool:
         """Whether all clauses of another run are among these."""
-        return other.message == self.message and all(each in self.clauses for each in other.clauses)
+        return other.message == self.message and all(
+            clause in self.clauses for clause in other.clauses
+        )
 
 
 @functools.lru_cache(maxsize=4_000)
 def clauses(text: str, message: int = 0) -> tuple[Clause, ...]:
-    """A text's clauses in order.
+    """The clauses of a text, in order.
 
     Example:
         >>> [clause.text for clause in clauses("It broke, so we stopped. Nobody knew.")]
         ['It broke,', 'so we stopped.', 'Nobody knew.']
     """
-    found = []
+    split: list[Clause] = []
     for sentence in sentences(text):
         parts = [
             part.strip() for part in lexicon.CLAUSE_END.split(sentence) if part and words(part)
         ]
         for index, part in enumerate(parts):
-            found.append(Clause(part, sentence, message, index == len(parts) - 1))
-    return tuple(found)
+            split.append(Clause(part, sentence, message, index == len(parts) - 1))
+    return tuple(split)
 
 
-def runs(clauses_of: Sequence[Clause], authors: Sequence[str]) -> list[Run]:
-    """All runs of neighbouring clauses of one message, short ones first."""
-    found: list[list[Run]] = [[] for _ in range(RUN_CLAUSES_MAX)]
-    for start, first in enumerate(clauses_of):
+def runs(all_clauses: Sequence[Clause], authors: Sequence[str]) -> list[Run]:
+    """All runs of neighbouring clauses of one message, short ones first. authors: of messages."""
+    by_length: list[list[Run]] = [[] for _ in range(RUN_CLAUSES_MAX)]
+    for start, first in enumerate(all_clauses):
         heard: frozenset[str] = frozenset()
-        for length, last in enumerate(clauses_of[start : start + RUN_CLAUSES_MAX]):
+        for length, last in enumerate(all_clauses[start : start + RUN_CLAUSES_MAX]):
             if last.message != first.message:
                 break
             heard |= _heard(last.text)
-            run = tuple(clauses_of[start : start + length + 1])
-            found[length].append(Run(run, authors[first.message], heard))
-    return [run for same_length in found for run in same_length]
+            run = tuple(all_clauses[start : start + length + 1])
+            by_length[length].append(Run(run, authors[first.message], heard))
+    return [run for same_length in by_length for run in same_length]
 
 
 @functools.lru_cache(maxsize=8_000)
@@ -98,7 +107,7 @@ def _heard(text: str) -> frozenset[str]:
 
 
 def inherits(clause: str) -> bool:
-    """Whether a clause without a name in front goes on telling of the one before it.
+    """Whether a clause that begins with no name has the subject of the clause before it.
 
     Example:
         >>> inherits("and stored them"), inherits("because the disk was full")
@@ -120,24 +129,24 @@ def inherits(clause: str) -> bool:
 
 
 def statement_clauses(text: str) -> list[tuple[str, bool]]:
-    """A statement in the clauses that are checked one by one, and whether each begins a
-    sentence; a scrap joins the one before.
+    """The clauses of a statement to check one by one, each with whether it begins a sentence. A
+    clause of fewer than two content words is joined to its neighbour.
 
     Example:
         >>> statement_clauses("Ana sent files and folders, and Ben stored them on the server.")
         [('Ana sent files and folders,', True), ('and Ben stored them on the server.', False)]
     """
-    found: list[tuple[str, bool]] = []
+    checked: list[tuple[str, bool]] = []
     for sentence in sentences(text):
         first = True
         for clause in clauses(sentence):
-            scrap = _size(clause.text) < 2 or (not first and _size(found[-1][0]) < 2)
-            if not first and scrap:
-                found[-1] = (f"{found[-1][0]} {clause.text}", found[-1][1])
+            is_short = _size(clause.text) < 2 or (not first and _size(checked[-1][0]) < 2)
+            if not first and is_short:
+                checked[-1] = (f"{checked[-1][0]} {clause.text}", checked[-1][1])
             else:
-                found.append((clause.text, first))
+                checked.append((clause.text, first))
             first = False
-    return found
+    return checked
 
 
 def _size(text: str) -> int:
@@ -145,4 +154,5 @@ def _size(text: str) -> int:
 
 
 def counts(word: Word) -> bool:
+    """Whether a source must contain the word: verbs such as "says" or "wants" may be added."""
     return bool(word.stem) and word.lower not in TELLING

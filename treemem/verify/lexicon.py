@@ -1,6 +1,6 @@
-"""The words and phrases by which sentences are taken apart and compared. Data, English.
+"""Lists the English words and phrases by which statements are split and compared.
 
-What each is for is told where it is used, in alignment.py.
+Data only; alignment.py and clauses.py explain their use. Tested in tests/verify/test_check.py.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ AFTER = re.compile(
     r"|how about|must|ha(?:s|ve) to)\b",
     re.IGNORECASE,
 )
-# A condition holds for its whole sentence.
+# Looked for in the whole sentence, since a condition applies to all of it.
 CONDITION = re.compile(
     r"\b(?:if|unless|in case|as long as|as soon as|provided|whenever"
     r"|once (?:the|we|i|you|he|she|it|they))\b|^\W*when\b",
@@ -71,7 +71,7 @@ OPPOSITES = tuple(
         ("inside", "outside"), ("push pushed", "pull pulled"),
     )
 )  # fmt: skip
-# By each word: the words of its own side, and those of the other.
+# By word: the words of its own side, and those of the opposite.
 OPPOSED: dict[str, list[tuple[frozenset[str], frozenset[str]]]] = {}
 for _pair in OPPOSITES:
     for _own, _other in (_pair, _pair[::-1]):

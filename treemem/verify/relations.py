@@ -1,7 +1,7 @@
-"""What a later statement does to an earlier one: says it again, closes it, or replaces it.
+"""Decides whether a later statement repeats, closes or replaces an earlier one.
 
-Pure, and careful rather than clever: a rule or an open point that is taken off the list by
-mistake is lost to a reader, one that stays on it too long is only a nuisance.
+Pure. When in doubt it decides for neither: a rule or an open point that is removed by mistake is
+lost to the reader, one that stays too long is only a nuisance.
 """
 
 from __future__ import annotations
@@ -16,13 +16,17 @@ from treemem.verify.alignment import opposite
 from treemem.verify.lexicon import CLAUSE_END
 from treemem.verify.words import Word, stems, words
 
+# The least share of an open point's stems in the sentence that closes it; more where that sentence
+# has other stems besides.
 CLOSED_SHARE_MIN = 0.6
 OTHER_WORDS_SHARE_MIN = 0.75
+# The least share of the shorter statement's stems, and of the stems of both (the second where the
+# newer one announces a change), that a statement has in common with one it replaces.
 REPLACED_SHARE_MIN = 0.6
 REPLACED_WORDS_MIN = 2
 UPDATED_ALIKE_MIN = 0.4
 
-# What announces an open point says nothing of which one it is.
+# Stems that announce an open point, and do not distinguish one from another.
 _OPENING = frozenset(
     stem
     for text in (
@@ -74,7 +78,7 @@ _UPDATE = re.compile(
     re.IGNORECASE,
 )
 _NEGATION = re.compile(r"\b(?:not|never|no|without|cannot|\w+n['’]t)\b", re.IGNORECASE)
-# A number that says how much, not which one: "limit is 20", not "batch 20".
+# A number that is an amount, not an identifier: "limit is 20", not "batch 20".
 _VALUE = re.compile(
     r"\b(?:is|are|was|were|be|at|to|for|every|within|after|most|least|than|takes?|costs?|lasts?"
     r"|limit|port|version|keep|keeps|until|on|by)\s+(?:only |about |now |just )?(\d[\d.,:]*)",
@@ -84,7 +88,7 @@ _NAME = re.compile(r"(?<=[\w,;] )[A-Z][\w-]+")
 
 
 def key(text: str) -> tuple[object, ...]:
-    """What two statements share that say the same in hardly different words.
+    """A key that two statements share if they say the same in almost the same words.
 
     Example:
         >>> key("We ship on Friday.") == key("we  shipped on friday")
@@ -99,12 +103,12 @@ def key(text: str) -> tuple[object, ...]:
 
 @functools.lru_cache(maxsize=20_000)
 def subject_of(text: str) -> frozenset[str]:
-    """What an open point is about: its stems without those that only say that it is open."""
+    """The stems of an open point without those that only announce it."""
     return stems(text) - _OPENING
 
 
 def settles(text: str) -> bool:
-    """Whether a sentence says that something is done; of what, closes looks at.
+    """Whether a sentence says that something is done. Whether it closes an open point, see closes.
 
     Example:
         >>> settles("The lock is fixed now."), settles("The lock will be fixed tomorrow.")
@@ -128,8 +132,8 @@ def _is_past(word: Word) -> bool:
 
 
 def closes(later: str, open_point: str) -> bool:
-    """Whether a later sentence closes an open point: it says that something is done, and that
-    is what the point is about, not another thing of the same sort.
+    """Whether a later sentence closes an open point: it says that something is done, and that is
+    the subject of the point, not another thing of its kind.
 
     Example:
         >>> closes("I asked Lea about the key, she sent it.", "I still need Lea's key.")
@@ -139,15 +143,15 @@ def closes(later: str, open_point: str) -> bool:
     """
     if later == open_point or not settles(later):
         return False
-    about, heard = subject_of(open_point), stems(later)
+    subject, heard = subject_of(open_point), stems(later)
     announced = _DONE.search(later) is not None
-    # What was to be done, now told as done: "rotate the key", "the key is rotated".
-    acts = frozenset(word.stem for word in words(later) if _is_past(word)) & about
+    # An act of the point in the past tense: "rotate the key", "the key is rotated".
+    acts = frozenset(word.stem for word in words(later) if _is_past(word)) & subject
     if not (announced or acts):
         return False
     if _is_other(later, open_point):
         return False
-    things = (about - acts) or about
+    things = (subject - acts) or subject
     if _covers(things, heard, later):
         return True
     return announced and any(
@@ -156,33 +160,34 @@ def closes(later: str, open_point: str) -> bool:
 
 
 def _covers(things: frozenset[str], heard: frozenset[str], later: str) -> bool:
+    """Whether a later sentence, with the stems heard, has enough of the stems of an open point."""
     shared = things & heard
     if len(shared) < min(2, len(things)):
         return False
-    # Where a word is missing and others stand in its place, it may be about another thing.
+    # Where other stems replace a missing one, it may be about another thing.
     extra = heard - things - _OPENING - _COMMON - stems(" ".join(_DONE.findall(later)))
     least = OTHER_WORDS_SHARE_MIN if extra else CLOSED_SHARE_MIN
     return len(shared) >= least * len(things)
 
 
 def _is_other(later: str, open_point: str) -> bool:
-    """Whether the same word stands with another one beside it: the parking slot and the
-    delivery slot, the filter for the press and the filter for the pump."""
-    told, asked = stems(later), stems(open_point)
+    """Whether a word has different neighbours in the two: the parking slot and the delivery slot,
+    the filter for the press and the filter for the pump."""
+    later_stems, open_stems = stems(later), stems(open_point)
     for ours, theirs in zip(_beside(later), _beside(open_point), strict=True):
         for word in ours.keys() & theirs.keys():
-            if ours[word] not in asked and theirs[word] not in told:
+            if ours[word] not in open_stems and theirs[word] not in later_stems:
                 return True
     return False
 
 
 def _beside(text: str) -> tuple[dict[str, str], dict[str, str]]:
-    """For each word the one right before it, and the next one with at most two that say
-    nothing in between; acts and common words are nobody's neighbours."""
+    """For every stem, the stem right before it, and the next one with at most two stop words in
+    between. Acts and common words are not counted as neighbours."""
     before: dict[str, str] = {}
     after: dict[str, str] = {}
-    said = [(at, word) for at, word in enumerate(words(text)) if word.stem]
-    for (place, first), (next_place, second) in itertools.pairwise(said):
+    content = [(at, word) for at, word in enumerate(words(text)) if word.stem]
+    for (place, first), (next_place, second) in itertools.pairwise(content):
         if any(_is_past(w) or w.stem in _OPENING | _COMMON for w in (first, second)):
             continue
         if next_place == place + 1 and not first.stem[0].isdigit():
@@ -193,11 +198,11 @@ def _beside(text: str) -> tuple[dict[str, str], dict[str, str]]:
 
 
 def _without_asked(open_point: str, things: frozenset[str]) -> list[frozenset[str]]:
-    """What a question is about without what it asks for: "which colour the labels get"."""
-    found = _ASKED.search(open_point)
-    if found is None:
+    """The stems of a question without the thing asked for: "which colour the labels get"."""
+    match = _ASKED.search(open_point)
+    if match is None:
         return []
-    return [things - stems(found[1]), things - stems(f"{found[1]} {found[2]}")]
+    return [things - stems(match[1]), things - stems(f"{match[1]} {match[2]}")]
 
 
 def closed_by(open_point: str, later: Sequence[str]) -> int | None:
@@ -209,12 +214,12 @@ def closed_by(open_point: str, later: Sequence[str]) -> int | None:
 
 
 def fewest_shared(text: str) -> int:
-    """How many words that say something a statement shares at least with one that replaces it."""
+    """The least number of stems that a statement shares with one that replaces it."""
     return max(REPLACED_WORDS_MIN, round(UPDATED_ALIKE_MIN * len(_topic(text))))
 
 
 def replaces(newer: str, older: str) -> bool:
-    """Whether a newer statement says of the same thing something that cannot both hold.
+    """Whether a newer statement contradicts an older one about the same thing.
 
     Example:
         >>> replaces("The upload limit is 50 MB now.", "The upload limit is 20 MB.")
@@ -235,7 +240,7 @@ def replaces(newer: str, older: str) -> bool:
 
 
 def _differs(newer: str, older: str) -> bool:
-    """In a value, in a not, or by an opposite."""
+    """Whether they differ in a value, in negation, or by an opposite."""
     ours, theirs = _values(newer), _values(older)
     if ours and theirs and not ours & theirs:
         return True
@@ -261,17 +266,17 @@ def _topic(text: str) -> frozenset[str]:
 
 @functools.lru_cache(maxsize=20_000)
 def _names(text: str) -> frozenset[str]:
-    """Names inside the sentence, and possessives at its head: they tell two things apart."""
-    inside = {found.lower() for found in _NAME.findall(text)}
+    """The names inside a sentence and the possessive at its head, which distinguish its subject."""
+    inside = {name.lower() for name in _NAME.findall(text)}
     head = words(text)[:1]
     owned = {word.name for word in head if word.name != word.lower}
     return frozenset(inside | owned)
 
 
 def index(texts: Iterable[str]) -> dict[str, list[int]]:
-    """Which texts hold each stem, for looking up the few that can matter."""
-    found: dict[str, list[int]] = {}
+    """By stem, the indexes of the texts that contain it."""
+    postings: dict[str, list[int]] = {}
     for at, text in enumerate(texts):
         for stem in stems(text):
-            found.setdefault(stem, []).append(at)
-    return found
+            postings.setdefault(stem, []).append(at)
+    return postings

@@ -1,7 +1,6 @@
-"""Words of a text: which of them say something, and what they have in common.
+"""Splits texts into words, and compares words by their stems.
 
-Pure. Words are compared by their stems, so that endings do not matter; writing without
-spaces (Chinese, Japanese, Thai, …) is compared character by character.
+Pure. Scripts without spaces (Chinese, Japanese, Thai, …) are split into characters.
 """
 
 from __future__ import annotations
@@ -19,12 +18,12 @@ _LETTER = rf"[^\W_{_UNSPACED}]"
 _WORD = re.compile(rf"[{_UNSPACED}]|\d+(?:[.,:]\d+)+(?!{_LETTER})|{_LETTER}+(?:['’]{_LETTER}+)*")
 _NUMBER = re.compile(r"\d+(?:[.,:]\d+)*")
 
-# Verbs that a retelling needs and that add nothing to what its speaker said.
+# Verbs of speech, which a statement may add to its speaker's words.
 SAYING = frozenset(
     "say says said saying tell tells told telling ask asks asked asking mention mentions "
     "mentioned explain explains explained wonder wonders wondered".split()
 )
-# Verbs that tell what somebody is after; they are borne out by each other.
+# Verbs of intention; one of them in the source supports any other.
 WANTING = frozenset(
     "want wants wanted need needs needed plan plans planned hope hopes hoped wish wishes suggest "
     "suggests suggested".split()
@@ -58,9 +57,9 @@ _SMALL_NUMBERS = {
 
 @dataclass(frozen=True, slots=True)
 class Word:
-    """A word as it stands in a text. stem: what it is compared by, "" where it says nothing.
+    """A word of a text.
 
-    start: its offset.
+    stem: what it is compared by, "" for a stop word. start: its offset in characters.
     """
 
     text: str
@@ -70,13 +69,13 @@ class Word:
 
     @property
     def name(self) -> str:
-        """What it would be as a name: in lower case, without a possessive ending."""
+        """The word as a name: in lower case, without a possessive ending."""
         return self.lower.replace("’", "'").removesuffix("'s")
 
 
 @functools.lru_cache(maxsize=100_000)
 def stem(word: str) -> str:
-    """The stem of a lower-case word; "" for one that says nothing by itself.
+    """The stem of a lower-case word, "" for a stop word.
 
     Example:
         >>> stem("shipped"), stem("ships"), stem("the")
@@ -95,21 +94,21 @@ def stem(word: str) -> str:
 
 @functools.lru_cache(maxsize=20_000)
 def words(text: str) -> tuple[Word, ...]:
-    """The words of a text in order.
+    """The words of a text, in order.
 
     Example:
         >>> [word.stem for word in words("The exports were running")]
         ['', 'export', '', 'run']
     """
-    found = []
+    split = []
     for match in _WORD.finditer(text):
         lower = match.group().lower()
-        found.append(Word(match.group(), lower, stem(lower), match.start()))
-    return tuple(found)
+        split.append(Word(match.group(), lower, stem(lower), match.start()))
+    return tuple(split)
 
 
 def stems(text: str) -> frozenset[str]:
-    """The stems of the words that say something.
+    """The stems of the words of a text that are no stop words.
 
     Example:
         >>> sorted(stems("The exports were running"))
@@ -129,39 +128,39 @@ def numbers(text: str) -> set[str]:
 
 
 def names_by_role(text: str) -> dict[str, str]:
-    """The stems of names and numbers, each with the preposition before it, "" without one.
+    """The preposition before every name and number, by its stem; "" without one.
 
     Example:
         >>> names_by_role("Anton moved from Graz to Wels.")
         {'anton': '', 'graz': 'from', 'wel': 'to'}
     """
-    found = {}
+    roles = {}
     for before, word in pairwise((Word("", "", "", 0), *words(text))):
         if word.stem and (word.text[0].isupper() or word.text[0].isdigit()):
-            found[word.stem] = before.lower if before.lower in _PREPOSITIONS else ""
-    return found
+            roles[word.stem] = before.lower if before.lower in _PREPOSITIONS else ""
+    return roles
 
 
-def misplaced_number(told: str, said: str) -> bool:
-    """Whether a number stands by another thing than in what was said; what several numbers
-    there count, such as euros, tells none of them from the others.
+def misplaced_number(statement: str, source: str) -> bool:
+    """Whether a number is beside other words than in the source. Units that several numbers of the
+    source share, such as euros, are ignored.
 
     Example:
-        >>> said = "I paid 40 euros for the lamp and 15 euros for the bulb."
-        >>> misplaced_number("Ana paid 15 euros for the bulb.", said)
+        >>> source = "I paid 40 euros for the lamp and 15 euros for the bulb."
+        >>> misplaced_number("Ana paid 15 euros for the bulb.", source)
         False
-        >>> misplaced_number("Ana paid 15 euros for the lamp.", said)
+        >>> misplaced_number("Ana paid 15 euros for the lamp.", source)
         True
     """
-    heard = [word.stem for word in words(said) if word.stem]
-    if sum(each[0].isdigit() for each in heard) < 2:
+    heard = [word.stem for word in words(source) if word.stem]
+    if sum(stemmed[0].isdigit() for stemmed in heard) < 2:
         return False
-    counted = [after for number, after in pairwise(heard) if number[0].isdigit()]
-    shared = {each for each in counted if counted.count(each) > 1}
-    stated = [word.stem for word in words(told) if word.stem and word.stem not in shared]
+    units = [after for number, after in pairwise(heard) if number[0].isdigit()]
+    shared = {unit for unit in units if units.count(unit) > 1}
+    stated = [word.stem for word in words(statement) if word.stem and word.stem not in shared]
     for index, number in enumerate(stated):
         before, after = {*stated[:index][-1:]}, {*stated[index + 1 :][:1]}
-        places = [at for at, each in enumerate(heard) if each == number]
+        places = [at for at, stemmed in enumerate(heard) if stemmed == number]
         fits = [before & {*heard[:at][-3:]} or after & {*heard[at + 1 :][:3]} for at in places]
         if number[0].isdigit() and places and (before or after) and not any(fits):
             return True
