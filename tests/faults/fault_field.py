@@ -1,4 +1,4 @@
-"""The place where the crash tests run their children, and what a whole file looks like."""
+"""Runs the children of the crash tests in a folder, and compares what they leave."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ Note = dict[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Undisturbed:
-    """What a run without a kill leaves, in how many steps and with how many model calls."""
+    """The file that a run without a kill leaves, and its numbers of steps and model calls."""
 
     path: Path
     picture: Picture
@@ -41,7 +41,7 @@ class Field:
     """A folder with logs and memory files.
 
     sqlite: "stdlib", or "" for the driver that treemem prefers. undisturbed: by state of the
-    logs. kills: where each kill fell, as the child wrote it down.
+    logs. kills: a note of each, written by the child before it.
     """
 
     folder: Path
@@ -54,20 +54,20 @@ class Field:
         return self.folder / "logs"
 
     def prepare(self) -> None:
-        """Undisturbed runs over both states of the logs."""
+        """Makes undisturbed runs over both states of the logs."""
         path = self.folder / "undisturbed.sqlite3"
         for state in fault_logs.STATES:
             fault_logs.write(self.logs, state)
-            self.keep(state, path)
+            self.run_undisturbed(state, path)
 
-    def keep(self, state: int, path: Path) -> None:
-        """Runs undisturbed over the logs as they stand, and keeps what that leaves."""
+    def run_undisturbed(self, state: int, path: Path) -> None:
+        """Runs over the logs as they are now, without a kill, and keeps a copy of the file."""
         Path(f"{path}.answers").unlink(missing_ok=True)
         outcome = self.outcome(path, minute=state * MINUTES_A_STATE)
-        kept = self.folder / f"state-{state}.sqlite3"
-        shutil.copy(path, kept)
+        copy = self.folder / f"state-{state}.sqlite3"
+        shutil.copy(path, copy)
         picture = Picture.of(path)
-        self.undisturbed[state] = Undisturbed(kept, picture, outcome["steps"], calls_in(path))
+        self.undisturbed[state] = Undisturbed(copy, picture, outcome["steps"], calls_in(path))
 
     def run(
         self,
@@ -78,9 +78,9 @@ class Field:
         kill_in: str = "",
         work_first: bool = False,
     ) -> subprocess.CompletedProcess[str]:
-        """One child over the logs as they stand now. minute: since START_MS, by its clock.
+        """Runs one child over the logs as they are now. minute: since START_MS, by its clock.
 
-        work_first: whether a worker drains the queue before anything is ingested.
+        work_first: a worker drains the queue before anything is ingested.
         """
         command = [
             sys.executable, str(DRIVER), "work", "--db", str(path), "--logs", str(self.logs),
@@ -95,26 +95,26 @@ class Field:
         )
 
     def outcome(self, path: Path, *, minute: int, work_first: bool = False) -> dict[str, Any]:
-        """What a child that is not killed says at its end."""
+        """The report of a child that is not killed."""
         done = self.run(path, minute=minute, work_first=work_first)
         assert done.returncode == 0, done.stderr
-        found: dict[str, Any] = json.loads(done.stdout)
-        return found
+        report: dict[str, Any] = json.loads(done.stdout)
+        return report
 
     def remove(self, path: Path) -> None:
-        """A memory file, and all that stands beside it."""
+        """Removes a memory file and all files beside it."""
         for file in self.folder.glob(f"{path.name}*"):
             file.unlink()
 
 
 def calls_in(path: Path) -> int:
-    """How many answers of the model were paid for a file."""
+    """The number of model answers that were paid for a file."""
     answers = Path(f"{path}.answers")
     return len(answers.read_text().splitlines()) if answers.exists() else 0
 
 
 def calls_above_sources(path: Path) -> Counter[tuple[str, str]]:
-    """How many answers are stored for each tree above the sources, by its scope and key."""
+    """The number of stored answers for each tree above the sources, by its scope and key."""
     connection = driver.connect(f"file:{path}?mode=ro", uri=True)
     try:
         sql = "SELECT scope, key FROM usage WHERE scope <> 'source'"
@@ -124,13 +124,13 @@ def calls_above_sources(path: Path) -> Counter[tuple[str, str]]:
 
 
 def notes_in(path: Path) -> list[Note]:
-    """Where the kills at a file fell."""
+    """The notes of the kills on a file."""
     killed = Path(f"{path}.killed")
     return [json.loads(line) for line in killed.read_text().splitlines()] if killed.exists() else []
 
 
 def complaints_of(outcome: dict[str, Any]) -> list[str]:
-    """A run that comes to its end has nothing to say about the ones before it."""
+    """What is wrong with the report of the last run: it must show nothing of the kills before."""
     wanted = {"notices": [], "errors": [], "failed": {}, "paused": {}, "stopped_by": "empty"}
     return [
         f"the last run's {name} are {outcome[name]}"
@@ -140,7 +140,7 @@ def complaints_of(outcome: dict[str, Any]) -> list[str]:
 
 
 def findings_of(path: Path) -> list[str]:
-    """What doctor finds in a file."""
+    """The findings of doctor in a file."""
     with Memory.open(path) as memory:
         checks = memory.diagnose().checks
     return [f"doctor: {finding}" for check in checks for finding in check.findings]

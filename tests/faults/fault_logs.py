@@ -1,9 +1,9 @@
-"""The logs that the crash tests ingest: generated, the same each time, in two states.
+"""Generates the logs that the crash tests ingest, the same each time, in two states.
 
-In the first state there are a Claude Code session of some 35,000 tokens, with tool calls, a
-message longer than a leaf and a branch that was rewound; a fork of it, which shares its
-beginning; and a Markdown document. In the second the session has grown, and its last turns
-were rewound; a document has lost one section, got another wording in a second, and grown.
+State 1 has a Claude Code session of some 35,000 tokens, with tool calls, a message longer than a
+leaf and a rewound branch; a fork of it, which shares its beginning; and a Markdown document. In
+state 2 the session has grown and its last turns were rewound; the document has grown, and lost one
+section and edited another.
 """
 
 from __future__ import annotations
@@ -98,8 +98,8 @@ class _Session:
         }
         self._add("assistant", [{"type": "text", "text": say.text(2)}], message_id)
         self._add("assistant", [tool], message_id)
-        found = "\n".join(say.sentence() for _ in range(say.random.randrange(2, 9)))
-        self._add("user", [{"type": "tool_result", "tool_use_id": tool_id, "content": found}])
+        output = "\n".join(say.sentence() for _ in range(say.random.randrange(2, 9)))
+        self._add("user", [{"type": "tool_result", "tool_use_id": tool_id, "content": output}])
         answer = [{"type": "text", "text": say.text(say.random.randrange(2, 7))}]
         self._add("assistant", answer, f"msg_{say.random.getrandbits(64):016x}")
 
@@ -117,7 +117,7 @@ class _Session:
 
 
 def write(folder: Path, state: int) -> None:
-    """Puts the files of a state into the folder, over those of the other."""
+    """Writes the files of a state into the folder, over those of the other."""
     folder.mkdir(parents=True, exist_ok=True)
     session, shared = _session(grown=state == 2)
     _write_lines(folder / f"{SESSION}.jsonl", session)

@@ -1,4 +1,4 @@
-"""What a memory file holds, apart from row numbers and clocks, for comparing two of them."""
+"""Compares the contents of two memory files, apart from row numbers and clocks."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ FROM summary_statement ss JOIN statement st ON st.seq = ss.statement_seq
 JOIN summary s ON s.seq = ss.summary_seq JOIN node n ON n.seq = s.node_seq
 JOIN producer p ON p.seq = s.producer_seq ORDER BY n.id, p.name, ss.ordinal
 """
-# What must not be there when all work is done.
+# What must not be in the file when all work is done.
 _LEFT_OVER = """
 SELECT 'job ' || dedupe_key || ' is ' || state FROM job WHERE state <> 'done'
 UNION ALL SELECT 'answer ' || key || ' belongs to no summary' FROM model_output
@@ -79,15 +79,15 @@ UNION ALL SELECT 'message with the external id ' || external_id || ' is stored t
 
 
 class _TakenError(Exception):
-    """Raised to undo what was changed for the picture."""
+    """Raised to undo the changes made for the picture."""
 
 
 @dataclass(frozen=True, slots=True)
 class Picture:
     """Everything that two runs over the same logs must have in common.
 
-    Topics are left out: which leaves were there when the first of them was found is part of
-    what they are. Whether their trees are whole, the doctor tells.
+    Topics are left out: they depend on the leaves there were when the first one was created.
+    Doctor checks their trees.
     """
 
     messages: Rows
@@ -124,18 +124,18 @@ class Picture:
         return cls(*parts, left_over)
 
     def differences(self, other: Picture) -> list[str]:
-        """A sentence for each part that is not the same, with the first row that differs."""
-        found = []
+        """A sentence for each part that differs, with the first row that does."""
+        sentences = []
         for part in fields(self):
             mine, others = getattr(self, part.name), getattr(other, part.name)
             if mine != others:
                 missing = [row for row in mine if row not in others]
                 added = [row for row in others if row not in mine]
-                found.append(
+                sentences.append(
                     f"{part.name}: {len(mine)} rows, now {len(others)}; {len(missing)} missing "
                     f"{_first(missing)}, {len(added)} new {_first(added)}"
                 )
-        return found
+        return sentences
 
 
 def _first(rows: Rows) -> str:

@@ -1,15 +1,15 @@
-"""The child program of the crash tests: it does treemem's work and kills itself at a step.
+"""Does treemem's work as a child of the crash tests, and kills itself at a step.
 
 A step is any moment before or after a SQL statement, a commit, a rollback or the closing of
 the connection, and the beginning and end of a model call. `--kill-at N` sends SIGKILL to this
-very process at the N-th one, as a crash would end it: no handler runs, no buffer is flushed.
+process at the N-th step, as a crash would end it: no handler runs, no buffer is flushed.
 `--kill-in source_jobs.SourceWork._seal` does so at the first step within that function.
 
     kill_driver.py work --db X --logs FOLDER [--kill-at N] [--killed FILE] [--answers FILE]
     kill_driver.py append --db X
 
-`work` prints one JSON object when it was not killed. `append` prints "acked N" after each
-message that Memory.append took, and never ends by itself.
+`work` prints one JSON object at its end. `append` prints "acked N" after each message that
+Memory.append stored, and never ends by itself.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ builder.OPEN_LEAVES_MAX = 3
 sealing.LEAF_PIECES_MAX = 60
 collection_jobs.GROUPS_AT_ONCE = 1
 assignment.LEAVES_AT_ONCE = 3
-# What stands above the sources must not wait beyond the end of the last run.
+# The trees above the sources must not wait beyond the end of the last run.
 collection_jobs.ROOT_INTERVAL_MS = 0
 
 
@@ -56,7 +56,7 @@ collection_jobs.ROOT_INTERVAL_MS = 0
 
 
 class Steps:
-    """Counts the steps of this process, and ends it at the one it is told."""
+    """Counts the steps of this process and kills it at a given one."""
 
     def __init__(self, kill_at: int, kill_in: str, killed: Path | None) -> None:
         self.count = 0
@@ -113,9 +113,9 @@ def watch_every_statement(steps: Steps) -> None:
         def _stepped(self, sql: str, call: Any, *rest: Any) -> Any:
             name = " ".join(sql.split())[:60]
             steps.take(f"before {name}", in_transaction=self.in_transaction)
-            found = call(*rest)
+            result = call(*rest)
             steps.take(f"after {name}", in_transaction=self.in_transaction)
-            return found
+            return result
 
     connect = database.driver.connect
 
@@ -123,21 +123,21 @@ def watch_every_statement(steps: Steps) -> None:
         return connect(*rest, factory=Watched, **named)
 
     # Subtle: the driver's own module stays as it is; only treemem.store.database sees this one.
-    stand_in = types.ModuleType("watched_driver")
-    stand_in.__dict__.update(database.driver.__dict__)
-    stand_in.connect = watched  # type: ignore[attr-defined]
-    database.driver = stand_in
+    watched_driver = types.ModuleType("watched_driver")
+    watched_driver.__dict__.update(database.driver.__dict__)
+    watched_driver.connect = watched  # type: ignore[attr-defined]
+    database.driver = watched_driver
 
 
-# -- a model that is none --------------------------------------------------------------
+# -- a fake model ---------------------------------------------------------------------
 
 _LINE = re.compile(r"^\d+\. [^:\n]+: (.*)$", re.MULTILINE)
 
 
 class FakeClient:
-    """Answers from the words of the question, always the same, and writes down each answer.
+    """Answers with sentences of the question, always the same, and logs each answer.
 
-    Some answers hold nothing, some a sentence that the text does not bear out.
+    Some answers contain no statement, some one that the text does not support.
     """
 
     def __init__(self, answers: Path | None, steps: Steps) -> None:
@@ -156,11 +156,11 @@ class FakeClient:
         question = prompt.question
         digest = hashlib.blake2b(question.encode(), digest_size=8).hexdigest()
         answer = fake_answer(question, int(digest[:4], 16))
-        self._write_down(digest)
+        self._log(digest)
         self._steps.take("after a model call")
         return Generation(answer, len(question) // 4, len(answer) // 4, 0.25, stopped="eos")
 
-    def _write_down(self, digest: str) -> None:
+    def _log(self, digest: str) -> None:
         """One line for each answer, outside of the database and on the disk at once."""
         if self._answers is not None:
             with self._answers.open("a") as file:
@@ -170,7 +170,7 @@ class FakeClient:
 
 
 def fake_answer(question: str, number: int) -> str:
-    """Sentences of the question as notes; every ninth answer says nothing of the text."""
+    """Sentences of the question as notes; every ninth answer has none."""
     if number % 9 == 0:
         return "I have read the text and there is nothing to say"
     lines = _LINE.findall(question)

@@ -1,7 +1,7 @@
-"""What is acknowledged is on the disk: how the connection commits, and what a kill leaves.
+"""Acknowledged messages are on the disk: how the connection commits, and what a kill leaves.
 
-A power cut cannot be made here. What can be shown is that each commit of data asks SQLite to
-wait for the disk (synchronous = FULL), and that a killed process had not promised too much.
+A power cut cannot be tested here. These tests show that each commit of data has SQLite wait for
+the disk (synchronous = FULL), and that every message that a killed process acknowledged is stored.
 """
 
 from __future__ import annotations
@@ -106,14 +106,15 @@ def test_everything_but_leases_is_committed_with_synchronous_full(
 
     monkeypatch.setattr(Database, "_commit", watched)
     fault_logs.write(tmp_path / "logs", 1)
-    with Memory.open(tmp_path / "memory.sqlite3") as memory:
-        trace: Any = memory._database._connection.set_trace_callback
+    opened = Database(tmp_path / "memory.sqlite3")
+    with Memory(opened) as memory:
+        trace: Any = opened._connection.set_trace_callback
         trace(lambda sql: written.append(sql) if WRITES.match(sql) else None)
         memory.ingest(tmp_path / "logs")
         memory.append("chat", [Message(text="We ship on Friday.")])
         memory.work(max_calls=0)
         held = jobs.Claim(1, "seal", {}, 1, "nobody's token")
-        jobs.renew(memory._database, held, 0)
+        jobs.renew(opened, held, 0)
     durable = [sqls for level, sqls in levels if level == FULL]
     cheap = [sql for level, sqls in levels if level != FULL for sql in sqls]
     assert any("INSERT INTO message " in sql for sqls in durable for sql in sqls)
@@ -133,7 +134,7 @@ def test_every_acknowledged_message_survives_a_kill(tmp_path: Path, sqlite: str)
         acked = max(acked, append_and_kill(path, draw.uniform(0.05, 0.5), sqlite))
         with Memory.open(path) as memory:
             texts = [message.text for message in memory.messages("chat")]
-        # The last one may have been stored just before its acknowledgement was to be printed.
+        # The last one may have been stored and not yet acknowledged.
         assert len(texts) in (acked + 1, acked + 2)
         assert texts == [f"message {number}" for number in range(len(texts))]
     with Memory.open(path) as memory:
@@ -141,7 +142,7 @@ def test_every_acknowledged_message_survives_a_kill(tmp_path: Path, sqlite: str)
 
 
 def append_and_kill(path: Path, seconds: float, sqlite: str) -> int:
-    """Lets a child append for so long after its first word; returns what it acked last."""
+    """Kills a child that appends after some seconds. Returns the last number it acknowledged."""
     process = subprocess.Popen(
         [sys.executable, str(DRIVER), "append", "--db", str(path)],
         env=os.environ | {"TREEMEM_SQLITE": sqlite},
@@ -153,6 +154,6 @@ def append_and_kill(path: Path, seconds: float, sqlite: str) -> int:
     os.kill(process.pid, signal.SIGKILL)
     rest, problems = process.communicate()
     assert first, problems
-    # A line that was cut off by the kill was not said.
+    # A line that the kill cut off is no acknowledgement.
     lines = [line for line in (first + rest).splitlines(keepends=True) if line.endswith("\n")]
     return int(lines[-1].removeprefix("acked "))

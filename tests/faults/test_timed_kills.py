@@ -1,9 +1,8 @@
-"""The command line is killed from outside at any moment, and then comes to the same end.
+"""A command killed from outside at any moment loses nothing.
 
-test_kills.py kills between two steps; here the parent kills at a random time, so that a kill
-may fall into the middle of a commit. Where strace is at hand it also kills at chosen system
-calls: at one write out of many, at one fsync. What the command line leaves is brought to its
-end by kill_driver.py, whose clock is ahead: no lease holds any more.
+test_kills.py kills between two steps; here the parent kills at a random time, so that a kill may
+fall into a commit. With strace it also kills at chosen system calls: at one write out of many, at
+one fsync. kill_driver.py then ends the work, with a clock by which every lease has expired.
 """
 
 from __future__ import annotations
@@ -35,7 +34,7 @@ OPENING_SECONDS_MAX = 30.0
 
 
 class Command:
-    """A treemem command at one memory file, and how long it takes from the opening on."""
+    """A treemem command. seconds: how long it takes from the opening of the file on."""
 
     def __init__(self, place: Field, words: Sequence[str]) -> None:
         self._words = words
@@ -43,7 +42,7 @@ class Command:
         self.seconds = 0.0
 
     def measure(self, path: Path) -> None:
-        """Runs to the end, so that later runs can be killed at any moment of it."""
+        """Runs to the end and measures it, so that later runs can be killed at any moment."""
         process = self._start(path)
         self._wait_for_opening(process, path)
         began = time.monotonic()
@@ -51,7 +50,7 @@ class Command:
         self.seconds = time.monotonic() - began
 
     def kill(self, path: Path, fraction: float) -> bool:
-        """Kills a run when that fraction of its time has passed; False if it had ended."""
+        """Kills a run after that fraction of its time. False if it had ended before."""
         process = self._start(path)
         self._wait_for_opening(process, path)
         time.sleep(fraction * self.seconds)
@@ -66,7 +65,7 @@ class Command:
 
     @staticmethod
     def _wait_for_opening(process: subprocess.Popen[bytes], path: Path) -> None:
-        """Python's own start takes longer than the work: it is waited for."""
+        """Waits until the file is open, since Python itself takes longer to start than the work."""
         until = time.monotonic() + OPENING_SECONDS_MAX
         while time.monotonic() < until and process.poll() is None:
             if _opened_by(path) == process.pid:
@@ -89,17 +88,17 @@ def minutes_ahead() -> int:
 def kill_often(
     place: Field, command: Command, kills: int, start: Path | None, expected: Picture
 ) -> None:
-    """Kills a command CHAIN times at the same file, brings it to its end, and so on."""
+    """Kills a command CHAIN times on one file and ends the work, until there were enough kills."""
     draw = random.Random(SEED)
     path = place.folder / "timed.sqlite3"
-    fallen = 0
-    while fallen < kills:
+    killed = 0
+    while killed < kills:
         place.remove(path)
         if start is not None:
             shutil.copy(start, path)
-        fallen += sum(command.kill(path, draw.random()) for _ in range(CHAIN))
+        killed += sum(command.kill(path, draw.random()) for _ in range(CHAIN))
         expect_the_same_end(place, path, expected)
-    print(f"\n{fallen} kills")
+    print(f"\n{killed} kills")
 
 
 def expect_the_same_end(place: Field, path: Path, expected: Picture) -> None:
@@ -110,7 +109,7 @@ def expect_the_same_end(place: Field, path: Path, expected: Picture) -> None:
 
 
 def appended(place: Field) -> Path:
-    """A file to which many messages were appended, and nothing was sealed yet."""
+    """A file with many appended messages, none of which is sealed."""
     path = place.folder / "appended.sqlite3"
     place.remove(path)
     draw = random.Random(SEED)
@@ -159,7 +158,7 @@ def straced(place: Field, path: Path, options: Sequence[str]) -> int:
 def place(tmp_path_factory: pytest.TempPathFactory) -> Field:
     place = Field(tmp_path_factory.mktemp("timed"), "")
     fault_logs.write(place.logs, 1)
-    place.keep(1, place.folder / "undisturbed.sqlite3")
+    place.run_undisturbed(1, place.folder / "undisturbed.sqlite3")
     return place
 
 

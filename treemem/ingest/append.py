@@ -2,6 +2,8 @@
 
 Secrets are redacted and tokens counted before the one transaction, which stores the messages with
 the job that seals them.
+
+Tested in tests/store/test_messages.py.
 """
 
 from __future__ import annotations

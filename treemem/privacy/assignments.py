@@ -2,6 +2,8 @@
 
 Pure. Most assignments of that form are code, types, labels or examples, so a value counts only
 where it can be a secret: a quoted literal, or characters that are no word.
+
+Tested in tests/privacy/test_redactor.py.
 """
 
 from __future__ import annotations

@@ -2,6 +2,8 @@
 
 Data alone. The formats are those that the services publish and that secret scanners agree on.
 VERSION counts up with every change, so that logs are read again under the new rules.
+
+Tested in tests/privacy/test_redactor.py.
 """
 
 from __future__ import annotations

@@ -1,6 +1,8 @@
 """Stores which files were read to their end, since reading one again adds nothing.
 
 A file is identified by a digest of its bytes and of how it was read.
+
+Tested in tests/ingest/test_files.py.
 """
 
 from __future__ import annotations
