@@ -1,8 +1,7 @@
-"""A second opinion: does a statement say what the messages it cites say?
+"""Checks independently whether the cited messages support a statement.
 
-Pure, and of treemem nothing is imported, so that a fault in its own checks cannot hide here.
-It looks for single things that a statement has and its sources do not have. Where it cannot
-tell, it keeps silent: what it reports is meant to be looked at, each find.
+Pure, and imports nothing of treemem, so that a fault in its checks cannot hide here. Looks for
+single items that a statement has and its messages have not, and reports nothing where it is unsure.
 """
 
 from __future__ import annotations
@@ -14,15 +13,15 @@ from dataclasses import dataclass
 from benchmarks import quantities
 from benchmarks.wording import STOP_WORDS, content_stems, folded, sentences, straight
 
-# Share of a clause's content words by which another is taken for its source.
+# Share of a clause's content words that another clause needs to be taken for its source.
 COVERED_MIN = 0.6
-# A clause of fewer content words says too little to be found again.
+# Clauses of fewer content words are not compared.
 CONTENT_MIN = 2
 
 
 @dataclass(frozen=True, slots=True)
 class Cited:
-    """A cited message. speaker: its author's name, or the role where no name is known."""
+    """A cited message. speaker: the author's name, or the role if it is unknown."""
 
     speaker: str
     text: str
@@ -30,8 +29,8 @@ class Cited:
 
 
 @dataclass(frozen=True, slots=True)
-class Find:
-    """Something a statement has and its sources have not.
+class Finding:
+    """An item of a statement that its messages do not support.
 
     kind: "number", "date", "name", "identifier", "quotation", "negation" or "speaker".
     """
@@ -40,27 +39,29 @@ class Find:
     item: str
 
 
-def unsupported(text: str, cited: Sequence[Cited], known_names: Collection[str] = ()) -> list[Find]:
-    """What the statement has and no cited message has, neither in its text nor as its speaker.
+def unsupported(
+    text: str, cited: Sequence[Cited], known_names: Collection[str] = ()
+) -> list[Finding]:
+    """The items of a statement that no cited message has in its text or as its speaker.
 
-    known_names: of the people around, which are names at the head of a sentence too.
+    known_names: names of people, which count as names even at the start of a sentence.
 
     Example:
         >>> unsupported("Ana ordered 12 pumps.", [Cited("Ana", "I ordered two pumps.")])
-        [Find(kind='number', item='12')]
+        [Finding(kind='number', item='12')]
     """
-    source = "\n".join(f"{each.speaker}: {each.text}" for each in cited)
-    plain, found = straight(text), []
-    quoted, plain = _quotations(plain, source)
-    found += quoted
+    source = "\n".join(f"{message.speaker}: {message.text}" for message in cited)
+    quotations, plain = _quotations(straight(text), source)
     identifiers, plain = _identifiers(plain, source)
-    found += identifiers
     dates, plain = quantities.unknown_dates(plain, source)
-    found += [Find("date", item) for item in dates]
-    found += [Find("number", item) for item in quantities.unknown_numbers(plain, source)]
-    found += _names(plain, source, known_names)
-    found += _negation(text, cited)
-    return found
+    return [
+        *quotations,
+        *identifiers,
+        *(Finding("date", item) for item in dates),
+        *(Finding("number", item) for item in quantities.unknown_numbers(plain, source)),
+        *_names(plain, source, known_names),
+        *_negation(text, cited),
+    ]
 
 
 # -- quotations, identifiers, names ----------------------------------------------------
@@ -84,33 +85,33 @@ _PERSON_DOES = re.compile(
 )
 
 
-def _quotations(text: str, source: str) -> tuple[list[Find], str]:
-    """Quotations that nobody said, and the text with "it" in their places."""
-    known, found = folded(source), []
+def _quotations(text: str, source: str) -> tuple[list[Finding], str]:
+    """Quotations that are not in the source, and the text with "it" for each."""
+    known, findings = folded(source), []
     for match in _QUOTED.finditer(text):
         quoted = next(group for group in match.groups() if group is not None)
         if folded(quoted).strip(" .,;:!?") not in known:
-            found.append(Find("quotation", quoted))
-    return found, _QUOTED.sub(" it ", text)
+            findings.append(Finding("quotation", quoted))
+    return findings, _QUOTED.sub(" it ", text)
 
 
-def _identifiers(text: str, source: str) -> tuple[list[Find], str]:
-    """Paths, addresses and identifiers that no source has, and the text with "it" for each."""
-    known, found = folded(source), []
+def _identifiers(text: str, source: str) -> tuple[list[Finding], str]:
+    """Paths, addresses and identifiers not in the source, and the text with "it" for each."""
+    known, findings = folded(source), []
     for match in _IDENTIFIER.finditer(text):
         item = match.group().rstrip(".,;:/")
         words = _SLASHED_WORDS.fullmatch(item)  # "read/write" may stand for "read and write"
         parts = folded(item).split("/") if words else [folded(item)]
         if folded(item) not in known and not (words and _all_words(parts, known)):
-            found.append(Find("identifier", item))
-    return found, _IDENTIFIER.sub(" it ", text)
+            findings.append(Finding("identifier", item))
+    return findings, _IDENTIFIER.sub(" it ", text)
 
 
 def _all_words(words: Sequence[str], known: str) -> bool:
     return all(re.search(rf"\b{re.escape(word)}\b", known) or word in STOP_WORDS for word in words)
 
 
-def _names(text: str, source: str, known_names: Collection[str]) -> Iterator[Find]:
+def _names(text: str, source: str, known_names: Collection[str]) -> Iterator[Finding]:
     known = set(re.findall(r"\w+", folded(source)))
     people = {word for name in known_names for word in folded(name).split()}
     starts = {match.end() for match in _STARTS.finditer(text)}
@@ -120,14 +121,14 @@ def _names(text: str, source: str, known_names: Collection[str]) -> Iterator[Fin
             continue
         if {word, word.removesuffix("s"), word.removesuffix("es"), word + "s"} & known:
             continue
-        # A sentence's first word has a capital anyway: it is a name only if that is known of
-        # it, or if it does what people do.
+        # The first word of a sentence has a capital anyway: it is a name only if it is a known
+        # one, or if its verb is one for people.
         does = _PERSON_DOES.match(text, match.end())
         if match.start() in starts and word not in people and not does:
             continue
         if match.start() in starts and does and content_stems(word) <= content_stems(source):
             continue
-        yield Find("name", match.group())
+        yield Finding("name", match.group())
 
 
 # -- negation --------------------------------------------------------------------------
@@ -135,7 +136,7 @@ def _names(text: str, source: str, known_names: Collection[str]) -> Iterator[Fin
 _NOT = re.compile(
     r"\b(?:not|never|no|none|nobody|nothing|nowhere|neither|nor|without|cannot|\w+n't)\b"
 )
-# Words that can turn a sentence round without a not: where one stands, nothing is certain.
+# Words that can reverse a sentence without a not: beside one of them nothing is certain.
 _TURNING = re.compile(
     r"\b(?:fail\w*|unable|impossible|miss(?:es|ed|ing)|lack\w*|refus\w*|reject\w*|avoid\w*|stop\w*"
     r"|prevent\w*|forb[ia]d\w*|instead|rather|except|unless|hardly|barely|un\w{4,}|off|den(?:y|ied)"
@@ -150,28 +151,28 @@ _CLAUSE_END = re.compile(
 )
 
 
-def _negation(text: str, cited: Sequence[Cited]) -> Iterator[Find]:
-    """A not that was lost or gained on the way, clause by clause."""
-    said = [clause for each in cited for line in sentences(each.text) for clause in _cut(line)]
-    stems = [(content_stems(clause), clause) for clause in said]
+def _negation(text: str, cited: Sequence[Cited]) -> Iterator[Finding]:
+    """A negation that was lost or gained, clause by clause."""
+    lines = [line for message in cited for line in sentences(message.text)]
+    stems = [(content_stems(clause), clause) for line in lines for clause in _cut(line)]
     for clause in (clause for line in sentences(text) for clause in _cut(line)):
         change = _change(clause, stems)
         if change:
-            yield Find("negation", change)
+            yield Finding("negation", change)
 
 
-def _change(clause: str, said: Sequence[tuple[set[str], str]]) -> str:
-    """ "lost" or "gained", as against the source's clauses that share most words; else ""."""
+def _change(clause: str, source: Sequence[tuple[set[str], str]]) -> str:
+    """ "lost" or "gained", compared with the source clauses that share most words; else ""."""
     own = content_stems(clause)
     negative = _is_negative(clause)
     if len(own) < CONTENT_MIN or _TURNING.search(clause) or clause.endswith("?"):
         return ""
-    most = max((len(own & stems) for stems, _ in said), default=0)
+    most = max((len(own & stems) for stems, _ in source), default=0)
     if most < COVERED_MIN * len(own):
-        # No clause says it alone; but one of them must know of the not.
-        known = any(_is_negative(other) or _TURNING.search(other) for _, other in said)
+        # No single clause says it, but one of them must have the negation.
+        known = any(_is_negative(other) or _TURNING.search(other) for _, other in source)
         return "gained" if negative and not known else ""
-    nearest = [other for stems, other in said if len(own & stems) == most]
+    nearest = [other for stems, other in source if len(own & stems) == most]
     if any(_TURNING.search(other) or other.endswith("?") for other in nearest):
         return ""
     if all(_is_negative(other) != negative for other in nearest):
@@ -180,7 +181,7 @@ def _change(clause: str, said: Sequence[tuple[set[str], str]]) -> str:
 
 
 def _cut(sentence: str) -> list[str]:
-    """The sentence's clauses, and the sentence where it has but one."""
+    """The clauses of a sentence."""
     plain = _NO_NEGATION.sub(" ", folded(sentence))
     question = "?" if plain.endswith("?") else ""
     return [piece.strip() + question for piece in _CLAUSE_END.split(plain) if piece.strip()]
@@ -196,35 +197,35 @@ _FIRST_PERSON = re.compile(r"\b(?:i|i'm|i've|i'd|i'll|me|my|mine|myself)\b")
 _ROLES = ("user", "assistant")
 
 
-def wrong_speaker(text: str, cited: Sequence[Cited], speakers: Collection[str]) -> list[Find]:
-    """Whether the statement tells of a speaker what somebody else said of himself.
+def wrong_speaker(text: str, cited: Sequence[Cited], speakers: Collection[str]) -> list[Finding]:
+    """Whether a statement attributes to a speaker what somebody else said of themselves.
 
-    speakers: everybody who speaks in the conversation. A statement whose head names none of
-    them is about a thing, and passes.
+    speakers: all speakers of the conversation. A statement that does not begin with one of them
+    is about a thing, and passes.
 
     Example:
         >>> talk = [Cited("Ben", "I bought a boat.")]
         >>> wrong_speaker("Ana bought a boat.", talk, ["Ana", "Ben"])
-        [Find(kind='speaker', item='Ana, who is neither author nor named')]
+        [Finding(kind='speaker', item='Ana, who is neither author nor named')]
     """
     subject = _subject(text, speakers)
     if subject is None:
         return []
-    own = [each for each in cited if _is_by(each, subject)]
-    others = [each for each in cited if not _is_by(each, subject)]
-    if not own and not any(_names_person(each.text, subject) for each in cited):
-        return [Find("speaker", f"{subject}, who is neither author nor named")]
-    best_own = max((_nearest(text, each)[0] for each in own), default=0)
-    for each in others:
-        shared, sentence = _nearest(text, each)
-        told_of_self = _FIRST_PERSON.search(folded(sentence)) is not None
-        if told_of_self and shared > 2 * best_own and not _names_person(sentence, subject):
-            return [Find("speaker", f"{subject}, but {each.speaker} says it of himself")]
+    own = [message for message in cited if _is_by(message, subject)]
+    others = [message for message in cited if not _is_by(message, subject)]
+    if not own and not any(_names_person(message.text, subject) for message in cited):
+        return [Finding("speaker", f"{subject}, who is neither author nor named")]
+    best_own = max((_nearest(text, message)[0] for message in own), default=0)
+    for message in others:
+        shared, sentence = _nearest(text, message)
+        is_of_self = _FIRST_PERSON.search(folded(sentence)) is not None
+        if is_of_self and shared > 2 * best_own and not _names_person(sentence, subject):
+            return [Finding("speaker", f"{subject}, but {message.speaker} said it of themselves")]
     return []
 
 
 def _subject(text: str, speakers: Collection[str]) -> str | None:
-    """The speaker at the statement's head; an address ("Ana, look") is none."""
+    """The speaker that the statement begins with; None for an address ("Ana, look")."""
     head = re.sub(r"^(?:the|both)\s+", "", folded(text).lstrip("\"'( "))
     for name in sorted({*speakers, *_ROLES}, key=len, reverse=True):
         plain = re.escape(folded(name))
@@ -233,12 +234,12 @@ def _subject(text: str, speakers: Collection[str]) -> str | None:
     return None
 
 
-def _is_by(each: Cited, subject: str) -> bool:
-    return folded(subject) in (folded(each.speaker), folded(each.role))
+def _is_by(message: Cited, subject: str) -> bool:
+    return folded(subject) in (folded(message.speaker), folded(message.role))
 
 
 def _names_person(text: str, subject: str) -> bool:
-    """Whether a text tells of a person: by name, or by "you" where the name addresses it."""
+    """Whether a text mentions a person: by name, or by "you" beside the name as an address."""
     plain, name = folded(text), re.escape(folded(subject))
     addressed = rf"(?:^|[,.!?]\s*|\b(?:hey|hi|hello|thanks|wow|yeah|yes|no|oh)\s+){name}\s*[,.!?]"
     if re.search(rf"\b{name}\b", re.sub(addressed, " ", plain)):
@@ -246,8 +247,8 @@ def _names_person(text: str, subject: str) -> bool:
     return bool(re.search(rf"\b{name}\b", plain) and re.search(r"\byou(?:r|'\w+)?\b", plain))
 
 
-def _nearest(text: str, each: Cited) -> tuple[int, str]:
+def _nearest(text: str, message: Cited) -> tuple[int, str]:
     """The message's sentence that shares most content words with the statement, and how many."""
-    own = content_stems(text) - content_stems(each.speaker)
-    scored = [(len(own & content_stems(line)), line) for line in sentences(straight(each.text))]
+    own = content_stems(text) - content_stems(message.speaker)
+    scored = [(len(own & content_stems(line)), line) for line in sentences(straight(message.text))]
     return max(scored, key=lambda pair: pair[0], default=(0, ""))

@@ -1,33 +1,33 @@
-"""How much of what is asked for later do the summaries of the leaves keep?
+"""Measures how much evidence of later questions the summaries of the leaves contain.
 
-An evidence message is kept where a statement that fits the budget cites it; it counts as often
-as questions name it. Beside the statements stand simple ways to pick whole messages.
+An evidence message counts where a statement that fits the budget cites it, once for each question
+that names it. Simple ways to pick whole messages are measured for comparison.
 """
 
 from __future__ import annotations
 
-import math
 import random
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from benchmarks.samples import Question, leaf_ids
-from benchmarks.wording import content_stems, telling_signs
-from treemem import Memory, Message, Statement
+from benchmarks.wording import telling_signs
+from treemem import Memory, Message
 from treemem.text.tokens import count_many
 
+# Budgets, as shares of a leaf's tokens.
 SHARES = (0.10, 0.20, 0.33)
-# Random picks are drawn so often, and their mean is told.
+# Random draws, whose mean is shown.
 DRAWS = 5
+
+# By way of picking: the evidence entries picked at each share, and of how many ("of").
+Table = dict[str, Counter[str]]
 
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """Something a leaf can be told by: a message, or a statement with what it cites.
-
-    ids: the messages that it keeps, as the log names them.
-    """
+    """A message, or a statement with the external ids of the messages that it cites."""
 
     ids: tuple[str, ...]
     text: str
@@ -37,30 +37,29 @@ class Piece:
 
 @dataclass(frozen=True, slots=True)
 class Leaf:
-    """A leaf with its messages and its shown statements."""
+    """A leaf with its messages and the statements that are shown."""
 
     tokens: int
     messages: tuple[Piece, ...]
     statements: tuple[Piece, ...]
 
 
-Score = Callable[[Piece], float]
-
-
 def leaves(memory: Memory, source: str) -> list[Leaf]:
-    """The leaves of a source, the open tail too, with the views that readers get."""
-    found = []
+    """The leaves of a source, the open tail included."""
+    result = []
     for leaf_id in leaf_ids(memory, source):
         node = memory.node(leaf_id)
-        said = [each for each in memory.expand(leaf_id) if isinstance(each, Message)]
-        messages = _pieces(((m.external_id or "",), m.text, 0.0) for m in said)
-        statements = _pieces((_ids(each), each.text, each.importance) for each in node.statements)
-        found.append(Leaf(node.tokens, messages, statements))
-    return found
-
-
-def _ids(statement: Statement) -> tuple[str, ...]:
-    return tuple(message.external_id or "" for message in statement.messages)
+        messages = [row for row in memory.expand(leaf_id) if isinstance(row, Message)]
+        result.append(Leaf(
+            node.tokens,
+            _pieces(((message.external_id or "",), message.text, 0.0) for message in messages),
+            _pieces(
+                (tuple(message.external_id or "" for message in statement.messages),
+                 statement.text, statement.importance)
+                for statement in node.statements
+            ),
+        ))  # fmt: skip
+    return result
 
 
 def _pieces(rows: Iterable[tuple[tuple[str, ...], str, float]]) -> tuple[Piece, ...]:
@@ -72,90 +71,44 @@ def _pieces(rows: Iterable[tuple[tuple[str, ...], str, float]]) -> tuple[Piece, 
     )
 
 
-@dataclass(slots=True)
-class Kept:
-    """Evidence entries that were kept, of how many."""
-
-    kept: float = 0.0
-    of: int = 0
-
-    @property
-    def share(self) -> float | None:
-        return self.kept / self.of if self.of else None
-
-    def add(self, other: Kept) -> None:
-        self.kept += other.kept
-        self.of += other.of
-
-
-Table = dict[str, dict[float, Kept]]
-
-
-def evidence_kept(found: Sequence[Leaf], questions: Sequence[Question]) -> Table:
-    """For each way to pick and each share of a leaf's tokens, the evidence that was kept."""
-    weights = Counter(each for question in questions for each in question.evidence)
-    rows: Table = {}
-    idf = _idf(found)
-    ways: dict[str, Score] = {
-        "messages by sum of idf": lambda piece: sum(idf[s] for s in content_stems(piece.text)),
-        "messages by names, numbers, time words": lambda piece: telling_signs(piece.text),
-    }
-    rows["statements"] = _row(
-        [(leaf.tokens, leaf.statements, leaf.messages) for leaf in found], weights,
-        lambda piece: piece.score,
-    )  # fmt: skip
-    pools = [(leaf.tokens, leaf.messages, leaf.messages) for leaf in found]
-    for name, score in ways.items():
-        rows[name] = _row(pools, weights, score)
-    rows["messages at random"] = _at_random(pools, weights)
-    return rows
+def evidence_kept(leaves: Sequence[Leaf], questions: Sequence[Question]) -> Table:
+    """Counts evidence entries for each way of picking and each share of a leaf's tokens."""
+    weights = Counter(name for question in questions for name in question.evidence)
+    statements = [(leaf.tokens, leaf.statements) for leaf in leaves]
+    messages = [(leaf.tokens, leaf.messages) for leaf in leaves]
+    ids = {name for leaf in leaves for piece in leaf.messages for name in piece.ids}
+    table: Table = {"statements": _row(statements, weights, lambda piece: piece.score)}
+    table["messages by names, numbers, time words"] = _row(
+        messages, weights, lambda piece: telling_signs(piece.text)
+    )
+    table["messages at random"] = Counter()
+    for draw in range(DRAWS):
+        rng = random.Random(draw)
+        table["messages at random"] += _row(messages, weights, lambda _, rng=rng: rng.random())  # type: ignore[misc]
+    for way, row in table.items():
+        draws = DRAWS if way == "messages at random" else 1
+        row["of"] = draws * sum(weights[name] for name in ids)
+    return table
 
 
-Pool = tuple[int, tuple[Piece, ...], tuple[Piece, ...]]
-
-
-def _row(pools: Sequence[Pool], weights: Counter[str], score: Score) -> dict[float, Kept]:
-    ranked = [(tokens, sorted(pool, key=score, reverse=True), held) for tokens, pool, held in pools]
-    row = {}
+def _row(
+    pools: Sequence[tuple[int, Sequence[Piece]]],
+    weights: Counter[str],
+    score: Callable[[Piece], float],
+) -> Counter[str]:
+    ranked = [(tokens, sorted(pool, key=score, reverse=True)) for tokens, pool in pools]
+    row: Counter[str] = Counter()
     for share in SHARES:
-        kept = {id_ for tokens, pool, _ in ranked for id_ in _fill(pool, share * tokens)}
-        there = {id_ for _, _, held in pools for piece in held for id_ in piece.ids}
-        row[share] = Kept(sum(weights[id_] for id_ in kept), sum(weights[id_] for id_ in there))
+        picked = {name for tokens, pool in ranked for name in _fill(pool, share * tokens)}
+        row[str(share)] = sum(weights[name] for name in picked)
     return row
 
 
 def _fill(ranked: Sequence[Piece], room: float) -> set[str]:
-    """What the best pieces keep; one that does not fit any more is passed over."""
-    kept: set[str] = set()
+    """The ids of the best pieces that fit; one that does not fit is passed over."""
+    ids: set[str] = set()
     for piece in ranked:
         if piece.tokens <= room:
             room -= piece.tokens
-            kept.update(piece.ids)
-    return kept
-
-
-def _at_random(pools: Sequence[Pool], weights: Counter[str]) -> dict[float, Kept]:
-    total = {share: Kept() for share in SHARES}
-    for draw in range(DRAWS):
-        for share, kept in _row(pools, weights, _chance(draw)).items():
-            total[share].kept += kept.kept / DRAWS
-            total[share].of = kept.of
-    return total
-
-
-def _chance(seed: int) -> Score:
-    rng = random.Random(seed)
-    return lambda _: rng.random()
-
-
-def _idf(found: Sequence[Leaf]) -> dict[str, float]:
-    texts = [content_stems(piece.text) for leaf in found for piece in leaf.messages]
-    counts = Counter(stem for stems in texts for stem in stems)
-    return {stem: math.log(len(texts) / count) for stem, count in counts.items()}
-
-
-def add_up(total: Table, table: Table) -> None:
-    """Adds one conversation's table to a data set's."""
-    for name, row in table.items():
-        for share, kept in row.items():
-            total.setdefault(name, {}).setdefault(share, Kept()).add(kept)
+            ids.update(piece.ids)
+    return ids

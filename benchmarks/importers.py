@@ -1,12 +1,12 @@
-"""How fast is a log read, beside merely parsing its bytes?
+"""Measures how fast a log is read, compared with merely parsing its bytes.
 
     python benchmarks/importers.py [--megabytes 10] [--repeat 5] [--formats codex,slack]
-        [--out FILE] [--smoke]
+        [--json FILE] [--smoke]
 
-For each format a log is made up, and read by its importer and by the plain parser of what it is
-written in: json.loads of each line, json.loads of the document, the same for each member of an
-archive, the standard library's email, or lines of text. Both take turns within one run; the ratio
-is the median of pairs, 1 where reading costs nothing beside parsing. Nothing is stored.
+A log of each format is generated and read by its importer and by the plain parser of its
+container: json.loads of each line, of the document or of each archive member, the standard
+library's email, or lines of text. Both take turns; the ratio is the median of pairs, 1 where
+reading costs nothing beyond parsing. Nothing is stored.
 """
 
 from __future__ import annotations
@@ -14,70 +14,55 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-# As a script it has this folder on the path, whose queue.py would hide the standard library's.
-if __name__ == "__main__":
+if __name__ == "__main__":  # else queue.py of this folder hides the standard library's
     sys.path[0] = str(Path(__file__).resolve().parent.parent)
 
-import argparse
 import email
 import email.policy
 import json
 import statistics
-import tempfile
 import time
 import zipfile
 from collections.abc import Callable
+from typing import Any
 
+from benchmarks import harness
 from benchmarks.export_logs import BUILDERS, SUFFIXES, Talk
-from benchmarks.report import Aim, circumstances, show, shown, write
+from benchmarks.harness import MB, Aim, shown
 from treemem.importers import LogFile, by_name
 from treemem.importers.common import archives
 from treemem.types import Message
 
-MB = 1_000_000
 JSONL_AIM = 0.5
+# A log has at least this many turns, and its size is extrapolated from them.
 PROBE_TURNS = 200
-SMOKE = {"megabytes": 0.2, "repeat": 1}
 COLUMNS = ("format", "beside", "MB", "messages", "MB/s", "parsing MB/s", "ratio")
 
 
 def main() -> None:
-    options = _options()
-    chosen = options.formats.split(",") if options.formats else list(BUILDERS)
-    measured = {}
-    with tempfile.TemporaryDirectory() as folder:
-        results = circumstances(Path(folder))
-        for name in chosen:
-            log = _log(Path(folder), name, int(options.megabytes * MB))
-            measured[name] = _measure(name, log, options.repeat)
+    smoke = {"megabytes": 0.2, "repeat": 1}
+    options = harness.arguments(__doc__, smoke, megabytes=10.0, repeat=5, formats=str)
+    names = options.formats.split(",") if options.formats else list(BUILDERS)
+    runs = {}
+    with harness.work_folder(options.folder) as folder:
+        machine = harness.circumstances(folder)
+        for name in names:
+            log = _log(folder, name, int(options.megabytes * MB))
+            runs[name] = _measure(name, log, options.repeat)
             log.unlink()
-    rows = [
-        (name, run["beside"], shown(run["bytes"] / MB), shown(run["messages"]),
-         shown(run["bytes"] / MB / run["seconds"]), shown(run["bytes"] / MB / run["parse_seconds"]),
-         shown(run["ratio"]))
-        for name, run in measured.items()
-    ]  # fmt: skip
-    lines = [run["ratio"] for run in measured.values() if run["beside"] == "JSON lines"]
-    aims = [Aim("JSON Lines, the slowest", JSONL_AIM, min(lines, default=None))]
-    show("importers: reading beside parsing", COLUMNS, rows, aims)
-    write(options.out, results | {"benchmark": "importers", "runs": measured}, aims)
-
-
-def _options() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n", 1)[0])
-    parser.add_argument("--megabytes", type=float, default=10.0)
-    parser.add_argument("--repeat", type=int, default=5)
-    parser.add_argument("--formats", help="only these, by their names")
-    parser.add_argument("--out", type=Path)
-    parser.add_argument("--smoke", action="store_true")
-    options = parser.parse_args()
-    if options.smoke:
-        vars(options).update(SMOKE)
-    return options
+    rows = []
+    for name, run in runs.items():
+        size = run["bytes"] / MB
+        figures = (size, run["messages"], size / run["seconds"], size / run["parse_seconds"])
+        rows.append([name, run["beside"], *map(shown, figures), shown(run["ratio"])])
+    ratios = [run["ratio"] for run in runs.values() if run["beside"] == "JSON lines"]
+    aims = [Aim("JSON Lines, the slowest", JSONL_AIM, min(ratios, default=None))]
+    harness.show_table("importers: reading beside parsing", COLUMNS, rows, 2)
+    harness.show_aims(aims)
+    harness.write(options, machine, {"runs": runs}, aims)
 
 
 def _log(folder: Path, name: str, size_bytes: int) -> Path:
-    """A log of about this size, at least PROBE_TURNS turns."""
     build = BUILDERS[name]
     turns = max(PROBE_TURNS, size_bytes * PROBE_TURNS // len(build(Talk(1, PROBE_TURNS))))
     path = folder / f"log{SUFFIXES.get(name, '.jsonl')}"
@@ -85,32 +70,28 @@ def _log(folder: Path, name: str, size_bytes: int) -> Path:
     return path
 
 
-def _measure(name: str, log: Path, repeat: int) -> dict[str, object]:
-    beside, parse = _parser(log)
-    runs = []
+def _measure(name: str, log: Path, repeat: int) -> dict[str, Any]:
+    beside, parse = PARSERS.get(log.suffix, ("text lines", _text_lines))
+    pairs = []
     messages = 0
     for _ in range(repeat):
-        parse_seconds, _ = _timed(lambda: parse(log))
-        seconds, messages = _timed(lambda: _read(name, log))
-        runs.append((parse_seconds, seconds))
+        began = time.perf_counter()
+        parse(log)
+        parsed = time.perf_counter()
+        messages = _read(name, log)
+        pairs.append((parsed - began, time.perf_counter() - parsed))
     return {
         "beside": beside, "bytes": log.stat().st_size, "messages": messages,
-        "parse_seconds": statistics.median(run[0] for run in runs),
-        "seconds": statistics.median(run[1] for run in runs),
-        "ratio": statistics.median(run[0] / run[1] for run in runs),
+        "parse_seconds": statistics.median(parse_seconds for parse_seconds, _ in pairs),
+        "seconds": statistics.median(seconds for _, seconds in pairs),
+        "ratio": statistics.median(parse_seconds / seconds for parse_seconds, seconds in pairs),
     }  # fmt: skip
 
 
-def _timed(work: Callable[[], int]) -> tuple[float, int]:
-    began = time.perf_counter()
-    found = work()
-    return time.perf_counter() - began, found
-
-
 def _read(name: str, log: Path) -> int:
-    """The messages that the importer finds."""
+    """Counts the messages that the importer yields."""
     file = LogFile(str(log), log)
-    with archives.opened(file) as archive:
+    with archives.open_archive(file) as archive:
         if archive is None:
             return sum(isinstance(event, Message) for event in by_name(name).read(file))
         list(archive.survey())
@@ -118,14 +99,7 @@ def _read(name: str, log: Path) -> int:
         return sum(isinstance(e, Message) for day in days for e in by_name(name).read(day))
 
 
-# -- what it is compared with ------------------------------------------------------------
-
-
-def _parser(log: Path) -> tuple[str, Callable[[Path], int]]:
-    return {
-        ".jsonl": ("JSON lines", _json_lines), ".json": ("JSON document", _json_document),
-        ".zip": ("JSON in ZIP", _json_members), ".mbox": ("email", _mails),
-    }.get(log.suffix, ("text lines", _text_lines))  # fmt: skip
+# -- parsers to compare with -------------------------------------------------------------
 
 
 def _json_lines(log: Path) -> int:
@@ -151,6 +125,12 @@ def _mails(log: Path) -> int:
 def _text_lines(log: Path) -> int:
     with log.open(encoding="utf-8") as stream:
         return sum(len(line) for line in stream)
+
+
+PARSERS: dict[str, tuple[str, Callable[[Path], int]]] = {
+    ".jsonl": ("JSON lines", _json_lines), ".json": ("JSON document", _json_document),
+    ".zip": ("JSON in ZIP", _json_members), ".mbox": ("email", _mails),
+}  # fmt: skip
 
 
 if __name__ == "__main__":

@@ -1,16 +1,14 @@
-"""The contenders of the ingest benchmark; each runs in a process of its own.
+"""Runs one contender of the ingest benchmark, and prints its figures as JSON.
 
     python -m benchmarks.ingest_contenders NAME LOG ROWS DATABASE
 
-prints one JSON object. Every contender opens its file, stores durably (synchronous=FULL),
-closes it, and is timed from the one to the other; imports are not timed, but what a library
-imports lazily is.
+Every contender opens its file, stores durably (synchronous=FULL) and closes it; seconds are the
+time from the one to the other, without the imports at the top of modules.
 """
 
 from __future__ import annotations
 
 import hashlib
-import itertools
 import statistics
 import subprocess
 import sys
@@ -21,7 +19,7 @@ from typing import Any
 
 import orjson
 
-from benchmarks import probe
+from benchmarks import harness
 from treemem import importers
 from treemem.importers import LogFile
 from treemem.ingest.files import FileIngest, Options
@@ -34,8 +32,8 @@ from treemem.types import Message, TreeShape
 from treemem.worker.source_jobs import SourceWork
 
 BATCH_ROWS = 1_000
-AGAIN_TIMES = 9  # after the first: so the last of them is the tenth
-_HASH_BLOCK_BYTES = 1 << 20
+# After the first ingest, so the last of them is the tenth.
+AGAIN_TIMES = 9
 _TABLE = """
 CREATE TABLE message (id TEXT PRIMARY KEY, external_id TEXT, role TEXT NOT NULL, author TEXT,
   sent_at TEXT, text TEXT NOT NULL, tokens INTEGER NOT NULL)
@@ -59,7 +57,7 @@ def now_ms() -> int:
 
 
 def prepare(log: Path, rows: Path, _: Path) -> Result:
-    """Writes the messages of the log as rows, one JSON object a line, for the peers."""
+    """Writes the messages of the log as rows for the others, one JSON object a line."""
     count = tokens = text_bytes = 0
     with rows.open("wb") as stream:
         for row in _rows_of(log):
@@ -86,11 +84,8 @@ def _rows_of(log: Path) -> Iterator[dict[str, Any]]:
 
 
 def bare(_: Path, rows_path: Path, database: Path) -> Result:
-    """executemany in transactions of 1,000, the rows waiting in memory: what SQLite itself
-    needs."""
-    began = time.perf_counter()
+    """Inserts rows from memory in transactions of 1,000: the time of SQLite itself."""
     rows = _read(rows_path)
-    read_seconds = time.perf_counter() - began
     began = time.perf_counter()
     connection = _opened(database)
     for start in range(0, len(rows), BATCH_ROWS):
@@ -98,12 +93,11 @@ def bare(_: Path, rows_path: Path, database: Path) -> Result:
         connection.executemany(_INSERT, rows[start : start + BATCH_ROWS])
         connection.execute("COMMIT")
     connection.close()
-    return {"seconds": time.perf_counter() - began, "read_seconds": read_seconds}
+    return {"seconds": time.perf_counter() - began}
 
 
 def parts(_: Path, rows_path: Path, database: Path) -> Result:
-    """The same, with the rows read, their tokens counted and their words indexed in the
-    simplest way: what treemem's parts cost by themselves."""
+    """Also reads the rows, counts their tokens and indexes their words in the simplest way."""
     began = time.perf_counter()
     connection = _opened(database)
     connection.execute(_INDEX)
@@ -134,7 +128,7 @@ def _opened(database: Path) -> Any:
 
 
 def sqlite_utils(_: Path, rows: Path, database: Path) -> Result:
-    """The command line: insert, then enable-fts. SQLite's default is FULL."""
+    """Runs the command line: insert, then enable-fts. SQLite's default is FULL."""
     began = time.perf_counter()
     tool = [sys.executable, "-m", "sqlite_utils"]
     insert = ["insert", str(database), "message", str(rows), "--nl", "--pk", "id", "--silent"]
@@ -142,14 +136,14 @@ def sqlite_utils(_: Path, rows: Path, database: Path) -> Result:
     index = ["enable-fts", str(database), "message", "text"]
     subprocess.run([*tool, *index], check=True, stdout=subprocess.DEVNULL)
     seconds = time.perf_counter() - began
-    return {"seconds": seconds, "peak_bytes": probe.children_peak_bytes()}
+    return {"seconds": seconds, "peak_bytes": harness.children_peak_bytes()}
 
 
 # -- treemem ---------------------------------------------------------------------------
 
 
 def sealed(log: Path, _: Path, database: Path) -> Result:
-    """Messages, tokens, full text and sealed leaves; the extract jobs are left in the queue."""
+    """Stores, counts, indexes and seals; leaves the summaries in the queue."""
     began = time.perf_counter()
     store = Database(database)
     report = FileIngest(store, LogFile(str(log), log), now_ms, Options(Redaction.of(store))).run()
@@ -164,7 +158,7 @@ def sealed(log: Path, _: Path, database: Path) -> Result:
 
 
 def ingest(log: Path, _: Path, database: Path) -> Result:
-    """What a user gets: Memory.ingest, with extractive summaries on every node."""
+    """Does what a user gets: Memory.ingest, with extractive summaries on every node."""
     began = time.perf_counter()
     with Memory.open(database) as memory:
         report = memory.ingest(log).files[0]
@@ -174,7 +168,7 @@ def ingest(log: Path, _: Path, database: Path) -> Result:
 
 
 def again(log: Path, _rows: Path, database: Path) -> Result:
-    """The same file nine times more, and what reading and hashing it costs by itself."""
+    """Ingests the same file nine times more, and reads and hashes it for comparison."""
     times, hashed = [], []
     with Memory.open(database) as memory:
         for _ in range(AGAIN_TIMES):
@@ -188,10 +182,8 @@ def again(log: Path, _rows: Path, database: Path) -> Result:
 
 def _hash_seconds(path: Path) -> float:
     began = time.perf_counter()
-    state = hashlib.blake2b(digest_size=16)
     with path.open("rb") as stream:
-        while block := stream.read(_HASH_BLOCK_BYTES):
-            state.update(block)
+        hashlib.file_digest(stream, "blake2b")
     return time.perf_counter() - began
 
 
@@ -203,13 +195,14 @@ CONTENDERS: dict[str, Callable[[Path, Path, Path], Result]] = {
 
 def main() -> None:
     name, log, rows, database = sys.argv[1:]
-    found = CONTENDERS[name](Path(log), Path(rows), Path(database))
-    files = itertools.chain([Path(database)], Path(database).parent.glob("*-wal"))
-    found.setdefault("peak_bytes", probe.peak_bytes())
-    found["written_bytes"] = probe.written_bytes()
-    found["cpu_seconds"] = probe.cpu_seconds()
-    found["file_bytes"] = sum(path.stat().st_size for path in files if path.exists())
-    sys.stdout.write(orjson.dumps(found).decode())
+    figures = CONTENDERS[name](Path(log), Path(rows), Path(database))
+    figures.setdefault("peak_bytes", harness.peak_bytes())
+    files = [Path(database), *Path(database).parent.glob("*-wal")]
+    figures |= {
+        "written_bytes": harness.written_bytes(), "cpu_seconds": harness.cpu_seconds(),
+        "file_bytes": sum(path.stat().st_size for path in files if path.exists()),
+    }  # fmt: skip
+    sys.stdout.write(orjson.dumps(figures).decode())
 
 
 if __name__ == "__main__":

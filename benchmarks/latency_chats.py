@@ -1,8 +1,7 @@
-"""Made-up chats of any number, and queries for them: what the latency benchmark searches in.
+"""Generates chats of any number, and queries for them, for the latency benchmark.
 
 Words are drawn by Zipf's law from 50,000, the commonest of them English stop words. A session
-is made from the seed and its number alone, so that queries can be built from messages without
-reading the file.
+depends on the seed and its number only, so queries can be made without reading the file.
 """
 
 from __future__ import annotations
@@ -26,7 +25,7 @@ _BETWEEN_MESSAGES = timedelta(seconds=15)
 _SPEAKERS = ("Ana", "assistant")
 _SYLLABLES = [a + b for a, b in itertools.product("bdfgklmnprstvz", "aeiou")]
 COMMON, MIDDLE, RARE = range(_STOP_WORDS, 500), range(500, 5_000), range(5_000, VOCABULARY_WORDS)
-# What a query is made of: a word from each of these ranks of frequency.
+# The kinds of queries: a word from each of these ranks of frequency.
 KINDS = {
     "1 rare": (RARE,),
     "3 mixed": (COMMON, MIDDLE, RARE),
@@ -36,7 +35,7 @@ KINDS = {
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """A query whose words stand in one message. kind: of KINDS. source, sent_at: of it."""
+    """A query with words of one message, its kind, and the message's source and time."""
 
     kind: str
     words: tuple[str, ...]
@@ -45,30 +44,26 @@ class Query:
 
 
 class Chats:
-    """All sessions of one seed."""
+    """The sessions of one seed."""
 
     def __init__(self, seed: int) -> None:
         self._seed = seed
         stop = sorted(word for word in STOP_WORDS if "'" not in word)
         stop = sorted(stop, key=len)[:_STOP_WORDS]
-        made = ["".join(each) for each in itertools.product(_SYLLABLES, _SYLLABLES, "nrs")]
-        made += ["".join(each) for each in itertools.product(_SYLLABLES[:50], _SYLLABLES,
-                                                             _SYLLABLES[:10])]  # fmt: skip
-        random.Random(seed).shuffle(made)
-        self._words = [*stop, *dict.fromkeys(made)][:VOCABULARY_WORDS]
+        products = ((_SYLLABLES, _SYLLABLES, "nrs"), (_SYLLABLES[:50], _SYLLABLES, _SYLLABLES[:10]))
+        words = ["".join(parts) for product in products for parts in itertools.product(*product)]
+        random.Random(seed).shuffle(words)
+        self._words = [*stop, *dict.fromkeys(words)][:VOCABULARY_WORDS]
         self._ranks = {word: rank for rank, word in enumerate(self._words)}
-        self._weights = list(
-            itertools.accumulate(
-                (rank + 3) ** -_ZIPF_EXPONENT for rank in range(len(self._words))
-            )
-        )  # fmt: skip
+        shares = ((rank + 3) ** -_ZIPF_EXPONENT for rank in range(len(self._words)))
+        self._weights = list(itertools.accumulate(shares))
 
     @staticmethod
     def source(session: int) -> str:
         return f"chat/{session:06d}"
 
     def session(self, number: int) -> list[Message]:
-        """The messages of a session, each with one to a few sentences."""
+        """The messages of a session, of one to a few sentences each."""
         rng = random.Random(f"{self._seed}/{number}")
         began = _BEGAN + number * _BETWEEN_SESSIONS
         return [
@@ -90,7 +85,7 @@ class Chats:
         return " ".join(sentences)
 
     def queries(self, sessions: int, count: int) -> list[Query]:
-        """Queries for the first so many sessions, the kinds in turn."""
+        """This many queries for the first sessions, the kinds in turn."""
         rng = random.Random(f"{self._seed}/queries")
         return [
             self._query(rng, sessions, kind)
@@ -101,25 +96,24 @@ class Chats:
         while True:
             number = rng.randrange(sessions)
             for message in rng.sample(self.session(number), 50):
-                there = sorted(set(message.text.lower().replace(".", "").split()))
-                rng.shuffle(there)
-                words = self._of_ranks(there, KINDS[kind])
+                spoken = sorted(set(message.text.lower().replace(".", "").split()))
+                rng.shuffle(spoken)
+                words = self._of_ranks(spoken, KINDS[kind])
                 if words is not None:
                     sent_at = datetime.fromisoformat(str(message.sent_at))
                     return Query(kind, words, self.source(number), sent_at)
 
-    def _of_ranks(self, there: list[str], wanted: tuple[range, ...]) -> tuple[str, ...] | None:
-        """A different word of each range of ranks, or None if some range has none left."""
-        found: list[str] = []
+    def _of_ranks(self, spoken: list[str], wanted: tuple[range, ...]) -> tuple[str, ...] | None:
+        """A different word of each range of ranks, or None if a range has none left."""
+        chosen: list[str] = []
         for ranks in wanted:
-            fitting = (w for w in there if self._ranks[w] in ranks and w not in found)
-            word = next(fitting, None)
+            word = next((w for w in spoken if self._ranks[w] in ranks and w not in chosen), None)
             if word is None:
                 return None
-            found.append(word)
-        return tuple(found)
+            chosen.append(word)
+        return tuple(chosen)
 
     @staticmethod
     def span(sessions: int) -> timedelta:
-        """The time from the first session's beginning to the end of the last."""
+        """The time that this many sessions take."""
         return sessions * _BETWEEN_SESSIONS

@@ -1,8 +1,8 @@
-"""The processes of the latency benchmark: one fills the file, one asks it warm, one a query cold.
+"""Fills the file of the latency benchmark, and searches it warm or cold.
 
     python -m benchmarks.latency_worker COMMAND SETTINGS
 
-takes its settings as JSON, prints one JSON object, and is timed inside.
+takes its settings as JSON and prints one JSON object.
 """
 
 from __future__ import annotations
@@ -17,139 +17,114 @@ from typing import Any
 
 import orjson
 
-from benchmarks import probe
+from benchmarks import harness
 from benchmarks.latency_chats import SESSION_MESSAGES, Chats, Query
 from treemem import Memory, Scope
 from treemem.store.database import driver
 
 PLACES = ("one source", "everything", "a tenth of the time")
+BARE = "bare"
 BUDGET_TOKENS = 2_000
 SESSIONS_AT_ONCE = 50
-_BARE = """
+_BARE_SQL = """
 SELECT rowid FROM message_fts WHERE message_fts MATCH ? ORDER BY bm25(message_fts) LIMIT 200
 """
 
 Result = dict[str, Any]
+Search = Callable[[], object]
 
 
 def fill(path: Path, seed: int, sessions: int) -> Result:
-    """Stores the sessions, light work done as they come; searching needs no more."""
+    """Stores the sessions, and does the work that needs no model."""
     chats = Chats(seed)
-    made = stored = worked = 0.0
+    append_seconds = work_seconds = 0.0
     with Memory.open(path) as memory:
         for first in range(0, sessions, SESSIONS_AT_ONCE):
-            began = time.perf_counter()
             numbers = range(first, min(sessions, first + SESSIONS_AT_ONCE))
             batch = [(chats.source(number), chats.session(number)) for number in numbers]
-            made += time.perf_counter() - began
             began = time.perf_counter()
             for source, messages in batch:
                 memory.append(source, messages)
-            stored += time.perf_counter() - began
-            began = time.perf_counter()
+            appended = time.perf_counter()
             memory.work(max_calls=0)
-            worked += time.perf_counter() - began
+            append_seconds += appended - began
+            work_seconds += time.perf_counter() - appended
             print(f"{numbers.stop * SESSION_MESSAGES:,} messages", file=sys.stderr)
-    return {
-        "made_seconds": made, "append_seconds": stored, "work_seconds": worked,
-        "cpu_seconds": probe.cpu_seconds(),
-        "file_bytes": path.stat().st_size, "peak_bytes": probe.peak_bytes(),
-    }  # fmt: skip
+    return {"append_seconds": append_seconds, "work_seconds": work_seconds,
+            "cpu_seconds": harness.cpu_seconds(), "file_bytes": path.stat().st_size,
+            "peak_bytes": harness.peak_bytes()}  # fmt: skip
 
 
 def warm(path: Path, seed: int, sessions: int, count: int) -> Result:
-    """Every query at every place and bare, in turns, after a round that is not counted."""
+    """Times every query in every place and bare, in turns, after a round that does not count."""
     queries = Chats(seed).queries(sessions, count)
     with Memory.open(path) as memory:
-        bare = _bare_connection(path)
-        for counted in (False, True):
+        bare = bare_connection(path)
+        for _ in range(2):
             runs = []
             for number, query in enumerate(queries):
-                ways = _ways(memory, bare, query, sessions)
-                shift = number % len(ways)  # so that each comes first as often
-                times = {name: _ms(way) for name, way in [*ways.items()][shift:]}
-                times |= {name: _ms(way) for name, way in [*ways.items()][:shift]}
+                ways = [*searches(memory, bare, query, sessions).items()]
+                shift = number % len(ways)  # so that each comes first equally often
+                times = {name: _ms(way) for name, way in ways[shift:] + ways[:shift]}
                 runs.append({"kind": query.kind, **times})
-            print("warm" if counted else "warming", file=sys.stderr)
         bare.close()
-    return {"runs": runs, "peak_bytes": probe.peak_bytes()}
+    return {"runs": runs, "peak_bytes": harness.peak_bytes()}
 
 
 def cold(path: Path, seed: int, sessions: int, number: int, place: str) -> Result:
-    """One query, with nothing of the file in memory and nothing loaded yet; "bare" for place
-    is the bare one. ms goes from opening to the answer."""
+    """Times one query from opening the file to the answer, with nothing in memory yet."""
     query = Chats(seed).queries(sessions, number + 1)[number]
     _forget(path)
-    read = _read_bytes()
     began = time.perf_counter()
-    if place == "bare":
-        connection = _bare_connection(path)
-        _ask_bare(connection, query)
+    if place == BARE:
+        _ask_bare(bare_connection(path), query)
     else:
         with Memory.open(path) as memory:
-            opened = time.perf_counter()
-            _ways(memory, None, query, sessions)[place]()
-            done = time.perf_counter()
-        ms = 1000 * (done - began)
-        return {"kind": query.kind, "ms": ms, "open_ms": 1000 * (opened - began),
-                "read_bytes": _read_bytes() - read}  # fmt: skip
-    ms = 1000 * (time.perf_counter() - began)
-    return {"kind": query.kind, "ms": ms, "read_bytes": _read_bytes() - read}
+            searches(memory, None, query, sessions)[place]()
+    return {"kind": query.kind, place: 1000 * (time.perf_counter() - began)}
 
 
-def _ways(
-    memory: Memory, bare: Any, query: Query, sessions: int
-) -> dict[str, Callable[[], object]]:
-    """The query at every place, and bare."""
-    text = " ".join(query.words)
+def searches(memory: Memory, bare: Any, query: Query, sessions: int) -> dict[str, Search]:
+    """The searches of a query, by place."""
     half = Chats.span(sessions) / 20
     since, until = query.sent_at - half, query.sent_at + half + timedelta(seconds=1)
-    scopes = {"one source": Scope.source(query.source), "everything": Scope.everything()}
-    ways: dict[str, Callable[[], object]] = {
-        name: lambda scope=scope: memory.search(  # type: ignore[misc]
-            text, scope=scope, budget_tokens=BUDGET_TOKENS
-        )
-        for name, scope in scopes.items()
-    }
-    ways[PLACES[2]] = lambda: memory.search(
-        text, budget_tokens=BUDGET_TOKENS, since=since, until=until
-    )
-    return ways | {"bare": lambda: _ask_bare(bare, query)}
+    limits: tuple[dict[str, Any], ...] = (
+        {"scope": Scope.source(query.source)}, {}, {"since": since, "until": until},
+    )  # fmt: skip
+
+    def search(arguments: dict[str, Any]) -> Search:
+        text = " ".join(query.words)
+        return lambda: memory.search(text, budget_tokens=BUDGET_TOKENS, **arguments)
+
+    ways = {place: search(arguments) for place, arguments in zip(PLACES, limits, strict=True)}
+    return ways | {BARE: lambda: _ask_bare(bare, query)}
 
 
-def _bare_connection(path: Path) -> Any:
+def bare_connection(path: Path) -> Any:
     connection = driver.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True)
-    connection.execute("PRAGMA cache_size = -32000")  # as treemem has it
+    connection.execute("PRAGMA cache_size = -32000")  # as in treemem
     return connection
 
 
 def _ask_bare(connection: Any, query: Query) -> list[Any]:
     match = " OR ".join(f'"{word}"' for word in query.words)
-    return list(connection.execute(_BARE, (match,)))
+    return list(connection.execute(_BARE_SQL, (match,)))
 
 
-def _ms(way: Callable[[], object]) -> float:
+def _ms(search: Search) -> float:
     began = time.perf_counter()
-    way()
+    search()
     return 1000 * (time.perf_counter() - began)
 
 
 def _forget(path: Path) -> None:
-    """Lets the system drop what it keeps of the file in memory."""
+    """Lets the system drop the pages of the file that it holds in memory."""
     handle = os.open(path, os.O_RDONLY)
     try:
         os.fsync(handle)
         os.posix_fadvise(handle, 0, 0, os.POSIX_FADV_DONTNEED)
     finally:
         os.close(handle)
-
-
-def _read_bytes() -> int:
-    """Bytes that this process had read from the disk, 0 where it cannot be told."""
-    path = Path("/proc/self/io")
-    text = path.read_text() if path.exists() else ""
-    found = [line.partition(":")[2] for line in text.splitlines() if line.startswith("read_bytes")]
-    return int(found[0]) if found else 0
 
 
 def main() -> None:

@@ -1,7 +1,7 @@
-"""How much of what answers a question does a returned text hold? Two measures, no model, no I/O.
+"""Measures how much of an answer a returned text contains, without a model and without I/O.
 
-Coverage counts the evidence messages that can be read in the text; support counts the words of
-the gold answer. Of treemem's own code nothing is used.
+Coverage counts the evidence messages that the text contains; support counts the words of the gold
+answer. Nothing of treemem is imported.
 """
 
 from __future__ import annotations
@@ -11,13 +11,14 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from benchmarks.wording import content_stems
 
-# So many consecutive words of a message stand for it; a shorter one has to be there whole.
+# Consecutive words of a message that count for it; a shorter message must be there whole.
 EXCERPT_WORDS = 80
-ADVERSARIAL = "adversarial"  # these ask for what was never said
+# The category of questions about things that were never said.
+ADVERSARIAL = "adversarial"
 
 
 class Returned:
-    """A text that a memory returned, ready to be asked what it holds.
+    """A text that a memory returned.
 
     Example:
         >>> text = Returned("[chat/1] Ana: We ship\\non Friday.")
@@ -39,20 +40,19 @@ class Returned:
         return set(_runs(self._plain.split(" ")))
 
     def covers(self, message: str) -> bool:
-        """Whether it holds the message whole, or EXCERPT_WORDS of its words in a row.
+        """Whether it contains the message whole, or EXCERPT_WORDS of its words in a row.
 
-        White space counts for nothing. Words that a cut broke, and marks that stand beside
-        them, are no words of the message.
+        White space is ignored. A word broken by a cut is not a word of the message.
         """
         plain = " ".join(message.split())
-        if _stands_in(plain, self._plain):
+        if _contains(self._plain, plain):
             return True
         return any(run in self._runs for run in _runs(plain.split(" ")))
 
 
 @functools.lru_cache(maxsize=50_000)
 def _line_stems(line: str) -> set[str]:
-    """The same lines are returned again and again."""
+    """The content stems of a line, cached since the same lines are returned again and again."""
     return content_stems(line)
 
 
@@ -61,7 +61,7 @@ def _runs(words: Sequence[str]) -> Iterator[str]:
         yield " ".join(words[start : start + EXCERPT_WORDS])
 
 
-def _stands_in(plain: str, text: str) -> bool:
+def _contains(text: str, plain: str) -> bool:
     """Whether plain occurs in text, and not as a part of longer words."""
     start = text.find(plain)
     while start >= 0:
@@ -76,23 +76,22 @@ def _stands_in(plain: str, text: str) -> bool:
 
 
 def coverage(text: Returned, evidence: Iterable[str]) -> float | None:
-    """The share of the evidence messages, given as texts, that are covered.
+    """The share of the evidence messages that are covered.
 
-    Messages without a word cannot be found or missed. None where there is no evidence.
+    evidence: their texts; those without a word do not count. None where there is no evidence.
 
     Example:
         >>> coverage(Returned("Ana: yes"), ["yes", "no", ""])
         0.5
     """
-    found = [text.covers(message) for message in evidence if message.strip()]
-    return sum(found) / len(found) if found else None
+    covered = [text.covers(message) for message in evidence if message.strip()]
+    return sum(covered) / len(covered) if covered else None
 
 
 def support(text: Returned, question: str, answer: str, category: str = "") -> float | None:
-    """The share of the answer's content words that the text holds, as stems.
+    """The share of the answer's content words that the text contains, as stems.
 
-    Words of the question do not count. None for adversarial questions and where no word of
-    the answer is left.
+    Words of the question do not count. None for adversarial questions and if no word is left.
 
     Example:
         >>> support(Returned("Ana: We shipped it on Friday."), "When?", "Shipping was Friday noon")
@@ -105,7 +104,7 @@ def support(text: Returned, question: str, answer: str, category: str = "") -> f
 
 
 def mean(values: Iterable[float | None]) -> float | None:
-    """The mean of the values that are there, or None.
+    """The mean of the values that are not None, or None.
 
     Example:
         >>> mean([1.0, None, 0.0]), mean([None])

@@ -1,7 +1,6 @@
-"""Numbers and dates in a text, however they are written, and which of them a source lacks.
+"""Finds numbers and dates of a text, however written, that its source does not contain.
 
-Pure. Each number and date is a set of ways to read it; it is known where the source can be
-read in one of these ways.
+Pure. Each number and date is a set of readings; it is known if the source has one of them.
 """
 
 from __future__ import annotations
@@ -31,14 +30,14 @@ _ORDINALS = {word: value for value, word in enumerate(
 _SCALES = {"hundred": 100, "thousand": 1_000, "million": 10**6, "billion": 10**9}
 _ALSO = {"both": 2, "couple": 2, "pair": 2, "twice": 2, "double": 2, "once": 1, "single": 1,
          "half": 50, "dozen": 12, "triple": 3}  # fmt: skip
-# In a statement these are mostly no numbers: "one of them", "a second".
+# Mostly not used as numbers: "one of them", "a second".
 _VAGUE = frozenset({"one", "zero", "first", "second"})
 
 Reading = tuple[str, frozenset[str]]
 
 
 def unknown_numbers(text: str, source: str) -> list[str]:
-    """The numbers of a text that its source has in no way of writing.
+    """The numbers of a text that its source does not contain in any notation.
 
     Example:
         >>> unknown_numbers("Two of 1000 cost 3k.", "2 of 1,000; three thousand")
@@ -99,7 +98,7 @@ def _written_out(plain: str) -> Iterator[Reading]:
 
 
 def _values(run: list[str]) -> Iterator[str]:
-    """The run as one number, and the parts that "and" or plain sequence may separate."""
+    """The run as one number, and as the numbers that a sequence or "and" may separate."""
     total, part = 0, 0
     for word in run:
         if word in _SCALES:
@@ -143,7 +142,7 @@ Date = tuple[int | None, int | None, int | None]
 
 
 def unknown_dates(text: str, source: str) -> tuple[list[str], str]:
-    """The dates, weekdays and "tomorrow"s that a source lacks, and the text without dates.
+    """The dates, weekdays and "tomorrow"s not in the source, and the text without dates.
 
     Example:
         >>> unknown_dates("Due on May 8 or a Monday.", "On 2023-05-08, a Tuesday.")
@@ -159,8 +158,8 @@ def unknown_dates(text: str, source: str) -> tuple[list[str], str]:
         if not any(_agree(date, other) for date in dates for other in known):
             unknown.append(item)
     for pattern, fold in ((_WEEKDAY, _weekday), (_RELATIVE, str.lower)):
-        said = {fold(match.group()) for match in pattern.finditer(plain)}
-        unknown += [m.group() for m in pattern.finditer(text) if fold(m.group()) not in said]
+        known_days = {fold(match.group()) for match in pattern.finditer(plain)}
+        unknown += [m.group() for m in pattern.finditer(text) if fold(m.group()) not in known_days]
         text = pattern.sub(" ", text)
     for item, _ in _dates(text):
         text = text.replace(item, " ", 1)
@@ -172,7 +171,7 @@ def _weekday(word: str) -> str:
 
 
 def _dates(text: str) -> Iterator[tuple[str, frozenset[Date]]]:
-    """Each date as it is written, with its readings as (year, month, day)."""
+    """Each date as written, with its readings as (year, month, day)."""
     for pattern, order in _DATES:
         rest = []
         at = 0
@@ -186,7 +185,7 @@ def _dates(text: str) -> Iterator[tuple[str, frozenset[Date]]]:
 
 
 def _is_month(text: str, match: re.Match[str]) -> bool:
-    """Not "you may", not "a march"; and a word at a sentence's head may be either."""
+    """Whether a word is a month: not in "you may" or "a march", and not at a sentence's start."""
     word = match.group()
     if word.lower().rstrip(".") not in _WORD_TOO:
         return True
@@ -200,13 +199,13 @@ def _read(match: re.Match[str], order: str) -> Iterator[Date]:
         year = int(parts[2]) if len(parts[2]) == 4 else 2000 + int(parts[2])
         yield from ((year, int(parts[0]), int(parts[1])), (year, int(parts[1]), int(parts[0])))
         return
-    found: dict[str, int | None] = {"y": None, "m": None, "d": None}
+    date: dict[str, int | None] = {"y": None, "m": None, "d": None}
     for place, part in zip(order, parts, strict=True):
         if part is not None:
-            found[place] = _MONTHS[part.lower()] if part.isalpha() else int(part)
-    yield found["y"], found["m"], found["d"]
+            date[place] = _MONTHS[part.lower()] if part.isalpha() else int(part)
+    yield date["y"], date["m"], date["d"]
 
 
 def _agree(date: Date, other: Date) -> bool:
-    """The other date says all that this one says, and the same."""
+    """Whether the other date has every part of this one, with the same value."""
     return all(own is None or own == theirs for own, theirs in zip(date, other, strict=True))

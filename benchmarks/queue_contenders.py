@@ -1,11 +1,9 @@
-"""The contenders of the queue benchmark, behind one narrow seam.
-
-Each is used as its documentation says, with the most durable setting that it has. A worker
-that died comes back with life + 1: for treemem that moves the clock beyond the last lease.
-"""
+"""Puts each queue of the benchmark behind one protocol, with its most durable setting."""
 
 from __future__ import annotations
 
+import os
+import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -15,24 +13,29 @@ from treemem.queue import jobs
 from treemem.store.database import Database, driver
 
 KIND = "benchmark"
-# Longer than any lease: each life of the worker finds the leases of the last one run out.
+# By which treemem's clock is ahead for each life, so that the last worker's leases have expired.
 LIFE_MS = 10 * jobs.LEASE_MS
+# The work of a job.
+WORK_SECONDS = 0.001
 _ADMIT_BATCH = 500
 
 
 class Contender(Protocol):
-    """A queue on disk. Every job carries its number and a payload of about 100 bytes."""
+    """A queue on disk, whose jobs have a number and a payload of about 100 bytes.
+
+    batches: whether it claims and finishes several jobs at once.
+    """
 
     batches: bool
 
     def fill(self, count: int) -> None: ...
 
     def take(self, limit: int, /) -> list[int]:
-        """Claims up to limit jobs; empty when none is left."""
+        """Claims up to limit jobs and returns their numbers; empty when none is left."""
         ...
 
     def done(self) -> None:
-        """Finishes all that was taken; it is committed when this returns."""
+        """Finishes the claimed jobs; it is committed when this returns."""
         ...
 
     def close(self) -> None: ...
@@ -43,14 +46,14 @@ def payload(number: int) -> dict[str, object]:
 
 
 class Treemem:
-    """Claims under a lease; finishes, durably, in the transaction of the job's results."""
+    """treemem's queue: claims under a lease, finishes in the transaction of the results."""
 
     batches = True
 
     def __init__(self, path: Path, life: int = 0) -> None:
         self._database = Database(path)
         self._shift_ms = life * LIFE_MS
-        self._held: list[jobs.Claim] = []
+        self._claims: list[jobs.Claim] = []
 
     def fill(self, count: int) -> None:
         for start in range(0, count, _ADMIT_BATCH):
@@ -59,12 +62,12 @@ class Treemem:
                     jobs.admit(self._database, KIND, str(number), payload(number), self._now())
 
     def take(self, limit: int) -> list[int]:
-        self._held = jobs.claim(self._database, [KIND], self._now(), limit=limit)
-        return [int(held.payload["number"]) for held in self._held]
+        self._claims = jobs.claim(self._database, [KIND], self._now(), limit=limit)
+        return [int(claim.payload["number"]) for claim in self._claims]
 
     def done(self) -> None:
         with self._database.transaction():
-            jobs.finish(self._database, self._held, self._now())
+            jobs.finish(self._database, self._claims, self._now())
 
     def close(self) -> None:
         self._database.close()
@@ -74,7 +77,7 @@ class Treemem:
 
 
 class Floor:
-    """No queue, only what SQLite needs to end a job: one UPDATE of its row, one commit."""
+    """No queue: one UPDATE and one commit a job, the least that SQLite needs to end it."""
 
     batches = True
 
@@ -96,13 +99,13 @@ class Floor:
 
     def take(self, limit: int) -> list[int]:
         first, self._taken = self._taken, min(self._last, self._taken + limit)
-        self._held = list(range(first, self._taken))
-        return self._held
+        self._numbers = list(range(first, self._taken))
+        return self._numbers
 
     def done(self) -> None:
         self._connection.execute("BEGIN IMMEDIATE")
         update = "UPDATE job SET state = 'done' WHERE seq = ?"
-        self._connection.executemany(update, [(number,) for number in self._held])
+        self._connection.executemany(update, [(number,) for number in self._numbers])
         self._connection.execute("COMMIT")
 
     def close(self) -> None:
@@ -110,7 +113,7 @@ class Floor:
 
 
 class Huey:
-    """SqliteHuey with fsync=True. It deletes a job as it is taken, and has no finish."""
+    """SqliteHuey with fsync=True, which deletes a job when it is taken."""
 
     batches = False
 
@@ -130,14 +133,14 @@ class Huey:
         return [] if task is None else [int(task.kwargs["number"])]
 
     def done(self) -> None:
-        """Nothing to do: what was taken is gone already."""
+        """Does nothing: the job was deleted when it was taken."""
 
     def close(self) -> None:
         self._huey.storage.close()
 
 
 class PersistQueue:
-    """SQLiteAckQueue: get marks a job, ack ends it; WAL, and SQLite's default, FULL."""
+    """SQLiteAckQueue, with WAL and SQLite's default of synchronous=FULL."""
 
     batches = False
 
@@ -146,7 +149,7 @@ class PersistQueue:
         from persistqueue import SQLiteAckQueue
 
         self._queue = SQLiteAckQueue(str(path.parent), db_file_name=path.name, auto_commit=True)
-        self._held: object = None
+        self._item: object = None
 
     def fill(self, count: int) -> None:
         for number in range(count):
@@ -156,21 +159,21 @@ class PersistQueue:
         from persistqueue import Empty
 
         try:
-            self._held = self._queue.get(block=False)
+            self._item = self._queue.get(block=False)
         except Empty:
             return []
-        assert isinstance(self._held, dict)
-        return [int(self._held["number"])]
+        assert isinstance(self._item, dict)
+        return [int(self._item["number"])]
 
     def done(self) -> None:
-        self._queue.ack(self._held)
+        self._queue.ack(self._item)
 
     def close(self) -> None:
         self._queue.close()
 
 
 def _nothing(**_: object) -> None:
-    """The task of huey: its work is done by the benchmark."""
+    """Stands for the task of huey, whose work the benchmark does."""
 
 
 CONTENDERS: dict[str, type[Contender]] = {
@@ -185,7 +188,31 @@ def opened(name: str, path: Path, life: int = 0) -> Contender:
 
 
 def drain(queue: Contender, limit: int) -> Iterator[list[int]]:
-    """Takes and finishes until nothing is left; yields the numbers between the two."""
+    """Takes and finishes jobs until none is left; yields their numbers before they are finished."""
     while numbers := queue.take(limit):
         yield numbers
         queue.done()
+
+
+def work() -> None:
+    """Runs a worker to be killed, with NAME DATABASE LOG LIFE as arguments of the process.
+
+    Notes in LOG, durably: "did N" when the work of job N is done, "ack N" when the queue has
+    acknowledged its end. LIFE counts the workers before this one.
+    """
+    name, database, log, life = sys.argv[1:]
+    handle = os.open(log, os.O_CREAT | os.O_WRONLY | os.O_APPEND, 0o600)
+    queue = opened(name, Path(database), int(life))
+    _note(handle, "up")
+    while numbers := queue.take(1):
+        time.sleep(WORK_SECONDS)
+        for number in numbers:
+            _note(handle, f"did {number}")
+        queue.done()
+        for number in numbers:
+            _note(handle, f"ack {number}")
+
+
+def _note(handle: int, line: str) -> None:
+    os.write(handle, f"{line}\n".encode())
+    os.fsync(handle)

@@ -1,8 +1,7 @@
-"""What treemem is compared with in recall: flat and windowed BM25, vectors, both, and a ceiling.
+"""Ranks pieces of a conversation for a question, in the ways that treemem is compared with.
 
-Each ranks groups of pieces of one conversation for a question; recall_packing puts them into
-the budget. Full text is SQLite's with the porter stemmer, over "author: text"; a query is the
-OR of its content words.
+A ranking yields groups of pieces, the best first. All baselines put them into the budget in the
+same way (recall_packing.py).
 """
 
 from __future__ import annotations
@@ -28,10 +27,15 @@ if TYPE_CHECKING:
 
 WINDOW_TOKENS = 500
 LEAF_TOKENS = 3_000
+# The constant of reciprocal rank fusion (Cormack et al., 2009).
 FUSION_K = 60
 EMBEDDER = "minilm"
+# Behind the name of a baseline: its messages begin with their times.
 DATED = "@times"
 _WORD = re.compile(r"\w+")
+
+Ranking = Callable[[str], Iterable[Group]]
+Matrix = np.ndarray[Any, np.dtype[np.float32]]
 
 
 class Index:
@@ -40,34 +44,33 @@ class Index:
     def __init__(self, texts: Iterable[str]) -> None:
         self._connection = driver.connect(":memory:")
         self._connection.execute(
-            "CREATE VIRTUAL TABLE found USING fts5(text, tokenize='porter unicode61')"
+            "CREATE VIRTUAL TABLE document USING fts5(text, tokenize='porter unicode61')"
         )
-        sql = "INSERT INTO found (rowid, text) VALUES (?, ?)"
+        sql = "INSERT INTO document (rowid, text) VALUES (?, ?)"
         self._connection.executemany(sql, enumerate(texts))
 
     def ranked(self, question: str) -> list[int]:
-        """The numbers of the texts with any content word of the question, the best first."""
+        """The numbers of the texts with a content word of the question, the best first."""
         words = _WORD.findall(question.lower())
-        telling = [word for word in words if word not in STOP_WORDS] or words
-        if not telling:
+        content = [word for word in words if word not in STOP_WORDS] or words
+        if not content:
             return []
-        match = " OR ".join(f'"{word}"' for word in dict.fromkeys(telling))
-        sql = "SELECT rowid FROM found WHERE found MATCH ? ORDER BY bm25(found), rowid"
+        match = " OR ".join(f'"{word}"' for word in dict.fromkeys(content))
+        sql = "SELECT rowid FROM document WHERE document MATCH ? ORDER BY bm25(document), rowid"
         return [row[0] for row in self._connection.execute(sql, (match,))]
 
 
 class Vectors:
-    """Vectors of texts by all-MiniLM-L6-v2; in a folder they are kept between runs."""
+    """Vectors of texts by all-MiniLM-L6-v2, cached in a folder."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         self._client: LlamaClient | None = None
 
-    def of(self, texts: Sequence[str]) -> np.ndarray[Any, np.dtype[np.float32]]:
+    def of(self, texts: Sequence[str]) -> Matrix:
         """A row of length 1 for each text. Raises ModelError where the model is missing."""
         data = "\0".join([EMBEDDER, *texts]).encode("utf-8", "surrogatepass")
-        digest = hashlib.blake2b(data, digest_size=16).hexdigest()
-        path = self._folder / f"{digest}.npy"
+        path = self._folder / f"{hashlib.blake2b(data, digest_size=16).hexdigest()}.npy"
         if not path.exists():
             self._folder.mkdir(parents=True, exist_ok=True)
             if len(texts) > 1_000:
@@ -75,8 +78,8 @@ class Vectors:
             unfinished = path.with_suffix(".part.npy")
             np.save(unfinished, np.array(self._opened().embed(texts), dtype=np.float32))
             unfinished.replace(path)
-        found: np.ndarray[Any, np.dtype[np.float32]] = np.load(path)
-        return found
+        matrix: Matrix = np.load(path)
+        return matrix
 
     def _opened(self) -> LlamaClient:
         if self._client is None:
@@ -93,165 +96,121 @@ class Vectors:
 
 
 class Baseline:
-    """What baselines share. uses_model: whether it needs the embedder. dated: whether messages
-    are told with their times."""
+    """A baseline as a system of the benchmark, with the tools that its ranking needs.
 
-    name = ""
-    dated = False
-    uses_model = False
+    uses_model: whether it needs the embedder. dated: whether messages begin with their times.
+    """
+
     missing: tuple[str, ...] = ()
 
-    def prepare(self, conversation: Conversation) -> None:
-        """Makes ready for the questions of a conversation."""
-        raise NotImplementedError
+    def __init__(self, name: str, vectors: Vectors, shelf: Shelf) -> None:
+        plain = name.removesuffix(DATED)
+        self.name, self.dated = name, name != plain
+        self.vectors, self.shelf = vectors, shelf
+        self.uses_model = plain in WITH_VECTORS
+        self._make = BASELINES[plain]
 
-    def ranked(self, question: str) -> Iterable[Group]:
-        """The groups that may answer a question, the best first."""
-        raise NotImplementedError
+    def prepare(self, conversation: Conversation) -> None:
+        self._ranking = self._make(self, conversation)
 
     def context(self, question: str, budget: int) -> str:
-        return pack(self.ranked(question), budget)
+        return pack(self._ranking(question), budget)
 
     def close(self) -> None:
-        """Ends what prepare began."""
+        """Holds nothing open."""
 
-    def _whole(self, conversation: Conversation) -> list[Piece]:
+    def messages(self, conversation: Conversation) -> list[Piece]:
         return whole(conversation, dated=self.dated)
 
-    def _cut(self, conversation: Conversation) -> list[Piece]:
-        return [part for piece in self._whole(conversation) for part in cut(piece)]
+    def pieces(self, conversation: Conversation) -> list[Piece]:
+        return [part for piece in self.messages(conversation) for part in cut(piece)]
 
 
-class Messages(Baseline):
-    """BM25 over whole messages; long ones are returned as the excerpt with most of the words."""
-
-    def prepare(self, conversation: Conversation) -> None:
-        self._pieces = self._whole(conversation)
-        self._index = Index(piece.line for piece in self._pieces)
-
-    def ranked(self, question: str) -> Iterable[Group]:
-        return ([excerpt(self._pieces[at], question)] for at in self._index.ranked(question))
+def bm25(tools: Baseline, conversation: Conversation) -> Ranking:
+    """Whole messages; of long ones the stretch with most words of the question."""
+    pieces = tools.messages(conversation)
+    index = Index(piece.line for piece in pieces)
+    return lambda question: ([excerpt(pieces[at], question)] for at in index.ranked(question))
 
 
-class Groups(Baseline):
-    """BM25 over pieces, or over windows of consecutive pieces."""
+def bm25_groups(tokens: int) -> Callable[[Baseline, Conversation], Ranking]:
+    """Windows of at most this many tokens; of single pieces where tokens is 0."""
 
-    def __init__(self, tokens: int | None) -> None:
-        self._tokens = tokens
+    def make(tools: Baseline, conversation: Conversation) -> Ranking:
+        groups = windows(tools.pieces(conversation), tokens)
+        index = Index("\n".join(piece.line for piece in group) for group in groups)
+        return lambda question: (groups[at] for at in index.ranked(question))
 
-    def prepare(self, conversation: Conversation) -> None:
-        pieces = self._cut(conversation)
-        self._groups: list[Group]
-        self._groups = [[piece] for piece in pieces]
-        if self._tokens is not None:
-            self._groups = windows(pieces, self._tokens)
-        self._index = Index("\n".join(piece.line for piece in group) for group in self._groups)
-
-    def ranked(self, question: str) -> Iterable[Group]:
-        return (self._groups[at] for at in self._index.ranked(question))
+    return make
 
 
-class Flat(Baseline):
-    """Pieces by their vectors alone."""
-
-    uses_model = True
-
-    def __init__(self, vectors: Vectors) -> None:
-        self._vectors = vectors
-
-    def prepare(self, conversation: Conversation) -> None:
-        parts = self._parts(conversation)
-        self._pieces = [piece for part in parts for piece in part]
-        self._matrix = np.vstack([self._vectors.of([each.line for each in part]) for part in parts])
-        questions = [question.text for question in conversation.questions]
-        self._asked = dict(zip(questions, self._vectors.of(questions), strict=True))
-
-    def _parts(self, conversation: Conversation) -> list[list[Piece]]:
-        """What is ranked; the vectors of each part are kept together."""
-        return [self._cut(conversation)]
-
-    def nearest(self, question: str) -> list[int]:
-        """The numbers of the pieces, the nearest first."""
-        scores = self._matrix @ self._asked[question]
-        return [int(at) for at in np.argsort(-scores, kind="stable")]
-
-    def ranked(self, question: str) -> Iterable[Group]:
-        return ([self._pieces[at]] for at in self.nearest(question))
+def nearest(
+    tools: Baseline, conversation: Conversation, parts: Sequence[Sequence[Piece]]
+) -> Callable[[str], list[int]]:
+    """Ranks the numbers of pieces by cosine. parts: the pieces, by what is cached together."""
+    matrix = np.vstack([tools.vectors.of([piece.line for piece in part]) for part in parts])
+    questions = [question.text for question in conversation.questions]
+    rows = dict(zip(questions, tools.vectors.of(questions), strict=True))
+    return lambda text: [int(at) for at in np.argsort(-(matrix @ rows[text]), kind="stable")]
 
 
-class Fusion(Flat):
-    """Reciprocal rank fusion of BM25 and vectors over the same pieces (Cormack et al., 2009)."""
+def flat_vectors(tools: Baseline, conversation: Conversation) -> Ranking:
+    """Pieces by their vectors."""
+    pieces = tools.pieces(conversation)
+    ranked = nearest(tools, conversation, [pieces])
+    return lambda question: ([pieces[at]] for at in ranked(question))
 
-    def prepare(self, conversation: Conversation) -> None:
-        super().prepare(conversation)
-        self._index = Index(piece.line for piece in self._pieces)
 
-    def ranked(self, question: str) -> Iterable[Group]:
-        scores = dict.fromkeys(range(len(self._pieces)), 0.0)
-        for order in (self._index.ranked(question), self.nearest(question)):
+def fusion(tools: Baseline, conversation: Conversation) -> Ranking:
+    """Pieces by reciprocal rank fusion of BM25 and vectors."""
+    pieces = tools.pieces(conversation)
+    index = Index(piece.line for piece in pieces)
+    ranked = nearest(tools, conversation, [pieces])
+
+    def ranking(question: str) -> Iterable[Group]:
+        scores = dict.fromkeys(range(len(pieces)), 0.0)
+        for order in (index.ranked(question), ranked(question)):
             for rank, at in enumerate(order, start=1):
                 scores[at] += 1 / (FUSION_K + rank)
-        return ([self._pieces[at]] for at in sorted(scores, key=lambda at: (-scores[at], at)))
+        return ([pieces[at]] for at in sorted(scores, key=lambda at: (-scores[at], at)))
+
+    return ranking
 
 
-class Raptor(Flat):
-    """RAPTOR's collapsed tree over treemem's summaries: pieces and the statements of every
-    node, each as one text, by their vectors."""
-
-    def __init__(self, vectors: Vectors, shelf: Shelf) -> None:
-        super().__init__(vectors)
-        self._shelf = shelf
-
-    def _parts(self, conversation: Conversation) -> list[list[Piece]]:
-        places = {each.external_id: at for at, each in enumerate(conversation.messages)}
-        told = []
-        for statements in self._shelf.summaries(conversation):
-            cited = [places[each.external_id] for said in statements for each in said.messages]
-            text = "\n".join(said.text for said in statements)
-            told.append(Piece(min(cited, default=0), 0, 0, text, ""))
-        return [*super()._parts(conversation), *([told] if told else [])]
+def raptor(tools: Baseline, conversation: Conversation) -> Ranking:
+    """RAPTOR's collapsed tree: pieces and treemem's summary of every node, by their vectors."""
+    places = {message.external_id: at for at, message in enumerate(conversation.messages)}
+    summaries = []
+    for statements in tools.shelf.summaries(conversation):
+        cited = [places[m.external_id] for statement in statements for m in statement.messages]
+        text = "\n".join(statement.text for statement in statements)
+        summaries.append(Piece(min(cited, default=0), 0, 0, text, ""))
+    parts = [part for part in (tools.pieces(conversation), summaries) if part]
+    pieces = [piece for part in parts for piece in part]
+    ranked = nearest(tools, conversation, parts)
+    return lambda question: ([pieces[at]] for at in ranked(question))
 
 
-class Oracle(Baseline):
-    """The evidence itself, the shortest first: of each message as much as counts as found,
-    then the rest."""
+def oracle(tools: Baseline, conversation: Conversation) -> Ranking:
+    """The evidence, the shortest first: of each message what counts as covered, then the rest."""
+    messages = conversation.messages
+    by_id = {messages[piece.place].external_id: piece for piece in tools.messages(conversation)}
+    evidence = {
+        question.text: [by_id[name] for name in question.evidence if name in by_id]
+        for question in conversation.questions
+    }
 
-    def prepare(self, conversation: Conversation) -> None:
-        by_id = {
-            conversation.messages[piece.place].external_id: piece
-            for piece in self._whole(conversation)
-        }
-        self._evidence = {
-            question.text: [by_id[each] for each in question.evidence if each in by_id]
-            for question in conversation.questions
-        }
-
-    def ranked(self, question: str) -> Iterable[Group]:
-        parts = [cut(piece, EXCERPT_WORDS) for piece in self._evidence[question]]
-        needed = sorted((part[0] for part in parts), key=lambda each: tokens_of(each.line))
+    def ranking(question: str) -> Iterable[Group]:
+        parts = [cut(piece, EXCERPT_WORDS) for piece in evidence[question]]
+        needed = sorted((part[0] for part in parts), key=lambda piece: tokens_of(piece.line))
         return [*([piece] for piece in needed), *(part[1:] for part in parts)]
 
-
-NAMES = (
-    "bm25", "bm25-pieces", "bm25-windows", "leaves", "minilm", "fusion", "raptor", "oracle",
-)  # fmt: skip
+    return ranking
 
 
-def baseline(name: str, vectors: Vectors, shelf: Shelf) -> Baseline | None:
-    """The baseline by that name, or None; with DATED behind its name it tells times."""
-    plain = name.removesuffix(DATED)
-    made: dict[str, Callable[[], Baseline]] = {
-        "bm25": Messages,
-        "bm25-pieces": lambda: Groups(None),
-        "bm25-windows": lambda: Groups(WINDOW_TOKENS),
-        "leaves": lambda: Groups(LEAF_TOKENS),
-        "minilm": lambda: Flat(vectors),
-        "fusion": lambda: Fusion(vectors),
-        "raptor": lambda: Raptor(vectors, shelf),
-        "oracle": Oracle,
-    }
-    if plain not in made:
-        return None
-    found = made[plain]()
-    found.name, found.dated = name, name != plain
-    return found
+BASELINES: dict[str, Callable[[Baseline, Conversation], Ranking]] = {
+    "bm25": bm25, "bm25-pieces": bm25_groups(0), "bm25-windows": bm25_groups(WINDOW_TOKENS),
+    "leaves": bm25_groups(LEAF_TOKENS), "minilm": flat_vectors, "fusion": fusion,
+    "raptor": raptor, "oracle": oracle,
+}  # fmt: skip
+WITH_VECTORS = ("minilm", "fusion", "raptor")

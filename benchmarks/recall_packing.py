@@ -1,7 +1,6 @@
-"""Pieces of a conversation, and how the baselines put them into a budget.
+"""Cuts conversations into pieces, and packs pieces into a budget, for the baselines.
 
-All baselines return the same form: "author: text" for each message, if wanted with its time
-before it, a line's end between them, in the order of time, and nothing else.
+All baselines return lines "author: text" in order of time, optionally with the time in front.
 """
 
 from __future__ import annotations
@@ -18,16 +17,17 @@ from treemem import Message
 from treemem.text.tokens import count_tokens
 
 PIECE_WORDS = 120
-_LINE_TOKENS_MIN = 4  # somebody, a colon, a word, the line's end
+# An author, a colon, a word, a line break.
+_LINE_TOKENS_MIN = 4
 _WORD = re.compile(r"\S+")
 
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """A stretch of a message, or a text made of several.
+    """A stretch of a message, or a summary.
 
-    place: the number of the message in its conversation. start, end: characters of it; a
-    text of another kind ends at 0 and stands before the message. head: who said it.
+    place: the number of the message in its conversation, or of the first that a summary cites.
+    start, end: offsets of the stretch; both are 0 for a summary. head: author and time.
     """
 
     place: int
@@ -42,12 +42,12 @@ class Piece:
         return f"{self.head}{self.text}".strip()
 
 
-# Pieces that are found together and returned in order as long as they fit.
+# Pieces that are ranked together and returned in order as long as they fit.
 Group = Sequence[Piece]
 
 
 def head(message: Message, *, dated: bool = False) -> str:
-    """Who said it, behind the day and the minute if dated.
+    """The author of a message, after the day and the minute if dated.
 
     Example:
         >>> head(Message(author="Ana", sent_at="2026-03-02T09:30:00"), dated=True)
@@ -67,13 +67,13 @@ def whole(conversation: Conversation, *, dated: bool = False) -> list[Piece]:
 
 
 def cut(piece: Piece, words: int = PIECE_WORDS) -> list[Piece]:
-    """The piece in stretches of so many words, which together are its text.
+    """The piece in stretches of this many words, which join to its text.
 
     Example:
-        >>> [each.text for each in cut(Piece(0, 0, 9, "one two 3", ""), 2)]
+        >>> [part.text for part in cut(Piece(0, 0, 9, "one two 3", ""), 2)]
         ['one two ', '3']
     """
-    starts = [found.start() for found in _WORD.finditer(piece.text)][::words]
+    starts = [match.start() for match in _WORD.finditer(piece.text)][::words]
     borders = [0, *starts[1:], len(piece.text)]
     return [
         Piece(piece.place, piece.start + start, piece.start + end, piece.text[start:end],
@@ -83,42 +83,41 @@ def cut(piece: Piece, words: int = PIECE_WORDS) -> list[Piece]:
 
 
 def windows(pieces: Iterable[Piece], tokens: int) -> list[Group]:
-    """Consecutive pieces in groups of at most so many tokens; a longer piece is alone."""
-    found: list[list[Piece]] = []
+    """Consecutive pieces in groups of at most this many tokens; a longer piece is alone."""
+    groups: list[list[Piece]] = []
     room = 0
     for piece in pieces:
         cost = tokens_of(piece.line)
-        if not found or cost > room:
-            found.append([])
+        if not groups or cost > room:
+            groups.append([])
             room = tokens
-        found[-1].append(piece)
+        groups[-1].append(piece)
         room -= cost
-    return list(found)
+    return list(groups)
 
 
 @functools.lru_cache(maxsize=20_000)
 def excerpt(piece: Piece, question: str, words: int = PIECE_WORDS) -> Piece:
-    """The stretch of so many words in which most words of the question stand, of a piece that
-    has more; hits in its middle.
+    """The stretch of this many words with most words of the question, centred on them.
 
     Example:
         >>> excerpt(Piece(0, 0, 17, "one two key four!", ""), "the key?", 2).text
         'two key '
     """
-    found = list(_WORD.finditer(piece.text))
-    if len(found) <= words:
+    matches = list(_WORD.finditer(piece.text))
+    if len(matches) <= words:
         return piece
     wanted = content_stems(question)
-    hits = [int(not wanted.isdisjoint(_stems(word.group()))) for word in found]
+    hits = [int(not wanted.isdisjoint(_stems(word.group()))) for word in matches]
     counts = [sum(hits[:words])]
-    for at in range(words, len(found)):
+    for at in range(words, len(matches)):
         counts.append(counts[-1] + hits[at] - hits[at - words])
     first = last = counts.index(max(counts)) if any(hits) else 0
     while any(hits) and last + 1 < len(counts) and counts[last + 1] == counts[first]:
         last += 1
     middle = (first + last) // 2
-    start = found[middle].start() if middle else 0
-    end = found[middle + words].start() if middle + words < len(found) else len(piece.text)
+    start = matches[middle].start() if middle else 0
+    end = matches[middle + words].start() if middle + words < len(matches) else len(piece.text)
     return Piece(piece.place, piece.start + start, piece.start + end, piece.text[start:end],
                  piece.head)  # fmt: skip
 
@@ -129,9 +128,9 @@ def _stems(word: str) -> set[str]:
 
 
 def pack(ranked: Iterable[Group], budget: int) -> str:
-    """The best groups that fit into so many tokens, as text in the order of time.
+    """The best groups that fit into the budget of tokens, as text in order of time.
 
-    A group that no longer fits gives its beginning, a piece that does not is passed over.
+    Of a group that no longer fits only the beginning is taken.
     """
     chosen: dict[Piece, None] = {}
     left = budget
@@ -147,17 +146,17 @@ def pack(ranked: Iterable[Group], budget: int) -> str:
         if left < _LINE_TOKENS_MIN:
             break
     text = render(chosen)
-    while count_tokens(text) > budget:  # a line's end can change how its neighbours count
+    while count_tokens(text) > budget:  # a line break can change how its neighbours count
         chosen.popitem()
         text = render(chosen)
     return text
 
 
 def render(pieces: Iterable[Piece]) -> str:
-    """The pieces in order; neighbouring stretches of one message are one line again."""
+    """The pieces in order; adjacent stretches of one message are joined to one line."""
     lines: list[str] = []
     last: Piece | None = None
-    for piece in sorted(pieces, key=lambda each: (each.place, each.end > 0, each.start)):
+    for piece in sorted(pieces, key=lambda piece: (piece.place, piece.end > 0, piece.start)):
         if last and (last.place, last.end) == (piece.place, piece.start) and piece.start:
             lines[-1] += piece.text
         else:

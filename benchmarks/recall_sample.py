@@ -1,9 +1,8 @@
-"""Made-up conversations with questions for the recall benchmark: no data, no model, seconds.
+"""Generates conversations with questions that show, in seconds, that the recall benchmark works.
 
-Two people talk about nothing much (talk.py); into that 40 facts are set, each asked for once,
-in three ways: said in one message, said in answer to a question, and said somewhere in a long
-message. The same seed gives the same conversations. It shows that the benchmark runs and that
-its order is sane, not how good a memory is.
+Two people make small talk (talk.py) that contains 40 facts, with a question for each: in one
+message, in an answer to a question, or somewhere in a long message. The same seed gives the same
+conversations.
 """
 
 from __future__ import annotations
@@ -42,10 +41,10 @@ _PET_NAMES = "Mavra Lisko Pika Runo Zvezda Bruno Cofko Murka".split()
 
 @dataclass(frozen=True, slots=True)
 class _Fact:
-    """What is said, by turns, with the question for it; evidence is all that is said."""
+    """The messages that state a fact, with the question and the answer. All are evidence."""
 
     category: str
-    said: tuple[str, ...]
+    texts: tuple[str, ...]
     question: str
     answer: str
 
@@ -63,8 +62,8 @@ def _facts(rng: random.Random) -> Iterator[_Fact]:
         text = f"By the way, my cousin {name} found work as a {job} in {town} and loves it."
         yield _Fact(TOLD, (text,), f"What work does {name} do, and where?", f"{job} in {town}")
     for thing, spot in zip(_THINGS, _SPOTS, strict=True):
-        said = (f"Do you know where the {thing} is?", f"I left it behind the {spot} last time.")
-        yield _Fact(ASKED, said, f"Where was the {thing} put?", f"behind the {spot}")
+        texts = (f"Do you know where the {thing} is?", f"I left it behind the {spot} last time.")
+        yield _Fact(ASKED, texts, f"Where was the {thing} put?", f"behind the {spot}")
     for pet, name in zip(_PETS, _PET_NAMES, strict=True):
         words = talk.message(rng, _LONG_CHARS)
         at = rng.randrange(len(words))
@@ -80,9 +79,9 @@ def _conversation(rng: random.Random, number: int, facts: list[_Fact]) -> Conver
     speakers = itertools.cycle(_SPEAKERS)
     for slot in range(slots):
         fact = at.get(slot)
-        said = fact.said if fact else (" ".join(talk.message(rng, 100)),)
+        texts = fact.texts if fact else (" ".join(talk.message(rng, 100)),)
         ids = []
-        for text in said:
+        for text in texts:
             ids.append(f"m{len(messages)}")
             messages.append(_message(text, next(speakers), ids[-1], slot))
         if fact:

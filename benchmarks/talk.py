@@ -1,7 +1,7 @@
-"""Ordinary talk, made up: what a small dairy's people and their assistant say on a working day.
+"""Generates small talk of a dairy's people and their assistant.
 
-Sentences of many patterns with names, numbers, times and places in them, and by intent neither
-a rule nor anything unfinished. The same random source gives the same words.
+The sentences have names, numbers, times and places, and deliberately no rules and no open points.
+The same random source gives the same words.
 
 Example:
     >>> message(random.Random(1), 90) == message(random.Random(1), 90)
@@ -48,7 +48,7 @@ Traffic was light {when}, so {who} {did} {what}.""".splitlines()
 
 
 def sentence(rng: random.Random) -> str:
-    """One sentence of ordinary talk."""
+    """One sentence of small talk."""
     who, when = rng.choice(_WHO), rng.choice(_WHEN)
     number, other = rng.randrange(3, 99), rng.randrange(100, 990)
     how = rng.choice(_HOW).format(n=number)
@@ -59,8 +59,8 @@ def sentence(rng: random.Random) -> str:
 
 
 def message(rng: random.Random, chars: int) -> list[str]:
-    """Sentences of together at least so many characters."""
-    said: list[str] = []
-    while sum(map(len, said)) < chars:
-        said.append(sentence(rng))
-    return said
+    """Sentences with at least this many characters together."""
+    sentences: list[str] = []
+    while sum(map(len, sentences)) < chars:
+        sentences.append(sentence(rng))
+    return sentences

@@ -1,7 +1,6 @@
-"""Words, stems and the simple signs of a telling message, for the benchmarks that compare texts.
+"""Splits texts into words, stems and sentences, for the benchmarks that compare texts.
 
-Pure, and of treemem's own code nothing is used: what measures the engine may not share its
-faults.
+Pure, and imports nothing of treemem, whose faults a measure may not share.
 """
 
 from __future__ import annotations
@@ -43,13 +42,13 @@ def folded(text: str) -> str:
 
 
 def straight(text: str) -> str:
-    """The text with one sort of quotes, hyphens and spaces; its case is kept."""
+    """The text with one kind of quotes, hyphens and spaces, in its own case."""
     plain = unicodedata.normalize("NFKC", text)
     return plain.translate(str.maketrans("‘’“”„«»‐‑‒–—−", '\'\'"""""------'))
 
 
 def stem(word: str) -> str:
-    """A lower-case word without the commonest endings.
+    """A lower-case word without the most common endings.
 
     Example:
         >>> [stem(word) for word in ("running", "stories", "moved", "move", "bus")]
@@ -65,7 +64,7 @@ def stem(word: str) -> str:
 
 
 def content_stems(text: str) -> set[str]:
-    """The stems of all words that are no stop words."""
+    """The stems of all words except stop words."""
     words = (word.removesuffix("'s") for word in WORD.findall(folded(text)))
     return {stem(word) for word in words if word not in STOP_WORDS}
 
@@ -78,7 +77,7 @@ def sentences(text: str) -> Iterator[str]:
 
 
 def telling_signs(text: str) -> int:
-    """How many names inside sentences, numbers and time words a text has.
+    """The number of names inside sentences, numbers and time words in a text.
 
     Example:
         >>> telling_signs("On Friday we met Ana at 10:30.")

@@ -1,4 +1,4 @@
-"""The benchmarks' own checker finds each kind of error, and lets correct statements pass."""
+"""The independent checker of the benchmarks finds each kind of error and passes correct text."""
 
 from __future__ import annotations
 
@@ -39,8 +39,9 @@ SPEAKERS = ("Ana", "Ben", "Professor C")
         ("The pump in Kranj was not repaired by Irena.", "negation", "gained"),
     ],
 )
-def test_what_no_source_has_is_found(text: str, kind: str, item: str) -> None:
-    assert (kind, item) in {(found.kind, found.item) for found in unsupported(text, [ANA, BEN])}
+def test_an_unsupported_item_is_found(text: str, kind: str, item: str) -> None:
+    findings = unsupported(text, [ANA, BEN])
+    assert (kind, item) in {(finding.kind, finding.item) for finding in findings}
 
 
 @pytest.mark.parametrize(
@@ -58,12 +59,12 @@ def test_what_no_source_has_is_found(text: str, kind: str, item: str) -> None:
         "Kranj's pump was repaired by Irena.",
     ],
 )
-def test_the_same_in_other_words_passes(text: str) -> None:
+def test_a_correct_paraphrase_passes(text: str) -> None:
     assert unsupported(text, [ANA, BEN]) == []
 
 
 @pytest.mark.parametrize(
-    ("text", "said", "kind"),
+    ("text", "source", "kind"),
     [
         ("It starts at 9 pm.", "It starts at 21:00.", None),
         ("It starts at 9 pm.", "It starts at 9:00.", None),
@@ -82,9 +83,9 @@ def test_the_same_in_other_words_passes(text: str) -> None:
         ("The exports are in UTC.", "Aren't the exports in UTC? They are in UTC.", None),
     ],
 )
-def test_ways_of_writing(text: str, said: str, kind: str | None) -> None:
-    found = unsupported(text, [Cited("Ben", said)])
-    assert [each.kind for each in found] == ([] if kind is None else [kind])
+def test_only_a_difference_in_meaning_is_found(text: str, source: str, kind: str | None) -> None:
+    findings = unsupported(text, [Cited("Ben", source)])
+    assert [finding.kind for finding in findings] == ([] if kind is None else [kind])
 
 
 @pytest.mark.parametrize(
@@ -109,14 +110,14 @@ def test_ways_of_writing(text: str, said: str, kind: str | None) -> None:
         ("The user clicks on it.", [Cited("assistant", "The user clicks on it.")], False),
     ],
 )
-def test_who_said_it(text: str, cited: list[Cited], is_wrong: bool) -> None:
+def test_a_wrong_speaker_is_found(text: str, cited: list[Cited], is_wrong: bool) -> None:
     assert bool(wrong_speaker(text, cited, SPEAKERS)) == is_wrong
 
 
-def test_a_known_name_is_a_name_at_the_head_too() -> None:
-    said = [Cited("Ben", "The boat is new.")]
-    assert unsupported("Ana has a new boat.", said) == []
-    assert [f.item for f in unsupported("Ana has a new boat.", said, SPEAKERS)] == ["Ana"]
+def test_a_known_name_counts_at_the_start_of_a_sentence_too() -> None:
+    cited = [Cited("Ben", "The boat is new.")]
+    assert unsupported("Ana has a new boat.", cited) == []
+    assert [f.item for f in unsupported("Ana has a new boat.", cited, SPEAKERS)] == ["Ana"]
 
 
 def test_the_checker_shares_nothing_with_treemem() -> None:

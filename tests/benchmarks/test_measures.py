@@ -1,4 +1,4 @@
-"""What the recall benchmark counts as found, and that its parts give what they say."""
+"""Coverage, support, packing and the sample of the recall benchmark."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from benchmarks import (
+    harness,
     latency,
     measures,
     recall_packing,
@@ -25,7 +26,7 @@ from treemem.text.tokens import count_tokens
 LONG = [f"word{number}" for number in range(100)]
 
 
-@pytest.mark.parametrize("module", [measures, recall_packing, recall_systems, latency])
+@pytest.mark.parametrize("module", [measures, recall_packing, recall_systems, latency, harness])
 def test_the_examples_are_true(module: ModuleType) -> None:
     assert doctest.testmod(module).failed == 0
 
@@ -33,7 +34,7 @@ def test_the_examples_are_true(module: ModuleType) -> None:
 # -- coverage --------------------------------------------------------------------------
 
 
-def test_a_short_message_has_to_be_there_whole() -> None:
+def test_a_short_message_is_covered_only_as_a_whole() -> None:
     assert Returned("Ana: We ship it on Friday.").covers("We ship it on Friday.")
     assert not Returned("Ana: We ship it on").covers("We ship it on Friday.")
     almost = " ".join(LONG[: EXCERPT_WORDS - 1])
@@ -45,13 +46,13 @@ def test_white_space_and_stripped_ends_do_not_matter() -> None:
     assert Returned("[a 2026]\nAna: First line. Second line.\nBo: Yes.").covers(message)
 
 
-def test_a_message_inside_another_word_is_not_there() -> None:
+def test_a_message_inside_another_word_is_not_covered() -> None:
     assert not Returned("Ana: That is a bookmark.").covers("book")
     assert Returned("Ana: a bookmark in the book, yes").covers("book")
     assert Returned('Ana said: "OK."').covers("OK.")
 
 
-def test_eighty_words_in_a_row_stand_for_a_long_message() -> None:
+def test_eighty_words_in_a_row_cover_a_long_message() -> None:
     message = " ".join(LONG)
     assert Returned(f"Ana: […] {' '.join(LONG[11:91])} […]").covers(message)
     assert not Returned(f"Ana: […] {' '.join(LONG[11:90])} […]").covers(message)
@@ -59,7 +60,7 @@ def test_eighty_words_in_a_row_stand_for_a_long_message() -> None:
     assert not Returned(in_two).covers(message)
 
 
-def test_words_that_a_cut_broke_and_marks_beside_them_do_not_count() -> None:
+def test_words_broken_by_a_cut_do_not_count() -> None:
     message = " ".join(LONG)
     broken = "rd3 " + " ".join(LONG[4:84]) + " wor"
     assert Returned(f"…{broken}…").covers(message)
@@ -75,7 +76,7 @@ def test_coverage_is_the_share_of_the_messages_that_have_words() -> None:
 
 
 @given(st.integers(1, 160), st.integers(0, 159), st.text())
-def test_whatever_surrounds_them_enough_words_are_covered(
+def test_enough_words_in_a_row_are_covered_whatever_surrounds_them(
     count: int, start: int, around: str
 ) -> None:
     words = [f"w{number % 50}" for number in range(count)]
@@ -117,7 +118,7 @@ def test_the_cuts_of_a_message_are_its_text_again(text: str, words: int) -> None
     st.lists(st.text(min_size=1), max_size=8), st.integers(0, 80), st.integers(1, 40),
     st.randoms(),
 )  # fmt: skip
-def test_what_is_packed_never_exceeds_the_budget(
+def test_a_packed_text_never_exceeds_the_budget(
     texts: list[str], budget: int, window: int, rng: object
 ) -> None:
     pieces = [part for piece in whole(_conversation(*texts)) for part in cut(piece, 3)]
@@ -126,7 +127,7 @@ def test_what_is_packed_never_exceeds_the_budget(
     assert count_tokens(pack(groups, budget)) <= budget
 
 
-def test_what_fits_is_returned_in_the_order_of_time() -> None:
+def test_pieces_that_fit_are_returned_in_order_of_time() -> None:
     first, second, third = whole(_conversation("one", "two", "three " * 50))
     assert pack([[third], [second], [first]], 20) == "Ana: one\nAna: two"
     assert pack([[second], [first], [third]], 200).endswith("three")
@@ -136,19 +137,19 @@ def test_an_excerpt_has_the_questions_words_in_its_middle() -> None:
     words = [f"w{number}" for number in range(300)]
     words[200] = "umbrella"
     (piece,) = whole(_conversation(" ".join(words)))
-    found = excerpt(piece, "Where are the umbrellas?", 80)
-    assert len(found.text.split()) == 80
-    assert 30 <= found.text.split().index("umbrella") <= 50
-    assert piece.text[found.start : found.end] == found.text
+    part = excerpt(piece, "Where are the umbrellas?", 80)
+    assert len(part.text.split()) == 80
+    assert 30 <= part.text.split().index("umbrella") <= 50
+    assert piece.text[part.start : part.end] == part.text
     assert excerpt(piece, "nothing", 80).text.split() == words[:80]
 
 
-def test_the_sample_asks_forty_times_for_what_is_there() -> None:
-    made = recall_sample.conversations()
-    assert made == recall_sample.conversations()
-    assert sum(len(each.questions) for each in made) == 40
-    for conversation in made:
+def test_the_sample_has_forty_questions_that_its_evidence_answers() -> None:
+    conversations = recall_sample.conversations()
+    assert conversations == recall_sample.conversations()
+    assert sum(len(conversation.questions) for conversation in conversations) == 40
+    for conversation in conversations:
         texts = {message.external_id: message.text for message in conversation.messages}
         for question in conversation.questions:
-            said = Returned("\n".join(texts[each] for each in question.evidence))
-            assert support(said, question.text, question.answer) == 1.0
+            evidence = Returned("\n".join(texts[name] for name in question.evidence))
+            assert support(evidence, question.text, question.answer) == 1.0

@@ -1,4 +1,4 @@
-"""The recall and latency benchmarks run, and what they tell follows from what was returned."""
+"""The recall and latency benchmarks run, and their figures follow from the returned texts."""
 
 from __future__ import annotations
 
@@ -36,15 +36,15 @@ def test_every_system_stays_within_the_budget_and_is_measured(
 ) -> None:
     shelf, vectors = Shelf(cache), Vectors(cache)
     systems = [system(name, vectors, shelf) for name in NAMES]
-    found = recall.measure([conversation], systems, (200, 1_000))
-    assert found["questions"] == 5
-    assert len(found["runs"]) == 5 * 2 * len(NAMES)
-    assert all(0 <= run["tokens"] <= run["budget"] for run in found["runs"])
+    results = recall.measure([conversation], systems, (200, 1_000))
+    assert results["questions"] == 5
+    assert len(results["runs"]) == 5 * 2 * len(NAMES)
+    assert all(0 <= run["tokens"] <= run["budget"] for run in results["runs"])
     for name in NAMES:
-        of_all = [run for run in found["runs"] if run["system"] == name and run["budget"] == 200]
+        of_all = [run for run in results["runs"] if run["system"] == name and run["budget"] == 200]
         mean = sum(run["coverage"] for run in of_all) / 5
-        assert found["systems"][name]["coverage"]["200"] == pytest.approx(mean)
-    shares = [found["systems"][name]["coverage"]["1000"] for name in NAMES]
+        assert results["systems"][name]["coverage"]["200"] == pytest.approx(mean)
+    shares = [results["systems"][name]["coverage"]["1000"] for name in NAMES]
     assert shares[-1] == max(shares) == 1.0
     assert shares[0] > 0.5
 
@@ -62,28 +62,22 @@ def test_a_system_that_returns_too_much_ends_the_run(conversation: Conversation)
         recall.measure([conversation], [Chatty()], (10,))
 
 
-def test_a_memory_is_kept_for_the_same_conversation_and_layout(
+def test_a_memory_is_filled_once_for_a_conversation(
     conversation: Conversation, cache: Path
 ) -> None:
-    def sources(layout: str) -> list[str]:
-        with Shelf(cache, layout).opened(conversation, None) as memory:
-            return sorted(view.source.id for view in memory.sources())
-
-    assert sources("sessions") == ["day-1", "day-2", "day-3", "day-4"]
-    assert sources("one") == ["sample-0"]
-    files = set(cache.rglob("*.sqlite3"))
-    assert sources("sessions")
-    assert set(cache.rglob("*.sqlite3")) == files
-    next(iter(cache.rglob("*.done"))).unlink()
-    assert sources("one") == ["sample-0"]
-    assert sources("sessions") == ["day-1", "day-2", "day-3", "day-4"]
+    for _ in range(2):
+        with Shelf(cache).opened(conversation, None) as memory:
+            names = sorted(view.source.id for view in memory.sources())
+            assert names == ["day-1", "day-2", "day-3", "day-4"]
+            assert memory.status().messages == len(conversation.messages)
+    assert len(list(cache.rglob("sample-0-*.sqlite3"))) == 1
 
 
 @pytest.mark.parametrize(
     ("name", "message"),
     [("bm26", "There is no system 'bm26'"), ("treemem:no_such=1", "Memory.search has no tuning")],
 )
-def test_what_cannot_be_asked_is_said_at_the_start(
+def test_an_unknown_system_or_argument_ends_the_run_at_once(
     name: str, message: str, cache: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def search(self: Memory, query: str, *, budget_tokens: int) -> None: ...
@@ -95,53 +89,50 @@ def test_what_cannot_be_asked_is_said_at_the_start(
 
 def test_halves_are_disjoint_and_questions_are_spread(conversation: Conversation) -> None:
     five = [replace(conversation, name=str(number)) for number in range(5)]
-    tune, report = (recall.part(five, half, None, 2) for half in ("tune", "report"))
-    assert [each.name for each in tune] == ["0", "2", "4"]
-    assert [each.name for each in report] == ["1", "3"]
+    tune, report = (recall.part(five, half, 2) for half in ("tune", "report"))
+    assert [chosen.name for chosen in tune] == ["0", "2", "4"]
+    assert [chosen.name for chosen in report] == ["1", "3"]
     questions = conversation.questions
     assert tune[0].questions == [questions[0], questions[2]]
 
 
-def test_a_system_is_compared_with_the_best_that_needs_no_more(
-    cache: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    shares = {"treemem": 0.5, "bm25": 0.55, "leaves": 0.1, "minilm": 0.9, "oracle": 1.0}
-    found = {name: {key: {"500": share} for key in recall.MEASURES}
-             for name, share in shares.items()}  # fmt: skip
-    systems = [system(name, Vectors(cache), Shelf(cache)) for name in shares]
-    compared = recall.beside_the_best({"chats": {"systems": found}}, systems)
-    assert [(each.measure, each.baseline, each.best) for each in compared] == [
-        ("coverage", "bm25", 0.55), ("support", "bm25", 0.55),
-    ]  # fmt: skip
-    recall._show_best(compared)
-    assert capsys.readouterr().out.count("-5.0 bm25 ✗") == 2
+def test_results_that_are_impossible_on_the_sample_are_named() -> None:
+    shares = {"treemem": (0.5, 0.7), "bm25": (0.9, 0.6), "oracle": (0.8, 1.0)}
+    systems = {
+        name: {"coverage": {"500": first, "2000": last}} for name, (first, last) in shares.items()
+    }
+    assert recall.not_sane(systems) == [
+        "treemem covers 70% with 2000 tokens.",
+        "bm25 covers more than the evidence itself.",
+        "bm25 covers less with 2000 tokens than with 500.",
+    ]
 
 
-def test_vectors_rank_what_means_the_same(
+def test_systems_with_vectors_return_a_context_within_the_budget(
     conversation: Conversation, tmp_path: Path, models_folder: Path
 ) -> None:
     small = replace(conversation, messages=conversation.messages[:30])
     vectors = Vectors(tmp_path)
     for name in ("minilm", "fusion", "raptor"):
-        found = system(name, vectors, Shelf(tmp_path))
-        found.prepare(small)
+        ranked = system(name, vectors, Shelf(tmp_path))
+        ranked.prepare(small)
         question = small.questions[0].text
-        assert 0 < count_tokens(found.context(question, 300)) <= 300
+        assert 0 < count_tokens(ranked.context(question, 300)) <= 300
     vectors.close()
     assert len(list(tmp_path.glob("*.npy"))) == 3  # the pieces, the questions, the summaries
 
 
-def test_the_words_of_a_query_stand_in_a_message_of_its_source() -> None:
+def test_the_words_of_a_query_are_in_a_message_of_its_source() -> None:
     chats = Chats(seed=3)
     queries = chats.queries(sessions=2, count=6)
     assert [query.kind for query in queries] == [*KINDS, *KINDS]
     for query in queries:
         number = int(query.source.rpartition("/")[2])
-        (said,) = [
+        (text,) = [
             message.text.lower() for message in chats.session(number)
             if datetime.fromisoformat(str(message.sent_at)) == query.sent_at
         ]  # fmt: skip
-        assert set(query.words) <= set(said.replace(".", "").split())
+        assert set(query.words) <= set(text.replace(".", "").split())
         assert len(query.words) == len(KINDS[query.kind])
 
 
@@ -153,19 +144,19 @@ def chats(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-def test_latency_is_told_for_every_place_beside_the_bare_query(chats: Path) -> None:
+def test_latency_is_shown_for_every_place_beside_the_bare_query(chats: Path) -> None:
     runs = latency_worker.warm(chats, seed=1, sessions=1, count=3)["runs"]
     assert [run["kind"] for run in runs] == list(KINDS)
-    told = latency._rows("warm", runs)
-    assert [row[2] for row in told if row[1] == "all"] == [*latency_worker.PLACES, "bare"]
-    assert {row[5] for row in told if row[2] == "bare"} == {"1.00"}
+    rows = latency.rows_of("warm", runs)
+    assert [row[2] for row in rows if row[1] == "all"] == [*latency_worker.PLACES, "bare"]
+    assert {row[5] for row in rows if row[2] == "bare"} == {"1.00"}
 
 
 def test_the_bare_query_and_each_place_find_the_message_asked_for(chats: Path) -> None:
     query = Chats(1).queries(1, 2)[1]
     with Memory.open(chats) as memory:
-        bare = latency_worker._bare_connection(chats)
-        ways = latency_worker._ways(memory, bare, query, 1)
+        bare = latency_worker.bare_connection(chats)
+        ways = latency_worker.searches(memory, bare, query, 1)
         assert ways.pop("bare")()
         bare.close()
         for way in ways.values():
@@ -174,7 +165,6 @@ def test_the_bare_query_and_each_place_find_the_message_asked_for(chats: Path) -
 
 
 @pytest.mark.skipif(not hasattr(os, "posix_fadvise"), reason="needs posix_fadvise")
-def test_a_cold_query_is_asked_with_the_file_forgotten(chats: Path) -> None:
-    found = latency_worker.cold(chats, seed=1, sessions=1, number=0, place="everything")
-    assert 0 < found["open_ms"] < found["ms"]
-    assert latency_worker.cold(chats, 1, 1, 0, "bare")["ms"] > 0
+def test_a_cold_query_is_timed_with_the_file_out_of_memory(chats: Path) -> None:
+    for place in ("everything", "bare"):
+        assert latency_worker.cold(chats, seed=1, sessions=1, number=0, place=place)[place] > 0
