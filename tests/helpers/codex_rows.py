@@ -1,4 +1,4 @@
-"""Records of Codex's rollouts, and what the importer makes of them."""
+"""Builds records of Codex's rollouts, and reads them with the importer."""
 
 from __future__ import annotations
 
@@ -59,5 +59,5 @@ def source(*rows: object) -> Source:
     return next(event for event in read(rows) if isinstance(event, Source))
 
 
-def said(*rows: object) -> list[tuple[str, str]]:
+def active_texts(*rows: object) -> list[tuple[str, str]]:
     return [(m.role, m.text) for m in messages(*rows) if m.kind == "said" and m.active]

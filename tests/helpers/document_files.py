@@ -1,4 +1,4 @@
-"""Word and PDF files as tests need them, byte by byte, without the libraries that read them."""
+"""Builds Word and PDF files byte by byte, without the libraries that read them."""
 
 from __future__ import annotations
 
@@ -43,8 +43,8 @@ def docx(
     more: dict[str, str | bytes] | None = None,
     pictures: Sequence[tuple[str, str, bytes]] = (),
 ) -> bytes:
-    """A package whose document has this body. more: other parts, which may replace its own.
-    pictures: the id, the name below word/ and the bytes of each."""
+    """A package whose document has this body. more: further parts, or replacements. pictures:
+    (id, name below word/, bytes)."""
     links = "".join(
         f'<Relationship Id="{link}" Type="{_IMAGE}" Target="{name}"/>' for link, name, _ in pictures
     )

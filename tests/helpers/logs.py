@@ -1,4 +1,4 @@
-"""Log files as tests need them: prose of a given length, and sessions that grow and fork."""
+"""Writes log files: prose of a chosen length, and sessions that grow and fork."""
 
 from __future__ import annotations
 
@@ -22,17 +22,17 @@ _SENTENCES = (
 
 
 def prose(seed: int, sentences: int) -> str:
-    """So many different sentences, each of about 16 tokens; another text for every seed."""
-    found = (
+    """Different sentences of about 16 tokens; every seed gives other ones."""
+    parts = (
         _SENTENCES[(seed + at) % len(_SENTENCES)].format(n=1_000 * seed + at)
         for at in range(sentences)
     )
-    return " ".join(found)
+    return " ".join(parts)
 
 
 @dataclass(frozen=True)
 class Turn:
-    """One record of a session. parent: the number of the turn it answers."""
+    """One record of a session. parent: the number of the turn that it answers."""
 
     number: int
     parent: int | None
@@ -52,8 +52,8 @@ class Turn:
 
 @dataclass
 class ClaudeSession:
-    """A Claude Code session: it grows, goes back to an earlier turn, and is resumed as
-    another one whose file repeats its rows."""
+    """A Claude Code session, which grows, goes back to an earlier turn, and is resumed as another
+    one whose file repeats its records."""
 
     name: str
     turns: list[Turn] = field(default_factory=list)
@@ -75,20 +75,20 @@ class ClaudeSession:
             self.head = number
 
     def go_back_to(self, number: int) -> None:
-        """What is said next answers this turn; what followed it so far is abandoned."""
+        """Lets the next turn answer this one; the turns after it are abandoned."""
         self.head = number
 
     def resumed_as(self, name: str) -> ClaudeSession:
         return ClaudeSession(name, list(self.turns), self.head)
 
     def active_texts(self) -> list[str]:
-        """What the newest turn descends from, and itself."""
-        found: list[str] = []
+        """The texts from the first turn to the newest, on its branch."""
+        texts: list[str] = []
         at = len(self.turns) - 1 if self.turns else None
         while at is not None:
-            found.append(self.turns[at].text)
+            texts.append(self.turns[at].text)
             at = self.turns[at].parent
-        return found[::-1]
+        return texts[::-1]
 
     def lines(self) -> list[str]:
         return [
@@ -103,17 +103,17 @@ class ClaudeSession:
 
 
 def chat_lines(messages: Sequence[Mapping[str, object]]) -> bytes:
-    """A chat as JSON Lines, lone surrogates as the escapes that logs spell them with."""
+    """A chat as JSON Lines, with lone surrogates as escapes, as in real logs."""
     return "".join(f"{json.dumps(message)}\n" for message in messages).encode()
 
 
 @dataclass
 class CodexSession:
-    """A Codex session: both layers of every turn, and forks whose files repeat their parent's,
-    with its session_meta, under the time of the fork."""
+    """A Codex session, with both layers of every turn. The file of a fork repeats its parent's
+    records and session_meta, under the time of the fork."""
 
     name: str
-    said: list[tuple[str, str]] = field(default_factory=list)
+    turns: list[tuple[str, str]] = field(default_factory=list)
     parents: tuple[CodexSession, ...] = ()
     with_turn_ids: bool = True
 
@@ -126,34 +126,34 @@ class CodexSession:
         return f"codex/{self.id}"
 
     def say(self, *texts: str) -> None:
-        """The user's and the assistant's words by turns; each turn was said in this session."""
+        """Adds turns of the user and the assistant alternately, as turns of this session."""
         for text in texts:
-            self.said.append((self.name, text))
+            self.turns.append((self.name, text))
 
     def resumed_as(self, name: str) -> CodexSession:
-        return CodexSession(name, list(self.said), (self, *self.parents), self.with_turn_ids)
+        return CodexSession(name, list(self.turns), (self, *self.parents), self.with_turn_ids)
 
     def records(self) -> list[dict[str, object]]:
         metas = [
-            {"id": each.id, **({"forked_from_id": each.parents[0].id} if each.parents else {})}
-            for each in (self, *self.parents)
+            {"id": s.id, **({"forked_from_id": s.parents[0].id} if s.parents else {})}
+            for s in (self, *self.parents)
         ]
-        found: list[tuple[str, object]] = [("session_meta", meta) for meta in metas]
-        for number, (session, text) in enumerate(self.said):
+        rows: list[tuple[str, object]] = [("session_meta", meta) for meta in metas]
+        for number, (session, text) in enumerate(self.turns):
             role, kind = _CODEX_ROLES[number % 2]
             if self.with_turn_ids and number % 2 == 0:
                 turn_id = str(uuid.uuid5(_NAMESPACE, f"{session}/turn {number}"))
-                found.append(("event_msg", {"type": "task_started", "turn_id": turn_id}))
+                rows.append(("event_msg", {"type": "task_started", "turn_id": turn_id}))
             content = [{"type": kind, "text": text}]
-            found += [
+            rows += [
                 ("response_item", {"type": "message", "role": role, "content": content}),
                 ("event_msg", {"type": _CODEX_EVENTS[number % 2], "message": text}),
             ]
-        # A fork stamps all that it repeats with the time at which it was made.
-        began = sum(session != self.name for session, _ in self.said)
+        # A fork gives all records that it repeats the time of the fork.
+        began = sum(session != self.name for session, _ in self.turns)
         return [
             {"timestamp": _stamped(max(number, 3 * began)), "type": kind, "payload": payload}
-            for number, (kind, payload) in enumerate(found)
+            for number, (kind, payload) in enumerate(rows)
         ]
 
     def write(self, folder: Path) -> Path:

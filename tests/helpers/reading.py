@@ -1,4 +1,4 @@
-"""Reading a log in memory as tests need it: its events, told apart."""
+"""Reads a log from memory into events, and selects them by type."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from treemem.types import Message, Source
 
 
 def events_of(data: bytes | str, label: str, expected: str) -> list[Event]:
-    """What the importer that detects the file reads from it; expected: its name."""
+    """The events of a file. expected: the name of the importer that has to detect it."""
     file = LogFile(label, data=data.encode() if isinstance(data, str) else data)
     importer = detect(file)
     assert importer.name == expected
@@ -36,7 +36,7 @@ def sources_in(events: list[Event]) -> list[str]:
 
 
 def zipped(members: Mapping[str, object]) -> bytes:
-    """An archive of texts, bytes, and what is neither as JSON."""
+    """A ZIP archive. Values that are neither text nor bytes are stored as JSON."""
     target = io.BytesIO()
     with zipfile.ZipFile(target, "w") as archive:
         for name, value in members.items():
@@ -46,19 +46,19 @@ def zipped(members: Mapping[str, object]) -> bytes:
 
 
 def archive_events(data: bytes, label: str = "export.zip") -> dict[str, list[Event]]:
-    """The events of each member that some importer knows."""
-    found: dict[str, list[Event]] = {}
+    """The events of each member that an importer detects."""
+    events: dict[str, list[Event]] = {}
     with archives.open_archive(LogFile(label, data=data)) as archive:
         assert archive is not None
         assert list(archive.survey()) == []
         for member in archive.members():
             name = member.label.removeprefix(f"{label}!")
-            found[name] = list(detect(member).read(member))
-    return found
+            events[name] = list(detect(member).read(member))
+    return events
 
 
 def mutated(data: bytes, seed: int) -> bytes:
-    """The data with bytes flipped, a piece cut out or doubled, and its end cut off at times."""
+    """The data with bits flipped, pieces removed or doubled, and sometimes its end cut off."""
     chance = random.Random(seed)
     broken = bytearray(data)
     for _ in range(chance.randrange(1, 6)):
@@ -103,8 +103,8 @@ def retyped(value: object, seed: int) -> object:
 
 
 def assert_reads(name: str, data: bytes, label: str) -> None:
-    """Whatever the bytes are, an importer yields events, each message behind a source, or says
-    that the file cannot be read."""
+    """Asserts that an importer yields events, each message after a source, or raises
+    ImportFileError, whatever the bytes are."""
     from treemem.importers import by_name
 
     has_source = False

@@ -43,7 +43,7 @@ LOGS = {"friends": FRIENDS, "work": WORK}
 
 def excerpts(log: str) -> list[Excerpt]:
     """A log of "Speaker: text" lines as messages."""
-    found = []
+    messages = []
     for number, line in enumerate(log.strip().splitlines()):
         speaker, _, text = line.partition(": ")
         is_role = speaker in ("user", "assistant")
@@ -53,10 +53,10 @@ def excerpts(log: str) -> list[Excerpt]:
             text=text,
             id=f"m{number}",
         )
-        found.append(Excerpt(message, 0, len(text)))
-    return found
+        messages.append(Excerpt(message, 0, len(text)))
+    return messages
 
 
 def judge(log: str, statement: str) -> str:
-    """The reason to refuse a statement, "" where it is accepted."""
+    """The reason why a statement is rejected, "" if it is accepted."""
     return check(statement, excerpts(LOGS.get(log, log)), prompt=prompts.INSTRUCTIONS).reason

@@ -53,9 +53,9 @@ def reasons(events: Iterable[Event]) -> list[str]:
     return [event.reason for event in events if isinstance(event, Skipped)]
 
 
-def told(events: Iterable[Event]) -> list[tuple[str, str]]:
+def roles_and_texts(events: Iterable[Event]) -> list[tuple[str, str]]:
     return [(message.role, message.text) for message in messages(events)]
 
 
-# What may stand where anything else was expected.
+# Values of a wrong type or content, for any field.
 ODD: tuple[Any, ...] = (None, True, 7, -1.5, 10**30, "x", "", [], [[]], {}, {"a": None})

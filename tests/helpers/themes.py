@@ -1,4 +1,4 @@
-"""Sessions about three clearly different things, for tests of topics."""
+"""Sessions about three clearly different themes, for tests of topics."""
 
 from __future__ import annotations
 
@@ -43,28 +43,28 @@ THEMES = {
 
 
 def session(theme: str, number: int, *, turns: int = 6, first: int = 0) -> list[Message]:
-    """Turns about a theme, other ones in each session; first: the number of the first turn."""
-    said = []
+    """Turns about a theme, different in each session. first: the number of the first turn."""
+    messages = []
     for turn in range(first, first + turns):
         draw = random.Random(f"{theme} {number} {turn}")
         text = " ".join(draw.sample(THEMES[theme], 3))
         sent_at = _START + timedelta(days=number, minutes=turn)
         role = "assistant" if turn % 2 else "user"
-        said.append(Message(role=role, text=text, sent_at=sent_at, external_id=f"turn {turn}"))
-    return said
+        messages.append(Message(role=role, text=text, sent_at=sent_at, external_id=f"turn {turn}"))
+    return messages
 
 
 def sources(sessions: int = 12) -> dict[str, str]:
-    """The themes of so many sessions, by their sources' ids."""
+    """The theme of each session, by source id."""
     names = list(THEMES)
     return {f"chat/{number:02}": names[number % len(names)] for number in range(sessions)}
 
 
 def store(memory: Memory, sessions: int = 12, first: int = 0) -> dict[str, str]:
-    """Stores sessions on all themes in turn, and does the light jobs; returns sources."""
-    wanted = sources(sessions)
-    for number, (source, theme) in enumerate(wanted.items()):
+    """Stores sessions, each on the next theme, and works without a model; returns sources()."""
+    themes = sources(sessions)
+    for number, (source, theme) in enumerate(themes.items()):
         if number >= first:
             memory.append(source, session(theme, number))
     memory.work(max_calls=0)
-    return wanted
+    return themes

@@ -1,4 +1,4 @@
-"""What tests of the watcher share: logs to write, and waiting for what comes of it."""
+"""Writes logs for tests of the watcher, and waits for their effects."""
 
 from __future__ import annotations
 
@@ -21,15 +21,16 @@ def append(path: Path, text: str) -> None:
         stream.write(text)
 
 
-def said(database: Path) -> list[str]:
-    """Every message that is stored, over all sources."""
+def stored_texts(database: Path) -> list[str]:
+    """The texts of all stored messages."""
     with Memory.open(database) as memory:
         return [message.text for view in memory.sources()
                 for message in memory.messages(view.source.id)]  # fmt: skip
 
 
 def until(is_so: Callable[[], bool]) -> None:
+    """Waits until is_so() is true, at most WAIT_SECONDS."""
     end = time.monotonic() + WAIT_SECONDS
     while not is_so():
-        assert time.monotonic() < end, "it did not happen"
+        assert time.monotonic() < end, "the condition did not come true"
         time.sleep(0.05)

@@ -12,7 +12,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.helpers.stores import ODD, events_of, messages, reasons, sources, told, write_json
+from tests.helpers.stores import (
+    ODD,
+    events_of,
+    messages,
+    reasons,
+    roles_and_texts,
+    sources,
+    write_json,
+)
 from treemem import Memory
 from treemem.errors import ImportFileError
 from treemem.importers import LogFile, Skipped, by_name, detect
@@ -114,7 +122,7 @@ def test_the_window_is_read_only_where_there_is_no_history(tmp_path: Path) -> No
     path = write_json(tmp_path / TASK / "ui_messages.json", WINDOW)
     assert detect(LogFile(path.name, path)).name == "cline"
     events = events_of(path, "cline")
-    assert told(events)[:-1] == [
+    assert roles_and_texts(events)[:-1] == [
         ("user", "Make it fast."),
         ("assistant", "Hm."),
         ("assistant", "I look at it."),

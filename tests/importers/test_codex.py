@@ -12,6 +12,7 @@ from tests.helpers.codex_rows import (
     PARENT,
     SESSION,
     TURN,
+    active_texts,
     event,
     item,
     messages,
@@ -19,7 +20,6 @@ from tests.helpers.codex_rows import (
     read,
     reasons,
     record,
-    said,
     source,
     started,
 )
@@ -159,7 +159,7 @@ def test_a_compaction_is_a_summary_and_its_history_a_repetition() -> None:
         record("compacted", message="", replacement_history=history),
         item("user", "two"),
     ]
-    assert said(*rows) == [("user", "one"), ("user", "two")]
+    assert active_texts(*rows) == [("user", "one"), ("user", "two")]
     (summary,) = [m for m in messages(*rows) if m.kind == "summary"]
     assert (summary.role, summary.text) == ("assistant", "They said one.")
     assert "no message: compacted" in reasons(*rows)
@@ -184,13 +184,13 @@ def test_turns_that_were_rolled_back_are_not_active() -> None:
         rolled_back(1),
         *turn("five"),
     ]
-    assert [text for _, text in said(*rows)] == ["one", "one!", "five", "five!"]
+    assert [text for _, text in active_texts(*rows)] == ["one", "one!", "five", "five!"]
     assert len(messages(*rows)) == 10
 
 
 @pytest.mark.parametrize("turns", [99, 2**40])
 def test_a_rollback_beyond_the_beginning_takes_back_all(turns: int) -> None:
-    assert said(meta(), *turn("one"), rolled_back(turns), *turn("two")) == [
+    assert active_texts(meta(), *turn("one"), rolled_back(turns), *turn("two")) == [
         ("user", "two"),
         ("assistant", "two!"),
     ]
@@ -198,7 +198,7 @@ def test_a_rollback_beyond_the_beginning_takes_back_all(turns: int) -> None:
 
 @pytest.mark.parametrize("turns", [0, -1, None, "two", 1.5])
 def test_a_rollback_of_nothing_takes_back_nothing(turns: object) -> None:
-    assert len(said(meta(), *turn("one"), rolled_back(turns))) == 2
+    assert len(active_texts(meta(), *turn("one"), rolled_back(turns))) == 2
 
 
 def test_the_last_name_of_the_thread_is_the_title() -> None:
@@ -326,7 +326,7 @@ BARE = [
 
 def test_the_first_generation_had_no_envelopes() -> None:
     rows = [HEADER, *BARE]
-    assert said(*rows) == [
+    assert active_texts(*rows) == [
         ("user", "ls"),
         ("assistant", "[tool use: shell] {}"),
         ("tool", '{"output":"a\\n"}'),

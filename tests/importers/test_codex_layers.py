@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.helpers.codex_rows import event, item, messages, meta, reasons, record, said
+from tests.helpers.codex_rows import active_texts, event, item, messages, meta, reasons, record
 from treemem.importers.codex import importer as module
 
 # -- both layers -------------------------------------------------------------------------
@@ -18,13 +18,13 @@ def test_a_turn_that_is_logged_in_both_layers_is_there_once_in_either_order() ->
         event("agent_message", "Fixed."),
         item("assistant", "Fixed."),
     ]
-    assert said(*rows) == [("user", "fix it"), ("assistant", "Fixed.")]
+    assert active_texts(*rows) == [("user", "fix it"), ("assistant", "Fixed.")]
     assert reasons(*rows)[1:] == [module.LOGGED_TWICE] * 2
 
 
 def test_what_was_really_said_twice_is_there_twice() -> None:
     rows = [meta(), *[item("user", "go on"), event("user_message", "go on")] * 2]
-    assert said(*rows) == [("user", "go on")] * 2
+    assert active_texts(*rows) == [("user", "go on")] * 2
     assert len({message.external_id for message in messages(*rows)}) == 2
 
 
@@ -36,7 +36,7 @@ def test_what_only_one_layer_holds_is_kept() -> None:
         item("assistant", "answered"),
         event("agent_message", "shown"),
     ]
-    assert said(*rows) == [
+    assert active_texts(*rows) == [
         ("user", "typed"),
         ("assistant", "hm"),
         ("assistant", "answered"),
@@ -47,8 +47,8 @@ def test_what_only_one_layer_holds_is_kept() -> None:
 def test_an_item_of_several_pieces_is_known_by_each_and_by_all_of_them() -> None:
     whole = [meta(), item("assistant", "one ", "two"), event("agent_message", "one two")]
     pieces = [meta(), item("assistant", "one", "two"), event("agent_message", "two")]
-    assert said(*whole) == [("assistant", "one \n\ntwo")]
-    assert said(*pieces) == [("assistant", "one\n\ntwo")]
+    assert active_texts(*whole) == [("assistant", "one \n\ntwo")]
+    assert active_texts(*pieces) == [("assistant", "one\n\ntwo")]
 
 
 def test_what_the_screen_leaves_out_of_an_answer_does_not_make_it_another() -> None:
@@ -62,7 +62,7 @@ def test_what_the_screen_leaves_out_of_an_answer_does_not_make_it_another() -> N
         event("agent_message", "So:"),
         record("event_msg", type="item_completed", item={"type": "Plan", "text": "1. do it\n"}),
     ]
-    assert said(*rows) == [("assistant", cited), ("assistant", planned)]
+    assert active_texts(*rows) == [("assistant", cited), ("assistant", planned)]
 
 
 def test_newer_items_of_a_turn_are_events_like_the_older_ones() -> None:
@@ -77,7 +77,7 @@ def test_newer_items_of_a_turn_are_events_like_the_older_ones() -> None:
         item("assistant", "Fixed."),
         *(record("event_msg", type="item_completed", item=each) for each in done),
     ]
-    assert said(*rows) == [("user", "fix it"), ("assistant", "Fixed.")]
+    assert active_texts(*rows) == [("user", "fix it"), ("assistant", "Fixed.")]
     assert reasons(*rows)[-1] == "no message: event_msg/item_completed"
 
 
@@ -134,4 +134,4 @@ def test_a_part_of_the_log_without_events_is_not_taken_for_context() -> None:
         item("user", "fix it"),
         event("user_message", "fix it"),
     ]
-    assert said(*rows)[0] == ("user", "said before there were events")
+    assert active_texts(*rows)[0] == ("user", "said before there were events")

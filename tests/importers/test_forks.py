@@ -130,7 +130,7 @@ def test_each_fork_has_its_whole_history_and_adds_its_own_turn(
 def texts_of(session: Session) -> list[str]:
     if isinstance(session, ClaudeSession):
         return session.active_texts()
-    return [text for _, text in session.said]
+    return [text for _, text in session.turns]
 
 
 def test_forks_of_one_turn_that_say_the_same_share_no_message(

@@ -12,7 +12,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.helpers.stores import add_rows, events_of, messages, reasons, sources, told, write_store
+from tests.helpers.stores import (
+    add_rows,
+    events_of,
+    messages,
+    reasons,
+    roles_and_texts,
+    sources,
+    write_store,
+)
 from treemem import Memory
 from treemem.errors import ImportFileError
 from treemem.importers import LogFile, by_name, detect
@@ -121,7 +129,7 @@ def test_the_first_table_of_all_is_read_chat_by_chat(tmp_path: Path) -> None:
     path = write_store(tmp_path / "log.db", schema, {"log": rows})
     assert detect(LogFile(path.name, path)).name == "llm"
     events = events_of(path, "llm")
-    assert told(events) == [
+    assert roles_and_texts(events) == [
         ("user", "one"), ("assistant", "1"), ("system", "Count."), ("user", "two"),
         ("assistant", "2"), ("user", "other"), ("assistant", "x"),
     ]  # fmt: skip
@@ -171,7 +179,7 @@ class Log:
         return write_store(path, OLD + NEW, OLD_ROWS | self.rows)  # type: ignore[operator]
 
     def texts(self, path: Path, thread: str) -> list[tuple[str, str]]:
-        """What is told of a thread."""
+        """The roles and texts of a thread."""
         return [(m.role, m.text) for m in of_thread(self.write(path), thread)]
 
 
@@ -283,7 +291,7 @@ def test_cycles_and_missing_rows_end_the_chain(tmp_path: Path) -> None:
     }  # fmt: skip
     path = write_store(tmp_path / "logs.db", NEW, rows)
     events = events_of(path, "llm")
-    assert told(events) == [("user", "x"), ("other", "y")]
+    assert roles_and_texts(events) == [("user", "x"), ("other", "y")]
     assert reasons(events) == ["empty message"]
 
 

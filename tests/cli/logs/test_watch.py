@@ -14,7 +14,7 @@ import pytest
 from click.testing import CliRunner
 
 from tests.helpers.logs import ClaudeSession, prose
-from tests.helpers.watchers import WAIT_SECONDS, append, line, said, until
+from tests.helpers.watchers import WAIT_SECONDS, append, line, stored_texts, until
 from treemem import Memory
 from treemem_cli.logs.watch import UNKNOWN_SHOWN
 from treemem_cli.main import cli
@@ -83,7 +83,7 @@ def test_lines_are_stored_as_they_are_written_and_a_partial_line_once_it_is_comp
     until(lambda: watcher.added == 4)
     assert watcher.end() == 0
     assert [event["event"] for event in watcher.events][-1] == "stopped"
-    assert sorted(said(database)) == ["elsewhere", "first", "second", "third"]
+    assert sorted(stored_texts(database)) == ["elsewhere", "first", "second", "third"]
 
 
 def test_a_log_can_be_rotated_by_moving_or_by_copying(database: Path, logs: Path) -> None:
@@ -104,7 +104,7 @@ def test_a_log_can_be_rotated_by_moving_or_by_copying(database: Path, logs: Path
     time.sleep(2)
     assert watcher.end(signal.SIGINT) == 0
     assert watcher.added == 5
-    texts = said(database)
+    texts = stored_texts(database)
     assert sorted(text.split()[0] for text in texts) == ["five", "four", "one", "three", "two"]
     with Memory.open(database) as memory:
         assert len(memory.sources()) == 1
@@ -122,7 +122,7 @@ def test_a_watcher_that_is_killed_and_restarted_stores_nothing_twice(
         time.sleep(0.4 * turn)
         assert watcher.end(signal.SIGKILL) == -signal.SIGKILL
     watcher = Watcher(database, logs)
-    until(lambda: len(said(database)) == 24)
+    until(lambda: len(stored_texts(database)) == 24)
     assert watcher.end() == 0
     with Memory.open(database) as memory:
         texts = [message.text for message in memory.messages(session.source_id)]
@@ -140,7 +140,7 @@ def test_several_watchers_and_an_ingest_can_run_together(database: Path, logs: P
             [sys.executable, "-m", "treemem_cli.main", "--db", str(database), "ingest", str(path)],
             check=True, capture_output=True,
         )  # fmt: skip
-    until(lambda: len(said(database)) == 12)
+    until(lambda: len(stored_texts(database)) == 12)
     assert [watcher.end() for watcher in watchers] == [0, 0]
     with Memory.open(database) as memory:
         texts = [message.text for message in memory.messages(session.source_id)]
