@@ -163,7 +163,7 @@ def test_a_foreign_sqlite_file_is_refused_and_left_as_it_is(
 def test_a_file_in_another_format_is_refused_and_left_as_it_is(tmp_path: Path, data: bytes) -> None:
     path = tmp_path / "memory.sqlite3"
     path.write_bytes(data)
-    with pytest.raises(DatabaseCorruptError, match="left as it is"):
+    with pytest.raises(DatabaseCorruptError, match="was not changed"):
         Memory.open(path)
     assert bytes_in(tmp_path) == {path.name: data}
 
@@ -183,7 +183,7 @@ def test_a_damaged_file_is_reported_and_left_as_it_is(tmp_path: Path, damage: st
     tail = b"" if damage == "cut off" else b"\xa5" * (len(whole) - half)
     path.write_bytes(whole[:half] + tail)
     for _ in range(2):
-        with pytest.raises(DatabaseCorruptError, match="left as it is"):
+        with pytest.raises(DatabaseCorruptError, match="was not changed"):
             Memory.open(path)
         assert bytes_in(tmp_path) == {path.name: whole[:half] + tail}
 
