@@ -19,8 +19,8 @@ from tests.helpers.stores import (
     events_of,
     messages,
     reasons,
+    roles_and_texts,
     sources,
-    told,
     write_store,
 )
 from treemem import Memory
@@ -129,7 +129,7 @@ def test_older_stores_hold_the_messages_in_the_conversation(tmp_path: Path) -> N
     chats = ("workbench.panel.aichat.view.aichat.chatdata", json.dumps(tabs))
     row = (f"composerData:{CHAT}", json.dumps({"conversation": inline}))
     events = events_of(editor(tmp_path, row, items=[chats]), "cursor")
-    assert told(events) == [
+    assert roles_and_texts(events) == [
         ("user", "hi"), ("assistant", "hello"), ("user", "why?"), ("assistant", "because")
     ]  # fmt: skip
     assert [source.id for source in sources(events)] == [f"cursor/{CHAT}", f"cursor/{CHILD}"]
@@ -235,7 +235,7 @@ def test_a_transcript_is_a_source_of_its_own(tmp_path: Path) -> None:
     (source,) = sources(events)
     assert (source.id, source.parent_id) == (
         f"cursor/{CHILD}/transcript", f"cursor/{CHAT}/transcript")  # fmt: skip
-    assert told(events) == [
+    assert roles_and_texts(events) == [
         ("user", "Run it."),
         ("assistant", 'Running.\n\n[tool use: Shell] {"c":"é"}'),
         ("user", "<b>bold</b> is what I typed"),
@@ -268,7 +268,7 @@ def test_an_exported_conversation_is_its_turns(
     path.write_text(HEAD + body)
     assert detect(LogFile(path.name, path)).name == "cursor"
     events = events_of(path, "cursor")
-    assert told(events) == turns
+    assert roles_and_texts(events) == turns
     assert sources(events)[0].title == "Fast export"
 
 

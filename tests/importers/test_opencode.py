@@ -16,8 +16,8 @@ from tests.helpers.stores import (
     events_of,
     messages,
     reasons,
+    roles_and_texts,
     sources,
-    told,
     write_json,
     write_store,
 )
@@ -186,7 +186,7 @@ def test_files_beside_a_session_are_read_with_it_and_alone_only_without(tmp_path
     assert reasons(events_of(message, "opencode")) == ["read with its session"]
     assert reasons(events_of(part, "opencode")) == ["read with its session"]
     path.unlink()
-    assert told(events_of(message, "opencode")) == [("user", TURNS[0][1][0]["text"] +
+    assert roles_and_texts(events_of(message, "opencode")) == [("user", TURNS[0][1][0]["text"] +
                                                      "\n\n<file>x</file>")]  # fmt: skip
     message.unlink()
     assert reasons(events_of(part, "opencode")) == ["part without its message"]
@@ -237,7 +237,7 @@ def test_the_newer_table_is_read_where_the_older_one_has_nothing(tmp_path: Path)
     about = [("ses_a", "p1", None, "New", None, BEGAN)]
     path = write_store(tmp_path / "n.db", SCHEMA, {"session": about, "session_message": rows})
     events = events_of(path, "opencode")
-    assert told(events) == [
+    assert roles_and_texts(events) == [
         ("user", "Find it."),
         ("assistant", 'Searching.\n\n[tool use: grep] {"q":"é"}\n\n3 hits'),
         ("user", "[tool use: shell] ls\n\na.py\n"),
