@@ -23,6 +23,7 @@ from treemem.models.embedders import (
 )
 from treemem.models.manifests import installed
 from treemem.store import vectors
+from treemem.store.database import Database
 from treemem.store.vectors import pack
 
 TEXTS = ["Ana: We ship on Friday.", "Ben: The cat sleeps.", "\ud800 half", "Ana:", "猫が好き"]
@@ -149,16 +150,19 @@ def test_an_answer_without_the_vectors_is_an_error(server: FakeServer, body: obj
             embedder.embed_documents(["a"])
 
 
-def test_a_memory_embeds_and_is_searched_by_a_server(memory: Memory, server: FakeServer) -> None:
+def test_a_memory_embeds_and_is_searched_by_a_server(
+    memory: Memory, database: Database, server: FakeServer
+) -> None:
     memory.append("s", [Message(text="We ship on Friday."), Message(text="The cat sleeps.")])
     memory.use_model("embedder", server.url)
     assert memory.status().embedder == "embedder-x"
     assert memory.work().embedded == 1
-    choice = vectors.choose(memory._database, memory.setting("embedder"))
+    choice = vectors.choose(database, memory.setting("embedder"))
     assert choice is not None
     assert serving.from_setting(choice.setting) is not None
-    query = memory._queries.vector(choice.setting, "ship on Friday?")
-    (best,) = vectors.scores(memory._database, choice.seq, query, None, limit=1)
+    with closing(QueryEmbedder()) as queries:
+        query = queries.vector(choice.setting, "ship on Friday?")
+    (best,) = vectors.scores(database, choice.seq, query, None, limit=1)
     assert best.first_span == 0
 
 

@@ -23,6 +23,8 @@ from treemem import Memory, Message, ModelError, Scope, ServedModel, UsageError
 from treemem.models import endpoint, responses, serving
 from treemem.models.chat import Prompt, defused
 from treemem.models.endpoint import EndpointClient, base_of
+from treemem.store import settings
+from treemem.store.database import Database
 from treemem_cli.main import cli
 
 pytest.importorskip("httpx", reason="needs the extra: pip install treemem[endpoint]")
@@ -497,10 +499,10 @@ def test_an_invalid_choice_is_refused(memory: Memory, choice: ServedModel):
     assert memory.setting("summarizer") is None
 
 
-def test_a_damaged_setting_is_an_error_with_a_way_out(memory: Memory):
+def test_a_damaged_setting_is_an_error_with_a_way_out(memory: Memory, database: Database):
     for value in ("{", '{"urls": 7}', '{"colour": "red"}'):
-        sql = "INSERT OR REPLACE INTO setting (name, value) VALUES ('summarizer', ?)"
-        memory._database.execute(sql, (value,))
+        with database.transaction():
+            settings.put(database, settings.SUMMARIZER, value)
         with pytest.raises(UsageError, match="treemem model use summarizer"):
             memory.status()
 

@@ -20,6 +20,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from treemem.errors import ModelError
+from treemem.reports import count_of
 from treemem.types import ServedModel
 
 if TYPE_CHECKING:
@@ -322,8 +323,9 @@ def unit(rows: Iterable[Sequence[float]], count: int, dimensions: int, name: str
     if len(vectors) != count or any(len(vector) != dimensions for vector in vectors):
         sizes = sorted({len(vector) for vector in vectors})
         raise ModelError(
-            f"{name} gave {len(vectors)} vectors of {sizes} numbers for {count} texts, where "
-            f"{dimensions} numbers each were expected. Is it another model now?"
+            f"{name} gave {count_of(len(vectors), 'vector')} of {sizes} numbers for "
+            f"{count_of(count, 'text')}; {dimensions} numbers each were expected. Is it another "
+            "model now?"
         )
     matrix = np.array(vectors, dtype=np.float64).reshape(count, dimensions)
     lengths = np.linalg.norm(matrix, axis=1, keepdims=True)
