@@ -191,8 +191,8 @@ class Memory:
         from treemem.privacy.policy import Redaction
 
         redaction = Redaction.of(self._database, redact)
-        appended_to = Source(source, "api", title)
-        return append_messages(self._database, self._clock, appended_to, messages, redaction)
+        target = Source(source, "api", title)
+        return append_messages(self._database, self._clock, target, messages, redaction)
 
     def plan(
         self,

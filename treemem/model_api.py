@@ -1,6 +1,6 @@
 """Lists the models that a user may choose, and lets a summarizer take its exam.
 
-Tested in tests/models/test_cli.py.
+Tested in tests/cli/models/test_model.py.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 Names, pins and merges are set by the user and survive a rebuild; the leaves of a topic are derived
 and can be computed again.
 
-Tested in tests/topics/test_topics.py.
+Tested in tests/topics/test_assignment.py.
 """
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
-"""A worked example: three days of one developer's session log, and questions that only it
-can answer. The log is made up, with every person, farm and number in it.
+"""A demo: three days of a developer's session log, and questions that only it can answer.
+
+All people, farms and numbers in it are fictional.
 """

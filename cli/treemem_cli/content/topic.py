@@ -1,7 +1,4 @@
-"""treemem topic: lists topics, and renames, pins and merges them.
-
-Tested in tests/topics/test_topics.py.
-"""
+"""treemem topic: lists topics, and renames, pins and merges them."""
 
 from __future__ import annotations
 

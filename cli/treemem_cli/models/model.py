@@ -1,7 +1,4 @@
-"""treemem model: lists models, downloads them, and chooses which to use.
-
-Tested in tests/models/test_cli.py.
-"""
+"""treemem model: lists models, downloads them, and chooses which to use."""
 
 from __future__ import annotations
 

@@ -53,7 +53,7 @@ def test_path_prints_the_file(models_folder: Path):
 @pytest.mark.parametrize(
     "arguments", [["path", "minilm"], ["use", "embedder", "minilm"], ["use", "summarizer", "nix"]]
 )
-def test_a_model_that_is_not_pulled_is_an_error_with_a_way_out(arguments: list[str]):
+def test_the_error_for_a_missing_model_says_how_to_pull_it(arguments: list[str]):
     result = run(*arguments)
     assert result.exit_code == 1
     assert result.stdout == ""

@@ -1,4 +1,4 @@
-"""The command `treemem topic`: every subcommand, and its errors."""
+"""Tests `treemem topic`."""
 
 from __future__ import annotations
 
