@@ -13,7 +13,7 @@ from dataclasses import replace
 
 from treemem.ingest.matching import MessageMatcher
 from treemem.privacy.policy import Redaction
-from treemem.store import messages
+from treemem.store import messages, sources
 from treemem.store.database import Database
 from treemem.store.messages import PreparedMessage
 from treemem.text.tokens import count_many
@@ -37,7 +37,7 @@ def append_messages(
     source = replace(source, title=redaction.text(source.title))
     matcher = MessageMatcher(database, redaction)
     with database.transaction():
-        source_seq = messages.ensure_source(database, source, clock())
+        source_seq = sources.ensure(database, source, clock())
         batch: list[PreparedMessage] = []
         tokens: dict[str, int] = {}
         for original, message, count in zip(originals, redacted, counts, strict=True):

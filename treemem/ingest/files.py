@@ -23,7 +23,7 @@ from treemem.ingest import blobs, matching, reconcile
 from treemem.ingest.matching import LogMessage, MessageMatcher
 from treemem.privacy.policy import Redaction
 from treemem.reports import FileProgress, FileReport, IngestReport
-from treemem.store import imported_files, messages
+from treemem.store import imported_files, messages, sources
 from treemem.store.database import Database
 from treemem.store.messages import PreparedMessage
 from treemem.store.sidecars import is_own
@@ -238,24 +238,24 @@ class FileIngest:
         source is opened, since to find them the file is read once more."""
         if self._sources or not (source.snapshot or source.rewritten):
             return False
-        return messages.has_format(self._database, source.format)
+        return sources.has_format(self._database, source.format)
 
     def _retire_missing(self, importer: Importer) -> None:
         """Retires what the log no longer contains before anything new of it is stored, so that a
         crash in between leaves no mixture of both to be sealed."""
         matcher = self._matcher()
-        sources: dict[str, Source] = {}
+        log_sources: dict[str, Source] = {}
         in_log: dict[str, set[LogMessage]] = {}
         current = ""
         for event in importer.read(self._file):
             if isinstance(event, Source):
                 current = event.id
-                sources.setdefault(current, event)
+                log_sources.setdefault(current, event)
                 in_log.setdefault(current, set())
             elif isinstance(event, Message) and len(event.text) <= messages.TEXT_BYTES_MAX:
-                item = matcher.match(self._without_blobs(event), sources[current])
+                item = matcher.match(self._without_blobs(event), log_sources[current])
                 in_log[current].add(LogMessage(item.id, item.identity, item.replaces))
-        for source in sources.values():
+        for source in log_sources.values():
             reconcile.retire_missing(self._database, source, in_log[source.id], self._clock)
 
     def _without_blobs(self, message: Message) -> Message:
@@ -292,7 +292,7 @@ class FileIngest:
                 if others_wrote:
                     items = self._matcher().match_again(items, source_id)
                 source = self._sources[source_id]
-                seq = messages.ensure_source(self._database, source, self._clock())
+                seq = sources.ensure(self._database, source, self._clock())
                 counts = messages.add(self._database, seq, items, tokens, snapshot=source.snapshot)
                 source_jobs.admit_seal(self._database, source_id, self._clock())
                 self.report.added += counts.added

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Set as AbstractSet
 
 from treemem.ingest.matching import LogMessage, has_news, stored_seqs
-from treemem.store import imported_files, messages
+from treemem.store import imported_files, messages, sources
 from treemem.store.database import Database
 from treemem.times import Clock
 from treemem.types import Source
@@ -22,7 +22,7 @@ def retire_missing(
     """Replaces or abandons the messages that a log no longer contains, in one transaction. Does
     nothing where the source is not stored."""
     with database.transaction():
-        source_seq = messages.source_seq(database, source.id)
+        source_seq = sources.seq_of(database, source.id)
         if source_seq is None:
             return
         if source.snapshot:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from treemem.store import messages, vectors
+from treemem.store import sources, vectors
 from treemem.store.database import Database
 from treemem.topics import store as topics
 from treemem.tree import builder, unsealing
@@ -25,12 +25,12 @@ def reseal(database: Database, message_seqs: Sequence[int], now_ms: int, shape: 
     Returns the number of nodes above these messages, all of which are deleted.
     """
     nodes = unsealing.nodes_above(database, message_seqs)
-    sources = messages.sources_of(database, message_seqs)
-    source_seqs = {source_id: source_seq for source_seq, source_id in sources}
+    affected = sources.of_messages(database, message_seqs)
+    source_seqs = {source_id: source_seq for source_seq, source_id in affected}
     loose = unsealing.detach(database, nodes, source_seqs, shape)
     topics.remove_leaves(database, nodes)
     unsealing.delete(database, nodes)
-    for source_seq, source_id in sources:
+    for source_seq, source_id in affected:
         while builder.seal(database, source_seq, source_id, shape):
             continue
         source_jobs.admit_seal(database, source_id, now_ms)

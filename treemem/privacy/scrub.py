@@ -19,7 +19,7 @@ from treemem.privacy.redactor import Redactor, labels_added
 from treemem.privacy.reseal import reseal
 from treemem.queue import jobs
 from treemem.reports import ScrubReport, StepProgress
-from treemem.store import imported_files, messages, migrations, settings, summaries
+from treemem.store import imported_files, messages, migrations, settings, sources, summaries
 from treemem.store.database import SQLITE_VERSION, Database
 from treemem.text.tokens import count_tokens
 from treemem.times import Clock
@@ -56,10 +56,10 @@ def scrub(
     number of messages that are done, and of those that have secrets."""
     redactor = redactor_of(database, redact, keep=not dry_run)
     secrets = _find_secrets(database, redactor)
-    sources = messages.sources_of(database, secrets.seqs)
+    affected = sources.of_messages(database, secrets.seqs)
     cleaner = TextCleaner(redactor, secrets.markers)
     report = ScrubReport(messages=len(secrets.seqs))
-    report.source_ids = [source_id for _, source_id in sources]
+    report.source_ids = [source_id for _, source_id in affected]
     for label in secrets.labels:
         report.redacted[label] = report.redacted.get(label, 0) + 1
     if dry_run:
@@ -71,7 +71,7 @@ def scrub(
         if report.touched:
             settings.put(database, settings.SCRUB_PENDING, "1")
     left = set(secrets.seqs)
-    for source_seq, _ in sources:
+    for source_seq, _ in affected:
         report.nodes += _scrub_source(database, clock, shape, redactor, source_seq, left)
         if progress is not None:
             progress(len(secrets.seqs) - len(left), len(secrets.seqs))
@@ -126,7 +126,7 @@ def _scrub_source(
 def _id_of(database: Database, seq: int, message: Message) -> str:
     """The id that a message would have with these words, as the first of its repetitions."""
     is_global = message.unique_id and message.external_id is not None
-    source_id = "" if is_global else messages.sources_of(database, [seq])[0][1]
+    source_id = "" if is_global else sources.of_messages(database, [seq])[0][1]
     sent_at = None if message.sent_at is None else str(message.sent_at)
     return ids.message_id(message, source_id, sent_at, 0)
 
@@ -183,7 +183,7 @@ class TextOwner(NamedTuple):
 
 
 TEXT_OWNERS = (
-    TextOwner("source.title", messages.titles, messages.rewrite_title),
+    TextOwner("source.title", sources.titles, sources.rewrite_title),
     TextOwner("imported_file.problems", imported_files.problem_texts,
               imported_files.rewrite_problems, TextCleaner.clean_problems),
     TextOwner("topic.name", topics.names, topics.rewrite_name),

@@ -61,6 +61,19 @@ def json_list(values: Iterable[object]) -> str:
     return orjson.dumps(list(values)).decode()
 
 
+def storable_text(text: str) -> tuple[str, bytes | None]:
+    """The text as SQLite can hold it, and its exact bytes where these differ, else None.
+
+    A lone surrogate has no UTF-8. U+FFFD takes its place, so offsets stay right.
+    """
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        exact = text.encode("utf-8", "surrogatepass")
+        return "".join("\ufffd" if "\ud800" <= c <= "\udfff" else c for c in text), exact
+    return text, None
+
+
 class Database:
     """A connection to a memory file, usable from several threads.
 

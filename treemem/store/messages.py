@@ -1,7 +1,7 @@
-"""Stores sources, their messages and their histories, and reads them back.
+"""Stores messages and the histories of sources, and reads them back.
 
-Owns the tables source, message, message_alias and source_message. Whether a message is known is
-decided in ingest/matching.py, and when leaves are sealed in tree/; no log is read here.
+Owns the tables message, message_alias and source_message. Whether a message is known is decided in
+ingest/matching.py, and when leaves are sealed in tree/. No log is read here.
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ from typing import NamedTuple
 import orjson
 
 from treemem.errors import UsageError
-from treemem.store.database import Database, Row, json_list
+from treemem.store.database import Database, Row, storable_text
 from treemem.text.fts import extra_words
-from treemem.types import MESSAGE_KINDS, ROLES, Blob, Message, Part, Source
+from treemem.types import MESSAGE_KINDS, ROLES, Blob, Message, Part
 
 # Longer messages are refused.
 TEXT_BYTES_MAX = 256 * 1024 * 1024
@@ -71,79 +71,20 @@ def storable(message: Message) -> Message:
     for name in ("external_id", "author", "session", "sent_at"):
         value = getattr(message, name)
         if isinstance(value, str) and not value.isascii():
-            changes[name] = _storable(value)[0]
+            changes[name] = storable_text(value)[0]
     for name in ("tool_use_ids", "tool_result_ids"):
         if tool_ids := getattr(message, name):
-            changes[name] = tuple(_storable(tool_id)[0] for tool_id in tool_ids)
+            changes[name] = tuple(storable_text(tool_id)[0] for tool_id in tool_ids)
     if message.blobs:
         changes["blobs"] = tuple(
-            replace(blob, media_type=_storable(blob.media_type)[0]) for blob in message.blobs
+            replace(blob, media_type=storable_text(blob.media_type)[0]) for blob in message.blobs
         )
     if message.parts:
         changes["parts"] = tuple(
-            replace(part, name=_storable(part.name)[0]) if part.name else part
+            replace(part, name=storable_text(part.name)[0]) if part.name else part
             for part in message.parts
         )
     return replace(message, **changes) if changes else message  # type: ignore[arg-type]
-
-
-# -- sources ---------------------------------------------------------------------------
-
-_SOURCE_INSERT = """
-INSERT INTO source (id, format, title, origin, parent_id, created_at_ms)
-VALUES (:id, :format, :title, :origin, :parent_id, :now)
-ON CONFLICT (id) DO UPDATE SET title = coalesce(excluded.title, title),
-  parent_id = coalesce(excluded.parent_id, parent_id)
-RETURNING seq
-"""
-
-
-def ensure_source(database: Database, source: Source, now_ms: int) -> int:
-    """The row number of a source, which is inserted if it is new. Raises UsageError for an id
-    that is empty, overlong or not printable."""
-    if not source.id or len(source.id) > 512 or not source.id.isprintable():
-        raise UsageError(f"A source id has 1 to 512 printable characters, not {source.id!r}.")
-    title, _ = _storable(source.title or "")
-    return int(
-        database.value(
-            _SOURCE_INSERT,
-            {"id": source.id, "format": source.format, "title": title or None,
-             "origin": _storable(source.origin or "")[0] or None,
-             "parent_id": source.parent_id, "now": now_ms},
-        )
-    )  # fmt: skip
-
-
-def source_seq(database: Database, source_id: str) -> int | None:
-    """The row number of a source; None where it is not stored."""
-    seq = database.value("SELECT seq FROM source WHERE id = ?", (source_id,))
-    return None if seq is None else int(seq)
-
-
-def has_format(database: Database, format_name: str) -> bool:
-    """Whether any source of this format is stored."""
-    sql = "SELECT 1 FROM source WHERE format = ? LIMIT 1"
-    return database.value(sql, (format_name,)) is not None
-
-
-_OF_MESSAGES = """
-SELECT DISTINCT s.seq, s.id FROM source_message sm JOIN source s ON s.seq = sm.source_seq
-WHERE sm.message_seq IN (SELECT value FROM json_each(?)) ORDER BY s.seq
-"""
-
-
-def sources_of(database: Database, message_seqs: Iterable[int]) -> list[tuple[int, str]]:
-    """Row numbers and ids of the sources that have any of these messages."""
-    return [(row[0], row[1]) for row in database.rows(_OF_MESSAGES, (json_list(message_seqs),))]
-
-
-def titles(database: Database) -> Sequence[tuple[int, str]]:
-    """The titles of sources, by row number."""
-    return database.rows("SELECT seq, title FROM source WHERE title IS NOT NULL")
-
-
-def rewrite_title(database: Database, source_seq: int, title: str) -> None:
-    database.execute("UPDATE source SET title = ? WHERE seq = ?", (title, source_seq))
 
 
 # -- adding ----------------------------------------------------------------------------
@@ -289,7 +230,7 @@ def next_position(database: Database, source_seq: int) -> int:
 
 def _message_row(seq: int, item: PreparedMessage, tokens: int) -> tuple[object, ...]:
     message = item.message
-    text, exact = _storable(message.text)
+    text, exact = storable_text(message.text)
     return (
         seq, item.id, item.identity, message.external_id, message.role,
         message.author, message.kind, item.sent_at, item.sent_at_ms,
@@ -300,19 +241,6 @@ def _message_row(seq: int, item: PreparedMessage, tokens: int) -> tuple[object, 
 def search_text(author: str | None, text: str) -> str | None:
     """The words that full text indexes beside a message's author and text; None for none."""
     return extra_words(f"{author}: {text}" if author else text)
-
-
-def _storable(text: str) -> tuple[str, bytes | None]:
-    """The text as SQLite can hold it, and its exact bytes where these differ, else None.
-
-    A lone surrogate has no UTF-8. U+FFFD takes its place, so offsets stay right.
-    """
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        exact = text.encode("utf-8", "surrogatepass")
-        return "".join("\ufffd" if "\ud800" <= c <= "\udfff" else c for c in text), exact
-    return text, None
 
 
 _FORGET_WORDS = """
@@ -334,7 +262,7 @@ def rewrite(database: Database, seq: int, message: Message, tokens: int, scrubbe
     scrubbed: the id that it would have with these words, by which doctor checks them.
     """
     database.execute(_FORGET_WORDS, (seq,))
-    text, exact = _storable(message.text)
+    text, exact = storable_text(message.text)
     database.execute(
         _REWRITE,
         {"seq": seq, "author": message.author, "text": text, "exact": exact,

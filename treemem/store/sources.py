@@ -1,0 +1,70 @@
+"""Stores sources: sessions and documents, each with a history of messages (messages.py).
+
+Owns the table source, but for the position from which on a history is unsealed.
+
+Tested in tests/store/test_messages.py.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from treemem.errors import UsageError
+from treemem.store.database import Database, json_list, storable_text
+from treemem.types import Source
+
+_ENSURE = """
+INSERT INTO source (id, format, title, origin, parent_id, created_at_ms)
+VALUES (:id, :format, :title, :origin, :parent_id, :now)
+ON CONFLICT (id) DO UPDATE SET title = coalesce(excluded.title, title),
+  parent_id = coalesce(excluded.parent_id, parent_id)
+RETURNING seq
+"""
+
+
+def ensure(database: Database, source: Source, now_ms: int) -> int:
+    """The row number of a source, which is inserted if it is new. Raises UsageError for an id
+    that is empty, overlong or not printable."""
+    if not source.id or len(source.id) > 512 or not source.id.isprintable():
+        raise UsageError(f"A source id has 1 to 512 printable characters, not {source.id!r}.")
+    title, _ = storable_text(source.title or "")
+    return int(
+        database.value(
+            _ENSURE,
+            {"id": source.id, "format": source.format, "title": title or None,
+             "origin": storable_text(source.origin or "")[0] or None,
+             "parent_id": source.parent_id, "now": now_ms},
+        )
+    )  # fmt: skip
+
+
+def seq_of(database: Database, source_id: str) -> int | None:
+    """The row number of a source; None where it is not stored."""
+    seq = database.value("SELECT seq FROM source WHERE id = ?", (source_id,))
+    return None if seq is None else int(seq)
+
+
+def has_format(database: Database, format_name: str) -> bool:
+    """Whether any source of this format is stored."""
+    sql = "SELECT 1 FROM source WHERE format = ? LIMIT 1"
+    return database.value(sql, (format_name,)) is not None
+
+
+_OF_MESSAGES = """
+SELECT DISTINCT s.seq, s.id FROM source_message sm JOIN source s ON s.seq = sm.source_seq
+WHERE sm.message_seq IN (SELECT value FROM json_each(?)) ORDER BY s.seq
+"""
+
+
+def of_messages(database: Database, message_seqs: Iterable[int]) -> list[tuple[int, str]]:
+    """Row numbers and ids of the sources that have any of these messages."""
+    return [(row[0], row[1]) for row in database.rows(_OF_MESSAGES, (json_list(message_seqs),))]
+
+
+def titles(database: Database) -> Sequence[tuple[int, str]]:
+    """The titles of sources, by row number."""
+    return database.rows("SELECT seq, title FROM source WHERE title IS NOT NULL")
+
+
+def rewrite_title(database: Database, source_seq: int, title: str) -> None:
+    database.execute("UPDATE source SET title = ? WHERE seq = ?", (title, source_seq))
