@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from tests.helpers.fake_model import FakeClient, answering, lines_of, quoting, raving, use
-from treemem import Memory, Message, ModelError
-from treemem.models.manifests import InstalledModel, write
-from treemem.summarize import backends, exam, prompts
+from tests.helpers.fake_model import FakeClient, answering, lines_of, raving
+from treemem import ModelError
+from treemem.summarize import exam, prompts
 from treemem.summarize.exam import ExamResult, Part
-from treemem.summarize.model_summarizer import ModelSummarizer
 from treemem.summarize.prompts import Mode
 from treemem.verify.words import stems
 
@@ -86,7 +83,7 @@ def noting_all(question: str) -> list[str]:
     return [note for word, note in NOTED.items() if word in lines]
 
 
-# -- taking it -------------------------------------------------------------------------
+# -- taking the exam -------------------------------------------------------------------
 
 
 def test_a_model_that_answers_well_gets_every_point_and_retells() -> None:
@@ -133,7 +130,7 @@ def test_a_model_that_only_takes_notes_gets_the_window_that_it_can_read(
 
 
 @pytest.mark.parametrize("answer", [raving, lambda _: "", lambda _: "I'm sorry, as an AI I can't."])
-def test_a_model_that_raves_is_not_used(answer: Callable[[str], str]) -> None:
+def test_a_model_whose_answers_do_not_pass_is_not_used(answer: Callable[[str], str]) -> None:
     result = take(FakeClient(answer))
     assert (result.mode, result.points, result.long) == (None, 0, None)
     assert (result.retell.kept, result.notes.kept) == (0, 0)
@@ -146,12 +143,12 @@ def only_so_many(count: int) -> Callable[[str], str]:
 
 
 @pytest.mark.parametrize(("good", "mode"), [(2, None), (3, "retell"), (12, "retell")])
-def test_a_quarter_of_the_points_is_the_least(good: int, mode: Mode | None) -> None:
+def test_a_model_needs_a_quarter_of_the_points(good: int, mode: Mode | None) -> None:
     result = take(either(only_so_many(good), raving))
     assert (result.retell.points, result.mode) == (good, mode)
 
 
-def test_words_that_were_said_are_no_point_where_the_heart_of_the_matter_is_missing() -> None:
+def test_a_retelling_without_the_required_words_is_no_point() -> None:
     """An answer that passes the checks and leaves out what counts is kept, and no point."""
     result = take(either(lambda asked: _beside(asked) or raving(""), raving))
     assert result.retell.kept == 1
@@ -162,7 +159,7 @@ def _beside(question: str) -> str:
     return "The assistant changed the timeout in deploy.yaml." if "deploy.yaml" in question else ""
 
 
-def test_a_model_that_loses_itself_in_a_long_text_retells_where_it_can() -> None:
+def test_a_model_that_fails_on_a_long_text_retells_where_it_can() -> None:
     """Half of the retellings right, all notes on short windows, few on a long one."""
     count = iter(range(1000))
 
@@ -176,7 +173,7 @@ def test_a_model_that_loses_itself_in_a_long_text_retells_where_it_can() -> None
     assert result.points == round(1000 * result.retell.share)
 
 
-def test_the_worked_examples_hold_no_answer_of_the_exam() -> None:
+def test_the_worked_examples_contain_no_answer_of_the_exam() -> None:
     told = [stems(each[2]) for each in prompts.RETELL_EXAMPLES]
     told += [stems(line) for line in prompts.NOTES_EXAMPLE[1].splitlines()]
     wanted = [item["keep"] for item in exam.questions()["retell"]]
@@ -184,7 +181,7 @@ def test_the_worked_examples_hold_no_answer_of_the_exam() -> None:
     assert not [fact for fact in wanted for each in told if stems(fact) <= each]
 
 
-def test_progress_is_told_after_each_question() -> None:
+def test_progress_is_reported_after_every_question() -> None:
     seen: list[tuple[int, int]] = []
     exam.take(either(raving, noting), "m", TAKEN_AT, lambda done, total: seen.append((done, total)))
     questions = len(RETOLD) + 2 + 1
@@ -192,7 +189,7 @@ def test_progress_is_told_after_each_question() -> None:
     assert all(done <= total for done, total in seen)
 
 
-# -- keeping the result ----------------------------------------------------------------
+# -- the stored result -----------------------------------------------------------------
 
 PART = Part(12, 10, 9, 12, 12, 4_000, 200, 0.5)
 RESULT = ExamResult(
@@ -210,7 +207,7 @@ RESULT = ExamResult(
         replace(RESULT, model="../../an endpoint: qwen3/8b@01234567"),
     ],
 )
-def test_a_result_that_was_saved_is_read_again(result: ExamResult, tmp_path: Path) -> None:
+def test_a_saved_result_is_read_back(result: ExamResult, tmp_path: Path) -> None:
     assert exam.result_of(result.model, tmp_path) is None
     exam.save(replace(result, taken_at="2025-01-01T00:00:00Z"), tmp_path)
     exam.save(result, tmp_path)
@@ -219,7 +216,7 @@ def test_a_result_that_was_saved_is_read_again(result: ExamResult, tmp_path: Pat
     assert file.parent == tmp_path / "exams"
 
 
-def test_a_result_of_another_version_counts_as_none(tmp_path: Path) -> None:
+def test_a_result_of_another_version_is_ignored(tmp_path: Path) -> None:
     exam.save(replace(RESULT, version="0.1"), tmp_path)
     assert exam.result_of(RESULT.model, tmp_path) is None
     exam.save(RESULT, tmp_path)
@@ -229,7 +226,9 @@ def test_a_result_of_another_version_counts_as_none(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "damage", ["", "{", "[]", "null", "7", '{"retell": 1}', '{"retell": {}, "notes": {}}']
 )
-def test_a_damaged_result_is_an_error_with_a_way_out(damage: str, tmp_path: Path) -> None:
+def test_an_unreadable_result_is_an_error_that_names_the_way_out(
+    damage: str, tmp_path: Path
+) -> None:
     exam.save(RESULT, tmp_path)
     (file,) = (tmp_path / "exams").iterdir()
     file.write_text(damage)
@@ -237,77 +236,3 @@ def test_a_damaged_result_is_an_error_with_a_way_out(damage: str, tmp_path: Path
         exam.result_of(RESULT.model, tmp_path)
     assert str(file) in str(caught.value)
     assert not caught.value.recoverable
-
-
-# -- what follows from it --------------------------------------------------------------
-
-
-def install(name: str, result: ExamResult | None, size: int = 1_000) -> None:
-    """As if a model of that name had been pulled, and had taken its exam."""
-    folder = exam.models_folder()
-    folder.mkdir(parents=True, exist_ok=True)
-    (folder / f"{name}.gguf").write_bytes(b"\0" * size)
-    model = InstalledModel(
-        name, "summarizer", folder / f"{name}.gguf", "0" * 64, size, "a" * 64, "here", "Q4_0",
-        "Apache-2.0", TAKEN_AT, 4_096, chat=True,
-    )  # fmt: skip
-    write(model, folder)
-    if result is not None:
-        exam.save(replace(result, model=backends.identity(model)))
-
-
-def ranks(names: Sequence[str]) -> list[int]:
-    return [backends.summarizer_of(name).rank for name in names]
-
-
-def test_more_points_mean_a_higher_rank_whatever_the_size() -> None:
-    install("none-taken", None, size=90_000)
-    install("failed", replace(RESULT, mode=None), size=80_000)
-    install("fair", replace(RESULT, retell=replace(PART, points=6)), size=70_000)
-    install("good", RESULT, size=10)
-    install("good-and-large", RESULT, size=20)
-    install("notes", replace(RESULT, mode="notes", notes=replace(PART, points=12)), size=5)
-    found = ranks(["failed", "none-taken", "fair", "good", "good-and-large", "notes"])
-    assert found == sorted(set(found))
-
-
-def test_a_model_is_asked_in_the_way_in_which_it_did_best() -> None:
-    install("writer", replace(RESULT, mode="notes", window_chars=14_000, long=PART))
-    install("untested", None)
-    writer, untested = map(backends.summarizer_of, ("writer", "untested"))
-    assert isinstance(writer, ModelSummarizer)
-    assert isinstance(untested, ModelSummarizer)
-    assert (writer.mode, writer.window_chars) == ("notes", 14_000)
-    assert untested.mode == "retell"
-
-
-@pytest.mark.parametrize(
-    ("result", "asked"),
-    [(None, True), (RESULT, True), (replace(RESULT, mode=None), False),
-     (replace(RESULT, mode=None, version="0.1"), True)],
-    ids=["took none", "passed", "failed", "failed an older one"],
-)  # fmt: skip
-def test_a_model_that_failed_its_exam_is_not_asked(
-    memory: Memory, monkeypatch: pytest.MonkeyPatch, result: ExamResult | None, asked: bool
-) -> None:
-    install("tiny", result)
-    client = FakeClient(quoting)
-    use(monkeypatch, memory, client, name="tiny")
-    memory.append("s", [Message(author="Ana", text="We moved the backup to Linz on Friday.")])
-    report = memory.work()
-    assert bool(client.questions) is asked
-    assert (report.model_calls > 0) is asked
-    assert report.done["extract"] == 1
-
-
-def test_a_result_that_cannot_be_read_stops_model_work_and_says_why(
-    memory: Memory, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    install("tiny", RESULT)
-    use(monkeypatch, memory, FakeClient(), name="tiny")
-    (file,) = (exam.models_folder() / "exams").iterdir()
-    file.write_text(json.dumps({"model": "tiny"}))
-    memory.append("s", [Message(text="We moved the backup to Linz on Friday.")])
-    with pytest.raises(ModelError, match="cannot be read"):
-        memory.work()
-    assert memory.jobs(["todo"]) == []  # the light jobs were done before

@@ -1,4 +1,4 @@
-"""The summarizer without a model says only what was said, and loses no rule on the way up."""
+"""The extractive summarizer copies sentences, and loses no rule."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 
 from treemem.proposals import Draft, Excerpt
 from treemem.summarize.base import BINDING, KIND_ORDER
-from treemem.summarize.detectors import kind_of, tool_errors, words_of
 from treemem.summarize.extractive import LEAF_TOKENS_MAX, leaf_budget, summarize_leaf
 from treemem.text.tokens import count_tokens
 from treemem.types import STATEMENT_KINDS, Message, Part
@@ -50,7 +49,7 @@ def kinds_of(drafts: Sequence[Draft], text: str) -> list[str]:
 
 @UNHURRIED
 @given(st.lists(st.tuples(TEXTS, st.sampled_from(["user", "assistant", "tool"])), max_size=6))
-def test_every_statement_is_words_of_the_message_it_cites(said: list[tuple[str, str]]) -> None:
+def test_every_statement_is_copied_from_the_message_it_cites(said: list[tuple[str, str]]) -> None:
     excerpts = [excerpt(text, at, role=role) for at, (text, role) in enumerate(said)]
     text_of = {each.message.id: each.message.text for each in excerpts}
     view = summarize_leaf(excerpts)
@@ -69,21 +68,21 @@ def test_the_same_leaf_gives_the_same_summary(texts: list[str]) -> None:
 
 @UNHURRIED
 @given(st.lists(TEXTS, max_size=6))
-def test_nothing_is_said_twice(texts: list[str]) -> None:
+def test_no_statement_is_repeated(texts: list[str]) -> None:
     found = [" ".join(draft.text.casefold().split()) for draft in leaf_of(*texts)]
     assert len(found) == len(set(found))
 
 
 @UNHURRIED
 @given(st.data())
-def test_only_what_the_leaf_holds_of_a_message_is_summarized(data: st.DataObject) -> None:
+def test_only_the_part_of_a_message_in_the_leaf_is_summarized(data: st.DataObject) -> None:
     text = " ".join(FACTS)
     start, end = sorted(data.draw(st.tuples(*[st.integers(0, len(text))] * 2)))
     for item in summarize_leaf([Excerpt(Message(text=text, id="m"), start, end)]).items:
         assert item.text in text[start:end]
 
 
-def test_a_leaf_that_says_nothing_has_an_empty_summary() -> None:
+def test_a_leaf_without_sentences_has_an_empty_summary() -> None:
     for texts in ([], [""], ["ok"], ["```\nx = 1\n```"]):
         view = summarize_leaf([excerpt(text) for text in texts])
         assert (list(view.items), view.offered) == ([], 0)
@@ -109,14 +108,14 @@ def test_a_summary_is_at_most_a_third_of_its_leaf_and_bounded(count: int) -> Non
 
 @UNHURRIED
 @given(st.lists(TEXTS, min_size=1, max_size=30))
-def test_no_summary_goes_over_its_budget_but_for_what_binds(texts: list[str]) -> None:
+def test_only_rules_and_open_points_exceed_the_budget(texts: list[str]) -> None:
     drafts = leaf_of(*texts)
     free = [draft.tokens for draft in drafts if draft.kind not in BINDING]
     budget = leaf_budget(sum(count_tokens(text) for text in texts))
     assert len(free) <= 1 or sum(free) <= budget
 
 
-def test_a_message_tells_its_best_sentence_before_another_message_tells_two() -> None:
+def test_every_message_gets_its_best_sentence_in_before_another_gets_two() -> None:
     rich = (
         "Ana visited the bakery in Graz on 3 May 2024. Ana visited the dairy in Linz on 4 May 2024."
     )
@@ -126,13 +125,13 @@ def test_a_message_tells_its_best_sentence_before_another_message_tells_two() ->
     assert min(first, second) < max(first, second) * 0.75
 
 
-def test_what_a_leaf_closes_itself_is_open_no_more() -> None:
+def test_an_open_point_that_its_own_leaf_closes_is_no_longer_open() -> None:
     drafts = leaf_of("I still need to order the filter for the pump.", *FACTS,
                      "The filter for the pump is ordered, it comes on Monday.")  # fmt: skip
     assert [draft.text for draft in drafts if draft.kind == "open"] == []
 
 
-def test_what_says_that_something_is_done_is_kept_even_where_it_is_not_shown() -> None:
+def test_a_statement_that_something_is_done_is_stored_even_if_it_is_not_shown() -> None:
     facts = [f"Machine {n} of plant {n % 7} made {n * 3} parts in May." for n in range(400)]
     view = summarize_leaf([excerpt(t, n) for n, t in enumerate([*facts, "The gate is fixed."])])
     assert any(draft.settles for draft in (*view.items, *view.kept_back))  # type: ignore[union-attr]
@@ -155,11 +154,11 @@ def test_ten_rules_of_one_leaf_are_all_in_its_summary() -> None:
 
 
 @pytest.mark.parametrize("kind", ["summary", "injected"])
-def test_what_nobody_really_said_is_not_quoted(kind: str) -> None:
+def test_summaries_and_injected_messages_are_not_quoted(kind: str) -> None:
     assert not summarize_leaf([excerpt(RULE, kind=kind)]).items
 
 
-def test_the_error_in_a_tools_output_is_told_in_the_tools_name() -> None:
+def test_an_error_in_a_tools_output_has_the_tool_as_its_speaker() -> None:
     output = "collected 3 items\nKeyError: 'farm_id' in tickets.py\n2 passed"
     part = Part("tool_result", 0, len(output), "Bash")
     result = excerpt(output, 1, role="tool", parts=(part,))
@@ -169,36 +168,7 @@ def test_the_error_in_a_tools_output_is_told_in_the_tools_name() -> None:
     assert draft.text == "KeyError: 'farm_id' in tickets.py"
 
 
-def test_a_statement_is_told_by_its_author_else_by_its_role() -> None:
+def test_the_speaker_of_a_statement_is_its_author_or_else_its_role() -> None:
     assert leaf_of(FACTS[0], role="assistant")[0].speaker == "assistant"
     named = summarize_leaf([excerpt(FACTS[0], author="Ana")]).items[0]
     assert named.speaker == "Ana"
-
-
-@pytest.mark.parametrize(
-    ("sentence", "kind"),
-    [
-        ("You must never run anything against production.", "constraint"),
-        ("Please don't commit the generated files.", "constraint"),
-        ("I prefer tabs in this repository.", "constraint"),
-        ("The reply has to stay under 200 words.", "constraint"),
-        ("We decided to go with Postgres.", "decision"),
-        ("Let's use one queue instead of two.", "decision"),
-        ("We still need to ask Matic about the release.", "open"),
-        ("TODO: rename the view before Friday.", "open"),
-        ("The root cause was a stale lock.", "error"),
-        ("The nightly import failed on Tuesday.", "error"),
-        ("It raised a ValueError in parse().", "error"),
-        ("Staging is rebuilt every night.", "fact"),
-        ("The tablets never changed their clocks in spring.", "fact"),
-        ("It must have been the network.", "fact"),
-    ],
-)
-def test_the_words_tell_what_a_sentence_is(sentence: str, kind: str) -> None:
-    lower = frozenset(word.lower() for word in words_of(sentence))
-    assert kind_of(sentence, lower)[0] == kind
-
-
-def test_of_a_tools_errors_the_last_ones_count() -> None:
-    output = "\n".join(f"ERROR: step {n} broke" for n in range(5))
-    assert tool_errors(output) == ["ERROR: step 3 broke", "ERROR: step 4 broke"]

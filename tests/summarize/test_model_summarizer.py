@@ -1,4 +1,4 @@
-"""The summarizer that asks a model: what it asks, and what becomes of the answers."""
+"""The model summarizer: its questions, and the views it makes of the answers."""
 
 from __future__ import annotations
 
@@ -66,17 +66,17 @@ def numbered(count: int, pattern: str = LONG) -> list[str]:
     return [pattern.format(n=100 + n) for n in range(count)]
 
 
-# -- "retell": what is asked -----------------------------------------------------------
+# -- "retell": questions ---------------------------------------------------------------
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_rules_and_open_points_are_left_in_their_own_words(kind: StatementKind) -> None:
+def test_rules_and_open_points_are_not_retold(kind: StatementKind) -> None:
     log = said(*numbered(3))
     calls = summarizer().leaf_calls(log, picked(log, kind))
     assert len(calls) == (0 if kind in ("constraint", "open") else 3)
 
 
-def test_only_so_many_are_retold_the_most_important_in_the_leafs_order() -> None:
+def test_the_most_important_sentences_are_retold_in_the_leafs_order() -> None:
     log = said(*numbered(RETOLD_MAX + 5))
     importances = [float(at % 7) for at in range(len(log))]
     items = picked(log, "fact", importances)
@@ -88,7 +88,7 @@ def test_only_so_many_are_retold_the_most_important_in_the_leafs_order() -> None
     assert max(left_out) <= min(item.importance for item in items if item.seq in asked)
 
 
-def test_a_sentence_that_is_short_already_is_not_retold() -> None:
+def test_a_short_sentence_is_not_retold() -> None:
     words = LONG.format(n=100).split()
     log = said(" ".join(words[: RETOLD_WORDS_MIN - 1]), " ".join(words[:RETOLD_WORDS_MIN]))
     (call,) = summarizer().leaf_calls(log, picked(log))
@@ -104,14 +104,12 @@ def test_a_sentence_that_is_short_already_is_not_retold() -> None:
         ("system", None, False),
     ],
 )  # fmt: skip
-def test_only_what_somebody_says_in_person_is_retold(
-    role: str, author: str | None, asked: bool
-) -> None:
+def test_only_sentences_of_persons_are_retold(role: str, author: str | None, asked: bool) -> None:
     log = said(LONG.format(n=100), author=author, role=role)
     assert bool(summarizer().leaf_calls(log, picked(log))) is asked
 
 
-def test_a_line_of_a_tools_output_is_not_retold_as_what_its_message_says() -> None:
+def test_a_line_of_a_tools_output_is_not_retold_as_speech_of_its_message() -> None:
     text = f"{LONG.format(n=100)} KeyError: the field farm_number is missing in every row of it"
     at = text.index("KeyError")
     message = Message(
@@ -126,7 +124,7 @@ def test_a_line_of_a_tools_output_is_not_retold_as_what_its_message_says() -> No
     assert call.original is items[1]
 
 
-def test_a_long_result_of_a_tool_is_told_by_its_name_size_and_first_line() -> None:
+def test_a_long_tool_result_is_replaced_by_its_name_size_and_first_line() -> None:
     output = "\n  collected 12 items\n" + "test ok\n" * 200 + "KeyError: 'farm_number'\n"
     message = Message(
         role="tool", text=output, id="m0", parts=(Part("tool_result", 0, len(output), "pytest"),)
@@ -143,7 +141,7 @@ def test_a_long_result_of_a_tool_is_told_by_its_name_size_and_first_line() -> No
     ("author", "role", "name"),
     [("Ana", "user", "Ana"), (None, "user", "The user"), (None, "assistant", "The assistant")],
 )
-def test_an_answer_begins_with_who_said_it_and_sees_nothing_else(
+def test_a_question_contains_one_sentence_and_the_answer_begins_with_its_speaker(
     author: str | None, role: str, name: str
 ) -> None:
     log = said(*numbered(2), author=author, role=role)
@@ -153,7 +151,7 @@ def test_an_answer_begins_with_who_said_it_and_sees_nothing_else(
         assert [each.text for each in call.excerpts] == [excerpt.text]
 
 
-# -- "retell": what becomes of the answers ---------------------------------------------
+# -- "retell": answers -----------------------------------------------------------------
 
 
 def retold(
@@ -166,7 +164,7 @@ def retold(
     return own.leaf_view(own.leaf_calls(log, items), answered(*answers), items, spare, tokens)
 
 
-def test_a_retelling_stands_in_its_originals_place_and_cites_its_message() -> None:
+def test_a_retelling_takes_its_originals_place_and_citation() -> None:
     log = said(*numbered(2))
     view = retold(log, [SHORT.format(n=100), raving("")])
     short, kept = view.items
@@ -178,7 +176,7 @@ def test_a_retelling_stands_in_its_originals_place_and_cites_its_message() -> No
     assert kept.seq == 2
 
 
-def test_a_retelling_that_saves_nothing_is_refused_and_its_original_stays() -> None:
+def test_a_retelling_that_is_not_shorter_is_refused_and_its_original_stays() -> None:
     log = said(*numbered(2))
     same = log[0].text.replace("I moved", "Ana moved")
     view = retold(log, [same, SHORT.format(n=101)])
@@ -186,7 +184,7 @@ def test_a_retelling_that_saves_nothing_is_refused_and_its_original_stays() -> N
     assert set(texts_of(view)) == {log[0].text, SHORT.format(n=101)}
 
 
-def test_the_room_that_a_retelling_frees_goes_to_what_had_none() -> None:
+def test_the_room_that_a_retelling_frees_goes_to_spare_statements() -> None:
     log = said(*numbered(3))
     spare = [
         ChildStatement(
@@ -200,7 +198,7 @@ def test_the_room_that_a_retelling_frees_goes_to_what_had_none() -> None:
 
 
 @pytest.mark.parametrize("mode", ["retell", "notes"])
-def test_a_view_of_which_nothing_passed_shows_nothing(mode: Mode) -> None:
+def test_a_view_without_a_passed_statement_is_unusable(mode: Mode) -> None:
     log = said(*numbered(3))
     own, items = summarizer(mode), picked(log)
     calls = own.leaf_calls(log, items)
@@ -209,7 +207,7 @@ def test_a_view_of_which_nothing_passed_shows_nothing(mode: Mode) -> None:
     assert view.offered == len(view.rejections) == len(calls)
 
 
-# -- an answer as a whole --------------------------------------------------------------
+# -- refused answers -------------------------------------------------------------------
 
 
 def refusals(mode: Mode, line: str, answer: str, stopped: str = "eos") -> tuple[list[str], int]:
@@ -247,13 +245,13 @@ MOVED = "user: I moved the backup of the shop to the new server in Graz on Frida
          ["chatter instead of a statement"], 0),
     ],
 )  # fmt: skip
-def test_an_answer_is_refused_for_what_it_is(
+def test_an_answer_is_refused_with_its_reason(
     mode: Mode, answer: str, stopped: str, reasons: list[str], kept: int
 ) -> None:
     assert refusals(mode, MOVED, answer, stopped) == (reasons, kept)
 
 
-def test_a_summary_longer_than_its_source_with_people_nobody_named_adds_nothing() -> None:
+def test_a_summary_longer_than_its_source_about_unnamed_people_is_refused() -> None:
     said = prose(7, 40)
     assert 500 < count_tokens(said) < 900
     invented = [
@@ -266,7 +264,7 @@ def test_a_summary_longer_than_its_source_with_people_nobody_named_adds_nothing(
     assert set(reasons) <= {"cites no message that supports it", "name not in its source"}
 
 
-# -- room: a property ------------------------------------------------------------------
+# -- budget ----------------------------------------------------------------------------
 
 STATEMENTS = st.lists(
     st.tuples(st.sampled_from(KINDS), st.integers(0, 9), st.booleans()), min_size=1, max_size=24
@@ -274,7 +272,7 @@ STATEMENTS = st.lists(
 
 
 @given(STATEMENTS, STATEMENTS, st.integers(0, 4_000))
-def test_a_view_keeps_its_budget_and_loses_nothing_that_there_is_room_for(
+def test_a_view_keeps_to_its_budget_and_fills_it(
     shown: list[tuple[StatementKind, int, bool]],
     more: list[tuple[StatementKind, int, bool]],
     tokens: int,
@@ -318,10 +316,10 @@ def _answer(call: Call, *, passes: bool) -> str:
     return SHORT.format(n=99 + call.original.seq) if passes else raving("")
 
 
-# -- "retell": above the leaves --------------------------------------------------------
+# -- "retell": groups ------------------------------------------------------------------
 
 
-def test_only_an_open_tails_statements_are_retold_in_a_parent() -> None:
+def test_only_an_open_tails_statements_are_retold_in_a_group() -> None:
     log = said(*numbered(4))
     items = picked(log)
     children = [Child(items[:2]), Child(items[2:], is_open=True)]
@@ -338,7 +336,7 @@ def test_only_an_open_tails_statements_are_retold_in_a_parent() -> None:
 
 
 @pytest.mark.parametrize("shape", [SMALL_LEAVES, TreeShape()])
-def test_what_is_in_an_open_tail_is_retold_in_the_root(
+def test_sentences_of_an_open_tail_are_retold_in_the_root(
     memory: Memory, shape: TreeShape, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     name = use(monkeypatch, memory, FakeClient(), mode="retell").name
@@ -359,7 +357,7 @@ def test_what_is_in_an_open_tail_is_retold_in_the_root(
 
 
 @pytest.mark.parametrize(("window_chars", "windows"), [(None, 4), (2_500, 6), (14_000, 1)])
-def test_a_leaf_is_read_in_windows_each_message_once(
+def test_a_leaf_is_read_in_windows_and_every_message_once(
     window_chars: int | None, windows: int
 ) -> None:
     log = said(*(prose(n, 10) for n in range(18)))
@@ -373,7 +371,7 @@ def test_a_leaf_is_read_in_windows_each_message_once(
         )
 
 
-def test_a_note_cites_the_messages_that_say_it_and_their_speaker() -> None:
+def test_a_note_has_the_messages_that_support_it_and_their_speaker() -> None:
     log = excerpts(FRIENDS)
     own = summarizer("notes")
     calls = own.leaf_calls(log, [])
@@ -395,7 +393,7 @@ def test_a_note_cites_the_messages_that_say_it_and_their_speaker() -> None:
     assert [r.reason for r in view.rejections] == ["mixes what was said apart"]
 
 
-def test_a_note_that_says_what_was_picked_out_is_not_shown_twice() -> None:
+def test_a_note_that_repeats_the_extractive_summary_is_shown_once() -> None:
     log = said(*numbered(2))
     own, items = summarizer("notes"), picked(log)
     calls = own.leaf_calls(log, items)
@@ -403,7 +401,7 @@ def test_a_note_that_says_what_was_picked_out_is_not_shown_twice() -> None:
     assert sorted(texts_of(view)) == sorted(each.text for each in log)
 
 
-def test_a_parents_gist_rests_on_its_childrens_statements_alone() -> None:
+def test_a_groups_gist_is_supported_by_its_childrens_statements_alone() -> None:
     whole = "I moved the backup to Linz. The landlord in Graz plays the cello."
     message = Message(author="Ana", text=whole, id="m0")
     small_talk = ChildStatement(2, "fact", "It was nice to meet you.", "Ana", 0.0, ("m0",), 40)

@@ -1,4 +1,4 @@
-"""A parent's summary comes from its children's: nothing is lost that binds, nothing made up."""
+"""A group's summary refers to its children's statements, and loses no rule or open point."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ CHILDREN = st.lists(
 
 @UNHURRIED
 @given(CHILDREN)
-def test_a_parent_refers_to_its_childrens_statements_and_makes_none(children: list[Child]) -> None:
+def test_a_group_refers_to_its_childrens_statements_and_writes_none(children: list[Child]) -> None:
     offered = {statement.seq: statement.text for each in children for statement in each.statements}
     view = summarize_group(children)
     for item in view.items:
@@ -58,7 +58,7 @@ def test_a_parent_refers_to_its_childrens_statements_and_makes_none(children: li
 
 @UNHURRIED
 @given(CHILDREN)
-def test_every_rule_and_open_point_rises(children: list[Child]) -> None:
+def test_every_rule_and_open_point_is_taken_over(children: list[Child]) -> None:
     binding = {
         statement.text for each in children for statement in each.statements
         if statement.kind in BINDING
@@ -69,7 +69,7 @@ def test_every_rule_and_open_point_rises(children: list[Child]) -> None:
 
 @UNHURRIED
 @given(CHILDREN)
-def test_a_parent_says_everything_once_in_order_and_no_more_than_its_children(
+def test_a_group_has_no_repetition_keeps_the_order_and_is_no_longer_than_its_children(
     children: list[Child],
 ) -> None:
     items = summarize_group(children).items
@@ -80,14 +80,14 @@ def test_a_parent_says_everything_once_in_order_and_no_more_than_its_children(
     assert sum(item.tokens for item in items) <= below
 
 
-def test_a_rule_rises_as_a_rule_even_if_a_gist_says_the_same() -> None:
+def test_a_rule_that_a_gist_repeats_stays_a_rule() -> None:
     view = summarize_group(
         [child(child_statement(1, "gist", RULE)), child(child_statement(2, "constraint", RULE))]
     )
     assert "constraint" in {item.kind for item in view.items}
 
 
-def test_what_need_not_rise_is_bounded() -> None:
+def test_statements_beside_rules_and_open_points_are_limited() -> None:
     text = "This is a fact that is about as long as facts are in real life, number {n}."
     children = [
         child(*(child_statement(k, "fact", text.format(n=k)) for k in range(100 * c, 100 * c + 60)))
@@ -96,7 +96,7 @@ def test_what_need_not_rise_is_bounded() -> None:
     assert sum(item.tokens for item in summarize_group(children).items) <= PARENT_TOKENS_MAX
 
 
-def test_many_rules_leave_room_for_what_it_was_about() -> None:
+def test_many_rules_leave_room_for_gists_and_decisions() -> None:
     rules = [
         child_statement(n, "constraint", f"You must never restart worker {n} by night.")
         for n in range(1, 200)
@@ -107,7 +107,7 @@ def test_many_rules_leave_room_for_what_it_was_about() -> None:
     assert sum(item.kind == "constraint" for item in view.items) == len(rules)
 
 
-def test_every_child_is_told_of_by_a_gist() -> None:
+def test_every_child_has_a_gist() -> None:
     children = [
         child(child_statement(n + 1, "gist"), child_statement(n + 50, "fact", f"{RULE} {n}" * 3))
         for n in range(8)
@@ -116,15 +116,15 @@ def test_every_child_is_told_of_by_a_gist() -> None:
     assert [item.seq for item in gists if isinstance(item, ChildStatement)] == list(range(1, 9))
 
 
-def test_a_parent_of_nothing_says_nothing() -> None:
+def test_a_group_without_statements_has_none() -> None:
     assert list(summarize_group([]).items) == []
     assert list(summarize_group([child(), child()]).items) == []
 
 
-# -- what later statements do to earlier ones ------------------------------------------
+# -- relations -------------------------------------------------------------------------
 
 
-def test_what_is_said_twice_rises_once_and_keeps_both_citations() -> None:
+def test_a_repeated_statement_is_taken_once_with_both_citations() -> None:
     view = summarize_group(
         [child(child_statement(1, "fact", "The export runs at 02:15.")),
          child(child_statement(2, "fact", "the export runs at 02:15"))]
@@ -135,7 +135,7 @@ def test_what_is_said_twice_rises_once_and_keeps_both_citations() -> None:
     assert view.relations == (Relation(1, "same", 2),)
 
 
-def test_what_stands_for_two_goes_on_doing_so_further_up() -> None:
+def test_a_merged_statement_keeps_all_citations_in_the_groups_above() -> None:
     first = summarize_group(
         [
             child(child_statement(1, "fact", "It runs.")),
@@ -148,14 +148,14 @@ def test_what_stands_for_two_goes_on_doing_so_further_up() -> None:
     assert item.also == (2, 3)
 
 
-def test_an_open_point_goes_when_a_later_child_closes_it_and_says_by_what() -> None:
+def test_an_open_point_that_a_later_child_closes_is_left_out_with_a_relation() -> None:
     done = child_statement(9, "fact", DONE)
     view = summarize_group([child(child_statement(1, "open", OPEN)), child(done=(done,))])
     assert list(view.items) == []
     assert view.relations == (Relation(1, "closed", 9),)
 
 
-def test_nothing_closes_what_was_said_after_it_or_beside_it() -> None:
+def test_nothing_closes_an_open_point_of_the_same_or_a_later_child() -> None:
     done = child_statement(9, "fact", DONE)
     before = summarize_group([child(done=(done,)), child(child_statement(1, "open", OPEN))])
     beside = summarize_group([child(child_statement(1, "open", OPEN), done=(done,))])
@@ -163,7 +163,7 @@ def test_nothing_closes_what_was_said_after_it_or_beside_it() -> None:
         assert [item.text for item in view.items] == [OPEN]
 
 
-def test_a_rule_that_was_replaced_stays_and_is_marked() -> None:
+def test_a_replaced_rule_stays_and_is_marked() -> None:
     older = child_statement(1, "constraint", "The upload limit must stay at 20 MB.")
     newer = child_statement(2, "constraint", "The upload limit must stay at 50 MB now.")
     view = summarize_group([child(older), child(newer)])
@@ -171,14 +171,14 @@ def test_a_rule_that_was_replaced_stays_and_is_marked() -> None:
     assert view.relations == (Relation(1, "superseded", 2),)
 
 
-def test_a_decision_that_was_replaced_makes_room_for_the_newer_one() -> None:
+def test_a_replaced_decision_makes_room_for_the_newer_one() -> None:
     older = child_statement(1, "decision", "We decided to keep the old invoices for 5 years.", 9.0)
     newer = child_statement(2, "decision", "We decided to keep the old invoices for 7 years.", 1.0)
     view = summarize_group([child(older), child(newer)])
     assert [item.text for item in view.items] == [newer.text]
 
 
-# -- the same under a model's view -----------------------------------------------------
+# -- in a model's view -----------------------------------------------------------------
 
 MOVED = "On 3 May Oskar moved 12 boxes from Graz to Linz, because the old hall was full."
 
@@ -204,14 +204,14 @@ def test_many_rules_leave_room_for_the_rest_in_a_models_view_too() -> None:
     assert sum(item.kind == "constraint" for item in view.items) == len(rules)
 
 
-def test_a_retelling_of_what_is_said_twice_takes_no_citation_away() -> None:
+def test_a_retelling_of_a_repeated_statement_loses_no_citation() -> None:
     view, _ = retold(child(child_statement(1, "fact", MOVED)))
     (item,) = view.items
     assert isinstance(item, ChildStatement)
     assert (item.seq, item.also) == (1, (990,))
 
 
-def test_a_retelling_stands_where_its_sentence_stood() -> None:
+def test_a_retelling_takes_its_sentences_place() -> None:
     view, tail = retold(child(child_statement(1, "fact")))
     told = [item for item in view.items if isinstance(item, Draft)]
     assert [item.text for item in told] == ["On 3 May Oskar moved 12 boxes from Graz to Linz."]

@@ -187,7 +187,7 @@ def authors(statement: Statement) -> set[str]:
 Told = tuple[Memory, Obedient, Mode]
 
 
-def test_what_the_others_said_keeps_its_kind_and_its_speaker(told: Told) -> None:
+def test_statements_of_the_other_speakers_keep_their_kind_and_speaker(told: Told) -> None:
     memory, _, mode = told
     plain = {s.text: s for s in statements(memory, by_model=False) if BAD not in authors(s)}
     assert {s.kind for s in plain.values()} > {"constraint", "open"}
@@ -205,7 +205,7 @@ def test_what_the_others_said_keeps_its_kind_and_its_speaker(told: Told) -> None
     assert binding <= {s.text for s in shown}
 
 
-def test_nothing_is_stored_that_its_messages_do_not_bear_out(told: Told) -> None:
+def test_every_stored_statement_is_supported_by_its_messages(told: Told) -> None:
     memory, _, mode = told
     written = statements(memory, by_model=True)
     assert written or mode == "retell"
@@ -217,7 +217,7 @@ def test_nothing_is_stored_that_its_messages_do_not_bear_out(told: Told) -> None
             assert word[:4] in words, (word, statement.text)
 
 
-def test_what_mallory_wants_is_at_most_what_mallory_said(told: Told) -> None:
+def test_mallorys_wishes_are_at_most_statements_of_mallory(told: Told) -> None:
     memory, client, _ = told
     wanted = {re.sub(r"\W+", " ", text).strip().casefold() for text in client.asked}
     for node in all_nodes(memory):
@@ -244,7 +244,7 @@ def test_what_mallory_wants_is_at_most_what_mallory_said(told: Told) -> None:
     ],
     ids=["json", "code"],
 )
-def test_what_is_no_rule_without_a_model_is_none_with_it(
+def test_a_model_makes_no_rule_that_the_extractive_summary_does_not_have(
     log: str, rule: str, tmp_path: Path, memory: Memory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(extractive, "LEAF_SHARE", 1)
@@ -278,7 +278,7 @@ def test_every_message_is_one_line_of_the_prompt(told: Told) -> None:
 
 @pytest.mark.parametrize("template", TEMPLATES, ids=lambda template: template.mark)
 @pytest.mark.parametrize("injection", [text for text, _ in INJECTIONS.values()], ids=INJECTIONS)
-def test_no_token_of_a_log_is_ever_special(injection: str, template: Template) -> None:
+def test_no_token_of_a_log_is_special(injection: str, template: Template) -> None:
     lines = [f"1. {injection}: {injection}", injection]
     for asked in (
         Prompt("S", prompts.notes_question(lines, prompts.NOTES_TASK), prompts.notes_examples()),
@@ -295,7 +295,7 @@ def test_no_token_of_a_log_is_ever_special(injection: str, template: Template) -
 SERVER_TOKENS = "<|im_start|> <|im_end|> <start_of_turn> <end_of_turn> [INST] [/INST] </s> <<SYS>>"
 
 
-def test_a_server_finds_no_special_token_in_what_it_is_sent(told: Told) -> None:
+def test_a_server_is_sent_no_special_token_of_a_log(told: Told) -> None:
     _, client, _ = told
     for prompt in client.prompts:
         sent = defused(prompt.question)
@@ -314,7 +314,7 @@ def terminal_text(*arguments: str) -> str:
 
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("name", INJECTIONS)
-def test_nothing_in_a_log_steers_the_terminal(
+def test_a_log_cannot_control_the_terminal(
     name: str, mode: Mode, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     injection, asked = INJECTIONS[name]
@@ -331,7 +331,7 @@ def test_nothing_in_a_log_steers_the_terminal(
     assert steering == set()
 
 
-# -- with a model that is one ----------------------------------------------------------
+# -- with a real model -----------------------------------------------------------------
 
 
 @pytest.mark.usefixtures("models_folder")

@@ -235,17 +235,17 @@ WRONG = [
 
 
 @pytest.mark.parametrize(("log", "reason", "wrong", "right"), WRONG)
-def test_a_wrong_text_is_refused_for_its_own_reason_and_the_right_one_passes(
+def test_a_wrong_text_is_refused_with_its_reason_and_the_right_one_passes(
     log: str, reason: str, wrong: str, right: str
 ) -> None:
     assert judge(log, wrong) == reason
     assert judge(log, right) == ""
 
 
-# -- too much --------------------------------------------------------------------------
+# -- limits ----------------------------------------------------------------------------
 
 
-def test_a_statement_may_not_be_longer_than_what_it_rests_on() -> None:
+def test_a_statement_may_not_be_longer_than_its_source() -> None:
     said = "Clara: I moved to Graz."
     padded = (
         "So it was that, as it was then and has been, as it is, Clara was one who moved to Graz."
@@ -259,7 +259,7 @@ def test_a_statement_may_not_have_too_many_words() -> None:
     assert judge("work", " ".join(words)) == "too long"
 
 
-def test_a_statement_may_not_gather_what_many_messages_say() -> None:
+def test_a_statement_may_not_cite_many_messages() -> None:
     told = [
         "Clara moved to Graz.",
         "Anton sold a boat.",
@@ -271,7 +271,7 @@ def test_a_statement_may_not_gather_what_many_messages_say() -> None:
     assert judge(log, " ".join(told)) == "rests on too many messages"
 
 
-# -- known gaps: each of these should be otherwise -------------------------------------
+# -- known gaps ------------------------------------------------------------------------
 
 ROME = "Clara: I'm going to Rome in June, my parents are going to Oslo."
 SEEN_THROUGH = [
@@ -291,13 +291,13 @@ SEEN_THROUGH = [
 
 
 @pytest.mark.parametrize(("log", "wrong"), SEEN_THROUGH)
-def test_words_of_one_message_may_not_be_put_together_wrongly(log: str, wrong: str) -> None:
+def test_words_of_one_message_may_not_be_combined_wrongly(log: str, wrong: str) -> None:
     assert judge(log, wrong) != ""
 
 
-LATER = "what held once, or holds only when something happens, is told as the case"
-SWAPPED = "words in small letters may change places where most of the order is kept"
-SCRAP = "a scrap without a verb is taken for a sentence"
+LATER = "a past or conditional fact passes as a present one"
+SWAPPED = "lower-case words may change places if most words keep their order"
+SCRAP = "a fragment without a verb passes as a sentence"
 PASSES = [
     (SCRAP, "Clara: On 3 May Oskar and Berta moved to Linz.", "On 3 May Oskar."),
     (LATER, "user: We used Redis until March.", "We use Redis."),
@@ -314,17 +314,17 @@ PASSES = [
         for reason, log, wrong in PASSES
     ],
 )
-def test_a_wrong_text_that_is_not_seen_through_yet(log: str, wrong: str) -> None:
+def test_a_wrong_text_is_refused_that_still_passes(log: str, wrong: str) -> None:
     assert judge(log, wrong) != ""
 
 
-@pytest.mark.xfail(strict=True, reason="a request is not known to be something wanted")
+@pytest.mark.xfail(strict=True, reason="a request is not recognized as a wish")
 def test_a_request_may_be_told_as_what_somebody_wants() -> None:
     told = "The user wants Lukas to be called if the invoice run fails."
     assert judge("work", told) == ""
 
 
-@pytest.mark.xfail(strict=True, reason="a sentence without a name goes on about the one before")
-def test_two_sentences_of_two_people_may_stand_in_one_statement() -> None:
+@pytest.mark.xfail(strict=True, reason="a sentence without a name is taken to continue the one before")
+def test_two_sentences_of_two_people_may_be_one_statement() -> None:
     told = "The assistant moved the backup to 03:40. Never delete old invoices without asking me."
     assert judge("work", told) == ""

@@ -46,7 +46,7 @@ def test_a_later_sentence_closes_an_open_point(open_point: str, later: str) -> N
         ("We still need to fix the flaky login test.", "The login page is done."),
     ],
 )
-def test_a_near_miss_closes_nothing(open_point: str, later: str) -> None:
+def test_a_sentence_about_another_thing_closes_nothing(open_point: str, later: str) -> None:
     assert not closes(later, open_point)
 
 
@@ -76,13 +76,15 @@ def test_a_newer_statement_replaces_an_older_one(older: str, newer: str) -> None
         ("Machine 3 of plant 4 made 9 parts.", "Machine 5 of plant 4 made 15 parts."),
     ],
 )
-def test_what_is_of_another_thing_replaces_nothing(older: str, newer: str) -> None:
+def test_a_statement_about_another_thing_replaces_nothing(older: str, newer: str) -> None:
     assert not replaces(newer, older)
 
 
 @settings(deadline=None, max_examples=50)
 @given(st.text(max_size=80), st.text(max_size=80))
-def test_no_text_raises_and_nothing_closes_or_replaces_itself(one: str, other: str) -> None:
+def test_any_two_texts_can_be_compared_and_none_closes_or_replaces_itself(
+    one: str, other: str
+) -> None:
     closes(one, other)
     replaces(one, other)
     assert not closes(one, one)

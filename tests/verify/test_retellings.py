@@ -65,12 +65,12 @@ def test_a_right_retelling_is_accepted(log: str, right: str) -> None:
 
 
 @pytest.mark.parametrize("line", (FRIENDS.strip() + WORK.rstrip()).splitlines())
-def test_what_was_said_is_accepted_as_it_was_said(line: str) -> None:
+def test_the_words_of_a_message_are_accepted_unchanged(line: str) -> None:
     assert judge(line, line.partition(": ")[2]) == ""
 
 
 @pytest.mark.parametrize("seed", range(6))
-def test_sentences_with_several_numbers_and_names_are_accepted_as_they_stand(seed: int) -> None:
+def test_sentences_with_several_numbers_and_names_are_accepted_unchanged(seed: int) -> None:
     said = prose(seed, 6)
     for sentence in said.split(". "):
         assert judge(f"user: {said}", f"{sentence.rstrip('.')}.") == ""
@@ -84,5 +84,5 @@ def test_sentences_with_several_numbers_and_names_are_accepted_as_they_stand(see
         "In May we only had 3 of the 12 lamps, so we bought 9 lamps for 45 euros in Wels.",
     ],
 )
-def test_a_long_sentence_is_accepted_as_it_stands(said: str) -> None:
+def test_a_long_sentence_is_accepted_unchanged(said: str) -> None:
     assert judge(f"Clara: {said}", said) == ""

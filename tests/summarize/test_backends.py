@@ -1,0 +1,88 @@
+"""Opening summarizers: the exam decides how a model is asked, and which view is shown."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import replace
+
+import pytest
+
+from tests.helpers.fake_model import FakeClient, quoting, use
+from tests.summarize.test_exam import PART, RESULT, TAKEN_AT
+from treemem import Memory, Message, ModelError
+from treemem.models.manifests import InstalledModel, write
+from treemem.summarize import backends, exam
+from treemem.summarize.exam import ExamResult
+from treemem.summarize.model_summarizer import ModelSummarizer
+
+
+def install(name: str, result: ExamResult | None, size: int = 1_000) -> None:
+    """Writes the files of a model that was pulled and has taken its exam."""
+    folder = exam.models_folder()
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / f"{name}.gguf").write_bytes(b"\0" * size)
+    model = InstalledModel(
+        name, "summarizer", folder / f"{name}.gguf", "0" * 64, size, "a" * 64, "here", "Q4_0",
+        "Apache-2.0", TAKEN_AT, 4_096, chat=True,
+    )  # fmt: skip
+    write(model, folder)
+    if result is not None:
+        exam.save(replace(result, model=backends.identity(model)))
+
+
+def ranks(names: Sequence[str]) -> list[int]:
+    return [backends.summarizer_of(name).rank for name in names]
+
+
+def test_more_points_mean_a_higher_rank_whatever_the_size() -> None:
+    install("none-taken", None, size=90_000)
+    install("failed", replace(RESULT, mode=None), size=80_000)
+    install("fair", replace(RESULT, retell=replace(PART, points=6)), size=70_000)
+    install("good", RESULT, size=10)
+    install("good-and-large", RESULT, size=20)
+    install("notes", replace(RESULT, mode="notes", notes=replace(PART, points=12)), size=5)
+    found = ranks(["failed", "none-taken", "fair", "good", "good-and-large", "notes"])
+    assert found == sorted(set(found))
+
+
+def test_a_model_is_asked_in_the_mode_it_did_best_in() -> None:
+    install("writer", replace(RESULT, mode="notes", window_chars=14_000, long=PART))
+    install("untested", None)
+    writer, untested = map(backends.summarizer_of, ("writer", "untested"))
+    assert isinstance(writer, ModelSummarizer)
+    assert isinstance(untested, ModelSummarizer)
+    assert (writer.mode, writer.window_chars) == ("notes", 14_000)
+    assert untested.mode == "retell"
+
+
+@pytest.mark.parametrize(
+    ("result", "asked"),
+    [(None, True), (RESULT, True), (replace(RESULT, mode=None), False),
+     (replace(RESULT, mode=None, version="0.1"), True)],
+    ids=["took none", "passed", "failed", "failed an older one"],
+)  # fmt: skip
+def test_a_model_that_failed_its_exam_is_not_asked(
+    memory: Memory, monkeypatch: pytest.MonkeyPatch, result: ExamResult | None, asked: bool
+) -> None:
+    install("tiny", result)
+    client = FakeClient(quoting)
+    use(monkeypatch, memory, client, name="tiny")
+    memory.append("s", [Message(author="Ana", text="We moved the backup to Linz on Friday.")])
+    report = memory.work()
+    assert bool(client.questions) is asked
+    assert (report.model_calls > 0) is asked
+    assert report.done["extract"] == 1
+
+
+def test_an_unreadable_exam_result_stops_model_work_with_the_reason(
+    memory: Memory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    install("tiny", RESULT)
+    use(monkeypatch, memory, FakeClient(), name="tiny")
+    (file,) = (exam.models_folder() / "exams").iterdir()
+    file.write_text(json.dumps({"model": "tiny"}))
+    memory.append("s", [Message(text="We moved the backup to Linz on Friday.")])
+    with pytest.raises(ModelError, match="cannot be read"):
+        memory.work()
+    assert memory.jobs(["todo"]) == []  # the light jobs were done before
