@@ -324,7 +324,9 @@ def test_a_request_may_be_told_as_what_somebody_wants() -> None:
     assert judge("work", told) == ""
 
 
-@pytest.mark.xfail(strict=True, reason="a sentence without a name is taken to continue the one before")
+@pytest.mark.xfail(
+    strict=True, reason="a sentence without a name is taken to continue the one before"
+)
 def test_two_sentences_of_two_people_may_be_one_statement() -> None:
     told = "The assistant moved the backup to 03:40. Never delete old invoices without asking me."
     assert judge("work", told) == ""
