@@ -103,7 +103,7 @@ def test_a_child_that_hangs_is_killed_at_the_time_out(models_folder: Path):
 
 def test_a_child_that_does_not_read_cannot_block_the_caller(models_folder: Path):
     model = installed("smollm2-135m")
-    with LlamaClient(model.path, context_tokens=2048, threads=1, timeout_seconds=1.5) as client:
+    with LlamaClient(model.path, context_tokens=2048, threads=1, timeout_seconds=4) as client:
         client.count_tokens("x")
         os.kill(client.pid or 0, signal.SIGSTOP)
         began = time.monotonic()
@@ -143,7 +143,7 @@ def test_a_closed_client_leaves_no_process_and_can_be_used_again(client: LlamaCl
 
 @pytest.mark.parametrize("working", [False, True], ids=["idle", "in the middle of an answer"])
 def test_the_child_ends_with_its_parent(models_folder: Path, working: bool):
-    answer = "client.generate([Segment('Once')], grammar=sys.argv[2], max_tokens=2000)"
+    answer = "client.generate([Segment('Once')], grammar=sys.argv[2], max_tokens=2000)\n"
     code = (
         "import sys, time\n"
         "from treemem.models.client import LlamaClient, Segment\n"
@@ -151,7 +151,7 @@ def test_the_child_ends_with_its_parent(models_folder: Path, working: bool):
         "client = LlamaClient(Path(sys.argv[1]), context_tokens=2048, threads=1)\n"
         "client.count_tokens('x')\n"
         "print(client.pid, flush=True)\n"
-        "sys.stdin.readline()\n" + (answer if working else "time.sleep(60)")
+        "sys.stdin.readline()\n" + answer * working + "time.sleep(60)"
     )
     command = [sys.executable, "-c", code, str(installed("smollm2-135m").path), ENDLESS]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as parent:

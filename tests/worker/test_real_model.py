@@ -1,4 +1,4 @@
-"""From a log to a model's checked statements, with llama.cpp and the small model for real."""
+"""A small model summarizes a log in llama.cpp: its statements are checked and counted."""
 
 from __future__ import annotations
 
@@ -32,10 +32,9 @@ def test_the_answers_of_a_real_model_are_checked_and_counted(conversation: Memor
     assert report.offered == report.kept + sum(report.rejected.values()) > 0
     root_id = conversation.tree(Scope.source("chat/1")).root_id
     assert root_id is not None
-    (producer,) = [
-        p for p in conversation.status().producers if p.name.startswith("smollm2-135m-Q4_0@")
-    ]
-    assert (producer.nodes, producer.offered) == (1, report.offered)
+    producers = {producer.name[:18]: producer for producer in conversation.status().producers}
+    assert producers["smollm2-135m-Q4_0@"].nodes == 1
+    assert producers["smollm2-135m-Q4_0@"].offered == report.offered
     for statement in conversation.node(root_id).statements:
         assert statement.messages
     kinds = {statement.kind for statement in conversation.node(root_id).statements}
@@ -43,27 +42,25 @@ def test_the_answers_of_a_real_model_are_checked_and_counted(conversation: Memor
 
 
 @pytest.mark.usefixtures("models_folder")
-def test_the_same_question_is_not_asked_again(conversation: Memory) -> None:
+def test_a_real_model_is_called_once_for_a_node(conversation: Memory) -> None:
     conversation.use_model("summarizer", "smollm2-135m")
     assert conversation.work().model_calls == 2
     assert conversation.work().model_calls == 0
 
 
-def test_without_its_model_only_the_model_work_is_not_done(
+def test_without_an_installed_model_all_other_work_is_done(
     conversation: Memory, tmp_path: Path, models_folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     conversation.use_model("summarizer", "smollm2-135m")
     monkeypatch.setenv("TREEMEM_MODELS", str(tmp_path / "elsewhere"))
     with pytest.raises(ModelError, match="treemem model pull smollm2-135m"):
         conversation.work()
-    assert conversation.tree(
-        Scope.source("chat/1")
-    ).statements  # the jobs without a model were done before
+    assert conversation.tree(Scope.source("chat/1")).statements  # made without a model
     monkeypatch.setenv("TREEMEM_MODELS", str(models_folder))
     assert conversation.work().model_calls == 2
 
 
-def test_a_damaged_model_is_named_and_not_loaded(
+def test_a_damaged_model_is_an_error_before_it_is_loaded(
     conversation: Memory, tmp_path: Path, models_folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     copy = tmp_path / "damaged"
