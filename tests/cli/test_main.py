@@ -75,7 +75,7 @@ def test_json_is_one_ascii_value_on_stdout(demo: str, arguments: tuple[str, ...]
         (("ingest", "/does/not/exist"), 1, "does not exist"),
         (("ingest",), 2, "Missing argument"),
         (("ingest", "-", "--format", "nonsense"), 1, "claude-code"),
-        (("node", "show", "zzzz"), 1, "no node id"),
+        (("node", "show", "zzzz"), 1, "not a node id"),
         (("node", "show", "abcdef"), 1, "treemem tree"),
         (("tree", "nobody"), 1, "treemem source list"),
         (("search", "x", "--since", "soon"), 1, "2026-11-27"),

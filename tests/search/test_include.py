@@ -44,7 +44,7 @@ def test_what_is_no_part_of_a_history_is_found_where_it_is_asked_for(memory: Mem
 
 
 def test_what_cannot_be_included_is_refused(memory: Memory) -> None:
-    with pytest.raises(UsageError, match="no 'deleted' to include; there are abandoned, injected"):
+    with pytest.raises(UsageError, match="'deleted' cannot be included; use abandoned, injected"):
         memory.search("pickup", include=["deleted"])  # type: ignore[list-item]
 
 

@@ -64,7 +64,7 @@ def test_a_folder_skips_its_memory_file_and_naming_that_file_is_an_error(
     assert [Path(file.path).name for file in among_logs.ingest(logs).files] == ["note.txt"]
     (report,) = among_logs.ingest(among_logs.path).files
     assert report.error is not None
-    assert "is no log" in report.error
+    assert "is not a log" in report.error
 
 
 def test_a_memory_file_is_recognized_under_any_name(among_logs: Memory, tmp_path: Path) -> None:

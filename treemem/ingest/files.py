@@ -41,7 +41,7 @@ BATCH_CHARS_MAX = 4_000_000
 OWN_CALL = "treemem's own model call"
 OVERSIZE = "message over the size limit"
 
-_OWN_FILE = "{} belongs to the memory file that is in use, so it is no log."
+_OWN_FILE = "{} belongs to the memory file that is in use, so it is not a log."
 _DATA_VERSION = "PRAGMA data_version"
 _HASH_BLOCK_BYTES = 1 << 20
 

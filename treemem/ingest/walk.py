@@ -50,7 +50,7 @@ def _check(path: Path) -> None:
         return
     if path.exists():
         # A pipe can be read only once, and some devices never end.
-        raise UsageError(f"{path} is no regular file. Pipe it in instead: treemem ingest -")
+        raise UsageError(f"{path} is not a regular file. Pipe it in instead: treemem ingest -")
     raise UsageError(f"{path} does not exist.")
 
 

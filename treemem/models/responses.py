@@ -56,7 +56,7 @@ def completion(body: Any) -> Completion:
     if not isinstance(reason, str | None) or reason not in _STOPPED:
         raise ModelError(f"the answer ended by {short(reason)}")
     if not isinstance(text, str | None):
-        raise ModelError(f"the answer is no text: {short(text)}")
+        raise ModelError(f"the answer is not text: {short(text)}")
     answer = without_thoughts(text or "")
     if not answer.strip():
         thought = "only thoughts" if text or choice["message"].get("reasoning_content") else "empty"

@@ -112,9 +112,9 @@ def _check(database: Database, query: Query) -> None:
         raise UsageError(f"A budget of {query.budget_tokens} tokens is too small; give at least "
                          f"{BUDGET_MIN}.")  # fmt: skip
     if query.mode not in MODES:
-        raise UsageError(f"There is no mode {query.mode!r}; there are {', '.join(MODES)}.")
+        raise UsageError(f"There is no mode {query.mode!r}; the modes are {', '.join(MODES)}.")
     if unknown := sorted(query.include.difference(INCLUDES)):
-        raise UsageError(f"There is no {unknown[0]!r} to include; there are {', '.join(INCLUDES)}.")
+        raise UsageError(f"{unknown[0]!r} cannot be included; use {', '.join(INCLUDES)}.")
     if query.is_fts:
         fts.check_fts(query.text, lambda expression: database.rows(_MATCH, (expression,)))
 

@@ -198,7 +198,7 @@ def check_fts(expression: str, run: Callable[[str], object]) -> str:
 
     run: asks the full-text table for it, as by
     `database.rows("SELECT 1 FROM message_fts WHERE message_fts MATCH ? LIMIT 1", (expression,))`.
-    Raises UsageError, with FTS5's reason and an example, where it is no FTS5 expression; what
+    Raises UsageError, with FTS5's reason and an example, if it is not an FTS5 expression; what
     else is wrong with the database is raised as it came.
     """
     if not expression.strip():
@@ -218,6 +218,6 @@ def check_fts(expression: str, run: Callable[[str], object]) -> str:
 
 def _refused(expression: str, reason: str) -> UsageError:
     return UsageError(
-        f"{expression!r} is no FTS5 expression: {reason}. Write one such as {FTS_EXAMPLE}, with "
-        'signs and operators that are meant as words in "double quotes"; or search without --fts.'
+        f"{expression!r} is not an FTS5 expression: {reason}. Write one such as {FTS_EXAMPLE}, "
+        'with words that contain signs or operators in "double quotes"; or search without --fts.'
     )

@@ -31,7 +31,7 @@ def node_row(database: Database, prefix: str) -> Row:
     is_hexadecimal = all(c in "0123456789abcdef" for c in digits)
     if len(digits) < PREFIX_LENGTH_MIN or not is_hexadecimal:
         raise NotFoundError(
-            f"{prefix!r} is no node id: give at least {PREFIX_LENGTH_MIN} of its hexadecimal "
+            f"{prefix!r} is not a node id: give at least {PREFIX_LENGTH_MIN} of its hexadecimal "
             "digits. See: treemem tree"
         )
     rows = database.rows(_BY_PREFIX, (digits, digits + "g"))

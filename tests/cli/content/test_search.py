@@ -81,7 +81,7 @@ def test_an_invalid_expression_fails_and_shows_a_valid_one(talk: str, expression
     result = run("search", expression, "--fts", "--json")
     assert result.exit_code == 1
     assert result.stdout == ""
-    assert "is no FTS5 expression" in result.stderr
+    assert "is not an FTS5 expression" in result.stderr
     assert '"rounding error" AND' in result.stderr
     assert run("search", expression, "--json").exit_code == 0
 

@@ -69,8 +69,8 @@ class Docx(Importer):
                 yield from rendered_events(file, self.name, package.about(), package.blocks())
             except _DAMAGE as error:
                 raise ImportFileError(
-                    f"{file.label} is no whole Word document: {error}. Open it in a word "
-                    "processor and save it anew."
+                    f"{file.label} is not a complete Word document: {error}. Open it in a word "
+                    "processor and save it again."
                 ) from error
 
 
@@ -83,7 +83,7 @@ class _Package:
         self._names = set(self._zip.namelist())
         self._markers: dict[str, Attachment] = {}
         if _MAIN not in self._names:
-            raise ImportFileError(f"{label} is no Word document: it has no part {_MAIN}.")
+            raise ImportFileError(f"{label} is not a Word document: it has no part {_MAIN}.")
 
     def about(self) -> DocumentInfo:
         about = DocumentInfo()
@@ -138,6 +138,6 @@ class _Package:
                 if read_bytes > bytes_max:
                     raise ImportFileError(
                         f"{self._label} is refused: its part {name} has more than "
-                        f"{bytes_max:,} bytes, as no text has."
+                        f"{bytes_max:,} bytes, too many for text."
                     )
                 yield piece
