@@ -270,7 +270,7 @@ def test_nodes_without_a_vector_are_counted(memory: Memory) -> None:
     tell(memory, "We bake on Sunday.", source="t")
     found = memory.search("what do we bake?")
     assert "We bake on Sunday." in texts(found)
-    assert "nodes are embedded" in found.missing[0]
+    assert "has vectors for" in found.missing[0]
 
 
 @pytest.mark.parametrize("is_embedded", [False, True])

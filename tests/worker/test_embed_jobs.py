@@ -213,7 +213,8 @@ def test_a_limit_stops_between_two_calls_and_keeps_the_paid_vectors(
     assert (report.stopped_by, report.model_calls) == ("max_calls", 2)
     lacking = vectors.missing(database, "counting")
     assert lacking is not None
-    assert lacking.endswith("nodes are embedded under counting: treemem work")
+    assert lacking.startswith("counting has vectors for ")
+    assert lacking.endswith("nodes; to compute the rest: treemem work")
     assert lacking in memory.status().missing
     paid = list(counting.texts)
     assert memory.embed().stopped_by == "empty"

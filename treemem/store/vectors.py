@@ -22,6 +22,7 @@ import orjson
 
 from treemem.errors import ModelError, NotFoundError
 from treemem.models import embedders
+from treemem.reports import count_of
 from treemem.store.database import Database, Row
 from treemem.store.migrations import VECTORS, VECTORS_BY_DIGEST, VECTORS_OF_NODES
 
@@ -221,7 +222,10 @@ def missing(database: Database, setting: str | None) -> str | None:
     embedded = by_name[name].embedded if name in by_name else 0
     if embedded == total:
         return None
-    return f"{embedded:,} of {total:,} nodes are embedded under {label}: treemem work"
+    return (
+        f"{label} has vectors for {embedded:,} of {count_of(total, 'node')}; "
+        "to compute the rest: treemem work"
+    )
 
 
 def window_count(database: Database, embedder_seq: int) -> int:
