@@ -31,6 +31,20 @@ from treemem.types import Message, Source
 PARENT_AGENT = "parent agent"
 
 
+class _Header(NamedTuple):
+    """What redaction leaves as it is of a message in a source: its identity and its times."""
+
+    source_id: str
+    identity: str | None
+    sent_at: str | None
+    sent_at_ms: int | None
+
+    @classmethod
+    def of(cls, message: Message, source_id: str) -> _Header:
+        identity = ids.message_identity(message, source_id)
+        return cls(source_id, identity, *times.parse(message.sent_at))
+
+
 class MessageMatcher:
     """Matches the messages of one reading of a log, in their order, with those of the file.
 
@@ -51,11 +65,12 @@ class MessageMatcher:
         Raises UsageError for values that cannot be stored."""
         message = messages.storable(message)
         redacted = self._redaction.redact(message)
+        header = _Header.of(message, source.id)
         item = None
         if source.parent_id is not None and _is_task(message):
-            item = self._stored_copy(message, redacted, source.id)
+            item = self._stored_copy(message, redacted, header)
             message, redacted = _from_parent(message), _from_parent(redacted)
-        item = item or self.identify(message, redacted, source.id)
+        item = item or self._prepare(message, redacted, header)
         if source.snapshot:  # what it no longer contains was replaced before
             return item
         if source.id not in self._torn_records:
@@ -63,24 +78,9 @@ class MessageMatcher:
         return self._torn_records[source.id].match(item, message.text)
 
     def identify(self, message: Message, redacted: Message, source_id: str) -> PreparedMessage:
-        """The redacted message with its ids and times. Both are storable; equal where the message
-        has no secrets."""
-        sent_at, sent_at_ms = times.parse(message.sent_at)
-        identity = ids.message_identity(message, source_id)
-        log_id = self._id(message, source_id, identity, sent_at)
-        if redacted == message:
-            item = PreparedMessage(message, log_id, identity, sent_at, sent_at_ms)
-            return self._known_under_other_policy(item, source_id) if self._has_aliases else item
-        item = PreparedMessage(
-            redacted,
-            self._id(redacted, source_id, identity, sent_at),
-            identity,
-            sent_at,
-            sent_at_ms,
-            redacted=tuple(labels_added(message, redacted)),
-            log_id=log_id,
-        )
-        return self._known_under_other_policy(item, source_id)
+        """Gives a storable message with an id of its own the id by which the file knows it.
+        redacted: equal where the message has no secrets."""
+        return self._prepare(message, redacted, _Header.of(message, source_id))
 
     def match_again(
         self, items: Sequence[PreparedMessage], source_id: str
@@ -123,16 +123,33 @@ class MessageMatcher:
                 high = middle
         return PreparedMessage(message, id_of(high - 1), None, sent_at, sent_at_ms)
 
-    def _id(
-        self, message: Message, source_id: str, identity: str | None, sent_at: str | None
-    ) -> str:
+    def _prepare(self, message: Message, redacted: Message, header: _Header) -> PreparedMessage:
+        source_id, identity, sent_at, sent_at_ms = header
+        log_id = self._id(message, header)
+        if redacted == message:
+            item = PreparedMessage(message, log_id, identity, sent_at, sent_at_ms)
+            return self._known_under_other_policy(item, source_id) if self._has_aliases else item
+        item = PreparedMessage(
+            redacted,
+            self._id(redacted, header),
+            identity,
+            sent_at,
+            sent_at_ms,
+            redacted=tuple(labels_added(message, redacted)),
+            log_id=log_id,
+        )
+        return self._known_under_other_policy(item, source_id)
+
+    def _id(self, message: Message, header: _Header) -> str:
         """The id of these words. Equal messages without an id in the log are counted."""
-        if identity is not None:
-            return ids.version_id(message, identity)
-        first = ids.anonymous_id(message, source_id, sent_at, 0)
+        if header.identity is not None:
+            return ids.version_id(message, header.identity)
+        first = ids.anonymous_id(message, header.source_id, header.sent_at, 0)
         occurrence = self._repetitions[first]
         self._repetitions[first] += 1
-        return ids.anonymous_id(message, source_id, sent_at, occurrence) if occurrence else first
+        if occurrence == 0:
+            return first
+        return ids.anonymous_id(message, header.source_id, header.sent_at, occurrence)
 
     @cached_property
     def _has_aliases(self) -> bool:
@@ -159,12 +176,12 @@ class MessageMatcher:
         return replace(item, id=stored.id)
 
     def _stored_copy(
-        self, message: Message, redacted: Message, source_id: str
+        self, message: Message, redacted: Message, header: _Header
     ) -> PreparedMessage | None:
         """The message if it is stored, as where a sub-agent's log repeats its parent's."""
         if not message.unique_id:
             return None
-        item = self.identify(message, redacted, source_id)
+        item = self._prepare(message, redacted, header)
         return item if messages.seqs_by_id(self._database, [item.id]) else None
 
 
