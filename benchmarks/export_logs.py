@@ -1,7 +1,7 @@
-"""Made-up logs of many formats, of any size, from a seed: what one talk looks like in each.
+"""Writes one generated conversation in many log formats, of any size, from a seed.
 
-The same talk, a user and an assistant who calls a tool now and then, is written the way each
-tool writes it, so that formats can be compared, and importers fuzzed from valid files.
+A user and an assistant, who calls tools, are written as each tool writes them, so that formats can
+be compared, and importers fuzzed with variations of valid files.
 
 Example:
     >>> json.loads(BUILDERS["telegram"](Talk(1, 3)))["messages"][0]["type"]
@@ -61,12 +61,12 @@ class Turn:
 
 
 class Talk:
-    """A talk of some turns, the same each time it is walked through."""
+    """A conversation of some turns, the same at every iteration."""
 
     def __init__(self, seed: int, turns: int) -> None:
         writer = Writer(seed)
         self._turns = [
-            # An assistant's answer has code and lists in it, hence line breaks and quotation marks.
+            # An assistant's answer has code, hence line breaks and quotation marks.
             Turn(
                 n,
                 f"{writer.prose()}\n\n{writer.code()}" if n % 2 else writer.prose(),
@@ -79,7 +79,7 @@ class Talk:
         return iter(self._turns)
 
     def chats(self) -> Iterator[list[Turn]]:
-        """The turns in chats of a size that exports have."""
+        """The turns, split into chats of the size in exports."""
         for first in range(0, len(self._turns), TURNS_PER_CHAT):
             yield self._turns[first : first + TURNS_PER_CHAT]
 
@@ -126,12 +126,9 @@ def _codex(talk: Talk) -> bytes:
         yield {"timestamp": began, "type": "session_meta", "payload": meta}
         for turn in talk:
             part = "input_text" if turn.is_users else "output_text"
-            said = {
-                "type": "message",
-                "role": turn.role,
-                "content": [{"type": part, "text": turn.text}],
-            }
-            yield item(turn, said, "response_item")
+            content = [{"type": part, "text": turn.text}]
+            message = {"type": "message", "role": turn.role, "content": content}
+            yield item(turn, message, "response_item")
             shown = "user_message" if turn.is_users else "agent_message"
             yield item(turn, {"type": shown, "message": turn.text}, "event_msg")
             if not turn.is_users:
@@ -161,10 +158,10 @@ def _copilot_cli(talk: Talk) -> bytes:
                 continue
             call_id, arguments = f"call_{turn.number}", {"command": turn.command}
             call = {"toolCallId": call_id, "name": "bash", "arguments": arguments}
-            said = {"messageId": turn.uuid, "content": turn.text, "toolRequests": [call]}
+            answer = {"messageId": turn.uuid, "content": turn.text, "toolRequests": [call]}
             start = {"toolCallId": call_id, "toolName": "bash", "arguments": arguments}
             done = {"toolCallId": call_id, "success": True, "result": {"content": "no match"}}
-            yield event(at, turn.iso, "assistant.message", said)
+            yield event(at, turn.iso, "assistant.message", answer)
             yield event(at + 1, turn.iso, "tool.execution_start", start)
             yield event(at + 2, turn.iso, "tool.execution_complete", done)
 
@@ -398,7 +395,7 @@ def _plain_text(talk: Talk) -> bytes:
     return "".join(f"{turn.text}\n\n" for turn in talk).encode()
 
 
-# A file's bytes by the name of its importer.
+# Functions that build a file, by the name of its importer.
 BUILDERS: dict[str, Callable[[Talk], bytes]] = {
     "claude-code": _claude_code, "codex": _codex, "copilot-cli": _copilot_cli,
     "gemini-cli": _gemini_cli, "pi": _pi, "chat": _chat, "aider": _aider,
@@ -407,7 +404,7 @@ BUILDERS: dict[str, Callable[[Talk], bytes]] = {
     "messenger": _messenger, "whatsapp": _whatsapp, "mail": _mbox, "transcript": _vtt,
     "irc": _irc, "markdown": _markdown, "plain-text": _plain_text,
 }  # fmt: skip
-# What files of a format are called; the others .jsonl.
+# The suffixes of files; .jsonl for all others.
 SUFFIXES = {
     "aider": ".md", "specstory": ".md", "langchain": ".json", "chatgpt": ".json",
     "claude-ai": ".json", "telegram": ".json",

@@ -108,7 +108,7 @@ def paired(
 ) -> float:
     """The median of the ratios of runs made side by side, which a busy machine slows alike."""
     pairs = zip(above, below, strict=True)
-    return statistics.median(first[key] / second[key_below or key] for first, second in pairs)
+    return float(statistics.median(a[key] / b[key_below or key] for a, b in pairs))
 
 
 # -- processes and machine -------------------------------------------------------------

@@ -1,8 +1,8 @@
-"""Made-up session logs to measure with: Claude Code's JSON Lines, of any size, from a seed.
+"""Generates session logs of any size from a seed: Claude Code's JSON Lines.
 
-The words are made of English stems and endings and drawn by Zipf's law, between them numbers,
-paths, identifiers, hashes and code, so that the tokenizer and the full-text index meet about
-what they meet in real logs. It measures nothing and reads no file.
+Words are made of English stems and endings and drawn by Zipf's law, with numbers, paths,
+identifiers, hashes and code between them, so that the tokenizer and the full-text index get about
+the same input as from real logs.
 
 Example:
     >>> [len(text) for text in Writer(seed=1).lines(2)] == [
@@ -25,7 +25,8 @@ MESSAGE_CHARS_MIN = 50
 MESSAGE_CHARS_MAX = 4_000
 VOCABULARY_WORDS_MAX = 30_000
 ZIPF_EXPONENT = 1.15
-ZIPF_SHIFT = 2.7  # Mandelbrot's: flattens the head, where English has no single giant
+# Mandelbrot's constant, which flattens the curve for the most frequent words.
+ZIPF_SHIFT = 2.7
 WORDS_DRAWN_AT_ONCE = 4_096
 TOOL_TURN_SHARE = 0.4
 _BEGAN = datetime(2026, 1, 5, 8, tzinfo=UTC)
@@ -72,47 +73,40 @@ _BEGINNINGS = "- re un pre over sub multi auto non inter".split()
 
 
 def _vocabulary(rng: random.Random) -> list[str]:
-    """Common words first, then stems with ever rarer beginnings and endings."""
-    made = [
+    """Common words, then stems, then stems with beginnings and endings."""
+    words = [
         (beginning + stem + ending).replace("-", "")
         for beginning, ending, stem in itertools.product(_BEGINNINGS, _ENDINGS, _STEMS)
     ]
-    plain, derived = made[: len(_STEMS)], made[len(_STEMS) :]
+    plain, derived = words[: len(_STEMS)], words[len(_STEMS) :]
     rng.shuffle(plain)
     rng.shuffle(derived)
     return list(dict.fromkeys([*_COMMON, *plain, *derived]))[:VOCABULARY_WORDS_MAX]
 
 
 class Writer:
-    """One session's records, one after the other; the same seed gives the same bytes."""
+    """Writes the records of one session; the same seed gives the same bytes."""
 
     def __init__(self, seed: int) -> None:
         self._rng = random.Random(seed)
         self._words = _vocabulary(self._rng)
-        self._weights = list(
-            itertools.accumulate(
-                (rank + ZIPF_SHIFT) ** -ZIPF_EXPONENT for rank in range(len(self._words))
-            )
-        )
+        shares = ((rank + ZIPF_SHIFT) ** -ZIPF_EXPONENT for rank in range(len(self._words)))
+        self._weights = list(itertools.accumulate(shares))
         self._drawn: list[str] = []
         self._turns = 0
         self._parent: str | None = None
         self.session = self._uuid()
 
-    def append_to(self, path: Path, size_bytes: int) -> int:
-        """Writes records behind a file's end until it has at least size_bytes; returns how
-        many."""
-        records = 0
+    def append_to(self, path: Path, size_bytes: int) -> None:
+        """Appends records to a file until it has at least size_bytes."""
         with path.open("ab") as stream:
             for line in self._endless():
                 if stream.tell() >= size_bytes:
-                    return records
+                    return
                 stream.write(line)
-                records += 1
-        return records
 
     def lines(self, count: int) -> list[bytes]:
-        """The next records, as they stand in the file."""
+        """The next records, as lines of the file."""
         return list(itertools.islice(self._endless(), count))
 
     # -- records -----------------------------------------------------------------------
@@ -152,21 +146,18 @@ class Writer:
 
     # -- words -------------------------------------------------------------------------
 
-    def _chars_wanted(self) -> int:
-        """As many short messages as long ones, on a logarithmic scale."""
-        span = MESSAGE_CHARS_MAX / MESSAGE_CHARS_MIN
-        return int(MESSAGE_CHARS_MIN * span ** self._rng.random())
-
     def prose(self) -> str:
-        """Some sentences: as many short texts as long ones, on a logarithmic scale."""
+        """Some sentences; their length is spread evenly on a logarithmic scale."""
         return self._filled(self._sentence, " ")
 
     def code(self) -> str:
-        """Some lines of code, as long as prose may be."""
+        """Some lines of code, of the same lengths."""
         return self._filled(self._code_line, "\n")
 
     def _filled(self, piece: Callable[[], str], separator: str) -> str:
-        wanted, chars, pieces = self._chars_wanted(), 0, []
+        span = MESSAGE_CHARS_MAX / MESSAGE_CHARS_MIN
+        wanted = int(MESSAGE_CHARS_MIN * span ** self._rng.random())
+        chars, pieces = 0, []
         while chars < wanted:
             pieces.append(piece())
             chars += len(pieces[-1]) + len(separator)

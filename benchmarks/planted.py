@@ -1,7 +1,7 @@
-"""A made-up log with rules and open points planted in it, and what of them reaches the root.
+"""Generates a log with planted rules and open points, and counts those that reach the root.
 
-Half of the open points are closed some leaves later; for each of the others something is said
-later that only seems to close it.
+Half of the open points are closed some leaves later; for each of the others a later sentence only
+seems to close it.
 """
 
 from __future__ import annotations
@@ -30,26 +30,27 @@ from treemem import Message, Statement
 
 LEAVES, PLANTED = 40, 60
 MESSAGES_PER_LEAF, MESSAGE_CHARS = 20, (200, 900)
-LATER = (0.05, 0.15)  # of the log, between an open point and what closes it
+# The distance between an open point and its closing, as shares of the log.
+LATER = (0.05, 0.15)
 BINDING = ("constraint", "open")
 _BEGAN = datetime(2026, 3, 2, 8, tzinfo=UTC)
 
 
 @dataclass(frozen=True, slots=True)
 class OpenPoint:
-    """said: its words. later: the words that close it, or those that only seem to.
+    """An open point, and a later sentence that closes it or only seems to.
 
-    seeming: the way in which they only seem to, "" for a point that is closed.
+    seeming: in which way it only seems to, "" for a point that is closed.
     """
 
-    said: str
+    text: str
     later: str
     seeming: str
 
 
 @dataclass(frozen=True, slots=True)
 class PlantedLog:
-    """The messages, and what was planted in them."""
+    """The messages, and the rules and points planted in them."""
 
     messages: list[Message] = field(default_factory=list)
     constraints: list[str] = field(default_factory=list)
@@ -57,8 +58,7 @@ class PlantedLog:
 
 
 def planted_log(leaves: int = LEAVES, count: int = PLANTED, seed: int = 1) -> PlantedLog:
-    """A log of about so many leaves with count rules and count open points; the same again
-    for the same arguments."""
+    """A log of about this many leaves, with count rules and count open points."""
     rng = random.Random(seed)
     log = PlantedLog(constraints=rules(count), points=_points(count))
     total = leaves * MESSAGES_PER_LEAF + MESSAGES_PER_LEAF // 2  # so that the last leaf seals
@@ -68,7 +68,7 @@ def planted_log(leaves: int = LEAVES, count: int = PLANTED, seed: int = 1) -> Pl
     for point in log.points:
         gap = max(1, int(total * rng.uniform(*LATER)))
         at = rng.randrange(max(1, total - gap))
-        planted.setdefault(at, []).append(point.said)
+        planted.setdefault(at, []).append(point.text)
         planted.setdefault(at + gap, []).append(point.later)
     for index in range(total):
         log.messages.append(_message(rng, index, planted.get(index, ())))
@@ -76,7 +76,7 @@ def planted_log(leaves: int = LEAVES, count: int = PLANTED, seed: int = 1) -> Pl
 
 
 def _points(count: int) -> list[OpenPoint]:
-    """Every other one is closed. The sorts are mixed, so that any count has all of them."""
+    """Open points, every other one closed, with all sorts mixed for any count."""
     rest = {"task": list(TASKS), "wait": list(WAITS), "question": list(QUESTIONS)}
     points: list[OpenPoint] = []
     turns = dict.fromkeys(rest, 0)
@@ -91,13 +91,13 @@ def _points(count: int) -> list[OpenPoint]:
 
 
 def _point(loop: Loop, turn: int, *, closed: bool) -> OpenPoint:
-    said = worded(_nth(OPENED[loop.sort], turn), loop)
+    text = worded(_nth(OPENED[loop.sort], turn), loop)
     if closed:
-        return OpenPoint(said, worded(_nth(CLOSED[loop.sort], turn // 2), loop), "")
+        return OpenPoint(text, worded(_nth(CLOSED[loop.sort], turn // 2), loop), "")
     ways = list(SEEMING[loop.sort])
     way = ways[(turn // 2) % len(ways)]
     templates = SEEMING[loop.sort][way]
-    return OpenPoint(said, worded(_nth(templates, turn // 2 // len(ways)), loop), way)
+    return OpenPoint(text, worded(_nth(templates, turn // 2 // len(ways)), loop), way)
 
 
 def _nth(templates: Sequence[str], turn: int) -> str:
@@ -105,52 +105,52 @@ def _nth(templates: Sequence[str], turn: int) -> str:
 
 
 def _message(rng: random.Random, index: int, planted: Iterable[str]) -> Message:
-    """A turn of ordinary talk, with what is planted somewhere in it."""
-    said = talk.message(rng, rng.randrange(*MESSAGE_CHARS))
+    """A turn of small talk, with the planted sentences somewhere in it."""
+    sentences = talk.message(rng, rng.randrange(*MESSAGE_CHARS))
     for sentence in planted:
-        said.insert(rng.randrange(len(said) + 1), sentence)
+        sentences.insert(rng.randrange(len(sentences) + 1), sentence)
     is_user = index % 2 == 0
     return Message(
         role="user" if is_user else "assistant",
         author="Jure" if is_user else None,
-        text=" ".join(said),
+        text=" ".join(sentences),
         sent_at=(_BEGAN + timedelta(minutes=3 * index)).isoformat(),
         external_id=f"m{index}",
     )
 
 
-# -- what became of it -----------------------------------------------------------------
+# -- survival --------------------------------------------------------------------------
 
 
 def survival(
     log: PlantedLog, root: Sequence[Statement], leaves: Sequence[Statement]
 ) -> dict[str, Any]:
-    """What of the planted things stands among a root's statements, with the misses listed.
+    """Counts the planted sentences among a root's statements, and lists the misses.
 
-    leaves: the statements of all leaves. A point that no leaf lists as open cannot be closed,
-    so those are counted by themselves.
+    leaves: the statements of all leaves. A point that no leaf lists as open cannot be closed, so
+    those are counted separately.
     """
-    said = _bare_texts(root)
+    shown = _bare_texts(root)
     binding = _bare_texts(statement for statement in root if statement.kind in BINDING)
     listed = binding | _bare_texts(s for s in leaves if s.kind in BINDING)
     picked = _bare_texts(leaves)
     still_open = [point for point in log.points if point.seeming]
     closed = [point for point in log.points if not point.seeming]
-    known = [point for point in closed if _stands(point.said, listed)]
-    lost = [rule for rule in log.constraints if not _stands(rule, said)]
-    gone = [point for point in still_open if not _stands(point.said, said)]
-    stale = [point for point in known if _stands(point.said, binding)]
-    present = {*log.constraints, *(p.said for p in still_open)} - {*lost, *(p.said for p in gone)}
+    known = [point for point in closed if _is_in(point.text, listed)]
+    lost = [rule for rule in log.constraints if not _is_in(rule, shown)]
+    gone = [point for point in still_open if not _is_in(point.text, shown)]
+    stale = [point for point in known if _is_in(point.text, binding)]
+    present = {*log.constraints, *(p.text for p in still_open)} - {*lost, *(p.text for p in gone)}
     return {
         "constraints": len(log.constraints),
         "constraints_lost": [f"{rule}{_where(rule, picked)}" for rule in lost],
         "still_open": len(still_open),
         "still_open_lost": [
-            f"{p.said}{_where(p.said, picked)} [{p.seeming}: {p.later}]" for p in gone
+            f"{p.text}{_where(p.text, picked)} [{p.seeming}: {p.later}]" for p in gone
         ],
-        "closed": len(known), "closed_but_listed": [f"{p.said} [{p.later}]" for p in stale],
-        "closed_never_listed": [p.said for p in closed if p not in known],
-        "under_another_kind": sorted(text for text in present if not _stands(text, binding)),
+        "closed": len(known), "closed_but_listed": [f"{p.text} [{p.later}]" for p in stale],
+        "closed_never_listed": [p.text for p in closed if p not in known],
+        "under_another_kind": sorted(text for text in present if not _is_in(text, binding)),
         "root_statements": len(root),
     }  # fmt: skip
 
@@ -160,14 +160,13 @@ def _bare_texts(statements: Iterable[Statement]) -> set[str]:
 
 
 def _where(planted: str, picked: Iterable[str]) -> str:
-    """Whether it was lost at once or on the way."""
-    return " (picked in a leaf)" if _stands(planted, picked) else " (never picked)"
+    """Whether it was lost in its leaf or on the way."""
+    return " (picked in a leaf)" if _is_in(planted, picked) else " (never picked)"
 
 
-def _stands(planted: str, said: Iterable[str]) -> bool:
-    """Whether a sentence stands there, in its own words."""
+def _is_in(planted: str, texts: Iterable[str]) -> bool:
     wanted = _bare(planted)
-    return any(wanted in text for text in said)
+    return any(wanted in text for text in texts)
 
 
 def _bare(text: str) -> str:

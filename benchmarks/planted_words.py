@@ -1,8 +1,7 @@
-"""The wording of the planted log: rules, open points, what closes them, and what only seems to.
+"""Words the rules and open points of the planted log, their closings, and seeming closings.
 
-Data and how it is put into sentences, nothing else. The sentences are written as people say
-such things, not after the phrases that treemem looks for; so they may not be changed to make a
-figure better.
+The sentences are worded as people speak, not after the phrases that treemem looks for, so they may
+not be changed to improve a figure.
 """
 
 from __future__ import annotations
@@ -10,7 +9,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-# Each rule's template, and what is filled into it the first and the second time.
+# The template of each rule, and the words for its first and its second use.
 RULES: tuple[tuple[str, tuple[str, ...], tuple[str, ...]], ...] = (
     ("Never {} without asking me first.", ("restart the billing worker",), ("delete a customer",)),
     ("You must never {}.", ("log a full card number",), ("mail real customers from staging",)),
@@ -73,10 +72,10 @@ RULES: tuple[tuple[str, tuple[str, ...], tuple[str, ...]], ...] = (
 
 @dataclass(frozen=True, slots=True)
 class Loop:
-    """Something unfinished, in the words that the templates need.
+    """An open point, in the words that the templates need.
 
-    near: a thing that is easily mistaken for it. who: whom it waits for, for a wait.
-    For a question, thing is the clause that asks, done the answer, near another's answer.
+    near: a thing that is easily mistaken for it. who: the person that it waits for. For a
+    question, thing is the clause that asks, done its answer, near the answer to another one.
     """
 
     sort: str
@@ -206,7 +205,7 @@ CLOSED: dict[str, tuple[str, ...]] = {
         "Final decision, {done}.", "Jure decided it: {done}.",
     ),
 }  # fmt: skip
-# What must close nothing, by the way in which it misses.
+# Sentences that must close nothing, by the reason why not.
 SEEMING: dict[str, dict[str, tuple[str, ...]]] = {
     "task": {
         "other object": ("{Near} {near_is} {done} now.", "I {done} {near} this morning."),
@@ -233,7 +232,7 @@ SEEMING: dict[str, dict[str, tuple[str, ...]]] = {
 
 
 def rules(count: int) -> list[str]:
-    """The first so many rules: every template once, then every template again."""
+    """This many rules: every template once, then every template again."""
     written = [template.format(*fills[turn]) for turn in (0, 1) for template, *fills in RULES]
     return written[:count]
 

@@ -19,15 +19,15 @@ def test_the_log_has_many_wordings_and_no_sentence_twice() -> None:
     assert len(RULES) >= 30
     assert sum(map(len, OPENED.values())) >= 30
     assert sum(map(len, CLOSED.values())) >= 20
-    said = [*LOG.constraints, *(p.said for p in LOG.points), *(p.later for p in LOG.points)]
-    assert len(said) == len(set(said)) == 180
-    assert not [sentence for sentence in said if "{" in sentence or ".." in sentence]
+    sentences = [*LOG.constraints, *(p.text for p in LOG.points), *(p.later for p in LOG.points)]
+    assert len(sentences) == len(set(sentences)) == 180
+    assert not [sentence for sentence in sentences if "{" in sentence or ".." in sentence]
 
 
 def test_half_of_the_points_are_closed_after_they_were_opened() -> None:
     assert sum(not point.seeming for point in LOG.points) == 30
     whole = "\n".join(message.text for message in LOG.messages)
-    assert all(whole.index(p.said) < whole.index(p.later) for p in LOG.points)
+    assert all(whole.index(p.text) < whole.index(p.later) for p in LOG.points)
     assert all(whole.count(rule) == 1 for rule in LOG.constraints)
 
 
@@ -36,16 +36,16 @@ def test_the_same_arguments_give_the_same_log() -> None:
     assert planted_log(leaves=4, count=60, seed=2) != LOG
 
 
-def _statements(*said: tuple[StatementKind, str]) -> list[Statement]:
+def _statements(*rows: tuple[StatementKind, str]) -> list[Statement]:
     return [
         Statement(number, kind, text, "extractive/1", "Jure")
-        for number, (kind, text) in enumerate(said)
+        for number, (kind, text) in enumerate(rows)
     ]
 
 
 def _everything(log: PlantedLog) -> list[Statement]:
     rules = _statements(*(("constraint", text) for text in log.constraints))
-    return rules + _statements(*(("open", point.said) for point in log.points))
+    return rules + _statements(*(("open", point.text) for point in log.points))
 
 
 def test_a_root_with_every_statement_has_lost_nothing_and_closed_nothing() -> None:
@@ -57,14 +57,14 @@ def test_a_root_with_every_statement_has_lost_nothing_and_closed_nothing() -> No
 def test_a_statement_missing_from_the_root_is_counted_as_lost() -> None:
     everything = _everything(LOG)
     open_point = next(point for point in LOG.points if point.seeming)
-    lost = (LOG.constraints[3], open_point.said)
+    lost = (LOG.constraints[3], open_point.text)
     found = survival(LOG, [s for s in everything if s.text not in lost], everything)
     assert found["constraints_lost"] == [f"{LOG.constraints[3]} (picked in a leaf)"]
-    assert [text.split(" (")[0] for text in found["still_open_lost"]] == [open_point.said]
+    assert [text.split(" (")[0] for text in found["still_open_lost"]] == [open_point.text]
 
 
 def test_a_point_that_no_leaf_listed_does_not_count_as_closed() -> None:
-    closed = {point.said for point in LOG.points if not point.seeming}
+    closed = {point.text for point in LOG.points if not point.seeming}
     shown = [s for s in _everything(LOG) if s.text not in closed]
     found = survival(LOG, shown, [*shown, *_statements(("open", min(closed)))])
     assert (found["closed"], found["closed_but_listed"]) == (1, [])
