@@ -1,1 +1,1 @@
-"""TODO: one sentence, and the order in which to read the files."""
+"""Reads Claude Code's session logs. In order: importer, records, survey, speech."""

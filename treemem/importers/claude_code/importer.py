@@ -1,8 +1,8 @@
-"""Claude Code's session logs: JSON Lines, one API message in several lines, a tree of turns.
+"""Reads Claude Code's logs in ~/.claude/projects: JSON Lines, each a fragment of an API message.
 
-One file is one session, and each sub-agent whose turns stand in it a source of its own. The
-file is read twice: first for the ids alone, so that each message knows whether it is on the
-active branch when it is yielded. Never more than one message is held.
+One file is one session, and each sub-agent in it is a source of its own. The records form a tree of
+turns. The file is read twice: first for the ids, so that each message is yielded with its branch
+known. Holds one message at a time.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ FRAGMENTS_MAX = 200
 
 
 class ClaudeCode(Importer):
-    """The importer of the logs below ~/.claude/projects."""
+    """Imports the logs below ~/.claude/projects."""
 
     name = "claude-code"
     version = 1
@@ -45,7 +45,7 @@ class ClaudeCode(Importer):
     )
 
     def recognizes(self, file: LogFile, head: bytes) -> float:
-        del file  # Its name says nothing: many tools write .jsonl.
+        del file  # Its name tells nothing: many tools write .jsonl.
         return certainty(head)
 
     def read(self, file: LogFile) -> Iterator[Event]:
@@ -68,7 +68,7 @@ class _Reading:
         self._agents: dict[int | str, Source] = {}
         self._current: Source | None = None
         self._merged: set[int] = set()
-        # The message that waits for further fragments, and how many it has.
+        # The message that may get further fragments, and how many it has.
         self._waiting: Message | None = None
         self._waiting_source = self._main
         self._api_id: str | None = None
@@ -83,10 +83,10 @@ class _Reading:
                 yield from self._take(ordinal, item)
             except RecursionError:
                 yield Skipped(TOO_DEEP, item.line, problem=True)
-        yield from self._let_go()
+        yield from self._release()
 
     def _take(self, ordinal: int, record: Record) -> Sequence[Event]:
-        """Holds a record's message back, or adds it to the one that waits."""
+        """Holds a record's message back, or adds it to the waiting one."""
         value = record.value
         if not isinstance(value, dict):
             return (Skipped(NOT_AN_OBJECT, record.line),)
@@ -96,19 +96,19 @@ class _Reading:
             return (Skipped(message, record.line),)
         api_id = _api_id(value)
         if self._survey.is_replay(ordinal):
-            # A replay is the same message again; neither does it grow, nor does anything join it.
+            # A replay repeats a message: it neither grows nor takes fragments.
             if hash(message.external_id) in self._merged:
                 return (Skipped(REPEATED, record.line),)
             api_id = None
         elif api_id is not None and api_id == self._api_id and self._joins(message, source):
             return (Skipped(MERGED, record.line),)
-        events = self._let_go()
+        events = self._release()
         self._waiting, self._waiting_source = message, source
         self._api_id, self._fragments = api_id, 1
         return events
 
     def _joins(self, message: Message, source: Source) -> bool:
-        """Adds a fragment to the message that waits, if it is of the same source."""
+        """Adds a fragment to the waiting message, if it has the same source."""
         waiting = self._waiting
         if waiting is None or source is not self._waiting_source:
             return False
@@ -119,8 +119,8 @@ class _Reading:
         self._fragments += 1
         return True
 
-    def _let_go(self) -> list[Event]:
-        """The waiting message, behind its source where that changes."""
+    def _release(self) -> list[Event]:
+        """Returns the waiting message, after its source if that changes."""
         message, self._waiting = self._waiting, None
         if message is None:
             return []
@@ -132,7 +132,7 @@ class _Reading:
     # -- one record ------------------------------------------------------------------------
 
     def _message(self, ordinal: int, value: dict[str, Any]) -> Message | str:
-        """The message that a record is, by itself, or why it is none."""
+        """The message of a single record, or the reason to skip it."""
         speech = speech_of(value, self._survey.is_queued)
         if isinstance(speech, str):
             return speech
@@ -175,12 +175,12 @@ class _Reading:
 
 
 def _parse(data: bytes) -> object:
-    """Exact where numbers reach a text, which is in what tools are called with."""
+    """Parses exactly where numbers reach a text, in the arguments of tools."""
     return parse_json(data) if b'"tool_use"' in data else skim_json(data)
 
 
 def _api_id(value: dict[str, Any]) -> str | None:
-    """The id that all fragments of one answer of the API share."""
+    """The id that all fragments of one API response share."""
     message = value.get("message")
     if value.get("type") == "user" or not isinstance(message, dict):
         return None

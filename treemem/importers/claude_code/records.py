@@ -1,7 +1,7 @@
-"""The records of Claude Code's logs, wherever they stand: a line each, or in one JSON document.
+"""Finds the records of Claude Code's logs: one per line, or in one JSON document.
 
-A document is a single record, as people cut it out of a log, or holds records as its "loglines".
-It says what is a record; what one says is read elsewhere.
+A document is a single record that was cut out of a log, or has a list of records, "loglines".
+Tested in tests/importers/test_claude_code_documents.py.
 """
 
 from __future__ import annotations
@@ -22,25 +22,27 @@ _CONTROL_TYPES = frozenset(
      "agent-name", "worktree-state"}
 )  # fmt: skip
 _LIST_KEY = "loglines"
-# A record on a line of its own has no line break before its end.
+# A record that has a line of its own has no line break before its end.
 _OVER_LINES = re.compile(rb"(?:\xef\xbb\xbf)?\s*\{[ \t]*\r?\n")
 
 
 def certainty(head: bytes) -> float:
-    """How sure it is that a head is that of Claude Code's records, 0 to 0.95."""
+    """How certain it is, 0 to 0.95, that a head consists of Claude Code's records."""
     if _has_loglines(head) or _is_single(head):
         return 0.95
     objects, rest = head_objects(head)
     if any(map(_is_record, objects)):
         return 0.95
-    # A first line that is longer than the head: only its beginning can be looked at.
+    # A first line longer than the head: only its beginning can be examined.
     long_line = not objects and any(has_key(rest, mark) for mark in _MARKS[:2])
     return 0.9 if long_line else 0.0
 
 
 def records_of(file: LogFile, parse: Callable[[bytes], object]) -> Iterator[Record | Skipped]:
-    """The records of a file in their order. Raises ImportFileError for a single one that is
-    damaged. In a document a record's line is its number."""
+    """Yields the records of a file in order. In a document a record's line is its number.
+
+    Raises ImportFileError if a document of a single record is damaged.
+    """
     head = file.head()
     if _has_loglines(head):
         number = 0

@@ -1,8 +1,8 @@
-"""Who says what in a record of Claude Code, and what the tool only put into someone's mouth.
+"""Decides who speaks in a record of Claude Code, and which texts the tool injected.
 
-Pure. Slash commands, their output, reminders and notices are logged as user turns; the tags
-around them are what gives them away. What a user types while the model is at work is logged
-as no turn at all.
+Pure. Slash commands, their output, reminders and notices are logged as user turns and recognized by
+their tags. A prompt typed while the model is working is logged as an attachment, not as a turn.
+Tested in tests/importers/test_claude_code.py.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _CONTINUED = "This session is being continued from a previous conversation that 
 
 
 class Speech(NamedTuple):
-    """Who says what. injected: the tool said it in that one's name."""
+    """Role and content of a record. injected: the tool wrote it in that role's name."""
 
     role: Role
     blocks: object
@@ -36,9 +36,9 @@ class Speech(NamedTuple):
 
 
 def speech_of(value: dict[str, Any], is_queued: Callable[[str], bool]) -> Speech | str:
-    """The words of a record, or the reason why it has none.
+    """The speech of a record, or the reason to skip it.
 
-    is_queued: whether a text is logged as a queued command as well, and so comes twice.
+    is_queued: whether a text is also logged as a queued command, and so occurs twice.
     """
     record_type, message = value.get("type"), value.get("message")
     if record_type in ("user", "assistant"):
@@ -62,8 +62,8 @@ def speech_of(value: dict[str, Any], is_queued: Callable[[str], bool]) -> Speech
 def kind_of(
     value: dict[str, Any], speech: Speech, role: Role, spoken: Sequence[str]
 ) -> MessageKind:
-    """Whether it was really said. spoken: the plain text of the record, piece by piece."""
-    if value.get("isCompactSummary") is True or (role == "user" and continues(spoken)):
+    """Classifies a message as said, injected or summary. spoken: the pieces of its plain text."""
+    if value.get("isCompactSummary") is True or (role == "user" and is_continuation(spoken)):
         return "summary"
     if speech.injected:
         return "injected"
@@ -71,16 +71,16 @@ def kind_of(
         return "said"
     origin = value.get("origin")
     notified = isinstance(origin, dict) and origin.get("kind") == "task-notification"
-    posed = value.get("isMeta") is True or notified or is_injected(spoken)
-    return "injected" if posed else "said"
+    is_injected_text = value.get("isMeta") is True or notified or is_injected(spoken)
+    return "injected" if is_injected_text else "said"
 
 
-def continues(spoken: Sequence[str]) -> bool:
-    """Whether a user's text is what the session so far was summarized to; not all versions and
-    copies of a log say so beside it.
+def is_continuation(spoken: Sequence[str]) -> bool:
+    """Whether a user's text is the summary of the session so far. Not all versions and copies of a
+    log mark it as such.
 
     Example:
-        >>> continues(["This session is being continued from a previous conversation that ran "
+        >>> is_continuation(["This session is being continued from a previous conversation that ran "
         ...            "out of context. We chose a port."])
         True
     """
@@ -88,12 +88,12 @@ def continues(spoken: Sequence[str]) -> bool:
 
 
 def is_spoken(spoken: Sequence[str]) -> bool:
-    """Whether a record of tool results also holds words of the user's own."""
+    """Whether a record of tool results also contains text that the user typed."""
     return not all(map(str.isspace, spoken)) and not is_injected(spoken)
 
 
 def is_injected(spoken: Sequence[str]) -> bool:
-    """Whether every piece of a user's plain text was put there by the tool.
+    """Whether the tool injected every piece of a user's plain text.
 
     Example:
         >>> is_injected(["<system-reminder>todo list is empty</system-reminder>"])
@@ -107,16 +107,16 @@ def is_injected(spoken: Sequence[str]) -> bool:
 
 def _piece_is_injected(text: str) -> bool:
     if not text[:_TAG_CHARS_MAX].lstrip().startswith(("<", "[", "Caveat")):
-        return False  # Nearly every text: not worth a copy of it.
+        return False  # Nearly every text: avoids a copy of it.
     text = text.strip()
     return text.startswith(_CAVEAT) or text in _NOTICES or _is_all_tags(text)
 
 
 def _is_all_tags(text: str) -> bool:
-    """Whether the text is nothing but known elements, one after the other.
+    """Whether the text consists of known elements only.
 
-    A loop instead of a regular expression: with many elements and other text behind them, an
-    expression tries exponentially many ways to pair the tags.
+    A loop instead of a regular expression, which would try exponentially many ways to pair the tags
+    of many elements before other text.
     """
     at = 0
     while at < len(text):
@@ -129,7 +129,7 @@ def _is_all_tags(text: str) -> bool:
         name = text[at + 1 : bracket].split(" ", 1)[0]
         closing = f"</{name}>"
         end = text.find(closing, bracket) if name in _TAGS else -1
-        # What stands behind a slash command's name was typed by the user.
+        # The user typed the arguments of a slash command.
         if end < 0 or (name == "command-args" and text[bracket + 1 : end].strip()):
             return False
         at = end + len(closing)
@@ -137,7 +137,7 @@ def _is_all_tags(text: str) -> bool:
 
 
 def _notice(value: dict[str, Any]) -> Speech | str:
-    """A notice in words; most system records are bookkeeping, even where they hold a text."""
+    """The text of a notice; most system records are bookkeeping, even those with a text."""
     subtype, text = value.get("subtype"), value.get("content")
     if subtype in (None, "local_command") and isinstance(text, str):
         return Speech("system", text, injected=True)
@@ -145,10 +145,10 @@ def _notice(value: dict[str, Any]) -> Speech | str:
 
 
 def _queued_command(attachment: object) -> Speech | str:
-    """What the user typed while the model was at work: it is logged as an attachment only."""
+    """The prompt that the user typed while the model was working."""
     if not isinstance(attachment, dict):
         return no_message("attachment")
     if attachment.get("type") != "queued_command":
         return no_message("attachment", attachment.get("type"))
-    typed = attachment.get("commandMode") in (None, "prompt") and not attachment.get("isMeta")
-    return Speech("user", attachment.get("prompt"), injected=not typed)
+    is_typed = attachment.get("commandMode") in (None, "prompt") and not attachment.get("isMeta")
+    return Speech("user", attachment.get("prompt"), injected=not is_typed)

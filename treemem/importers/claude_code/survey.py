@@ -1,7 +1,8 @@
-"""The first pass over a Claude Code log: whose session it is, and which turns still count.
+"""Surveys a Claude Code log in a first pass: its session, and which turns are active.
 
-It holds ids only, as hashes and numbers, never a text: about 150 bytes a record. The answers
-are asked for by ordinal, the running number that read_records gives a record.
+Holds ids as hashes and numbers, never a text: about 150 bytes a record. A record is identified by
+its ordinal, its running number in records_of. Tested in
+tests/importers/test_claude_code_branches.py.
 """
 
 from __future__ import annotations
@@ -12,21 +13,22 @@ from typing import Any
 
 from treemem.importers.claude_code.records import records_of
 from treemem.importers.common.base import LogFile, Skipped
+from treemem.importers.common.coerce import as_dict
 from treemem.importers.common.records import skim_json
 from treemem.importers.common.source_ids import file_key, is_uuid, one_line
 
 _MAIN, _SIDE, _TURN, _REPLAY, _ACTIVE = 1, 2, 4, 8, 16
 _NONE = -1
 
-# Later ones win over earlier ones: what the user called it, what a model did.
+# Later ones take precedence: the user's title, then a model's.
 _TITLE_KEYS = (("summary", "summary"), ("ai-title", "aiTitle"), ("custom-title", "customTitle"))
 
 
 class Survey:
-    """What the whole file says about each of its records.
+    """The facts about each record that only the whole file shows.
 
-    A record is on the active branch if the newest turn descends from it. Everything else here
-    errs on the side of active: only a turn that demonstrably stands on another branch is not.
+    A record is active if the newest turn descends from it. When in doubt a record is active: only a
+    turn that is certainly on another branch is not.
     """
 
     def __init__(self) -> None:
@@ -35,9 +37,9 @@ class Survey:
         self._summary_leaf = 0
         self._flags = bytearray()
         self._parent_key = array("q")  # hash of the parent's uuid, 0 for none
-        self._parent = array("q")  # ordinal of the parent; for a sidechain of its root
+        self._parent = array("q")  # ordinal of the parent; in a sidechain of its root
         self._group = array("q")  # first ordinal with the same message id
-        self._call = array("q")  # ordinal of the tool call that a tool result answers
+        self._call = array("q")  # ordinal of the tool call that a tool result belongs to
         self._ordinal_of: dict[int, int] = {}
         self._group_of: dict[int, int] = {}
         self._call_of: dict[int, int] = {}
@@ -57,7 +59,7 @@ class Survey:
         return next((self._titles[t] for t, _ in reversed(_TITLE_KEYS) if t in self._titles), None)
 
     def is_active(self, ordinal: int) -> bool:
-        """A record outside of the tree, or appended since the survey, counts as active."""
+        """Whether a record is active. One outside the tree, or appended since the survey, is."""
         flags = self._flags[ordinal] if ordinal < len(self._flags) else 0
         return bool(flags & _ACTIVE) or not flags & (_MAIN | _SIDE)
 
@@ -66,7 +68,7 @@ class Survey:
         return ordinal < len(self._flags) and bool(self._flags[ordinal] & _REPLAY)
 
     def sidechain_root(self, ordinal: int) -> int:
-        """The ordinal of the record that a sidechain record's branch begins with."""
+        """The ordinal of the first record of a sidechain record's branch."""
         return self._parent[ordinal] if ordinal < len(self._flags) else ordinal
 
     def is_queued(self, text: str) -> bool:
@@ -105,8 +107,7 @@ class Survey:
             self._add_turn(ordinal, value)
 
     def _add_turn(self, ordinal: int, value: dict[str, Any]) -> None:
-        found = value.get("message")
-        message = found if isinstance(found, dict) else {}
+        message = as_dict(value.get("message"))
         if key := _hash(message.get("id")) if value["type"] == "assistant" else 0:
             self._group[ordinal] = self._group_of.setdefault(key, ordinal)
         content = message.get("content")
@@ -116,8 +117,8 @@ class Survey:
                 self._call_of[_hash(block.get("id"))] = ordinal
             elif block_type == "tool_result":
                 self._call[ordinal] = self._call_of.get(_hash(block.get("tool_use_id")), ordinal)
-        # A tool result, a compaction summary and an injected text accompany their parent:
-        # none of them can be the turn that a rewind goes back to.
+        # Tool results, compaction summaries and injected texts follow their parent: a rewind never
+        # goes back to one of them.
         follows = value.get("isMeta") is True or value.get("isCompactSummary") is True
         if not follows and self._call[ordinal] == _NONE:
             self._flags[ordinal] |= _TURN
@@ -134,13 +135,13 @@ class Survey:
     def _finish(self) -> None:
         newest = self._link()
         if newest == _NONE:
-            # No turn of its own: a sub-agent's file, or one that holds no conversation.
+            # No turn of its own: a sub-agent's file, or one without a conversation.
             self._flags = bytearray(flag | _ACTIVE for flag in self._flags)
         else:
             self._mark_ancestors(newest)
             self._mark_siblings()
             self._mark_followers()
-        # Summaries of other sessions of the same project stand in the file as well.
+        # The file also contains summaries of other sessions of the project.
         if self._summary_leaf and self._summary_leaf not in self._ordinal_of:
             del self._titles["summary"]
         self._ordinal_of.clear()
@@ -150,8 +151,8 @@ class Survey:
     def _link(self) -> int:
         """Turns the parents' hashes into ordinals; returns the newest turn's ordinal.
 
-        A root, and a record whose parent is not in the file, continues the record before it:
-        so files without parents, compactions and resumed sessions stay one branch.
+        A root, and a record whose parent is not in the file, continues the record before it: files
+        without parents, compactions and resumed sessions remain one branch.
         """
         newest = previous = previous_root = _NONE
         for ordinal, flags in enumerate(self._flags):
@@ -166,15 +167,15 @@ class Survey:
             elif flags & _MAIN:
                 known = parent not in (_NONE, ordinal) and bool(self._flags[parent] & _MAIN)
                 self._parent[ordinal] = parent if known else previous
-                # Subtle: a replayed row is no news. If it were, the turns after its first
-                # copy would all look abandoned.
+                # Subtle: a replayed row is not new. If it were, the turns after its first copy
+                # would all look abandoned.
                 if not flags & _REPLAY:
                     previous = ordinal
                     newest = ordinal if flags & _TURN else newest
         return newest
 
     def _mark_ancestors(self, newest: int) -> None:
-        """The newest turn and all it descends from, by any of the parents a replay gave it."""
+        """Marks the newest turn and all its ancestors, by any of the parents that replays give."""
         pending = [newest]
         while pending:
             ordinal = pending.pop()
@@ -186,14 +187,14 @@ class Survey:
             pending += [self._parent[copy] for copy in copies if self._parent_key[copy]]
 
     def _mark_siblings(self) -> None:
-        """Parallel tool calls branch below one API message: its fragments belong together."""
+        """Marks the other fragments of an active API message: parallel tool calls branch below it."""
         active = {self._group[ordinal] for ordinal in self._active()} - {_NONE}
         for ordinal, group in enumerate(self._group):
             if group in active:
                 self._flags[ordinal] |= _ACTIVE
 
     def _mark_followers(self) -> None:
-        """A tool result is as active as its call, whatever follows a record as that record."""
+        """Marks tool results of active calls, and records that follow an active one."""
         first_of = {copy: first for first, copies in self._moved.items() for copy in copies}
         for ordinal, flags in enumerate(self._flags):
             if flags & _ACTIVE or not flags & (_MAIN | _SIDE):
@@ -210,20 +211,20 @@ class Survey:
 
 
 def session_of(file: LogFile, survey: Survey) -> str:
-    """The session's id: the file's name if it is one, else what its last record says.
+    """The session's id: the file's name if it is a UUID, else the id in its last record.
 
-    A resumed or forked session copies rows that still name the session they came from.
+    A resumed or forked session copies rows that still have the id of the first session.
     """
     return file.stem if is_uuid(file.stem) else survey.session_id or file_key(file)
 
 
 def _hash(text: object) -> int:
-    """0 for what is no id. Sixty-four bits: two of a million ids are alike once in 10⁷ files."""
+    """A 64-bit hash, 0 for no id. Of a million ids two collide once in 10⁷ files."""
     return (hash(text) or 1) if isinstance(text, str) and text else 0
 
 
 def _queued_texts(attachment: object) -> Iterator[str]:
-    """The words of a queued command: the whole prompt, or each text block of it."""
+    """The texts of a queued command: the whole prompt, or each text block of it."""
     if isinstance(attachment, dict) and attachment.get("type") == "queued_command":
         prompt = attachment.get("prompt")
         for block in prompt if isinstance(prompt, list) else (prompt,):

@@ -1,1 +1,1 @@
-"""TODO: one sentence, and the order in which to read the files."""
+"""Reads Codex's rollouts. In order: importer, items, survey."""

@@ -1,7 +1,8 @@
-"""Codex's rollouts: JSON Lines, what the model was sent and what the screen showed side by side.
+"""Reads Codex's rollouts in ~/.codex/sessions: JSON Lines of two layers, items and events.
 
-One file is one session. It is read twice: first to find out what is logged twice and which
-turns were rolled back. Never more than one record is held.
+Items are the model's history, events are what the screen showed; most messages are in both. One
+file is one session. It is read twice: first to find what is logged twice and which turns were
+rolled back. Holds one record at a time.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from treemem.importers.codex.items import (
     event_of,
     event_speech,
     item_speech,
-    unwrapped,
+    without_envelope,
 )
 from treemem.importers.codex.survey import Layers, Survey, Turn
 from treemem.importers.common.base import Event, Importer, LogFile, Skipped
@@ -38,12 +39,14 @@ _STEM_ID_LENGTH = 36
 
 
 class Codex(Importer):
-    """The importer of the rollouts below ~/.codex/sessions."""
+    """Imports the rollouts below ~/.codex/sessions."""
 
     name = "codex"
     version = 1
     description = "Codex session logs (rollouts, JSON Lines)"
-    kept = "turns, reasoning summaries, tool calls and results, rolled-back turns, summaries, forks"
+    pieces = (
+        "turns, reasoning summaries, tool calls and results, rolled-back turns, summaries, forks"
+    )
     dropped = "the second layer of each turn, encrypted reasoning, replaced history, bookkeeping"
     places = (
         ".codex/sessions/*/*/*/rollout-*.jsonl",
@@ -67,7 +70,7 @@ class Codex(Importer):
         survey = Survey()
         for ordinal, item in enumerate(_records(file, skim_json)):
             if not isinstance(item, Skipped) and isinstance(item.value, dict):
-                survey.add(ordinal, unwrapped(item.value))
+                survey.add(ordinal, without_envelope(item.value))
         survey.finish()
         yield from _Reading(file, survey).events()
 
@@ -81,7 +84,7 @@ class _Reading:
         self._layers = Layers(survey)
         self._blocks = BlockReader()
         self._turn = Turn()
-        self._times_said: dict[str, int] = {}
+        self._occurrences: dict[str, int] = {}
         session = survey.session
         self._session_id = (session and session.id) or _id_of(file)
         self._root_id = survey.root_id or self._session_id
@@ -102,10 +105,10 @@ class _Reading:
         )
 
     def _message(self, ordinal: int, value: object) -> Message | str:
-        """The message that a record is, or why it is none."""
+        """The message of a record, or the reason to skip it."""
         if not isinstance(value, dict):
             return NOT_AN_OBJECT
-        record = unwrapped(value)
+        record = without_envelope(value)
         self._turn.note(record)
         speech = self._speech(record)
         if isinstance(speech, str):
@@ -114,7 +117,7 @@ class _Reading:
         text = content.text
         scope = self._turn.id or self._root_id
         key = f"{Codex.name}:{scope}:{speech.role}:{digest_of(text)}"
-        number = self._times_said[key] = self._times_said.get(key, 0) + 1
+        number = self._occurrences[key] = self._occurrences.get(key, 0) + 1
         return Message(
             role=speech.role,
             text=text,
@@ -138,10 +141,10 @@ class _Reading:
         if kind == "event_msg":
             return self._event(payload)
         if kind == "compacted" and as_text(payload.get("message")):
-            return _spoken(Speech("assistant", Content(), "summary"), payload["message"])
+            return _with_text(Speech("assistant", Content(), "summary"), payload["message"])
         if kind == "inter_agent_communication" and as_text(payload.get("content")):
             author = as_text(payload.get("author"))
-            return _spoken(Speech("other", Content(), author=author), payload["content"])
+            return _with_text(Speech("other", Content(), author=author), payload["content"])
         return no_message(kind)
 
     def _item(self, item: dict[str, Any]) -> Speech | str:
@@ -159,13 +162,13 @@ class _Reading:
         return event_speech(event, self._blocks)
 
 
-def _spoken(speech: Speech, text: str) -> Speech | str:
+def _with_text(speech: Speech, text: str) -> Speech | str:
     speech.content.add(text)
     return EMPTY if speech.content.is_empty else speech
 
 
 def _records(file: LogFile, parse: Callable[[bytes], object]) -> Iterator[Line | Skipped]:
-    """The records of a rollout; the oldest ones are one document, a header and a list of items."""
+    """Yields the records of a rollout; the oldest are one document, a header and a list of items."""
     if _is_document(head_value(file.head())):
         for member in read_members(file):
             if isinstance(member, Skipped):
@@ -178,7 +181,7 @@ def _records(file: LogFile, parse: Callable[[bytes], object]) -> Iterator[Line |
 
 
 def _id_of(file: LogFile) -> str:
-    """The id at the end of a rollout's name, for a file that has lost its header."""
+    """The id at the end of a rollout's name, for a file without its header."""
     tail = file.stem[-_STEM_ID_LENGTH:]
     return tail if is_uuid(tail) else file.stem
 
@@ -191,7 +194,8 @@ def _is_enveloped(value: dict[str, object]) -> bool:
 
 
 def _is_header(value: dict[str, object]) -> bool:
-    """The first line of the oldest rollouts: {"id", "timestamp", "instructions", "git"}."""
+    """Whether it is the first line of the oldest rollouts: {"id", "timestamp", "instructions",
+    "git"}."""
     named = as_text(value.get("id")) and "timestamp" in value and "type" not in value
     return bool(named) and not {"instructions", "git"}.isdisjoint(value)
 
@@ -201,9 +205,9 @@ def _is_bare(value: dict[str, object]) -> bool:
 
 
 def _is_document(value: object) -> bool:
-    """The shape before rollouts were JSON Lines: {"session": {…}, "items": […]}."""
-    found = as_dict(value)
-    if as_text(as_dict(found.get("session")).get("id")) is None:
+    """Whether it has the shape from before JSON Lines: {"session": {…}, "items": […]}."""
+    document = as_dict(value)
+    if as_text(as_dict(document.get("session")).get("id")) is None:
         return False
-    items = found.get("items")
-    return isinstance(items, list) and all(_is_bare(as_dict(each)) for each in items[:1])
+    items = document.get("items")
+    return isinstance(items, list) and all(_is_bare(as_dict(item)) for item in items[:1])

@@ -1,7 +1,7 @@
-"""What one record of a Codex rollout says: items of the model's history, and events about it.
+"""Reads the items and events of a Codex rollout.
 
-Pure. An item is what was sent to the model or came from it; an event is what the screen showed.
-Most of what is said is logged as both.
+Pure. An item was sent to the model or came from it; an event is what the screen showed. Most
+messages are logged as both. Tested in tests/importers/test_codex.py and test_codex_layers.py.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ ENVELOPES = frozenset(
     {"session_meta", "response_item", "event_msg", "turn_context", "compacted",
      "inter_agent_communication", "world_state", "token_usage_record"}
 )  # fmt: skip
-# Types of items that the oldest rollouts hold without an envelope around them.
+# Types of items that the oldest rollouts contain without an envelope.
 BARE_ITEMS = frozenset(
     {"message", "reasoning", "function_call", "function_call_output", "local_shell_call",
      "custom_tool_call", "custom_tool_call_output", "web_search_call"}
@@ -29,7 +29,7 @@ EMPTY = "empty message"
 _ROLES: dict[object, Role] = {
     "user": "user", "assistant": "assistant", "system": "system", "developer": "system",
 }  # fmt: skip
-# What Codex puts into the history in the user's name; the closing tag must end the text.
+# Tags of texts that Codex adds to the history as the user; the closing tag must end the text.
 _TAGS = frozenset(
     {"apps_instructions", "codex_internal_context", "collaboration_mode", "environment_context",
      "extension_context", "goal_context", "hook_prompt", "model_switch", "permissions",
@@ -40,7 +40,7 @@ _TAGS = frozenset(
 _AGENTS_MD = ("# AGENTS.md instructions", "<INSTRUCTIONS>")
 _AGENTS_MD_END = "</INSTRUCTIONS>"
 _TAG_CHARS_MAX = 200
-# What the screen leaves out of an answer, or shows by itself.
+# Elements that the screen omits from an answer, or shows separately.
 _NOT_SHOWN = (("<proposed_plan>", "</proposed_plan>"),
               ("<oai-mem-citation>", "</oai-mem-citation>"))  # fmt: skip
 _CALL, _OUTPUT = "_call", "_output"
@@ -48,7 +48,7 @@ _BOOKKEEPING = frozenset({"type", "id", "call_id", "status", "name"})
 
 
 class Record(NamedTuple):
-    """A record without its envelope. kind: the envelope's type, or what it amounts to."""
+    """A record without its envelope. kind: the envelope's type, or its equivalent."""
 
     kind: str | None
     payload: dict[str, Any]
@@ -56,7 +56,7 @@ class Record(NamedTuple):
 
 
 class Speech(NamedTuple):
-    """Who said it, and whether Codex only put it into the history."""
+    """A message's role, content and kind; "injected" if Codex added it to the history."""
 
     role: Role
     content: Content
@@ -65,15 +65,15 @@ class Speech(NamedTuple):
 
 
 class Event(NamedTuple):
-    """What an event shows as said. speaker: a role, or THINKING."""
+    """A message shown on the screen. speaker: a role, or THINKING."""
 
     speaker: str
     text: str
     images: tuple[str, ...] = ()
 
 
-def unwrapped(value: dict[str, Any]) -> Record:
-    """A record of any generation of the format, by one measure."""
+def without_envelope(value: dict[str, Any]) -> Record:
+    """Reduces a record of any generation of the format to one shape."""
     kind, time = as_text(value.get("type")), value.get("timestamp")
     if isinstance(payload := value.get("payload"), dict):
         return Record(kind, payload, time)
@@ -87,7 +87,7 @@ def unwrapped(value: dict[str, Any]) -> Record:
 
 
 def item_speech(item: dict[str, Any], blocks: BlockReader) -> Speech | str:
-    """What an item of the history says, or why it is no message."""
+    """The speech of an item, or the reason to skip it."""
     item_type = as_text(item.get("type")) or ("message" if "role" in item else None)
     content = Content()
     role: Role = "assistant"
@@ -112,12 +112,12 @@ def item_speech(item: dict[str, Any], blocks: BlockReader) -> Speech | str:
         return no_message("response_item", item.get("type"))
     if content.is_empty:
         return EMPTY
-    posed = role == "system" or (role == "user" and is_context(content.spoken))
-    return Speech(role, content, "injected" if posed else "said", author)
+    is_injected = role == "system" or (role == "user" and is_context(content.spoken))
+    return Speech(role, content, "injected" if is_injected else "said", author)
 
 
 def event_of(payload: dict[str, Any]) -> Event | None:
-    """What an event shows as said; None for all that is no speech."""
+    """The event in a payload; None if it shows no message."""
     event_type = payload.get("type")
     if event_type == "user_message":
         images = tuple(url for url in as_list(payload.get("images")) if isinstance(url, str))
@@ -130,7 +130,7 @@ def event_of(payload: dict[str, Any]) -> Event | None:
 
 
 def event_speech(event: Event, blocks: BlockReader) -> Speech | str:
-    """An event as a message, where no item says the same."""
+    """The speech of an event that no item repeats."""
     content = Content()
     content.add(event.text, "thinking" if event.speaker == THINKING else None)
     for url in event.images:
@@ -138,12 +138,12 @@ def event_speech(event: Event, blocks: BlockReader) -> Speech | str:
     if content.is_empty:
         return EMPTY
     role: Role = "user" if event.speaker == "user" else "assistant"
-    posed = role == "user" and is_context(content.spoken)
-    return Speech(role, content, "injected" if posed else "said")
+    is_injected = role == "user" and is_context(content.spoken)
+    return Speech(role, content, "injected" if is_injected else "said")
 
 
-def shown_as(item: dict[str, Any]) -> tuple[str, list[str]] | None:
-    """Whose words an item holds, and the texts as which an event may show them."""
+def shown_texts(item: dict[str, Any]) -> tuple[str, list[str]] | None:
+    """The speaker of an item, and the texts by which an event may show it."""
     if as_text(item.get("type")) == "reasoning":
         thoughts = thoughts_of(item)
         return THINKING, [*thoughts, "\n\n".join(thoughts)] if len(thoughts) > 1 else thoughts
@@ -160,12 +160,12 @@ def shown_as(item: dict[str, Any]) -> tuple[str, list[str]] | None:
 
 
 def thoughts_of(item: dict[str, Any]) -> list[str]:
-    """The words of a reasoning item; what is encrypted has none."""
+    """The texts of a reasoning item; none if it is encrypted."""
     return [*texts_of(item.get("summary")), *texts_of(item.get("content"))]
 
 
 def is_context(spoken: list[str]) -> bool:
-    """Whether every piece of a user's text was put there by Codex.
+    """Whether Codex injected every piece of a user's text.
 
     Example:
         >>> is_context(["<environment_context><cwd>/p</cwd></environment_context>"])
@@ -188,43 +188,43 @@ def _is_context(text: str) -> bool:
 
 
 def _element(text: str, tag: str, closing: str) -> str:
-    """What stands in the first element of that name."""
+    """The content of the first element with this tag."""
     return text.partition(tag)[2].partition(closing)[0]
 
 
 def _without(text: str, tag: str, closing: str) -> str:
-    """The text without all elements of that name, and without one that does not end."""
-    kept, at = [], 0
+    """The text without all elements with this tag; one that is not closed extends to the end."""
+    pieces, at = [], 0
     while (start := text.find(tag, at)) >= 0:
-        kept.append(text[at:start])
+        pieces.append(text[at:start])
         end = text.find(closing, start)
         at = len(text) if end < 0 else end + len(closing)
-    return "".join([*kept, text[at:]])
+    return "".join([*pieces, text[at:]])
 
 
 def _add_call(content: Content, item_type: str, item: dict[str, Any], blocks: BlockReader) -> None:
-    """A call of any tool: its arguments as they stand, or all that the item says about it."""
+    """Adds a tool call: its arguments, or else all other fields of the item."""
     name = as_text(item.get("name")) or item_type.removesuffix(_CALL)
-    found = next((item[key] for key in ("arguments", "input", "action") if key in item), None)
-    if found is None:
+    call = next((item[key] for key in ("arguments", "input", "action") if key in item), None)
+    if call is None:
         rest = {key: value for key, value in item.items() if key not in _BOOKKEEPING}
-        found, blobs = without_base64(rest)
+        call, blobs = without_base64(rest)
         content.blobs += blobs
-    arguments = found if isinstance(found, str) else compact_json(found)
+    arguments = call if isinstance(arguments_value, str) else compact_json(arguments_value)
     use_id = as_text(item.get("call_id")) or item.get("id")
     content.add_tool_use(name, arguments, use_id, blocks.names)
 
 
 def _output_of(item: dict[str, Any]) -> object:
-    """What a tool answered: a text, blocks, or an object around one of them."""
-    found = item.get("output", item.get("tools"))
-    if isinstance(found, dict) and isinstance(inner := found.get("content"), str | list):
+    """The result of a tool: a text, blocks, or the content of an object around them."""
+    output = item.get("output", item.get("tools"))
+    if isinstance(output, dict) and isinstance(inner := output.get("content"), str | list):
         return inner
-    return found
+    return output
 
 
 def _completed(item: dict[str, Any]) -> Event | None:
-    """An item of a turn as newer versions show it, in place of the older events."""
+    """The event of a completed item, the form that newer versions write."""
     item_type = str(item.get("type")).lower()
     if item_type == "usermessage":
         return Event("user", "".join(texts_of(item.get("content"))))

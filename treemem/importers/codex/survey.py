@@ -1,7 +1,7 @@
-"""The first pass over a Codex rollout: whose session it is, what is logged twice, what counts.
+"""Surveys a Codex rollout in a first pass: its session, what is logged twice, what is active.
 
-It holds hashes and numbers, never a text. Records are named by their ordinal, their running
-number in the file.
+Holds hashes and numbers, never a text. A record is identified by its ordinal, its running number in
+the file. Tested in tests/importers/test_codex.py and test_codex_layers.py.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from treemem.importers.codex.items import Event, Record, event_of, is_context, shown_as
+from treemem.importers.codex.items import Event, Record, event_of, is_context, shown_texts
 from treemem.importers.common.branches import RewoundRanges
 from treemem.importers.common.coerce import as_dict, as_text, texts_of
 from treemem.importers.common.source_ids import is_uuid, one_line
@@ -18,7 +18,7 @@ _TURN_EVENTS = ("task_started", "turn_started")
 
 
 class Session:
-    """A session_meta: whose session, where it came from."""
+    """A session_meta: the session's id and its origin."""
 
     def __init__(self, meta: dict[str, Any]) -> None:
         self.id = as_text(meta.get("id")) or as_text(meta.get("session_id"))
@@ -30,24 +30,25 @@ class Session:
 
 
 class Survey:
-    """What the whole file says about each of its records.
+    """The facts about each record that only the whole file shows.
 
-    root_id: the session that the file's history began in, the same for a session and all its
-    forks. A fork's file begins with its own session_meta and then repeats its parent's file,
-    so with the parent's, and so on.
+    root_id: the session in which the file's history began, the same for a session and all its
+    forks. A fork's file begins with its own session_meta and then repeats its parent's file with
+    the parent's session_meta, and so on.
     """
 
     def __init__(self) -> None:
         self.title: str | None = None
         self._sessions: list[Session] = []
         self._is_leading = True
-        # How often a speaker's text is shown by events and held by items.
+        # How often events show and items contain a speaker's text.
         self._shown: dict[tuple[str, int], int] = {}
         self._in_items: dict[tuple[str, int], int] = {}
-        # The user's turns and the rollbacks in their order: (ordinal, hashes) or (ordinal, n).
+        # The user's turns and the rollbacks in order: (ordinal, hashes, is item), (ordinal, count,
+        # turns).
         self._turns: list[tuple[int, tuple[int, ...], bool]] = []
         self._rollbacks: list[tuple[int, int, int]] = []
-        self._taken_back = RewoundRanges()
+        self._rewound = RewoundRanges()
         self._answered = self._is_shown = self._shown_from_start = False
 
     # -- reading ---------------------------------------------------------------------------
@@ -68,11 +69,11 @@ class Survey:
             self._sessions.append(session)
 
     def _add_item(self, ordinal: int, item: dict[str, Any]) -> None:
-        found = shown_as(item)
-        if found is None:
+        shown = shown_texts(item)
+        if shown is None:
             self._answered |= "role" not in item
             return
-        speaker, texts = found
+        speaker, texts = shown
         keys = _keys(texts)
         for key in keys:
             _count(self._in_items, (speaker, key))
@@ -97,23 +98,23 @@ class Survey:
                 self._turns.append((ordinal, (key,), False))
 
     def finish(self) -> None:
-        """Works out which turns a rollback took back, now that all are known."""
+        """Determines which turns the rollbacks removed, once all are known."""
         if not self._rollbacks:
             self._turns.clear()
             return
         layers = Layers(self)
-        standing: list[int] = []
+        active: list[int] = []
         done = 0
         for ordinal, count, seen in self._rollbacks:
-            standing += [
+            active += [
                 turn
                 for turn, keys, is_item in self._turns[done:seen]
                 if (layers.was_typed(keys) if is_item else not layers.repeats("user", keys[0]))
             ]
             done = seen
-            if standing:
-                self._taken_back.add(standing[-min(count, len(standing))], ordinal)
-                del standing[-count:]
+            if active:
+                self._rewound.add(active[-min(count, len(active))], ordinal)
+                del active[-count:]
         self._turns.clear()
 
     # -- answers ---------------------------------------------------------------------------
@@ -130,14 +131,14 @@ class Survey:
         return named[-1].forked_from or named[-1].id
 
     def is_active(self, ordinal: int) -> bool:
-        return ordinal not in self._taken_back
+        return ordinal not in self._rewound
 
 
 class Layers:
-    """What is said twice, told apart as the file is read once more from its beginning.
+    """Distinguishes repetitions between the layers as the file is read again from its beginning.
 
-    Of a text that the history holds n times and the screen showed m times, the first n events
-    repeat an item. So a text that was really said twice is there twice.
+    If the history contains a text n times and the screen shows it m times, the first n events
+    repeat an item. So a text that was said twice is imported twice.
     """
 
     def __init__(self, survey: Survey) -> None:
@@ -146,31 +147,31 @@ class Layers:
         self._all_shown = survey._shown_from_start
 
     def repeats(self, speaker: str, key: int) -> bool:
-        """Whether an event only shows what an item says."""
-        return _taken(self._in_items, (speaker, key))
+        """Whether an event only shows the text of an item."""
+        return _use_up(self._in_items, (speaker, key))
 
     def repeats_event(self, event: Event) -> bool:
         return self.repeats(event.speaker, _key(event.text))
 
     def was_typed(self, keys: tuple[int, ...]) -> bool:
-        """Whether an item of the user's is the user's, by the texts it may be shown as.
+        """Whether the user typed an item, judged by the texts that the screen may show for it.
 
-        Where the screen shows what the user types from the first turn on, whatever else
-        stands in the history in the user's name was put there by Codex.
+        If the screen shows the user's messages from the first turn on, Codex added everything else
+        that the history has in the user's name.
         """
-        # All of them are taken, whichever of its texts the screen showed.
-        shown = sum(_taken(self._shown, ("user", key)) for key in keys)
+        # All of them are used up, whichever of its texts the screen showed.
+        shown = sum(_use_up(self._shown, ("user", key)) for key in keys)
         return shown > 0 or not self._all_shown
 
     def was_typed_as(self, item: dict[str, Any]) -> bool:
-        found = shown_as(item)
-        return found is None or self.was_typed(_keys(found[1]))
+        shown = shown_texts(item)
+        return shown is None or self.was_typed(_keys(shown[1]))
 
 
 class Turn:
-    """The turn that a record belongs to: Codex names it before its first item.
+    """The turn of a record: Codex names it before its first item.
 
-    The name is a UUID in newer versions, and stays what it is when a fork repeats the turn.
+    The name is a UUID in newer versions, and stays the same when a fork repeats the turn.
     """
 
     def __init__(self) -> None:
@@ -181,7 +182,7 @@ class Turn:
         if not is_start and record.kind != "turn_context":
             return
         turn_id = as_text(record.payload.get("turn_id"))
-        # A turn_context of some versions has no name: it stands within the turn that began.
+        # A turn_context of some versions has no name: it belongs to the turn that began.
         if is_start or turn_id is not None:
             self.id = turn_id if turn_id is not None and is_uuid(turn_id) else None
 
@@ -190,8 +191,8 @@ def _count(counts: dict[tuple[str, int], int], key: tuple[str, int]) -> None:
     counts[key] = counts.get(key, 0) + 1
 
 
-def _taken(counts: dict[tuple[str, int], int], key: tuple[str, int]) -> bool:
-    """Takes one of a kind, if there is one left."""
+def _use_up(counts: dict[tuple[str, int], int], key: tuple[str, int]) -> bool:
+    """Uses up one of a kind; False if none is left."""
     left = counts.get(key, 0)
     if left <= 0:
         return False
@@ -204,5 +205,5 @@ def _keys(texts: Iterable[str]) -> tuple[int, ...]:
 
 
 def _key(text: str) -> int:
-    """Sixty-four bits of a text; the layers differ in the blanks around it."""
+    """A 64-bit hash of a text; the layers differ in the blanks around it."""
     return hash(text.strip())

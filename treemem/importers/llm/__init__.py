@@ -1,1 +1,1 @@
-"""TODO: one sentence, and the order in which to read the files."""
+"""Reads the llm tool's logs.db. In order: importer, tables, responses, turns."""

@@ -1,7 +1,8 @@
-"""The log of the llm command line tool: a SQLite file that holds every prompt and response.
+"""Reads the llm command line tool's logs.db: a SQLite file with every prompt and response.
 
-Each conversation is a source of its own. The tool has had three generations of tables, and a
-file that was upgraded holds several; what stands in two of them is read once.
+Each conversation is a source. The tool has had three generations of tables, and an upgraded file
+contains several; a message stored in two of them is read once. Tested in
+tests/importers/test_llm.py.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from treemem.importers.common.coerce import as_text
 from treemem.importers.common.source_ids import file_key, one_line, printable
 from treemem.importers.llm.responses import EMPTY_RESPONSE, Responses
 from treemem.importers.llm.tables import Shared, utc
-from treemem.importers.llm.turns import Turns, digest_of
+from treemem.importers.llm.turns import Turns, message_digest
 from treemem.types import Message, Source
 
 _FIRST_TABLE = frozenset({"id", "prompt", "response", "chat_id"})
@@ -29,7 +30,7 @@ SELECT id, prompt, system, response, chat_id, {time} FROM {table} ORDER BY coale
 
 
 class LlmLogs(Importer):
-    """The importer of llm's logs.db; a source is a conversation."""
+    """Imports llm's logs.db; a source is a conversation."""
 
     name = "llm"
     version = 1
@@ -59,7 +60,7 @@ class LlmLogs(Importer):
 
 
 def _conversations(file: LogFile, shared: Shared) -> Iterator[Event]:
-    """Every conversation: what the older tables hold of it, then what the newer ones add."""
+    """Yields every conversation: first its older tables, then what the newer ones add."""
     responses, turns = Responses(shared), Turns(shared)
     names: dict[object, object] = {}
     if shared.has("conversations", "id", "name"):
@@ -67,13 +68,13 @@ def _conversations(file: LogFile, shared: Shared) -> Iterator[Event]:
     for conversation in dict.fromkeys([*responses.conversations(), *turns.threads()]):
         title = names.get(conversation) or turns.title(str(conversation))
         yield _source(file, conversation, title)
-        said: Counter[bytes] = Counter()
+        counts: Counter[bytes] = Counter()
         for event in responses.read(conversation):
             if isinstance(event, Message):
-                said[digest_of(event)] += 1
+                counts[message_digest(event)] += 1
             yield event
         if isinstance(conversation, str):
-            yield from turns.read(conversation, said)
+            yield from turns.read(conversation, counts)
 
 
 def _source(file: LogFile, conversation: object, title: object) -> Source:
@@ -87,7 +88,7 @@ def _source(file: LogFile, conversation: object, title: object) -> Source:
 
 
 def _first_generation(file: LogFile, shared: Shared) -> Iterator[Event]:
-    """The one table of the first versions: a chat is the row that began it, and its replies."""
+    """Reads the single table of the first versions: a chat is its first row and the replies."""
     for table in ("log", "logs"):
         if not shared.columns.get(table, frozenset()) >= _FIRST_TABLE | {"system"}:
             continue
@@ -105,8 +106,8 @@ def _first_generation(file: LogFile, shared: Shared) -> Iterator[Event]:
 
 def _row_messages(row: tuple[Any, ...]) -> Iterator[Message]:
     row_id, prompt, system, response, _, when = row
-    said = (("system", system), ("user", prompt), ("assistant", response))
-    for role, text in said:
+    counts = (("system", system), ("user", prompt), ("assistant", response))
+    for role, text in counts:
         if as_text(text) and not text.isspace():
             external_id = f"{row_id}/{role}"
             yield Message(role=role, text=text, sent_at=utc(when), external_id=external_id)

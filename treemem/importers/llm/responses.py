@@ -1,8 +1,8 @@
-"""The older tables of llm's logs.db: one row a response, with the prompt that it answers.
+"""Reads the older tables of llm's logs.db: one row is a response with its prompt.
 
-A row is read as what was said in it: the system prompt where it is another than before, the
-fragments, what tools answered, the prompt, and the response. It never writes and never orders by
-clocks: ids are ULIDs, which grow.
+A row yields up to five messages: the system prompt if it changed, the fragments, the tool results,
+the prompt, and the response. Rows are ordered by id, never by time: ids are ULIDs, which increase.
+Tested in tests/importers/test_llm.py.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _IDS = "SELECT conversation_id, id FROM responses {without} ORDER BY id"
 _RESPONSE = (
     "SELECT id, prompt, system, response, datetime_utc, {reasoning} FROM responses WHERE id = ?"
 )
-# A response that the newer tables hold as well was written twice.
+# A response that the newer tables contain as well was written twice.
 _NOT_A_TURN = "WHERE id NOT IN (SELECT id FROM turns)"
 _CALL_IDS = "SELECT response_id, id FROM tool_calls ORDER BY id"
 _CALL = "SELECT name, arguments, tool_call_id FROM tool_calls WHERE id = ?"
@@ -38,7 +38,7 @@ _FRAGMENTS = 'SELECT fragment_id FROM {table} WHERE response_id = ? ORDER BY "or
 
 
 class Responses:
-    """The responses of one file, conversation by conversation. Only their ids are held."""
+    """The responses of one file by conversation. Holds their ids only."""
 
     def __init__(self, shared: Shared) -> None:
         self._shared = shared
@@ -48,7 +48,7 @@ class Responses:
         if shared.has("responses", *needed):
             without = _NOT_A_TURN if shared.has("turns", "id") else ""
             self._of = self._grouped(_IDS.format(without=without))
-        # No index leads from a response to its calls: one pass instead of one for each.
+        # No index leads from a response to its calls: one pass instead of one query for each.
         self._calls = self._results = {}
         if shared.has("tool_calls", "id", "response_id", "name", "arguments", "tool_call_id"):
             self._calls = self._grouped(_CALL_IDS)
@@ -56,28 +56,28 @@ class Responses:
             self._results = self._grouped(_RESULT_IDS)
 
     def _grouped(self, sql: str) -> dict[object, list[object]]:
-        found: dict[object, list[object]] = {}
+        groups: dict[object, list[object]] = {}
         for group, row_id in self._rows(sql):
-            found.setdefault(group, []).append(row_id)
-        return found
+            groups.setdefault(group, []).append(row_id)
+        return groups
 
     def conversations(self) -> list[object]:
-        """The ids of the conversations in the order in which they began; None for no one."""
+        """The ids of the conversations in the order they began; None for rows without one."""
         return list(self._of)
 
     def read(self, conversation: object) -> Iterator[Message | Skipped]:
-        """What was said in a conversation, a Skipped for each row without a word."""
+        """Yields the messages of a conversation, and a Skipped for each empty row."""
         has_reasoning = self._shared.has("responses", "reasoning")
         sql = _RESPONSE.format(reasoning="reasoning" if has_reasoning else "NULL")
         system: object = None
         seen: set[str] = set()
         for response_id in self._of.get(conversation, ()):
             for row in self._rows(sql, (response_id,)):
-                events: list[Message | Skipped] = list(self._said(row, system, seen))
+                events: list[Message | Skipped] = list(self._messages(row, system, seen))
                 system = row[2] or system
                 yield from events or [Skipped(EMPTY_RESPONSE)]
 
-    def _said(self, row: tuple[Any, ...], system: object, seen: set[str]) -> Iterator[Message]:
+    def _messages(self, row: tuple[Any, ...], system: object, seen: set[str]) -> Iterator[Message]:
         response_id, prompt, instructions, response, when, reasoning = row
         time = utc(when)
         if instructions != system and as_text(instructions):
@@ -86,7 +86,7 @@ class Responses:
             yield from _message(content, "system", response_id, time)
         for table, role in (("system_fragments", "system"), ("prompt_fragments", "user")):
             yield from self._fragments(table, role, response_id, time, seen)
-        yield from _message(self._answers(response_id), "tool", response_id, time)
+        yield from _message(self._results_of(response_id), "tool", response_id, time)
         content = Content()
         content.add(as_text(prompt) or "")
         if self._shared.has("prompt_attachments", "response_id", "attachment_id", "order"):
@@ -102,14 +102,14 @@ class Responses:
     def _fragments(
         self, table: str, role: Any, response_id: object, time: str | None, seen: set[str]
     ) -> Iterator[Message]:
-        """Each fragment once a conversation, however often it was put in front of a prompt."""
+        """Yields each fragment once in a conversation, however often prompts use it."""
         if not self._shared.has(table, "response_id", "fragment_id", "order"):
             return
         for (fragment_id,) in self._rows(_FRAGMENTS.format(table=table), (response_id,)):
-            found = self._shared.fragment(fragment_id)
-            if found is not None and found[0] not in seen:
-                seen.add(found[0])
-                yield fragment_message(role, *found, time)
+            groups = self._shared.fragment(fragment_id)
+            if groups is not None and groups[0] not in seen:
+                seen.add(groups[0])
+                yield fragment_message(role, *groups, time)
 
     def _add_calls(self, content: Content, response_id: object) -> None:
         for call in self._calls.get(response_id, ()):
@@ -117,8 +117,8 @@ class Responses:
                 shown = as_text(arguments) or "{}"
                 content.add_tool_use(str(name), shown, call_id, self._shared.blocks.names)
 
-    def _answers(self, response_id: object) -> Content:
-        """What the tools answered that the response before had called."""
+    def _results_of(self, response_id: object) -> Content:
+        """The results of the tools called by the previous response."""
         content = Content()
         has_exception = self._shared.has("tool_results", "exception")
         sql = _RESULT.format(exception="exception" if has_exception else "NULL")
@@ -139,7 +139,7 @@ class Responses:
 def _message(
     content: Content, role: Role, response_id: object, time: str | None
 ) -> Iterator[Message]:
-    """The message of a role in a row, if it has a word."""
+    """Yields the message of a role in a row, unless it is empty."""
     if content.is_empty:
         return
     yield Message(

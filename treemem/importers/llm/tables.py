@@ -1,7 +1,7 @@
-"""What both generations of llm's logs.db share: fragments, attachments, times.
+"""Reads the rows that both generations of llm's logs.db share: fragments, attachments, times.
 
-Only named queries and the values they yield; which message they belong to is decided by the
-modules that read the turns and the responses.
+The modules that read the turns and responses decide which message they belong to. Tested in
+tests/importers/test_llm.py.
 """
 
 from __future__ import annotations
@@ -34,26 +34,26 @@ class Shared:
         return set(columns) <= self.columns.get(table, frozenset())
 
     def fragment(self, fragment_id: object) -> tuple[str, str] | None:
-        """Hash and words of a fragment."""
+        """The hash and text of a fragment."""
         if not self.has("fragments", "id", "hash", "content"):
             return None
-        for name, words in self.tables.rows(_FRAGMENT, (fragment_id,)):
-            if as_text(words) is not None:
-                return as_text(name) or hashlib.sha256(
-                    words.encode("utf-8", "surrogateescape")
-                ).hexdigest(), words
+        for digest, text in self.tables.rows(_FRAGMENT, (fragment_id,)):
+            if as_text(text) is not None:
+                return as_text(digest) or hashlib.sha256(
+                    text.encode("utf-8", "surrogateescape")
+                ).hexdigest(), text
         return None
 
     def add_attachment(self, content: Content, attachment_id: object) -> None:
-        """A marker and a digest; of a file that was only named, its path or address."""
+        """Adds a marker and a digest; the path or URL of a file that is only referred to."""
         if not self.has("attachments", "id", "type", "path", "url", "content"):
             return
-        for media_type, path, url, held in self.tables.rows(_ATTACHMENT, (attachment_id,)):
+        for media_type, path, url, stored in self.tables.rows(_ATTACHMENT, (attachment_id,)):
             label = "image" if str(media_type).startswith("image/") else "file"
-            if isinstance(held, str):
-                held = held.encode("utf-8", "surrogateescape")
-            if isinstance(held, bytes) and held:
-                data = base64.b64encode(held).decode()
+            if isinstance(stored, str):
+                stored = stored.encode("utf-8", "surrogateescape")
+            if isinstance(stored, bytes) and stored:
+                data = base64.b64encode(stored).decode()
                 source = {"type": "base64", "media_type": media_type, "data": data}
                 self.blocks.add(content, {"type": label, "source": source})
             elif (place := as_text(url) or as_text(path)) is not None:
@@ -61,7 +61,7 @@ class Shared:
 
 
 def fragment_message(role: Role, name: str, words: str, time: str | None) -> Message:
-    """A fragment is a document that was put in front of prompts: the same one each time."""
+    """The message of a fragment, a document in front of prompts; the same one each time."""
     return Message(
         role=role,
         text=words,
@@ -73,20 +73,20 @@ def fragment_message(role: Role, name: str, words: str, time: str | None) -> Mes
 
 
 def utc(value: object) -> str | None:
-    """A time of the database, which is in UTC whether it says so or not.
+    """A time of the database, which is in UTC even without a zone.
 
     Example:
         >>> utc("2024-05-01 10:00:00.5"), utc("2024-05-01T10:00:00+00:00"), utc(None)
         ('2024-05-01 10:00:00.5+00:00', '2024-05-01T10:00:00+00:00', None)
     """
-    found = sent_at(value)
-    if found is None or _ZONE.search(found) or not found[:4].isdigit():
-        return found
-    return f"{found}+00:00"
+    time = sent_at(value)
+    if time is None or _ZONE.search(time) or not time[:4].isdigit():
+        return time
+    return f"{time}+00:00"
 
 
 def is_ulid(row_id: object) -> bool:
-    """Whether an id is unique in the world; numbers and names are so only in their file.
+    """Whether an id is globally unique; numbers and names are unique in their file only.
 
     Example:
         >>> is_ulid("01jx3ye9h0t3yb2c1q6rxnz0aa"), is_ulid(7)

@@ -1,8 +1,8 @@
-"""The newer tables of llm's logs.db: messages that form a tree, and turns that point into it.
+"""Reads the newer tables of llm's logs.db: a tree of messages, and turns that point into it.
 
-A message row is what was said after a certain history, so forks and repeated histories share
-rows; a turn says with which row it ended. Each message is read once in each thread. It never
-takes two conversations that begin alike for one.
+A message row includes its history by hash, so forks and repeated histories share rows; a turn names
+its last row. Each message is read once in each thread. Two conversations with the same beginning
+stay two. Tested in tests/importers/test_llm.py.
 """
 
 from __future__ import annotations
@@ -38,15 +38,15 @@ _HASH_SHOWN = 12
 
 
 class _Turn(NamedTuple):
-    """input, output: the hashes of the last message it was given, and of the last it made."""
+    """input, output: the hashes of the last message sent to the model and the last it produced."""
 
     input: object
     output: object
     time: str | None
 
 
-class _Said(NamedTuple):
-    """What a message is called, and when it was first said."""
+class _Occurrence(NamedTuple):
+    """The id of a message, and the time of its first occurrence."""
 
     id: str
     time: str | None
@@ -54,7 +54,7 @@ class _Said(NamedTuple):
 
 
 class Turns:
-    """The turns of one file, thread by thread. Only hashes are held."""
+    """The turns of one file by thread. Holds hashes only."""
 
     def __init__(self, shared: Shared) -> None:
         self._shared = shared
@@ -64,8 +64,8 @@ class Turns:
         self._turns: dict[str, list[_Turn]] = {}
         self._names: dict[object, object] = {}
         self._tips: dict[object, object] = {}
-        # Where each message was first said; threads are read in the order of their first turns.
-        self._first: dict[object, _Said] = {}
+        # The first occurrence of each message; threads are read in the order of their first turns.
+        self._first: dict[object, _Occurrence] = {}
         if _is_there(shared):
             self._take_in()
 
@@ -76,10 +76,12 @@ class Turns:
         if self._shared.has("threads", "id", "name", "tip_message_hash"):
             for thread, name, tip in self._rows(_THREADS):
                 self._names[thread], self._tips[thread] = name, tip
-        for turn, thread, given, made, when in self._rows(_TURNS):
-            # A call that failed made nothing: its prompt was said all the same.
-            found = _Turn(given, given if made is None else made, utc(when))
-            self._turns.setdefault(as_text(thread) or str(turn), []).append(found)
+        for turn, thread, input_hash, output_hash, when in self._rows(_TURNS):
+            # A failed call has no output; its prompt is a message all the same.
+            new_turn = _Turn(
+                input_hash, input_hash if output_hash is None else output_hash, utc(when)
+            )
+            self._turns.setdefault(as_text(thread) or str(turn), []).append(new_turn)
 
     def threads(self) -> list[str]:
         return list(self._turns)
@@ -87,29 +89,32 @@ class Turns:
     def title(self, thread: str) -> object:
         return self._names.get(thread)
 
-    def read(self, thread: str, said: Counter[bytes]) -> Iterator[Message | Skipped]:
-        """The messages of a thread in the order of its turns. said: what the older tables hold of
-        it (digest_of), and how often: a history that was carried over repeats it."""
+    def read(self, thread: str, known: Counter[bytes]) -> Iterator[Message | Skipped]:
+        """Yields the messages of a thread in the order of its turns.
+
+        known: how often the older tables contain each message (message_digest), since a
+        carried-over history repeats them.
+        """
         turns = self._turns.get(thread, [])
         tip = self._tips.get(thread)
         active = set(self._chain(turns[-1].output if tip is None and turns else tip, set()))
         seen: set[object] = set()
-        count: Counter[bytes] = Counter(said)
+        count: Counter[bytes] = Counter(known)
         for turn in turns:
             new = self._chain(turn.output, seen)
-            # Subtle: a chain that hangs on nothing of this thread has its history once more
-            # under other hashes (a system prompt in front changes all of them).
+            # Subtle: a chain without a parent in this thread repeats its history under other hashes
+            # (a system prompt in front changes all of them).
             is_anew = bool(new) and self._parent[new[0]] not in seen
             repeats = Counter(count) if is_anew else Counter[bytes]()
             inherited = set() if seen else self._inherited(turn, new)
             for message_hash in new:
                 seen.add(message_hash)
-                *fragments, message = self._built(message_hash, turn.time)
+                *fragments, message = self._build(message_hash, turn.time)
                 yield from fragments
                 if isinstance(message, Skipped):
                     yield message
                     continue
-                digest = digest_of(message)
+                digest = message_digest(message)
                 if repeats[digest] > 0:
                     repeats[digest] -= 1
                     yield Skipped(REPEATED)
@@ -117,7 +122,7 @@ class Turns:
                 name = self._first.get(message_hash) if message_hash in inherited else None
                 if name is None:
                     own = f"llm:{thread}/{digest.hex()}/{count[digest]}"
-                    name = _Said(own, turn.time, is_ulid(thread))
+                    name = _Occurrence(own, turn.time, is_ulid(thread))
                     self._first.setdefault(message_hash, name)
                 count[digest] += 1
                 yield replace(
@@ -129,25 +134,25 @@ class Turns:
                 )
 
     def _inherited(self, turn: _Turn, chain: list[object]) -> set[object]:
-        """The beginning of a thread that another one had said before: a fork's, or the history
-        that a client sends with each call. All up to the last answer in what it was given."""
-        given = chain[: chain.index(turn.input) + 1] if turn.input in chain else []
-        while given and self._role.get(given[-1]) != "assistant":
-            given.pop()
-        return {message_hash for message_hash in given if message_hash in self._first}
+        """The messages at the beginning of a thread that another thread contains already: a fork's,
+        or the history that a client sends with each call. Ends at the last answer in the input."""
+        history = chain[: chain.index(turn.input) + 1] if turn.input in chain else []
+        while history and self._role.get(history[-1]) != "assistant":
+            history.pop()
+        return {message_hash for message_hash in history if message_hash in self._first}
 
     def _chain(self, tip: object, seen: set[object]) -> list[object]:
-        """The hashes that lead to the tip, from the root, or from behind one that is seen."""
-        found: dict[object, None] = {}
-        while tip in self._parent and tip not in seen and tip not in found:
-            found[tip] = None
+        """The hashes from the root, or from after a seen one, to the tip."""
+        chain: dict[object, None] = {}
+        while tip in self._parent and tip not in seen and tip not in chain:
+            chain[tip] = None
             tip = self._parent[tip]
-        return list(found)[::-1]
+        return list(chain)[::-1]
 
     # -- one message -----------------------------------------------------------------------
 
-    def _built(self, message_hash: object, time: str | None) -> list[Message | Skipped]:
-        """The fragments that a message refers to, and itself as the last, or why it is none."""
+    def _build(self, message_hash: object, time: str | None) -> list[Message | Skipped]:
+        """The fragments that a message refers to, and the message itself last, or a Skipped."""
         content = Content()
         fragments: dict[str, str] = {}
         try:
@@ -156,12 +161,12 @@ class Turns:
         except RecursionError:
             return [Skipped(TOO_DEEP, problem=True)]
         role = self._role[message_hash]
-        found: list[Message | Skipped] = [
+        messages: list[Message | Skipped] = [
             fragment_message("system" if role == "system" else "user", name, words, time)
             for name, words in fragments.items()
         ]
         if content.is_empty:
-            return [*found, Skipped(EMPTY)]
+            return [*messages, Skipped(EMPTY)]
         message = Message(
             role=role,
             text=content.text,
@@ -170,7 +175,7 @@ class Turns:
             tool_result_ids=tuple(content.tool_result_ids),
             blobs=tuple(content.blobs),
         )
-        return [*found, message]
+        return [*messages, message]
 
     def _add_part(self, content: Content, row: tuple[Any, ...], fragments: dict[str, str]) -> None:
         kind, tool, text, stored = row
@@ -197,18 +202,19 @@ class Turns:
             content.add(as_text(text) or as_text(payload.get("text")) or "")
 
     def _add_pieces(self, content: Content, pieces: object, fragments: dict[str, str]) -> None:
-        """A text that borrows fragments: these are documents by themselves, a marker each."""
+        """Adds a text with references to fragments, which are documents of their own: a marker
+        each."""
         for piece in map(as_dict, as_list(pieces)):
             content.add(as_text(piece.get("literal")) or "")
             fragment_id = piece.get("fragment")
-            found = self._shared.fragment(fragment_id) if isinstance(fragment_id, int) else None
-            if found is not None:
-                fragments[found[0]] = found[1]
-                content.add(f"[fragment: {found[0][:_HASH_SHOWN]}]", "marker")
+            fragment = self._shared.fragment(fragment_id) if isinstance(fragment_id, int) else None
+            if fragment is not None:
+                fragments[fragment[0]] = fragment[1]
+                content.add(f"[fragment: {fragment[0][:_HASH_SHOWN]}]", "marker")
 
 
-def digest_of(message: Message) -> bytes:
-    """What tells a message from others of its conversation: who said what."""
+def message_digest(message: Message) -> bytes:
+    """Identifies a message in its conversation by role and text."""
     words = f"{message.role}\0{message.text}".encode("utf-8", "surrogatepass")
     return hashlib.blake2b(words, digest_size=_DIGEST_BYTES).digest()
 
