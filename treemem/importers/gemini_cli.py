@@ -1,8 +1,7 @@
-"""Gemini CLI's session logs: one JSON document, in newer versions JSON Lines that are appended to.
+"""Reads Gemini CLI's sessions in ~/.gemini/tmp: one JSON document, in newer versions JSON Lines.
 
-A line holds a message, replaces an earlier one of the same id, changes what is known about the
-session, or takes back everything from a message on. So the file is read twice: first for the
-ids alone. Never more than one record is held.
+A line contains a message, replaces an earlier one of the same id, changes the session's metadata,
+or rewinds to a message. So the file is read twice: first for the ids. Holds one record at a time.
 """
 
 from __future__ import annotations
@@ -34,14 +33,14 @@ _ROLES: dict[object, Role] = {
 }  # fmt: skip
 _CONTEXT = ("<session_context>", "</session_context>")
 _OLD_CONTEXT = "This is the Gemini CLI. We are setting up the context for our chat."
-# No set, which would hash every answer from its beginning to its end.
+# Not a set, which would hash every answer as a whole.
 _ACKNOWLEDGED = ("Got it. Thanks for the context!", "Got it. Thanks for the additional context!")
 _SNAPSHOT = "<state_snapshot>"
 _MEDIA = frozenset({"image", "audio", "video"})
 
 
 class GeminiCli(Importer):
-    """The importer of the sessions below ~/.gemini/tmp."""
+    """Imports the sessions below ~/.gemini/tmp."""
 
     name = "gemini-cli"
     version = 1
@@ -57,16 +56,16 @@ class GeminiCli(Importer):
     def recognizes(self, file: LogFile, head: bytes) -> float:
         del file
         objects, rest = head_objects(head)
-        found = [value for value in objects if isinstance(value, dict)]
-        if any(map(_is_header, found)) or any(map(_is_said, found)):
+        records = [value for value in objects if isinstance(value, dict)]
+        if any(map(_is_header, records)) or any(map(_is_own_message, records)):
             return 0.95
-        if not found and has_key(rest, "sessionId") and has_key(rest, "projectHash"):
+        if not records and has_key(rest, "sessionId") and has_key(rest, "projectHash"):
             return 0.9
         document = as_dict(head_value(head))
-        said = [element for key in _LISTS for element in as_list(document.get(key))]
-        if _is_header(document) or any(map(_is_said, said)):
+        messages = [element for key in _LISTS for element in as_list(document.get(key))]
+        if _is_header(document) or any(map(_is_own_message, messages)):
             return 0.95
-        return 0.85 if said and all(map(_has_parts, said)) else 0.0
+        return 0.85 if messages and all(map(_has_parts, messages)) else 0.0
 
     def read(self, file: LogFile) -> Iterator[Event]:
         survey = _Survey()
@@ -77,7 +76,7 @@ class GeminiCli(Importer):
 
 
 class _Member(NamedTuple):
-    """A message of a session that is one document, or what that says beside its messages."""
+    """A message of a session that is one document, or another field of it."""
 
     value: object
     is_record: bool
@@ -85,16 +84,16 @@ class _Member(NamedTuple):
 
 
 class _Survey:
-    """The first pass: what the session is called, and which state of each message is the last.
+    """The first pass: the session's metadata, and the last state of each message.
 
-    standing: the ids that no rewind took back, in their order.
+    active: the ids that no rewind removed, in order.
     """
 
     def __init__(self) -> None:
         self.about: dict[str, Any] = {}
         self._last: dict[str, int] = {}
         self._listed: dict[str, int] = {}
-        self._standing: dict[str, None] = {}
+        self._active: dict[str, None] = {}
 
     def add(self, ordinal: int, value: dict[str, Any]) -> None:
         if isinstance(target := value.get("$rewindTo"), str):
@@ -104,11 +103,11 @@ class _Survey:
             for message in as_list(about.get("messages")):
                 if message_id := as_text(as_dict(message).get("id")):
                     self._listed[message_id] = ordinal
-                    self._standing[message_id] = None
+                    self._active[message_id] = None
         elif role_of(value) is not None and (message_id := as_text(value.get("id"))):
             if any(map(value.get, _SAYING)):
                 self._last[message_id] = ordinal
-            self._standing[message_id] = None
+            self._active[message_id] = None
         else:
             self._note(value)
 
@@ -118,21 +117,22 @@ class _Survey:
         )
 
     def _rewind(self, target: str) -> None:
-        """Takes back that message and all behind it; all there is, if it is not known."""
-        if target not in self._standing:
-            self._standing.clear()
-        while self._standing and self._standing.popitem()[0] != target:
+        """Removes that message and all after it; all messages if it is unknown."""
+        if target not in self._active:
+            self._active.clear()
+        while self._active and self._active.popitem()[0] != target:
             pass
 
     def is_last(self, ordinal: int, message_id: str | None) -> bool:
         return message_id is None or self._last.get(message_id, ordinal) == ordinal
 
     def is_new(self, ordinal: int, message_id: str | None) -> bool:
-        """Whether a message in a rewritten history has no record of its own, here at last."""
+        """Whether a message in a rewritten history has no record of its own and occurs for the
+        first time."""
         return message_id not in self._last and self._listed.get(message_id or "") == ordinal
 
     def is_active(self, message_id: str | None) -> bool:
-        return message_id is None or message_id in self._standing
+        return message_id is None or message_id in self._active
 
 
 class _Reading:
@@ -183,15 +183,15 @@ class _Reading:
         return self._message(line, value, role)
 
     def _rewritten(self, ordinal: int, line: int | None, about: object) -> Iterator[Event]:
-        """What a rewritten history holds that was logged nowhere else, such as a summary.
+        """Yields messages of a rewritten history that are logged nowhere else, such as a summary.
 
-        Of all other messages the first-hand record counts: a rewritten one may be shortened.
+        Any other message is taken from its own record: a rewritten one may be shortened.
         """
         for message in as_list(as_dict(about).get("messages")):
-            found = as_dict(message)
-            is_new = self._survey.is_new(ordinal, as_text(found.get("id")))
-            if is_new and (role := role_of(found)) is not None:
-                yield self._message(line, found, role)
+            record = as_dict(message)
+            is_new = self._survey.is_new(ordinal, as_text(record.get("id")))
+            if is_new and (role := role_of(record)) is not None:
+                yield self._message(line, record, role)
 
     def _message(self, line: int | None, value: dict[str, Any], role: Role) -> Message | Skipped:
         try:
@@ -241,7 +241,7 @@ def _is_document(file: LogFile) -> bool:
 
 
 def _parent_of(file: LogFile) -> str | None:
-    """A sub-agent's file lies in a folder that is called after its parent's session."""
+    """The parent session, after which the folder of a sub-agent's file is named."""
     folder = PurePosixPath(file.label.replace("!", "/")).parent.name
     return folder if folder not in ("", _CHATS_FOLDER) else None
 
@@ -253,17 +253,17 @@ def _is_header(value: dict[str, Any]) -> bool:
     return as_text(value.get("sessionId")) is not None and "projectHash" in value
 
 
-def _is_said(value: object) -> bool:
-    """A message as only this tool writes it: of the type "gemini", not wrapped in anything."""
-    found = as_dict(value)
-    return found.get("type") == "gemini" and ("content" in found or "toolCalls" in found)
+def _is_own_message(value: object) -> bool:
+    """Whether it is a message as only this tool writes it: of the type "gemini", not wrapped."""
+    record = as_dict(value)
+    return record.get("type") == "gemini" and ("content" in record or "toolCalls" in record)
 
 
 def _has_parts(value: object) -> bool:
-    """A message of the API's; parts that name their type are another tool's."""
-    found = as_dict(value)
-    parts = found.get("parts")
-    known = role_of(found) is not None and isinstance(parts, list)
+    """Whether it is a message of the API; parts with a type are another tool's."""
+    record = as_dict(value)
+    parts = record.get("parts")
+    known = role_of(record) is not None and isinstance(parts, list)
     return known and not any("type" in as_dict(part) for part in as_list(parts))
 
 
@@ -271,16 +271,16 @@ def _has_parts(value: object) -> bool:
 
 
 def role_of(record: dict[str, Any]) -> Role | None:
-    """Who says it; None for a record that says nothing."""
+    """The role of a record; None if it is no message."""
     return _ROLES.get(as_text(record.get("type")) or as_text(record.get("role")))
 
 
 def read_content(record: dict[str, Any], blocks: BlockReader) -> Content:
-    """All that a message's record says: thoughts, words, calls with their answers."""
+    """The content of a message's record: thoughts, text, calls with their results."""
     content = Content()
     for thought in as_list(record.get("thoughts")):
-        words = (as_text(as_dict(thought).get(key)) for key in ("subject", "description"))
-        content.add("\n".join(filter(None, words)), "thinking")
+        texts = (as_text(as_dict(thought).get(key)) for key in ("subject", "description"))
+        content.add("\n".join(filter(None, texts)), "thinking")
     _add_parts(content, record.get("content") or record.get("parts"), blocks)
     for call in as_list(record.get("toolCalls")):
         _add_call(content, as_dict(call), blocks)
@@ -288,14 +288,14 @@ def read_content(record: dict[str, Any], blocks: BlockReader) -> Content:
 
 
 def kind_of(role: Role, spoken: list[str]) -> MessageKind:
-    """Whether it was really said; the tool speaks in both names, and summarizes in the user's."""
+    """Classifies a message. The tool writes in both roles, and summarizes as the user."""
     pieces = [piece.strip() for piece in spoken if not piece.isspace()]
     if role == "system":
         return "injected"
     if role == "user" and pieces and pieces[0].startswith(_SNAPSHOT):
         return "summary"
-    posed = bool(pieces) and all(map(_is_context if role == "user" else _is_polite, pieces))
-    return "injected" if posed else "said"
+    is_injected = bool(pieces) and all(map(_is_context if role == "user" else _is_polite, pieces))
+    return "injected" if is_injected else "said"
 
 
 def _is_context(text: str) -> bool:
@@ -310,18 +310,18 @@ def _is_polite(text: str) -> bool:
 
 def _add_parts(content: Content, parts: object, blocks: BlockReader) -> None:
     for part in parts if isinstance(parts, list) else [parts]:
-        found = as_dict(part)
+        fields = as_dict(part)
         if isinstance(part, str):
             content.add(part)
-        elif isinstance(text := found.get("text"), str):
-            content.add(text, "thinking" if found.get("thought") is True else None)
-        elif isinstance(data := found.get("inlineData"), dict):
+        elif isinstance(text := fields.get("text"), str):
+            content.add(text, "thinking" if fields.get("thought") is True else None)
+        elif isinstance(data := fields.get("inlineData"), dict):
             blocks.add(content, _embedded(data))
-        elif isinstance(data := found.get("fileData"), dict):
+        elif isinstance(data := fields.get("fileData"), dict):
             blocks.add(content, {"type": "file", "file": {**data, "url": data.get("fileUri")}})
-        elif isinstance(call := found.get("functionCall"), dict):
+        elif isinstance(call := fields.get("functionCall"), dict):
             _add_use(content, call, blocks)
-        elif isinstance(answer := found.get("functionResponse"), dict):
+        elif isinstance(answer := fields.get("functionResponse"), dict):
             name = as_text(answer.get("name"))
             blocks.add_tool_result(content, _answered(answer), answer.get("id"), name)
         elif part is not None:
@@ -329,7 +329,7 @@ def _add_parts(content: Content, parts: object, blocks: BlockReader) -> None:
 
 
 def _add_call(content: Content, call: dict[str, Any], blocks: BlockReader) -> None:
-    """A call as the log keeps it, and what came of it."""
+    """Adds a call and its result."""
     _add_use(content, call, blocks)
     result = call.get("result")
     if result is None:
@@ -346,7 +346,7 @@ def _add_use(content: Content, call: dict[str, Any], blocks: BlockReader) -> Non
 
 
 def _answered(answer: dict[str, Any]) -> object:
-    """The words of a tool's answer; an answer of another shape as compact JSON."""
+    """The text of a tool's result; a result of another shape as compact JSON."""
     response = answer.get("response")
     for key in ("output", "error", "content"):
         if isinstance(text := as_dict(response).get(key), str):
@@ -355,7 +355,7 @@ def _answered(answer: dict[str, Any]) -> object:
 
 
 def _embedded(data: dict[str, Any]) -> dict[str, Any]:
-    """Inline data in the shape that attachments are read in."""
+    """Inline data in the shape of an attachment block."""
     media_type = as_text(data.get("mimeType")) or ""
     kind = media_type.partition("/")[0]
     source = {"type": "base64", "media_type": media_type, "data": data.get("data")}

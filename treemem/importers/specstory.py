@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from treemem.importers.claude_code.speech import continues
+from treemem.importers.claude_code.speech import is_continuation
 from treemem.importers.common.base import Event, Importer, LogFile, Skipped
 from treemem.importers.common.content import Content
 from treemem.importers.common.documents import document_lines, fence_after
@@ -180,7 +180,7 @@ def _message(head: re.Match[str], lines: list[str]) -> Message | str:
     return Message(
         role=role,
         text=content.text,
-        kind="summary" if role == "user" and continues(content.spoken) else "said",
+        kind="summary" if role == "user" and is_continuation(content.spoken) else "said",
         sent_at=_time_of(head),
         external_id=named.group(1) if named else None,
         parts=tuple(content.parts),

@@ -80,8 +80,8 @@ def is_continuation(spoken: Sequence[str]) -> bool:
     log mark it as such.
 
     Example:
-        >>> is_continuation(["This session is being continued from a previous conversation that ran "
-        ...            "out of context. We chose a port."])
+        >>> is_continuation(["This session is being continued from a previous conversation "
+        ...                  "that ran out of context. We chose a port."])
         True
     """
     return bool(spoken) and spoken[0].startswith(_CONTINUED)

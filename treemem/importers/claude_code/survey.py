@@ -187,7 +187,8 @@ class Survey:
             pending += [self._parent[copy] for copy in copies if self._parent_key[copy]]
 
     def _mark_siblings(self) -> None:
-        """Marks the other fragments of an active API message: parallel tool calls branch below it."""
+        """Marks the other fragments of an active API message, below which parallel tool calls
+        branch."""
         active = {self._group[ordinal] for ordinal in self._active()} - {_NONE}
         for ordinal, group in enumerate(self._group):
             if group in active:

@@ -1,1 +1,1 @@
-"""TODO: one sentence, and the order in which to read the files."""
+"""Reads Cline's and Roo Code's tasks. In order: importer, speech, window."""

@@ -1,8 +1,8 @@
-"""Tasks of Cline and Roo Code: the model's history, and what the window showed of it.
+"""Reads tasks of Cline and Roo Code: the model's history, and the window's messages.
 
-A task is a source. Its folder tells each turn twice; the model's history is read, and the
-window's only where there is no other. The newer sessions of Cline's SDK are a document with the
-same messages, and beside it what a compaction made of them.
+A task is a source. Its folder contains each turn twice: the model's history is read, and the
+window's messages only if there is no history. The newer sessions of Cline's SDK are a document with
+the same messages, and a separate one for a compaction.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _LOOKED_AT = 20
 
 
 class Cline(Importer):
-    """The importer of Cline's and Roo Code's task folders and of Cline's sessions."""
+    """Imports Cline's and Roo Code's task folders and Cline's sessions."""
 
     name = "cline"
     version = 1
@@ -97,7 +97,7 @@ class Cline(Importer):
                 yield Skipped(COMPACTED) if is_copy and not is_summary else message
 
     def companions(self, file: LogFile) -> Iterable[LogFile]:
-        """The settings of a session, which hold its title."""
+        """The settings of a session, which contain its title."""
         settings = file.neighbour(file.name.replace(_MESSAGES_SUFFIX, ".json"))
         is_other = settings is not None and settings.name != file.name
         return [settings] if settings is not None and is_other else []
@@ -105,10 +105,10 @@ class Cline(Importer):
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """Whose file it is.
+    """The task that a file belongs to.
 
-    is_session: a document of the SDK's, not a history. is_compaction: what a compaction made of
-    messages that stand beside it. is_settings: it holds no messages.
+    is_session: a document of the SDK's, not a history. is_compaction: the compacted form of
+    messages in a neighbouring file. is_settings: it contains no messages.
     """
 
     id: str
@@ -150,7 +150,7 @@ def _folder(file: LogFile) -> str | None:
 
 
 def _title(value: object) -> str | None:
-    """The task itself, if it is what the history begins with."""
+    """The task's text, if the history begins with it."""
     first = as_dict(as_list(value)[0] if as_list(value) else None)
     blocks = first.get("content")
     texts = [blocks] if isinstance(blocks, str) else [
@@ -178,7 +178,7 @@ def _is_compacted(file: LogFile) -> bool:
 
 
 def _has_messages(file: LogFile, session_id: str) -> bool:
-    """Whether the messages themselves lie beside what a compaction made of them."""
+    """Whether the messages are in a file next to their compacted form."""
     for beside in file.neighbours():
         if beside.name.endswith(_MESSAGES_SUFFIX) and beside.name != file.name:
             value = as_dict(head_value(beside.head()))
@@ -191,7 +191,7 @@ def _has_messages(file: LogFile, session_id: str) -> bool:
 
 
 def _entries(value: object, head: bytes) -> list[Any]:
-    """The first entries of a list; without the last one where the head may have cut it."""
+    """The first entries of a list, without the last one if the head may have cut it."""
     entries = as_list(value)
     return (entries if is_whole(head) or len(entries) < 2 else entries[:-1])[:_LOOKED_AT]
 
@@ -212,7 +212,7 @@ def _is_settings(value: dict[str, Any]) -> bool:
 
 
 def _is_entry(value: object) -> bool:
-    """Whether a value can be an entry of the history: a role, and blocks or words."""
+    """Whether a value can be an entry of the history: a role, and blocks or text."""
     entry = as_dict(value)
     if entry.get("type") == "reasoning" and "role" not in entry:
         return True
@@ -224,7 +224,7 @@ def _is_entry(value: object) -> bool:
 
 
 def _history_score(entries: list[Any], named: bool) -> float:
-    """An array of messages may be anybody's: the tags around the task, or times, tell."""
+    """The certainty of a list of messages, which any tool may write: judged by tags and times."""
     texts = [
         str(as_dict(block).get("text"))
         for entry in entries

@@ -1,7 +1,8 @@
-"""Who says what in the model's history of Cline and Roo Code.
+"""Builds the messages of the model's history of Cline and Roo Code.
 
-Pure. Everything that is no answer of the model is logged as the user's: what was typed, what a
-tool gave, the state of the editor, reminders. The tags around them tell them apart.
+Pure. Everything that is not an answer of the model is logged as the user's: typed text, tool
+results, the state of the editor, reminders. Their tags distinguish them. Tested in
+tests/importers/test_cline.py.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from treemem.importers.claude_code.speech import continues
+from treemem.importers.claude_code.speech import is_continuation
 from treemem.importers.common.base import Skipped
 from treemem.importers.common.coerce import as_dict, as_list, as_text
 from treemem.importers.common.content import BlockReader, Content
@@ -30,16 +31,16 @@ _NOTICES = (
     "[TASK RESUMPTION]", "[ERROR] ", "# Reminder: ", "<explicit_instructions", "<system-reminder",
     "<SYSTEM_NOTICE>", "<mode_notice", "<automated_reminder", "Here is some more context about",
 )  # fmt: skip
-# "[read_file for 'a.py'] Result:", and the words of the tool behind it or in the next block.
+# "[read_file for 'a.py'] Result:", with the tool's output after it or in the next block.
 _RESULT = re.compile(r"\[(\w{1,80})(?: for [^\n]{0,2000})?\] Result:")
 _TOOL_SUFFIX = "_tool_"
 _HEAD_CHARS = 4_000
 
 
 class Speech:
-    """Turns the entries of one history into messages; remembers the tools that were called.
+    """Turns the entries of one history into messages; remembers the names of called tools.
 
-    has_ids: the entries' ids are unique in the world, which only the SDK's are.
+    has_ids: the entries' ids are globally unique, which only the SDK's are.
     """
 
     def __init__(self, *, has_ids: bool) -> None:
@@ -53,10 +54,10 @@ class Speech:
         if role is None:
             return Skipped(NO_ROLE)
         content = Content()
-        posed = False
+        has_injected = False
         try:
             if role == "user":
-                posed = self._add_user(content, entry.get("content"))
+                has_injected = self._add_user(content, entry.get("content"))
             else:
                 self._add_model(content, entry, role)
         except RecursionError:
@@ -66,7 +67,7 @@ class Speech:
         if role == "user" and content.is_answer and not content.spoken:
             role = "tool"
         kind = _kind_of(entry, content)
-        if kind == "said" and role == "user" and posed and not content.spoken:
+        if kind == "said" and role == "user" and has_injected and not content.spoken:
             kind = "injected"
         return self._finished(content, entry, role, kind)
 
@@ -88,7 +89,7 @@ class Speech:
         )
 
     def _reasoning(self, entry: dict[str, Any]) -> Message | Skipped:
-        """Thoughts that stand by themselves in the history."""
+        """The message of thoughts that have an entry of their own."""
         content = Content()
         for item in [entry, *as_list(entry.get("summary"))]:
             content.add(as_text(as_dict(item).get("text")) or "", "thinking")
@@ -107,8 +108,7 @@ class Speech:
                 self._add_other(content, block)
 
     def _add_other(self, content: Content, block: object) -> None:
-        """A block that is no plain text. A file that was put beside a prompt has its words, which
-        nobody said."""
+        """Adds a block that is no plain text. The content of an attached file is no speech."""
         is_file = isinstance(block, dict) and block.get("type") == "file"
         if is_file and (words := as_text(as_dict(block).get("content"))) is not None:
             content.add(words, "marker", as_text(as_dict(block).get("path")))
@@ -116,33 +116,33 @@ class Speech:
         add_block(self._blocks, content, block)
 
     def _add_user(self, content: Content, blocks: object) -> bool:
-        """Adds what stands in the user's name; whether anything of it is the tool's."""
-        posed = False
-        answering: str | None = None
+        """Adds the user's blocks; returns whether the tool injected any of them."""
+        has_injected = False
+        tool_name: str | None = None
         for block in blocks if isinstance(blocks, list) else [blocks]:
             text = block if isinstance(block, str) else _text_of(block)
             if text is None:
                 self._add_other(content, block)
                 continue
             header = _RESULT.match(text)
-            typed = text_in_tag(text, _TYPED)
+            prompt = text_in_tag(text, _TYPED)
             start = text[:_HEAD_CHARS].lstrip()
             if header is not None:
-                answering = header.group(1)
-            elif typed is not None or start.startswith((_DETAILS, *_NOTICES)):
-                answering = None
-            if typed is not None:
-                content.add(typed)
+                tool_name = header.group(1)
+            elif prompt is not None or start.startswith((_DETAILS, *_NOTICES)):
+                tool_name = None
+            if prompt is not None:
+                content.add(prompt)
             elif start.startswith((_DETAILS, *_NOTICES)):
-                posed = True
+                has_injected = True
                 is_details = start.startswith(_DETAILS)
                 content.add(text, "marker", "environment_details" if is_details else "notice")
-            elif answering is not None and "<feedback>" not in text:
+            elif tool_name is not None and "<feedback>" not in text:
                 content.is_answer = True
-                content.add(text, "tool_result", answering)
+                content.add(text, "tool_result", tool_name)
             else:
                 content.add(text)
-        return posed
+        return has_injected
 
 
 def _text_of(block: object) -> str | None:
@@ -152,19 +152,19 @@ def _text_of(block: object) -> str | None:
 
 
 def _kind_of(entry: dict[str, Any], content: Content) -> MessageKind:
-    stated = as_dict(entry.get("metadata")).get("kind")
-    if entry.get("isSummary") is True or stated == "compaction_summary":
+    record_kind = as_dict(entry.get("metadata")).get("kind")
+    if entry.get("isSummary") is True or record_kind == "compaction_summary":
         return "summary"
-    if continues(content.spoken):
+    if is_continuation(content.spoken):
         return "summary"
-    if entry.get("isTruncationMarker") is True or stated == "compaction":
+    if entry.get("isTruncationMarker") is True or record_kind == "compaction":
         return "injected"
     return "said"
 
 
 def _name(entry_id: object) -> str | None:
-    """What an entry is called. Each time a session is saved, the id of a tool's answer grows by
-    the call's id once more; it is taken once.
+    """The id of an entry. Each time a session is saved, the id of a tool's result is extended by
+    the call's id once more; only the first is used.
 
     Example:
         >>> _name("msg_a_tool_t1_tool_t1"), _name("msg_b"), _name(None)

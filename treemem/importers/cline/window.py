@@ -1,7 +1,7 @@
-"""What Cline's and Roo Code's window showed of a task: read where the model's history is missing.
+"""Reads the window's messages of a task, if the model's history is missing.
 
-Pure. The window's entries say or ask something; most of them are a notice or a state of the
-window itself, and no message.
+Pure. The window's entries say or ask something; most of them are a notice or a state of the window
+itself, and no message. Tested in tests/importers/test_cline.py.
 """
 
 from __future__ import annotations
@@ -40,12 +40,12 @@ class Window:
     def message(self, entry: dict[str, Any]) -> Message | Skipped:
         kind = as_text(entry.get(str(entry.get("type")))) or "unknown"
         content = Content()
-        found = self._add(content, kind, entry)
-        if found is None:
+        speaker = self._add(content, kind, entry)
+        if speaker is None:
             return Skipped(f"no message: {kind if kind.isidentifier() else 'unknown'}"[:60])
         if content.is_empty:
             return Skipped(EMPTY)
-        role, message_kind = found
+        role, message_kind = speaker
         return Message(
             role=role,
             text=content.text,
@@ -99,11 +99,13 @@ def is_window_entry(value: object) -> bool:
 
 
 def _question(text: str) -> str:
-    """A question as it was asked, with the answers that were offered."""
-    asked = as_dict(json_or_none(text))
-    question = as_text(asked.get("question"))
+    """The text of a question with the answers it offers."""
+    followup = as_dict(json_or_none(text))
+    question = as_text(followup.get("question"))
     if question is None:
         return text
-    offered = [*as_list(asked.get("options")), *as_list(asked.get("suggest"))]
-    words = [as_dict(item).get("answer") if isinstance(item, dict) else item for item in offered]
-    return "\n".join([question, *(f"- {json_text(word, Content())}" for word in words if word)])
+    offered = [*as_list(followup.get("options")), *as_list(followup.get("suggest"))]
+    answers = [as_dict(item).get("answer") if isinstance(item, dict) else item for item in offered]
+    return "\n".join(
+        [question, *(f"- {json_text(answer, Content())}" for answer in answers if answer)]
+    )

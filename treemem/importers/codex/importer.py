@@ -168,7 +168,7 @@ def _with_text(speech: Speech, text: str) -> Speech | str:
 
 
 def _records(file: LogFile, parse: Callable[[bytes], object]) -> Iterator[Line | Skipped]:
-    """Yields the records of a rollout; the oldest are one document, a header and a list of items."""
+    """Yields the records of a rollout; the oldest are one document, a header and a list."""
     if _is_document(head_value(file.head())):
         for member in read_members(file):
             if isinstance(member, Skipped):

@@ -210,7 +210,7 @@ def _add_call(content: Content, item_type: str, item: dict[str, Any], blocks: Bl
         rest = {key: value for key, value in item.items() if key not in _BOOKKEEPING}
         call, blobs = without_base64(rest)
         content.blobs += blobs
-    arguments = call if isinstance(arguments_value, str) else compact_json(arguments_value)
+    arguments = call if isinstance(call, str) else compact_json(call)
     use_id = as_text(item.get("call_id")) or item.get("id")
     content.add_tool_use(name, arguments, use_id, blocks.names)
 

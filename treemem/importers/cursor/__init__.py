@@ -1,1 +1,1 @@
-"""TODO: one sentence, and the order in which to read the files."""
+"""Reads Cursor's conversations. In order: importer, speech, editor, agent, export."""

@@ -1,8 +1,9 @@
-"""The agent's store, store.db: messages under the hashes of their content, and a root that lists
-them in order.
+"""Reads the store of Cursor's agent, store.db: messages by the hash of their content, and a root
+that lists them in order.
 
-The root is a protobuf message; of it only the lengths of its fields are read, to find the hashes.
-What it no longer lists was summarized, if it is older than all that it lists, else taken back.
+The root is a protobuf message; only the lengths of its fields are read, to find the hashes. A
+message that the root does not list was summarized if it is older than all listed ones, else
+rewound. Tested in tests/importers/test_cursor.py.
 """
 
 from __future__ import annotations
@@ -55,16 +56,16 @@ def read(file: LogFile) -> Iterator[Event]:
 
 
 def _meta(tables: Tables) -> dict[str, Any]:
-    """What is known of the session: JSON, which is written as hexadecimal digits."""
+    """The session's metadata: JSON, written in hexadecimal digits."""
     for _, value in tables.rows(_META):
-        found = json_or_none(value)
-        if not isinstance(found, dict) and isinstance(value, str):
+        meta = json_or_none(value)
+        if not isinstance(meta, dict) and isinstance(value, str):
             try:
-                found = json_or_none(bytes.fromhex(value))
+                meta = json_or_none(bytes.fromhex(value))
             except ValueError:
                 continue
-        if isinstance(found, dict):
-            return found
+        if isinstance(meta, dict):
+            return meta
     return {}
 
 
@@ -73,35 +74,37 @@ def _blob(tables: Tables, blob_id: str) -> object:
 
 
 def _ordered(tables: Tables, root_id: str | None) -> Iterator[tuple[str, bool]]:
-    """The ids of the messages, and whether each is active."""
+    """Yields the ids of the messages, and whether each is active."""
     rows = [(blob_id, start) for blob_id, start in tables.rows(_IDS) if isinstance(blob_id, str)]
     stored = {blob_id: place for place, (blob_id, start) in enumerate(rows) if start in ("{", b"{")}
     root = _blob(tables, root_id) if root_id else None
-    listed = [found for found in _hashes(root) if found in stored]
-    first = min((stored[found] for found in _without_system(tables, listed)), default=len(rows))
-    others = [found for found in stored if found not in set(listed)]
-    yield from ((found, True) for found in others if stored[found] < first)
-    yield from ((found, True) for found in listed)
-    yield from ((found, False) for found in others if stored[found] >= first)
+    listed = [blob_id for blob_id in _hashes(root) if blob_id in stored]
+    first = min((stored[blob_id] for blob_id in _without_system(tables, listed)), default=len(rows))
+    others = [blob_id for blob_id in stored if blob_id not in set(listed)]
+    yield from ((blob_id, True) for blob_id in others if stored[blob_id] < first)
+    yield from ((blob_id, True) for blob_id in listed)
+    yield from ((blob_id, False) for blob_id in others if stored[blob_id] >= first)
 
 
 def _without_system(tables: Tables, listed: list[str]) -> list[str]:
-    """Those of a list that a conversation has of its own; a prompt is listed again and again."""
-    roles = ((found, as_dict(json_object(_blob(tables, found))).get("role")) for found in listed)
-    return [found for found, role in roles if role != "system"]
+    """The listed ids without system prompts, which are listed repeatedly."""
+    roles = (
+        (blob_id, as_dict(json_object(_blob(tables, blob_id))).get("role")) for blob_id in listed
+    )
+    return [blob_id for blob_id, role in roles if role != "system"]
 
 
 def _hashes(root: object) -> list[str]:
-    """The hashes that a root lists, in order: in its first field, else in whichever has any."""
+    """The hashes that a root lists, in order: those in its first field, else those in any."""
     if not isinstance(root, bytes):
         return []
-    found = [(field, data.hex()) for field, data in _fields(root) if len(data) == _HASH_BYTES]
-    listed = [digest for field, digest in found if field == _LIST_FIELD]
-    return listed or [digest for _, digest in found]
+    hashes = [(field, data.hex()) for field, data in _fields(root) if len(data) == _HASH_BYTES]
+    listed = [digest for field, digest in hashes if field == _LIST_FIELD]
+    return listed or [digest for _, digest in hashes]
 
 
 def _fields(data: bytes) -> Iterator[tuple[int, bytes]]:
-    """Number and bytes of each field of a protobuf message that has bytes; what is damaged ends it.
+    """Yields number and bytes of each length-delimited field of a protobuf message; ends at damage.
 
     The encoding is described at https://protobuf.dev/programming-guides/encoding/.
     """
@@ -124,7 +127,7 @@ def _fields(data: bytes) -> Iterator[tuple[int, bytes]]:
 
 
 def _varint(data: bytes, at: int) -> tuple[int, int]:
-    """A number of seven bits a byte, and the offset behind it; one that is cut ends the data."""
+    """A number of seven bits per byte, and the offset after it; a truncated one ends the data."""
     value = shift = 0
     while at < len(data) and shift < 64:
         byte = data[at]

@@ -1,7 +1,8 @@
-"""The editor's own store, state.vscdb: conversations and their messages as rows of JSON.
+"""Reads the store of Cursor's editor, state.vscdb: conversations and messages as rows of JSON.
 
-A conversation's row lists its messages ("bubbles") in order; each lies in a row of its own, or in
-older versions inside the conversation's. What is no longer listed was taken back.
+A conversation's row lists its messages ("bubbles") in order; each has a row of its own, or in older
+versions is inside the conversation's. A message that is no longer listed was rewound. Tested in
+tests/importers/test_cursor.py.
 """
 
 from __future__ import annotations
@@ -47,7 +48,7 @@ def read(file: LogFile) -> Iterator[Event]:
 
 
 class _Store:
-    """An open store. The ids of the conversations are held, and one conversation."""
+    """An open store. Holds the ids of the conversations, and one conversation."""
 
     def __init__(self, file: LogFile, tables: Tables) -> None:
         self._file = file
@@ -58,13 +59,13 @@ class _Store:
         return next((value for (value,) in self._tables.rows(sql, (key,))), None)
 
     def _keys(self, prefix: str) -> list[str]:
-        """The rest of each key that begins so: ":" is followed by ";"."""
+        """The rest of each key with this prefix, which ends in ":"; ";" is the next character."""
         bounds = (prefix, prefix[:-1] + ";")
         keys = (key for (key,) in self._tables.rows(_KEYS, bounds) if isinstance(key, str))
         return [key.removeprefix(prefix) for key in keys]
 
     def conversations(self) -> list[str]:
-        """Their ids by the time they began, a sub-agent's behind all that have no parent."""
+        """The ids of the conversations by their start, sub-agents after all without a parent."""
         order: list[tuple[float, str]] = []
         for composer_id in self._keys(_COMPOSER):
             head = json_object(self._value(_VALUE, _COMPOSER + composer_id)) or {}
@@ -77,7 +78,7 @@ class _Store:
             began = head.get("createdAt")
             is_time = isinstance(began, int | float) and abs(began) < _TIME_MAX
             order.append((float(began) if began and is_time else 0.0, composer_id))
-        order.sort(key=lambda found: (found[1] in self._parent, *found))
+        order.sort(key=lambda entry: (entry[1] in self._parent, *entry))
         return [composer_id for _, composer_id in order]
 
     def conversation(self, composer_id: str) -> Iterator[Event]:
@@ -108,25 +109,25 @@ class _Store:
             if bubble_id and bubble_id in seen:
                 continue
             seen.add(bubble_id)
-            found = self._bubble(composer_id, bubble_id) or as_dict(inline.get(bubble_id)) or item
-            yield self._said(speech, found, bubble_id, active=True)
+            bubble = self._bubble(composer_id, bubble_id) or as_dict(inline.get(bubble_id)) or item
+            yield self._message(speech, bubble, bubble_id, active=True)
             if last is not None and last == bubble_id:
                 yield from _summary(composer_id, summary)
         if last not in seen:
             yield from _summary(composer_id, summary)
-        yield from self._taken_back(speech, composer_id, [key for key in stored if key not in seen])
+        yield from self._rewound(speech, composer_id, [key for key in stored if key not in seen])
 
-    def _taken_back(self, speech: Speech, composer_id: str, ids: list[str]) -> Iterator[Event]:
-        """Messages that the conversation no longer lists, by their times."""
-        found = [(bubble_id, self._bubble(composer_id, bubble_id)) for bubble_id in ids]
-        found.sort(key=lambda pair: str(as_dict(pair[1]).get("createdAt")))
-        for bubble_id, bubble in found:
-            yield self._said(speech, bubble or {}, bubble_id, active=False)
+    def _rewound(self, speech: Speech, composer_id: str, ids: list[str]) -> Iterator[Event]:
+        """Yields the messages that the conversation no longer lists, by their times."""
+        bubble_rows = [(bubble_id, self._bubble(composer_id, bubble_id)) for bubble_id in ids]
+        bubble_rows.sort(key=lambda pair: str(as_dict(pair[1]).get("createdAt")))
+        for bubble_id, bubble in bubble_rows:
+            yield self._message(speech, bubble or {}, bubble_id, active=False)
 
     def _bubble(self, composer_id: str, bubble_id: str) -> dict[str, Any] | None:
         return json_object(self._value(_VALUE, f"{_BUBBLE}{composer_id}:{bubble_id}"))
 
-    def _said(
+    def _message(
         self, speech: Speech, bubble: dict[str, Any], bubble_id: str, *, active: bool
     ) -> Message | Skipped:
         if bubble.keys() <= _HEAD_KEYS:
@@ -146,7 +147,7 @@ class _Store:
         )
 
     def old_chats(self) -> Iterator[Event]:
-        """The chats of the first versions: all of a workspace in one value."""
+        """Yields the chats of the first versions: all of a workspace in one value."""
         head = json_object(self._value(_ITEM, _OLD_CHATS))
         for tab in map(as_dict, as_list(as_dict(head).get("tabs"))):
             tab_id = as_text(tab.get("tabId"))
@@ -165,7 +166,7 @@ class _Store:
 
 
 def _summary(composer_id: str, summary: dict[str, Any]) -> Iterator[Message]:
-    """What the conversation was summarized to, as far as it had come."""
+    """The summary of the conversation so far."""
     words = as_text(summary.get("summary"))
     if words is not None and not words.isspace():
         yield Message(

@@ -1,7 +1,7 @@
-"""Conversations that Cursor exported as Markdown: a title, then turns between rules.
+"""Reads conversations that Cursor exported as Markdown: a title, then turns between rules.
 
-Words are taken as they stand. A rule and a name inside of a fence are content, unless a fence is
-never closed.
+The text is not changed. A rule and a name inside a fence are content, unless a fence is never
+closed. Tested in tests/importers/test_cursor.py.
 """
 
 from __future__ import annotations
@@ -36,40 +36,39 @@ def read_export(file: LogFile, name: str) -> Iterator[Event]:
 
 
 def _turns(lines: Iterator[Line], *, has_fences: bool) -> Iterator[tuple[Role, str]]:
-    """Who said what: a turn begins with a rule, a blank line and a name, and ends before the
-    next one."""
+    """Yields role and text of each turn: it begins with a rule, a blank line and a name."""
     role: Role | None = None
-    said: list[str] = []
-    held: list[str] = []  # A rule and blank lines that may be the beginning of the next turn.
+    pieces: list[str] = []
+    pending: list[str] = []  # a rule and blank lines that may begin the next turn
     fence = ""
     for line in lines:
         text = line.text
         speaker = _SPEAKER.match(text) if line.is_start and not fence else None
-        if speaker is not None and held:
+        if speaker is not None and pending:
             if role is not None:
-                yield role, "".join(said).strip("\r\n")
-            role, said, held = _ROLE_OF[speaker.group(1)], [], []
+                yield role, "".join(pieces).strip("\r\n")
+            role, pieces, pending = _ROLE_OF[speaker.group(1)], [], []
         elif line.is_start and not fence and _RULE.match(text):
-            said += held
-            held = [text]
-        elif held and line.is_blank:
-            held.append(text)
+            pieces += pending
+            pending = [text]
+        elif pending and line.is_blank:
+            pending.append(text)
         else:
-            said += [*held, text]
-            held = []
+            pieces += [*pending, text]
+            pending = []
             fence = _fence_behind(line, fence) if has_fences else ""
     if role is not None:
-        yield role, "".join([*said, *held]).strip("\r\n")
+        yield role, "".join([*pieces, *pending]).strip("\r\n")
 
 
 def _fence_behind(line: Line, fence: str) -> str:
-    """The fence that is open behind a line, given the one that is open before it."""
-    found = _FENCE.match(line.text) if line.is_start else None
-    if found is None:
+    """The fence that is open after a line; fence is the one open before it."""
+    mark = _FENCE.match(line.text) if line.is_start else None
+    if mark is None:
         return fence
     if not fence:
-        return found.group(1)
-    closes = found.group(1).startswith(fence) and not found.group(2).strip()
+        return mark.group(1)
+    closes = mark.group(1).startswith(fence) and not mark.group(2).strip()
     return "" if closes else fence
 
 

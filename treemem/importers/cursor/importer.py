@@ -1,7 +1,7 @@
-"""Cursor's conversations: the editor's store, the agent's, transcripts, and exported Markdown.
+"""Reads Cursor's conversations: state.vscdb, store.db, transcripts, and exported Markdown.
 
-A conversation is a source. The same one may lie in a store and in a transcript; each is read as
-what it is, and a transcript only when it is named.
+A conversation is a source. The same one may be in a store and in a transcript; they are separate
+sources, and a transcript is read only if it is named.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _SUBAGENT = re.compile(r"(?:^|[/!\\])([^/!\\]+)[/\\]subagents[/\\][^/\\]+\Z")
 
 
 class Cursor(Importer):
-    """The importer of Cursor's stores, transcripts and exports."""
+    """Imports Cursor's stores, transcripts and exports."""
 
     name = "cursor"
     version = 1
@@ -71,9 +71,9 @@ class Cursor(Importer):
 
 
 def _transcript(file: LogFile) -> Iterator[Event]:
-    """A transcript in JSON Lines: one message a line, without ids and times."""
-    found = _SUBAGENT.search(file.place or "")
-    parent = found.group(1) if found and is_uuid(found.group(1)) else None
+    """Reads a transcript in JSON Lines: one message per line, without ids and times."""
+    match = _SUBAGENT.search(file.place or "")
+    parent = match.group(1) if match and is_uuid(match.group(1)) else None
     yield Source(
         _transcript_id(file.stem) if is_uuid(file.stem) else f"{Cursor.name}/{file_key(file)}",
         Cursor.name,
@@ -98,14 +98,14 @@ def _transcript(file: LogFile) -> Iterator[Event]:
 
 
 def _transcript_id(session_id: str) -> str:
-    """A store may hold the same session in other pieces: the two are kept apart."""
+    """The source id of a transcript. A store may contain the same session in other pieces."""
     return f"{Cursor.name}/{printable(session_id)}/transcript"
 
 
 def _is_turn(value: object) -> bool:
-    """Whether a JSON value can only be a turn of a transcript: a role beside a message that has
-    content only. Claude Code's records name a session as well."""
-    found = as_dict(value)
-    message = as_dict(found.get("message"))
-    is_own = found.keys() >= _OWN_KEYS and not _CLAUDE_KEYS & found.keys()
-    return is_own and found.get("role") in ("user", "assistant") and "content" in message
+    """Whether a JSON value can only be a turn of a transcript: a role, and a message with content.
+    Claude Code's records name a session as well."""
+    turn = as_dict(value)
+    message = as_dict(turn.get("message"))
+    is_own = turn.keys() >= _OWN_KEYS and not _CLAUDE_KEYS & turn.keys()
+    return is_own and turn.get("role") in ("user", "assistant") and "content" in message

@@ -1,7 +1,7 @@
-"""What Cursor's several stores have in common: who says what, and what only poses as the user.
+"""Builds the messages of Cursor's stores, and separates typed text from injected context.
 
-Pure. What was typed stands in <user_query> tags; what stands in others, the editor's state and
-rules, was put beside it.
+Pure. The user's text is in <user_query> tags; other tags contain the editor's state and rules.
+Tested in tests/importers/test_cursor.py.
 """
 
 from __future__ import annotations
@@ -38,14 +38,14 @@ _TAG_CHARS_MAX = 60
 
 
 class Speech:
-    """Turns messages into what was said; remembers the tools that were called."""
+    """Builds messages; remembers the names of called tools."""
 
     def __init__(self) -> None:
         self.blocks = BlockReader()
 
     def message(self, value: dict[str, Any], blocks: object, **fields: Any) -> Message | Skipped:
-        """A message in the words of the AI SDK or of a provider's API. fields: what else is known
-        of it, as Message calls it."""
+        """The message of a record in the AI SDK's or a provider's form. fields: further fields of
+        Message."""
         role = ROLE_OF.get(as_text(value.get("role")))
         if role is None:
             return Skipped(NO_ROLE)
@@ -74,15 +74,15 @@ class Speech:
         if text is None:
             add_block(self.blocks, content, block)
             return
-        typed = text_in_tag(text, _QUERY)
-        if typed is not None:
-            content.add(typed)
+        query = text_in_tag(text, _QUERY)
+        if query is not None:
+            content.add(query)
             return
         at = 0
-        for found in _TYPED.finditer(text):
-            _add_posed(content, text[at : found.start()])
-            content.add(found.group(1))
-            at = found.end()
+        for query_match in _TYPED.finditer(text):
+            _add_posed(content, text[at : query_match.start()])
+            content.add(query_match.group(1))
+            at = query_match.end()
         if at:
             _add_posed(content, text[at:])
         elif _is_context(text):
@@ -93,7 +93,7 @@ class Speech:
     # -- bubbles -----------------------------------------------------------------------------
 
     def bubble(self, bubble: dict[str, Any], **fields: Any) -> Message | Skipped:
-        """A message of the editor's own store: words, a thought, a call with its result."""
+        """The message of a bubble in the editor's store: text, thinking, a call with its result."""
         role = ROLE_OF.get(_hashable(bubble.get("type")))
         if role is None:
             return Skipped(NO_ROLE)
@@ -112,8 +112,8 @@ class Speech:
         time = sent_at(bubble.get("createdAt"))
         if time is None:
             timing = as_dict(bubble.get("timingInfo"))
-            stated = (timing.get(key) for key in ("clientStartTime", "clientRpcSendTime"))
-            time = next((found for value in stated if (found := sent_at(value))), None)
+            times = (timing.get(key) for key in ("clientStartTime", "clientRpcSendTime"))
+            time = next((parsed for value in times if (parsed := sent_at(value))), None)
         return finished(content, role, "said", sent_at=time, **fields)
 
     def _add_tool(self, content: Content, call: dict[str, Any]) -> None:
@@ -123,10 +123,10 @@ class Speech:
         call_id = as_text(call.get("toolCallId"))
         arguments = as_text(call.get("rawArgs")) or as_text(call.get("params")) or "{}"
         content.add_tool_use(name, arguments, call_id, self.blocks.names)
-        words = [call.get(key) for key in ("result", "error")]
-        shown = [word if isinstance(word, str) else None for word in words]
-        if any(map(as_text, shown)):
-            self.blocks.add_tool_result(content, list(filter(None, shown)), call_id, name)
+        outputs = [call.get(key) for key in ("result", "error")]
+        texts = [output if isinstance(output, str) else None for output in outputs]
+        if any(map(as_text, texts)):
+            self.blocks.add_tool_result(content, list(filter(None, texts)), call_id, name)
 
     def _add_image(self, content: Content, image: object) -> None:
         place = as_dict(image).get("path") or as_dict(image).get("uuid")
@@ -151,9 +151,9 @@ def finished(content: Content, role: Role, kind: MessageKind, **fields: Any) -> 
 
 
 def json_object(value: object) -> dict[str, Any] | None:
-    """The object that a column holds, as text or as bytes; None for anything else."""
-    found = json_or_none(value)
-    return found if isinstance(found, dict) else None
+    """The object in a column, as text or as bytes; None for anything else."""
+    parsed = json_or_none(value)
+    return parsed if isinstance(parsed, dict) else None
 
 
 def _add_posed(content: Content, text: str) -> None:
@@ -162,7 +162,7 @@ def _add_posed(content: Content, text: str) -> None:
 
 
 def _is_context(text: str) -> bool:
-    """Whether a text begins and ends with elements that the editor puts beside what was typed."""
+    """Whether a text begins and ends with elements that the editor adds to a prompt."""
     first, last = _ELEMENT.match(text), _END.search(text[-_TAG_CHARS_MAX:])
     return (
         first is not None

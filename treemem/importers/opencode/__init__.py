@@ -1,1 +1,1 @@
-"""TODO: one sentence, and the order in which to read the files."""
+"""Reads opencode's sessions. In order: importer, speech, db."""

@@ -1,7 +1,7 @@
-"""opencode.db: sessions, messages and parts as rows of JSON, and the newer table of entries.
+"""Reads opencode.db: sessions, messages and parts as rows of JSON, and the newer table of entries.
 
-Both layouts may stand in one file. A session is read from the one in which its parts lie apart,
-if it has any rows there, so that no turn is read twice.
+Both layouts may be in one file. A session is read from the one with separate parts if it has rows
+there, so that no turn is read twice. Tested in tests/importers/test_opencode.py.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ def read(file: LogFile, source_of: Callable[[LogFile, dict[str, Any]], Source]) 
 
 
 class _Database:
-    """An open file. Ids are held, and never more than one message."""
+    """An open file. Holds ids, and one message at a time."""
 
     def __init__(self, tables: Tables) -> None:
         self._rows = tables.rows
@@ -70,13 +70,13 @@ class _Database:
             self._entries = self._grouped(_ENTRY_IDS.format(order=order))
 
     def _grouped(self, sql: str, parameters: tuple[object, ...] = ()) -> dict[object, list[object]]:
-        found: dict[object, list[object]] = {}
+        groups: dict[object, list[object]] = {}
         for group, row_id in self._rows(sql, parameters):
-            found.setdefault(group, []).append(row_id)
-        return found
+            groups.setdefault(group, []).append(row_id)
+        return groups
 
     def sessions(self) -> Iterator[dict[str, Any]]:
-        """Every session in the shape its file would have, those without a row at the end."""
+        """Yields every session in the shape of its file, those without a row last."""
         known = self._columns.get("session", frozenset())
         names = {"parent": "parent_id", "title": "title", "revert": "revert"}
         chosen = {key: name if name in known else "NULL" for key, name in names.items()}
@@ -94,7 +94,7 @@ class _Database:
     def messages(self, session: dict[str, Any]) -> Iterator[Event]:
         speech, reverted = Speech(), Reverted(session)
         message_ids = self._messages.get(session["id"], ())
-        # One pass a session: a copy of the file may lack the index from a message to its parts.
+        # One pass per session: a copy of the file may lack the index from a message to its parts.
         parts = self._grouped(_PART_ROWS, (session["id"],)) if message_ids else {}
         for message_id in message_ids:
             for (data,) in self._rows(_MESSAGE, (message_id,)):

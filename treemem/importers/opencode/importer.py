@@ -1,7 +1,7 @@
-"""opencode's sessions: as a folder of small files, as a database, or as an export.
+"""Reads opencode's sessions: a folder of small files, a database, or an export.
 
-A session is a source. In the folder its own file is what is read, with the files of its messages
-and their parts beside it; those by themselves are read only where the session's file is missing.
+A session is a source. In the folder the session's own file is read, with the files of its messages
+and their parts; those are read by themselves only if the session's file is missing.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _GLOBAL = "global"
 
 
 class OpenCode(Importer):
-    """The importer of opencode's storage folder, its opencode.db and its exports."""
+    """Imports opencode's storage folder, its opencode.db and its exports."""
 
     name = "opencode"
     version = 1
@@ -63,7 +63,7 @@ class OpenCode(Importer):
         value = as_dict(read_value(file))
         if is_session(value):
             yield source_of(file, value)
-            yield from _spoken(_message_files(file, value), value)
+            yield from _messages(_message_files(file, value), value)
         elif is_message(value):
             yield from _lone_message(file, value)
         elif is_part(value):
@@ -112,11 +112,11 @@ def _part_files(message: LogFile, message_id: str) -> list[LogFile]:
 
 
 def _json_files(file: LogFile, *steps: str) -> list[LogFile]:
-    return [found for found in file.neighbours(*steps) if found.suffix == ".json"]
+    return [neighbour for neighbour in file.neighbours(*steps) if neighbour.suffix == ".json"]
 
 
-def _spoken(files: list[LogFile], session: dict[str, Any]) -> Iterator[Event]:
-    """The messages of a session, in the tool's own order: by time, then by id."""
+def _messages(files: list[LogFile], session: dict[str, Any]) -> Iterator[Event]:
+    """Yields the messages of a session in the tool's order: by time, then by id."""
     heads: list[tuple[float, str, LogFile]] = []
     for file in files:
         head = _read_object(file)
@@ -124,7 +124,7 @@ def _spoken(files: list[LogFile], session: dict[str, Any]) -> Iterator[Event]:
             yield head
             continue
         heads.append((created(head), as_text(head.get("id")) or file.stem, file))
-    heads.sort(key=lambda found: found[:2])
+    heads.sort(key=lambda head_row: head_row[:2])
     speech, reverted = Speech(), Reverted(session)
     for _, message_id, file in heads:
         head = _read_object(file)
@@ -136,11 +136,11 @@ def _spoken(files: list[LogFile], session: dict[str, Any]) -> Iterator[Event]:
 
 
 def _parts(message: LogFile, message_id: str) -> Iterator[object]:
-    """The parts of a message in the order of their names, which are their ids."""
+    """Yields the parts of a message in the order of their names, which are their ids."""
     for file in _part_files(message, message_id):
-        found = _read_object(file)
-        if not isinstance(found, Skipped):
-            yield found
+        part = _read_object(file)
+        if not isinstance(part, Skipped):
+            yield part
 
 
 def _read_object(file: LogFile) -> dict[str, Any] | Skipped:
@@ -152,9 +152,9 @@ def _read_object(file: LogFile) -> dict[str, Any] | Skipped:
 
 
 def _lone_message(file: LogFile, head: dict[str, Any]) -> Iterator[Event]:
-    """A message's file: nothing new where its session's file is there, else what it says."""
+    """Reads a message's file: skips it if its session's file exists."""
     session_id = str(head.get("sessionID"))
-    projects = [found.stem for found in _json_files(file, "..", "..", "project")]
+    projects = [project.stem for project in _json_files(file, "..", "..", "project")]
     for project in [*projects, _GLOBAL]:
         if file.neighbour("..", "..", "session", project, f"{session_id}.json") is not None:
             yield Skipped(WITH_SESSION)
@@ -175,7 +175,7 @@ def _lone_part(file: LogFile, part: dict[str, Any]) -> Skipped:
 
 
 def _export(file: LogFile, value: dict[str, Any]) -> Iterator[Event]:
-    """What "opencode export" prints: the session, and its messages with their parts."""
+    """Reads the output of "opencode export": the session, and its messages with their parts."""
     session = as_dict(value.get("info"))
     yield source_of(file, session)
     speech, reverted = Speech(), Reverted(session)

@@ -1,8 +1,8 @@
-"""What was said in a message of opencode, from its head and its parts.
+"""Builds a message of opencode from its head and its parts.
 
-Pure. Folder, database and export hold the same two objects, so all of them come out alike. A
-fork copies messages under new ids but keeps their times: a message is called after the
-millisecond in which it was begun, so a fork's copies are the same messages.
+Pure. Folder, database and export contain the same two objects. A fork copies messages under new ids
+but keeps their times: a message's id is the millisecond in which it began, so a fork's copies are
+the same messages. Tested in tests/importers/test_opencode.py.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _BOOKKEEPING = frozenset(
 
 
 class Speech:
-    """Turns the messages of one session into what was said, in the session's order."""
+    """Builds the messages of one session in the session's order."""
 
     def __init__(self) -> None:
         self._blocks = BlockReader()
@@ -39,34 +39,34 @@ class Speech:
     def message(
         self, head: dict[str, Any], parts: Iterable[object], *, active: bool
     ) -> Message | Skipped:
-        """A message of the layout in which the parts lie apart from their message."""
+        """The message of the layout with separate parts."""
         role = _ROLE_OF.get(as_text(head.get("role")))
         if role is None:
             return Skipped(NO_ROLE)
         content = Content()
         try:
-            posed = [self._add_part(content, as_dict(part)) for part in parts]
+            injected = [self._add_part(content, as_dict(part)) for part in parts]
         except RecursionError:
             return Skipped(TOO_DEEP, problem=True)
         kind: MessageKind = "said"
         if role == "assistant" and head.get("summary") is True:
             kind = "summary"
-        elif role == "user" and any(posed) and not content.spoken:
+        elif role == "user" and any(injected) and not content.spoken:
             kind = "injected"
         return self._finished(content, head, role, kind, active=active)
 
     def entry(self, entry: dict[str, Any], *, active: bool) -> Message | Skipped:
-        """A message of the newer layout, in which one object holds all of it."""
+        """The message of the newer layout, in which one object contains all of it."""
         kind = as_text(entry.get("type"))
         content = Content()
         try:
-            found = self._add_entry(content, entry, kind)
+            speaker = self._add_entry(content, entry, kind)
         except RecursionError:
             return Skipped(TOO_DEEP, problem=True)
-        if found is None:
+        if speaker is None:
             known = kind if kind in _NO_MESSAGES else "unknown"
             return Skipped(f"no message: {known}")
-        return self._finished(content, entry, *found, active=active)
+        return self._finished(content, entry, *speaker, active=active)
 
     def _finished(
         self, content: Content, head: dict[str, Any], role: Role, kind: MessageKind, *, active: bool
@@ -90,7 +90,7 @@ class Speech:
         )
 
     def _name(self, head: dict[str, Any], role: Role, time: object) -> str | None:
-        """What the message is called in every copy of it; repetitions in a session are counted."""
+        """The id of the message in every copy of it; repetitions in a session are numbered."""
         if not isinstance(time, int) or isinstance(time, bool) or time <= 0:
             own = as_text(head.get("id"))
             return f"opencode:{own}" if own else None
@@ -101,13 +101,13 @@ class Speech:
     # -- parts -----------------------------------------------------------------------------
 
     def _add_part(self, content: Content, part: dict[str, Any]) -> bool:
-        """Adds a part; whether the tool put it into the speaker's mouth."""
+        """Adds a part; returns whether the tool injected it."""
         kind = as_text(part.get("type"))
         text = as_text(part.get("text")) or ""
         if kind == "text":
-            posed = part.get("synthetic") is True or part.get("ignored") is True
-            content.add(text, *(("marker", "synthetic") if posed else ()))
-            return posed
+            is_injected = part.get("synthetic") is True or part.get("ignored") is True
+            content.add(text, *(("marker", "synthetic") if is_injected else ()))
+            return is_injected
         if kind == "reasoning":
             content.add(text, "thinking")
         elif kind == "tool":
@@ -122,7 +122,7 @@ class Speech:
         return False
 
     def _add_tool(self, content: Content, part: dict[str, Any]) -> None:
-        """A call and what it gave, which stand in one part."""
+        """Adds a call and its result, which are one part."""
         name = as_text(part.get("tool")) or as_text(part.get("name")) or "tool"
         call_id = as_text(part.get("callID")) or as_text(part.get("id"))
         state = as_dict(part.get("state"))
@@ -131,15 +131,15 @@ class Speech:
         error = state.get("error")
         if isinstance(error, dict):
             error = error.get("message")
-        words = [word for word in (state.get("output"), error) if as_text(word)]
+        outputs = [output for output in (state.get("output"), error) if as_text(output)]
         listed = as_list(state.get("content"))
-        if words or listed:
-            self._blocks.add_tool_result(content, [*words, *listed], call_id, name)
+        if outputs or listed:
+            self._blocks.add_tool_result(content, [*outputs, *listed], call_id, name)
         for file in as_list(state.get("attachments")):
             self._add_file(content, as_dict(file))
 
     def _add_file(self, content: Content, part: dict[str, Any]) -> None:
-        """An attachment; the words of a text file stand in a synthetic part beside it."""
+        """Adds an attachment; the content of a text file is in a synthetic part next to it."""
         url = as_text(part.get("url")) or as_text(part.get("uri"))
         if url is not None:
             media_type = as_text(part.get("mime"))
@@ -151,7 +151,7 @@ class Speech:
     def _add_entry(
         self, content: Content, entry: dict[str, Any], kind: str | None
     ) -> tuple[Role, MessageKind] | None:
-        """Adds what an entry says; who says it, and in what way. None for one without words."""
+        """Adds the content of an entry; returns role and kind, or None if it has none."""
         text = as_text(entry.get("text")) or ""
         if kind == "user":
             content.add(text)
@@ -184,17 +184,17 @@ class Speech:
 
 
 class Reverted:
-    """Tells which messages of a session were taken back: one of them, and all that follow it."""
+    """Decides which messages of a session were reverted: one of them, and all that follow it."""
 
     def __init__(self, session: dict[str, Any]) -> None:
         revert = as_dict(session.get("revert"))
         self._from = as_text(revert.get("messageID"))
-        # Only parts of that message were taken back: it stays, what follows it does not.
+        # Only parts of that message were reverted: it stays, those after it do not.
         self._keeps_it = as_text(revert.get("partID")) is not None
         self._is_reached = False
 
     def reaches(self, message_id: str) -> bool:
-        """Asked of each message once, in the session's order."""
+        """Whether a message was reverted. Call once per message, in the session's order."""
         if self._is_reached:
             return True
         self._is_reached = self._from is not None and message_id == self._from
