@@ -1,8 +1,9 @@
-"""Aider's chat history: Markdown that grows, a session behind every "# aider chat started at".
+"""Reads Aider's .aider.chat.history.md: Markdown with a session after each "# aider chat started
+at".
 
-What the user typed stands behind "#### ", what aider printed behind "> ", all else is the
-model's answer. The same marks in an answer's code fences are content. The file is read twice:
-first to see in which sessions aider's marks still end in two blanks, as it writes them.
+The user's text follows "#### ", aider's own output "> ", all else is the model's answer. The same
+marks in the code fences of an answer are content. The file is read twice: first to see in which
+sessions aider's marks still end in two blanks, as it writes them.
 """
 
 from __future__ import annotations
@@ -28,9 +29,9 @@ _START = re.compile(r"# aider chat started at (\d{4}-\d\d-\d\d) (\d\d:\d\d:\d\d)
 _START_BYTES = re.compile(rb"\s*# aider chat started at \d{4}-\d\d-\d\d \d\d:\d\d:\d\d")
 _USER = re.compile(r"####(?: |[\r\n]*\Z)")
 _TOOL = re.compile(r">(?: |[\r\n]*\Z)")
-# A line without an end is a piece of a long one: how that ends is not seen yet.
+# A line without an end is a piece of a long one, whose end is not known yet.
 _BREAK = re.compile(r"(?:  [\r\n]*|[^\r\n])\Z")
-# What aider itself prints when an answer has ended, also one that was cut off within a fence.
+# What aider prints after an answer, even after one that was cut off inside a fence.
 _AFTER_ANSWER = re.compile(r"> (?:Tokens: |\^C )")
 _BLANK_INPUT = "<blank>"
 
@@ -38,7 +39,7 @@ _Kind = Literal["user", "assistant", "tool"]
 
 
 class Aider(Importer):
-    """The importer of .aider.chat.history.md."""
+    """Imports .aider.chat.history.md."""
 
     name = "aider"
     version = 1
@@ -50,7 +51,7 @@ class Aider(Importer):
     def recognizes(self, file: LogFile, head: bytes) -> float:
         if _START_BYTES.match(head.removeprefix(b"\xef\xbb\xbf")):
             return 0.95
-        # A history whose beginning was cut away.
+        # A history whose beginning was cut off.
         return 0.9 if file.name.endswith(_HISTORY_NAME) and head and is_text(head) else 0.0
 
     def read(self, file: LogFile) -> Iterator[Event]:
@@ -58,9 +59,9 @@ class Aider(Importer):
 
 
 class _Reading:
-    """One pass over a history: the block that is open, and the session that it stands in.
+    """One pass over a history: the open block and its session.
 
-    marked: whether aider's marks end in two blanks here; an editor may have cut them off.
+    marked: whether aider's marks end in two blanks here; an editor may have stripped them.
     """
 
     def __init__(self, file: LogFile) -> None:
@@ -106,13 +107,15 @@ class _Reading:
         self._after_blank = line.is_blank
 
     def _begins(self, started: str) -> bool:
-        """Whether a session really starts: behind a blank line, and in a fence not in the past."""
+        """Whether a session starts: after a blank line, and inside a fence only if the time is not
+        in the past."""
         if self._fence is None:
             return self._after_blank
         return self._after_blank and self._started is not None and started >= self._started
 
     def _kind_of(self, text: str) -> _Kind | None:
-        """What a line belongs to; None for a blank one, which belongs to what is open."""
+        """The kind of block that a line belongs to; None for a blank line, which belongs to the
+        open one."""
         if self._fence is not None:
             ended = _AFTER_ANSWER.match(text) and (_BREAK.search(text) or not self._marked)
             return "tool" if ended else "assistant"
@@ -122,15 +125,15 @@ class _Reading:
             return "assistant"
         if _TOOL.match(text):
             return "tool"
-        # Subtle: without the two blanks a heading in an answer looks like the user's words; but
-        # aider prints something behind every answer.
+        # Subtle: without the two blanks a heading in an answer looks like the user's text, but
+        # aider prints something after every answer.
         if _USER.match(text) and (self._marked or self._kind != "assistant"):
             return "user"
         return "assistant"
 
     def _put(self, text: str, kind: _Kind | None) -> Iterator[Event]:
         if kind is None and self._kind != "assistant":
-            # A blank line ends what was typed: the next line that is marked so is a new message.
+            # A blank line ends the user's text: the next marked line is a new message.
             yield from self._block()
             return
         if kind is not None and kind != self._kind:
@@ -150,7 +153,7 @@ class _Reading:
         yield Skipped(SESSION_START)
 
     def _block(self) -> Iterator[Event]:
-        """The open block as a message, behind its session's source where that begins."""
+        """Yields the open block as a message, after its session's source if it is the first."""
         kind, lines = self._kind, self._lines
         self._kind, self._lines, self._chars, self._fence = None, [], 0, None
         if kind is None:
@@ -164,7 +167,7 @@ class _Reading:
         external_id = self._id()
         if kind == "user":
             self._asked = text
-        # A session is known by what was asked first; what aider prints before stays untitled.
+        # The title is the first prompt; what aider prints before it has no title yet.
         if self._source is None or (kind == "user" and self._source.title is None):
             name = f"#{self._name}" if self._started else ""
             self._source = Source(
@@ -184,16 +187,16 @@ class _Reading:
         )
 
     def _id(self) -> str | None:
-        """What stands at the end of the history may have grown when that is read again; then it
-        is a new version of the same. It is known by its session, its place and what was asked
-        before."""
+        """The id of a message at the end of the history, which may grow until it is read again;
+        then it is a new version of the same message. Made of its session, its position and the
+        prompt."""
         if self._started is None:
             return None
         return f"{Aider.name}:{self._started}:{self._ordinal}:{digest_of(self._asked)}"
 
 
 def _key(file: LogFile) -> str:
-    """As file_key, but after the project's folder: every history has the same name."""
+    """Like file_key, but with the project folder's name: every history has the same name."""
     key = file_key(file)
     folder = PurePosixPath(file.place or "").parent.name
     if not folder or not file.name.startswith(f".{_HISTORY_NAME}"):
@@ -202,24 +205,24 @@ def _key(file: LogFile) -> str:
 
 
 def _unmarked(text: str, kind: _Kind) -> str:
-    """The lines without their mark in front and the two blanks that aider puts behind."""
+    """The lines without their mark and without the two blanks at their end."""
     mark = _USER if kind == "user" else _TOOL
     lines: list[str] = []
     for line in _split(text):
         body = line.rstrip("\r\n")
-        found = mark.match(body)
-        lines.append((body[found.end() :] if found else body).removesuffix("  "))
+        match = mark.match(body)
+        lines.append((body[match.end() :] if match else body).removesuffix("  "))
     return "\n".join(lines)
 
 
 def _split(text: str) -> list[str]:
-    """Lines ended by CR and LF only: other line separators are content."""
+    """Splits lines at CR and LF only: other line separators are content."""
     return re.findall(r"[^\r\n]*(?:\r\n|\n|\r)|[^\r\n]+\Z", text)
 
 
 def _marked_sessions(file: LogFile) -> list[bool]:
-    """For the lines before the first start of a session and behind each of them: whether any
-    mark there ends in two blanks."""
+    """For the lines before the first session and after the start of each: whether any mark ends in
+    two blanks."""
     marked = [False]
     for line in document_lines(file):
         if not line.is_start:

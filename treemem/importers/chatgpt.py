@@ -1,8 +1,8 @@
-"""ChatGPT's data export: conversations as trees of messages, every answer ever given in them.
+"""Reads ChatGPT's data export: conversations.json, trees of messages with every answer ever given.
 
-The document is read one conversation at a time. What is not on the way from the current node
-to the root (regenerated answers, edited questions) is kept as abandoned. chat.html holds the
-same conversations once more.
+The document is read one conversation at a time. Messages that are not between the current node and
+the root (regenerated answers, edited questions) are imported as inactive. chat.html contains the
+same conversations again.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _CONVERSATION_KEYS = frozenset({"title", "create_time", "conversation_id"})
 _LOOKED_AT = 20
 _HTML_TITLE = b"<title>ChatGPT Data Export</title>"
 _HTML_DATA = b"var jsonData ="
-# What lies beside the conversations in an export, by keys that are there only.
+# Keys of objects that an export contains besides conversations.
 _BESIDE = (
     (frozenset({"conversation_id", "is_anonymous"}), "no chat: shared links"),
     (frozenset({"conversation_id", "rating"}), "no chat: feedback"),
@@ -55,7 +55,7 @@ _EVERYBODY = frozenset({"all", "user", "assistant"})
 
 
 class ChatGpt(Importer):
-    """The importer of conversations.json, whole, in pieces, or of one conversation."""
+    """Imports conversations.json, whole, in pieces, or of one conversation."""
 
     name = "chatgpt"
     version = 1
@@ -86,13 +86,13 @@ class ChatGpt(Importer):
         yield from export_events(document, _is_conversation, _beside, events, NO_CONVERSATION)
 
     def companions(self, file: LogFile) -> Iterator[LogFile]:
-        """The page of an export depends on whether the JSON lies beside it."""
+        """The JSON files next to a page, which is skipped if they exist."""
         if is_chat_html(file.head()):
             yield from _json_neighbours(file)[:1]
 
 
 def is_chat_html(head: bytes) -> bool:
-    """Whether a file is the chat.html of ChatGPT's export, by its beginning.
+    """Whether a file is the chat.html of ChatGPT's export, by its head.
 
     Example:
         >>> is_chat_html(b"<html><head><title>ChatGPT Data Export</title>")
@@ -133,7 +133,7 @@ class _Conversation:
         yield from events_of(keys, lambda _, key: self._message(key), lambda _: self._source)
 
     def _message(self, key: str) -> Message | str:
-        """The message of a node, or why it has none."""
+        """The message of a node, or the reason to skip it."""
         value = self._nodes[key].get("message")
         if value is None:
             return EMPTY_NODE
@@ -165,7 +165,8 @@ class _Conversation:
         )
 
     def _call_of(self, key: str) -> str | None:
-        """The id of the call that a tool's message answers: the nearest above other answers."""
+        """The id of the call that a tool's message answers: the nearest ancestor that is no other
+        answer."""
         at = self._parent_of.get(key)
         for _ in range(_TOOL_ANSWERS_MAX):
             message = as_dict(self._nodes.get(at or "", {}).get("message"))
@@ -180,12 +181,12 @@ class _Conversation:
         return None
 
     def _leaf(self, current: object) -> str | None:
-        """The current node; where it is not told, the newest of those that nothing follows."""
+        """The current node; if it is missing, the newest node without children."""
         if isinstance(current, str) and current in self._nodes:
             return current
         parents = set(self._parent_of.values())
         leaves = [key for key in self._nodes if key not in parents]
-        # Subtle: max() takes the first of equals, so from the end the last one wins.
+        # Subtle: max() returns the first of equals; reversed, the last one wins.
         return max(reversed(leaves or list(self._nodes)), key=self._time, default=None)
 
     def _time(self, key: str) -> float:
@@ -208,7 +209,7 @@ def _beside(value: dict[str, Any]) -> str | None:
 
 
 def _json_neighbours(file: LogFile) -> list[LogFile]:
-    """The conversations in JSON that lie beside a page."""
+    """The JSON files with conversations next to a page."""
     return [
         other
         for other in file.neighbours()
@@ -217,7 +218,7 @@ def _json_neighbours(file: LogFile) -> list[LogFile]:
 
 
 def _embedded(file: LogFile) -> LogFile:
-    """The JSON in a page, which ends by itself; what the page does with it stands behind."""
+    """The JSON in a page; the script after it is not read."""
     with file.open() as stream:
         _, _, data = stream.read().partition(_HTML_DATA)
     return LogFile(file.label, data=data)
@@ -227,14 +228,14 @@ def _embedded(file: LogFile) -> LogFile:
 
 
 class Author(NamedTuple):
-    """role, and the name: a tool's, or what the export calls somebody of an unknown role."""
+    """role, and a name: a tool's, or the export's name for an unknown role."""
 
     role: Role
     name: str | None
 
 
 def author_of(message: dict[str, Any]) -> Author | None:
-    """Who says a message; None where the export names nobody."""
+    """The author of a message; None if the export names none."""
     author = message.get("author")
     role = as_text(as_dict(author).get("role")) or as_text(author)
     if role is None:
@@ -245,7 +246,7 @@ def author_of(message: dict[str, Any]) -> Author | None:
 
 
 def tool_called(message: dict[str, Any]) -> str | None:
-    """The tool that a message of the assistant is addressed to."""
+    """The tool that an assistant's message is addressed to."""
     author = author_of(message)
     recipient = as_text(message.get("recipient"))
     if author is None or author.role != "assistant" or recipient in _EVERYBODY:
@@ -254,17 +255,18 @@ def tool_called(message: dict[str, Any]) -> str | None:
 
 
 def kind_of(message: dict[str, Any], role: Role) -> MessageKind:
-    """Custom instructions and memories stand in the user's or the system's name, hidden."""
+    """Classifies a message; custom instructions and memories are hidden messages of the user or
+    system."""
     metadata = as_dict(message.get("metadata"))
     if _content_type(message).endswith("_editable_context"):
         return "injected"
     hidden = metadata.get("is_visually_hidden_from_conversation") is True
-    given = metadata.get("is_user_system_message") is True
-    return "injected" if given or (hidden and role in ("user", "system")) else "said"
+    is_instruction = metadata.get("is_user_system_message") is True
+    return "injected" if is_instruction or (hidden and role in ("user", "system")) else "said"
 
 
 def is_bookkeeping(message: dict[str, Any]) -> str | None:
-    """The type of a content that nobody said, such as how long the model thought."""
+    """The type of a content that is no message, such as how long the model thought."""
     content_type = _content_type(message)
     return content_type if content_type in _BOOKKEEPING else None
 
@@ -276,7 +278,11 @@ def content_of(
     use_id: str,
     call_id: str | None,
 ) -> Content:
-    """use_id: what its answers will call it. call_id: the call that a tool's message answers."""
+    """The content of a message.
+
+    use_id: the id that its tool results will refer to. call_id: the call that a tool's message
+    answers.
+    """
     content = Content()
     blocks = _blocks(message)
     tool = tool_called(message)
@@ -297,7 +303,7 @@ def _content_type(message: dict[str, Any]) -> str:
 
 
 def _blocks(message: dict[str, Any]) -> list[object]:
-    """The content as texts and blocks that a BlockReader knows."""
+    """The content as texts and blocks for a BlockReader."""
     value = message.get("content")
     metadata = as_dict(message.get("metadata"))
     if isinstance(value, str):
@@ -318,11 +324,11 @@ def _blocks(message: dict[str, Any]) -> list[object]:
         blocks = _other(content)
     context = as_dict(metadata.get("user_context_message_data"))
     blocks += [context[key] for key in _USER_CONTEXT_KEYS if as_text(context.get(key))]
-    return blocks + _attached(metadata, blocks)
+    return blocks + _attachments(metadata, blocks)
 
 
 def _other(content: dict[str, Any]) -> list[object]:
-    """Code, output and types that came later: the first text in it, else all of it as JSON."""
+    """Reads code, output and unknown types: the first text, else all of it as JSON."""
     texts = [content[key] for key in _TEXT_KEYS if isinstance(content.get(key), str)]
     if texts:
         return [next(filter(None, texts), "")]
@@ -338,7 +344,7 @@ def _thought(thought: object) -> object:
 
 
 def _part(part: object) -> list[object]:
-    """A piece of a message: text, what was spoken, or what is pointed to."""
+    """Reads a piece of a message: text, a transcription, or a reference to a file."""
     if not isinstance(part, dict):
         return [part]
     part_type, pointer = part.get("content_type"), as_text(part.get("asset_pointer"))
@@ -354,14 +360,14 @@ def _part(part: object) -> list[object]:
     return [part]
 
 
-def _attached(metadata: dict[str, Any], blocks: list[object]) -> list[object]:
-    """Markers for uploaded files, and for pictures that code drew, if nothing shows them yet."""
-    shown = " ".join(str(block.get("url")) for block in blocks if isinstance(block, dict))
-    found: list[object] = []
+def _attachments(metadata: dict[str, Any], blocks: list[object]) -> list[object]:
+    """Markers for uploaded files, and for pictures that code drew, unless a block shows them."""
+    linked = " ".join(str(block.get("url")) for block in blocks if isinstance(block, dict))
+    markers: list[object] = []
     for file in as_list(metadata.get("attachments")):
         name, file_id = as_text(as_dict(file).get("name")), as_text(as_dict(file).get("id"))
-        if (name or file_id) and not (file_id and file_id in shown):
-            found.append({"type": "file", "path": name or file_id})
+        if (name or file_id) and not (file_id and file_id in linked):
+            markers.append({"type": "file", "path": name or file_id})
     drawn = map(as_dict, as_list(as_dict(metadata.get("aggregate_result")).get("messages")))
     urls = [as_text(item.get("image_url")) for item in drawn if item.get("message_type") == "image"]
-    return found + [{"type": "image", "url": url} for url in urls if url]
+    return markers + [{"type": "image", "url": url} for url in urls if url]

@@ -1,7 +1,7 @@
-"""Claude.ai's data export: conversations.json, and single conversations as the web app has them.
+"""Reads Claude.ai's data export: conversations.json, or single conversations from the web app.
 
-One conversation is one source; what hangs on an edited question or a repeated answer is kept
-as abandoned. Pasted texts are part of the message, files leave a marker.
+A conversation is a source; messages after an edited question or a repeated answer are imported as
+inactive. Pasted texts are part of the message, files leave a marker.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _BESIDE = (
 
 
 class ClaudeAi(Importer):
-    """The importer of conversations.json of Claude.ai, whole or of one conversation."""
+    """Imports conversations.json of Claude.ai, whole or of one conversation."""
 
     name = "claude-ai"
     version = 1
@@ -80,7 +80,7 @@ class _Conversation:
         )
 
     def _message(self, row: object, active: bool) -> Message | str:
-        """The message that a row is, or why it is none."""
+        """The message of a row, or the reason to skip it."""
         if not isinstance(row, dict):
             return NOT_AN_OBJECT
         sender = as_text(row.get("sender"))
@@ -109,8 +109,8 @@ class _Conversation:
         content = Content()
         for block in as_list(row.get("content")):
             self._add_block(content, block)
-        # Subtle: the plain text is a poorer copy of the blocks, with a notice where it cannot
-        # show one; only without blocks is it all there is.
+        # Subtle: the plain text is a poorer copy of the blocks, with a notice for those it cannot
+        # show; it is used only if there are no blocks.
         if content.is_empty and (text := as_text(row.get("text"))):
             content = Content()
             content.add(text)
@@ -140,9 +140,9 @@ class _Conversation:
 
 
 def _active_rows(rows: list[Any], leaf: object) -> set[int]:
-    """The places of the messages on the live branch: all of them, if none names its parent.
+    """The indices of the messages on the active branch; all, if none names a parent.
 
-    A message whose parent is not there follows the one before it.
+    A message whose parent is missing follows the one before it.
     """
     names = [as_text(as_dict(row).get("uuid")) or f"#{index}" for index, row in enumerate(rows)]
     parents = [as_text(as_dict(row).get("parent_message_uuid")) for row in rows]

@@ -1,8 +1,7 @@
-"""Copilot CLI's session logs: JSON Lines, one event of the session after the other.
+"""Reads Copilot CLI's sessions in ~/.copilot/session-state: JSON Lines, one event per line.
 
-One file is one session, and each of its sub-agents a source of its own. The file is read twice:
-first to find out what is told by two events and which were taken back. Never more than one event
-is held.
+One file is one session, and each sub-agent is a source of its own. The file is read twice: first to
+find repeated and rewound events. Holds one event at a time.
 """
 
 from __future__ import annotations
@@ -39,7 +38,7 @@ _REFERENCE_KEYS = ("path", "filePath", "url", "displayName", "title")
 
 
 class CopilotCli(Importer):
-    """The importer of the sessions below ~/.copilot/session-state."""
+    """Imports the sessions below ~/.copilot/session-state."""
 
     name = "copilot-cli"
     version = 1
@@ -66,7 +65,7 @@ class CopilotCli(Importer):
 
 
 class _Survey:
-    """The first pass: the session's id and title, what is told twice, what was taken back."""
+    """The first pass: the session's id and title, repeated events, rewound ranges."""
 
     def __init__(self) -> None:
         self.session_id: str | None = None
@@ -93,12 +92,13 @@ class _Survey:
             if start is not None:
                 self._rewound.add(start, ordinal)
 
-    def _note(self, told: str | None, where: set[int]) -> None:
-        if told is not None:
-            where.add(hash(told))
+    def _note(self, text: str | None, hashes: set[int]) -> None:
+        if text is not None:
+            hashes.add(hash(text))
 
-    def is_told_twice(self, kind: str, data: dict[str, Any]) -> bool:
-        """A tool's start that its request tells as well, thoughts that their message holds."""
+    def is_repeated(self, kind: str, data: dict[str, Any]) -> bool:
+        """Whether another event repeats it: a tool's start with its request, thoughts with their
+        message."""
         if kind == "tool.execution_start":
             return hash(as_text(data.get("toolCallId"))) in self._requested
         return kind == "assistant.reasoning" and hash(as_text(data.get("content"))) in self._thought
@@ -133,14 +133,14 @@ class _Reading:
             )
 
     def _message(self, ordinal: int, value: object) -> Message | str:
-        """The message that an event is, or why it is none."""
+        """The message of an event, or the reason to skip it."""
         if not isinstance(value, dict):
             return NOT_AN_OBJECT
         kind, data = as_text(value.get("type")) or "", as_dict(value.get("data"))
         known = _SPEECH.get(kind)
         if known is None:
             return no_message(value.get("type"))
-        if self._survey.is_told_twice(kind, data):
+        if self._survey.is_repeated(kind, data):
             return TOLD_TWICE
         content = Content()
         _add(content, kind, data, self._blocks)
@@ -148,7 +148,7 @@ class _Reading:
             return EMPTY
         role, message_kind = known
         source = as_text(data.get("source"))
-        posed = source not in (None, "user") or data.get("isAutopilotContinuation") is True
+        is_injected = source not in (None, "user") or data.get("isAutopilotContinuation") is True
         event_id = as_text(value.get("id"))
         return Message(
             role=role,
@@ -156,7 +156,7 @@ class _Reading:
             sent_at=sent_at(value.get("timestamp")),
             external_id=event_id,
             session=self._session,
-            kind="injected" if role == "user" and posed else message_kind,
+            kind="injected" if role == "user" and is_injected else message_kind,
             parts=tuple(content.parts),
             tool_use_ids=tuple(content.tool_use_ids),
             tool_result_ids=tuple(content.tool_result_ids),
@@ -185,11 +185,11 @@ class _Reading:
 
 
 def _add(content: Content, kind: str, data: dict[str, Any], blocks: BlockReader) -> None:
-    """What an event says. content: the words as the screen shows them."""
+    """Adds the content of an event. content: the text that the screen shows."""
     if kind == "tool.execution_complete":
         result = data.get("result") if data.get("result") is not None else data.get("error")
         use_id, name = data.get("toolCallId"), as_text(data.get("toolName"))
-        blocks.add_tool_result(content, _answered(result), use_id, name)
+        blocks.add_tool_result(content, _result_text(result), use_id, name)
     elif kind == "tool.execution_start":
         _add_use(content, data, "toolName", blocks)
     elif kind == "assistant.reasoning":
@@ -202,27 +202,27 @@ def _add(content: Content, kind: str, data: dict[str, Any], blocks: BlockReader)
         for request in as_list(data.get("toolRequests")):
             _add_use(content, as_dict(request), "name", blocks)
         for attachment in as_list(data.get("attachments")):
-            blocks.add(content, _attached(as_dict(attachment)))
+            blocks.add(content, _attachments(as_dict(attachment)))
 
 
 def _add_use(content: Content, call: dict[str, Any], key: str, blocks: BlockReader) -> None:
     arguments = call.get("arguments")
-    shown = arguments if isinstance(arguments, str) else compact_json(arguments)
+    text = arguments if isinstance(arguments, str) else compact_json(arguments)
     name = as_text(call.get(key)) or "unnamed"
-    content.add_tool_use(name, shown, call.get("toolCallId"), blocks.names)
+    content.add_tool_use(name, text, call.get("toolCallId"), blocks.names)
 
 
-def _answered(result: object) -> object:
-    """What the tool answered, in the words that the model was given."""
-    found = as_dict(result)
+def _result_text(result: object) -> object:
+    """The result of a tool as the model received it."""
+    output = as_dict(result)
     for key in ("content", "message"):
-        if isinstance(text := found.get(key), str):
+        if isinstance(text := output.get(key), str):
             return text
     return result if isinstance(result, str | list) or result is None else compact_json(result)
 
 
-def _attached(attachment: dict[str, Any]) -> dict[str, Any] | None:
-    """An attachment in the shape that they are read in; most are only references."""
+def _attachments(attachment: dict[str, Any]) -> dict[str, Any] | None:
+    """An attachment as a block; most are only references."""
     if isinstance(data := attachment.get("data"), str):
         media_type = as_text(attachment.get("mimeType")) or ""
         source = {"type": "base64", "media_type": media_type, "data": data}
@@ -232,7 +232,7 @@ def _attached(attachment: dict[str, Any]) -> dict[str, Any] | None:
 
 
 def _id_of(file: LogFile) -> str:
-    """The file's or its folder's name, for a file that has lost its first event."""
+    """The file's or its folder's name, for a file without its first event."""
     name = file.stem
     if name == _EVENTS_FILE:
         name = PurePosixPath(file.label.replace("!", "/")).parent.name
@@ -240,6 +240,6 @@ def _id_of(file: LogFile) -> str:
 
 
 def _is_event(value: object) -> bool:
-    found = as_dict(value)
-    is_named = isinstance(kind := found.get("type"), str) and kind in _MARKS
-    return is_named and isinstance(found.get("data"), dict)
+    event = as_dict(value)
+    is_named = isinstance(kind := event.get("type"), str) and kind in _MARKS
+    return is_named and isinstance(event.get("data"), dict)

@@ -1,7 +1,7 @@
-"""Discord channels as DiscordChatExporter writes them to JSON: a header, then the messages.
+"""Reads Discord channels exported to JSON by DiscordChatExporter: a header, then the messages.
 
-It reads the messages as a stream. What Discord itself announces, such as a pin or a join, is
-passed over; forwarded messages and previews of links are kept as what others said.
+The messages are streamed. Discord's announcements, such as a pin or a join, are skipped; forwarded
+messages and link previews are marked as other people's text.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ from treemem.types import Message, Source
 
 NOTICE = "notice of the service"
 
-# Every other type is an announcement, with words that Discord made.
+# Every other type is an announcement with Discord's own text.
 _SAID_TYPES = frozenset({"default", "reply", "chatinputcommand", "contextmenucommand",
                          "threadstartermessage", "0", "19", "20", "21", "23"})  # fmt: skip
 _THREAD_TYPE = re.compile(r"thread", re.IGNORECASE)
 
 
 class Discord(Importer):
-    """The importer of exported channels; a thread is a source below its channel."""
+    """Imports exported channels; a thread is a source below its channel."""
 
     name = "discord"
     version = 1
@@ -58,11 +58,11 @@ class Discord(Importer):
             if member.key != "messages" or not member.is_element:
                 header[member.key or ""] = as_dict(member.value)
                 continue
-            found = _event(member.value)
-            if isinstance(found, Message) and source is None:
+            event = _event(member.value)
+            if isinstance(event, Message) and source is None:
                 source = _source(file, header.get("guild", {}), header.get("channel", {}))
                 yield source
-            yield found
+            yield event
 
 
 def _source(file: LogFile, guild: dict[str, object], channel: dict[str, object]) -> Source:
@@ -74,7 +74,7 @@ def _source(file: LogFile, guild: dict[str, object], channel: dict[str, object])
     if _THREAD_TYPE.search(text_or_empty(channel.get("type"))):
         category = id_text(channel.get("categoryId"))
         parent_id = f"{place}/{printable(category)}" if category else None
-    # Of direct messages the "guild" is one that all of them share.
+    # All direct messages have the same "guild".
     title = name if guild_id in (None, "0") else f"{one_line(guild.get('name')) or ''} #{name}"
     return Source(
         f"{place}/{printable(channel_id)}", Discord.name, one_line(title), file.label, parent_id
@@ -101,7 +101,7 @@ def _event(value: object) -> Message | Skipped:
     message_id = id_text(fields.get("id"))
     return build_message(
         content,
-        # The account's name: nicknames change with the weather, and with them every message.
+        # The account's name, since nicknames change, and every message with them.
         first_nonempty(author.get("name"), author.get("nickname"), author.get("id")),
         sent_at(fields.get("timestamp")),
         external_id=f"discord:{message_id}" if message_id else None,
@@ -110,7 +110,7 @@ def _event(value: object) -> Message | Skipped:
 
 
 def _add_what_hangs_on(content: Content, fields: dict[str, object]) -> None:
-    """Attachments and stickers as markers, embeds as what somebody else said."""
+    """Adds attachments and stickers as markers, and embeds as other people's text."""
     for attachment in dicts_in(fields.get("attachments")):
         size = size_text(attachment.get("fileSizeBytes"))
         content.add(marker("attachment", attachment.get("fileName"), size), "marker")

@@ -323,7 +323,7 @@ def _add_parts(content: Content, parts: object, blocks: BlockReader) -> None:
             _add_use(content, call, blocks)
         elif isinstance(answer := fields.get("functionResponse"), dict):
             name = as_text(answer.get("name"))
-            blocks.add_tool_result(content, _answered(answer), answer.get("id"), name)
+            blocks.add_tool_result(content, _result_text(answer), answer.get("id"), name)
         elif part is not None:
             blocks.add(content, part)
 
@@ -345,7 +345,7 @@ def _add_use(content: Content, call: dict[str, Any], blocks: BlockReader) -> Non
     content.add_tool_use(name, compact_json(call.get("args")), call.get("id"), blocks.names)
 
 
-def _answered(answer: dict[str, Any]) -> object:
+def _result_text(answer: dict[str, Any]) -> object:
     """The text of a tool's result; a result of another shape as compact JSON."""
     response = answer.get("response")
     for key in ("output", "error", "content"):

@@ -1,7 +1,7 @@
-"""IRC logs of a channel or a private talk, in one file or in a file for every day.
+"""Reads IRC logs of a channel or a private talk, in one file or one per day.
 
-It reads what people said and did, and passes joins, parts, modes and topics over. Logs have
-times of day; the day is told by lines in between, or by the file's name.
+Imports messages and actions, and skips joins, parts, modes and topics. Lines have times of day; the
+day comes from lines in between, or from the file's name.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _NOTICED = re.compile(r"-(?P<nick>[^\s<>!-][^\s<>]{0,40})- (?P<text>.*)", re.DOT
 _ACTED = re.compile(r" ?\*[ \t](?P<nick>[^\s*<>]{1,60}) (?P<text>.*)", re.DOTALL)
 _ANNOUNCED = re.compile(r"(?:-!-|\*\*\*|===|-->|<--|--|=!=)(?:[ \t]|\Z)")
 _TABBED = re.compile(r"(?P<who>[^\t]{0,60})\t(?P<text>.*)", re.DOTALL)
-# HexChat has the same star before what somebody does and before what the server tells.
+# HexChat writes the same star before an action and before a notice of the server.
 _TOLD = re.compile(
     r"\S+ (?:\([^()]*\) )?(?:has (?:joined|quit|left|changed the topic|set the topic)\b|"
     r"is now known as |sets? mode |gives? (?:channel|voice)|removes? (?:channel|voice)|"
@@ -54,7 +54,7 @@ _FORMATTING = re.compile("\x03(?:\\d{1,2}(?:,\\d{1,2})?)?|[\x02\x0f\x11\x16\x1d\
 
 
 class Irc(Importer):
-    """The importer of IRC logs; a channel's files are one source, day by day."""
+    """Imports IRC logs; all files of a channel are one source."""
 
     name = "irc"
     version = 1
@@ -78,17 +78,17 @@ class Irc(Importer):
         read = list(filter(None, map(read_line, lines)))
         if not lines or len(read) < len(lines) * _KNOWN_SHARE_MIN:
             return 0.0
-        said = sum(isinstance(item, Spoken) and item.nick is not None for item in read)
+        spoken = sum(isinstance(item, Spoken) and item.nick is not None for item in read)
         if any(isinstance(item, DayLine) for item in read) or file.suffix == ".weechatlog":
             return 0.9
-        # Dates, tabs and words make any table; only "<nick>" or a notice tells a chat.
+        # Any table has dates, tabs and text; only "<nick>" or a notice shows a chat.
         is_table = all("\t" in line and " <" not in line for line in lines)
         has_notice = any(isinstance(item, Spoken) and item.nick is None for item in read)
-        return 0.85 if said and (has_notice or not is_table) else 0.0
+        return 0.85 if spoken and (has_notice or not is_table) else 0.0
 
     def companions(self, file: LogFile) -> Iterable[LogFile]:
-        # Subtle: the day in a name is as good as a line of the file. Without it two quiet days
-        # of the same few lines would pass for one file that is known.
+        # Subtle: the day in the name counts as a line of the file. Without it two quiet days with
+        # the same few lines would look like one known file.
         day = _day_in_name(file)
         return [LogFile(file.label, data=day.isoformat().encode())] if day else []
 
@@ -99,33 +99,33 @@ class Irc(Importer):
         is_open, number = False, 0
         for line in document_lines(file):
             number += line.is_start
-            found = read_line(_LINE_END.sub("", line.text)) if line.is_start else None
-            if isinstance(found, DayLine):
-                day = found.day or day
+            item = read_line(_LINE_END.sub("", line.text)) if line.is_start else None
+            if isinstance(item, DayLine):
+                day = item.day or day
                 year, month = (day.year, day.month) if day else (year, month)
                 yield Skipped(DAY_LINE, number)
-            elif found is None:
+            elif item is None:
                 if not line.is_blank:
                     yield Skipped(UNKNOWN, number, detail=one_line(line.text[:80]))
-            elif found.nick is None:
+            elif item.nick is None:
                 yield Skipped(NOTICE, number)
             else:
-                if found.month_day is not None and year is not None:
-                    # HexChat tells no year: it turns where the months begin anew.
-                    year += found.month_day[0] < month
-                    month = found.month_day[0]
-                    day = day_of(year, *found.month_day)
+                if item.month_day is not None and year is not None:
+                    # HexChat writes no year: it changes when the month decreases.
+                    year += item.month_day[0] < month
+                    month = item.month_day[0]
+                    day = day_of(year, *item.month_day)
                 if not is_open:
                     is_open = True
                     yield _source(file)
                 yield Message(
-                    role="other", text=found.text, author=found.nick, sent_at=_time(found, day)
+                    role="other", text=item.text, author=item.nick, sent_at=_time(item, day)
                 )
 
 
-def _time(found: Spoken, day: date | None) -> str | None:
-    day = found.day or day
-    hour, minute, second = found.time
+def _time(spoken: Spoken, day: date | None) -> str | None:
+    day = spoken.day or day
+    hour, minute, second = spoken.time
     if day is None:
         return None
     seconds = "" if second is None else f":{second:02}"
@@ -133,12 +133,12 @@ def _time(found: Spoken, day: date | None) -> str | None:
 
 
 def _day_in_name(file: LogFile) -> date | None:
-    found = _DATE_IN_NAME.search(file.stem)
-    return day_of(*map(int, found.groups())) if found else None
+    match = _DATE_IN_NAME.search(file.stem)
+    return day_of(*map(int, match.groups())) if match else None
 
 
 def _source(file: LogFile) -> Source:
-    """The channel: the file's name without a date, or the folder of files that are only dates."""
+    """The channel: the file's name without a date, or the folder of files named by date."""
     name = _MONTH_IN_NAME.sub("", _DATE_IN_NAME.sub("", file.stem)) or file.folder
     channel = name or "irc"
     folder = (file.place or "").removesuffix(file.name)
@@ -151,8 +151,8 @@ def _source(file: LogFile) -> Source:
 
 @dataclass(frozen=True, slots=True)
 class Spoken:
-    """One line. nick: None for a notice, which has no text. day: where the line itself tells
-    it; month_day: where it tells all but the year. is_action: "/me waves"."""
+    """A line of the log. nick: None for a notice, which has no text. day: the date if the line has
+    one; month_day: the date without its year. is_action: "/me waves"."""
 
     time: tuple[int, int, int | None]
     day: date | None
@@ -164,13 +164,13 @@ class Spoken:
 
 @dataclass(frozen=True, slots=True)
 class DayLine:
-    """A line that tells the day of those that follow; None where it cannot be read."""
+    """A line with the day of those that follow; None if it cannot be read."""
 
     day: date | None
 
 
 def read_line(line: str) -> Spoken | DayLine | None:
-    """What a line is; None for one of no known form.
+    """Reads a line; None if it has no known form.
 
     Example:
         >>> read_line("10:05 <@ann> hi").nick, read_line("--- Day changed Tue Jan 02 2024").day
@@ -179,31 +179,31 @@ def read_line(line: str) -> Spoken | DayLine | None:
     if _DAY_LINE.match(line):
         return DayLine(_day_in(line))
     for pattern, reader in ((_DATED, _dated), (_MONTHLY, _monthly), (_DAILY, _daily)):
-        if (found := pattern.match(line)) is not None:
-            when = reader(found)
-            return _spoken(when, line[found.end() :], found[0]) if when is not None else None
+        if (match := pattern.match(line)) is not None:
+            when = reader(match)
+            return _spoken(when, line[match.end() :], match[0]) if when is not None else None
     return None
 
 
 _When = tuple[tuple[int, int, int | None], date | None, tuple[int, int] | None]
 
 
-def _dated(found: re.Match[str]) -> _When | None:
-    day = day_of(int(found[1]), int(found[2]), int(found[3]))
-    clock = _clock(found[4], found[5], found[6])
+def _dated(match: re.Match[str]) -> _When | None:
+    day = day_of(int(match[1]), int(match[2]), int(match[3]))
+    clock = _clock(match[4], match[5], match[6])
     return (clock, day, None) if clock and day else None
 
 
-def _monthly(found: re.Match[str]) -> _When | None:
-    month = found[1].lower()
-    clock = _clock(found[3], found[4], found[5])
+def _monthly(match: re.Match[str]) -> _When | None:
+    month = match[1].lower()
+    clock = _clock(match[3], match[4], match[5])
     if month not in _MONTHS or clock is None:
         return None
-    return clock, None, (_MONTHS.index(month) + 1, int(found[2]))
+    return clock, None, (_MONTHS.index(month) + 1, int(match[2]))
 
 
-def _daily(found: re.Match[str]) -> _When | None:
-    clock = _clock(found[1] or found[4], found[2] or found[5], found[3] or found[6])
+def _daily(match: re.Match[str]) -> _When | None:
+    clock = _clock(match[1] or match[4], match[2] or match[5], match[3] or match[6])
     return (clock, None, None) if clock else None
 
 
@@ -216,21 +216,21 @@ def _spoken(when: _When, rest: str, before: str) -> Spoken | None:
     rest = _FORMATTING.sub("", rest)
     if _ANNOUNCED.match(rest):
         return Spoken(*when, None)
-    if found := _SAID.match(rest):
-        return Spoken(*when, found["nick"].strip(), found["text"])
-    if when[1] is not None and before.endswith("\t") and (found := _TABBED.match(rest)):
-        return _tabbed(when, found["who"], found["text"])
-    if found := _ACTED.match(rest):
-        told = _TOLD.match(rest.lstrip(" *\t"))
-        return Spoken(*when, None) if told else Spoken(
-            *when, found["nick"], f"{found['nick']} {found['text']}", True)  # fmt: skip
-    if found := _NOTICED.match(rest):
-        return Spoken(*when, found["nick"], found["text"])
+    if match := _SAID.match(rest):
+        return Spoken(*when, match["nick"].strip(), match["text"])
+    if when[1] is not None and before.endswith("\t") and (match := _TABBED.match(rest)):
+        return _tabbed(when, match["who"], match["text"])
+    if match := _ACTED.match(rest):
+        notice = _TOLD.match(rest.lstrip(" *\t"))
+        return Spoken(*when, None) if notice else Spoken(
+            *when, match["nick"], f"{match['nick']} {match['text']}", True)  # fmt: skip
+    if match := _NOTICED.match(rest):
+        return Spoken(*when, match["nick"], match["text"])
     return Spoken(*when, None) if _TOLD.match(rest.lstrip("*\t ")) else None
 
 
 def _tabbed(when: _When, who: str, text: str) -> Spoken | None:
-    """WeeChat: who and what between tabs; an action has a star for a speaker."""
+    """Reads WeeChat's form: nick and text between tabs; an action has a star as nick."""
     if who.strip() == "*":
         nick = text.split(" ", 1)[0]
         return Spoken(*when, nick, text, True) if nick else None
@@ -241,17 +241,17 @@ def _tabbed(when: _When, who: str, text: str) -> Spoken | None:
 
 
 def _day_in(line: str) -> date | None:
-    found = _DAY.search(line, line.find(" ") + 1)
-    while found is not None:
-        month = found[1].lower()
+    match = _DAY.search(line, line.find(" ") + 1)
+    while match is not None:
+        month = match[1].lower()
         if month in _MONTHS:
-            return day_of(int(found[3]), _MONTHS.index(month) + 1, int(found[2]))
-        found = _DAY.search(line, found.start() + 1)
+            return day_of(int(match[3]), _MONTHS.index(month) + 1, int(match[2]))
+        match = _DAY.search(line, match.start() + 1)
     return None
 
 
 def day_of(year: int, month: int, day: int) -> date | None:
-    """The day of three numbers; None for what is none.
+    """The date of three numbers; None if there is no such day.
 
     Example:
         >>> day_of(2024, 2, 29), day_of(2023, 2, 29)

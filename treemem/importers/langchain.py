@@ -1,7 +1,8 @@
-"""LangChain and LangGraph: lists of messages, states of threads, checkpoints, traced runs.
+"""Reads LangChain's and LangGraph's JSON: lists of messages, thread states, checkpoints, runs.
 
-Each state of a thread and each run holds the messages before it again. A message is taken the
-first time it is met: by its id, or, having none, as the so-manyth of its words in its list.
+Each state of a thread and each run repeats the messages before it. A message is imported at its
+first occurrence, identified by its id, or without one by its text and how often the text occurred
+in its list.
 """
 
 from __future__ import annotations
@@ -44,7 +45,7 @@ _DEPTH_MAX = 12
 
 
 class LangChain(Importer):
-    """The importer of LangChain's and LangGraph's JSON; a source is a thread, or the file."""
+    """Imports LangChain's and LangGraph's JSON; a source is a thread, or the file."""
 
     name = "langchain"
     version = 1
@@ -56,9 +57,9 @@ class LangChain(Importer):
         del file
         value = head_value(head)
         values: object = head_objects(head)[0] if value is None else value
-        found = list(islice(found_in(values), _LOOKED_AT))
-        kinds = {item.kind for item in found} & {"human", "ai"}
-        if kinds and any(item.certain for item in found):
+        message_fields = list(islice(messages_in(values), _LOOKED_AT))
+        kinds = {item.kind for item in message_fields} & {"human", "ai"}
+        if kinds and any(item.certain for item in message_fields):
             return 0.9
         return 0.72 if len(kinds) == 2 else 0.0
 
@@ -67,7 +68,7 @@ class LangChain(Importer):
 
 
 class _Reading:
-    """One pass over a file; what it keeps of each message is a hash."""
+    """One pass over a file; holds a hash of each message."""
 
     def __init__(self, file: LogFile) -> None:
         self._file = file
@@ -85,14 +86,16 @@ class _Reading:
             counts: defaultdict[int, Counter[bytes]] = defaultdict(Counter)
             counts[0] = self._alone
             is_empty = True
-            for found in found_in(value):
+            for message_fields in messages_in(value):
                 is_empty = False
-                yield from self._said(source_id, line, found, counts[found.group])
+                yield from self._message_events(
+                    source_id, line, message_fields, counts[message_fields.group]
+                )
             if is_empty:
                 yield Skipped(NO_MESSAGE, line)
 
     def _records(self) -> Iterator[tuple[int | None, object]]:
-        """Lines, or the elements of a document; a single object is one record."""
+        """Yields lines, or the elements of a document; a single object is one record."""
         if head_value(self._file.head()) is not None:
             for value in read_conversations(self._file, _holds_messages):
                 yield None, value
@@ -101,11 +104,11 @@ class _Reading:
             for item in read_records(stream):
                 yield item.line, item if isinstance(item, Skipped) else item.value
 
-    def _said(
-        self, source_id: str, line: int | None, found: Found, counts: Counter[bytes]
+    def _message_events(
+        self, source_id: str, line: int | None, message_fields: FoundMessage, counts: Counter[bytes]
     ) -> Iterator[Event]:
         try:
-            message = message_of(found, self._blocks)
+            message = message_of(message_fields, self._blocks)
         except RecursionError:
             yield Skipped(TOO_DEEP, line, problem=True)
             return
@@ -138,14 +141,14 @@ class _Reading:
 
 
 def _key(source_id: str, message: Message, counts: Counter[bytes]) -> bytes:
-    """What tells a message from all others of its source: its id and words, or which repetition
-    of its words within one list it is."""
-    words = (message.external_id, message.role, message.text, message.tool_result_ids)
-    digest = _digest(source_id, *words)
+    """Identifies a message in its source: its id and text, or its text and the number of its
+    repetition in one list."""
+    identity = (message.external_id, message.role, message.text, message.tool_result_ids)
+    digest = _digest(source_id, *identity)
     if message.external_id is not None:
         return digest
     counts[digest] += 1
-    return _digest(source_id, *words, counts[digest])
+    return _digest(source_id, *identity, counts[digest])
 
 
 def _digest(*values: Any) -> bytes:
@@ -154,16 +157,16 @@ def _digest(*values: Any) -> bytes:
 
 
 def _holds_messages(value: object) -> bool:
-    return next(found_in(value), None) is not None
+    return next(messages_in(value), None) is not None
 
 
 # -- messages --------------------------------------------------------------------------
 
 
-class Found(NamedTuple):
-    """A message's own fields, and its type in small letters.
+class FoundMessage(NamedTuple):
+    """A message's fields, and its type in lower case.
 
-    certain: no other tool writes it so. group: the number of the list that it stands in.
+    certain: no other tool writes this shape. group: the number of the list that contains it.
     """
 
     kind: str
@@ -172,12 +175,12 @@ class Found(NamedTuple):
     group: int = 0
 
 
-def found_in(value: object, depth: int = _DEPTH_MAX) -> Iterator[Found]:
-    """The messages in a JSON value, in its order; group 0 is the value itself being one.
+def messages_in(value: object, depth: int = _DEPTH_MAX) -> Iterator[FoundMessage]:
+    """Yields the messages in a JSON value in order; group 0 is the value itself.
 
     Example:
         >>> state = {"values": [{"type": "human", "content": "hi"}]}
-        >>> [(found.kind, found.group) for found in found_in(state)]
+        >>> [(message_fields.kind, message_fields.group) for message_fields in messages_in(state)]
         [('human', 1)]
     """
     groups = 0
@@ -185,8 +188,8 @@ def found_in(value: object, depth: int = _DEPTH_MAX) -> Iterator[Found]:
     while stack:
         value, depth, group = stack.pop()
         if isinstance(value, dict):
-            if (found := _found(value)) is not None:
-                yield found._replace(group=group)
+            if (message_fields := _as_message(value)) is not None:
+                yield message_fields._replace(group=group)
                 continue
             inner: list[object] = list(value.values())
         elif isinstance(value, list):
@@ -199,14 +202,14 @@ def found_in(value: object, depth: int = _DEPTH_MAX) -> Iterator[Found]:
             stack += [(item, depth - 1, group) for item in reversed(inner)]
 
 
-def message_of(found: Found, reader: BlockReader) -> Message | str:
-    """The message, or why it is none."""
-    fields = found.fields
-    if found.kind == "remove":
+def message_of(message_fields: FoundMessage, reader: BlockReader) -> Message | str:
+    """The message, or the reason to skip it."""
+    fields = message_fields.fields
+    if message_fields.kind == "remove":
         return REMOVAL
-    role = _ROLES[found.kind]
+    role = _ROLES[message_fields.kind]
     name = as_text(fields.get("name"))
-    if found.kind == "chat":
+    if message_fields.kind == "chat":
         name = as_text(fields.get("role")) or name
         role = ROLE_OF.get((name or "").lower(), "other")
     extra = as_dict(fields.get("additional_kwargs"))
@@ -232,17 +235,17 @@ def message_of(found: Found, reader: BlockReader) -> Message | str:
         tool_use_ids=tuple(content.tool_use_ids),
         tool_result_ids=tuple(content.tool_result_ids),
         blobs=tuple(content.blobs),
-        # "run-<uuid>-0" and the like are as unique as the UUID in them.
+        # Ids like "run-<uuid>-0" are as unique as their UUID.
         unique_id=external_id is not None and _UUID.search(external_id) is not None,
     )
 
 
-def _found(value: dict[str, Any]) -> Found | None:
+def _as_message(value: dict[str, Any]) -> FoundMessage | None:
     kind = value.get("type")
     if isinstance(value.get("kwargs"), dict) and isinstance(value.get("id"), list):
         named = _CLASS.match(str(value["id"][-1])) if value["id"] else None
         kind = named.group(1).lower() if named else None
-        return Found(kind, value["kwargs"], True) if kind in _ROLES else None
+        return FoundMessage(kind, value["kwargs"], True) if kind in _ROLES else None
     if not isinstance(kind, str):
         return None
     named = _CLASS.match(kind)
@@ -251,14 +254,14 @@ def _found(value: dict[str, Any]) -> Found | None:
         return None
     data = value.get("data")
     if isinstance(data, dict) and "content" in data:
-        return Found(kind, data, True)
+        return FoundMessage(kind, data, True)
     if "content" in value and ("role" not in value or kind == "chat"):
-        return Found(kind, value, bool(_FLAT_MARKS & value.keys()))
-    return Found(kind, value, False) if kind == "remove" and "id" in value else None
+        return FoundMessage(kind, value, bool(_FLAT_MARKS & value.keys()))
+    return FoundMessage(kind, value, False) if kind == "remove" and "id" in value else None
 
 
 def _blocks(content: object) -> object:
-    """Content whose reasoning blocks are thoughts; what the rest means a BlockReader knows."""
+    """Content whose reasoning blocks are thinking blocks; a BlockReader knows the others."""
     if not isinstance(content, list):
         return content
     return [_thought(block) if isinstance(block, dict) else block for block in content]
@@ -275,7 +278,7 @@ def _thought(block: dict[str, Any]) -> dict[str, Any]:
 def _add_calls(
     content: Content, fields: dict[str, Any], extra: dict[str, Any], reader: BlockReader
 ) -> None:
-    """Tool calls, once each: they may also stand among the blocks, or as the provider sent them."""
+    """Adds tool calls once each: they may also be blocks, or in the provider's own form."""
     calls = as_list(fields.get("tool_calls")) + as_list(fields.get("invalid_tool_calls"))
     before = set(content.tool_use_ids)
     for call in map(as_dict, calls):
@@ -289,8 +292,8 @@ def _add_calls(
     for call in map(as_dict, [*as_list(extra.get("tool_calls")), legacy]):
         function = as_dict(call.get("function"))
         if name := as_text(function.get("name")):
-            shown = _shown(function.get("arguments"))
-            content.add_tool_use(name, shown, call.get("id"), reader.names)
+            text = _shown(function.get("arguments"))
+            content.add_tool_use(name, text, call.get("id"), reader.names)
 
 
 def _shown(arguments: object) -> str:

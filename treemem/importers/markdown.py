@@ -1,7 +1,7 @@
-"""Markdown: a message for every section, long sections cut at blank lines.
+"""Reads Markdown: one message per section, long sections cut at blank lines.
 
-It finds the headings that are headings and not examples of some: those in code fences,
-indented code, comments and front matter are content. It renders nothing and drops nothing.
+Only real headings begin a section: those in code fences, indented code, comments and front matter
+are content. Renders nothing and drops nothing.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ Closes = Callable[[str], bool]
 
 
 class Markdown(Importer):
-    """The importer of Markdown documents."""
+    """Imports Markdown documents."""
 
     name = "markdown"
     version = 1
@@ -58,7 +58,7 @@ class Markdown(Importer):
             return 0.0
         if by_name:
             return 0.05 if is_json(head) else 0.4
-        # Without a name to go by: lines that begin with "# " are comments in a script.
+        # Without a suffix: lines that begin with "# " are comments in a script.
         is_nameless = file.suffix == "" and not head.startswith(b"#!")
         return 0.35 if is_nameless and len(_ATX_LINE.findall(head)) >= _HEADINGS_MIN else 0.0
 
@@ -68,7 +68,7 @@ class Markdown(Importer):
 
 
 def markdown_blocks(lines: Iterable[Line]) -> Iterator[Block]:
-    r"""Paragraphs, fences and headings, each with the blank lines behind it.
+    r"""Yields paragraphs, fences and headings, each with the blank lines after it.
 
     Example:
         >>> text = ["intro\n", "# One\n", "```\n", "# no\n", "```\n"]
@@ -82,11 +82,11 @@ def markdown_blocks(lines: Iterable[Line]) -> Iterator[Block]:
 
 
 class _Reading:
-    """The block that is open, and what it stands in.
+    """The open block and its state.
 
-    closes: tells the line that ends a fence, a comment or front matter; None outside of them.
-    paragraph: the index in the block of the open paragraph's first line; a setext underline
-    makes a heading of what begins there. may_begin: whether a line could begin a paragraph.
+    closes: whether a line ends the open fence, comment or front matter; None outside of them.
+    paragraph: the index in the block of the open paragraph's first line; a setext underline makes
+    the lines from there a heading. may_begin: whether a line could begin a paragraph.
     """
 
     def __init__(self) -> None:
@@ -116,7 +116,7 @@ class _Reading:
             yield from self._take_text(line.text)
 
     def block(self) -> Iterator[Block]:
-        """The open block, which is closed by this."""
+        """Yields the open block and closes it."""
         if self._lines:
             yield Block("".join(self._lines), self._is_heading)
         self._lines, self._chars = [], 0
@@ -129,7 +129,7 @@ class _Reading:
         self._has_text = self._has_text or not text.isspace()
 
     def _take_text(self, text: str) -> Iterator[Block]:
-        """A line outside of fences that is not blank."""
+        """Takes a line outside of fences that is not blank."""
         if _ATX.match(text):
             yield from self._heading([])
             self._keep(text)
@@ -148,7 +148,7 @@ class _Reading:
             self._keep(text)
 
     def _heading(self, title: list[str]) -> Iterator[Block]:
-        """Begins a block with a heading; blank lines alone before it stay with it."""
+        """Begins a block with a heading; blank lines before it stay with it."""
         before = self._lines
         if any(text.strip() for text in before):
             yield from self.block()
@@ -158,8 +158,8 @@ class _Reading:
         self._is_heading = True
 
     def _begin_paragraph(self, text: str) -> None:
-        # Subtle: below a list item or a quote a plain line continues that one, so that an
-        # underline beneath it is a rule; only a blank line lets a paragraph begin again.
+        # Subtle: after a list item or a quote a plain line continues that one, so that an underline
+        # below it is a rule; only a blank line lets a paragraph begin again.
         if _RULE.match(text):
             self._paragraph, self._may_begin = None, True
         elif self._paragraph is None and self._may_begin:
@@ -176,7 +176,7 @@ class _Reading:
             self._front_matter_until = 0
 
     def _opens_front_matter(self, text: str) -> bool:
-        """Whether this is line 1 and a front matter's mark; line 2 must bear it out."""
+        """Whether this is line 1 with a front matter's mark; line 2 must confirm it."""
         mark = text.rstrip()
         if self._number == 1 and mark in ("---", "+++"):
             self._closes = partial(_is_mark, mark)
@@ -188,7 +188,7 @@ class _Reading:
 
 
 def _opening(text: str) -> Closes | None:
-    """What ends the verbatim stretch that a line opens; None if it opens none."""
+    """The test for the end of the verbatim range that a line opens; None if it opens none."""
     if (fence := _FENCE.match(text)) is not None:
         return partial(_closes_fence, fence.group(2), bool(fence.group(1)))
     if (comment := _COMMENT.match(text)) is not None:
@@ -199,10 +199,11 @@ def _opening(text: str) -> Closes | None:
     return None
 
 
-def _closes_fence(opened: str, in_list: bool, text: str) -> bool:
-    """The same character at least as often, and nothing behind it; in a list at any indent."""
+def _closes_fence(fence: str, in_list: bool, text: str) -> bool:
+    """Whether a line has the same character at least as often and nothing else; in a list at any
+    indent."""
     match = _CLOSING_FENCE.match(text)
-    if match is None or match.group(2)[0] != opened[0] or len(match.group(2)) < len(opened):
+    if match is None or match.group(2)[0] != fence[0] or len(match.group(2)) < len(fence):
         return False
     return in_list or (len(match.group(1)) < 4 and "\t" not in match.group(1))
 

@@ -1,7 +1,7 @@
-"""Messenger and Instagram threads from the archive that Meta hands out: message_1.json and on.
+"""Reads Messenger and Instagram threads of Meta's archive: message_1.json and following.
 
-It repairs the texts, which the archive spells as UTF-8 read as Latin-1, and puts a thread that
-lies in several files, newest first, into the order in which it was said.
+Repairs the texts, which are UTF-8 decoded as Latin-1, and reorders a thread that is split into
+several files, newest first.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ WITH_THE_FIRST = "read with message_1.json"
 
 _PART_NAME = re.compile(r"message_(\d{1,6})\.json")
 _FIRST = "message_1.json"
-# What Meta calls the kinds of files, and what the marker does.
+# Meta's names for kinds of files, and the labels of the markers.
 _FILES = {
     "photos": "photo", "videos": "video", "audio_files": "audio", "gifs": "gif", "files": "file",
     "media": "media",
@@ -32,7 +32,7 @@ _LOOKED_AT = 20
 
 
 class Messenger(Importer):
-    """The importer of Meta's threads; its sources are the threads."""
+    """Imports Meta's threads; its sources are the threads."""
 
     name = "messenger"
     version = 1
@@ -45,10 +45,10 @@ class Messenger(Importer):
         value = as_dict(head_value(head))
         if not isinstance(value.get("participants"), list) or "messages" not in value:
             return 0.0
-        found = dicts_in(value["messages"])[:_LOOKED_AT]
-        known = sum("sender_name" in item and "timestamp_ms" in item for item in found)
-        known += sum("senderName" in item and "timestamp" in item for item in found)
-        return 0.95 if found and 2 * known >= len(found) else 0.0
+        messages = dicts_in(value["messages"])[:_LOOKED_AT]
+        known = sum("sender_name" in item and "timestamp_ms" in item for item in messages)
+        known += sum("senderName" in item and "timestamp" in item for item in messages)
+        return 0.95 if messages and 2 * known >= len(messages) else 0.0
 
     def companions(self, file: LogFile) -> Iterable[LogFile]:
         return [part for part in _parts(file) if part.name != file.name]
@@ -59,7 +59,7 @@ class Messenger(Importer):
             return
         thread: dict[str, object] = {}
         is_open = False
-        # The first file holds the newest messages, the last one the beginning.
+        # The first file contains the newest messages, the last one the oldest.
         for part in reversed(_parts(file)):
             elements: list[JsonMember] = []
             for member in read_members(part):
@@ -70,14 +70,14 @@ class Messenger(Importer):
                 elif isinstance(member.value, str):
                     thread[member.key or ""] = member.value
             for member in _in_order(elements):
-                found = _event(member.value)
-                if isinstance(found, Message) and not is_open:
+                event = _event(member.value)
+                if isinstance(event, Message) and not is_open:
                     is_open = True
                     yield _source(file, thread)
-                yield found
+                yield event
 
     def _is_read_with_the_first(self, file: LogFile) -> bool:
-        """Not where the first is damaged, or empty: then nothing else would read this one."""
+        """False if the first file is damaged or empty: then nothing else would read this one."""
         if file.name == _FIRST or not _PART_NAME.fullmatch(file.name):
             return False
         first = file.neighbour(_FIRST)
@@ -85,25 +85,25 @@ class Messenger(Importer):
 
 
 def _parts(file: LogFile) -> list[LogFile]:
-    """The files of the thread whose first file this is, by their numbers; else the file alone."""
+    """The files of the thread that begins with this file, by their numbers; else the file alone."""
     if file.name != _FIRST:
         return [file]
-    numbered = [(int(found[1]), part) for part in file.neighbours()
-                if (found := _PART_NAME.fullmatch(part.name)) and part.name != _FIRST]  # fmt: skip
+    numbered = [(int(match[1]), part) for part in file.neighbours()
+                if (match := _PART_NAME.fullmatch(part.name)) and part.name != _FIRST]  # fmt: skip
     return [file, *(part for _, part in sorted(numbered, key=lambda pair: pair[0]))]
 
 
 def _in_order(elements: list[JsonMember]) -> list[JsonMember]:
-    """The messages from the oldest on. Only the ends are compared: within the file its own order
-    counts, whatever the clocks said."""
+    """The messages from the oldest on. Only first and last are compared: within a file its own
+    order counts, whatever the clocks show."""
     times = [time for member in elements if (time := _time_ms(member.value)) is not None]
     return elements[::-1] if times and times[0] > times[-1] else elements
 
 
 def _time_ms(value: object) -> int | None:
     fields = as_dict(value)
-    found = fields.get("timestamp_ms", fields.get("timestamp"))
-    return found if isinstance(found, int) and not isinstance(found, bool) else None
+    time = fields.get("timestamp_ms", fields.get("timestamp"))
+    return time if isinstance(time, int) and not isinstance(time, bool) else None
 
 
 def _source(file: LogFile, thread: dict[str, object]) -> Source:
@@ -111,7 +111,7 @@ def _source(file: LogFile, thread: dict[str, object]) -> Source:
         text_or_empty(thread.get("thread_path")) or text_or_empty(thread.get("threadName"))
     )
     title = one_line(repaired(text_or_empty(thread.get("title")))) or one_line(path)
-    # The path's end is the thread's name and number; whether it lies in the inbox may change.
+    # The last folder is the thread's name and number; the one above may change.
     name = path.rstrip("/").rsplit("/", 1)[-1]
     key = printable(name) if name else file_key(file)
     return Source(f"messenger/{key}", Messenger.name, title, origin=file.label)
@@ -129,11 +129,11 @@ def _event(value: object) -> Message | Skipped:
     content.add(read(fields.get("text" if is_plain else "content")))
     share = as_dict(fields.get("share"))
     content.add(read(share.get("link")), "marker", "link")
-    # What a shared post says are its author's words.
+    # The text of a shared post is its author's.
     content.add(read(share.get("share_text")), "marker", "share")
     for key, label in _FILES.items():
-        for found in dicts_in(fields.get(key)):
-            name = read(found.get("uri")).rsplit("/", 1)[-1]
+        for item in dicts_in(fields.get(key)):
+            name = read(item.get("uri")).rsplit("/", 1)[-1]
             content.add(marker(label, name), "marker")
     if as_dict(fields.get("sticker")):
         content.add(marker("sticker"), "marker")
@@ -148,7 +148,7 @@ def _repaired_in(value: object) -> str:
 
 
 def repaired(text: str) -> str:
-    """A text whose UTF-8 was read as Latin-1, put right; any other as it stands.
+    """Repairs a text whose UTF-8 was decoded as Latin-1; returns any other unchanged.
 
     Example:
         >>> repaired("Zo\\u00c3\\u00ab"), repaired("Zoë"), repaired("日本")

@@ -1,8 +1,7 @@
-"""PDF: the text of each page as a message, by pypdf (the extra "documents").
+"""Reads PDF: the text of each page as a message, by pypdf (the extra "documents").
 
-What is no text is told, not guessed: a page that is only a picture is counted, a file of
-nothing else is refused. A file from anywhere is hostile input, so pages, what draws
-them and their characters are bounded.
+Nothing is guessed: a page that is only a picture is counted, a file without any text is refused.
+Files are hostile input, so the number of pages, drawing operations and characters is bounded.
 """
 
 from __future__ import annotations
@@ -36,14 +35,14 @@ TOO_MANY = "page over the limit of pages"
 
 _MAGIC = b"%PDF-"
 _MAGIC_WITHIN = 1_024
-# The filters whose data is a picture's file as it stands.
+# The filters whose data is a picture's file unchanged.
 _PICTURE_FILTERS = {"/DCTDecode": "image/jpeg", "/JPXDecode": "image/jp2"}
 _DETAIL_CHARS_MAX = 200
 _NEEDS = "reading PDF files needs the package pypdf: run `pip install 'treemem[documents]'`"
 
 
 class Pdf(Importer):
-    """The importer of PDF files."""
+    """Imports PDF files."""
 
     name = "pdf"
     version = 1
@@ -57,15 +56,15 @@ class Pdf(Importer):
         return 0.9 if _MAGIC in head[:_MAGIC_WITHIN] else 0.0
 
     def read(self, file: LogFile) -> Iterator[Event]:
-        with file.on_disk() as path, path.open("rb") as stream, _told(file.label):
-            reader = _opened(stream, file.label)
+        with file.on_disk() as path, path.open("rb") as stream, _as_import_errors(file.label):
+            reader = _open_reader(stream, file.label)
             pages = _Pages(reader, file.label)
             yield from rendered_events(file, self.name, _about(reader), pages.blocks())
             yield from pages.skipped
 
 
 class _Pages:
-    """The pages of a file, and what became of those without text."""
+    """The pages of a file, and the reasons for those without text."""
 
     def __init__(self, reader: PdfReader, label: str) -> None:
         self._reader, self._label = reader, label
@@ -74,31 +73,31 @@ class _Pages:
         self.skipped: list[Skipped] = []
 
     def blocks(self) -> Iterator[Rendered]:
-        """Raises ImportFileError at the end if no page has text: a scan is told as one."""
+        """Yields the text of the pages. Raises ImportFileError at the end if no page has text."""
         pages = self._reader.pages
         count = len(pages)
-        found = pictures = 0
+        with_text = pictures = 0
         for number in range(1, min(count, PAGES_MAX) + 1):
             try:
                 page = pages[number - 1]
                 text = self._text(page)
                 marked = list(self._pictures(page))
-            except Exception as error:  # whatever a parser makes of hostile bytes
+            except Exception as error:  # a parser raises many types for hostile bytes
                 self._skip(UNREADABLE, number, f"{type(error).__name__}: {error}")
                 continue
             pictures += len(marked)
             if not text.strip():
                 self._skip(NO_TEXT, number, f"{len(marked)} pictures" if marked else "empty")
                 continue
-            found += 1
+            with_text += 1
             yield _block(text, marked, number)
         if count > PAGES_MAX:
             self._skip(TOO_MANY, PAGES_MAX + 1, f"{count:,} pages")
-        if not found:
+        if not with_text:
             raise ImportFileError(self._nothing(count, pictures))
 
     def _nothing(self, count: int, pictures: int) -> str:
-        damaged = [each for each in self.skipped if each.reason == UNREADABLE]
+        damaged = [item for item in self.skipped if item.reason == UNREADABLE]
         if damaged:
             return (
                 f"{self._label} holds no page that can be read, of {count:,} ({damaged[0].detail})."
@@ -111,8 +110,8 @@ class _Pages:
 
     def _skip(self, reason: str, number: int, detail: str) -> None:
         is_problem = reason != NO_TEXT
-        shown = f"page {number}, {detail[:_DETAIL_CHARS_MAX]}"
-        self.skipped.append(Skipped(reason, problem=is_problem, detail=shown))
+        full_detail = f"page {number}, {detail[:_DETAIL_CHARS_MAX]}"
+        self.skipped.append(Skipped(reason, problem=is_problem, detail=full_detail))
 
     def _text(self, page: PageObject) -> str:
         contents = page.get_contents()
@@ -123,7 +122,7 @@ class _Pages:
         return page.extract_text()[:PAGE_CHARS_MAX]
 
     def _pictures(self, page: PageObject) -> Iterator[Attachment]:
-        """The pictures that a page names; one that stands on many pages is hashed once."""
+        """Yields the pictures that a page names; one on many pages is hashed once."""
         from pypdf.generic import DictionaryObject, IndirectObject
 
         resources = _resolved(page.get("/Resources"))
@@ -132,14 +131,14 @@ class _Pages:
             return
         for name in list(objects)[:PAGE_IMAGES_MAX]:
             reference = objects.raw_get(name)
-            found = _resolved(objects[name])
-            if not isinstance(found, dict) or found.get("/Subtype") != "/Image":
+            image = _resolved(objects[name])
+            if not isinstance(image, dict) or image.get("/Subtype") != "/Image":
                 continue
             key = reference.idnum if isinstance(reference, IndirectObject) else None
             if key is not None and key in self._markers:
                 yield self._markers[key]
                 continue
-            picture = _picture(found)
+            picture = _picture(image)
             if key is not None and picture.blob is not None:
                 self._markers[key] = replace(picture, blob=replace(picture.blob, content=None))
             yield picture
@@ -156,14 +155,14 @@ def _block(text: str, pictures: list[Attachment], number: int) -> Rendered:
     return Rendered(text, marks=marks, page=number)
 
 
-def _picture(found: Any) -> Attachment:
-    """A marker with a digest where the file holds the picture's own bytes, else with its size."""
-    filters = _resolved(found.get("/Filter"))
+def _picture(image: Any) -> Attachment:
+    """A marker with a digest if the file contains the picture's own bytes, else with its size."""
+    filters = _resolved(image.get("/Filter"))
     last = filters[-1] if isinstance(filters, list) and len(filters) == 1 else filters
     media_type = _PICTURE_FILTERS.get(str(last))
-    content = getattr(found, "_data", None)
+    content = getattr(image, "_data", None)
     if media_type is None or not isinstance(content, bytes) or len(content) > IMAGE_BYTES_MAX:
-        width, height = (str(found.get(key, "?"))[:8] for key in ("/Width", "/Height"))
+        width, height = (str(image.get(key, "?"))[:8] for key in ("/Width", "/Height"))
         return Attachment(f"[image: {width} x {height}]")
     digest = hashlib.sha256(content).hexdigest()
     marker = f"[image: {media_type}, {len(content)} bytes, sha256:{digest[:12]}]"
@@ -171,12 +170,12 @@ def _picture(found: Any) -> Attachment:
 
 
 def _resolved(value: Any) -> Any:
-    """What a reference stands for; itself where it is none."""
+    """The target of a reference; any other value unchanged."""
     return value.get_object() if hasattr(value, "get_object") else value
 
 
-def _opened(stream: BinaryIO, label: str) -> PdfReader:
-    """Raises ImportFileError where pypdf is missing, or the file is locked by a password."""
+def _open_reader(stream: BinaryIO, label: str) -> PdfReader:
+    """Opens a file. Raises ImportFileError if pypdf is missing, or a password is needed."""
     try:
         from pypdf import PdfReader
         from pypdf.errors import DependencyError
@@ -201,12 +200,12 @@ def _opened(stream: BinaryIO, label: str) -> PdfReader:
 def _about(reader: PdfReader) -> DocumentInfo:
     about = DocumentInfo()
     try:
-        told = reader.metadata
-        if told is not None:
-            about.title, about.author = _words(told.title), _words(told.author)
-            moment = told.modification_date or told.creation_date
+        metadata = reader.metadata
+        if metadata is not None:
+            about.title, about.author = _words(metadata.title), _words(metadata.author)
+            moment = metadata.modification_date or metadata.creation_date
             about.sent_at = None if moment is None else moment.isoformat()
-    except Exception:  # damage here costs the text nothing
+    except Exception:  # damage here does not affect the text
         return about
     return about
 
@@ -216,8 +215,8 @@ def _words(value: object) -> str | None:
 
 
 @contextmanager
-def _told(label: str) -> Iterator[None]:
-    """What pypdf raises as an ImportFileError; what it logs about damage is not shown."""
+def _as_import_errors(label: str) -> Iterator[None]:
+    """Raises pypdf's errors as ImportFileError; does not show what it logs about damage."""
     logger = logging.getLogger("pypdf")
     level = logger.level
     logger.setLevel(logging.CRITICAL + 1)

@@ -1,8 +1,8 @@
-"""Sessions of the pi coding agent: JSON Lines, a tree of entries that is only ever appended to.
+"""Reads sessions of the pi coding agent: JSON Lines, an append-only tree of entries.
 
-One file is one session. A fork is a file of its own that repeats the entries it goes on from, with
-their times; so a message is told by who said what when, and is the same in both. The file is read
-twice: first for the ids alone. Never more than one entry is held.
+One file is one session. A fork is a file that repeats the entries it continues, with their times;
+so a message is identified by role, text and time, and is the same in both. The file is read twice:
+first for the ids. Holds one entry at a time.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _ROLES: dict[object, tuple[Role, MessageKind]] = {
 
 
 class Pi(Importer):
-    """The importer of the sessions below ~/.pi/agent/sessions."""
+    """Imports the sessions below ~/.pi/agent/sessions."""
 
     name = "pi"
     version = 1
@@ -48,12 +48,12 @@ class Pi(Importer):
     def recognizes(self, file: LogFile, head: bytes) -> float:
         del file
         objects, rest = head_objects(head)
-        found = [value for value in objects if isinstance(value, dict)]
-        if any(map(_is_header, found[:1])):
+        entries = [value for value in objects if isinstance(value, dict)]
+        if any(map(_is_header, entries[:1])):
             return 0.95
-        if any(map(_is_entry, found)):
+        if any(map(_is_entry, entries)):
             return 0.9
-        long_line = not found and has_key(rest, "type", "message") and has_key(rest, "parentId")
+        long_line = not entries and has_key(rest, "type", "message") and has_key(rest, "parentId")
         return 0.85 if long_line else 0.0
 
     def read(self, file: LogFile) -> Iterator[Event]:
@@ -66,10 +66,10 @@ class Pi(Importer):
 
 
 class _Survey:
-    """The first pass: the session's id and title, and which entries the last one descends from.
+    """The first pass: the session's id and title, and the ancestors of its last entry.
 
-    An entry that names no parent (the first versions knew none), or one that is not in the file,
-    continues the entry before it. One whose parent is null begins anew.
+    An entry without a parent (as in the first versions), or whose parent is not in the file,
+    continues the entry before it. One whose parent is null begins a new tree.
     """
 
     def __init__(self) -> None:
@@ -102,7 +102,7 @@ class _Survey:
 
     def finish(self) -> None:
         at = self._newest
-        # A parent always stands before its entry, so that this ends.
+        # A parent is always before its entry, so this loop ends.
         while at != _NONE:
             self._active[at] = 1
             at = self._parent[at]
@@ -112,7 +112,7 @@ class _Survey:
         self._ordinal_of.clear()
 
     def is_active(self, ordinal: int) -> bool:
-        """What was appended since the survey counts as active."""
+        """Whether an entry is active; one appended since the survey is."""
         return ordinal >= len(self._active) or bool(self._active[ordinal])
 
 
@@ -140,7 +140,7 @@ class _Reading:
             )
 
     def _message(self, ordinal: int, value: object) -> Message | str:
-        """The message that an entry is, or why it is none."""
+        """The message of an entry, or the reason to skip it."""
         if not isinstance(value, dict):
             return NOT_AN_OBJECT
         entry_type = value.get("type")
@@ -169,13 +169,13 @@ class _Reading:
 
 
 def _accompanies(entry: dict[str, Any]) -> bool:
-    """Whether an entry merely goes with the one it follows: it is as active as that one."""
+    """Whether an entry belongs to the one before it: it is as active as that one."""
     role = as_dict(entry.get("message")).get("role")
     return entry.get("type") in ("compaction", "custom_message") or role in _FOLLOWERS
 
 
 def _message_of(entry: dict[str, Any]) -> dict[str, Any]:
-    """The message in an entry; an entry that is one itself in the shape of those."""
+    """The message in an entry, or an entry that is a message itself in that shape."""
     entry_type = as_text(entry.get("type"))
     if entry_type == "message":
         return as_dict(entry.get("message"))
@@ -187,18 +187,18 @@ def _message_of(entry: dict[str, Any]) -> dict[str, Any]:
 
 
 def _add(content: Content, message: dict[str, Any], blocks: BlockReader) -> None:
-    role, said = message["role"], message.get("content")
+    role, blocks_value = message["role"], message.get("content")
     if role == "toolResult":
         name = as_text(message.get("toolName"))
-        blocks.add_tool_result(content, said, message.get("toolCallId"), name)
+        blocks.add_tool_result(content, blocks_value, message.get("toolCallId"), name)
     elif role == "bashExecution":
-        # The user ran it by hand: the words are the shell's.
+        # A command that the user ran; the output is the shell's.
         content.add(f"[tool use: bash] {as_text(message.get('command')) or ''}", "tool_use", "bash")
         content.add(as_text(message.get("output")) or "", "tool_result", "bash")
     elif "summary" in message:
         content.add(as_text(message["summary"]) or "")
     else:
-        for block in said if isinstance(said, list) else [said]:
+        for block in blocks_value if isinstance(blocks_value, list) else [blocks_value]:
             call = as_dict(block)
             if call.get("type") == "toolCall":
                 name = as_text(call.get("name")) or "unnamed"
@@ -209,7 +209,7 @@ def _add(content: Content, message: dict[str, Any], blocks: BlockReader) -> None
 
 
 def _id_of(file: LogFile) -> str:
-    """The id at the end of a session's name, for a file that has lost its header."""
+    """The id at the end of a session's name, for a file without its header."""
     tail = file.stem.rpartition("_")[2]
     return tail if is_uuid(tail) else file_key(file)
 
@@ -223,7 +223,7 @@ def _is_header(value: dict[str, Any]) -> bool:
 
 
 def _is_entry(value: dict[str, Any]) -> bool:
-    """An entry of a file that has lost its header."""
+    """Whether it is an entry of a file without its header."""
     if as_text(value.get("type")) not in _ENTRY_TYPES or not {"id", "parentId"} <= value.keys():
         return False
     message = as_dict(value.get("message"))

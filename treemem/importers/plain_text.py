@@ -1,7 +1,7 @@
-"""Plain text: paragraphs, put together to passages of a readable size.
+"""Reads plain text: paragraphs, merged to passages of a readable size.
 
-The last resort of format detection: any file that can be read as text and that no other
-importer knows. It never interprets what it reads.
+The last resort of format detection: any text file that no other importer recognizes. Interprets
+nothing.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _SUFFIXES = (".txt", ".text", ".log", "")
 
 
 class PlainText(Importer):
-    """The importer of texts without a structure of their own."""
+    """Imports texts without a structure of their own."""
 
     name = "plain-text"
     version = 1
@@ -49,23 +49,23 @@ class PlainText(Importer):
 
 
 def paragraphs(lines: Iterable[Line]) -> Iterator[Block]:
-    r"""Each paragraph with the blank lines behind it, the first with those before it as well.
+    r"""Yields each paragraph with the blank lines after it, the first with those before it as well.
 
     Example:
         >>> [block.text for block in paragraphs([Line("a\n"), Line("\n"), Line("b")])]
         ['a\n\n', 'b']
     """
-    held: list[str] = []
+    pending: list[str] = []
     chars = 0
     has_text = ends = False
     for line in lines:
         is_next = ends and not line.is_blank
-        if held and (is_next or chars + len(line.text) > PIECE_CHARS_MAX):
-            yield Block("".join(held))
-            held, chars, has_text, ends = [], 0, False, False
-        held.append(line.text)
+        if pending and (is_next or chars + len(line.text) > PIECE_CHARS_MAX):
+            yield Block("".join(pending))
+            pending, chars, has_text, ends = [], 0, False, False
+        pending.append(line.text)
         chars += len(line.text)
         has_text = has_text or not line.is_blank
         ends = has_text and line.is_blank
-    if held:
-        yield Block("".join(held))
+    if pending:
+        yield Block("".join(pending))

@@ -1,8 +1,8 @@
-"""SpecStory's Markdown of a coding session, as its tools and editor extensions have written it.
+"""Reads SpecStory's Markdown of a coding session in .specstory/history.
 
-Turns stand behind headings such as "_**User (time)**_"; a heading in a code fence is content.
-Its later files frame tool calls and thinking in tags, its earlier ones begin a stretch with
-"Tool use:". A file is written anew each time, so what is no longer in it was replaced.
+Turns begin with headings such as "_**User (time)**_"; a heading in a code fence is content. Later
+files put tool calls and thinking in tags, earlier ones begin them with "Tool use:". A file is
+rewritten each time, so content that is no longer in it was replaced.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ _LINES_AHEAD_MAX = 5_000
 
 
 class SpecStory(Importer):
-    """The importer of the files below .specstory/history."""
+    """Imports the files below .specstory/history."""
 
     name = "specstory"
     version = 1
@@ -74,7 +74,7 @@ class SpecStory(Importer):
 
 
 class _Reading:
-    """One pass over a file: the turn that is open, and whether its last line is in a fence."""
+    """One pass over a file: the open turn, and whether its last line is in a fence."""
 
     def __init__(self, file: LogFile) -> None:
         self._file = file
@@ -104,10 +104,10 @@ class _Reading:
         yield from self._turn()
 
     def _is_turn(self, head: re.Match[str], before: list[str]) -> bool:
-        """before: the last line with anything in it, and the last line.
+        """Whether a heading begins a turn. before: the last non-blank line, and the last line.
 
-        A fence that was never closed must not swallow the rest: a heading behind a rule, or one
-        with a time that goes on, behind a blank line, is a turn there too.
+        A fence that was never closed must not swallow the rest: a heading after a rule, or one with
+        a later time after a blank line, begins a turn there too.
         """
         if self._fence is None:
             return True
@@ -124,7 +124,7 @@ class _Reading:
             self._fence = fence_after(self._fence, text)
 
     def _turn(self) -> Iterator[Event]:
-        """The open turn as a message; what stands before the first one tells the session."""
+        """Yields the open turn as a message; the text before the first one names the session."""
         lines, self._lines, self._chars = self._lines, [], 0
         if self._head is None:
             self._main = self._current = self._source("".join(lines)[:_PREAMBLE_CHARS_MAX])
@@ -156,8 +156,8 @@ class _Reading:
         )
 
     def _source_of(self, head: re.Match[str]) -> Source:
-        """The session, or its sub-agents', whose turns are marked."""
-        assert self._main is not None  # The first heading came behind a preamble, if an empty one.
+        """The session, or its sub-agents, whose turns are marked."""
+        assert self._main is not None  # a preamble, maybe empty, precedes the first heading
         if head.group(2) is None:
             return self._main
         return Source(
@@ -170,7 +170,7 @@ class _Reading:
 
 
 def _message(head: re.Match[str], lines: list[str]) -> Message | str:
-    """The message of a turn, or why it has none."""
+    """The message of a turn, or the reason to skip it."""
     named = _MESSAGE_ID.match(lines[0]) if lines else None
     content = Content()
     add_pieces(content, lines[1:] if named else lines)
@@ -188,15 +188,15 @@ def _message(head: re.Match[str], lines: list[str]) -> Message | str:
 
 
 def _time_of(head: re.Match[str]) -> str | None:
-    found = _TIME.search(head.group(3) or "")
-    return found.group(1) if found else None
+    match = _TIME.search(head.group(3) or "")
+    return match.group(1) if match else None
 
 
 # -- pieces ----------------------------------------------------------------------------
 
 
 class Piece(NamedTuple):
-    """kind: None for words."""
+    """A piece of a turn. kind: None for speech."""
 
     kind: PartKind | None
     name: str | None
@@ -204,7 +204,7 @@ class Piece(NamedTuple):
 
 
 def add_pieces(content: Content, lines: list[str]) -> None:
-    r"""Adds what the lines of a turn hold, without the rules between its pieces.
+    r"""Adds the lines of a turn, without the rules between its pieces.
 
     Example:
         >>> content = Content()
@@ -216,7 +216,7 @@ def add_pieces(content: Content, lines: list[str]) -> None:
     for piece in _pieces(lines):
         if piece.kind is None and not piece.text.strip():
             continue
-        # A rule between two stretches of words may be the model's own: it stays.
+        # A rule between two texts may be the model's own: it stays.
         if before is not None and before.kind is None and piece.kind is None:
             content.add("---")
         content.add(piece.text, piece.kind, piece.name)
@@ -224,26 +224,26 @@ def add_pieces(content: Content, lines: list[str]) -> None:
 
 
 def _pieces(lines: list[str]) -> Iterator[Piece]:
-    words: list[str] = []
+    texts: list[str] = []
     at, fence = 0, None
     while at < len(lines):
         line = lines[at]
         tool, think = (None, None) if fence else (_TOOL_OPENS.match(line), _THINK_OPENS.match(line))
         if tool is not None or think is not None:
-            yield from _words(words)
-            words = []
+            yield from _words(texts)
+            texts = []
             end = _end(lines, at, _TOOL_CLOSES if tool else _THINK_CLOSES)
             yield _tool(tool, lines[at:end]) if tool else _thought(lines[at:end])
             at = end
             continue
         if fence is None and SEPARATOR.fullmatch(line) and _stands_alone(lines, at):
-            yield from _words(words)
-            words = []
+            yield from _words(texts)
+            texts = []
         else:
-            words.append(line)
+            texts.append(line)
             fence = fence_after(fence, line)
         at += 1
-    yield from _words(words)
+    yield from _words(texts)
 
 
 def _stands_alone(lines: list[str], at: int) -> bool:
@@ -254,10 +254,9 @@ def _stands_alone(lines: list[str], at: int) -> bool:
 
 
 def _end(lines: list[str], start: int, closes: re.Pattern[str]) -> int:
-    """Behind the line that closes a tag: one outside of fences; if there is none near, the first.
+    """The line after the one that closes a tag: one outside of fences; if none is near, the first.
 
-    Near, since many tags in a fence that is never closed must not be searched through again
-    and again.
+    Near, so that many tags in a fence that is never closed are not searched repeatedly.
     """
     fence, first = None, None
     for at in range(start, len(lines)):
@@ -272,7 +271,7 @@ def _end(lines: list[str], start: int, closes: re.Pattern[str]) -> int:
 
 
 def _words(lines: list[str]) -> Iterator[Piece]:
-    """A stretch of words; one that begins with "Tool use:" is a call, as early files have it."""
+    """Reads a text; in early files one that begins with "Tool use:" is a call."""
     text = "".join(lines).strip("\r\n")
     if not text:
         return
@@ -282,7 +281,7 @@ def _words(lines: list[str]) -> Iterator[Piece]:
 
 def _tool(tag: re.Match[str], lines: list[str]) -> Piece:
     name = _TOOL_NAME.search(tag.group(1))
-    kept: list[str] = []
+    output: list[str] = []
     fence = None
     for line in [lines[0][tag.end() :], *lines[1:]]:
         if fence is None:
@@ -292,14 +291,14 @@ def _tool(tag: re.Match[str], lines: list[str]) -> Piece:
             if (summary := _SUMMARY.match(line)) is not None:
                 line = html.unescape(summary.group(1)) + summary.group(2)
         fence = fence_after(fence, line)
-        kept.append(line)
-    return Piece("tool_result", html.unescape(name.group(1)) if name else None, _joined(kept))
+        output.append(line)
+    return Piece("tool_result", html.unescape(name.group(1)) if name else None, _joined(output))
 
 
 def _thought(lines: list[str]) -> Piece:
-    opened = _THINK_OPENS.match(lines[0])
-    assert opened is not None
-    lines = [lines[0][opened.end() :], *lines[1:]]
+    opening = _THINK_OPENS.match(lines[0])
+    assert opening is not None
+    lines = [lines[0][opening.end() :], *lines[1:]]
     lines[-1] = _THINK_CLOSES.sub("", lines[-1])
     return Piece("thinking", None, _joined(lines))
 

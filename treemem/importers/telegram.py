@@ -1,7 +1,7 @@
-"""Telegram Desktop's result.json: one chat, or all chats of an account.
+"""Reads Telegram Desktop's result.json: one chat, or all chats of an account.
 
-It reads the messages as a stream, however deep an export nests them. Contacts, sessions and
-what else an account's export holds are passed over.
+The messages are streamed, at any nesting depth. Contacts, sessions and other parts of an account's
+export are skipped.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _OTHER_DATA = frozenset({
     "sessions", "web_sessions", "other_data",
 })  # fmt: skip
 _LISTS = ("chats", "left_chats")
-# Ids of people, groups and channels are counted apart; a supergroup that becomes public, or a
+# Ids of people, groups and channels are numbered separately; a supergroup that becomes public, or a
 # chat with a bot, keeps its id.
 _FAMILY_OF = {
     "saved_messages": "saved", "replies": "replies", "personal_chat": "user", "bot_chat": "user",
@@ -43,7 +43,7 @@ _CHAT_FIELDS = ("name", "type", "id")
 
 
 class Telegram(Importer):
-    """The importer of Telegram exports; its sources are the chats."""
+    """Imports Telegram exports; its sources are the chats."""
 
     name = "telegram"
     version = 1
@@ -57,7 +57,7 @@ class Telegram(Importer):
         if text_or_empty(value.get("type")) in _FAMILY_OF and "id" in value:
             return 0.95 if isinstance(value.get("messages"), list) else 0.0
         lists = [as_dict(value.get(key)) for key in _LISTS]
-        if any(isinstance(found.get("list"), list) and "about" in found for found in lists):
+        if any(isinstance(entry.get("list"), list) and "about" in entry for entry in lists):
             return 0.95
         # In an account's export the contacts may fill the whole head.
         is_account = "personal_information" in value and "about" in value
@@ -68,7 +68,7 @@ class Telegram(Importer):
 
 
 class _Reading:
-    """One pass over a file: the chat that is open, and whether its source has been told."""
+    """One pass over a file: the open chat, and whether its source was yielded."""
 
     def __init__(self, file: LogFile) -> None:
         self._file = file
@@ -90,18 +90,18 @@ class _Reading:
                 if len(path) == 1 and path[0] in _OTHER_DATA and value:
                     yield Skipped(OTHER_DATA)
                 continue
-            found = _event(value)
-            if isinstance(found, Message) and not self._is_open:
+            event = _event(value)
+            if isinstance(event, Message) and not self._is_open:
                 self._is_open = True
                 yield _source(self._file, self._chat)
-            yield found
+            yield event
 
 
 _CHATS: tuple[tuple[str, ...], ...] = ((), *((key, "list", "[]") for key in _LISTS))
 
 
 def _is_entered(path: tuple[str, ...]) -> bool:
-    """The way from the document to its messages: a chat's list, or the chats' lists' lists."""
+    """Whether a path leads to messages: a chat's list, or a chat in the lists of chats."""
     if path in _CHATS or (path[:-1] in _CHATS and path[-1] == "messages"):
         return True
     return path[:1] in (("chats",), ("left_chats",)) and path[1:] in ((), ("list",))
@@ -126,23 +126,23 @@ def _event(value: object) -> Message | Skipped:
     if is_forwarded:
         content.add(marker("forwarded", forwarded), "marker", "forwarded")
     before = len(content.parts)
-    # What is forwarded was said by somebody else, not by the one who sent it on.
-    words = _words(fields.get("text"))
-    content.add(words, *(("marker", "forwarded") if is_forwarded else (None, None)))
+    # A forwarded text is somebody else's, not the sender's.
+    text = _words(fields.get("text"))
+    content.add(text, *(("marker", "forwarded") if is_forwarded else (None, None)))
     _add_media(content, fields)
     if content.is_empty or (is_forwarded and len(content.parts) == before):
         return Skipped(EMPTY)
     return build_message(
         content,
         first_nonempty(fields.get("from"), fields.get("author"), fields.get("from_id")),
-        # Only the number tells the zone: the date beside it is the exporting machine's.
+        # Only the number includes the zone: the date next to it is the exporting machine's.
         sent_at(fields.get("date_unixtime")) or sent_at(fields.get("date")),
         external_id=id_text(fields.get("id")),
     )
 
 
 def _words(text: object) -> str:
-    """A text is a string, or a list of strings and of objects that hold one."""
+    """The text of a string, or of a list of strings and of objects with a text."""
     if isinstance(text, list):
         return "".join(
             piece if isinstance(piece, str) else text_or_empty(as_dict(piece).get("text"))
@@ -152,15 +152,15 @@ def _words(text: object) -> str:
 
 
 def _add_media(content: Content, fields: dict[str, object]) -> None:
-    """What was sent besides words. Paths are left out: they differ from export to export."""
+    """Adds media as markers. Paths are omitted: they differ from export to export."""
     media_type = text_or_empty(fields.get("mime_type")) or None
     if "photo" in fields:
         content.add(marker("photo"), "marker")
     if "file" in fields or "media_type" in fields:
         label = text_or_empty(fields.get("media_type")).replace("_", " ") or "file"
-        shown = marker(label, fields.get("file_name"), fields.get("sticker_emoji"),
+        label_text = marker(label, fields.get("file_name"), fields.get("sticker_emoji"),
                        fields.get("performer"), fields.get("title"), media_type)  # fmt: skip
-        content.add(shown, "marker", media_type)
+        content.add(label_text, "marker", media_type)
     contact = as_dict(fields.get("contact_information"))
     if contact:
         names = (contact.get(key) for key in ("first_name", "last_name", "phone_number"))
@@ -172,7 +172,7 @@ def _add_media(content: Content, fields: dict[str, object]) -> None:
         content.add(marker("location", *named, *point), "marker")
     if poll := as_dict(fields.get("poll")):
         answers = [text_or_empty(answer.get("text")) for answer in dicts_in(poll.get("answers"))]
-        words = "\n".join(filter(None, [_words(poll.get("question")), *answers]))
-        content.add(words, "marker", "poll")
+        text = "\n".join(filter(None, [_words(poll.get("question")), *answers]))
+        content.add(text, "marker", "poll")
     if "game_title" in fields:
         content.add(marker("game", fields.get("game_title")), "marker")

@@ -1,8 +1,7 @@
-"""Transcripts of meetings and subtitles: WebVTT, SubRip (SRT) and SBV.
+"""Reads transcripts of meetings and subtitles: WebVTT, SubRip (SRT) and SBV.
 
-It puts neighbouring cues of one speaker together, so that a message is what somebody said at a
-stretch. Times in such a file are offsets: they become ids, and times of day only where the
-file's name tells when the recording began.
+Merges neighbouring cues of one speaker to a message. Times in such a file are offsets: they become
+ids, and times of day only if the file's name has the start of the recording.
 """
 
 from __future__ import annotations
@@ -23,13 +22,12 @@ MERGED = "fragment of a message, merged"
 NO_SPEECH = "cue without words"
 NOTE = "header, note or style"
 
-# A message ends with the first sentence that ends behind so many characters; at twice the number it
-# ends anyway.
+# Characters after which a message ends with the next sentence; at twice the number it ends anyway.
 MESSAGE_CHARS = 1_500
 
 _LINES_LOOKED_AT = 8
 _SENTENCE_END = re.compile(r"[.!?…。！？][\"'»”’)\]]*\Z")
-# As Zoom names its recordings, for example GMT20240115-150000_Recording.transcript.vtt.
+# Zoom's names of recordings, for example GMT20240115-150000_Recording.transcript.vtt.
 _BEGAN = re.compile(r"GMT(\d{8}-\d{6})(?!\d)")
 _TIME = r"(?:(\d{1,3}):)?(\d{1,2}):(\d{2})[.,](\d{1,3})"
 _ARROW = re.compile(rf"\s*{_TIME}\s*-->\s*{_TIME}(?:\s.*)?\s*\Z")
@@ -47,7 +45,7 @@ _NAME = re.compile(
     r"(?P<name>\w[\w.'’-]{0,30}(?: (?:\([^()\n]{1,30}\)|\w[\w.'’-]{0,30})){0,4}):[ \t]+(?=\S)"
 )
 _PARTICLES = frozenset("de da di del der den van von la le al bin ibn y e".split())
-# Words before a colon that introduce something and are nobody's name.
+# Words before a colon that introduce something and are no name.
 _NO_NAMES = frozenset(
     "note warning question answer q a example step tip hint update agenda summary action todo "
     "problem solution result option chapter part section first second third today tomorrow "
@@ -56,7 +54,7 @@ _NO_NAMES = frozenset(
 
 
 class Transcript(Importer):
-    """The importer of transcripts; its source is the file, which is a snapshot."""
+    """Imports transcripts; its source is the file, which is a snapshot."""
 
     name = "transcript"
     version = 1
@@ -87,7 +85,7 @@ class Transcript(Importer):
 
 
 class _Reading:
-    """The message that is open: who speaks, the texts so far, and where they began."""
+    """The open message: the speaker, the texts so far, and their start."""
 
     def __init__(self, began_at: datetime | None) -> None:
         self._began_at = began_at
@@ -104,17 +102,17 @@ class _Reading:
             if isinstance(item, Note):
                 yield Skipped(NOTE, item.line)
                 continue
-            found = False
+            has_cues = False
             for speech in speeches(self._without_repeats(item)):
                 if not self._goes_on(speech):
                     yield from self._closed()
                     self._speaker, self._start_ms = speech.speaker, item.start_ms
-                elif not found:
+                elif not has_cues:
                     yield Skipped(MERGED, item.line)
                 self._texts.append(speech.text)
                 self._chars += len(speech.text) + 1
-                found = True
-            if not found:
+                has_cues = True
+            if not has_cues:
                 yield Skipped(NO_SPEECH, item.line)
         yield from self._closed()
 
@@ -140,31 +138,32 @@ class _Reading:
         self._texts, self._chars = [], 0
 
     def _id(self) -> str:
-        """Where the message begins; a second one that begins there is told apart by counting."""
+        """The start of the message; a second one with the same start is numbered."""
         seconds, ms = divmod(self._start_ms, 1000)
         start = f"{seconds // 3600:02}:{seconds // 60 % 60:02}:{seconds % 60:02}.{ms:03}"
         self._ids[start] = self._ids.get(start, 0) + 1
         return start if self._ids[start] == 1 else f"{start}#{self._ids[start]}"
 
     def _without_repeats(self, cue: Cue) -> Cue:
-        """Live captions show each line twice: as it is spoken, and above the next one."""
+        """Drops repeated lines: live captions show each line twice, as it is spoken and above the
+        next one."""
         self._rolls = self._rolls or is_rolling(cue)
         if not self._rolls:
             return cue
         lines = list(cue.lines)
         plain = [" ".join(speech.text for speech in speeches(Cue(0, 0, [line]))) for line in lines]
-        kept = [line for line, words in zip(lines, plain, strict=True)
-                if words and words != self._last_line]  # fmt: skip
-        self._last_line = next((words for words in reversed(plain) if words), self._last_line)
-        return Cue(cue.start_ms, cue.line, kept)
+        new_lines = [line for line, shown in zip(lines, plain, strict=True)
+                if shown and shown != self._last_line]  # fmt: skip
+        self._last_line = next((shown for shown in reversed(plain) if shown), self._last_line)
+        return Cue(cue.start_ms, cue.line, new_lines)
 
 
 def _began_at(name: str) -> datetime | None:
-    found = _BEGAN.search(name)
-    if found is None:
+    match = _BEGAN.search(name)
+    if match is None:
         return None
     try:
-        return datetime.strptime(found[1], "%Y%m%d-%H%M%S").replace(tzinfo=UTC)
+        return datetime.strptime(match[1], "%Y%m%d-%H%M%S").replace(tzinfo=UTC)
     except ValueError:
         return None
 
@@ -174,7 +173,7 @@ def _began_at(name: str) -> datetime | None:
 
 @dataclass(slots=True)
 class Cue:
-    """start_ms: from the recording's beginning. line: of its times in the file."""
+    """A cue. start_ms: from the recording's beginning. line: the line number of its times."""
 
     start_ms: int
     line: int
@@ -183,7 +182,7 @@ class Cue:
 
 @dataclass(frozen=True, slots=True)
 class Speech:
-    """What one speaker says in a cue. changes: another speaker than before, even if unnamed."""
+    """One speaker's text in a cue. changes: another speaker than before, even if unnamed."""
 
     speaker: str | None
     text: str
@@ -198,7 +197,7 @@ class Note:
 
 
 def is_times(line: str) -> bool:
-    """Whether a line holds a cue's times.
+    """Whether a line contains a cue's times.
 
     Example:
         >>> is_times("00:01.000 --> 00:02.500 align:left"), is_times("A --> B")
@@ -208,10 +207,10 @@ def is_times(line: str) -> bool:
 
 
 def cues(lines: Iterable[Line]) -> Iterator[Cue | Note]:
-    """The cues and notes of a file in its order.
+    """Yields the cues and notes of a file in order.
 
-    A block without times goes on with the cue before it: blank lines in speech are damage that
-    many tools do.
+    A block without times continues the cue before it: many tools wrongly write blank lines in
+    speech.
     """
     open_cue: Cue | None = None
     in_note = False
@@ -221,7 +220,7 @@ def cues(lines: Iterable[Line]) -> Iterator[Cue | Note]:
         text = line.text.rstrip("\r\n")
         if line.is_start and is_times(text):
             if open_cue is not None:
-                # A cue's number or name stands on the line above its times.
+                # A cue's number or name is on the line above its times.
                 if open_cue.lines and (at := _id_at(open_cue.lines)) is not None:
                     del open_cue.lines[at:]
                 yield open_cue
@@ -241,7 +240,7 @@ def cues(lines: Iterable[Line]) -> Iterator[Cue | Note]:
 
 
 def _id_at(lines: list[str]) -> int | None:
-    """Where in a cue's lines the next cue's identifier stands: behind the last blank line, or a
+    """The index in a cue's lines of the next cue's identifier: after the last blank line, or a
     number that lacks one."""
     last = len(lines) - 1
     if last >= 1 and not lines[last - 1].strip() and lines[last].strip():
@@ -250,9 +249,9 @@ def _id_at(lines: list[str]) -> int | None:
 
 
 def _start_ms(text: str) -> int:
-    found = _ARROW.match(text) or _COMMA.match(text)
-    assert found is not None
-    hours, minutes, seconds, fraction = found.groups()[:4]
+    match = _ARROW.match(text) or _COMMA.match(text)
+    assert match is not None
+    hours, minutes, seconds, fraction = match.groups()[:4]
     in_seconds = (int(hours or 0) * 60 + int(minutes)) * 60 + int(seconds)
     return in_seconds * 1000 + int(fraction.ljust(3, "0"))
 
@@ -263,25 +262,25 @@ def is_rolling(cue: Cue) -> bool:
 
 
 def speeches(cue: Cue) -> Iterator[Speech]:
-    """What is said in a cue, one for every voice."""
+    """Yields the text of each voice in a cue."""
     text = "\n".join(line for line in cue.lines if line.strip())
     at, voice = 0, None
-    for found in _VOICE.finditer(text):
-        yield from _speech(voice, text[at : found.start()])
-        at, voice = found.end(), _plain(found[1])
+    for match in _VOICE.finditer(text):
+        yield from _speech(voice, text[at : match.start()])
+        at, voice = match.end(), _plain(match[1])
     yield from _speech(voice, text[at:])
 
 
 def _speech(voice: str | None, text: str) -> Iterator[Speech]:
-    words = _plain(text)
-    changes = (mark := _CHANGE.match(words)) is not None
-    words = words[mark.end() :] if mark else words
-    if not words:
+    plain = _plain(text)
+    changes = (mark := _CHANGE.match(plain)) is not None
+    plain = plain[mark.end() :] if mark else plain
+    if not plain:
         return
-    if voice is None and (named := _NAME.match(words)) and _is_name(named["name"]):
-        yield Speech(named["name"], words[named.end() :], changes)
+    if voice is None and (named := _NAME.match(plain)) and _is_name(named["name"]):
+        yield Speech(named["name"], plain[named.end() :], changes)
     else:
-        yield Speech(voice, words, changes)
+        yield Speech(voice, plain, changes)
 
 
 def _plain(text: str) -> str:
@@ -289,9 +288,9 @@ def _plain(text: str) -> str:
 
 
 def _is_name(text: str) -> bool:
-    """Whether what stands before a colon is somebody's name: capitals, and no common word."""
-    words = [word for word in text.split() if not word.startswith("(")]
-    if not words or words[0].lower() in _NO_NAMES:
+    """Whether the text before a colon is a name: capitalized, and no common word."""
+    names = [name for name in text.split() if not name.startswith("(")]
+    if not names or names[0].lower() in _NO_NAMES:
         return False
-    return all(word[0].isupper() or not word[0].isascii() or word.lower() in _PARTICLES
-               or word[0].isdigit() for word in words) and not words[0].isdigit()  # fmt: skip
+    return all(name[0].isupper() or not name[0].isascii() or name.lower() in _PARTICLES
+               or name[0].isdigit() for name in names) and not names[0].isdigit()  # fmt: skip

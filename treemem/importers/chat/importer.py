@@ -1,7 +1,7 @@
-"""Chats as JSON: one message or one whole conversation a line, or a document of either.
+"""Reads chats as JSON: one message or one conversation per line, or a document of either.
 
-It reads the shapes that many tools write (OpenAI's, ShareGPT's, plain speaker and text) and
-claims no format of its own: an importer that knows a file better wins over this one.
+Reads the shapes that many tools write (OpenAI's, ShareGPT's, plain speaker and text) with low
+certainty, so that an importer for a specific tool is preferred.
 """
 
 from __future__ import annotations
@@ -36,12 +36,12 @@ EMPTY_CONVERSATION = "empty conversation"
 
 _ID_KEYS = ("id", "uuid", "conversation_id", "chat_id", "thread_id")
 _SUFFIXES = (".jsonl", ".ndjson")
-# Lists in a document's outermost object that may hold messages or conversations.
+# Lists in a document's outermost object that may contain messages or conversations.
 _LIST_KEYS = frozenset({*CONVERSATION_KEYS, "chats", "chat_history", "data", "history", "threads"})
 
 
 class ChatJsonl(Importer):
-    """The importer of generic chats; its sources are the file, and each conversation in it."""
+    """Imports generic chats; its sources are the file, and each conversation in it."""
 
     name = "chat"
     version = 1
@@ -66,7 +66,7 @@ class ChatJsonl(Importer):
 
 
 class _Reading:
-    """One pass over a file; a Source is yielded before the first message of each stretch."""
+    """One pass over a file; yields a Source before the first message of each run."""
 
     def __init__(self, file: LogFile) -> None:
         self._file = file
@@ -84,10 +84,10 @@ class _Reading:
                     name = self._name(item.value, item.line)
                     yield from self._conversation(name, item.line, item.value)
                 else:
-                    yield from self._said(self._source, item.line, item.value)
+                    yield from self._message(self._source, item.line, item.value)
 
     def document(self) -> Iterator[Event]:
-        """The elements of the outermost array, or of the lists in the outermost object."""
+        """Reads the elements of the outermost array, or of the lists in the outermost object."""
         outer: dict[str, Any] = {}
         for number, member in enumerate(read_members(self._file), 1):
             if isinstance(member, Skipped):
@@ -102,39 +102,39 @@ class _Reading:
                 name = self._name(member.value, number)
                 yield from self._conversation(name, None, member.value)
             elif member.key is None or member.key in _LIST_KEYS:
-                yield from self._said(self._source, None, member.value)
+                yield from self._message(self._source, None, member.value)
             elif share_of_chat([member.value]):
-                yield from self._said(self._part(member.key), None, member.value)
+                yield from self._message(self._part(member.key), None, member.value)
 
     def _begin(self, outer: dict[str, Any]) -> Iterator[Event]:
-        """What an object says about all its messages, where it says so before them."""
+        """Begins the source with the fields that the outermost object has before its messages."""
         if self._current is None and (title := one_line(outer.get("title"))):
             self._source = Source(
                 self._source.id, ChatJsonl.name, title=title, origin=self._file.label
             )
         system = outer.pop("system", None)
         if isinstance(system, str) and system.strip():
-            yield from self._said(self._source, None, {"role": "system", "content": system})
+            yield from self._message(self._source, None, {"role": "system", "content": system})
 
     def _part(self, name: str) -> Source:
-        """The conversation that a list in the outermost object is, under its key."""
+        """The source of the conversation in a list of the outermost object, named by its key."""
         return Source(
             f"{self._source.id}#{printable(name)}", ChatJsonl.name, origin=self._file.label
         )
 
     def _name(self, value: object, number: int | None) -> str:
-        """What tells a conversation from the others of its file: its id, else its number. An id
-        that several have is counted: each is a conversation by itself."""
+        """Identifies a conversation in its file by its id, else its number. An id that several have
+        is numbered: each is a conversation of its own."""
         fields = value if isinstance(value, dict) else {}
-        found = next((name for key in _ID_KEYS if (name := id_text(fields.get(key)))), None)
-        if found is None:
+        own_id = next((name for key in _ID_KEYS if (name := id_text(fields.get(key)))), None)
+        if own_id is None:
             return str(number)
-        self._named[found] += 1
-        repeated = f"-{self._named[found]}" if self._named[found] > 1 else ""
-        return printable(f"{found}{repeated}")
+        self._named[own_id] += 1
+        repeated = f"-{self._named[own_id]}" if self._named[own_id] > 1 else ""
+        return printable(f"{own_id}{repeated}")
 
     def _conversation(self, name: str, line: int | None, value: object) -> Iterator[Event]:
-        """A conversation: a source of its own, a record for each message."""
+        """Reads a conversation: a source of its own, a record for each message."""
         fields = value if isinstance(value, dict) else {}
         source = Source(
             f"{self._source.id}#{name}",
@@ -144,13 +144,13 @@ class _Reading:
         )
         messages = messages_of(value)
         if isinstance(system := fields.get("system"), str) and system.strip():
-            yield from self._said(source, line, {"role": "system", "content": system})
+            yield from self._message(source, line, {"role": "system", "content": system})
         elif not messages:
             yield Skipped(EMPTY_CONVERSATION, line)
         for message in messages:
-            yield from self._said(source, line, message)
+            yield from self._message(source, line, message)
 
-    def _said(self, source: Source, line: int | None, value: object) -> list[Event]:
+    def _message(self, source: Source, line: int | None, value: object) -> list[Event]:
         try:
             message = self._messages.read(value)
         except RecursionError:
@@ -167,9 +167,9 @@ class _Reading:
 
 
 def _is_document(head: bytes) -> bool:
-    """Whether the head begins one JSON value that reaches over lines, or a single array.
+    """Whether the head begins one JSON value over several lines, or a single array.
 
-    An object on a line of its own is JSON Lines, also if it is the only one.
+    An object on a line of its own is JSON Lines, even if it is the only one.
     """
     objects, _ = head_objects(head)
     if any(isinstance(value, dict) for value in objects):
@@ -179,7 +179,7 @@ def _is_document(head: bytes) -> bool:
 
 
 def _document_values(head: bytes) -> list[Any]:
-    """What would be messages or conversations in the document that a head begins."""
+    """The possible messages or conversations in the document that a head begins."""
     value = head_value(head)
     if isinstance(value, list):
         values = value
@@ -189,5 +189,5 @@ def _document_values(head: bytes) -> list[Any]:
         values = values or [inner for inner in value.values() if is_conversation(inner)]
     else:
         return []
-    # The last one of a head that was cut may be half an object.
+    # The last one of a head that was cut may be incomplete.
     return values if is_whole(head) or len(values) < 2 else values[:-1]

@@ -1,6 +1,7 @@
-"""A chat message in any of the generic shapes, and what of a JSON value is a conversation.
+"""Reads a chat message in any generic shape, and recognizes conversations in JSON values.
 
-The shapes are OpenAI's, ShareGPT's, and plain speaker and text. It reads no file.
+The shapes are OpenAI's, ShareGPT's, and plain speaker and text. Tested in
+tests/importers/test_chat.py and test_chat_documents.py.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ NO_TEXT = "no message: no text"
 NOT_AN_OBJECT = "no message: not an object"
 
 CONVERSATION_KEYS = ("messages", "conversations", "conversation")
-# A speaker and a text alone may also be a commit, a log line or a review.
+# An object with a speaker and a text may also be a commit, a log line or a review.
 _FOREIGN_KEYS = frozenset({"sha", "commit", "level", "logger", "title", "rating", "subject"})
 _MESSAGE_SHARE_MIN = 0.5
 _NAMED_SHARE_MIN = 0.8
@@ -38,13 +39,13 @@ ROLE_OF: dict[str, Role] = {
 
 
 class MessageReader:
-    """Turns objects into messages; it remembers the tools' names from call to answer."""
+    """Turns objects into messages; remembers tool names from call to result."""
 
     def __init__(self) -> None:
         self._blocks = BlockReader()
 
     def read(self, value: object) -> Message | str:
-        """The message that an object is, or why it is none."""
+        """The message of an object, or the reason to skip it."""
         if not isinstance(value, dict):
             return NOT_AN_OBJECT
         speaker = speaker_of(value)
@@ -80,7 +81,7 @@ class MessageReader:
         )
 
     def _add_calls(self, content: Content, value: dict[str, Any]) -> bool:
-        """OpenAI's tool calls: their arguments are JSON in a string, taken as it stands."""
+        """Adds OpenAI's tool calls: their arguments are JSON in a string, used unchanged."""
         calls = value.get("tool_calls")
         legacy = value.get("function_call")
         if not calls and not legacy:
@@ -90,13 +91,13 @@ class MessageReader:
             if not isinstance(function, dict) or not isinstance(function.get("name"), str):
                 continue
             arguments = function.get("arguments")
-            shown = arguments if isinstance(arguments, str) else compact_json(arguments)
-            content.add_tool_use(function["name"], shown, call.get("id"), self._blocks.names)
+            text = arguments if isinstance(arguments, str) else compact_json(arguments)
+            content.add_tool_use(function["name"], text, call.get("id"), self._blocks.names)
         return True
 
 
 def messages_of(value: object) -> list[object]:
-    """The messages that a conversation holds: an object's list of them, or the list itself."""
+    """The messages in a conversation: an object's list of them, or the list itself."""
     return _list_in(value) or []
 
 
@@ -105,13 +106,13 @@ def _list_in(value: object) -> list[object] | None:
         return value
     if isinstance(value, dict):
         for key in CONVERSATION_KEYS:
-            if isinstance(found := value.get(key), list):
-                return found
+            if isinstance(items := value.get(key), list):
+                return items
     return None
 
 
 def is_conversation(value: object) -> bool:
-    """Whether a value is or holds a list of messages, an object's empty one included."""
+    """Whether a value is or contains a list of messages; an empty list in an object counts."""
     messages = _list_in(value)
     if messages is None:
         return False
@@ -122,9 +123,9 @@ def is_conversation(value: object) -> bool:
 
 
 def share_of_chat(values: list[Any]) -> float:
-    """How sure it is that values are messages or conversations: 0.7, 0.4 or 0.
+    """How certain it is that values are messages or conversations: 0.7, 0.4 or 0.
 
-    0.7: half of them name a role such as user or assistant. 0.4: nearly all name a speaker.
+    0.7: half of them have a role such as user or assistant. 0.4: nearly all have a speaker.
     """
     with_role = sum(_has_role(value) or _has_roles(value) for value in values)
     if values and with_role >= len(values) * _MESSAGE_SHARE_MIN:
@@ -134,7 +135,7 @@ def share_of_chat(values: list[Any]) -> float:
 
 
 def _has_roles(value: object) -> bool:
-    """Whether a conversation has a role in at least every second message."""
+    """Whether at least every second message of a conversation has a role."""
     if not is_conversation(value):
         return False
     messages = messages_of(value)[:_MESSAGES_LOOKED_AT]
@@ -149,7 +150,7 @@ def _has_role(value: object) -> bool:
 
 
 def _is_said_by_someone(value: object) -> bool:
-    """Whether an object names a speaker of its own and a text, and nothing that is no chat."""
+    """Whether an object has a speaker and a text, and no field that is foreign to chats."""
     if not isinstance(value, dict) or _FOREIGN_KEYS & value.keys():
         return False
     return speaker_of(value) is not None and isinstance(blocks_of(value), str | list)
@@ -159,39 +160,41 @@ def _is_said_by_someone(value: object) -> bool:
 
 
 def speaker_of(value: dict[str, Any]) -> tuple[Role, str | None] | None:
-    """Role and author; None where nobody is named.
+    """Role and author; None if there is no speaker.
 
     Example:
         >>> speaker_of({"role": "human", "name": "Ann"}), speaker_of({"from": "Bob"})
         (('user', 'Ann'), ('other', 'Bob'))
     """
-    words = [word for key in _SPEAKER_KEYS if (found := value.get(key)) and (word := _word(found))]
-    if not words:
+    speakers = [
+        speaker for key in _SPEAKER_KEYS if (field := value.get(key)) and (speaker := _word(field))
+    ]
+    if not speakers:
         return None
-    word = words[0]
-    role = ROLE_OF.get(word.lower(), "other")
-    names = [name for name in words if name is not word]
+    speaker = speakers[0]
+    role = ROLE_OF.get(speaker.lower(), "other")
+    names = [name for name in speakers if name is not speaker]
     if role != "tool" and (name := _word(value.get("name"))):
         names.insert(0, name)
     author = next((name for name in names if name.lower() not in ROLE_OF), None)
-    return role, author or (word if role == "other" else None)
+    return role, author or (speaker if role == "other" else None)
 
 
 def _word(value: object) -> str | None:
-    """A speaker's name or role: a string, or the first one in an object that describes them."""
+    """A speaker's name or role: a string, or the first one in an object that describes it."""
     if isinstance(value, dict):
         value = next((value[key] for key in ("name", "username", "role") if value.get(key)), None)
     return one_line(value)
 
 
 def blocks_of(value: dict[str, Any]) -> object:
-    """The first text field with anything in it; a message object is opened once."""
+    """The first non-empty text field; looks into one level of a message object."""
     for key in _TEXT_KEYS:
-        found = value.get(key)
-        if isinstance(found, dict) and "type" not in found:
-            found = next((found[inner] for inner in _TEXT_KEYS if found.get(inner)), found)
-        if found and isinstance(found, str | list | dict):
-            return found
+        content = value.get(key)
+        if isinstance(content, dict) and "type" not in content:
+            content = next((content[inner] for inner in _TEXT_KEYS if content.get(inner)), content)
+        if content and isinstance(content, str | list | dict):
+            return content
     return None
 
 
@@ -201,11 +204,11 @@ def has_text_key(value: dict[str, Any]) -> bool:
 
 def id_of(value: dict[str, Any]) -> str | None:
     for key in _ID_KEYS:
-        found = value.get(key)
-        if isinstance(found, int) and not isinstance(found, bool):
-            return str(found)
-        if isinstance(found, str) and found:
-            return found
+        own_id = value.get(key)
+        if isinstance(own_id, int) and not isinstance(own_id, bool):
+            return str(own_id)
+        if isinstance(own_id, str) and own_id:
+            return own_id
     return None
 
 

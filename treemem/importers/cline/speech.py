@@ -110,8 +110,8 @@ class Speech:
     def _add_other(self, content: Content, block: object) -> None:
         """Adds a block that is no plain text. The content of an attached file is no speech."""
         is_file = isinstance(block, dict) and block.get("type") == "file"
-        if is_file and (words := as_text(as_dict(block).get("content"))) is not None:
-            content.add(words, "marker", as_text(as_dict(block).get("path")))
+        if is_file and (text := as_text(as_dict(block).get("content"))) is not None:
+            content.add(text, "marker", as_text(as_dict(block).get("path")))
             return
         add_block(self._blocks, content, block)
 

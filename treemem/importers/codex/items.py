@@ -233,6 +233,6 @@ def _completed(item: dict[str, Any]) -> Event | None:
     if item_type == "plan":
         return Event("assistant", as_text(item.get("text")) or "")
     if item_type == "reasoning":
-        shown = [*texts_of(item.get("summary_text")), *texts_of(item.get("raw_content"))]
-        return Event(THINKING, "\n\n".join(shown))
+        texts = [*texts_of(item.get("summary_text")), *texts_of(item.get("raw_content"))]
+        return Event(THINKING, "\n\n".join(texts))
     return None

@@ -167,11 +167,11 @@ class _Store:
 
 def _summary(composer_id: str, summary: dict[str, Any]) -> Iterator[Message]:
     """The summary of the conversation so far."""
-    words = as_text(summary.get("summary"))
-    if words is not None and not words.isspace():
+    text = as_text(summary.get("summary"))
+    if text is not None and not text.isspace():
         yield Message(
             role="assistant",
-            text=words,
+            text=text,
             sent_at=sent_at(summary.get("createdAt")),
             external_id=f"cursor:{composer_id}/summary",
             kind="summary",

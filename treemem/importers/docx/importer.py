@@ -1,8 +1,7 @@
-"""Word documents (.docx): paragraphs, tables, notes and comments, a message for every section.
+"""Reads Word documents (.docx): paragraphs, tables, notes and comments, a message per section.
 
-The package is read where it lies, part by part as a stream; nothing is unpacked to disk. A
-part that declares a document type (the way to an entity bomb), or is larger than a text can
-be, is refused.
+The package is streamed part by part; nothing is unpacked to disk. A part with a document type
+declaration (the way to an entity bomb), or over a size limit, is refused.
 """
 
 from __future__ import annotations
@@ -41,7 +40,7 @@ _DAMAGE = (zipfile.BadZipFile, zlib.error, EOFError, OSError, NotImplementedErro
 
 
 class Docx(Importer):
-    """The importer of Word documents."""
+    """Imports Word documents."""
 
     name = "docx"
     version = 1
@@ -57,7 +56,7 @@ class Docx(Importer):
             return 0.0
         if b"word/document.xml" in head:
             return 0.9
-        # The part may lie behind a large picture; only the archive's directory tells.
+        # The part may be after a large picture; only the archive's directory shows it.
         with contextlib.suppress(ImportFileError, *_DAMAGE), file.open() as stream:
             return 0.9 if _MAIN in zipfile.ZipFile(stream).namelist() else 0.0
         return 0.0
@@ -75,7 +74,7 @@ class Docx(Importer):
 
 
 class _Package:
-    """The parts of a Word document. Raises ImportFileError, and what _DAMAGE lists."""
+    """The parts of a Word document. Raises ImportFileError and the types in _DAMAGE."""
 
     def __init__(self, stream: BinaryIO, label: str) -> None:
         self._zip = zipfile.ZipFile(stream)
@@ -102,7 +101,7 @@ class _Package:
                 yield from reader.read(self._parts(part, PART_BYTES_MAX))
 
     def _pictures(self, name: str) -> Pictures:
-        """What gives the marker of a part's picture by the id that it is named with."""
+        """A function that returns the marker of a part's picture by its relationship id."""
         links = f"word/_rels/{name}.xml.rels"
         targets = {}
         if links in self._names:
@@ -116,7 +115,7 @@ class _Package:
         return picture
 
     def _picture(self, part: str) -> Attachment | None:
-        """Its bytes are read at its first use only: a small document may show one often."""
+        """The picture's bytes are read once, since a small document may show one often."""
         media_type = _MEDIA_TYPES.get(posixpath.splitext(part)[1].lower())
         if media_type is None or part not in self._names:
             return None
@@ -130,7 +129,7 @@ class _Package:
         return self._markers[part]
 
     def _parts(self, name: str, bytes_max: int) -> Iterator[bytes]:
-        """A part's bytes, piece by piece, whatever size the archive says it has."""
+        """Yields a part's bytes in pieces, up to a limit, whatever size the archive claims."""
         read_bytes = 0
         with self._zip.open(name) as stream:
             while piece := stream.read(_PIECE_BYTES):

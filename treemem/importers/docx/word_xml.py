@@ -1,7 +1,7 @@
-"""The XML of a Word document as a stream of events: no tree is built, no entity is expanded.
+"""Streams the XML of a Word document as events: builds no tree, expands no entity.
 
-Pure. Elements are known by their local names, since the strict and the usual form of the
-format differ in their namespaces only.
+Pure. Elements are known by their local names, since the strict and the transitional form of the
+format differ only in namespaces. Tested in tests/importers/test_rendered.py.
 """
 
 from __future__ import annotations
@@ -15,22 +15,22 @@ from treemem.importers.common.rendered import BlockText, DocumentInfo, Mark, Ren
 
 DEPTH_MAX = 500
 
-# The marker of a picture by the id that the text names it with; None where there is none.
+# Returns the marker of a picture by its relationship id; None if there is none.
 Pictures = Callable[[str], Attachment | None]
 
 _SEPARATOR = " "
 _HEADING_LEVELS = 6
 _LIST_DEPTH_SHOWN = 8
-# Text of these is not in the document as it stands, or is in it a second time.
+# Elements whose text is not part of the document, or is in it a second time.
 _LEFT_OUT = frozenset({"del", "moveFrom", "Fallback", "instrText", "delText", "rPr", "sectPr"})
 _BREAKS = {"br": "\n", "cr": "\n", "tab": "\t", "noBreakHyphen": "\u2011", "softHyphen": ""}
 _NOTES = ("separator", "continuationSeparator", "continuationNotice")
 
 
 class PartReader:
-    """Feeds a part to expat; a subclass says what its elements mean.
+    """Feeds a part to expat; subclasses handle its elements.
 
-    Raises ExpatError for what is no XML, ValueError for a document type or too deep a nesting.
+    Raises ExpatError for damaged XML, ValueError for a document type or excessive nesting.
     """
 
     def __init__(self) -> None:
@@ -49,20 +49,20 @@ class PartReader:
             self._parser.Parse(piece, False)
         self._parser.Parse(b"", True)
 
-    def start(self, name: str, given: dict[str, str]) -> None:
-        """An element begins; names are local."""
+    def start(self, name: str, attributes: dict[str, str]) -> None:
+        """Called at the start of an element; names are local."""
 
     def end(self, name: str) -> None:
-        """An element ends."""
+        """Called at the end of an element."""
 
     def text(self, data: str) -> None:
-        """Characters."""
+        """Called for character data."""
 
-    def _started(self, name: str, given: dict[str, str]) -> None:
+    def _started(self, name: str, attributes: dict[str, str]) -> None:
         if len(self._path) >= DEPTH_MAX:
             raise ValueError("it is nested too deeply")
         self._path.append(_local(name))
-        self.start(self._path[-1], {_local(key): value for key, value in given.items()})
+        self.start(self._path[-1], {_local(key): value for key, value in attributes.items()})
 
     def _ended(self, name: str) -> None:
         del name
@@ -85,21 +85,21 @@ class _Core(PartReader):
 
     def __init__(self) -> None:
         super().__init__()
-        self.found: dict[str, str] = {}
+        self.fields: dict[str, str] = {}
 
     def text(self, data: str) -> None:
         name = self._path[-1]
-        if len(self.found.get(name, "")) < 1_000:
-            self.found[name] = self.found.get(name, "") + data
+        if len(self.fields.get(name, "")) < 1_000:
+            self.fields[name] = self.fields.get(name, "") + data
 
 
 def read_core(pieces: Iterable[bytes], about: DocumentInfo) -> None:
-    """Fills in what the document says of itself."""
+    """Fills in the document's metadata."""
     core = _Core()
     core.feed(pieces)
-    about.title = core.found.get("title", "").strip() or None
-    about.author = core.found.get("creator", "").strip() or None
-    changed = core.found.get("modified", "").strip() or core.found.get("created", "").strip()
+    about.title = core.fields.get("title", "").strip() or None
+    about.author = core.fields.get("creator", "").strip() or None
+    changed = core.fields.get("modified", "").strip() or core.fields.get("created", "").strip()
     about.sent_at = changed or None
 
 
@@ -111,11 +111,11 @@ class _Styles(PartReader):
         self.names: dict[str, str] = {}
         self._id = ""
 
-    def start(self, name: str, given: dict[str, str]) -> None:
+    def start(self, name: str, attributes: dict[str, str]) -> None:
         if name == "style":
-            self._id = given.get("styleId", "")
+            self._id = attributes.get("styleId", "")
         elif name == "name" and self._path[-2:-1] == ["style"]:
-            self.names.setdefault(self._id, given.get("val", "").lower())
+            self.names.setdefault(self._id, attributes.get("val", "").lower())
 
 
 def read_styles(pieces: Iterable[bytes]) -> dict[str, str]:
@@ -125,16 +125,16 @@ def read_styles(pieces: Iterable[bytes]) -> dict[str, str]:
 
 
 class _Links(PartReader):
-    """A part's relationships: which part an id names."""
+    """A part's relationships: the part of each id."""
 
     def __init__(self) -> None:
         super().__init__()
         self.targets: list[tuple[str, str]] = []
 
-    def start(self, name: str, given: dict[str, str]) -> None:
-        inside = given.get("TargetMode") != "External"
-        if name == "Relationship" and inside and given.get("Type", "").endswith("/image"):
-            self.targets.append((given.get("Id", ""), given.get("Target", "")))
+    def start(self, name: str, attributes: dict[str, str]) -> None:
+        inside = attributes.get("TargetMode") != "External"
+        if name == "Relationship" and inside and attributes.get("Type", "").endswith("/image"):
+            self.targets.append((attributes.get("Id", ""), attributes.get("Target", "")))
 
 
 def read_links(pieces: Iterable[bytes]) -> list[tuple[str, str]]:
@@ -147,7 +147,7 @@ def read_links(pieces: Iterable[bytes]) -> list[tuple[str, str]]:
 
 
 class _Paragraph:
-    """A paragraph that is open. level: of its heading, 0 for none; depth: in a list."""
+    """An open paragraph. level: of its heading, 0 for none; depth: in a list."""
 
     def __init__(self) -> None:
         self.text = BlockText()
@@ -162,15 +162,15 @@ class Paragraphs(PartReader):
         super().__init__()
         self._styles, self._pictures = styles, pictures
         self._blocks: deque[tuple[Rendered, str]] = deque()
-        self._open: list[_Paragraph] = []  # a text box holds paragraphs within one
+        self._open: list[_Paragraph] = []  # a text box contains paragraphs within one
         self._left_out = 0
-        self._rows: list[list[BlockText]] = []  # of the tables that are open: their cells
+        self._rows: list[list[BlockText]] = []  # the cells of the open tables
         self._skips_note = False
         self._author: str | None = None
         self._sent_at: str | None = None
 
     def read(self, pieces: Iterable[bytes]) -> Iterator[Rendered]:
-        """The blocks, as far as they have been read; few wait at a time."""
+        """Yields the blocks as they are read; few wait at a time."""
         for piece in pieces:
             self._parser.Parse(piece, False)
             yield from self._ready(keep=1)
@@ -178,14 +178,14 @@ class Paragraphs(PartReader):
         yield from self._ready(keep=0)
 
     def _ready(self, keep: int) -> Iterator[Rendered]:
-        """All blocks but the last, whose distance from the next is not known yet."""
+        """Yields all blocks but the last, whose distance from the next is not known yet."""
         while len(self._blocks) > keep:
             block, kind = self._blocks.popleft()
             together = kind and self._blocks and self._blocks[0][1] == kind
             yield Rendered(block.text + ("\n" if together else "\n\n"), block.is_heading,
                            block.marks, author=block.author, sent_at=block.sent_at)  # fmt: skip
 
-    def start(self, name: str, given: dict[str, str]) -> None:
+    def start(self, name: str, attributes: dict[str, str]) -> None:
         if name in _LEFT_OUT:
             self._left_out += 1
         if self._left_out:
@@ -197,30 +197,33 @@ class Paragraphs(PartReader):
         elif name == "tc" and self._rows:
             self._rows[-1].append(BlockText())
         elif name == "comment":
-            self._author, self._sent_at = given.get("author") or None, given.get("date") or None
+            self._author, self._sent_at = (
+                attributes.get("author") or None,
+                attributes.get("date") or None,
+            )
         elif name in ("footnote", "endnote"):
-            self._skips_note = given.get("type") in _NOTES
+            self._skips_note = attributes.get("type") in _NOTES
         elif self._open:
-            self._in_paragraph(self._open[-1], name, given)
+            self._in_paragraph(self._open[-1], name, attributes)
 
-    def _in_paragraph(self, held: _Paragraph, name: str, given: dict[str, str]) -> None:
+    def _in_paragraph(self, paragraph: _Paragraph, name: str, attributes: dict[str, str]) -> None:
         if name == "pStyle":
-            style = self._styles.get(given.get("val", ""), given.get("val", "").lower())
-            held.level = held.level or _heading_level(style)
+            style = self._styles.get(attributes.get("val", ""), attributes.get("val", "").lower())
+            paragraph.level = paragraph.level or _heading_level(style)
             if style.startswith("list "):
-                held.depth = held.depth or 0
+                paragraph.depth = paragraph.depth or 0
         elif name == "outlineLvl":
-            held.level = held.level or _outline_level(given.get("val", ""))
+            paragraph.level = paragraph.level or _outline_level(attributes.get("val", ""))
         elif name == "numPr":
-            held.depth = held.depth or 0
+            paragraph.depth = paragraph.depth or 0
         elif name == "ilvl" and "numPr" in self._path:
-            held.depth = _number(given.get("val", ""))
+            paragraph.depth = _number(attributes.get("val", ""))
         elif name in _BREAKS and "pPr" not in self._path and "tabs" not in self._path:
-            held.text.add(_BREAKS[name])
+            paragraph.text.add(_BREAKS[name])
         elif name in ("blip", "imagedata"):
-            picture = self._pictures(given.get("embed") or given.get("id") or "")
+            picture = self._pictures(attributes.get("embed") or attributes.get("id") or "")
             if picture is not None:
-                held.text.mark(picture)
+                paragraph.text.mark(picture)
 
     def text(self, data: str) -> None:
         if self._open and not self._left_out and self._path[-1] == "t":
@@ -240,17 +243,17 @@ class Paragraphs(PartReader):
         elif name in ("footnote", "endnote"):
             self._skips_note = False
 
-    def _end_paragraph(self, held: _Paragraph) -> None:
-        text, marks = held.text.take()
+    def _end_paragraph(self, paragraph: _Paragraph) -> None:
+        text, marks = paragraph.text.take()
         if not text.strip() or self._skips_note:
             return
         whole = BlockText()
-        if held.level:
-            whole.add("#" * held.level + " ")
-        elif held.depth is not None:
-            whole.add("  " * min(held.depth, _LIST_DEPTH_SHOWN) + "- ")
+        if paragraph.level:
+            whole.add("#" * paragraph.level + " ")
+        elif paragraph.depth is not None:
+            whole.add("  " * min(paragraph.depth, _LIST_DEPTH_SHOWN) + "- ")
         whole.extend(text.rstrip(), marks)
-        self._put(*whole.take(), bool(held.level), "" if held.depth is None else "item")
+        self._put(*whole.take(), bool(paragraph.level), "" if paragraph.depth is None else "item")
 
     def _end_row(self, cells: list[BlockText]) -> None:
         row = BlockText()
@@ -262,8 +265,8 @@ class Paragraphs(PartReader):
             self._put(text, marks, False, "row")
 
     def _put(self, text: str, marks: tuple[Mark, ...], is_heading: bool, kind: str) -> None:
-        """A whole block; within a table it goes into the cell that is open. kind: between two
-        items of a list, or two rows of a table, stands no blank line."""
+        """Adds a whole block; within a table to the open cell. kind: items of a list and rows of a
+        table have no blank line between them."""
         if self._rows and self._rows[-1]:
             cell = self._rows[-1][-1]
             cell.add(" " if cell.chars else "")
@@ -278,7 +281,7 @@ def _number(value: str) -> int:
 
 
 def _heading_level(style: str) -> int:
-    """1 to 6 for the name of a heading's style, 0 for any other.
+    """1 to 6 for the style of a heading, 0 for any other.
 
     Example:
         >>> _heading_level("heading 2"), _heading_level("title"), _heading_level("normal")
@@ -292,6 +295,6 @@ def _heading_level(style: str) -> int:
 
 
 def _outline_level(value: str) -> int:
-    """Outline levels count from 0; 9 is body text."""
+    """The level of an outline, which counts from 0; 9 is body text."""
     level = int(value) + 1 if value.isdecimal() and len(value) == 1 else 0
     return min(level, _HEADING_LEVELS) if level <= 9 else 0

@@ -1,7 +1,7 @@
-"""HTML: the text that a reader sees, a message for every section.
+"""Reads HTML: the visible text, a message per section.
 
-Headings, lists and tables are written as Markdown writes them; white space is put together as
-a browser does, but for preformatted text. Nothing is fetched and no script is run.
+Headings, lists and tables are written as in Markdown; white space is collapsed as a browser does,
+except in preformatted text. Nothing is fetched and no script is run.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ _DATES = ("article:modified_time", "last-modified", "dcterms.modified", "article
 
 
 class Html(Importer):
-    """The importer of HTML documents."""
+    """Imports HTML documents."""
 
     name = "html"
     version = 1
@@ -83,33 +83,32 @@ class Html(Importer):
 
 
 def _ascii(head: bytes) -> bytes:
-    """A head in UTF-16 as far as it is ASCII; any other as it is."""
+    """The ASCII characters of a head in UTF-16; any other head unchanged."""
     return head[2:].replace(b"\0", b"") if head[:2] in (b"\xff\xfe", b"\xfe\xff") else head
 
 
 def _decoded(file: LogFile) -> str:
-    """The text in the encoding it says it is in, else as any text is decoded."""
+    """Decodes a file in the encoding that it declares, else like any text."""
     head = file.head()
     named = _CHARSET.search(head[:_CHARSET_BYTES])
     charset = named.group(1).decode("ascii").lower() if named else "utf-8"
     plain = charset.replace("_", "-") in ("utf-8", "utf8", "us-ascii", "ascii")
     if not plain and head[:2] not in (b"\xff\xfe", b"\xfe\xff") and head[:3] != b"\xef\xbb\xbf":
-        # As browsers do: what says Latin-1 is Windows-1252, and what says UTF-16 here is not.
+        # As browsers do: a declared Latin-1 is Windows-1252, and a declared UTF-16 is ignored.
         charset = "cp1252" if charset in ("iso-8859-1", "latin-1", "latin1") else charset
         with file.open() as stream:
             data = stream.read()
         try:
             return "" if charset.startswith("utf-16") else data.decode(charset, "replace")
         except (LookupError, ValueError):
-            pass  # No encoding is called so.
+            pass  # an unknown encoding
     return "".join(line.text for line in document_lines(file))
 
 
 class _Page:
-    """Gathers the blocks of a page from its tags.
+    """Builds the blocks of a page from its tags.
 
-    Each block has a kind: between two items of a list, or two rows of a table, stands no blank
-    line.
+    Each block has a kind: items of a list and rows of a table have no blank line between them.
     """
 
     def __init__(self) -> None:
@@ -134,10 +133,10 @@ class _Page:
         )
 
     def blocks(self) -> Iterator[Rendered]:
-        """Each block with the blank line behind it that sets it off from the next."""
+        """Yields each block with the blank line that separates it from the next."""
         for number, (block, kind) in enumerate(self._blocks):
-            behind = self._blocks[number + 1 : number + 2]
-            together = kind and behind and behind[0][1] == kind
+            following = self._blocks[number + 1 : number + 2]
+            together = kind and following and following[0][1] == kind
             yield Rendered(block.text + ("\n" if together else "\n\n"), block.is_heading,
                            block.marks)  # fmt: skip
 
@@ -155,21 +154,26 @@ class _Page:
 
     def _take_start(self, tag: Tag) -> None:
         if tag.name == "meta":
-            given = tag.given
-            name = given.get("name") or given.get("property") or given.get("http-equiv") or ""
-            self._meta.setdefault(name.lower(), given.get("content", "").strip())
+            attributes = tag.attributes
+            name = (
+                attributes.get("name")
+                or attributes.get("property")
+                or attributes.get("http-equiv")
+                or ""
+            )
+            self._meta.setdefault(name.lower(), attributes.get("content", "").strip())
         elif tag.name == "body":
             self._hidden.clear()
         elif tag.name in _HIDDEN:
             # Subtle: a browser heeds the slash in drawings only; there <title/> hides nothing.
             is_empty = tag.is_closed and (self._hidden or tag.name == "svg")
-            # One of each is enough, since the first end tag ends all that are within.
+            # One of each is enough, since the first end tag ends all inside it.
             if not is_empty and tag.name not in self._hidden:
                 self._hidden.append(tag.name)
         elif self._hidden:
             return
         elif tag.name == "img":
-            self._image(tag.given)
+            self._image(tag.attributes)
         elif tag.name == "br":
             self._newline()
         else:
@@ -254,17 +258,17 @@ class _Page:
             self._text.add("\n")
             self._space = False
 
-    def _image(self, given: dict[str, str]) -> None:
-        source, alt = given.get("src", ""), given.get("alt")
+    def _image(self, attributes: dict[str, str]) -> None:
+        source, alt = attributes.get("src", ""), attributes.get("alt")
         if alt is not None and not alt.strip():
-            return  # What the page itself calls decoration.
-        found = read_attachment({"type": "image", "source": source}) if source else None
-        if found is None or found.blob is None:
-            shown = " ".join((alt or source).split())[:300]
-            found = Attachment(f"[image: {shown}]") if shown else None
-        if found is not None:
+            return  # marked as decoration by the page
+        image = read_attachment({"type": "image", "source": source}) if source else None
+        if image is None or image.blob is None:
+            label = " ".join((alt or source).split())[:300]
+            image = Attachment(f"[image: {label}]") if label else None
+        if image is not None:
             self._put("")
-            self._text.mark(found)
+            self._text.mark(image)
 
     def _end_block(self) -> None:
         kind = "row" if self._in_row else "item" if self._lists else ""

@@ -114,8 +114,8 @@ class Responses:
     def _add_calls(self, content: Content, response_id: object) -> None:
         for call in self._calls.get(response_id, ()):
             for name, arguments, call_id in self._rows(_CALL, (call,)):
-                shown = as_text(arguments) or "{}"
-                content.add_tool_use(str(name), shown, call_id, self._shared.blocks.names)
+                text = as_text(arguments) or "{}"
+                content.add_tool_use(str(name), text, call_id, self._shared.blocks.names)
 
     def _results_of(self, response_id: object) -> Content:
         """The results of the tools called by the previous response."""
@@ -127,8 +127,8 @@ class Responses:
         )
         for result in self._results.get(response_id, ()):
             for name, output, call_id, exception in self._rows(sql, (result,)):
-                words = [text for text in (output, exception) if as_text(text)]
-                self._shared.blocks.add_tool_result(content, words, call_id, as_text(name))
+                outputs = [text for text in (output, exception) if as_text(text)]
+                self._shared.blocks.add_tool_result(content, outputs, call_id, as_text(name))
             for (attachment,) in (
                 self._rows(_RESULT_ATTACHMENTS, (result,)) if has_attachments else ()
             ):

@@ -60,11 +60,11 @@ class Shared:
                 self.blocks.add(content, {"type": label, "url": place, "media_type": media_type})
 
 
-def fragment_message(role: Role, name: str, words: str, time: str | None) -> Message:
+def fragment_message(role: Role, name: str, text: str, time: str | None) -> Message:
     """The message of a fragment, a document in front of prompts; the same one each time."""
     return Message(
         role=role,
-        text=words,
+        text=text,
         sent_at=time,
         external_id=f"llm:fragment:{name}",
         kind="injected",

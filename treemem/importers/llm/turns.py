@@ -162,8 +162,8 @@ class Turns:
             return [Skipped(TOO_DEEP, problem=True)]
         role = self._role[message_hash]
         messages: list[Message | Skipped] = [
-            fragment_message("system" if role == "system" else "user", name, words, time)
-            for name, words in fragments.items()
+            fragment_message("system" if role == "system" else "user", name, text, time)
+            for name, text in fragments.items()
         ]
         if content.is_empty:
             return [*messages, Skipped(EMPTY)]
@@ -186,9 +186,9 @@ class Turns:
             arguments = json_text(payload.get("arguments"), content)
             content.add_tool_use(name, arguments, call_id, self._shared.blocks.names)
         elif kind == "tool_result":
-            words = [payload.get(key) for key in ("output", "exception") if payload.get(key)]
+            outputs = [payload.get(key) for key in ("output", "exception") if payload.get(key)]
             self._shared.blocks.add_tool_result(
-                content, [json_text(word, content) for word in words], call_id, name
+                content, [json_text(output, content) for output in outputs], call_id, name
             )
             for attachment in as_list(payload.get("attachments")):
                 self._shared.add_attachment(content, as_dict(attachment).get("id"))
@@ -215,8 +215,8 @@ class Turns:
 
 def message_digest(message: Message) -> bytes:
     """Identifies a message in its conversation by role and text."""
-    words = f"{message.role}\0{message.text}".encode("utf-8", "surrogatepass")
-    return hashlib.blake2b(words, digest_size=_DIGEST_BYTES).digest()
+    identity = f"{message.role}\0{message.text}".encode("utf-8", "surrogatepass")
+    return hashlib.blake2b(identity, digest_size=_DIGEST_BYTES).digest()
 
 
 def _is_there(shared: Shared) -> bool:

@@ -1,7 +1,7 @@
-"""What a mail says: its headers decoded, its body as text, what hangs on it as markers.
+"""Reads a mail's content: decodes headers and body, and marks attachments and quotes.
 
-It never raises for a mail that breaks the rules: what cannot be decoded stays as it stands.
-Quoted lines are kept, but marked as what somebody else said.
+Never raises for a malformed mail: what cannot be decoded stays unchanged. Quoted lines are marked
+as other people's text. Tested in tests/importers/test_mail.py.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _PARTS_MAX = 500
 _HEADER_CHARS_MAX = 8_000
 _DIGEST_HEX_SHOWN = 12
 _QUOTE = re.compile(r"^(?:>.*(?:\n|\Z))+", re.MULTILINE)
-# What a mail program puts before a whole mail that is quoted below the answer.
+# The lines that mail programs write before a whole mail quoted below the answer.
 _BELOW = re.compile(
     r"^(?:-{3,} ?(?:Original Message|Forwarded message|Ursprüngliche Nachricht|"
     r"Weitergeleitete Nachricht|Message d'origine|Mensaje original) ?-{3,}|"
@@ -36,11 +36,11 @@ _ID = re.compile(r"<([^<>\s]+)>")
 
 
 def header(mail: Mail, name: str) -> str | None:
-    """A header's text with its encoded words decoded, on one line; None if it is not there."""
+    """A header's text with its encoded words decoded, on one line; None if it is missing."""
     value = _raw(mail, name)
     if value is None:
         return None
-    # Subtle: decoding takes the square of the length, and only the beginning is ever shown.
+    # Subtle: decoding takes quadratic time, and only the beginning is ever shown.
     value = value[:_HEADER_CHARS_MAX]
     try:
         decoded = str(email.header.make_header(email.header.decode_header(value)))
@@ -50,7 +50,7 @@ def header(mail: Mail, name: str) -> str | None:
 
 
 def _raw(mail: Mail, name: str) -> str | None:
-    """A header as it stands; bytes that should not be in it are UTF-8, or else Windows-1252."""
+    """A header's raw text; bytes that should not be in it are UTF-8, or else Windows-1252."""
     for known, value in mail.raw_items():
         if known.lower() == name.lower():
             data = str(value).encode("utf-8", "surrogateescape")
@@ -62,35 +62,35 @@ def _raw(mail: Mail, name: str) -> str | None:
 
 
 def sender(mail: Mail) -> str | None:
-    """The name of who wrote it, or the address where it gives no name."""
-    shown = header(mail, "From") or header(mail, "Sender")
-    if shown is None:
+    """The sender's name, or the address if there is no name."""
+    value = header(mail, "From") or header(mail, "Sender")
+    if value is None:
         return None
-    name, address = email.utils.parseaddr(shown)
-    return one_line(name) or one_line(address) or shown
+    name, address = email.utils.parseaddr(value)
+    return one_line(name) or one_line(address) or value
 
 
 def sent_at(mail: Mail) -> str | None:
-    """The date with its zone, as ISO 8601; as it stands where it is none."""
-    shown = header(mail, "Date")
-    if shown is None:
+    """The date with its zone, as ISO 8601; unchanged if it cannot be parsed."""
+    value = header(mail, "Date")
+    if value is None:
         return None
     try:
-        return email.utils.parsedate_to_datetime(shown).isoformat()
+        return email.utils.parsedate_to_datetime(value).isoformat()
     except (ValueError, TypeError, OverflowError, IndexError):
-        return shown
+        return value
 
 
 def ids_in(mail: Mail, name: str) -> list[str]:
-    """The message ids that a header names, without their brackets."""
+    """The message ids in a header, without their brackets."""
     value = _raw(mail, name) or ""
-    found = _ID.findall(value)
+    ids = _ID.findall(value)
     bare = value.strip()
-    return found or ([bare] if bare and not re.search(r"\s", bare) and "@" in bare else [])
+    return ids or ([bare] if bare and not re.search(r"\s", bare) and "@" in bare else [])
 
 
 def add_body(content: Content, mail: Mail) -> None:
-    """Adds all that a mail says and holds."""
+    """Adds the text and attachments of a mail."""
     for index, part in enumerate(_leaves(mail, _DEPTH_MAX)):
         if index >= _PARTS_MAX:
             content.add(marker("parts left out"), "marker")
@@ -99,7 +99,7 @@ def add_body(content: Content, mail: Mail) -> None:
 
 
 def _leaves(mail: Mail, depth: int) -> Iterator[Mail]:
-    """The parts that are shown: of alternatives the plain one, or else the last."""
+    """Yields the parts to show: of alternatives the plain one, or else the last."""
     parts = _inside(mail)
     if parts is None or depth <= 0:
         yield mail
@@ -115,8 +115,8 @@ def _leaves(mail: Mail, depth: int) -> Iterator[Mail]:
 
 
 def _inside(mail: Mail) -> list[Mail] | None:
-    """The mails or parts that a mail holds; None for one that holds words or bytes."""
-    # Subtle: asked for its payload, one that is no list is decoded, which can fail.
+    """The mails or parts in a mail; None if it contains text or bytes."""
+    # Subtle: get_payload() decodes a payload that is no list, which can fail.
     if not mail.is_multipart():
         return None
     inner = mail.get_payload()
@@ -145,17 +145,17 @@ def _add_part(content: Content, part: Mail) -> None:
     else:
         data = _payload(part)
         digest = hashlib.sha256(data).hexdigest()
-        shown = (name, kind, size_text(len(data)), f"sha256:{digest[:_DIGEST_HEX_SHOWN]}")
-        content.add(marker("attachment", *shown), "marker", kind)
+        facts = (name, kind, size_text(len(data)), f"sha256:{digest[:_DIGEST_HEX_SHOWN]}")
+        content.add(marker("attachment", *facts), "marker", kind)
         content.blobs.append(Blob(kind, len(data), digest, data))
 
 
 def _add_forwarded(content: Content, part: Mail) -> None:
-    """A mail inside of a mail, with its heading: all of it somebody else's words."""
+    """Adds a mail inside a mail, with its headers: all of it is other people's text."""
     for mail in _inside(part) or ():
         whole = Content()
-        heading = [f"{name}: {shown}" for name in ("From", "Date", "Subject")
-                   if (shown := header(mail, name))]  # fmt: skip
+        heading = [f"{name}: {value}" for name in ("From", "Date", "Subject")
+                   if (value := header(mail, name))]  # fmt: skip
         whole.add("\n".join(heading))
         for leaf in _leaves(mail, _DEPTH_MAX // 2):
             if leaf.get_content_type() != "message/rfc822":
@@ -165,14 +165,14 @@ def _add_forwarded(content: Content, part: Mail) -> None:
 
 
 def _add_words(content: Content, text: str) -> None:
-    """A body, in which what is quoted of other mails is marked. The line ends at its end are left
-    out: whether there are any depends on what follows in the file."""
+    """Adds a body and marks the quotes in it. Line ends at its end are omitted: whether there are
+    any depends on what follows in the file."""
     text = text.replace("\r\n", "\n").rstrip("\n")
     start = content.add(text)
     below = _BELOW.search(text)
     end = below.start() if below else len(text)
-    for found in _QUOTE.finditer(text, 0, end):
-        content.mark(start + found.start(), start + found.end(), "marker", "quote")
+    for quote in _QUOTE.finditer(text, 0, end):
+        content.mark(start + quote.start(), start + quote.end(), "marker", "quote")
     if end < len(text):
         content.mark(start + end, start + len(text), "marker", "quote")
 
@@ -198,7 +198,7 @@ def _payload(part: Mail) -> bytes:
 
 
 def _text(part: Mail) -> str:
-    """A part's text in the charset that it names; in UTF-8 or Windows-1252 where that is wrong."""
+    """A part's text in its declared charset; in UTF-8 or Windows-1252 if that fails."""
     data = _payload(part)
     try:
         named = part.get_content_charset() or "utf-8"

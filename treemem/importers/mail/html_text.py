@@ -1,8 +1,8 @@
-"""The text of an HTML mail, as somebody reading it would type it off.
+"""Converts an HTML mail to plain text.
 
-Pure. It knows lines, paragraphs, lists, quotes and what is not shown; of layout nothing. Its
-time grows with the length of the page, whatever is never closed in it: the standard library's
-parser takes the square of that, a minute for 200 kB.
+Pure. Keeps lines, paragraphs, lists and quotes, and drops hidden elements and layout. Takes linear
+time even if tags are never closed; the standard library's parser takes quadratic time, a minute for
+200 kB. Tested in tests/importers/test_mail.py.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ _BLOCKS = frozenset(
     "p div table tr ul ol h1 h2 h3 h4 h5 h6 pre section article header footer hr dl dd dt".split()
 )
 _TIGHT = frozenset({"div", "tr", "dd", "dt"})
-# Subtle: possessive, and over no "<", so that a tag that is never closed is looked at once.
+# Subtle: possessive, and never beyond a "<", so that a tag that is never closed is scanned once.
 _TAG = re.compile(
     r"""<(/?)([A-Za-z][A-Za-z0-9]*+)(?:[^<>"']|"[^"<]*+"|'[^'<]*+'|["'])*+>|<[!?][^<>]*+>"""
 )
 _SPACE = re.compile(r"[ \t\r\n\f]+")
 _EMPTY_LINES = re.compile(r"\n{3,}")
 _QUOTES_SHOWN = 8
-# Python refuses to read numbers of thousands of digits.
+# Python refuses to parse numbers of thousands of digits.
 _LONG_NUMBER = re.compile(r"&#(?=x?[0-9A-Fa-f]{9})")
 
 
@@ -46,7 +46,7 @@ def text_of(page: str) -> str:
 
 
 def _pieces(page: str) -> Iterator[tuple[str | None, bool, str]]:
-    """Tags (name, whether it ends one, "") and the texts between them (None, False, text)."""
+    """Yields tags (name, whether it is an end tag, "") and texts (None, False, text)."""
     at = 0
     while at < len(page):
         opening = page.find("<", at)
@@ -77,7 +77,7 @@ def _pieces(page: str) -> Iterator[tuple[str | None, bool, str]]:
 
 
 class _Reader:
-    """Collects lines. quotes: how many quoted blocks are open."""
+    """Collects lines. quotes: the number of open quoted blocks."""
 
     def __init__(self) -> None:
         self._lines: list[str] = []
@@ -130,11 +130,11 @@ class _Reader:
                 self._end_line()
                 self._line.append(other)
             return
-        shown = _SPACE.sub(" ", text)
+        collapsed = _SPACE.sub(" ", text)
         if not self._line or self._line[-1].endswith(" "):
-            shown = shown.lstrip(" ")
-        if shown:
-            self._line.append(shown)
+            collapsed = collapsed.lstrip(" ")
+        if collapsed:
+            self._line.append(collapsed)
 
     def _paragraph(self, tag: str = "p") -> None:
         self._end_line()

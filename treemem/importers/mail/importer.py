@@ -1,7 +1,7 @@
-"""Mail: mbox files, and single messages (.eml).
+"""Reads mail: mbox files, and single messages (.eml).
 
-It reads an mbox as a stream, one mail at a time, twice: first the threads, then the mails. A
-mail is known by its Message-ID, in whichever file it lies; a thread is a source.
+An mbox is streamed mail by mail, twice: first the threads, then the mails. A mail is identified by
+its Message-ID, in any file; a thread is a source.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ NO_MAIL = "no mail: no headers"
 
 _LINE_BYTES_MAX = 1024**2
 _HEADERS_BYTES_MAX = 256 * 1024
-# "From ann@example.org Mon Jan  1 10:00:00 2024", the address possibly with blanks in it.
+# "From ann@example.org Mon Jan 1 10:00:00 2024"; the address may contain blanks.
 _FROM_LINE = re.compile(rb"From [^\r\n]*\d\d?:\d\d[^\r\n]*\b(?:19|20)\d\d\b")
 # Thunderbird keeps a deleted mail in its file until the folder is compacted.
 _EXPUNGED = 0x0008
@@ -44,7 +44,7 @@ _SUBJECT_LEAD = re.compile(r"(?:(?:re|aw|fwd?|wg|sv|antw)\s?(?:\[\d+\])?:\s*)+",
 
 
 class MailImporter(Importer):
-    """The importer of mailboxes and mails; its sources are the threads."""
+    """Imports mailboxes and mails; its sources are the threads."""
 
     name = "mail"
     version = 1
@@ -61,7 +61,7 @@ class MailImporter(Importer):
         headers = re.split(rb"\r?\n\r?\n", rest if is_mbox else head, maxsplit=1)[0]
         if is_mbox:
             return 0.9 if _NAMED.search(headers) else 0.0
-        named = {found.lower() for found in _NAMED.findall(headers)}
+        named = {name.lower() for name in _NAMED.findall(headers)}
         is_mail = _HEADER.match(head.removeprefix(b"\xef\xbb\xbf")) is not None
         if not is_mail or b"from:" not in named or len(named) < _NAMED_MIN:
             return 0.0
@@ -69,7 +69,7 @@ class MailImporter(Importer):
 
     def read(self, file: LogFile) -> Iterator[Event]:
         roots = _roots(file)
-        opened: str | None = None
+        current: str | None = None
         for item in _mails(file):
             if isinstance(item, Skipped):
                 yield item
@@ -80,14 +80,14 @@ class MailImporter(Importer):
                 continue
             source = _source(file, mail, roots)
             message = _message(mail)
-            if isinstance(message, Message) and source.id != opened:
-                opened = source.id
+            if isinstance(message, Message) and source.id != current:
+                current = source.id
                 yield source
             yield message
 
 
 class _Raw:
-    """The bytes of one mail as they stood in the file, but for those over the limit."""
+    """The bytes of one mail in the file, without those over the limit."""
 
     def __init__(self) -> None:
         self._bytes = io.BytesIO()
@@ -103,7 +103,7 @@ class _Raw:
     def parsed(self) -> Mail | Skipped:
         self._bytes.seek(0)
         try:
-            # Subtle: the parser needs twice the mail's size; not with a copy of it beside.
+            # Subtle: the parser needs twice the mail's size, so no copy of it is kept.
             return email.message_from_binary_file(self._bytes)
         except RecursionError:
             return Skipped(TOO_DEEP, problem=True, detail=f"{self.size_bytes:,} bytes")
@@ -121,7 +121,7 @@ class _Raw:
 
 
 def _mails(file: LogFile) -> Iterator[_Raw | Skipped]:
-    """The mails of an mbox, or the one that a file is."""
+    """Yields the mails of an mbox, or the one in a file."""
     with file.open() as stream:
         first = stream.readline(_LINE_BYTES_MAX)
         while first and not first.strip(b" \t\r\n\0"):
@@ -132,15 +132,15 @@ def _mails(file: LogFile) -> Iterator[_Raw | Skipped]:
             raw.add(first.removeprefix(b"\xef\xbb\xbf"))
         for line, is_head in _lines(stream, is_mbox=is_mbox):
             if is_head:
-                yield from _told(raw)
+                yield from _thread_title(raw)
                 raw = _Raw()
             else:
                 raw.add(line)
-        yield from _told(raw)
+        yield from _thread_title(raw)
 
 
 def _lines(stream: BinaryIO, *, is_mbox: bool) -> Iterator[tuple[bytes, bool]]:
-    """Each line, or piece of one, and whether it separates two mails. ">From " is unquoted."""
+    """Yields each line, or piece of one, and whether it separates two mails. Unquotes ">From "."""
     after_blank, starts = False, True
     while line := stream.readline(_LINE_BYTES_MAX):
         is_head = is_mbox and starts and after_blank and _FROM_LINE.match(line) is not None
@@ -151,7 +151,7 @@ def _lines(stream: BinaryIO, *, is_mbox: bool) -> Iterator[tuple[bytes, bool]]:
         starts = line.endswith(b"\n")
 
 
-def _told(raw: _Raw) -> Iterator[_Raw | Skipped]:
+def _thread_title(raw: _Raw) -> Iterator[_Raw | Skipped]:
     if raw.is_blank:
         return
     if raw.size_bytes > MAIL_BYTES_MAX:
@@ -165,9 +165,9 @@ def _told(raw: _Raw) -> Iterator[_Raw | Skipped]:
 
 
 def _roots(file: LogFile) -> dict[str, str]:
-    """The thread's first id of every mail of the file that answers another, by its own id.
+    """The first id of the thread of every mail in the file that answers another, by its own id.
 
-    References name the whole thread, from its beginning; In-Reply-To only the mail before.
+    References lists the whole thread from its beginning; In-Reply-To only the previous mail.
     """
     roots: dict[str, str] = {}
     for item in _mails(file):
@@ -178,18 +178,18 @@ def _roots(file: LogFile) -> dict[str, str]:
         named = ids_in(mail, "References") or ids_in(mail, "In-Reply-To")
         if own and named and own[0] != named[0]:
             roots.setdefault(own[0], named[0])
-    return _followed(roots)
+    return _roots_by_id(roots)
 
 
-def _followed(above: dict[str, str]) -> dict[str, str]:
-    """The upmost id for every one that has another above it, each way up gone once."""
+def _roots_by_id(above: dict[str, str]) -> dict[str, str]:
+    """The root of every id that has a parent; each path is followed once."""
     tops: dict[str, str] = {}
     for mail_id in above:
         path: dict[str, int] = {}
         while mail_id in above and mail_id not in tops and mail_id not in path:
             path[mail_id] = len(path)
             mail_id = above[mail_id]
-        # Subtle: of mails that answer each other in a circle every one must find the same root.
+        # Subtle: of mails that answer each other in a circle every one must have the same root.
         circle = list(path)[path[mail_id] :] if mail_id in path else []
         top = min(circle) if circle else tops.get(mail_id, mail_id)
         tops.update(dict.fromkeys(path, top))
@@ -220,7 +220,7 @@ def _message(mail: Mail) -> Message | Skipped:
     content = Content()
     subject = header(mail, "Subject")
     if subject and not _SUBJECT_LEAD.match(subject):
-        # Subtle: only where it is the sender's own; "Re: Tank" is what somebody else wrote.
+        # Subtle: only if it is the sender's own; "Re: Tank" is somebody else's text.
         content.add(subject, "text", "subject")
     try:
         add_body(content, mail)

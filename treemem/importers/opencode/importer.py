@@ -154,7 +154,7 @@ def _read_object(file: LogFile) -> dict[str, Any] | Skipped:
 def _lone_message(file: LogFile, head: dict[str, Any]) -> Iterator[Event]:
     """Reads a message's file: skips it if its session's file exists."""
     session_id = str(head.get("sessionID"))
-    projects = [project.stem for project in _json_files(file, "..", "..", "project")]
+    projects = [item.stem for item in _json_files(file, "..", "..", "project")]
     for project in [*projects, _GLOBAL]:
         if file.neighbour("..", "..", "session", project, f"{session_id}.json") is not None:
             yield Skipped(WITH_SESSION)

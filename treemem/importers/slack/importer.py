@@ -1,7 +1,7 @@
-"""Slack exports: a folder for every channel with a file for every day, beside the lists.
+"""Reads Slack exports: a folder per channel with a file per day, and lists of people and channels.
 
-It reads a day at a time, together with the lists of people and channels in the export's root;
-the lists by themselves hold no message. What Slack itself announces is passed over.
+Reads a day at a time with the lists in the export's root, which contain no messages. Slack's
+announcements are skipped.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ _NOTICES_OF_CHANNELS = re.compile(r"(?:channel|group|mpim)_[a-z_]+")
 
 
 class Slack(Importer):
-    """The importer of the days and lists of a Slack export; its sources are the channels."""
+    """Imports the days and lists of a Slack export; its sources are the channels."""
 
     name = "slack"
     version = 1
@@ -74,15 +74,15 @@ class Slack(Importer):
         if file.name in _LISTS or file.name in _OTHER_LISTS:
             return ()
         beside = (file.neighbour("..", name) for name in _LISTS)
-        return [found for found in beside if found is not None]
+        return [neighbour for neighbour in beside if neighbour is not None]
 
     def read(self, file: LogFile) -> Iterator[Event]:
         return _Reading(file, self.companions(file)).events()
 
 
 class _Reading:
-    """One pass over a day. key: what the ids of its messages begin with, None where no list
-    tells which channel it is, so that they are unique only within it."""
+    """One pass over a day. key: the prefix of its messages' ids; None if no list identifies the
+    channel, so that ids are unique only within it."""
 
     def __init__(self, file: LogFile, lists: Iterable[LogFile]) -> None:
         self._file = file
@@ -95,7 +95,8 @@ class _Reading:
         if team or known:
             name = "/".join(printable(part) for part in (team, known or folder) if part)
         else:
-            # Subtle: the day's own name is no part of it, all days of a channel are one source.
+            # Subtle: the day's own name is not part of it, since all days of a channel are one
+            # source.
             place = (file.place or "").removesuffix(file.name)
             name = place_key(folder, place) if place else printable(file.stem)
         title = channel.title if channel else folder or None
@@ -105,13 +106,13 @@ class _Reading:
         is_open = False
         for member in read_members(self._file):
             if isinstance(member, JsonMember) and member.key is not None:
-                yield Skipped(NOT_A_MESSAGE)  # An object as a whole: a day is an array.
+                yield Skipped(NOT_A_MESSAGE)  # a single object; a day is an array
                 return
-            found = member if isinstance(member, Skipped) else self._event(member.value)
-            if isinstance(found, Message) and not is_open:
+            event = member if isinstance(member, Skipped) else self._event(member.value)
+            if isinstance(event, Message) and not is_open:
                 is_open = True
                 yield self._source
-            yield found
+            yield event
 
     def _event(self, value: object) -> Message | Skipped:
         fields = as_dict(value)
@@ -135,10 +136,10 @@ class _Reading:
         content = Content()
         content.add(self._names.readable(_words(fields)))
         for attachment in dicts_in(fields.get("attachments")):
-            words = self._names.readable(_attached_words(attachment))
-            # What a bot attaches is what it says; elsewhere it is the preview of a link, or
-            # another message that is shared: somebody else's words.
-            content.add(words, *((None, None) if _is_bot(fields) else ("marker", "attachment")))
+            text = self._names.readable(_attached_words(attachment))
+            # A bot's attachments are its own text; elsewhere they are link previews or shared
+            # messages, which are other people's.
+            content.add(text, *((None, None) if _is_bot(fields) else ("marker", "attachment")))
         for shared in [*dicts_in(fields.get("files")), *dicts_in([fields.get("file")])]:
             content.add(
                 _file_marker(shared), "marker", text_or_empty(shared.get("mimetype")) or None
@@ -190,7 +191,7 @@ def _is_bot(fields: dict[str, object]) -> bool:
 
 
 def _words(fields: dict[str, object]) -> str:
-    """The message's text; where it has none, what its blocks say."""
+    """The message's text; if it has none, the text of its blocks."""
     text = text_or_empty(fields.get("text"))
     return text or "\n".join(_block_texts(fields.get("blocks"), _DEPTH_MAX))
 
@@ -216,7 +217,7 @@ def _block_texts(value: object, depth: int) -> Iterator[str]:
 
 
 def _inline(element: dict[str, object]) -> str:
-    """A piece of a line: words, or what stands for a person, a link or an emoji."""
+    """A piece of a line: text, or a replacement for a person, a link or an emoji."""
     if user := text_or_empty(element.get("user_id")):
         return f"<@{user}>"
     if element.get("type") == "emoji":
@@ -225,13 +226,13 @@ def _inline(element: dict[str, object]) -> str:
 
 
 def _attached_words(attachment: dict[str, object]) -> str:
-    """An attachment's own words; its fallback only where it has no others."""
+    """An attachment's text; its fallback only if it has no other."""
     pieces = [text_or_empty(attachment.get(key)) for key in ("pretext", "title", "text")]
     for field in dicts_in(attachment.get("fields")):
         title, value = text_or_empty(field.get("title")), text_or_empty(field.get("value"))
         pieces.append(f"{title}: {value}" if title else value)
-    words = "\n".join(filter(None, pieces))
-    return words or text_or_empty(attachment.get("fallback"))
+    text = "\n".join(filter(None, pieces))
+    return text or text_or_empty(attachment.get("fallback"))
 
 
 def _file_marker(shared: dict[str, object]) -> str:

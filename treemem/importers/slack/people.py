@@ -1,7 +1,6 @@
-"""The names in a Slack export: of its people and its channels, from the lists beside the days.
+"""Resolves names in a Slack export: of people and channels, from the lists in its root.
 
-Pure. It reads the documents that lie in the export's root and answers which name an id has;
-an unknown id is its own name.
+Pure. An unknown id is its own name. Tested in tests/importers/test_slack.py.
 """
 
 from __future__ import annotations
@@ -29,7 +28,7 @@ _CHAR_OF = {"lt": "<", "gt": ">", "amp": "&"}
 
 @dataclass(frozen=True, slots=True)
 class Channel:
-    """id: None where the lists do not know the folder."""
+    """A channel. id: None if the lists do not contain the folder."""
 
     id: str | None
     title: str
@@ -37,7 +36,7 @@ class Channel:
 
 @dataclass(frozen=True, slots=True)
 class Directory:
-    """Names by id; channels by the folder that holds their days. team: the workspace's id."""
+    """Names by id; channels by the folder of their days. team: the workspace's id."""
 
     team: str | None
     people: dict[str, str]
@@ -51,31 +50,32 @@ class Directory:
         return self.people.get(known, known) if known else None
 
     def readable(self, text: str) -> str:
-        """A text as people saw it: references as @name and #channel, "&lt;" as what was typed.
+        """A text as people saw it: references as @name and #channel, entities such as "&lt;"
+        decoded.
 
-        Only what Slack encodes is decoded; links stay as they stand.
+        Only Slack's own encoding is decoded; links stay unchanged.
         """
-        return _ENTITY.sub(lambda found: _CHAR_OF[found[1]], _REFERENCE.sub(self._named, text))
+        return _ENTITY.sub(lambda match: _CHAR_OF[match[1]], _REFERENCE.sub(self._named, text))
 
-    def _named(self, found: re.Match[str]) -> str:
-        user_id, channel_id, command, label = found.groups()
+    def _named(self, match: re.Match[str]) -> str:
+        user_id, channel_id, command, label = match.groups()
         if user_id:
             name = self.people.get(user_id) or label
-            return f"@{name}" if name else found[0]
+            return f"@{name}" if name else match[0]
         if channel_id:
             name = label or self.channel_names.get(channel_id)
-            return f"#{name}" if name else found[0]
+            return f"#{name}" if name else match[0]
         if command in _BROADCASTS:
             return f"@{command}"
-        return label or found[0]
+        return label or match[0]
 
 
 @lru_cache(maxsize=2)
 def directory(people_lists: tuple[bytes, ...], channel_lists: tuple[bytes, ...]) -> Directory:
-    """What the lists of one export say; damaged ones say nothing.
+    """Reads the lists of one export; ignores damaged ones.
 
-    Remembered, since thousands of days share the lists. Subtle: by the bytes themselves, so
-    that lists that were changed are never taken for those that were read.
+    Cached, since thousands of days share the lists. Subtle: by their bytes, so that changed lists
+    are read again.
     """
     people: dict[str, str] = {}
     teams: Counter[str] = Counter()
@@ -91,7 +91,7 @@ def directory(people_lists: tuple[bytes, ...], channel_lists: tuple[bytes, ...])
             own_team = team
         teams.update([team] if team else [])
     if own_team is None and teams:
-        # People of other workspaces are in the list too, where channels are shared with them.
+        # The list also contains people of other workspaces that share a channel.
         own_team = min(teams, key=lambda team: (-teams[team], team))
     channels, names = _channels(channel_lists, people)
     return Directory(own_team, people, channels, names)
@@ -118,10 +118,10 @@ def _channels(
 
 
 def _objects(documents: tuple[bytes, ...]) -> list[dict[str, object]]:
-    found: list[dict[str, object]] = []
+    objects: list[dict[str, object]] = []
     for document in documents:
         try:
-            found += dicts_in(parse_json(strip_padding(document)))
+            objects += dicts_in(parse_json(strip_padding(document)))
         except (ValueError, RecursionError):
             continue
-    return found
+    return objects

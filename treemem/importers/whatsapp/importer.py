@@ -1,7 +1,7 @@
-"""WhatsApp chats as its "export chat" writes them: one text file, in the phone's language.
+"""Reads WhatsApp chats from "export chat": one text file, in the phone's language.
 
-It tells the messages apart, and what people said from what WhatsApp wrote. A first pass over
-the file finds out how its days are to be read and who in it is a person.
+Separates people's messages from WhatsApp's notices. A first pass over the file determines the order
+of day and month, and who is a person.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ from treemem.types import Message, Source
 BEFORE_THE_FIRST = "line before the first message"
 DELETED = "deleted message"
 
-# A message that is longer goes on as another: what has no heads any more is no chat.
+# A message longer than this continues as another: a file without further heads is no chat.
 TEXT_CHARS_MAX = 1_000_000
 
 _LINES_LOOKED_AT = 400
-# Who "speaks" in a program's log.
+# "Speakers" in a program's log.
 _LEVELS = frozenset({"debug", "info", "notice", "warn", "warning", "error", "fatal", "critical"})
 _AUTHORS_MAX = 10_000
 _TITLE = re.compile(
@@ -33,8 +33,8 @@ _TITLE = re.compile(
     r"(.+?)(?:\s?\(\d+\))?",
     re.IGNORECASE,
 )
-# Behind the mark of what WhatsApp wrote: "image omitted", "<attached: 1.jpg>", "POLL:" and such
-# stand for what the sender sent, whatever the language.
+# After the mark of WhatsApp's own text, these stand for the sender's content in any language:
+# "image omitted", "<attached: 1.jpg>", "POLL:".
 _SENT = re.compile(
     r"<[^<>\n]{1,300}>|[^\n]*\b(?:omitted|weggelassen|omitid[oa]s?|omis(?:e|es)?|omess[oi]|oculto|"
     r"weggelaten|pominięt\w*|пропущен\w*|eklenmedi|attached)\b[^\n]*|"
@@ -62,7 +62,7 @@ _DELETED = re.compile(
 
 
 class WhatsApp(Importer):
-    """The importer of exported chats; its source is the chat that the file is called after."""
+    """Imports exported chats; its source is the chat that the file is named after."""
 
     name = "whatsapp"
     version = 1
@@ -76,12 +76,12 @@ class WhatsApp(Importer):
             return 0.0
         lines = [line for line in head_lines(head)[:_LINES_LOOKED_AT] if line.strip()]
         if not lines or (first := head_of(lines[0])) is None:
-            # What a file begins with may be a line of the exporter's.
+            # A file may begin with a line of the exporter's.
             first = head_of(lines[1]) if len(lines) > 1 else None
         if first is None:
             return 0.0
-        heads = [found[1] for line in lines if (found := head_of(line, first[0])) is not None]
-        authors = {found.author for found in heads if found.author}
+        heads = [item[1] for line in lines if (item := head_of(line, first[0])) is not None]
+        authors = {item.author for item in heads if item.author}
         return 0.9 if any(author.lower() not in _LEVELS for author in authors) else 0.0
 
     def read(self, file: LogFile) -> Iterator[Event]:
@@ -89,8 +89,8 @@ class WhatsApp(Importer):
 
 
 class _Reading:
-    """Two passes over a file. people: whoever says something that WhatsApp did not write; in
-    groups it writes notices under the group's name, which is nobody's."""
+    """Two passes over a file. people: everybody with a message that WhatsApp did not write; in
+    groups it writes notices under the group's name, which is no person."""
 
     def __init__(self, file: LogFile) -> None:
         self._file = file
@@ -110,35 +110,35 @@ class _Reading:
             yield event
 
     def _items(self) -> Iterator[tuple[Head, str, int] | Skipped]:
-        """Each message's head, its text and the number of its first line."""
+        """Yields each message's head, its text and the number of its first line."""
         head: Head | None = None
-        held: list[str] = []
+        pending: list[str] = []
         number = at = chars = 0
         for line in document_lines(self._file):
             number += line.is_start
-            found = head_of(line.text, self._form) if self._form and line.is_start else None
-            if found is None and head is None:
+            match = head_of(line.text, self._form) if self._form and line.is_start else None
+            if match is None and head is None:
                 if line.text.strip():
                     yield Skipped(BEFORE_THE_FIRST, number, problem=True)
                 continue
-            if found is not None or chars >= TEXT_CHARS_MAX:
+            if match is not None or chars >= TEXT_CHARS_MAX:
                 if head is not None:
-                    yield head, "".join(held), at
-                # Without a head of its own a line goes on with what the last sender said.
-                head = found[1] if found else head
-                held, at, chars = [], number, 0
-            text = found[1].text if found else line.text
-            held.append(text)
+                    yield head, "".join(pending), at
+                # A line without a head continues the last sender's message.
+                head = match[1] if match else head
+                pending, at, chars = [], number, 0
+            text = match[1].text if match else line.text
+            pending.append(text)
             chars += len(text)
         if head is not None:
-            yield head, "".join(held), at
+            yield head, "".join(pending), at
 
     def _survey(self) -> None:
         for line in document_lines(self._file):
-            found = head_of(line.text, self._form) if line.is_start else None
-            if found is None:
+            match = head_of(line.text, self._form) if line.is_start else None
+            if match is None:
                 continue
-            self._form, head = found
+            self._form, head = match
             self._order.weigh(head)
             is_said = head.author and not head.text.startswith(GENERATED)
             if is_said and len(self._people) < _AUTHORS_MAX:
@@ -147,11 +147,12 @@ class _Reading:
     def _source(self) -> Source:
         title = chat_title(self._file)
         key = printable(title) if title else file_key(self._file)
-        shown = one_line(title or self._file.stem)
-        return Source(f"whatsapp/{key}", WhatsApp.name, shown, origin=self._file.label)
+        name = one_line(title or self._file.stem)
+        return Source(f"whatsapp/{key}", WhatsApp.name, name, origin=self._file.label)
 
     def _event(self, head: Head, body: str, line: int, *, is_first: bool) -> Message | Skipped:
-        """is_first: of the file, where WhatsApp says that nobody else can read it."""
+        """The message of a head and its text. is_first: the file's first, where WhatsApp announces
+        encryption."""
         text = _without_end(body)
         sent_at = time_of(head, is_month_first=self._order.is_month_first)
         is_generated = text.startswith(GENERATED)
@@ -175,29 +176,29 @@ class _Reading:
 
 
 def _add_words(content: Content, text: str) -> None:
-    """What was said, in which "<attached: …>", "<This message was edited>" and, above what is
-    said of it, the name of a file are markers."""
+    """Adds a text in which "<attached: …>", "<This message was edited>" and the name of a file
+    above its caption are markers."""
     content.add(text)
     first = text.split("\n", 1)[0]
     if _FILE_SENT.fullmatch(first.strip(MARKS + " \r")):
         content.mark(0, len(first), "marker")
-    for found in _INSIDE.finditer(text):
-        content.mark(found.start(), found.end(), "marker")
+    for match in _INSIDE.finditer(text):
+        content.mark(match.start(), match.end(), "marker")
 
 
 def _without_end(body: str) -> str:
-    """A message without the end of its last line, which the next head makes."""
+    """A message without the end of its last line, which the next head adds."""
     return body.removesuffix("\n").removesuffix("\r")
 
 
 def chat_title(file: LogFile) -> str | None:
-    """The chat that a file is called after, or the archive or folder of a "_chat.txt".
+    """The chat that a file is named after, or the archive or folder of a "_chat.txt".
 
     Example:
         >>> chat_title(LogFile("WhatsApp Chat with Ann (1).txt")), chat_title(LogFile("a.txt"))
         ('Ann', None)
     """
     for name in (file.stem, file.folder if file.stem == "_chat" else ""):
-        if found := _TITLE.fullmatch(name):
-            return found[1]
+        if match := _TITLE.fullmatch(name):
+            return match[1]
     return None

@@ -1,6 +1,7 @@
-"""The head of a line in a WhatsApp export, in the many forms that phones write: who and when.
+"""Reads the head of a line in a WhatsApp export, author and time, in the forms that phones write.
 
-Pure. A day's order (day or month first) is not told by one line; Order weighs all of them.
+Pure. One line does not show the order of day and month; Order weighs all of them. Tested in
+tests/importers/test_whatsapp.py.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 MARKS = "\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069\ufeff"
-# What WhatsApp itself writes begins with this mark on iPhones.
+# WhatsApp's own text begins with this mark on iPhones.
 GENERATED = "\u200e"
 
 _MORNING = "am|a\\.\\s?m\\.?|上午|午前|오전|sa|ص|π\\.μ\\.|dop\\.|öö|de\\."
@@ -22,8 +23,8 @@ _CLOCK = (
     r"(?P<hour>\d{1,2})[:.](?P<minute>\d{2})SECONDS"
     rf"(?:\s?(?P<late>{_MORNING}|{_EVENING}))?"
 )
-# Subtle: iPhones write seconds and Android phones none, and an iPhone's 2024-01-05 has a comma
-# behind it. Without that, the logs of half of the world's programs would be chats.
+# Subtle: iPhones write seconds and Android phones none, and an iPhone's 2024-01-05 is followed by a
+# comma. Without that rule half of all program logs would be chats.
 _BRACKETED = _CLOCK.replace("SECONDS", r"(?:[:.](?P<second>\d{2}))?")
 _DASHED = _CLOCK.replace("SECONDS", "(?P<second>(?!))?")
 _HEADS = {
@@ -44,8 +45,8 @@ _BUDDHIST_YEARS = 543
 
 @dataclass(frozen=True, slots=True)
 class Head:
-    """A line that begins a message. author: None for a notice. numbers: the day's three as
-    they stand. stamp: day and time as they stand. text: what follows, marks included."""
+    """A line that begins a message. author: None for a notice. numbers: the three of the date in
+    their order. stamp: date and time as written. text: the rest, including marks."""
 
     stamp: str
     numbers: tuple[int, int, int]
@@ -59,55 +60,55 @@ class Head:
 def head_of(line: str, form: str | None = None) -> tuple[str, Head] | None:
     """The form ("[" or "-") and the head of a line; None for one that continues a message.
 
-    form: the only one that counts, once the file's first head has told it.
+    form: the only one to accept, once the file's first head has determined it.
     """
     for name in (form,) if form else _HEADS:
-        found = _HEADS[name].match(line)
-        if found is not None and (head := _head(found)) is not None:
+        match = _HEADS[name].match(line)
+        if match is not None and (head := _head(match)) is not None:
             return name, head
     return None
 
 
-def _head(found: re.Match[str]) -> Head | None:
-    hour, minute = int(found["hour"]), int(found["minute"])
-    second = int(found["second"]) if found["second"] else None
-    half = found["early"] or found["late"]
+def _head(match: re.Match[str]) -> Head | None:
+    hour, minute = int(match["hour"]), int(match["minute"])
+    second = int(match["second"]) if match["second"] else None
+    half = match["early"] or match["late"]
     if half:
         hour = hour % 12 + (12 if _EVENING_WORD.fullmatch(half) else 0)
     if hour > 23 or minute > 59 or (second or 0) > 59:
         return None
-    rest = found["rest"]
+    rest = match["rest"]
     named = _AUTHOR.match(rest)
     author = _name(named["author"]) if named else None
     if named is None or author is None or _QUOTES.search(author):
-        return Head(_stamp(found), _numbers(found), found["sep"], (hour, minute, second),
+        return Head(_stamp(match), _numbers(match), match["sep"], (hour, minute, second),
                     bool(half), None, rest)  # fmt: skip
-    return Head(_stamp(found), _numbers(found), found["sep"], (hour, minute, second),
+    return Head(_stamp(match), _numbers(match), match["sep"], (hour, minute, second),
                 bool(half), author, rest[named.end() :])  # fmt: skip
 
 
-def _numbers(found: re.Match[str]) -> tuple[int, int, int]:
-    return int(found["a"]), int(found["b"]), int(found["c"])
+def _numbers(match: re.Match[str]) -> tuple[int, int, int]:
+    return int(match["a"]), int(match["b"]), int(match["c"])
 
 
-def _stamp(found: re.Match[str]) -> str:
-    return found.string[found.start("a") : found.start("rest")].rstrip(" -–]\u202f\xa0")
+def _stamp(match: re.Match[str]) -> str:
+    return match.string[match.start("a") : match.start("rest")].rstrip(" -–]\u202f\xa0")
 
 
 def _name(text: str) -> str | None:
-    """A sender without the marks around a number, and without the "~" before a name that is
-    in nobody's contacts."""
+    """A sender without the marks around a number, and without the "~" before a name that is in
+    nobody's contacts."""
     bare = text.translate(dict.fromkeys(map(ord, MARKS))).replace("\u202f", " ")
     return bare.replace("\xa0", " ").removeprefix("~").strip() or None
 
 
 class Order:
-    """Which of a day's first two numbers is the day, weighed over the whole file.
+    """Decides which of a date's first two numbers is the day, from the whole file.
 
-    A number over 12 decides. Else the reading in which the days run backwards less often; else
-    the number that changes more often is the day; else what is usual: the month first only with
-    slashes, a two-digit year and AM or PM. Subtle: what is only usual may turn out wrong when the
-    chat has grown, and all of it would be new then.
+    A number over 12 decides. Else the order in which dates decrease less often; else the number
+    that changes more often is the day; else the usual order: the month first only with slashes, a
+    two-digit year and AM or PM. Subtle: the usual order may turn out wrong when the chat has grown,
+    and then all messages would be new.
     """
 
     def __init__(self) -> None:
@@ -147,7 +148,7 @@ class Order:
 
 
 def time_of(head: Head, *, is_month_first: bool) -> str:
-    """The time as ISO 8601 without a zone; the stamp itself where it is no day.
+    """The time as ISO 8601 without a zone; the stamp unchanged if it is no date.
 
     Example:
         >>> _, head = head_of("[1/4/23, 7:02:11 PM] Ann: hi")
