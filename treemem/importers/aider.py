@@ -44,7 +44,7 @@ class Aider(Importer):
     name = "aider"
     version = 1
     description = "aider's chat history (Markdown)"
-    kept = "what was typed, answers, what aider printed"
+    kept = "prompts, answers, aider's own output"
     dropped = "the marks in front of lines"
     places = (f".{_HISTORY_NAME}", f"*/.{_HISTORY_NAME}", f"*/*/.{_HISTORY_NAME}")
 

@@ -44,7 +44,7 @@ class CopilotCli(Importer):
     version = 1
     description = "Copilot CLI session logs (JSON Lines)"
     kept = "turns, reasoning, tool calls and results, sub-agents, notifications, summaries"
-    dropped = "usage, what is sent around the user's words, opaque reasoning, deltas, bookkeeping"
+    dropped = "usage, context sent with the user's text, opaque reasoning, deltas, bookkeeping"
     places = (".copilot/session-state/*.jsonl", ".copilot/session-state/*/events.jsonl")
 
     def recognizes(self, file: LogFile, head: bytes) -> float:

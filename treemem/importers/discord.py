@@ -39,8 +39,8 @@ class Discord(Importer):
     name = "discord"
     version = 1
     description = "Discord channels, exported to JSON by DiscordChatExporter"
-    kept = "speaker, words, time, ids, what embeds say, names of attachments and stickers"
-    dropped = "reactions, mentions, what a reply answers, layout, notices, files themselves"
+    kept = "speaker, text, time, ids, text of embeds, names of attachments and stickers"
+    dropped = "reactions, mentions, links of replies, layout, notices, files themselves"
 
     def recognizes(self, file: LogFile, head: bytes) -> float:
         del file

@@ -59,7 +59,7 @@ class Irc(Importer):
     name = "irc"
     version = 1
     description = "IRC logs: irssi, WeeChat, ZNC, HexChat, mIRC, EnergyMech"
-    kept = "nick, words, actions, notices of people, time without a zone"
+    kept = "nick, text, actions, notices of people, time without a zone"
     dropped = "joins, parts, modes, topics, colours, the signs of channel operators"
     places = (
         "irclogs/**/*.log",

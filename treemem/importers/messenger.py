@@ -37,7 +37,7 @@ class Messenger(Importer):
     name = "messenger"
     version = 1
     description = "Messenger and Instagram threads from the archive of an account, as JSON"
-    kept = "speaker, words, time, shared links, what media is"
+    kept = "speaker, text, time, shared links, kinds of media"
     dropped = "reactions, layout, calls, messages taken back, files themselves"
 
     def recognizes(self, file: LogFile, head: bytes) -> float:

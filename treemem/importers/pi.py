@@ -42,7 +42,7 @@ class Pi(Importer):
     version = 1
     description = "sessions of the pi coding agent (JSON Lines)"
     kept = "turns, thinking, tool calls and results, abandoned branches, summaries, forks"
-    dropped = "usage, model names, tool details, what an extension keeps for itself, bookkeeping"
+    dropped = "usage, model names, tool details, data of extensions, bookkeeping"
     places = (".pi/agent/sessions/*/*.jsonl",)
 
     def recognizes(self, file: LogFile, head: bytes) -> float:

@@ -48,8 +48,8 @@ class Telegram(Importer):
     name = "telegram"
     version = 1
     description = "Telegram Desktop exports (result.json), one chat or all of an account"
-    kept = "speaker, words, time, ids, what media is, polls, contacts and places that were sent"
-    dropped = "layout, reactions, what a reply answers, notices, the account's other data"
+    kept = "speaker, text, time, ids, kinds of media, polls, sent contacts and places"
+    dropped = "layout, reactions, links of replies, notices, the account's other data"
 
     def recognizes(self, file: LogFile, head: bytes) -> float:
         del file

@@ -60,7 +60,7 @@ class Transcript(Importer):
     version = 1
     is_document = True
     description = "transcripts of meetings and subtitles: WebVTT (Teams, Zoom), SRT, SBV"
-    kept = "speaker, words, where each message begins in the recording"
+    kept = "speaker, text, start of each message in the recording"
     dropped = "layout, notes, styles, the ends of cues, lines that live captions repeat"
 
     def recognizes(self, file: LogFile, head: bytes) -> float:

@@ -46,7 +46,7 @@ class ChatJsonl(Importer):
     name = "chat"
     version = 1
     description = "chat messages or whole conversations: JSON Lines, or one JSON document"
-    kept = "speaker, words, time, ids, tool calls and results"
+    kept = "speaker, text, time, ids, tool calls and results"
     dropped = "all other fields"
 
     def recognizes(self, file: LogFile, head: bytes) -> float:

@@ -33,7 +33,7 @@ class Cursor(Importer):
     name = "cursor"
     version = 1
     description = "Cursor conversations (state.vscdb, store.db, transcripts, exported Markdown)"
-    kept = "turns, thinking, tool calls and results, what was taken back, sub-agents, summaries"
+    kept = "turns, thinking, tool calls and results, rewound turns, sub-agents, summaries"
     dropped = "usage, model names, code chunks and diffs beside a message, checkpoints"
     places = (
         ".config/Cursor/User/globalStorage/state.vscdb",

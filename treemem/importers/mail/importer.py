@@ -49,7 +49,7 @@ class MailImporter(Importer):
     name = "mail"
     version = 1
     description = "mail: mbox files (Thunderbird, Google Takeout, mutt) and .eml files"
-    kept = "sender, subject, words, date with its zone, Message-ID, attachments"
+    kept = "sender, subject, text, date with its zone, Message-ID, attachments"
     dropped = "other headers, recipients, the HTML of a mail that has plain text, layout"
 
     def recognizes(self, file: LogFile, head: bytes) -> float:

@@ -54,7 +54,7 @@ class Slack(Importer):
     name = "slack"
     version = 1
     description = "Slack exports: a ZIP or a folder of channels, with a file for every day"
-    kept = "speaker, words, time, ids, threads, what attachments of bots say, names of files"
+    kept = "speaker, text, time, ids, threads, text of bots' attachments, names of files"
     dropped = "reactions, layout, joins and other notices, deleted messages, files themselves"
 
     def recognizes(self, file: LogFile, head: bytes) -> float:

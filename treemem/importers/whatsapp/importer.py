@@ -67,7 +67,7 @@ class WhatsApp(Importer):
     name = "whatsapp"
     version = 1
     description = "WhatsApp chats, exported as text by iPhones and Android phones"
-    kept = "speaker, words, time without a zone, what media is, notices as injected text"
+    kept = "speaker, text, time without a zone, kinds of media, notices as injected text"
     dropped = "deleted messages, marks of direction around names, files themselves"
 
     def recognizes(self, file: LogFile, head: bytes) -> float:
