@@ -1,11 +1,10 @@
-"""Feeds damaged logs to an importer, guided by what code they reach.
+"""Feeds damaged logs to an importer, guided by coverage.
 
     python -m tests.fuzz.fuzz_importers [--seconds 60] [--formats codex,slack] [--keep FOLDER]
 
-Each format has a process of its own for so many seconds. It starts from valid logs, from
-tests/nasty and from tests/fuzz/seeds, where every input stands that once broke something; bytes
-are changed, and for JSON also the values in it. Exit code 1 if anything broke; the input is kept
-in FOLDER then, to be made a seed.
+Each format has a process of its own for that time. It starts from valid logs, from
+tests/importers/nasty and from the past crashes in tests/fuzz/seeds; bytes are changed, and in JSON
+also values. Exit code 1 if anything broke; the input is stored in FOLDER, to be added to the seeds.
 """
 
 from __future__ import annotations
@@ -58,7 +57,7 @@ def _options() -> argparse.Namespace:
 
 
 def _run(name: str, seconds: int, keep: Path) -> bool:
-    """Fuzzes one format in a process of its own; whether it held."""
+    """Fuzzes one format in a process of its own; returns whether nothing broke."""
     with tempfile.TemporaryDirectory() as folder:
         corpus = Path(folder)
         for number, data in enumerate(seeds_of(name)):
@@ -81,7 +80,7 @@ def _run(name: str, seconds: int, keep: Path) -> bool:
 
 @cache
 def seeds_of(name: str) -> list[bytes]:
-    """Valid logs of a format, damaged ones, and those that once broke something."""
+    """Valid logs of a format, damaged ones, and past crashes."""
     from benchmarks.export_logs import BUILDERS, Talk
     from treemem.errors import ImportFileError
     from treemem.importers import LogFile, detect
@@ -99,7 +98,7 @@ def seeds_of(name: str) -> list[bytes]:
 
 
 def label_of(name: str) -> str:
-    """What a file of a format is called."""
+    """A file name of the format."""
     from benchmarks.export_logs import SUFFIXES
 
     return f"log{SUFFIXES.get(name, '.jsonl')}"
@@ -126,7 +125,7 @@ def _fuzz(name: str, arguments: list[str]) -> None:
 
 
 def with_odd_value(data: bytes, chance: random.Random) -> bytes | None:
-    """The log with one JSON value replaced, moved or repeated; None where it holds no JSON."""
+    """The log with one JSON value replaced, moved or repeated; None if it contains no JSON."""
     lines = data.split(b"\n")
     at = chance.randrange(len(lines))
     for part, whole in ((lines[at], False), (data, True)):
@@ -154,7 +153,7 @@ def with_odd_value(data: bytes, chance: random.Random) -> bytes | None:
 
 
 def _places(value: Any) -> Any:
-    """Each place in a JSON value, as its container and the key or index there."""
+    """Yields each value's container and its key or index there."""
     if isinstance(value, dict | list):
         keys = list(value) if isinstance(value, dict) else range(len(value))
         for key in keys:

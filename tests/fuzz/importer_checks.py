@@ -1,4 +1,4 @@
-"""What must hold of an importer whatever the bytes are."""
+"""Checks that hold for an importer whatever the bytes are."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from treemem.types import Message, Source
 
 
 def check(importer: Importer, file: LogFile) -> None:
-    """Reads the file twice. Raises AssertionError, or whatever the importer should not raise."""
+    """Reads the file twice. Raises AssertionError, or an error that importers must not raise."""
     first = events_of(importer, file)
     assert first == events_of(importer, file), "the same bytes yielded other events"
     _check_order(first)
@@ -25,7 +25,7 @@ def check(importer: Importer, file: LogFile) -> None:
 
 
 def check_lines(importer: Importer, file: LogFile) -> None:
-    """As check, for a format of JSON Lines: each record ends in an event at least."""
+    """Checks a format of JSON Lines as well: each record ends in at least one event."""
     check(importer, file)
     with file.open() as stream:
         records = sum(1 for _ in read_records(stream))
@@ -34,7 +34,7 @@ def check_lines(importer: Importer, file: LogFile) -> None:
 
 
 def events_of(importer: Importer, file: LogFile) -> list[Event]:
-    """The events; those before an ImportFileError where there is one."""
+    """The events; those before an ImportFileError if there is one."""
     found: list[Event] = []
     try:
         found.extend(importer.read(file))
@@ -54,7 +54,7 @@ def _check_order(events: Sequence[Event]) -> None:
 
 
 def _check_message(message: Message) -> None:
-    """It can be stored, and its parts lie in its text."""
+    """Checks that the message can be stored and its parts are inside its text."""
     messages.storable(message)
     for part in message.parts:
         assert 0 <= part.start <= part.end <= len(message.text), "a part lies outside of the text"

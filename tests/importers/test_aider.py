@@ -1,4 +1,4 @@
-"""aider's chat histories: sessions, what was typed, answered and printed, and how they grow."""
+"""Tests aider's chat histories: sessions, prompts, answers, aider's output, and growth."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def said(text: str) -> list[tuple[str, str]]:
     return [(event.role, event.text) for event in read(text) if isinstance(event, Message)]
 
 
-def test_a_session_is_what_was_typed_answered_and_printed() -> None:
+def test_a_session_has_prompts_answers_and_aiders_output() -> None:
     events = read(FIRST)
     assert [event for event in events if isinstance(event, Source)][-1] == Source(
         "aider/.aider.chat.history#2026-03-01T09:00:00",
@@ -62,7 +62,7 @@ def test_a_session_is_what_was_typed_answered_and_printed() -> None:
     assert all(message.external_id is not None for message in messages)
 
 
-def test_each_session_is_a_source_and_a_start_is_counted() -> None:
+def test_each_session_is_a_source_and_its_start_line_is_counted() -> None:
     events = read(FIRST + SECOND)
     sources = {event.id for event in events if isinstance(event, Source)}
     assert {source.rpartition("#")[2] for source in sources} == {
@@ -73,18 +73,18 @@ def test_each_session_is_a_source_and_a_start_is_counted() -> None:
     assert reasons == ["no message: start of a session"] * 2
 
 
-def test_two_sessions_of_the_same_second_are_kept_apart() -> None:
+def test_two_sessions_of_the_same_second_are_two_sources() -> None:
     events = read(START + "#### a  \n" + START + "#### b  \n")
     sources = [event.id for event in events if isinstance(event, Source)]
     assert sources[1] == f"{sources[0]}-2"
 
 
 @pytest.mark.parametrize("end", ["  \n", "\n"])
-def test_inputs_with_a_blank_line_between_are_two_messages(end: str) -> None:
+def test_prompts_with_a_blank_line_between_them_are_two_messages(end: str) -> None:
     assert said(f"{START}#### a{end}\n#### b{end}") == [("user", "a"), ("user", "b")]
 
 
-def test_without_the_blanks_a_heading_behind_an_answer_is_the_answers() -> None:
+def test_without_trailing_blanks_a_heading_after_an_answer_belongs_to_the_answer() -> None:
     text = (
         f"{START}#### plan it\nThe plan:\n\n#### Step 1\nWrap it.\n\n> Tokens: 1 sent\n\n#### go\n"
     )
@@ -96,7 +96,7 @@ def test_without_the_blanks_a_heading_behind_an_answer_is_the_answers() -> None:
     ]
 
 
-def test_an_answer_cut_off_in_a_fence_does_not_swallow_what_follows() -> None:
+def test_an_answer_cut_off_in_a_fence_does_not_swallow_the_next_prompt() -> None:
     text = f"{START}#### do  \n\n```py\nx =\n\n> Tokens: 1 sent  \n\n#### again  \n" + SECOND
     assert [role for role, _ in said(text)] == ["user", "assistant", "tool", "user", "user", "tool"]
     unclosed = f"{START}#### do  \n\n```py\nx =\n" + SECOND
@@ -107,12 +107,12 @@ def test_an_answer_cut_off_in_a_fence_does_not_swallow_what_follows() -> None:
     ]
 
 
-def test_a_start_that_is_quoted_in_a_fence_begins_nothing() -> None:
+def test_a_start_line_quoted_in_a_fence_begins_no_session() -> None:
     text = f"{START}#### do  \n\n```\n\n# aider chat started at 2020-01-01 00:00:00\n```\n"
     assert [role for role, _ in said(text)] == ["user", "assistant"]
 
 
-def test_a_line_of_any_length_stays_with_who_typed_it() -> None:
+def test_a_line_of_any_length_stays_in_its_message() -> None:
     text = "word " * 5_000
     assert said(f"{START}#### {text}  \n\nok\n\n> Tokens: 1 sent  \n") == [
         ("user", text),
@@ -121,13 +121,13 @@ def test_a_line_of_any_length_stays_with_who_typed_it() -> None:
     ]
 
 
-def test_an_empty_input_is_no_message() -> None:
+def test_an_empty_prompt_is_no_message() -> None:
     reasons = [event.reason for event in read(f"{START}#### <blank>  \n")
                if isinstance(event, Skipped)]  # fmt: skip
     assert reasons == ["no message: start of a session", "empty message"]
 
 
-def test_a_history_that_grew_adds_its_end_only(tmp_path: Path) -> None:
+def test_a_grown_history_adds_only_its_end(tmp_path: Path) -> None:
     path = tmp_path / "shop" / ".aider.chat.history.md"
     path.parent.mkdir()
     with Memory.open(tmp_path / "memory.sqlite3") as memory:
@@ -135,7 +135,7 @@ def test_a_history_that_grew_adds_its_end_only(tmp_path: Path) -> None:
         assert memory.ingest([path]).added == 4
         path.write_text(FIRST + "> Commit 1a2b3c round per line  \n" + SECOND)
         report = memory.ingest([path])
-        # What aider printed has grown: a new version of it, and the new session.
+        # Aider's last output has grown: a new version of it, and the new session.
         assert (report.added, report.known) == (3, 3)
         (first, second) = sorted(report.files[0].sources)
         assert first.startswith("aider/shop-")
@@ -155,7 +155,7 @@ def test_a_copy_of_a_history_stores_nothing_twice(tmp_path: Path) -> None:
 
 
 @given(st.integers(0, 2**32), st.integers(0, len(FIRST + SECOND)))
-def test_whatever_is_broken_each_block_is_counted(seed: int, cut: int) -> None:
+def test_every_block_of_a_damaged_history_is_counted(seed: int, cut: int) -> None:
     data = bytearray((FIRST + SECOND).encode()[:cut])
     chance = random.Random(seed)
     for _ in range(chance.randrange(4)):

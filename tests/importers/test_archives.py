@@ -1,4 +1,4 @@
-"""A ZIP archive is a folder that can be read where it lies, whatever is wrong with it."""
+"""Tests ZIP archives, which are read like folders, and damaged or hostile ones."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def stored(tmp_path: Path, data: bytes, name: str = "export.zip") -> Path:
     return path
 
 
-def test_every_member_that_is_a_log_is_read(memory: Memory, tmp_path: Path) -> None:
+def test_every_log_in_an_archive_is_read(memory: Memory, tmp_path: Path) -> None:
     path = stored(
         tmp_path,
         zipped({"b/two.jsonl": CHAT + CHAT, "a/one.jsonl": CHAT, "logo.png": b"\x89PNG\r\n\x1a\n"}),
@@ -57,7 +57,7 @@ def test_an_archive_read_again_adds_nothing(memory: Memory, tmp_path: Path) -> N
     assert (again.added, again.known) == (0, 1)
 
 
-def test_a_member_with_the_name_of_a_later_one_is_told(memory: Memory) -> None:
+def test_a_member_with_the_name_of_a_later_one_is_reported(memory: Memory) -> None:
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w") as archive, warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -68,7 +68,7 @@ def test_a_member_with_the_name_of_a_later_one_is_told(memory: Memory) -> None:
     assert (second.path, second.added) == ("stdin!one.jsonl", 1)
 
 
-def test_many_small_members_that_are_a_bomb_together_are_refused(
+def test_many_small_members_that_form_a_bomb_are_refused(
     memory: Memory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(archives, "TOTAL_FREE_BYTES", 1_000_000)
@@ -85,7 +85,7 @@ def test_an_archive_can_be_piped_in(memory: Memory) -> None:
 
 
 @pytest.mark.parametrize("name", ["../up.jsonl", "/etc/abs.jsonl", "a/../../up.jsonl"])
-def test_a_path_that_leads_out_is_told_and_not_followed(
+def test_a_path_out_of_the_archive_is_reported_and_not_followed(
     memory: Memory, tmp_path: Path, name: str
 ) -> None:
     path = stored(tmp_path, zipped({name: CHAT, "one.jsonl": CHAT}))
@@ -116,7 +116,7 @@ def test_a_member_over_the_limit_is_not_opened(
     assert passed_over.skipped == {TOO_LARGE: 1}
 
 
-def test_an_encrypted_member_is_told(memory: Memory, tmp_path: Path) -> None:
+def test_an_encrypted_member_is_reported(memory: Memory, tmp_path: Path) -> None:
     data = bytearray(zipped({"one.jsonl": CHAT}))
     for signature, at in ((b"PK\x03\x04", 6), (b"PK\x01\x02", 8)):
         data[data.index(signature) + at] |= 1
@@ -124,7 +124,7 @@ def test_an_encrypted_member_is_told(memory: Memory, tmp_path: Path) -> None:
     assert passed_over.skipped == {ENCRYPTED: 1}
 
 
-def test_damage_in_one_member_costs_the_others_nothing(memory: Memory, tmp_path: Path) -> None:
+def test_damage_in_one_member_does_not_affect_the_others(memory: Memory, tmp_path: Path) -> None:
     data = bytearray(zipped({"a.jsonl": CHAT * 50, "b.jsonl": CHAT}))
     at = data.index(b"a.jsonl") + len(b"a.jsonl")
     data[at : at + 8] = b"\xff" * 8
@@ -136,18 +136,20 @@ def test_damage_in_one_member_costs_the_others_nothing(memory: Memory, tmp_path:
 @pytest.mark.parametrize(
     "data", [b"PK\x03\x04", zipped({"a.jsonl": CHAT})[:60]], ids=["nothing", "cut off"]
 )
-def test_a_damaged_archive_is_told(memory: Memory, tmp_path: Path, data: bytes) -> None:
+def test_a_damaged_archive_is_reported(memory: Memory, tmp_path: Path, data: bytes) -> None:
     (report,) = memory.ingest(stored(tmp_path, data)).files
     assert "damaged ZIP archive" in str(report.error)
 
 
-def test_an_archive_in_an_archive_is_told_and_not_opened(memory: Memory, tmp_path: Path) -> None:
+def test_an_archive_in_an_archive_is_reported_and_not_opened(
+    memory: Memory, tmp_path: Path
+) -> None:
     path = stored(tmp_path, zipped({"inner.zip": zipped({"one.jsonl": CHAT})}))
     (report,) = memory.ingest(path).files
     assert "binary data (ZIP)" in str(report.error)
 
 
-def test_members_find_their_neighbours_and_nothing_else(tmp_path: Path) -> None:
+def test_members_reach_their_neighbours_and_nothing_else(tmp_path: Path) -> None:
     path = stored(
         tmp_path, zipped({"users.json": b"[]", "general/day.json": b"[]", "general/b.json": b"{}"})
     )
@@ -168,7 +170,7 @@ def test_members_find_their_neighbours_and_nothing_else(tmp_path: Path) -> None:
         assert not copy.exists()
 
 
-def test_a_file_finds_its_neighbours_and_nothing_else(tmp_path: Path) -> None:
+def test_a_file_reaches_its_neighbours_and_nothing_else(tmp_path: Path) -> None:
     (tmp_path / "general").mkdir()
     day = stored(tmp_path / "general", b"[]", "day.json")
     stored(tmp_path, b"{}", "users.json")
@@ -188,9 +190,7 @@ def test_an_office_document_is_no_archive(tmp_path: Path) -> None:
         assert archive is None
 
 
-def test_the_bytes_of_attachments_are_kept_where_that_is_asked_for(
-    memory: Memory, tmp_path: Path
-) -> None:
+def test_the_bytes_of_attachments_are_stored_on_request(memory: Memory, tmp_path: Path) -> None:
     picture = {
         "type": "image",
         "source": {"type": "base64", "media_type": "image/png", "data": "AAAA"},
@@ -207,7 +207,7 @@ def test_the_bytes_of_attachments_are_kept_where_that_is_asked_for(
 
 def test_open_fails_with_an_error_that_names_the_member(tmp_path: Path) -> None:
     data = bytearray(zipped({"a.jsonl": CHAT}))
-    data[8] = 0x63  # A compression method that nobody knows.
+    data[8] = 0x63  # an unknown compression method
     data[data.index(b"PK\x01\x02") + 10] = 0x63
     path = stored(tmp_path, bytes(data))
     with archives.open_archive(LogFile(str(path), path)) as archive:
@@ -219,7 +219,7 @@ def test_open_fails_with_an_error_that_names_the_member(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("method", [zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA])
-def test_damage_anywhere_in_an_archive_is_told_and_never_breaks_the_import(method: int) -> None:
+def test_damage_anywhere_in_an_archive_is_reported_and_never_breaks_the_import(method: int) -> None:
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w", method) as archive:
         for name in ("dév/é.jsonl", "one.jsonl"):

@@ -1,4 +1,4 @@
-"""Attachments leave a marker, and what is kept as JSON reads as the standard library writes it."""
+"""Tests the markers of attachments, and the JSON of other values."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ JSON_VALUES = st.recursive(
 @example({"long": 2**64, "small": -(2**63), "lone": "\ud800", "control": "\x1f\x7f\b\u2028"})
 @example([{"deep": [{"float": 1e16}]}])
 @example([1e-7, float("nan"), float("-inf"), -0.0])
-def test_json_is_written_as_the_standard_library_writes_it(value: object) -> None:
+def test_json_equals_the_standard_librarys(value: object) -> None:
     assert compact_json(value) == json.dumps(value, ensure_ascii=False, separators=(",", ":"))
 
 
-def test_json_is_written_however_deep_it_is() -> None:
+def test_json_of_any_depth_is_written() -> None:
     value: object = "end"
     for _ in range(600):
         value = [value]

@@ -1,4 +1,4 @@
-"""Chats in JSON Lines, under the names that different tools give their fields."""
+"""Tests chats in JSON Lines, with the field names of different tools."""
 
 from __future__ import annotations
 
@@ -55,12 +55,14 @@ def reasons(*lines: object) -> list[str]:
          "a\n\nb"),
     ],
 )  # fmt: skip
-def test_who_said_what(line: dict[str, Any], role: str, author: str | None, text: str) -> None:
+def test_every_shape_yields_role_author_and_text(
+    line: dict[str, Any], role: str, author: str | None, text: str
+) -> None:
     (message,) = messages(line)
     assert (message.role, message.author, message.text) == (role, author, text)
 
 
-def test_calls_and_answers_of_tools_are_paired() -> None:
+def test_tool_calls_and_results_are_paired() -> None:
     function = {"name": "search", "arguments": '{"q": "é"}'}
     call, answer = messages(
         {"role": "assistant", "content": None,
@@ -91,7 +93,7 @@ def test_a_heading_inside_a_message_forges_no_boundary(text: str) -> None:
     assert [message.text for message in messages({"role": "user", "content": text})] == [text]
 
 
-def test_ids_times_and_sessions_are_kept() -> None:
+def test_ids_times_and_sessions_are_imported() -> None:
     known, counted = messages(
         {"role": "user", "content": "a", "uuid": ANY_ID, "ts": 1_700_000_000, "session_id": "s"},
         {"role": "user", "content": "b", "id": 7, "date": "2026-01-01 10:00"},
@@ -103,7 +105,7 @@ def test_ids_times_and_sessions_are_kept() -> None:
 
 
 @given(st.integers(10**8, 10**11 - 1), st.sampled_from([1, 10**3, 10**6, 10**9]))
-def test_a_number_is_read_in_the_unit_it_was_written_in(seconds: int, scale: int) -> None:
+def test_a_number_is_read_as_a_time_in_its_unit(seconds: int, scale: int) -> None:
     try:
         expected = datetime.fromtimestamp(seconds, UTC).isoformat()
     except (ValueError, OverflowError):
@@ -112,7 +114,7 @@ def test_a_number_is_read_in_the_unit_it_was_written_in(seconds: int, scale: int
 
 
 @pytest.mark.parametrize("value", [None, True, float("nan"), 10**30, 12.5, [], ""])
-def test_what_is_no_time_is_none(value: object) -> None:
+def test_a_value_that_is_no_time_yields_none(value: object) -> None:
     assert sent_at(value) is None
 
 
@@ -138,7 +140,7 @@ def test_a_conversation_on_a_line_is_a_source_of_its_own() -> None:
     ]
 
 
-def test_a_line_that_says_nothing_is_counted() -> None:
+def test_a_line_without_a_message_is_counted() -> None:
     assert reasons(1, {"a": 1}, {"role": "user"}, {"role": "user", "content": ""}) == [
         module.NOT_AN_OBJECT,
         module.NO_SPEAKER,
@@ -170,6 +172,6 @@ VALUES = st.recursive(
 
 
 @given(st.lists(VALUES, max_size=5))
-def test_whatever_a_line_holds_it_is_counted(lines: list[object]) -> None:
+def test_a_line_with_any_content_is_counted(lines: list[object]) -> None:
     counted = [event for event in read(lines) if isinstance(event, Message | Skipped)]
     assert len(counted) >= len(lines)

@@ -1,4 +1,4 @@
-"""Chats in one JSON document: arrays of messages or conversations, and objects around them."""
+"""Tests chats in one JSON document: arrays of messages or conversations, and wrapped ones."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def said(document: object, indent: int | None = 1) -> list[tuple[str, str]]:
          ["chat/stdin#first", "chat/stdin#second"]),
     ],
 )  # fmt: skip
-def test_conversations_are_sources_and_messages_alone_are_the_files(
+def test_conversations_are_sources_and_single_messages_belong_to_the_file(
     document: object, sources: list[str]
 ) -> None:
     assert said(document) == list(zip(sources, ["hi", "hello"], strict=True))
@@ -91,7 +91,7 @@ def test_a_conversation_that_moved_in_a_newer_export_stays_the_same(
     }  # fmt: skip
 
 
-def test_conversations_that_share_an_id_are_kept_apart() -> None:
+def test_conversations_with_the_same_id_are_separate_sources() -> None:
     shared = {"id": "abc", "messages": [ASKED]}
     assert [source for source, _ in said([shared, shared])] == [
         "chat/stdin#abc",
@@ -99,13 +99,13 @@ def test_conversations_that_share_an_id_are_kept_apart() -> None:
     ]
 
 
-def test_a_title_and_a_system_prompt_stand_before_their_messages() -> None:
+def test_a_title_and_a_system_prompt_precede_their_messages() -> None:
     first, *rest = read({"title": "T", "system": "Be brief.", "messages": [ASKED]})
     assert first == Source("chat/stdin", "chat", title="T", origin="stdin")
     assert [event.text for event in rest if isinstance(event, Message)] == ["Be brief.", "hi"]
 
 
-def test_what_is_no_message_is_counted() -> None:
+def test_an_object_that_is_no_message_is_counted() -> None:
     reasons = [event.reason for event in read([ASKED, TOLD, 7, {"a": 1}, {"messages": []}])
                if isinstance(event, Skipped)]  # fmt: skip
     assert reasons == [module.NOT_AN_OBJECT, module.NO_SPEAKER, module.EMPTY_CONVERSATION]
@@ -124,14 +124,14 @@ def test_a_document_longer_than_its_head_is_recognized() -> None:
         {"tools": [{"name": "f"}]},
     ],
 )
-def test_other_documents_are_no_chats(document: object) -> None:
+def test_other_documents_are_not_recognized(document: object) -> None:
     file = LogFile("x.json", data=json.dumps(document, indent=1).encode())
     with pytest.raises(ImportFileError, match="is in no format"):
         detect(file)
 
 
 @given(st.binary(max_size=4), st.integers(0, 300), st.sampled_from([[ASKED, TOLD], [SHARED]]))
-def test_damage_is_reported_and_nothing_raised(junk: bytes, at: int, document: Any) -> None:
+def test_damage_is_reported_and_nothing_is_raised(junk: bytes, at: int, document: Any) -> None:
     data = json.dumps(document, indent=1).encode()
     file = LogFile("x.json", data=data[:at] + junk + data[at + 1 :])
     assert all(isinstance(event, Source | Message | Skipped)

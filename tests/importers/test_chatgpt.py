@@ -1,4 +1,4 @@
-"""ChatGPT's export: the tree of each conversation, what its messages hold, the page beside it."""
+"""Tests ChatGPT's export: the tree of a conversation, the content of its messages, its page."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ PLAIN = conversation(
 )
 
 
-def test_the_way_from_the_current_node_to_the_root_is_the_live_branch() -> None:
+def test_the_path_from_the_current_node_to_the_root_is_active() -> None:
     events = read([PLAIN])
     assert [event for event in events if isinstance(event, Source)] == [
         Source(f"chatgpt/{uuid(999)}", "chatgpt", title="Rounding", origin="conversations.json")
@@ -79,7 +79,7 @@ def test_the_way_from_the_current_node_to_the_root_is_the_live_branch() -> None:
     assert (first.external_id, first.unique_id) == (uuid(1), True)
 
 
-def test_without_a_current_node_the_newest_end_is_taken() -> None:
+def test_without_a_current_node_the_newest_leaf_is_active() -> None:
     texts = [item.text for item in messages([PLAIN | {"current_node": "gone"}]) if item.active]
     assert texts == ["round?", "per line"]
 
@@ -89,12 +89,12 @@ def test_one_conversation_an_array_and_a_wrapped_array_are_read_alike(document: 
     assert [item.text for item in messages(document)] == [item.text for item in messages([PLAIN])]
 
 
-def test_parents_that_go_round_in_a_circle_lose_no_message() -> None:
+def test_parents_in_a_circle_lose_no_message() -> None:
     circle = conversation(node(1, 2, "user", "a"), node(2, 1, "assistant", "b"), current=2)
     assert {item.text for item in messages([circle])} == {"a", "b"}
 
 
-def test_calls_of_tools_and_their_answers_are_paired() -> None:
+def test_tool_calls_and_results_are_paired() -> None:
     code = {"content_type": "code", "language": "unknown", "text": "search('x')"}
     quote = {"content_type": "tether_quote", "url": "https://x", "title": "X", "text": "found"}
     found = messages([conversation(
@@ -112,7 +112,7 @@ def test_calls_of_tools_and_their_answers_are_paired() -> None:
     assert {part.name for part in found[2].parts} == {"browser"}
 
 
-def test_what_is_only_pointed_to_leaves_a_marker() -> None:
+def test_a_referenced_file_leaves_a_marker() -> None:
     sound = {"content_type": "audio_asset_pointer", "asset_pointer": "sediment://a"}
     message = only(
         {"content_type": "multimodal_text", "parts": [
@@ -143,13 +143,15 @@ def test_what_is_only_pointed_to_leaves_a_marker() -> None:
         ("plain", "plain", []),
     ],
 )  # fmt: skip
-def test_what_each_type_of_content_becomes(content: object, text: str, kinds: list[str]) -> None:
+def test_each_type_of_content_yields_its_text_and_parts(
+    content: object, text: str, kinds: list[str]
+) -> None:
     message = only(content)
     assert message.text == text
     assert [part.kind for part in message.parts] == kinds
 
 
-def test_custom_instructions_and_hidden_messages_were_said_by_nobody() -> None:
+def test_custom_instructions_and_hidden_messages_are_injected() -> None:
     context = {"content_type": "user_editable_context", "user_profile": "I farm.",
                "user_instructions": "Be brief."}  # fmt: skip
     assert (only(context, "user").text, only(context, "user").kind) == (
@@ -163,7 +165,7 @@ def test_custom_instructions_and_hidden_messages_were_said_by_nobody() -> None:
     assert only("hello", "user").kind == "said"
 
 
-def test_what_is_no_message_is_counted_with_its_reason() -> None:
+def test_a_node_without_a_message_is_counted_with_its_reason() -> None:
     recap = {"content_type": "reasoning_recap", "content": "Thought for 8s"}
     broken = conversation(node(1, 0, "user", ""), node(2, 1, "assistant", recap))
     broken["mapping"] |= {"x": None, "y": {"id": "y", "message": 5}, "z": {"message": {}}}
@@ -183,7 +185,7 @@ def test_what_is_no_message_is_counted_with_its_reason() -> None:
         ({"id": "u", "email": "e", "chatgpt_plus_user": True}, "no chat: account"),
     ],
 )
-def test_what_lies_beside_the_conversations_is_no_chat(beside: object, reason: str) -> None:
+def test_other_files_of_the_export_are_not_chats(beside: object, reason: str) -> None:
     assert read(beside) == [Skipped(reason)]
 
 
@@ -205,14 +207,14 @@ def test_the_page_of_an_export_is_not_a_second_copy(tmp_path: Path) -> None:
     assert report.skipped == {module.SAME_AS_JSON: 1, module.EMPTY_NODE: 1}
 
 
-def test_a_page_alone_is_read() -> None:
+def test_a_page_without_json_is_read() -> None:
     file = LogFile("chat.html", data=PAGE.encode())
     assert detect(file).name == "chatgpt"
     found = [event for event in detect(file).read(file) if isinstance(event, Message)]
     assert [item.text for item in found] == [item.text for item in messages([PLAIN])]
 
 
-def test_a_later_export_adds_what_is_new(tmp_path: Path) -> None:
+def test_a_later_export_adds_only_new_messages(tmp_path: Path) -> None:
     path = tmp_path / "conversations.json"
     with Memory.open(tmp_path / "memory.sqlite3") as memory:
         path.write_text(json.dumps([PLAIN]))
@@ -233,7 +235,7 @@ VALUES = st.recursive(
 
 
 @given(st.data())
-def test_whatever_types_the_fields_have_every_node_is_counted(data: st.DataObject) -> None:
+def test_every_node_is_counted_whatever_types_its_fields_have(data: st.DataObject) -> None:
     value = json.loads(json.dumps(PLAIN))
     places: list[tuple[Any, Any]] = []
     stack: list[Any] = [value]

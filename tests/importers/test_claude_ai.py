@@ -1,4 +1,4 @@
-"""Claude.ai's export: conversations, their branches, what was pasted and attached."""
+"""Tests Claude.ai's export: conversations, branches, pasted texts and attachments."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def test_a_conversation_is_a_source_and_its_rows_are_messages(document: object) 
     assert first.sent_at == "2026-03-01T09:00:01.000000Z"
 
 
-def test_blocks_are_parts_and_the_plain_text_is_not_taken_again() -> None:
+def test_blocks_become_parts_and_the_plain_text_is_not_repeated() -> None:
     (message,) = messages([conversation(row(1, "assistant", text="poorer copy", content=[
         {"type": "thinking", "thinking": "hm", "summaries": []},
         {"type": "text", "text": "I look."},
@@ -79,7 +79,7 @@ def test_blocks_are_parts_and_the_plain_text_is_not_taken_again() -> None:
     assert bare.text == "only here"
 
 
-def test_pasted_texts_are_words_and_files_are_markers() -> None:
+def test_pasted_texts_are_text_and_files_are_markers() -> None:
     (message,) = messages([conversation(row(1, "human", "see", attachments=[
         {"file_name": "a.txt", "file_type": "txt", "extracted_content": " pasted\n"},
     ], files=[{"file_kind": "image", "file_name": "b.png"}, {"file_uuid": "u"}, 7]))])  # fmt: skip
@@ -95,18 +95,18 @@ def branched(*parents: tuple[int, str | None], **fields: Any) -> list[tuple[int,
     return [(int(item.text), item.active) for item in messages([conversation(*rows, **fields)])]
 
 
-def test_the_branch_of_the_last_message_or_of_the_named_leaf_is_live() -> None:
+def test_the_branch_of_the_last_message_or_of_the_named_leaf_is_active() -> None:
     tree = ((1, ROOT), (2, uuid(1)), (3, uuid(1)), (4, uuid(3)))
     assert branched(*tree) == [(1, True), (2, False), (3, True), (4, True)]
     named = branched(*tree, current_leaf_message_uuid=uuid(2))
     assert named == [(1, True), (2, True), (3, False), (4, False)]
 
 
-def test_a_first_question_that_was_edited_is_a_branch_of_its_own() -> None:
+def test_an_edited_first_question_is_a_branch_of_its_own() -> None:
     assert branched((1, ROOT), (2, ROOT), (3, uuid(2))) == [(1, False), (2, True), (3, True)]
 
 
-def test_a_parent_that_is_not_there_leaves_nobody_behind() -> None:
+def test_a_missing_parent_loses_no_message() -> None:
     assert branched((1, ROOT), (2, "gone"), (3, uuid(2))) == [(1, True), (2, True), (3, True)]
     assert branched((1, uuid(2)), (2, uuid(1))) == [(1, True), (2, True)]
 
@@ -119,11 +119,11 @@ def test_a_parent_that_is_not_there_leaves_nobody_behind() -> None:
         ([{"conversations_memory": "…", "account_uuid": "a"}], "no chat: memory"),
     ],
 )
-def test_what_lies_beside_the_conversations_is_no_chat(beside: object, reason: str) -> None:
+def test_other_files_of_the_export_are_not_chats(beside: object, reason: str) -> None:
     assert read(beside) == [Skipped(reason)]
 
 
-def test_what_is_no_message_is_counted_with_its_reason() -> None:
+def test_a_row_without_a_message_is_counted_with_its_reason() -> None:
     odd = conversation(row(1, "human"), None, {"uuid": "x"})
     reasons = [event.reason for event in read([odd, conversation(), 7])
                if isinstance(event, Skipped)]  # fmt: skip
@@ -131,7 +131,7 @@ def test_what_is_no_message_is_counted_with_its_reason() -> None:
                        module.EMPTY_CONVERSATION, module.NO_CONVERSATION]  # fmt: skip
 
 
-def test_a_later_export_adds_what_is_new(tmp_path: Path) -> None:
+def test_a_later_export_adds_only_new_messages(tmp_path: Path) -> None:
     path = tmp_path / "conversations.json"
     with Memory.open(tmp_path / "memory.sqlite3") as memory:
         path.write_text(json.dumps([PLAIN]))
@@ -151,7 +151,7 @@ VALUES = st.recursive(
 
 
 @given(st.sampled_from(list(row(1, "human"))), VALUES, st.binary(max_size=3), st.integers(0, 400))
-def test_whatever_a_field_holds_every_row_is_counted(
+def test_every_row_is_counted_whatever_types_its_fields_have(
     key: str, value: object, junk: bytes, at: int
 ) -> None:
     rows = [row(1, "human", "a"), row(2, "assistant", "b") | {key: value}]

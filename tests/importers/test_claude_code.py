@@ -1,4 +1,4 @@
-"""A Claude Code log becomes the messages that were really said."""
+"""Tests the messages of Claude Code's logs."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ SESSION = "0c0ffee0-0000-4000-8000-000000000001"
 
 
 def record(number: int, role: str, content: object, **fields: Any) -> dict[str, Any]:
-    """A row of the log; its parent is the row before unless it is given."""
+    """A row of the log; its parent is the row before by default."""
     message: dict[str, Any] = {"role": role, "content": content}
     if role == "assistant":
         message["id"] = fields.pop("api_id", f"msg_{number}")
@@ -81,7 +81,7 @@ def test_fragments_of_one_answer_become_one_message() -> None:
     assert reasons(*rows) == ["no message: progress", module.MERGED, module.MERGED]
 
 
-def test_a_fragment_behind_a_tool_result_is_a_message_of_its_own() -> None:
+def test_a_fragment_after_a_tool_result_is_a_message_of_its_own() -> None:
     said = messages(
         record(1, "assistant", [{"type": "text", "text": "a"}], api_id="m"),
         record(2, "user", [{"type": "tool_result", "tool_use_id": "t", "content": "ok"}]),
@@ -94,7 +94,7 @@ def test_a_fragment_behind_a_tool_result_is_a_message_of_its_own() -> None:
     ]
 
 
-def test_a_tool_result_is_the_tools_word_for_word() -> None:
+def test_a_tool_result_has_the_role_tool_and_its_exact_text() -> None:
     output = "  line 1\r\n\tline 2\n\n"
     call, answer = messages(
         record(1, "assistant", [{"type": "tool_use", "id": "t1", "name": "Read", "input": {}}]),
@@ -133,7 +133,7 @@ def test_a_tool_result_in_blocks_keeps_every_block() -> None:
     )
 
 
-def test_words_of_the_user_beside_a_tool_result_are_the_users() -> None:
+def test_typed_text_next_to_a_tool_result_is_the_users() -> None:
     result = {"type": "tool_result", "tool_use_id": "t", "content": "ok"}
     reminder = {"type": "text", "text": "<system-reminder>x</system-reminder>"}
     spoken = {"type": "text", "text": "stop, do it otherwise"}
@@ -165,7 +165,7 @@ def test_base64_in_an_unknown_block_stays_out_of_the_text() -> None:
     assert len(message.blobs) == 1
 
 
-def test_the_text_of_a_text_document_is_kept() -> None:
+def test_the_text_of_a_text_document_is_imported() -> None:
     source = {"type": "text", "media_type": "text/plain", "data": "a pasted page"}
     (message,) = messages(record(1, "user", [{"type": "document", "source": source}]))
     assert message.text == "a pasted page"
@@ -225,20 +225,20 @@ def test_an_empty_message_is_counted_and_left_out(content: object) -> None:
         ("[Request interrupted by user]", {}, "injected"),
     ],
 )
-def test_what_the_tool_says_for_the_user_is_told_from_what_the_user_says(
+def test_injected_texts_are_separated_from_the_users_own(
     content: str, fields: dict[str, Any], kind: str
 ) -> None:
     (message,) = messages(record(1, "user", content, **fields))
     assert (message.role, message.kind, message.text) == ("user", kind, content)
 
 
-def test_many_elements_with_text_behind_them_are_told_apart_at_once() -> None:
+def test_many_elements_before_a_text_are_classified_in_linear_time() -> None:
     text = "<system-reminder>x</system-reminder>" * 20_000 + "go on"
     (message,) = messages(record(1, "user", text))
     assert message.kind == "said"
 
 
-def test_what_is_typed_while_the_model_works_is_the_users_word() -> None:
+def test_a_prompt_typed_while_the_model_works_is_the_users() -> None:
     said = messages(
         record(1, "user", "do it"),
         {
@@ -295,12 +295,12 @@ def sources(events: list[Event]) -> list[str]:
     return [event.id for event in events if isinstance(event, Source)]
 
 
-def test_the_session_is_the_file_name_if_that_is_one() -> None:
+def test_the_session_is_the_file_name_if_it_is_a_uuid() -> None:
     rows = [record(1, "user", "hi", sessionId="parent")]
     assert sources(read(rows, label=f"{SESSION}.jsonl")) == [f"claude-code/{SESSION}"]
 
 
-def test_else_the_session_is_what_the_last_record_says() -> None:
+def test_else_the_session_is_the_last_records() -> None:
     rows = [record(1, "user", "a", sessionId="old"), record(2, "user", "b", sessionId="new")]
     assert sources(read(rows)) == ["claude-code/new"]
     assert sources(read([{"type": "user", "message": {"content": "a"}}])) == ["claude-code/log"]
@@ -312,7 +312,7 @@ def test_a_session_id_from_the_log_makes_a_printable_source_id() -> None:
     assert len(source) < 200
 
 
-def test_the_title_is_the_users_before_the_models() -> None:
+def test_the_users_title_takes_precedence_over_the_models() -> None:
     rows = [
         record(1, "user", "hi"),
         {"type": "custom-title", "customTitle": "Mine", "sessionId": SESSION},

@@ -1,4 +1,4 @@
-"""A turn is inactive only if it demonstrably stands on a branch that was left."""
+"""Tests that a turn is inactive only if it is certainly on an abandoned branch."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def test_a_straight_conversation_is_active() -> None:
     assert inactive(*TALK) == []
 
 
-def test_turns_behind_a_rewind_are_not() -> None:
+def test_turns_before_a_rewind_are_inactive() -> None:
     assert inactive(*TALK, row("u3", "a1"), row("a3", "u3", "assistant")) == ["u2", "a2"]
 
 
@@ -84,11 +84,11 @@ def test_a_log_without_parents_is_one_branch() -> None:
     assert inactive(*[{k: v for k, v in item.items() if k != "uuid"} for item in bare]) == []
 
 
-def test_a_second_root_continues_what_stands_before_it() -> None:
+def test_a_second_root_continues_the_record_before_it() -> None:
     assert inactive(*TALK, row("u3", None), row("a3", "u3", "assistant")) == []
 
 
-def test_a_missing_parent_continues_what_stands_before_it() -> None:
+def test_a_record_with_a_missing_parent_continues_the_one_before_it() -> None:
     assert inactive(*TALK, row("u3", "lost in a damaged line"), row("a3", "u3")) == []
 
 
@@ -96,28 +96,28 @@ def test_a_parent_further_down_the_file_is_found() -> None:
     assert inactive(row("u1", None), row("a2", "a1"), row("a1", "u1"), row("a3", "a2")) == []
 
 
-def test_parents_in_a_circle_do_not_hang() -> None:
+def test_parents_in_a_circle_terminate() -> None:
     assert inactive(row("a", "b"), row("b", "a"), row("c", "c")) == []
 
 
-def test_what_stands_before_a_compaction_is_active() -> None:
+def test_turns_before_a_compaction_are_active() -> None:
     summary = row("s1", "b1", isCompactSummary=True)
     assert inactive(*TALK, boundary("b1", "a2"), summary, row("u3", "s1")) == []
     assert inactive(*TALK, boundary("b1", "unknown"), summary, row("u3", "s1")) == []
 
 
-def test_a_summary_beside_the_turns_it_left_standing_is_active() -> None:
+def test_a_summary_next_to_the_turns_that_remain_is_active() -> None:
     summary = row("s1", "b1", isCompactSummary=True)
     assert inactive(*TALK, boundary("b1", "a2"), summary, row("u3", "a2")) == []
 
 
-def test_a_summary_that_was_rewound_is_not() -> None:
+def test_a_rewound_summary_is_inactive() -> None:
     summary = row("s1", "b1", isCompactSummary=True)
     rows = (*TALK, boundary("b1", "a2"), summary, row("u3", "s1"), row("u4", "a1"))
     assert inactive(*rows) == ["u2", "a2", "s1", "u3"]
 
 
-def test_rows_that_are_replayed_below_a_summary_keep_both_their_parents() -> None:
+def test_rows_replayed_below_a_summary_keep_both_parents() -> None:
     rows = (
         *TALK,
         boundary("b1", "a2"),
@@ -129,9 +129,9 @@ def test_rows_that_are_replayed_below_a_summary_keep_both_their_parents() -> Non
     assert inactive(*rows) == []
 
 
-def test_replayed_rows_are_no_news() -> None:
+def test_replayed_rows_do_not_count_as_newest() -> None:
     assert inactive(*TALK, TALK[0], TALK[1]) == []
-    # … unless the conversation goes on from one of them.
+    # … unless the conversation continues from one of them.
     assert inactive(*TALK, TALK[0], TALK[1], row("u3", "a1")) == ["u2", "a2"]
 
 
@@ -146,14 +146,14 @@ def test_parallel_tool_calls_are_all_active() -> None:
         row("a2", "r2", "assistant", api_id="m2"),
     ]
     assert inactive(*rows) == []
-    # The same with the results behind both calls, the one off the chain last.
+    # The same with the results after both calls, the one off the chain last.
     assert inactive(*[rows[i] for i in (0, 1, 2, 4, 5, 6, 3)]) == []
-    # The same with the second call beside the first and not below it.
+    # The same with the second call next to the first and not below it.
     rows[4] = call("f3", "f1", "t2", "m1")
     assert inactive(*rows) == []
 
 
-def test_what_hangs_below_a_parallel_result_follows_it() -> None:
+def test_records_below_a_parallel_result_follow_it() -> None:
     rows = (
         row("u1", None),
         call("f1", "u1", "t1", "m1"),
@@ -166,7 +166,7 @@ def test_what_hangs_below_a_parallel_result_follows_it() -> None:
     assert inactive(*rows) == []
 
 
-def test_tool_calls_of_a_branch_that_was_left_are_inactive_with_their_results() -> None:
+def test_tool_calls_of_an_abandoned_branch_are_inactive_with_their_results() -> None:
     rows = (
         row("u1", None),
         call("f1", "u1", "t1", "m1"),
@@ -185,7 +185,7 @@ def test_a_log_that_ends_in_a_tool_result_ends_on_its_call() -> None:
     assert inactive(*rows) == ["u2", "a2"]
 
 
-def test_a_sidechain_moves_no_branch() -> None:
+def test_a_sidechain_does_not_change_the_active_branch() -> None:
     side = (row("x1", None, isSidechain=True), row("x2", "x1", isSidechain=True))
     assert inactive(*TALK, *side) == []
     assert inactive(*side) == []
@@ -203,7 +203,7 @@ def test_a_replay_of_a_message_in_fragments_does_not_change_it() -> None:
     assert reasons == [module.MERGED, module.REPEATED, module.REPEATED]
 
 
-def test_a_replay_side_by_side_does_not_merge_what_a_result_kept_apart() -> None:
+def test_a_replay_does_not_merge_fragments_that_a_result_separates() -> None:
     one = row("f1", "u1", "assistant", content=[{"type": "text", "text": "a"}], api_id="m1")
     two = row("f2", "f1", "assistant", content=[{"type": "text", "text": "b"}], api_id="m1")
     found = events(row("u1", None), one, result("r1", "f1", "t"), two, one, two)

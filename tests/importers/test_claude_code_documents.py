@@ -1,4 +1,4 @@
-"""Claude Code's records that stand in one JSON document are read like those on lines."""
+"""Tests that Claude Code's records in one JSON document are read like those on lines."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def test_the_records_of_a_document_are_read_like_lines(indent: int | None) -> No
 
 
 @pytest.mark.parametrize("start", ["", "\ufeff", "\n\n"])
-def test_a_record_by_itself_over_several_lines_is_one(start: str) -> None:
+def test_a_single_record_over_several_lines_is_a_document(start: str) -> None:
     events = events_of(start + json.dumps(ANSWERED, indent=2), "one.json", "claude-code")
     assert sources_in(events) == [f"claude-code/{SESSION}"]
     assert [(m.role, m.text, m.external_id) for m in messages_in(events)] == [
@@ -43,25 +43,25 @@ def test_a_record_by_itself_over_several_lines_is_one(start: str) -> None:
     ]
 
 
-def test_a_record_that_is_longer_than_the_head_is_read_whole() -> None:
+def test_a_record_longer_than_the_head_is_read_whole() -> None:
     long = {**ASKED, "message": {"role": "user", "content": "word " * HEAD_BYTES}}
     for data in (json.dumps(long, indent=1), json.dumps({"loglines": [long, ANSWERED]})):
         assert told(data)[0] == ("user", "word " * HEAD_BYTES)
 
 
-def test_a_document_that_ends_early_gives_the_records_before_its_end() -> None:
+def test_a_truncated_document_yields_the_records_before_its_end() -> None:
     data = json.dumps({"loglines": [{**ASKED, "pad": "x" * HEAD_BYTES}, ANSWERED, ASKED]})[:-40]
     events = events_of(data, "a.json", "claude-code")
     assert [m.text for m in messages_in(events)] == ["Which port?", "8080."]
     assert any("cut off" in reason for reason in reasons_in(events))
 
 
-def test_what_is_no_record_is_left_to_others() -> None:
+def test_documents_without_records_are_not_recognized() -> None:
     data = json.dumps({"type": "user", "message": {"text": "hi"}}, indent=2)
     assert by_name("claude-code").recognizes(LogFile("a.json"), data.encode()) == 0.0
 
 
-def test_two_files_of_one_name_that_name_no_session_are_two_sources(
+def test_two_files_of_one_name_without_a_session_are_two_sources(
     memory: Memory, tmp_path: Path
 ) -> None:
     for number, folder in enumerate(("a", "b")):

@@ -1,4 +1,4 @@
-"""Tasks of Cline and Roo Code, and the sessions of Cline's SDK."""
+"""Tests tasks of Cline and Roo Code, and the sessions of Cline's SDK."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def history(tmp_path: Path, entries: object = HISTORY, folder: str = TASK) -> Pa
     return write_json(tmp_path / folder / "api_conversation_history.json", entries)
 
 
-def test_a_task_is_read_with_what_was_typed_told_apart_from_what_was_not(tmp_path: Path) -> None:
+def test_a_task_separates_typed_text_from_injected_text(tmp_path: Path) -> None:
     path = history(tmp_path)
     assert detect(LogFile(path.name, path)).name == "cline"
     events = events_of(path, "cline")
@@ -86,7 +86,7 @@ def test_a_task_is_read_with_what_was_typed_told_apart_from_what_was_not(tmp_pat
           "We read a.py."], "user", "summary", None),
     ],
 )  # fmt: skip
-def test_who_speaks_in_the_users_name(
+def test_texts_in_the_users_name_are_classified(
     tmp_path: Path, blocks: list[str], role: str, kind: str, text: str | None
 ) -> None:
     entries = [{"role": "user", "content": [{"type": "text", "text": words} for words in blocks]}]
@@ -95,7 +95,7 @@ def test_who_speaks_in_the_users_name(
     assert message.text == (text or "\n\n".join(blocks))
 
 
-def test_a_task_that_grew_adds_its_tail(tmp_path: Path) -> None:
+def test_a_grown_task_adds_only_its_tail(tmp_path: Path) -> None:
     with Memory.open(tmp_path / "m.sqlite3") as memory:
         memory.ingest(history(tmp_path, HISTORY[:3]))
         grown = memory.ingest(history(tmp_path))
@@ -118,7 +118,7 @@ WINDOW: list[dict[str, Any]] = [
 ]  # fmt: skip
 
 
-def test_the_window_is_read_only_where_there_is_no_history(tmp_path: Path) -> None:
+def test_the_window_is_read_only_without_a_history(tmp_path: Path) -> None:
     path = write_json(tmp_path / TASK / "ui_messages.json", WINDOW)
     assert detect(LogFile(path.name, path)).name == "cline"
     events = events_of(path, "cline")
@@ -138,7 +138,7 @@ def test_the_window_is_read_only_where_there_is_no_history(tmp_path: Path) -> No
     assert reasons(events_of(path, "cline")) == ["told by the model's history"] * len(WINDOW)
 
 
-def test_newer_histories_of_roo_are_read_in_the_ai_sdks_words(tmp_path: Path) -> None:
+def test_newer_histories_of_roo_have_the_ai_sdks_blocks(tmp_path: Path) -> None:
     entries = [
         {"role": "user", "ts": 1, "content": "Find it."},
         {"type": "reasoning", "encrypted_content": "x", "summary": [
@@ -205,7 +205,7 @@ def test_a_session_of_the_sdk_has_ids_and_its_settings_have_the_title(tmp_path: 
     assert source.parent_id == "cline/1760_ab"
 
 
-def test_what_a_compaction_kept_is_not_read_again(tmp_path: Path) -> None:
+def test_messages_kept_by_a_compaction_are_not_read_again(tmp_path: Path) -> None:
     summary = {
         "id": "msg_s",
         "role": "user",
@@ -231,14 +231,14 @@ def test_what_a_compaction_kept_is_not_read_again(tmp_path: Path) -> None:
      [{"type": "say", "text": "x"}], {"version": 2, "messages": [{"role": "user", "content": "x"}]},
      []],
 )  # fmt: skip
-def test_other_tools_documents_are_left_to_others(tmp_path: Path, value: object) -> None:
+def test_other_tools_documents_are_not_recognized(tmp_path: Path, value: object) -> None:
     path = write_json(tmp_path / "chat.json", value)
     file = LogFile(path.name, path)
     assert by_name("cline").recognizes(file, file.head()) == 0
 
 
 @given(st.data())
-def test_damage_costs_one_entry_at_most_and_events_balance(draw: st.DataObject) -> None:
+def test_damage_costs_at_most_one_entry(draw: st.DataObject) -> None:
     value = draw.draw(st.sampled_from([HISTORY, SESSION, WINDOW]))
     value = copy.deepcopy(value)
     entries = value["messages"] if isinstance(value, dict) else value

@@ -1,4 +1,4 @@
-"""A Codex rollout becomes the messages that were really said, each of them once."""
+"""Tests that a Codex rollout yields each message once."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from treemem.types import Message, Part, Source
 # -- what a message is made of -----------------------------------------------------------
 
 
-def test_a_message_has_the_words_the_time_and_the_session() -> None:
+def test_a_message_has_its_text_time_and_session() -> None:
     text = "  fix it,\r\n\tplease\n"
     (message,) = messages(meta(), item("user", text, second=7))
     assert (message.role, message.kind, message.text) == ("user", "said", text)
@@ -46,7 +46,7 @@ def test_a_message_has_the_words_the_time_and_the_session() -> None:
     )
 
 
-def test_a_call_and_its_answer_are_paired() -> None:
+def test_a_call_and_its_result_are_paired() -> None:
     call = record(
         "response_item", type="function_call", name="shell", call_id="c1", arguments='{"cmd": "ls"}'
     )
@@ -90,7 +90,7 @@ def test_every_kind_of_call_becomes_a_tool_use(payload: dict[str, Any], text: st
         ([{"type": "input_text", "text": "a"}, {"type": "input_text", "text": "b"}], "a\n\nb"),
     ],
 )
-def test_an_answer_is_read_in_all_its_shapes(output: object, text: str) -> None:
+def test_a_tool_result_is_read_in_all_its_shapes(output: object, text: str) -> None:
     row = record("response_item", type="custom_tool_call_output", call_id="c", output=output)
     (answer,) = messages(meta(), row)
     assert (answer.role, answer.text) == ("tool", text)
@@ -112,7 +112,7 @@ def test_no_byte_of_a_generated_picture_reaches_the_text() -> None:
     assert len(call.text) < 200
 
 
-def test_reasoning_is_thinking_and_what_is_encrypted_is_no_message() -> None:
+def test_reasoning_is_thinking_and_encrypted_reasoning_is_no_message() -> None:
     shown = record(
         "response_item",
         type="reasoning",
@@ -126,7 +126,7 @@ def test_reasoning_is_thinking_and_what_is_encrypted_is_no_message() -> None:
     assert "no message: reasoning without words" in reasons(meta(), hidden)
 
 
-def test_records_of_no_speech_are_counted_under_their_types() -> None:
+def test_records_without_a_message_are_counted_by_type() -> None:
     rows = [
         meta(),
         record("turn_context", turn_id=TURN, model="gpt"),
@@ -150,7 +150,7 @@ def test_records_of_no_speech_are_counted_under_their_types() -> None:
 # -- compaction, rollbacks, titles -------------------------------------------------------
 
 
-def test_a_compaction_is_a_summary_and_its_history_a_repetition() -> None:
+def test_a_compaction_is_a_summary_and_its_history_is_not_repeated() -> None:
     history = [{"type": "message", "role": "user", "content": [{"text": "one"}]}]
     rows = [
         meta(),
@@ -173,7 +173,7 @@ def rolled_back(turns: object) -> dict[str, Any]:
     return record("event_msg", type="thread_rolled_back", num_turns=turns)
 
 
-def test_turns_that_were_rolled_back_are_not_active() -> None:
+def test_rolled_back_turns_are_inactive() -> None:
     rows = [
         meta(),
         *turn("one"),
@@ -189,7 +189,7 @@ def test_turns_that_were_rolled_back_are_not_active() -> None:
 
 
 @pytest.mark.parametrize("turns", [99, 2**40])
-def test_a_rollback_beyond_the_beginning_takes_back_all(turns: int) -> None:
+def test_a_rollback_beyond_the_beginning_removes_all_turns(turns: int) -> None:
     assert active_texts(meta(), *turn("one"), rolled_back(turns), *turn("two")) == [
         ("user", "two"),
         ("assistant", "two!"),
@@ -197,7 +197,7 @@ def test_a_rollback_beyond_the_beginning_takes_back_all(turns: int) -> None:
 
 
 @pytest.mark.parametrize("turns", [0, -1, None, "two", 1.5])
-def test_a_rollback_of_nothing_takes_back_nothing(turns: object) -> None:
+def test_a_rollback_of_zero_turns_removes_none(turns: object) -> None:
     assert len(active_texts(meta(), *turn("one"), rolled_back(turns))) == 2
 
 
@@ -206,7 +206,7 @@ def test_the_last_name_of_the_thread_is_the_title() -> None:
     assert source(meta(), *named, item("user", "x")).title == "b c"
 
 
-def test_what_another_agent_writes_has_its_name() -> None:
+def test_another_agents_message_has_its_name() -> None:
     row = record("inter_agent_communication", author="/root", recipient="/root/w", content="count")
     (message,) = messages(meta(), row)
     assert (message.role, message.author, message.text) == ("other", "/root", "count")
@@ -215,7 +215,7 @@ def test_what_another_agent_writes_has_its_name() -> None:
 # -- identity: turns, forks, sub-agents --------------------------------------------------
 
 
-def test_a_message_is_called_after_its_turn_where_that_has_a_name() -> None:
+def test_a_message_id_contains_the_turns_name() -> None:
     rows = [
         meta(),
         started(TURN),
@@ -229,7 +229,7 @@ def test_a_message_is_called_after_its_turn_where_that_has_a_name() -> None:
     assert scopes == [TURN, NEXT_TURN, SESSION]
 
 
-def test_a_turn_context_without_a_name_stands_within_the_turn_that_began() -> None:
+def test_a_turn_context_without_a_name_belongs_to_the_current_turn() -> None:
     rows = [
         meta(),
         record("turn_context", turn_id=TURN),
@@ -241,8 +241,8 @@ def test_a_turn_context_without_a_name_stands_within_the_turn_that_began() -> No
     assert f":{NEXT_TURN}:" in (message.external_id or "")
 
 
-def test_a_sub_agent_that_begins_with_a_part_of_its_parents_turn_shares_it() -> None:
-    """Of the parent's history it is given what was asked and answered, no calls and contexts."""
+def test_a_sub_agent_shares_the_part_of_its_parents_turn_that_it_repeats() -> None:
+    """It gets prompts and answers of the parent's history, but no calls and contexts."""
     asked, answered = item("user", "count the files"), item("assistant", "Three.")
     call = record("response_item", type="function_call", name="ls", arguments="{}", call_id="c")
     parent = [
@@ -262,7 +262,7 @@ def test_a_sub_agent_that_begins_with_a_part_of_its_parents_turn_shares_it() -> 
 
 
 @pytest.mark.parametrize("with_turn_ids", [True, False])
-def test_what_a_fork_repeats_has_the_ids_that_it_has_in_its_parent(with_turn_ids: bool) -> None:
+def test_messages_repeated_by_a_fork_have_their_parents_ids(with_turn_ids: bool) -> None:
     first = CodexSession("first", with_turn_ids=with_turn_ids)
     first.say("one", "two")
     second = first.resumed_as("second")
@@ -279,12 +279,12 @@ def test_what_a_fork_repeats_has_the_ids_that_it_has_in_its_parent(with_turn_ids
     assert source(*third.records()).id == third.source_id
 
 
-def test_a_fork_that_does_not_repeat_its_parents_header_is_called_after_it_too() -> None:
+def test_a_fork_without_its_parents_header_has_its_parents_ids() -> None:
     (message,) = messages(meta(forked_from_id=PARENT), item("user", "one"))
     assert f":{PARENT}:" in (message.external_id or "")
 
 
-def test_a_header_that_is_written_again_changes_nothing() -> None:
+def test_a_repeated_header_changes_nothing() -> None:
     again = record("session_meta", id=PARENT)
     rows = [meta(), item("user", "one"), again, item("user", "two")]
     assert source(*rows).id == f"codex/{SESSION}"
@@ -302,12 +302,12 @@ def test_a_sub_agent_names_the_session_that_started_it(fields: dict[str, Any]) -
     assert source(meta(**fields), item("user", "count")).parent_id == f"codex/{PARENT}"
 
 
-def test_a_session_id_that_is_no_uuid_counts_within_its_source_only() -> None:
+def test_a_session_id_that_is_no_uuid_is_unique_within_its_source_only() -> None:
     (message,) = messages(record("session_meta", id="s1"), item("user", "one"))
     assert not message.unique_id
 
 
-def test_a_file_without_a_header_is_called_after_its_name() -> None:
+def test_a_file_without_a_header_takes_its_id_from_its_name() -> None:
     label = f"rollout-2026-01-01T00-00-00-{SESSION}.jsonl"
     found = next(e for e in read([item("user", "one")], label) if isinstance(e, Source))
     assert found.id == f"codex/{SESSION}"

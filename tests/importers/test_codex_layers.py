@@ -1,4 +1,4 @@
-"""A Codex rollout shows most of what is said twice: the two layers, and what is no speech."""
+"""Tests the two layers of a Codex rollout, which repeat most messages."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from treemem.importers.codex import importer as module
 # -- both layers -------------------------------------------------------------------------
 
 
-def test_a_turn_that_is_logged_in_both_layers_is_there_once_in_either_order() -> None:
+def test_a_turn_logged_in_both_layers_is_imported_once_in_either_order() -> None:
     rows = [
         meta(),
         item("user", "fix it"),
@@ -22,13 +22,13 @@ def test_a_turn_that_is_logged_in_both_layers_is_there_once_in_either_order() ->
     assert reasons(*rows)[1:] == [module.LOGGED_TWICE] * 2
 
 
-def test_what_was_really_said_twice_is_there_twice() -> None:
+def test_a_text_that_was_said_twice_is_imported_twice() -> None:
     rows = [meta(), *[item("user", "go on"), event("user_message", "go on")] * 2]
     assert active_texts(*rows) == [("user", "go on")] * 2
     assert len({message.external_id for message in messages(*rows)}) == 2
 
 
-def test_what_only_one_layer_holds_is_kept() -> None:
+def test_a_message_of_one_layer_only_is_imported() -> None:
     rows = [
         meta(),
         event("user_message", "typed"),
@@ -44,14 +44,14 @@ def test_what_only_one_layer_holds_is_kept() -> None:
     ]
 
 
-def test_an_item_of_several_pieces_is_known_by_each_and_by_all_of_them() -> None:
+def test_an_item_of_several_pieces_matches_each_piece_and_their_join() -> None:
     whole = [meta(), item("assistant", "one ", "two"), event("agent_message", "one two")]
     pieces = [meta(), item("assistant", "one", "two"), event("agent_message", "two")]
     assert active_texts(*whole) == [("assistant", "one \n\ntwo")]
     assert active_texts(*pieces) == [("assistant", "one\n\ntwo")]
 
 
-def test_what_the_screen_leaves_out_of_an_answer_does_not_make_it_another() -> None:
+def test_an_answer_matches_its_event_without_hidden_elements() -> None:
     cited = "Done.<oai-mem-citation>MEMORY.md:1</oai-mem-citation>"
     planned = "So:\n<proposed_plan>\n1. do it\n</proposed_plan>"
     rows = [
@@ -81,7 +81,7 @@ def test_newer_items_of_a_turn_are_events_like_the_older_ones() -> None:
     assert reasons(*rows)[-1] == "no message: event_msg/item_completed"
 
 
-def test_a_picture_that_only_an_event_holds_leaves_a_marker() -> None:
+def test_a_picture_of_an_event_only_leaves_a_marker() -> None:
     row = record(
         "event_msg", type="user_message", message="see", images=["data:image/png;base64,AAAA"]
     )
@@ -112,7 +112,7 @@ def test_context_in_the_users_name_is_injected(role: str, text: str, kind: str) 
     assert message.role == ("user" if role == "user" else "system")
 
 
-def test_where_the_screen_shows_all_that_is_typed_the_rest_is_context() -> None:
+def test_if_events_show_all_typed_text_the_rest_is_context() -> None:
     rows = [
         meta(),
         item("developer", "be brief"),
@@ -126,7 +126,7 @@ def test_where_the_screen_shows_all_that_is_typed_the_rest_is_context() -> None:
     assert kinds["fix it"] == "said"
 
 
-def test_a_part_of_the_log_without_events_is_not_taken_for_context() -> None:
+def test_messages_before_the_first_event_are_not_context() -> None:
     rows = [
         meta(),
         item("user", "said before there were events"),

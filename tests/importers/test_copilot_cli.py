@@ -1,4 +1,4 @@
-"""A session of Copilot CLI becomes the messages that were really said, each of them once."""
+"""Tests that a session of Copilot CLI yields each message once."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def reasons(*rows: object) -> list[str]:
 # -- what a message is made of -----------------------------------------------------------
 
 
-def test_a_message_has_the_words_the_time_and_the_id() -> None:
+def test_a_message_has_its_text_time_and_id() -> None:
     (message,) = messages(user(1, " fix\r\n it ", transformedContent="<time>now</time> fix it"))
     assert message == Message(
         role="user",
@@ -71,7 +71,7 @@ def test_a_message_has_the_words_the_time_and_the_id() -> None:
     )
 
 
-def test_reasoning_words_and_requests_are_one_message_and_the_result_another() -> None:
+def test_reasoning_text_and_requests_are_one_message_and_the_result_another() -> None:
     request = {
         "toolCallId": "c1",
         "name": "bash",
@@ -101,7 +101,7 @@ def test_reasoning_words_and_requests_are_one_message_and_the_result_another() -
     assert reasons(*rows) == ["no message: session.start", *[module.TOLD_TWICE] * 2]
 
 
-def test_what_only_one_event_tells_is_kept() -> None:
+def test_content_of_one_event_only_is_imported() -> None:
     rows = [
         event(1, "assistant.reasoning", {"content": "hm"}),
         event(
@@ -111,7 +111,7 @@ def test_what_only_one_event_tells_is_kept() -> None:
     assert [m.text for m in messages(*rows)] == ["hm", "[tool use: bash] ls"]
 
 
-def test_calls_without_ids_are_not_taken_for_each_other() -> None:
+def test_calls_without_ids_are_not_confused() -> None:
     rows = [
         answer(1, "", toolRequests=[{"name": "bash"}]),
         event(2, "tool.execution_start", {"toolName": "view"}),
@@ -129,7 +129,7 @@ def test_calls_without_ids_are_not_taken_for_each_other() -> None:
         ({"result": None, "error": {"message": "denied"}}, "denied"),
     ],
 )
-def test_an_answer_is_read_in_all_its_shapes(data: dict[str, Any], text: str) -> None:
+def test_a_tool_result_is_read_in_all_its_shapes(data: dict[str, Any], text: str) -> None:
     (tool,) = messages(event(1, "tool.execution_complete", {"toolCallId": "c", **data}))
     assert tool.text == text
 
@@ -161,14 +161,12 @@ def test_an_attachment_leaves_a_marker() -> None:
         ),
     ],
 )
-def test_what_nobody_said_is_injected_or_a_summary(
-    row: dict[str, Any], role: str, kind: str
-) -> None:
+def test_notices_are_injected_or_a_summary(row: dict[str, Any], role: str, kind: str) -> None:
     (message,) = messages(row)
     assert (message.role, message.kind, message.text) == (role, kind, "x")
 
 
-def test_events_of_no_speech_are_counted_under_their_types() -> None:
+def test_events_without_a_message_are_counted_by_type() -> None:
     rows = [
         event(1, "assistant.turn_start", {"turnId": "0"}),
         event(2, "assistant.message_delta", {"deltaContent": "x"}),
@@ -217,7 +215,7 @@ def test_the_last_title_is_the_title() -> None:
     assert found == Source(*about, rewritten=True)
 
 
-def test_a_file_without_its_first_event_is_called_after_its_folder() -> None:
+def test_a_file_without_its_first_event_takes_its_id_from_its_folder() -> None:
     for label in (
         f"s/{SESSION}/events.jsonl",
         f"s/{SESSION}.jsonl",
@@ -227,7 +225,7 @@ def test_a_file_without_its_first_event_is_called_after_its_folder() -> None:
         assert found.id == f"copilot-cli/{SESSION}"
 
 
-def test_what_was_rewound_is_not_active() -> None:
+def test_rewound_events_are_inactive() -> None:
     rows = [
         user(1, "one"),
         user(2, "two"),

@@ -1,4 +1,4 @@
-"""Cursor's conversations: the editor's store, the agent's, transcripts, exported Markdown."""
+"""Tests Cursor's conversations: the editor's store, the agent's, transcripts, exported Markdown."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def editor(tmp_path: Path, *rows: tuple[str, object], items: Any = ()) -> Path:
     return write_store(folder / "state.vscdb", EDITOR, tables)
 
 
-def test_the_editors_store_lists_a_conversation_and_what_was_taken_back(tmp_path: Path) -> None:
+def test_the_editors_store_has_listed_and_rewound_messages(tmp_path: Path) -> None:
     path = editor(tmp_path, conversation(CHAT, [1, 2, 3, 5]), *BUBBLES)
     assert detect(LogFile(path.name, path)).name == "cursor"
     events = events_of(path, "cursor")
@@ -92,7 +92,7 @@ def test_the_editors_store_lists_a_conversation_and_what_was_taken_back(tmp_path
     assert tried.text == "Tried a cache."
 
 
-def test_subagents_summaries_and_gaps(tmp_path: Path) -> None:
+def test_subagents_summaries_and_gaps_are_read(tmp_path: Path) -> None:
     summary = {"summary": {"summary": "We made it fast.",
                            "truncationLastBubbleIdInclusive": bubble_id(1)}}  # fmt: skip
     path = editor(
@@ -122,7 +122,7 @@ def test_subagents_summaries_and_gaps(tmp_path: Path) -> None:
     assert len(problems) == 2
 
 
-def test_older_stores_hold_the_messages_in_the_conversation(tmp_path: Path) -> None:
+def test_older_stores_have_the_messages_in_the_conversation(tmp_path: Path) -> None:
     inline = [{"bubbleId": bubble_id(1), "type": 1, "text": "hi"}, {"type": 2, "text": "hello"}]
     tabs = {"tabs": [{"tabId": CHILD, "chatTitle": "Old", "bubbles": [
         {"type": "user", "text": "why?"}, {"type": "ai", "rawText": "because"}]}]}  # fmt: skip
@@ -135,7 +135,7 @@ def test_older_stores_hold_the_messages_in_the_conversation(tmp_path: Path) -> N
     assert [source.id for source in sources(events)] == [f"cursor/{CHAT}", f"cursor/{CHILD}"]
 
 
-def test_a_conversation_that_goes_on_adds_its_tail(tmp_path: Path) -> None:
+def test_a_continued_conversation_adds_only_its_tail(tmp_path: Path) -> None:
     first = editor(tmp_path, conversation(CHAT, [1]), *BUBBLES[:1])
     second = editor(tmp_path, conversation(CHAT, [1, 2, 3, 4, 5]), *BUBBLES)
     with Memory.open(tmp_path / "m.sqlite3") as memory:
@@ -191,7 +191,7 @@ def test_the_agents_store_is_read_in_the_order_of_its_root(tmp_path: Path) -> No
     assert all(message.active for message in found)
 
 
-def test_what_the_root_lists_no_longer_was_summarized_or_taken_back(tmp_path: Path) -> None:
+def test_messages_that_the_root_does_not_list_were_summarized_or_rewound(tmp_path: Path) -> None:
     said = [{"role": "user", "content": f"part {number}"} for number in range(5)]
     path = agent_store(tmp_path / "store.db", [SPOKEN[0], *said], [0, 3, 5])
     found = messages(events_of(path, "cursor"))
@@ -201,7 +201,7 @@ def test_what_the_root_lists_no_longer_was_summarized_or_taken_back(tmp_path: Pa
     ]  # fmt: skip
 
 
-def test_a_store_whose_root_is_damaged_is_read_as_it_was_written(tmp_path: Path) -> None:
+def test_a_store_with_a_damaged_root_is_read_in_the_order_of_writing(tmp_path: Path) -> None:
     path = agent_store(tmp_path / "store.db", SPOKEN, [0])
     with sqlite3.connect(path) as connection:
         connection.execute("UPDATE blobs SET data = x'0aff' WHERE id = ?", ("ff" * 32,))
@@ -261,7 +261,7 @@ HEAD = "# Fast export\n_Exported on 10/9/2025 at 08:53:20 GMT from Cursor (1.7.0
         ("", []),
     ],
 )  # fmt: skip
-def test_an_exported_conversation_is_its_turns(
+def test_an_exported_conversation_has_its_turns(
     tmp_path: Path, body: str, turns: list[tuple[str, str]]
 ) -> None:
     path = tmp_path / "cursor_fast_export.md"
@@ -273,7 +273,7 @@ def test_an_exported_conversation_is_its_turns(
 
 
 @given(st.data())
-def test_a_value_of_an_odd_type_costs_no_more_than_its_message(draw: st.DataObject) -> None:
+def test_a_value_of_a_wrong_type_costs_at_most_its_message(draw: st.DataObject) -> None:
     value = copy.deepcopy(draw.draw(st.sampled_from(SPOKEN)))
     odd = copy.deepcopy(draw.draw(st.sampled_from(ODD)))
     if isinstance(value["content"], list) and draw.draw(st.booleans()):
@@ -294,7 +294,7 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> bytes:
 
 
 @given(at=st.integers(0, 20_000), junk=st.binary(min_size=1, max_size=40))
-def test_a_damaged_store_ends_in_our_own_error_or_in_events(
+def test_a_damaged_store_yields_events_or_an_import_error(
     whole: bytes, at: int, junk: bytes
 ) -> None:
     at %= len(whole)

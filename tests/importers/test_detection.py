@@ -1,4 +1,4 @@
-"""Each file goes to the importer that knows it, or to none with an error that says why."""
+"""Tests that each file goes to the importer of its format, or is an error with a reason."""
 
 from __future__ import annotations
 
@@ -149,7 +149,7 @@ def lines(*rows: object) -> bytes:
         (b"", "stdin", "plain-text"),
     ],
 )
-def test_a_file_goes_to_the_importer_that_knows_it(data: bytes, label: str, name: str) -> None:
+def test_a_file_goes_to_the_importer_of_its_format(data: bytes, label: str, name: str) -> None:
     assert found(data, label) == name
 
 
@@ -177,7 +177,7 @@ def test_a_file_goes_to_the_importer_that_knows_it(data: bytes, label: str, name
         (b"\n\n", "x.png", "nothing but blank lines"),
     ],
 )
-def test_a_file_that_nobody_knows_is_an_error_that_says_what_it_holds(
+def test_an_unrecognized_file_is_an_error_that_describes_its_content(
     data: bytes, label: str, held: str
 ) -> None:
     pattern = rf"^{re.escape(label)} is in no format .*{re.escape(held)}"
@@ -193,7 +193,7 @@ def test_a_file_that_cannot_be_opened_is_an_error_that_names_it(tmp_path: Path) 
         detect(LogFile("folder", tmp_path))
 
 
-def test_an_unknown_format_is_refused_with_the_names_there_are() -> None:
+def test_an_unknown_format_is_refused_with_the_names_of_all_formats() -> None:
     with pytest.raises(UsageError, match=re.escape(f"The formats are: {NAMES}.")):
         by_name("carrier-pigeon")
     assert [by_name(importer.name) for importer in IMPORTERS] == list(IMPORTERS)
@@ -232,7 +232,7 @@ SEEDS = [
         {"role": ["user"], "message": {"content": [{"type": [{}]}]}},
     ],
 )
-def test_a_type_that_is_no_word_is_nobodys_type(row: object) -> None:
+def test_a_type_that_is_no_text_is_not_recognized(row: object) -> None:
     file = LogFile("x.jsonl", data=lines(row))
     for importer in IMPORTERS:
         assert importer.recognizes(file, file.head()) >= 0
@@ -242,9 +242,7 @@ def test_a_type_that_is_no_word_is_nobodys_type(row: object) -> None:
 
 
 @given(st.binary(max_size=200) | st.sampled_from(SEEDS), st.integers(0, 2**32), st.data())
-def test_whatever_the_bytes_are_only_our_own_errors_are_raised(
-    data: bytes, seed: int, draw: st.DataObject
-) -> None:
+def test_any_bytes_raise_treemem_errors_only(data: bytes, seed: int, draw: st.DataObject) -> None:
     chance = random.Random(seed)
     broken = bytearray(data)
     for _ in range(draw.draw(st.integers(0, 3))):
@@ -267,7 +265,7 @@ def test_whatever_the_bytes_are_only_our_own_errors_are_raised(
         ("a.txt", "\n"),
     ],
 )
-def test_what_a_file_is_is_told_within_milliseconds(name: str, line: str) -> None:
+def test_detection_takes_milliseconds(name: str, line: str) -> None:
     began = time.process_time()
     for number in range(20):
         head = f"# {number}\n" + line * (65_536 // len(line))

@@ -1,4 +1,4 @@
-"""Discord channels as DiscordChatExporter writes them."""
+"""Tests Discord channels exported by DiscordChatExporter."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ def test_a_thread_is_below_its_channel_and_direct_messages_have_no_guild() -> No
     assert (found.id, found.title) == ("discord/0/77", "ops")
 
 
-def test_a_later_export_adds_what_is_new_and_the_new_version_of_an_edited_message(
+def test_a_later_export_adds_new_messages_and_new_versions_of_edited_ones(
     tmp_path: Path,
 ) -> None:
     with Memory.open(tmp_path / "m.sqlite3") as memory:
@@ -106,7 +106,7 @@ def test_a_later_export_adds_what_is_new_and_the_new_version_of_an_edited_messag
 
 @given(st.integers(0, 2**32))
 @settings(deadline=None, max_examples=60)
-def test_a_broken_export_never_breaks_the_import(seed: int) -> None:
+def test_a_damaged_export_never_breaks_the_import(seed: int) -> None:
     data = export(*DAY)
     assert_reads("discord", mutated(data, seed), "ops.json")
     assert_reads("discord", json.dumps(retyped(json.loads(data), seed)).encode(), "ops.json")

@@ -1,4 +1,4 @@
-"""Markdown and plain text are cut where they may be cut, and lose no character."""
+"""Tests that Markdown and plain text are cut at the right places and lose no character."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ DOCUMENTS = st.lists(PIECES | st.text(max_size=20), max_size=12).map("".join)
 @example("\n\nTitle\n===\n", "markdown")
 def test_the_joined_texts_are_the_document(document: str, name: str) -> None:
     found = texts(document, name)
-    # The file's first character is a BOM if it could be one, and then belongs to the encoding.
+    # If the file's first character could be a BOM, it is one and belongs to the encoding.
     expected = document.removeprefix("\ufeff")
     assert "".join(found) == (expected if expected.strip() else "")
     assert max(map(len, found), default=1) <= PIECE_CHARS_MAX
@@ -52,7 +52,7 @@ def test_any_bytes_are_read(data: bytes, name: str) -> None:
 
 
 @given(st.text(alphabet=st.characters(exclude_categories=["Cs"]), min_size=1), st.integers(1, 9))
-def test_lines_do_not_depend_on_how_the_file_is_read(text: str, size: int) -> None:
+def test_lines_do_not_depend_on_the_chunks(text: str, size: int) -> None:
     chunks = [text[at : at + size] for at in range(0, len(text), size)]
     assert list(split_lines(chunks, 4)) == list(split_lines([text], 4))
 
@@ -70,17 +70,17 @@ def test_lines_do_not_depend_on_how_the_file_is_read(text: str, size: int) -> No
         ("ééé".encode() + b"\xe9 ok", "ééé\udce9 ok"),
     ],
 )
-def test_a_text_is_read_in_the_encoding_it_is_in(data: bytes, text: str) -> None:
+def test_a_text_is_read_in_its_encoding(data: bytes, text: str) -> None:
     assert texts(data, "plain-text") == [text]
 
 
 @pytest.mark.parametrize("data", [b"", b"\n\r\n  \t\n", codecs.BOM_UTF8])
 @pytest.mark.parametrize("name", ["markdown", "plain-text"])
-def test_a_document_without_a_word_has_no_messages(data: bytes, name: str) -> None:
+def test_a_blank_document_has_no_messages(data: bytes, name: str) -> None:
     assert texts(data, name) == []
 
 
-def test_a_document_is_a_snapshot_under_its_name_and_path(tmp_path: Path) -> None:
+def test_a_document_is_a_snapshot_with_an_id_of_its_name_and_path(tmp_path: Path) -> None:
     path = tmp_path / "notes.md"
     path.write_text("# a\n", "utf-8")
     source, message = list(by_name("markdown").read(LogFile("notes.md", path)))
@@ -93,7 +93,7 @@ def test_a_document_is_a_snapshot_under_its_name_and_path(tmp_path: Path) -> Non
 # -- plain text --------------------------------------------------------------------------
 
 
-def test_short_paragraphs_are_put_together_and_long_ones_are_not_cut() -> None:
+def test_short_paragraphs_are_merged_and_long_ones_are_not_cut() -> None:
     short, long = "word " * 40 + "\n\n", "word " * 500 + "\n\n"
     found = texts(short * 20 + long + short, "plain-text")
     assert all(len(text) <= PASSAGE_CHARS_MAX for text in found if text != long)
@@ -101,7 +101,7 @@ def test_short_paragraphs_are_put_together_and_long_ones_are_not_cut() -> None:
     assert all(text.endswith("\n\n") for text in found)
 
 
-def test_a_giant_line_is_cut_behind_sentences_else_behind_blanks() -> None:
+def test_a_giant_line_is_cut_after_sentences_or_else_after_blanks() -> None:
     sentences = texts("One sentence after the other. " * 2_000, "plain-text")
     assert all(text.endswith(". ") for text in sentences)
     words = texts("word " * 5_000, "plain-text")
@@ -152,14 +152,14 @@ def test_a_document_is_cut_at_its_headings(document: str, sections: list[str]) -
         "text\n\n    # no\n",
     ],
 )
-def test_what_looks_like_a_heading_in_code_or_comments_is_none(inside: str) -> None:
+def test_a_heading_in_code_or_comments_is_content(inside: str) -> None:
     assert texts(f"# A\n\n{inside}\n# B\n") == [f"# A\n\n{inside}\n", "# B\n"]
 
 
 @pytest.mark.parametrize(
     "line", ["<!-- a --> # b\n", "``` a ``` b\n", "<pre>a</pre>\n", "<prefix>\n"]
 )
-def test_what_opens_nothing_hides_no_heading(line: str) -> None:
+def test_a_mark_that_opens_nothing_hides_no_heading(line: str) -> None:
     assert texts(f"{line}\n# B\n") == [f"{line}\n", "# B\n"]
 
 
@@ -173,7 +173,7 @@ def test_what_opens_nothing_hides_no_heading(line: str) -> None:
         ("---\nNo field\n\n# A\n", ["---\nNo field\n\n", "# A\n"]),
     ],
 )
-def test_front_matter_stands_by_itself(document: str, sections: list[str]) -> None:
+def test_front_matter_is_a_message_of_its_own(document: str, sections: list[str]) -> None:
     assert texts(document) == sections
 
 
@@ -190,6 +190,6 @@ def test_a_long_section_is_cut_at_blank_lines_outside_of_fences() -> None:
     assert all(len(text) <= SECTION_CHARS_MAX for text in found)
 
 
-def test_a_heading_is_not_left_without_its_long_paragraph() -> None:
+def test_a_heading_stays_with_its_long_paragraph() -> None:
     document = "# A\n\n" + "word " * 600 + "\n"
     assert texts(document) == [document]

@@ -1,4 +1,4 @@
-"""A chain of resumes and forks costs what its new turns cost, in messages, leaves and calls."""
+"""Tests that a chain of resumes and forks adds only its new turns in messages, leaves and calls."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ Session = ClaudeSession | CodexSession
 
 
 class Cost(NamedTuple):
-    """messages, leaves: stored. calls: to the model, for each level of the sources' own trees."""
+    """messages, leaves: stored. calls: to the model, for each level of the sources' trees."""
 
     messages: int
     leaves: int
@@ -48,12 +48,12 @@ def codex(name: str) -> CodexSession:
 
 
 def old_codex(name: str) -> CodexSession:
-    """Before turns were named."""
+    """A session of versions without turn names."""
     return CodexSession(name, with_turn_ids=False)
 
 
 def chain(session: Session) -> Iterator[Session]:
-    """The session, and ten more that each go on from the one before with a turn of their own."""
+    """Yields the session, and ten more that each continue the one before with a turn."""
     session.say(*(prose(n, 3) for n in range(FIRST_TURNS)))
     yield session
     for number in range(FORKS):
@@ -64,7 +64,7 @@ def chain(session: Session) -> Iterator[Session]:
 
 
 def growing(session: Session) -> Iterator[Session]:
-    """One session that says the same by itself."""
+    """Yields one session with the same turns added."""
     session.say(*(prose(n, 3) for n in range(FIRST_TURNS)))
     yield session
     for number in range(FORKS):
@@ -77,9 +77,9 @@ def say_more(session: Session, number: int) -> None:
 
 
 def cost_of(sessions: Iterator[Session], memory: Memory, clock: FakeClock, folder: Path) -> Cost:
-    """Ingests each as it is, and lets the model summarize what is new of it.
+    """Ingests each session in turn, and lets the model summarize the new leaves.
 
-    The trees above the sources are left out: eleven sources are more to tell about than one.
+    The trees above the sources are left out, since eleven sources need more calls than one.
     """
     for session in sessions:
         memory.ingest(session.write(folder))
@@ -101,7 +101,7 @@ def paid(
 
 
 @pytest.mark.parametrize("begin", [claude, codex, old_codex])
-def test_ten_forks_cost_what_their_ten_new_turns_cost(
+def test_ten_forks_add_only_their_ten_new_turns(
     begin: Callable[[str], Session],
     tmp_path: Path,
     clock: FakeClock,
@@ -136,7 +136,7 @@ def texts_of(session: Session) -> list[str]:
 def test_forks_of_one_turn_that_say_the_same_share_no_message(
     tmp_path: Path, memory: Memory
 ) -> None:
-    """They are two turns, at two times, though their words and what led to them are alike."""
+    """They are two turns at two times, although their texts and histories are equal."""
     first = codex("first")
     first.say("list the files", "three files")
     forks = [first.resumed_as(name) for name in ("one", "other")]

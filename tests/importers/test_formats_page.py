@@ -1,4 +1,4 @@
-"""docs/formats.md tells of every format what the registry tells."""
+"""Tests that docs/formats.md agrees with the registry."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ HEADINGS = re.findall(r"^##+ (.*)$", PAGE, re.MULTILINE)
 
 
 def rows_of(table: str) -> list[tuple[str, ...]]:
-    """The rows of the table under a heading of its own or behind a header line."""
+    """The rows of the table under a heading of its own or after a header line."""
     behind = PAGE.split(table, 1)[1]
     lines = behind.split("\n\n")[0].strip().splitlines()
     cells = [tuple(cell.strip() for cell in line.strip("|").split(" | ")) for line in lines]
     return [row for row in cells if row[0].startswith("`")]
 
 
-def test_what_is_kept_and_dropped_is_what_the_importers_say() -> None:
+def test_the_page_lists_what_each_importer_keeps_and_drops() -> None:
     told = rows_of("| format | kept | dropped |\n")
     assert told == [(f"`{each.name}`", each.kept, each.dropped) for each in IMPORTERS]
 
 
-def test_how_each_format_is_recognized_is_told_in_the_registrys_order() -> None:
+def test_the_page_lists_how_each_format_is_recognized_in_registry_order() -> None:
     told = rows_of("| `--format` | recognized by | one source is | a message is |\n")
     assert [row[0] for row in told] == [f"`{each.name}`" for each in IMPORTERS]
     assert all(len(row) == 4 and all(row) for row in told)

@@ -1,4 +1,4 @@
-"""Every importer holds on what broke one once, on others' logs, and on logs with odd values."""
+"""Tests every importer with past crashes, with other formats' logs, and with odd values."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ LINES = [name for name in BUILDERS if label_of(name).endswith(".jsonl")]
 
 
 @pytest.mark.parametrize("importer", IMPORTERS, ids=NAMES)
-def test_what_broke_an_importer_once_does_not_break_it_again(importer: Importer) -> None:
+def test_past_crashes_do_not_recur(importer: Importer) -> None:
     for name in NAMES:
         for seed in seeds_of(name):
             check(importer, LogFile(label_of(name), data=seed))
@@ -32,7 +32,7 @@ def test_every_seed_belongs_to_a_format() -> None:
 
 
 @pytest.mark.parametrize("name", [name for name in BUILDERS if name != "slack"])
-def test_a_made_up_log_is_of_the_format_it_is_made_up_for(name: str) -> None:
+def test_a_generated_log_has_its_format(name: str) -> None:
     data = BUILDERS[name](Talk(1, 6))
     assert detect(LogFile(label_of(name), data=data)).name == name
 
@@ -40,7 +40,7 @@ def test_a_made_up_log_is_of_the_format_it_is_made_up_for(name: str) -> None:
 @pytest.mark.parametrize("name", NAMES)
 @given(st.integers(0, 2**32), st.integers(1, 4), st.data())
 @settings(max_examples=25, deadline=None)
-def test_values_of_any_type_anywhere_are_borne(
+def test_values_of_any_type_anywhere_are_accepted(
     name: str, seed: int, changes: int, draw: st.DataObject
 ) -> None:
     data = draw.draw(st.sampled_from(seeds_of(name)))

@@ -1,4 +1,4 @@
-"""A session of Gemini CLI becomes the messages that were really said, in both of its shapes."""
+"""Tests the messages of Gemini CLI's sessions in both of their shapes."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ CALL = {
 # -- what a message is made of -----------------------------------------------------------
 
 
-def test_a_message_has_the_words_the_time_and_the_id() -> None:
+def test_a_message_has_its_text_time_and_id() -> None:
     (message,) = messages(record(1, "user", [{"text": "  list\r\n\tfiles "}]))
     assert message == Message(
         role="user",
@@ -86,7 +86,7 @@ def test_a_message_has_the_words_the_time_and_the_id() -> None:
     )
 
 
-def test_thoughts_words_calls_and_answers_are_one_message() -> None:
+def test_thoughts_text_calls_and_results_are_one_message() -> None:
     thoughts = [{"subject": "Listing", "description": "I look.", "timestamp": "t"}]
     (answer,) = messages(record(1, "gemini", "Two.", thoughts=thoughts, toolCalls=[CALL]))
     called = '[tool use: run_shell_command] {"command":"ls é"}'
@@ -110,7 +110,7 @@ def test_thoughts_words_calls_and_answers_are_one_message() -> None:
         ([{"functionResponse": {"response": {"rows": [1]}}}], '{"rows":[1]}'),
     ],
 )
-def test_an_answer_is_read_in_all_its_shapes(result: object, text: str) -> None:
+def test_a_tool_result_is_read_in_all_its_shapes(result: object, text: str) -> None:
     (answer,) = messages(record(1, "gemini", "", toolCalls=[{**CALL, "result": result}]))
     part = answer.parts[-1]
     assert (part.kind, answer.text[part.start : part.end]) == ("tool_result", text)
@@ -140,9 +140,7 @@ def test_parts_that_are_thoughts_are_thinking() -> None:
         ("error", "quota", "system", "injected"),
     ],
 )
-def test_what_the_tool_says_itself_is_not_said(
-    kind: str, text: str, role: str, expected: str
-) -> None:
+def test_notices_of_the_tool_are_not_said(kind: str, text: str, role: str, expected: str) -> None:
     (message,) = messages(record(1, kind, text))
     assert (message.role, message.kind) == (role, expected)
 
@@ -150,7 +148,7 @@ def test_what_the_tool_says_itself_is_not_said(
 # -- lines that change what was ----------------------------------------------------------
 
 
-def test_of_a_message_that_is_written_again_the_last_state_counts() -> None:
+def test_the_last_state_of_a_rewritten_message_counts() -> None:
     rows = [
         record(1, "user", "list files"),
         record(2, "gemini", ""),
@@ -163,7 +161,7 @@ def test_of_a_message_that_is_written_again_the_last_state_counts() -> None:
     assert reasons(*rows) == ["no message: session", *[module.REPLACED] * 3]
 
 
-def test_what_was_rewound_is_not_active() -> None:
+def test_rewound_messages_are_inactive() -> None:
     rows = [
         *(record(number, "user", f"m{number}") for number in (1, 2, 3)),
         {"$rewindTo": UUID.format(2)},
@@ -173,17 +171,17 @@ def test_what_was_rewound_is_not_active() -> None:
     assert [m.text for m in messages(*rows) if not m.active] == ["m2", "m3"]
 
 
-def test_a_rewind_to_nothing_known_takes_back_all() -> None:
+def test_a_rewind_to_an_unknown_message_removes_all() -> None:
     rows = [record(1, "user", "m1"), {"$rewindTo": "gone"}, record(2, "user", "m2")]
     assert said(*rows) == [("user", "m2")]
 
 
-def test_what_was_rewound_and_is_written_again_is_active() -> None:
+def test_a_rewound_message_that_is_written_again_is_active() -> None:
     rows = [record(1, "user", "m1"), {"$rewindTo": UUID.format(1)}, record(1, "user", "m1")]
     assert said(*rows) == [("user", "m1")]
 
 
-def test_of_a_rewritten_history_only_what_is_nowhere_else_is_new() -> None:
+def test_only_unlogged_messages_of_a_rewritten_history_are_new() -> None:
     snapshot = "<state_snapshot>they listed files</state_snapshot>"
     rewritten = [record(9, "user", snapshot), record(1, "user", "[masked]"), {"id": 3}, None]
     rows = [
@@ -208,7 +206,7 @@ def test_the_session_has_the_last_summary_as_its_title() -> None:
     assert found == Source(f"gemini-cli/{SESSION}", "gemini-cli", "2", "session.jsonl")
 
 
-def test_a_sub_agent_names_the_session_in_whose_folder_it_lies(tmp_path: Path) -> None:
+def test_a_sub_agents_parent_is_the_session_of_its_folder(tmp_path: Path) -> None:
     folder = tmp_path / "chats" / "parent-1"
     folder.mkdir(parents=True)
     rows = [{**HEADER, "kind": "subagent"}, record(1, "user", "count")]
@@ -227,7 +225,7 @@ def test_a_sub_agent_names_the_session_in_whose_folder_it_lies(tmp_path: Path) -
 @pytest.mark.parametrize("indent", [None, 2])
 def test_a_document_is_read_like_the_lines(indent: int | None) -> None:
     rows = [record(1, "user", "list files"), record(2, "gemini", "two", toolCalls=[CALL])]
-    # What the session is called may stand behind its messages.
+    # The session's id may come after its messages.
     document = {"messages": rows, **HEADER, "summary": "Files"}
     file = LogFile("s.json", data=json.dumps(document, indent=indent).encode())
     source, *found = events_of(file)
@@ -236,9 +234,7 @@ def test_a_document_is_read_like_the_lines(indent: int | None) -> None:
     assert found == messages(*rows)
 
 
-def test_a_document_that_goes_on_as_lines_is_the_same_session(
-    memory: Memory, tmp_path: Path
-) -> None:
+def test_a_document_continued_as_lines_is_the_same_session(memory: Memory, tmp_path: Path) -> None:
     rows = [record(1, "user", "list files"), record(2, "gemini", "two")]
     old, new = tmp_path / "session-x.json", tmp_path / "session-x.jsonl"
     old.write_text(json.dumps({**HEADER, "messages": rows}))
@@ -247,7 +243,7 @@ def test_a_document_that_goes_on_as_lines_is_the_same_session(
     assert [file.added for file in memory.ingest([old, new]).files] == [2, 1]
 
 
-def test_a_log_that_grows_adds_its_tail_and_marks_what_was_rewound(
+def test_a_grown_log_adds_its_tail_and_marks_rewound_messages(
     memory: Memory, tmp_path: Path
 ) -> None:
     path = tmp_path / "session.jsonl"
@@ -261,6 +257,6 @@ def test_a_log_that_grows_adds_its_tail_and_marks_what_was_rewound(
     assert [m.text for m in memory.messages(f"gemini-cli/{SESSION}")] == ["three"]
 
 
-def test_an_id_that_is_no_uuid_counts_within_its_session_only() -> None:
+def test_an_id_that_is_no_uuid_is_unique_within_its_session_only() -> None:
     (message,) = messages({**record(1, "user", "x"), "id": "m1"})
     assert not message.unique_id

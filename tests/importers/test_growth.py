@@ -1,4 +1,4 @@
-"""A log that is read at several points of its growth ends as one that is read once, whole."""
+"""Tests that a log read at several points of its growth ends like one read once."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tests.importers.test_opencode import TURNS, session, write_database
 from treemem import Memory
 
 TALK_TURNS = 50
-# What grows at its end as its tool writes on; all others are exported anew.
+# Formats that their tool appends to; all others are exported anew.
 APPENDED = ("claude-code", "codex", "copilot-cli", "gemini-cli", "pi", "chat", "aider", "specstory",
             "transcript", "irc", "whatsapp", "markdown", "plain-text")  # fmt: skip
 
@@ -25,7 +25,7 @@ History = dict[str, list[tuple[str, str, str, str]]]
 
 
 def cut_at_lines(data: bytes) -> Iterator[bytes]:
-    """Ends between two lines; the first of them in the middle of what a turn is told by."""
+    """Yields cuts between two lines; the first one is inside the records of a turn."""
     ends = [at + 1 for at, byte in enumerate(data) if byte == 0x0A]
     for number in (2, 3, len(ends) // 3, len(ends) // 2, len(ends) - 2):
         yield data[: ends[min(number, len(ends) - 1)]]
@@ -38,8 +38,8 @@ def cut_anywhere(data: bytes, seed: int) -> Iterator[bytes]:
 
 
 def read_in(folder: Path, name: str, states: Iterable[bytes]) -> tuple[History, int]:
-    """What a memory holds when a file was read in these states, and how many messages are no
-    earlier version of another."""
+    """The history in a memory after reading a file in these states, and the number of messages that
+    are no earlier version of another."""
     log = folder / label_of(name)
     with Memory.open(folder / "memory.sqlite3", clock=FakeClock()) as memory:
         for state in states:
@@ -68,16 +68,14 @@ def assert_grows(folder: Path, name: str, states: Iterable[bytes], whole: bytes)
 
 
 @pytest.mark.parametrize("name", APPENDED)
-def test_a_log_that_is_read_between_its_records_ends_as_one_read_once(
-    name: str, tmp_path: Path
-) -> None:
+def test_a_log_read_between_records_ends_like_one_read_once(name: str, tmp_path: Path) -> None:
     data = BUILDERS[name](Talk(1, TALK_TURNS))
     assert_grows(tmp_path, name, cut_at_lines(data), data)
 
 
 @pytest.mark.parametrize("seed", range(2))
 @pytest.mark.parametrize("name", APPENDED)
-def test_a_log_that_is_read_while_a_record_is_written_ends_as_one_read_once(
+def test_a_log_read_during_a_write_ends_like_one_read_once(
     name: str, seed: int, tmp_path: Path
 ) -> None:
     data = BUILDERS[name](Talk(1, TALK_TURNS))
@@ -85,13 +83,13 @@ def test_a_log_that_is_read_while_a_record_is_written_ends_as_one_read_once(
 
 
 @pytest.mark.parametrize("name", BUILDERS)
-def test_a_log_with_more_turns_in_it_ends_as_one_read_once(name: str, tmp_path: Path) -> None:
+def test_a_log_with_inserted_turns_ends_like_one_read_once(name: str, tmp_path: Path) -> None:
     states = [BUILDERS[name](Talk(1, turns)) for turns in (1, 2, 7, 41, TALK_TURNS)]
     assert_grows(tmp_path, name, states[:-1], states[-1])
 
 
 def llm_states(folder: Path) -> Iterator[bytes]:
-    """One thread after the other, the second a fork of the first that is gone on with."""
+    """Yields one thread after the other; the second is a continued fork of the first."""
     log = Log()
     chain: list[tuple[str, object]] = []
     for number in range(4):
@@ -119,7 +117,7 @@ def opencode_states(folder: Path) -> Iterator[bytes]:
     ("name", "states_of"),
     [("llm", llm_states), ("cursor", cursor_states), ("opencode", opencode_states)],
 )
-def test_a_database_with_more_rows_in_it_ends_as_one_read_once(
+def test_a_database_with_added_rows_ends_like_one_read_once(
     name: str, states_of: Callable[[Path], Iterator[bytes]], tmp_path: Path
 ) -> None:
     (tmp_path / "stores").mkdir()

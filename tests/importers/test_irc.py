@@ -1,4 +1,4 @@
-"""IRC logs as six programs write them: what was said, and on which day."""
+"""Tests IRC logs of six programs: messages, and their days."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def told(text: str, label: str) -> list[tuple[str | None, str, object]]:
             for said in messages_in(events_of(text, label, "irc"))]  # fmt: skip
 
 
-def test_irssi() -> None:
+def test_irssi_is_read() -> None:
     assert told(IRSSI, "#ops.log") == [
         ("ana", "the tank: is it full?", "2023-12-31T23:58"),
         ("ben", "ben looks", "2023-12-31T23:59"),
@@ -76,14 +76,14 @@ def test_irssi() -> None:
     assert len(events) - 1 == IRSSI.count("\n")
 
 
-def test_weechat() -> None:
+def test_weechat_is_read() -> None:
     assert told(WEECHAT, "irc.libera.#ops.weechatlog") == [
         ("ana", "the tank:\tfull?", "2024-01-01T10:00:05"),
         ("ben", "ben looks", "2024-01-01T10:00:06"),
     ]
 
 
-def test_znc_tells_the_day_by_the_files_name() -> None:
+def test_znc_has_the_day_in_the_files_name() -> None:
     expected = [
         ("ana", "the tank full?", "2024-01-02T23:58:02"),
         ("ben", "ben looks", "2024-01-02T23:58:03"),
@@ -94,7 +94,7 @@ def test_znc_tells_the_day_by_the_files_name() -> None:
     assert [when for _, _, when in told(ZNC, "#ops.log")] == [None] * 3
 
 
-def test_hexchat_turns_the_year() -> None:
+def test_hexchat_changes_the_year_when_the_month_decreases() -> None:
     assert told(HEXCHAT, "#ops.log") == [
         ("ana", "the tank?", "2023-12-31T23:59:00"),
         ("ben", "ben looks", "2024-01-01T00:01:00"),
@@ -102,7 +102,7 @@ def test_hexchat_turns_the_year() -> None:
     ]
 
 
-def test_mirc() -> None:
+def test_mirc_is_read() -> None:
     assert told(MIRC, "#ops.log") == [
         ("ana", "the tank?", "2024-01-01T10:01"),
         ("ben", "ben looks", "2024-01-01T10:02"),
@@ -120,7 +120,7 @@ def test_the_days_of_a_channel_are_one_source() -> None:
     assert found[0].startswith("irc/#ops-")
 
 
-def test_a_log_that_grew_adds_its_new_lines_and_repeats_are_kept(tmp_path: Path) -> None:
+def test_a_grown_log_adds_its_new_lines_and_repeated_lines_count(tmp_path: Path) -> None:
     path = tmp_path / "#ops.log"
     with Memory.open(tmp_path / "m.sqlite3") as memory:
         path.write_text(IRSSI + "00:11 <ben> ok\n00:11 <ben> ok\n")
@@ -130,7 +130,7 @@ def test_a_log_that_grew_adds_its_new_lines_and_repeats_are_kept(tmp_path: Path)
         assert (report.added, report.known) == (1, 6)
 
 
-def test_two_days_of_the_same_lines_are_two_days(tmp_path: Path) -> None:
+def test_two_days_with_the_same_lines_are_two_days(tmp_path: Path) -> None:
     folder = tmp_path / "#ops"
     folder.mkdir()
     for day in ("2024-01-01", "2024-01-02"):
@@ -156,12 +156,12 @@ def test_lines_of_no_known_form_are_counted() -> None:
         "<ana> no time\n<ben> at all\n",
     ],
 )
-def test_other_logs_are_no_irc(text: str) -> None:
+def test_other_logs_are_not_recognized(text: str) -> None:
     assert detect(LogFile("x.log", data=text.encode())).name == "plain-text"
 
 
 @given(st.integers(0, 2**32))
 @settings(deadline=None, max_examples=80)
-def test_a_broken_log_never_breaks_the_import(seed: int) -> None:
+def test_a_damaged_log_never_breaks_the_import(seed: int) -> None:
     for text in (IRSSI, WEECHAT, ZNC, HEXCHAT, MIRC):
         assert_reads("irc", mutated(text.encode(), seed), "#ops.2024-01-01.log")

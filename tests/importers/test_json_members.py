@@ -1,4 +1,4 @@
-"""Large JSON documents are cut where their outermost members end, whatever they hold."""
+"""Tests that large JSON documents are cut where their outermost members end."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def small_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @given(_DOCUMENTS, st.sampled_from([None, 1]))
 @settings(deadline=None)
-def test_a_document_in_a_stream_has_the_members_it_has_at_once(
+def test_a_streamed_document_has_the_same_members_as_a_parsed_one(
     document: Any, indent: int | None
 ) -> None:
     chunk_bytes = json_members._CHUNK_BYTES
@@ -48,7 +48,7 @@ def test_a_document_in_a_stream_has_the_members_it_has_at_once(
 
 
 def values_at(document: Any, depth: int, path: tuple[str, ...] = ()) -> list[Any]:
-    """What read_nested tells of a document in which all down to a depth is entered."""
+    """The values that read_nested yields for a document entered down to a depth."""
     if depth == 0 or not isinstance(document, list | dict):
         return [(path, document)]
     told: list[Any] = [(path, type(document)())]
@@ -60,7 +60,7 @@ def values_at(document: Any, depth: int, path: tuple[str, ...] = ()) -> list[Any
 
 @given(_DOCUMENTS, st.integers(0, 4))
 @settings(deadline=None)
-def test_a_nested_document_is_told_down_to_where_it_is_entered(document: Any, depth: int) -> None:
+def test_a_nested_document_is_yielded_down_to_the_entered_depth(document: Any, depth: int) -> None:
     chunk_bytes = json_members._CHUNK_BYTES
     data = json.dumps(document, indent=1).encode()
     try:
@@ -72,7 +72,7 @@ def test_a_nested_document_is_told_down_to_where_it_is_entered(document: Any, de
     assert found == values_at(document, depth)
 
 
-def test_damage_in_a_nested_document_costs_what_it_stands_in() -> None:
+def test_damage_in_a_nested_document_costs_the_value_around_it() -> None:
     data = b'{"a": {"list": [1, oh, {"b": 2} }, 3]}, "c": 4}'
     found = list(read_nested(LogFile("x", data=data), lambda path: path[:1] in ((), ("a",))))
     assert [item.value for item in found if not isinstance(item, Skipped)] == [
@@ -101,14 +101,14 @@ def test_damage_costs_one_element() -> None:
 @pytest.mark.parametrize(
     "cut", [b'[{"id": 1}, {"id": "a b', b'[{"id": 1}, {"id": 2\\', b'[{"id": 1},']
 )
-def test_what_is_cut_off_is_told_and_the_rest_is_read(cut: bytes) -> None:
+def test_a_truncated_end_is_reported_and_the_rest_is_read(cut: bytes) -> None:
     first, *rest = members(cut)
     assert first == (None, {"id": 1}, True)
     assert {item.reason for item in rest if isinstance(item, Skipped)} == {CUT_AT_END}
     assert all(isinstance(item, Skipped) for item in rest)
 
 
-def test_an_element_over_the_limit_is_passed_over_without_being_held() -> None:
+def test_an_element_over_the_limit_is_skipped_without_being_held() -> None:
     data = b'[{"id": 1}, {"big": "' + b"x" * 5_000 + b'"}, {"id": 2}]'
     found = members(data, whole_bytes_max=0, member_bytes_max=1_000)
     assert [item.value for item in found if isinstance(item, JsonMember)] == [{"id": 1}, {"id": 2}]
@@ -126,13 +126,13 @@ def test_a_nesting_bomb_is_an_element_that_is_too_deep() -> None:
 
 @given(st.text('[]{}:,"\\1 \n\x0c\x00\xa0t', max_size=40), st.sampled_from(["", "[", '{"a":[']))
 @settings(max_examples=300, deadline=None)
-def test_whatever_stands_there_it_comes_to_an_end(text: str, start: str) -> None:
+def test_any_text_terminates(text: str, start: str) -> None:
     data = (start + text).encode()
     found = members(data, whole_bytes_max=0)
     assert len(found) <= len(data) + 2
 
 
-def test_a_document_read_at_once_says_what_is_wrong() -> None:
+def test_read_value_names_the_damage() -> None:
     with pytest.raises(ImportFileError, match=r"11 bytes.*5 are allowed: split it"):
         read_value(LogFile("a.json", data=b'{"a": "b" }'), bytes_max=5)
     with pytest.raises(ImportFileError, match=r"a\.json is damaged JSON"):
@@ -151,7 +151,7 @@ def test_the_head_of_a_large_document_is_its_beginning(document: Any) -> None:
         assert found == whole[:3]
 
 
-def test_the_head_of_what_is_no_single_value_is_none() -> None:
+def test_the_head_of_several_values_is_none() -> None:
     line = b'{"id": 1}\n'
     assert head_value(line * 2) is None
     assert head_value(line * HEAD_BYTES) is None
@@ -159,7 +159,7 @@ def test_the_head_of_what_is_no_single_value_is_none() -> None:
 
 
 @pytest.mark.parametrize("blank", [b"\x0b", b"\x0c", b"\x85", b"\x1c", b":", b"\\"])
-def test_what_is_a_blank_elsewhere_is_damage_here_and_ends(blank: bytes) -> None:
+def test_blanks_that_json_does_not_know_are_damage(blank: bytes) -> None:
     found = members(b"[1, " + blank + b" , 2]", whole_bytes_max=0)
     assert [item.reason if isinstance(item, Skipped) else item.value for item in found] == [
         1, DAMAGED, 2

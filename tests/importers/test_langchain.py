@@ -1,4 +1,4 @@
-"""LangChain's messages in all the shapes that it writes, and in states and runs, each once."""
+"""Tests LangChain's messages in all shapes, and in states and runs, each imported once."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def texts(document: object, *, lines: bool = False) -> list[str]:
 
 
 @pytest.mark.parametrize("shape", SHAPES)
-def test_a_list_of_messages_in_each_shape(shape: Any) -> None:
+def test_a_list_of_messages_is_read_in_each_shape(shape: Any) -> None:
     call = {"name": "search", "args": {"q": "é"}, "id": "c1", "type": "tool_call"}
     events = read([
         shape("system", "Be brief."),
@@ -73,7 +73,7 @@ def test_a_list_of_messages_in_each_shape(shape: Any) -> None:
 
 @pytest.mark.parametrize("shape", SHAPES)
 @pytest.mark.parametrize("lines", [False, True])
-def test_a_message_that_later_states_repeat_is_taken_once(shape: Any, lines: bool) -> None:
+def test_a_message_repeated_by_later_states_is_imported_once(shape: Any, lines: bool) -> None:
     turns = [shape("human", "ok"), shape("ai", "done"), shape("human", "ok"), shape("ai", "x")]
     config = {"configurable": {"thread_id": "t"}}
     states = [{"values": {"messages": turns[:count]}, "config": config} for count in (2, 4)]
@@ -90,7 +90,7 @@ def test_a_checkpoint_and_a_wrapped_list_are_read() -> None:
     assert texts({"messages": turns}) == ["a", "b"]
 
 
-def test_runs_give_what_went_in_and_what_came_out() -> None:
+def test_runs_yield_their_input_and_output() -> None:
     def run(count: int, answer: str) -> dict[str, Any]:
         before = [as_dump("human", "a"), as_dump("ai", "b"), as_dump("human", "c")]
         made = {"text": answer, "message": as_dump("ai", answer)}
@@ -101,7 +101,7 @@ def test_runs_give_what_went_in_and_what_came_out() -> None:
     assert texts([run(1, "b"), run(3, "d")]) == ["a", "b", "c", "d"]
 
 
-def test_calls_that_stand_in_two_places_are_one() -> None:
+def test_calls_in_two_places_are_one() -> None:
     blocks = [{"type": "text", "text": "x"},
               {"type": "tool_use", "id": "c1", "name": "f", "input": {}}]  # fmt: skip
     call = {"name": "f", "args": {}, "id": "c1"}
@@ -127,7 +127,7 @@ def test_reasoning_is_thinking_and_other_roles_keep_their_name() -> None:
     assert removed == Skipped("no message: removal of one")
 
 
-def test_other_tools_objects_with_a_type_are_not_taken() -> None:
+def test_other_tools_objects_with_a_type_are_not_imported() -> None:
     gemini = json.dumps([{"type": "user", "content": "hi", "toolCalls": []}]).encode()
     chat = json.dumps([{"role": "user", "content": "hi"}]).encode()
     assert by_name("langchain").recognizes(LogFile("x"), gemini) == 0.0
@@ -144,7 +144,7 @@ KEYS = ["content", "id", "name", "tool_calls", "additional_kwargs", "response_me
 
 
 @given(st.sampled_from(SHAPES), st.sampled_from(["human", "ai", "tool"]), st.data())
-def test_whatever_a_field_holds_every_message_is_counted(
+def test_every_message_is_counted_whatever_types_its_fields_have(
     shape: Any, kind: str, data: st.DataObject
 ) -> None:
     fields = data.draw(st.dictionaries(st.sampled_from(KEYS), VALUES, max_size=3))

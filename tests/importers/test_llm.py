@@ -1,4 +1,4 @@
-"""The log of the llm command line tool, over the generations of its tables."""
+"""Tests the log of the llm command line tool with all generations of its tables."""
 
 from __future__ import annotations
 
@@ -110,7 +110,7 @@ def test_the_older_tables_are_read_row_by_row(tmp_path: Path) -> None:
     assert reasons(events) == ["empty response"]
 
 
-def test_a_conversation_that_is_continued_adds_its_rows(tmp_path: Path) -> None:
+def test_a_continued_conversation_adds_only_its_rows(tmp_path: Path) -> None:
     path = write_store(tmp_path / "logs.db", OLD, OLD_ROWS)
     with Memory.open(tmp_path / "m.sqlite3") as memory:
         memory.ingest(path)
@@ -120,7 +120,7 @@ def test_a_conversation_that_is_continued_adds_its_rows(tmp_path: Path) -> None:
         assert memory.ingest(path).added == 2
 
 
-def test_the_first_table_of_all_is_read_chat_by_chat(tmp_path: Path) -> None:
+def test_the_first_generations_table_is_read_chat_by_chat(tmp_path: Path) -> None:
     schema = """CREATE TABLE log (id INTEGER PRIMARY KEY, model TEXT, timestamp TEXT, prompt TEXT,
       system TEXT, response TEXT, chat_id INTEGER);"""
     rows = [(1, "m", "2023-05-01 10:00:00", "one", None, "1", None),
@@ -142,14 +142,14 @@ def test_the_first_table_of_all_is_read_chat_by_chat(tmp_path: Path) -> None:
 
 
 class Log:
-    """Rows of the newer tables as they come about, one call of a model after the other."""
+    """Rows of the newer tables, added call by call."""
 
     def __init__(self) -> None:
         self.rows: dict[str, list[tuple[object, ...]]] = {
             "messages": [], "parts": [], "threads": [], "turns": []}  # fmt: skip
 
     def say(self, thread: str, chain: Sequence[tuple[str, object]], *, tip: bool = True) -> None:
-        """A call with all of its history; the last of the chain is the answer."""
+        """Adds a call with all of its history; the last of the chain is the answer."""
         parent, hashes = "", [""]
         for role, said in chain:
             name = f"b2:{hash((parent, role, str(said))):x}"
@@ -179,7 +179,7 @@ class Log:
         return write_store(path, OLD + NEW, OLD_ROWS | self.rows)  # type: ignore[operator]
 
     def texts(self, path: Path, thread: str) -> list[tuple[str, str]]:
-        """The roles and texts of a thread."""
+        """Role and text of a thread's messages."""
         return [(m.role, m.text) for m in of_thread(self.write(path), thread)]
 
 
@@ -199,7 +199,7 @@ HELLO = [("user", "hello"), ("assistant", "hi")]
 MORE = [*HELLO, ("user", "why?"), ("assistant", "because")]
 
 
-def test_a_thread_is_its_turns_and_a_call_is_paired_with_its_result(tmp_path: Path) -> None:
+def test_a_thread_has_its_turns_and_a_call_is_paired_with_its_result(tmp_path: Path) -> None:
     call = ("tool_call", {"name": "now", "arguments": {"zone": "é"}, "tool_call_id": "tc_1"})
     result = ("tool_result", {"name": "now", "output": "10:00", "tool_call_id": "tc_1"})
     log = Log()
@@ -219,7 +219,7 @@ def test_a_thread_is_its_turns_and_a_call_is_paired_with_its_result(tmp_path: Pa
     assert all(m.active and m.unique_id for m in found)
 
 
-def test_two_conversations_that_begin_alike_are_two(tmp_path: Path) -> None:
+def test_two_conversations_with_the_same_beginning_are_two(tmp_path: Path) -> None:
     log = Log()
     log.say(ONE, HELLO)
     log.say(TWO, HELLO)
@@ -229,7 +229,7 @@ def test_two_conversations_that_begin_alike_are_two(tmp_path: Path) -> None:
     assert second[0].sent_at == "2026-01-01T00:00:02+00:00"
 
 
-def test_a_fork_and_a_history_that_is_sent_again_cost_their_new_turns(tmp_path: Path) -> None:
+def test_a_fork_and_a_resent_history_add_only_their_new_turns(tmp_path: Path) -> None:
     log = Log()
     log.say(ONE, HELLO)
     log.say(TWO, [*HELLO, ("user", "other?"), ("assistant", "yes")])
@@ -240,7 +240,7 @@ def test_a_fork_and_a_history_that_is_sent_again_cost_their_new_turns(tmp_path: 
     assert len({m.external_id for m in second}) == 4
 
 
-def test_an_answer_that_was_asked_for_again_is_the_active_one(tmp_path: Path) -> None:
+def test_a_regenerated_answer_is_the_active_one(tmp_path: Path) -> None:
     log = Log()
     log.say(ONE, MORE)
     log.say(ONE, [*MORE[:3], ("assistant", "no idea")])
@@ -250,7 +250,7 @@ def test_an_answer_that_was_asked_for_again_is_the_active_one(tmp_path: Path) ->
     ]  # fmt: skip
 
 
-def test_a_history_under_other_hashes_is_said_once(tmp_path: Path) -> None:
+def test_a_history_under_other_hashes_is_imported_once(tmp_path: Path) -> None:
     log = Log()
     log.say(ONE, HELLO)
     log.say(ONE, [("system", "Be brief."), *MORE])
@@ -259,18 +259,18 @@ def test_a_history_under_other_hashes_is_said_once(tmp_path: Path) -> None:
     assert reasons(events_of(path, "llm")).count("message of an earlier turn, repeated") == 2
 
 
-def test_a_conversation_of_the_older_tables_goes_on_in_the_newer_ones(tmp_path: Path) -> None:
+def test_a_conversation_continues_from_the_older_to_the_newer_tables(tmp_path: Path) -> None:
     log = Log()
     history = [("system", "Be brief."), ("user", "Alone."), ("assistant", "It is 10:00.")]
     log.say(TALK, [*history, ("user", "Thanks."), ("assistant", "Sure.")])
     found = log.texts(tmp_path / "logs.db", TALK)
-    # "Alone." was said in no conversation of the older tables, so here it is new.
+    # "Alone." is in no conversation of the older tables, so here it is new.
     assert found[-3:] == [("user", "Alone."), ("user", "Thanks."), ("assistant", "Sure.")]
     assert found.count(("assistant", "It is 10:00.")) == 1
     assert found.count(("system", "Be brief.")) == 1
 
 
-def test_a_fragment_is_a_document_by_itself_and_thoughts_are_marked(tmp_path: Path) -> None:
+def test_a_fragment_is_a_message_of_its_own_and_thoughts_are_marked(tmp_path: Path) -> None:
     refers = ("text", {"text_ref": [{"fragment": 1}, {"literal": "\nSum it up."}]})
     log = Log()
     log.say(ONE, [("user", refers), ("assistant", ("reasoning", {"text": "Hm."}))])
@@ -304,9 +304,7 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> bytes:
 
 
 @given(at=st.integers(0, 10**6), junk=st.binary(min_size=1, max_size=40))
-def test_a_damaged_log_ends_in_our_own_error_or_in_events(
-    whole: bytes, at: int, junk: bytes
-) -> None:
+def test_a_damaged_log_yields_events_or_an_import_error(whole: bytes, at: int, junk: bytes) -> None:
     at %= len(whole)
     file = LogFile("logs.db", data=whole[:at] + junk + whole[at + len(junk) :])
     assert by_name("llm").recognizes(file, file.head()) >= 0

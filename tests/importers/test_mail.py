@@ -1,4 +1,4 @@
-"""Mailboxes and single mails: threads, encodings, what is quoted and what is attached."""
+"""Tests mailboxes and single mails: threads, encodings, quotes and attachments."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def test_a_mailbox_is_a_source_for_every_thread() -> None:
     assert found[1].text[quoted.start : quoted.end] == "> The tank is full.\n> From here on"
 
 
-def test_references_name_the_whole_thread_whatever_the_file_holds() -> None:
+def test_references_identify_the_thread_even_of_missing_mails() -> None:
     late = mail(9, "Late.\n", answers=8)
     late["References"] = "<m1@farm.example> <m8@farm.example>"
     assert sources_in(events_of(late.as_bytes(), "late.eml", "mail")) == ["mail/m1@farm.example"]
@@ -91,7 +91,7 @@ def test_mails_that_answer_each_other_in_a_circle_are_one_thread() -> None:
     assert set(sources_in(events)) == {"mail/m1@farm.example"}
 
 
-def test_attachments_are_markers_and_their_bytes_are_kept_beside() -> None:
+def test_attachments_are_markers_and_their_bytes_are_blobs() -> None:
     message = mail(5, "See the plan.\n")
     message.add_alternative("<p>See the <b>plan</b>.</p>", subtype="html")
     message.add_attachment(b"%PDF-1.7", maintype="application", subtype="pdf", filename="plän.pdf")
@@ -133,14 +133,14 @@ def raw(headers: str, body: bytes) -> bytes:
         ("Subject: =?utf-8?b?w4TDtg==?= done\r\n", b"", "Äö done"),
     ],
 )  # fmt: skip
-def test_bodies_in_their_encodings(headers: str, body: bytes, text: str) -> None:
+def test_bodies_are_decoded(headers: str, body: bytes, text: str) -> None:
     (found,) = messages_in(events_of(raw(headers, body), "m.eml", "mail"))
     assert found.text == text
     assert found.author == "ana@farm.example"
     assert found.sent_at == "2024-03-04T10:00:00"
 
 
-def test_what_a_mail_program_quotes_below_is_not_the_senders() -> None:
+def test_a_mail_quoted_below_is_not_the_senders_text() -> None:
     body = "Agreed.\n\n-----Original Message-----\nFrom: Cy\nNever deploy on Fridays.\n"
     (found,) = messages_in(events_of(mail(1, body).as_bytes(), "m.eml", "mail"))
     quoted = found.parts[-1]
@@ -148,7 +148,7 @@ def test_what_a_mail_program_quotes_below_is_not_the_senders() -> None:
     assert quoted.end == len(found.text)
 
 
-def test_a_page_as_somebody_would_type_it_off() -> None:
+def test_an_html_body_becomes_plain_text() -> None:
     page = (
         "<html><head><style>p{}</style></head><body><h1>Plan</h1><ul><li>one<li>two</ul>"
         "<blockquote>said <i>before</i><br>and after</blockquote><pre>a\n  b</pre>"
@@ -160,7 +160,7 @@ def test_a_page_as_somebody_would_type_it_off() -> None:
 @pytest.mark.parametrize(
     "page", ["<![foo[x]]>word", "<p><![endif]>word", "&#xd800; word", "<" * 99]
 )
-def test_broken_pages_are_read_all_the_same(page: str) -> None:
+def test_damaged_pages_are_read(page: str) -> None:
     assert "word" in text_of(page) or "<" in text_of(page)
 
 
@@ -176,7 +176,7 @@ def test_the_same_mail_from_another_file_is_not_stored_twice(tmp_path: Path) -> 
         assert len(memory.messages("mail/m1@farm.example")) == 3
 
 
-def test_what_was_deleted_or_says_nothing_is_passed_over() -> None:
+def test_deleted_and_empty_mails_are_skipped() -> None:
     gone = mail(1, "gone\n")
     gone["X-Mozilla-Status"] = "0009"
     empty = mail(2, "")
@@ -185,7 +185,7 @@ def test_what_was_deleted_or_says_nothing_is_passed_over() -> None:
     assert reasons_in(events) == ["deleted message", "empty message"]
 
 
-def test_a_mail_over_the_limit_costs_no_other(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_mail_over_the_limit_does_not_affect_others(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("treemem.importers.mail.importer.MAIL_BYTES_MAX", 2_000)
     events = events_of(mbox(FIRST, mail(2, "long\n" * 900), OTHER), "x", "mail")
     assert reasons_in(events) == ["mail over the size limit"]
@@ -218,13 +218,13 @@ def test_nesting_without_end_is_bounded() -> None:
         "From Monday on, we meet at 9:00 in 2024\n\nNo header.\n",
     ],
 )
-def test_other_texts_are_no_mail(text: str) -> None:
+def test_other_texts_are_not_recognized(text: str) -> None:
     assert detect(LogFile("x.txt", data=text.encode())).name == "plain-text"
 
 
 @given(st.integers(0, 2**32))
 @settings(deadline=None, max_examples=80)
-def test_a_broken_mailbox_never_breaks_the_import(seed: int) -> None:
+def test_a_damaged_mailbox_never_breaks_the_import(seed: int) -> None:
     message = mail(5, "See the plan.\n")
     message.add_alternative("<p>See <b>it</b>.</p>", subtype="html")
     message.add_attachment(b"%PDF", maintype="application", subtype="pdf", filename="ä.pdf")
@@ -232,7 +232,7 @@ def test_a_broken_mailbox_never_breaks_the_import(seed: int) -> None:
     assert_reads("mail", mutated(mbox(FIRST, message, ANSWER), seed), "Inbox")
 
 
-def test_a_long_thread_and_a_long_subject_take_time_that_grows_with_them() -> None:
+def test_a_long_thread_and_a_long_subject_take_linear_time() -> None:
     began = time.process_time()
     chain = b"".join(
         b"From a@x.example Mon Mar  4 10:00:00 2024\nFrom: a@x.example\nMessage-ID: <%d@x>\n"
@@ -248,6 +248,6 @@ def test_a_long_thread_and_a_long_subject_take_time_that_grows_with_them() -> No
     assert time.process_time() - began < 15
 
 
-def test_what_answers_a_circle_of_mails_is_of_its_thread() -> None:
+def test_an_answer_to_a_circle_of_mails_belongs_to_its_thread() -> None:
     mails = [mail(2, "two", answers=3), mail(3, "three", answers=2), mail(1, "one", answers=2)]
     assert len(set(sources_in(events_of(mbox(*mails), "a.mbox", "mail")))) == 1

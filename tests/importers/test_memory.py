@@ -1,4 +1,4 @@
-"""No importer holds more than a little of a file, however large it is."""
+"""Tests that no importer holds more than a small part of a file in memory."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def chat() -> Iterator[bytes]:
 
 
 def rollout() -> Iterator[bytes]:
-    """Long texts in the layer that comes from the model, and results of tools."""
+    """Long texts in the layer of the model, and results of tools."""
     for number in range(FILE_BYTES // 8_000):
         content = [{"type": "output_text", "text": f"{number} {'some words ' * 350}"}]
         for payload in (

@@ -1,4 +1,4 @@
-"""Messenger and Instagram threads: repaired, and put into the order in which they were said."""
+"""Tests Messenger and Instagram threads: repaired texts, and their order."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from treemem.importers.messenger import repaired
 
 
 def spoilt(text: str) -> str:
-    """As Meta writes it: every byte of the UTF-8 as a character."""
+    """The text as Meta writes it: every byte of the UTF-8 as a character."""
     return text.encode().decode("latin-1")
 
 
@@ -49,7 +49,7 @@ def thread(*messages: object, **more: object) -> dict[str, object]:
     }  # fmt: skip
 
 
-def test_texts_are_repaired_and_the_oldest_comes_first() -> None:
+def test_texts_are_repaired_and_ordered_from_the_oldest() -> None:
     newest_first = [
         message(9, "no 😭 (edited)"),
         message(8, None, photos=[{"uri": "messages/inbox/zoe_17/photos/1.jpg"}]),
@@ -71,7 +71,7 @@ def test_texts_are_repaired_and_the_oldest_comes_first() -> None:
     assert reasons_in(events) == ["empty message", "message taken back"]
 
 
-def test_a_thread_in_several_files_is_read_with_its_first_from_the_last_on() -> None:
+def test_a_thread_in_several_files_is_read_from_the_last_file_on() -> None:
     parts = {
         f"inbox/zoe_17/message_{part}.json": thread(
             message(100 - 2 * part, f"late in {part}"), message(99 - 2 * part, f"early in {part}")
@@ -87,7 +87,7 @@ def test_a_thread_in_several_files_is_read_with_its_first_from_the_last_on() -> 
 
 
 @pytest.mark.parametrize("first", [{}, {"participants": [], "messages": []}, "cut off"])
-def test_a_first_file_that_is_none_takes_no_other_with_it(first: object) -> None:
+def test_an_unusable_first_file_does_not_affect_the_others(first: object) -> None:
     second = thread(message(7, "kept"))
     data = zipped({"zoe_17/message_1.json": first, "zoe_17/message_2.json": second})
     with archives.open_archive(LogFile("export.zip", data=data)) as archive:
@@ -109,7 +109,7 @@ def test_the_encrypted_threads_download_has_other_names_and_needs_no_repair() ->
     assert [said.text for said in messages_in(events)] == ["Ã is a letter\n\n[media: a.mp4]"]
 
 
-def test_a_later_archive_adds_only_what_is_new(tmp_path: Path) -> None:
+def test_a_later_archive_adds_only_new_messages(tmp_path: Path) -> None:
     said = [message(second, f"word {second}") for second in range(4)]
     with Memory.open(tmp_path / "m.sqlite3") as memory:
         for name, count, added in (("old", 3, 3), ("new", 4, 1)):
@@ -123,14 +123,14 @@ def test_a_later_archive_adds_only_what_is_new(tmp_path: Path) -> None:
 
 
 @given(st.text())
-def test_what_was_spoilt_is_repaired(text: str) -> None:
+def test_misdecoded_texts_are_repaired(text: str) -> None:
     clean = text.encode("utf-8", "ignore").decode()
     assert repaired(spoilt(clean)) == clean
 
 
 @given(st.integers(0, 2**32))
 @settings(deadline=None, max_examples=60)
-def test_a_broken_thread_never_breaks_the_import(seed: int) -> None:
+def test_a_damaged_thread_never_breaks_the_import(seed: int) -> None:
     document = thread(
         message(2, "é", photos=[{"uri": "a/b"}]), message(1, "b", share={"link": "c"})
     )

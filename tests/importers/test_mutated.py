@@ -1,4 +1,4 @@
-"""A log in which anything may be of any type costs its damaged records, never the file."""
+"""Tests that values of any type in a log cost its damaged records, never the file."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ def places(value: object) -> list[tuple[Any, Any]]:
 
 
 def mutated(records: list[dict[str, Any]], chance: random.Random) -> list[object]:
-    """A log in which some values were replaced, some records moved, repeated or taken out."""
+    """A log in which some values are replaced, and some records moved, repeated or removed."""
     rows: list[object] = list(copy.deepcopy(records))
     for _ in range(chance.randrange(1, 6)):
         container, key = chance.choice(places(rows))
@@ -113,7 +113,7 @@ def mutated(records: list[dict[str, Any]], chance: random.Random) -> list[object
 @pytest.mark.parametrize("name", LOGS)
 @settings(max_examples=200)
 @given(seed=st.integers(0, 2**32))
-def test_whatever_is_in_a_record_it_ends_in_one_event(name: str, seed: int) -> None:
+def test_a_record_with_any_content_ends_in_one_event(name: str, seed: int) -> None:
     chance = random.Random(seed)
     rows = mutated(LOGS[name], chance)
     data = "".join(json.dumps(row) + "\n" for row in rows).encode()
@@ -135,7 +135,7 @@ def test_whatever_is_in_a_record_it_ends_in_one_event(name: str, seed: int) -> N
 
 
 @pytest.mark.parametrize("name", LOGS)
-def test_the_logs_as_they_are_hold_messages(name: str) -> None:
+def test_the_unchanged_logs_contain_messages(name: str) -> None:
     data = "".join(json.dumps(row) + "\n" for row in LOGS[name]).encode()
     events = list(by_name(name).read(LogFile("x.jsonl", data=data)))
     assert sum(isinstance(event, Message) for event in events) >= 2

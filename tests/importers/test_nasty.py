@@ -1,4 +1,4 @@
-"""Damaged and odd logs yield exactly what a careful reader would take from them."""
+"""Tests that damaged and odd logs yield exactly the expected events."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ EXPECTED = json.loads((NASTY / "expected.json").read_text("utf-8"))
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The files as they are, and the one with lines too large to be kept."""
+    """The files of tests/importers/nasty, and one with lines too large to be stored there."""
     target = tmp_path_factory.mktemp("nasty")
     for path in NASTY.iterdir():
         (target / path.name).write_bytes(path.read_bytes())
@@ -29,7 +29,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def giant_lines() -> Iterator[bytes]:
-    """A tool result of 3 MB beside its copy for the screen, and a picture of 2 MB."""
+    """Yields a tool result of 3 MB with its copy for the screen, and a picture of 2 MB."""
     image = {"type": "base64", "media_type": "image/png", "data": "iVBORw0KGgo" + "A" * 2_000_000}
     blocks = [{"type": "image", "source": image}, {"type": "text", "text": "see screenshot"}]
     for number, (role, content) in enumerate(
@@ -59,7 +59,7 @@ def events_of(path: Path) -> list[Event]:
 
 
 @pytest.mark.parametrize("name", EXPECTED)
-def test_a_nasty_file_yields_what_is_expected(name: str, folder: Path) -> None:
+def test_a_nasty_file_yields_its_expected_events(name: str, folder: Path) -> None:
     expected = EXPECTED[name]
     events = events_of(folder / name)
     messages = [event for event in events if isinstance(event, Message)]
@@ -105,13 +105,13 @@ def test_a_fork_of_codex_adds_only_its_new_turn(folder: Path) -> None:
     assert [fork[new] for new in fork.keys() - original.keys()] == ["only in fork"]
 
 
-def test_what_gemini_wrote_again_is_there_once_in_its_last_state(folder: Path) -> None:
+def test_a_rewritten_message_of_gemini_is_imported_once_in_its_last_state(folder: Path) -> None:
     events = events_of(folder / "gemini_rewrite.jsonl")
     said = [e.text for e in events if isinstance(e, Message) and e.active and e.kind == "said"]
     assert said == ["list files", "two files"]
 
 
-def test_the_rewound_turns_are_the_inactive_ones(folder: Path) -> None:
+def test_exactly_the_rewound_turns_are_inactive(folder: Path) -> None:
     messages = [
         event
         for event in events_of(folder / "cc_branch_rewind.jsonl")
@@ -138,7 +138,7 @@ def test_lone_surrogates_and_line_separators_stay_in_the_text(folder: Path) -> N
     assert separators == "line\u2028sep\u2029para\x85nel\x0bvt\x0cff"
 
 
-def test_times_are_handed_on_as_they_stand(folder: Path) -> None:
+def test_times_are_unchanged(folder: Path) -> None:
     events = events_of(folder / "cc_ts_backwards.jsonl")
     assert [event.sent_at for event in events if isinstance(event, Message)] == [
         "2026-01-01T00:00:01.000Z",
@@ -158,7 +158,7 @@ def test_no_byte_of_a_picture_reaches_the_text(folder: Path) -> None:
     assert sum(len(event.text) for event in events if isinstance(event, Message)) < 200
 
 
-def test_marks_in_an_answers_fence_are_content(folder: Path) -> None:
+def test_marks_in_the_fence_of_an_answer_are_content(folder: Path) -> None:
     events = events_of(folder / "aider_fence.md")
     messages = [event for event in events if isinstance(event, Message)]
     assert [message.text for message in messages if message.role == "user"] == [
@@ -172,7 +172,7 @@ def test_marks_in_an_answers_fence_are_content(folder: Path) -> None:
     assert len({event.id for event in events if isinstance(event, Source)}) == 2
 
 
-def test_the_answer_that_was_given_anew_is_the_live_one(folder: Path) -> None:
+def test_the_regenerated_answer_is_active(folder: Path) -> None:
     messages = [event for event in events_of(folder / "chatgpt_branch.json")
                 if isinstance(event, Message)]  # fmt: skip
     assert [(message.text, message.active) for message in messages] == [
@@ -183,7 +183,7 @@ def test_the_answer_that_was_given_anew_is_the_live_one(folder: Path) -> None:
     ]
 
 
-def test_a_message_of_pasted_text_alone_is_that_text(folder: Path) -> None:
+def test_a_message_with_only_pasted_text_is_that_text(folder: Path) -> None:
     events = events_of(folder / "claude_ai_attach_only.json")
     texts = [event.text for event in events if isinstance(event, Message)]
     assert texts == ["pasted long text", "I read it."]
@@ -195,7 +195,7 @@ def said_in(folder: Path, name: str) -> list[tuple[str | None, str]]:
             if isinstance(event, Message) and event.kind == "said"]  # fmt: skip
 
 
-def test_whatsapps_odd_characters_cost_no_word(folder: Path) -> None:
+def test_whatsapps_odd_characters_lose_no_text(folder: Path) -> None:
     assert said_in(folder, "whatsapp_nnbsp.txt") == [
         ("Ann", "first line\nsecond: line with colon\n[31/12/2023] not a header"),
         ("Bob", "image omitted"),
@@ -207,7 +207,7 @@ def test_whatsapps_odd_characters_cost_no_word(folder: Path) -> None:
     assert times == ["2025-03-28T21:29", "2025-04-03T01:23", "2021-08-03T12:30"]
 
 
-def test_conversations_tell_who_said_what(folder: Path) -> None:
+def test_conversations_have_authors(folder: Path) -> None:
     assert said_in(folder, "slack_odd.zip") == [
         ("ann", "parent <@U9> <b>"),
         ("B1", "build failed"),

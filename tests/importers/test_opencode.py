@@ -1,4 +1,4 @@
-"""opencode's sessions: its folder, its database and its exports tell the same."""
+"""Tests that opencode's folder, database and exports yield the same messages."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ TURNS = [
 
 
 def write_folder(root: Path, about: dict[str, Any], turns: list[Turn]) -> Path:
-    """The storage folder; the path is the session's file in it."""
+    """Writes the storage folder; returns the path of the session's file in it."""
     for head, parts in turns:
         write_json(root / "message" / about["id"] / f"{head['id']}.json", head)
         for at, part in enumerate(parts):
@@ -101,7 +101,7 @@ def write_database(path: Path, about: dict[str, Any], turns: list[Turn]) -> Path
 
 
 def read_all(tmp_path: Path, about: dict[str, Any], turns: list[Turn]) -> list[list[Event]]:
-    """What the folder, the database and the export yield, with the same label."""
+    """The events of the folder, the database and the export, with the same label."""
     export = {"info": about, "messages": [{"info": head, "parts": p} for head, p in turns]}
     paths = [
         write_folder(tmp_path / "storage", about, turns),
@@ -111,7 +111,7 @@ def read_all(tmp_path: Path, about: dict[str, Any], turns: list[Turn]) -> list[l
     return [events_of(path, "opencode") for path in paths]
 
 
-def test_folder_database_and_export_tell_the_same(tmp_path: Path) -> None:
+def test_folder_database_and_export_yield_the_same_messages(tmp_path: Path) -> None:
     folder, database, export = read_all(tmp_path, session(), TURNS)
     assert messages(folder) == messages(database) == messages(export)
     asked, answered, posed, summed_up = messages(folder)
@@ -130,7 +130,9 @@ def test_folder_database_and_export_tell_the_same(tmp_path: Path) -> None:
     assert source == Source(*about, rewritten=True)
 
 
-def test_a_subagents_session_names_its_parent_and_a_default_title_is_none(tmp_path: Path) -> None:
+def test_a_subagents_session_names_its_parent_and_a_default_title_is_dropped(
+    tmp_path: Path,
+) -> None:
     about = session("ses_b", parentID="ses_a", title="Child session - 2026-01-01T00:00:00.000Z")
     for events in read_all(tmp_path, about, TURNS[:1]):
         (source,) = sources(events)
@@ -143,7 +145,7 @@ def test_a_subagents_session_names_its_parent_and_a_default_title_is_none(tmp_pa
      ({"messageID": "msg_003", "partID": "prt_1"}, [True, True, True, False]),
      ({"messageID": "msg_999"}, [True] * 4), ({}, [True] * 4)],
 )  # fmt: skip
-def test_what_was_taken_back_is_not_active(
+def test_reverted_messages_are_inactive(
     tmp_path: Path, revert: dict[str, str], active: list[bool]
 ) -> None:
     for events in read_all(tmp_path, session(revert=revert), TURNS):
@@ -168,7 +170,7 @@ def test_two_messages_of_one_millisecond_are_two(tmp_path: Path) -> None:
         assert len({message.external_id for message in messages(events)}) == 2
 
 
-def test_a_session_that_grew_adds_its_tail_and_replaces_what_was_unfinished(tmp_path: Path) -> None:
+def test_a_grown_session_adds_its_tail_and_replaces_unfinished_messages(tmp_path: Path) -> None:
     cut = [*TURNS[:1], turn(2, "assistant", text("I run"))]
     with Memory.open(tmp_path / "m.sqlite3") as memory:
         memory.ingest(write_folder(tmp_path / "a", session(), cut))
@@ -177,7 +179,7 @@ def test_a_session_that_grew_adds_its_tail_and_replaces_what_was_unfinished(tmp_
     assert (grown.added, grown.known) == (3, 1)
 
 
-def test_files_beside_a_session_are_read_with_it_and_alone_only_without(tmp_path: Path) -> None:
+def test_message_files_are_read_alone_only_without_their_session(tmp_path: Path) -> None:
     path = write_folder(tmp_path, session(), TURNS)
     message = tmp_path / "message" / "ses_a" / "msg_001.json"
     part = tmp_path / "part" / "msg_001" / "prt_000.json"
@@ -192,7 +194,7 @@ def test_files_beside_a_session_are_read_with_it_and_alone_only_without(tmp_path
     assert reasons(events_of(part, "opencode")) == ["part without its message"]
 
 
-def test_a_folder_in_an_archive_is_read_as_the_folder_is(tmp_path: Path) -> None:
+def test_a_folder_in_an_archive_is_read_like_a_folder(tmp_path: Path) -> None:
     write_folder(tmp_path / "storage", session(), TURNS)
     packed = Path(shutil.make_archive(str(tmp_path / "packed"), "zip", tmp_path / "storage"))
     with Memory.open(tmp_path / "m.sqlite3") as memory:
@@ -201,7 +203,7 @@ def test_a_folder_in_an_archive_is_read_as_the_folder_is(tmp_path: Path) -> None
         assert (again.added, again.known) == (0, 4)
 
 
-def test_attachments_leave_markers_and_errors_are_kept(tmp_path: Path) -> None:
+def test_attachments_leave_markers_and_errors_are_imported(tmp_path: Path) -> None:
     picture = {"type": "file", "mime": "image/png", "url": "data:image/png;base64,AAAA"}
     failed = {"type": "tool", "tool": "read", "callID": "c", "state": {
         "status": "error", "input": {}, "error": "No such file"}}  # fmt: skip
@@ -216,7 +218,7 @@ def test_attachments_leave_markers_and_errors_are_kept(tmp_path: Path) -> None:
         assert told_error.text == "[tool use: read] {}\n\nNo such file"
 
 
-def test_the_newer_table_is_read_where_the_older_one_has_nothing(tmp_path: Path) -> None:
+def test_the_newer_table_is_read_if_the_older_one_is_empty(tmp_path: Path) -> None:
     tool = {"type": "tool", "id": "call_2", "name": "grep", "state": {
         "status": "completed", "input": {"q": "é"}, "content": [{"type": "text", "text": "3 hits"}]}
     }  # fmt: skip
@@ -249,7 +251,7 @@ def test_the_newer_table_is_read_where_the_older_one_has_nothing(tmp_path: Path)
     assert messages(events)[1].tool_result_ids == ("call_2",)
 
 
-def test_damaged_files_and_rows_are_reported_and_cost_nothing_else(tmp_path: Path) -> None:
+def test_damaged_files_and_rows_are_reported_and_do_not_affect_others(tmp_path: Path) -> None:
     path = write_folder(tmp_path / "storage", session(), TURNS[:2])
     (tmp_path / "storage" / "message" / "ses_a" / "msg_000.json").write_text('{"id": "msg_0')
     events = events_of(path, "opencode")
@@ -263,7 +265,7 @@ def test_damaged_files_and_rows_are_reported_and_cost_nothing_else(tmp_path: Pat
 
 
 @given(st.data())
-def test_a_value_of_an_odd_type_costs_no_more_than_its_message(draw: st.DataObject) -> None:
+def test_a_value_of_a_wrong_type_costs_at_most_its_message(draw: st.DataObject) -> None:
     holders: list[Any] = []
 
     def collect(value: Any) -> None:

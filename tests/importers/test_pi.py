@@ -1,4 +1,4 @@
-"""A session of pi becomes the messages that were really said, on the branch that counts."""
+"""Tests the messages of pi's sessions and their active branch."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ HEADER = {"type": "session", "version": 3, "id": SESSION, "timestamp": "t", "cwd
 
 
 def entry(number: int, kind: str, parent: int | None = -1, **fields: Any) -> dict[str, Any]:
-    """An entry; its parent is the one before unless it is given."""
+    """An entry; its parent is the one before by default."""
     parent = number - 1 if parent == -1 else parent
     return {
         "type": kind,
@@ -57,14 +57,14 @@ def active(*rows: object) -> list[str]:
 # -- what a message is made of -----------------------------------------------------------
 
 
-def test_a_message_has_the_words_the_time_and_the_session() -> None:
+def test_a_message_has_its_text_time_and_session() -> None:
     (message,) = messages(user(1, "  fix\r\n\tit "))
     assert message == Message(
         role="user", text="  fix\r\n\tit ", sent_at="2026-01-01T00:00:01.000Z", session=SESSION
     )
 
 
-def test_thinking_words_and_calls_are_one_message_and_the_result_another() -> None:
+def test_thinking_text_and_calls_are_one_message_and_the_result_another() -> None:
     blocks = [
         {"type": "thinking", "thinking": "hm", "thinkingSignature": "x"},
         {"type": "text", "text": "I look."},
@@ -108,14 +108,14 @@ def test_thinking_words_and_calls_are_one_message_and_the_result_another() -> No
         ),
     ],
 )
-def test_what_nobody_said_is_a_summary_or_injected(
+def test_generated_entries_are_summaries_or_injected(
     row: dict[str, Any], role: str, kind: str, text: str
 ) -> None:
     (message,) = messages(row)
     assert (message.role, message.kind, message.text) == (role, kind, text)
 
 
-def test_entries_of_no_speech_are_counted_under_their_types() -> None:
+def test_entries_without_a_message_are_counted_by_type() -> None:
     rows = [
         HEADER,
         entry(1, "model_change", modelId="m"),
@@ -145,7 +145,7 @@ def test_the_last_name_is_the_title() -> None:
 # -- the tree ----------------------------------------------------------------------------
 
 
-def test_what_the_last_entry_does_not_descend_from_is_not_active() -> None:
+def test_entries_that_are_no_ancestors_of_the_last_are_inactive() -> None:
     rows = [
         user(1, "one"),
         said_by("assistant", 2, "two"),
@@ -157,7 +157,7 @@ def test_what_the_last_entry_does_not_descend_from_is_not_active() -> None:
     assert active(*rows) == ["one", "two", "right"]
 
 
-def test_an_entry_whose_parent_is_null_begins_anew() -> None:
+def test_an_entry_whose_parent_is_null_begins_a_new_tree() -> None:
     assert active(user(1, "one"), user(2, "again", parent=None)) == ["again"]
 
 
@@ -177,12 +177,12 @@ def test_an_entry_whose_parent_is_unknown_continues_the_one_before() -> None:
     ]
 
 
-def test_parents_that_run_in_a_circle_end_nowhere() -> None:
+def test_parents_in_a_circle_terminate() -> None:
     rows = [user(1, "one", parent=2), user(2, "two", parent=1), user(3, "three", parent=3)]
     assert active(*rows) == ["one", "two", "three"]
 
 
-def test_what_accompanies_an_active_entry_is_active() -> None:
+def test_an_entry_that_accompanies_an_active_one_is_active() -> None:
     rows = [
         said_by("assistant", 1, "one"),
         said_by("toolResult", 2, "result"),
@@ -195,7 +195,7 @@ def test_what_accompanies_an_active_entry_is_active() -> None:
 # -- forks and growth --------------------------------------------------------------------
 
 
-def test_a_fork_adds_its_new_entries_only(memory: Memory, tmp_path: Path) -> None:
+def test_a_fork_adds_only_its_new_entries(memory: Memory, tmp_path: Path) -> None:
     shared = [user(1, "one"), said_by("assistant", 2, "two")]
     first = [HEADER, *shared, user(3, "left")]
     fork = [{**HEADER, "id": "fork", "parentSession": "/x"}, *shared, user(4, "right", parent=2)]
@@ -206,7 +206,7 @@ def test_a_fork_adds_its_new_entries_only(memory: Memory, tmp_path: Path) -> Non
     assert [m.text for m in memory.messages("pi/fork")] == ["one", "two", "right"]
 
 
-def test_a_session_that_goes_back_marks_what_it_left(memory: Memory, tmp_path: Path) -> None:
+def test_a_rewound_session_marks_its_abandoned_entries(memory: Memory, tmp_path: Path) -> None:
     path = tmp_path / "session.jsonl"
     rows = [HEADER, user(1, "one"), user(2, "two")]
     path.write_text("".join(json.dumps(row) + "\n" for row in rows))

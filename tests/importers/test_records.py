@@ -1,4 +1,4 @@
-"""Lines of JSON are read whatever state they are in."""
+"""Tests that lines of JSON are read in any state."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ JSON_VALUES = st.recursive(
 
 
 @given(st.lists(JSON_VALUES, max_size=5), st.booleans(), st.sampled_from([b"\n", b"\r\n", b"\n\n"]))
-def test_whole_lines_come_back_as_they_were_written(
+def test_whole_lines_are_read_back_unchanged(
     written: list[object], ascii_only: bool, end: bytes
 ) -> None:
     lines = [json.dumps(value, ensure_ascii=ascii_only) for value in written]
@@ -50,17 +50,17 @@ def test_any_bytes_are_read_without_an_exception(lines: list[bytes]) -> None:
     assert len(read(data)) >= filled
 
 
-def test_a_bom_and_runs_of_nul_are_no_content() -> None:
+def test_a_bom_and_runs_of_nul_are_ignored() -> None:
     assert values(b'\xef\xbb\xbf{"a":1}\n\0\0\0\n\0\0{"a":2}\0\0\n') == [{"a": 1}, {"a": 2}]
 
 
-def test_bytes_that_are_no_utf_8_can_be_got_back() -> None:
+def test_bytes_that_are_not_utf_8_can_be_restored() -> None:
     (value,) = values(b'{"text":"caf\xe9"}\n')
     assert isinstance(value, dict)
     assert value["text"].encode("utf-8", "surrogateescape") == b"caf\xe9"
 
 
-def test_what_only_the_standard_library_reads_is_read_too() -> None:
+def test_json_that_only_the_standard_library_accepts_is_read() -> None:
     assert values(b'"\\ud800"\n[123456789012345678901234]\n') == [
         "\ud800",
         [123456789012345678901234],
@@ -70,12 +70,12 @@ def test_what_only_the_standard_library_reads_is_read_too() -> None:
 
 
 @given(st.integers(0, 12), st.integers(19, 22), st.sampled_from(["", "-"]))
-def test_a_long_integer_is_exact_wherever_it_stands(before: int, digits: int, sign: str) -> None:
+def test_a_long_integer_is_exact_at_any_position(before: int, digits: int, sign: str) -> None:
     number = sign + "7" * digits
     assert values(b"%s[%s]\n" % (b" " * before, number.encode())) == [[int(number)]]
 
 
-def test_a_line_may_end_where_a_piece_of_it_does() -> None:
+def test_a_line_may_end_at_the_end_of_a_piece() -> None:
     for more in (-1, 0, 1):
         text = "x" * (module._PIECE_BYTES - len(b'""\n') + more)
         items = read(f'"{text}"\n[2]\n'.encode(), line_bytes_max=2_000_000)
@@ -99,7 +99,7 @@ def test_a_line_over_the_limit_is_skipped_with_its_size() -> None:
     assert len(read(long, line_bytes_max=4_000_000)) == 1
 
 
-def test_a_record_cut_off_at_the_end_is_told_from_damage_within() -> None:
+def test_a_record_truncated_at_the_end_is_distinguished_from_damage() -> None:
     assert problems(b'{"a":1}\n{"a":') == [(2, CUT_AT_END)]
     assert problems(b'{"a":\n{"a":1}\n') == [(1, module.DAMAGED)]
 
@@ -109,25 +109,25 @@ def test_two_whole_records_on_one_line_are_two_records() -> None:
     assert problems(b'{"a":1}{"a":2}\n') == []
 
 
-def test_a_record_glued_to_a_cut_one_is_recovered() -> None:
+def test_a_record_after_a_truncated_one_is_recovered() -> None:
     line = b'{"a":{"b":1},"text":"half a sen{"a":{"b":2},"text":"whole"}\n'
     assert values(line) == [{"a": {"b": 2}, "text": "whole"}]
     assert problems(line) == [(1, module.CUT_BY_ANOTHER)]
 
 
-def test_the_end_of_a_cut_record_is_not_taken_for_one() -> None:
+def test_the_end_of_a_truncated_record_is_no_record() -> None:
     cut = b'{"type":"user","message":{"role":"user","content":"hi"}\n'
     assert values(cut) == []
     assert problems(cut) == [(1, module.DAMAGED)]
 
 
-def test_a_record_glued_behind_a_colon_is_known_by_its_first_key() -> None:
+def test_a_record_after_a_colon_is_recognized_by_its_first_key() -> None:
     assert values(b'{"id":1,"x":2}\n{"id":3,"x":{"id":4,"x":5}\n') == [
         {"id": 1, "x": 2},
         {"id": 4, "x": 5},
     ]
 
 
-def test_the_search_for_a_glued_record_is_bounded() -> None:
+def test_the_search_for_a_recoverable_record_is_bounded() -> None:
     hopeless = b'{"a' * (module.RECOVERY_TRIES_MAX + 5) + b'{"a":1}\n'
     assert values(hopeless) == []

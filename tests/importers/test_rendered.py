@@ -1,4 +1,4 @@
-"""HTML, Word and PDF files yield the text that a reader sees, and what they are not is told."""
+"""Tests that HTML, Word and PDF files yield their visible text, and that others are refused."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def texts(body: str) -> list[str]:
         ("<p>before <a href='never closed", "before"),
     ],
 )  # fmt: skip
-def test_a_page_reads_as_it_is_seen(body: str, text: str) -> None:
+def test_a_page_yields_its_visible_text(body: str, text: str) -> None:
     assert texts(body) == [text]
 
 
@@ -82,7 +82,7 @@ def test_every_heading_begins_a_message() -> None:
     ]  # fmt: skip
 
 
-def test_a_page_says_who_wrote_it_and_when() -> None:
+def test_a_page_has_an_author_and_a_date() -> None:
     page = (
         b"<html><head><title>The &amp; plan</title><meta name='Author' content='Ana'>"
         b"<meta property=article:published_time content=2026-03-04T10:00:00+01:00></head>"
@@ -116,7 +116,7 @@ def test_a_picture_in_a_page_leaves_its_digest_and_its_bytes() -> None:
         ("\ufeff<html>café".encode("utf-16-le"), "café"),
     ],
 )
-def test_a_page_is_read_in_the_encoding_that_it_names(page: bytes, text: str) -> None:
+def test_a_page_is_read_in_its_declared_encoding(page: bytes, text: str) -> None:
     assert [message.text for message in messages(page, "x.html")] == [text]
 
 
@@ -125,14 +125,14 @@ def test_a_page_is_read_in_the_encoding_that_it_names(page: bytes, text: str) ->
     ["<!--", "<a", "<a ", '<a "', "<a b='", "<p>", "&", "<", "<td>x", "</a ", "<ul><li>x",
      "<pre>```", "<h1>a", "<script>", "`", "<pre> <td>", "<svg>", "<noscript></svg>"],
 )  # fmt: skip
-def test_a_hostile_page_takes_no_longer_than_any_other(piece: str) -> None:
+def test_a_hostile_page_takes_no_longer_than_others(piece: str) -> None:
     began = time.process_time()
     events(html(piece * (200_000 // len(piece))), "x.html")
     events(html("<pre>" + piece * (200_000 // len(piece))), "x.html")
     assert time.process_time() - began < 5
 
 
-def test_a_paragraph_of_many_megabytes_is_cut_in_time_that_grows_with_it() -> None:
+def test_a_paragraph_of_many_megabytes_is_cut_in_linear_time() -> None:
     began = time.process_time()
     found = messages(html("€ word " * 3_000_000), "x.html")
     assert sum(len(message.text) for message in found) > 20_000_000
@@ -142,7 +142,7 @@ def test_a_paragraph_of_many_megabytes_is_cut_in_time_that_grows_with_it() -> No
 # -- Word ------------------------------------------------------------------------------
 
 
-def test_a_word_document_reads_as_it_is_seen() -> None:
+def test_a_word_document_yields_its_visible_text() -> None:
     item = '<w:pPr><w:numPr><w:ilvl w:val="{}"/></w:numPr></w:pPr><w:r><w:t>{}</w:t></w:r>'
     body = (
         paragraph("The plan", "Titel")
@@ -162,7 +162,7 @@ def test_a_word_document_reads_as_it_is_seen() -> None:
     assert source(docx(body), "x.docx").title == "The plan"
 
 
-def test_deleted_text_and_second_copies_are_left_out() -> None:
+def test_deleted_text_and_second_copies_are_omitted() -> None:
     deleted = "<w:del><w:r><w:delText>Monday</w:delText></w:r></w:del>"
     box = "<w:txbxContent>" + paragraph("in a box") + "</w:txbxContent>"
     copied = f"<w:r><w:AlternateContent><w:Choice>{box}</w:Choice><w:Fallback>{box}</w:Fallback>"
@@ -172,7 +172,7 @@ def test_deleted_text_and_second_copies_are_left_out() -> None:
     assert messages(docx(body), "x.docx")[0].text == "Friday\n\nin a box\n\naround"
 
 
-def test_notes_stand_at_the_end_and_comments_are_said_by_their_authors() -> None:
+def test_notes_come_last_and_comments_have_their_authors() -> None:
     notes = document_xml(
         f'<w:footnote w:type="separator">{paragraph("-")}</w:footnote>'
         f"<w:footnote>{paragraph('See the annex.')}</w:footnote>", "footnotes"
@@ -188,7 +188,7 @@ def test_notes_stand_at_the_end_and_comments_are_said_by_their_authors() -> None
     assert second.sent_at == "2026-03-05T09:00:00Z"
 
 
-def test_a_picture_in_a_word_document_keeps_its_bytes_once() -> None:
+def test_a_picture_in_a_word_document_is_stored_once() -> None:
     drawn = '<w:r><w:drawing><a:blip r:embed="rId7"/></w:drawing></w:r>'
     body = paragraph("See", "berschrift2") + paragraph("One ", inner=drawn)
     data = docx(body + paragraph("Two ", inner=drawn), pictures=[("rId7", "media/a.png", b"png")])
@@ -217,7 +217,7 @@ def test_a_hostile_word_document_is_refused(name: str, content: str | bytes) -> 
         events(docx("", more={name: content}), "x.docx")
 
 
-def test_other_office_files_are_no_word_documents() -> None:
+def test_other_office_files_are_not_recognized() -> None:
     target = io.BytesIO()
     with zipfile.ZipFile(target, "w") as package:
         package.writestr("[Content_Types].xml", "<Types/>")
@@ -229,7 +229,7 @@ def test_other_office_files_are_no_word_documents() -> None:
 # -- PDF -------------------------------------------------------------------------------
 
 
-def test_every_page_is_a_message_that_knows_its_number() -> None:
+def test_every_page_is_a_message_with_its_number() -> None:
     first, second = messages(pdf(["We ship\non Friday.", "Page two"]), "plan.pdf")
     assert (first.text, second.text) == ("We ship\non Friday.", "Page two")
     assert (first.session, second.session) == ("doc/plan#page=1", "doc/plan#page=2")
@@ -237,7 +237,7 @@ def test_every_page_is_a_message_that_knows_its_number() -> None:
     assert source(pdf(["x"]), "plan.pdf").title == "The plan"
 
 
-def test_a_page_without_text_is_counted_and_a_file_without_any_is_told() -> None:
+def test_a_page_without_text_is_counted_and_a_file_without_text_is_refused() -> None:
     found = events(pdf(["words", b"/Im1 Do"], picture=b"\xff\xd8jpeg"), "x.pdf")
     assert [event for event in found if isinstance(event, Skipped)] == [
         Skipped(NO_TEXT, detail="page 2, 1 pictures")
@@ -263,26 +263,26 @@ def test_a_picture_in_a_pdf_leaves_its_digest_and_its_bytes() -> None:
         pdf([]),
     ],
 )
-def test_a_damaged_pdf_is_told(data: bytes) -> None:
+def test_a_damaged_pdf_is_refused(data: bytes) -> None:
     with pytest.raises(ImportFileError, match=r"^x\.pdf "):
         events(data, "x.pdf")
 
 
-def test_a_locked_pdf_is_told() -> None:
+def test_a_locked_pdf_is_refused() -> None:
     locked = "/Encrypt << /Filter /Standard /V 1 /R 2 /P -1 /Length 40 /O <{0}> /U <{0}> >>"
     trailer = locked.format("ab" * 32) + " /ID [<00> <00>]"
     with pytest.raises(ImportFileError, match=r"^x\.pdf is encrypted with a password\. Save a"):
         events(pdf(["x"], encrypt=trailer), "x.pdf")
 
 
-def test_a_page_that_unpacks_to_a_flood_is_passed_over() -> None:
+def test_a_page_that_unpacks_to_a_bomb_is_skipped() -> None:
     found = events(pdf(["words", b"q Q " * (5 * 1024 * 1024)]), "x.pdf")
     assert [event.text for event in found if isinstance(event, Message)] == ["words"]
     (skipped,) = [event for event in found if isinstance(event, Skipped)]
     assert skipped.problem
 
 
-def test_without_the_extra_a_pdf_is_refused_and_all_else_is_read(
+def test_without_the_extra_only_pdf_is_refused(
     memory: Memory, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     real = builtins.__import__
@@ -307,7 +307,7 @@ def test_without_the_extra_a_pdf_is_refused_and_all_else_is_read(
 # -- all of them -----------------------------------------------------------------------
 
 
-def test_an_edited_document_adds_only_what_is_new_whatever_its_date(
+def test_an_edited_document_adds_only_new_text_whatever_its_date(
     memory: Memory, tmp_path: Path
 ) -> None:
     path = tmp_path / "plan.docx"
@@ -326,7 +326,7 @@ def test_an_edited_document_adds_only_what_is_new_whatever_its_date(
     assert memory.diagnose().healthy
 
 
-def test_a_part_that_is_repeated_is_kept_as_often() -> None:
+def test_a_repeated_part_is_stored_each_time() -> None:
     found = messages(docx((paragraph("A", "Titel") + paragraph("same")) * 3), "x.docx")
     assert len({message.external_id for message in found}) == 3
 
@@ -351,7 +351,7 @@ SAMPLES = [
 
 
 @given(st.sampled_from(SAMPLES), st.integers(0, 2**32), st.integers(1, 12))
-def test_whatever_is_damaged_only_our_own_error_is_raised(
+def test_any_damage_raises_import_errors_only(
     sample: tuple[str, bytes], seed: int, times: int
 ) -> None:
     label, data = sample

@@ -1,4 +1,4 @@
-"""Slack exports: channels of days, threads over days, names from the lists."""
+"""Tests Slack exports: channels of days, threads over days, names from the lists."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def export(**days: list[object]) -> dict[str, object]:
     return {"users.json": USERS, "channels.json": CHANNELS, "dms.json": DMS, **named}
 
 
-def test_a_channel_is_a_source_and_a_thread_goes_over_days() -> None:
+def test_a_channel_is_a_source_and_a_thread_spans_days() -> None:
     found = archive_events(zipped(export(d2024_01_01=[PARENT], d2024_01_02=[REPLY])))
     (first,) = messages_in(found["dev/2024-01-01.json"])
     (second,) = messages_in(found["dev/2024-01-02.json"])
@@ -64,13 +64,13 @@ def test_a_channel_is_a_source_and_a_thread_goes_over_days() -> None:
     assert reasons_in(found["users.json"]) == ["read with the days"] * 3
 
 
-def test_a_direct_message_is_called_after_its_people() -> None:
+def test_a_direct_message_is_named_after_its_members() -> None:
     found = archive_events(zipped({**export(), "D1/2024-01-01.json": [PARENT]}))
     source = found["D1/2024-01-01.json"][0]
     assert (source.id, source.title) == ("slack/T1/D1", "Ana Kovač, Ben Ode")  # type: ignore[union-attr]
 
 
-def test_bots_notices_files_and_deleted_messages() -> None:
+def test_bots_notices_files_and_deleted_messages_are_handled() -> None:
     day = [
         message("1704067201.000100", "", subtype="bot_message", user=None, username="ci",
                 attachments=[{"title": "Build 7", "text": "failed",
@@ -111,7 +111,7 @@ def test_bots_notices_files_and_deleted_messages() -> None:
     ]
 
 
-def test_the_workspace_is_told_by_its_bot_and_else_by_most_people() -> None:
+def test_the_workspace_is_its_bots_or_else_that_of_most_people() -> None:
     guests = [{"id": f"U{n}", "team_id": "T9", "name": "guest"} for n in range(9)]
     own = {"id": "USLACKBOT", "team_id": "T1", "name": "slackbot"}
     for users, team in ((USERS, "T1"), ([*USERS, *guests], "T9"), ([*guests, own], "T1")):
@@ -126,7 +126,7 @@ def test_a_day_alone_is_read_without_names() -> None:
     assert [found.unique_id for found in messages_in(events)] == [False, False]
 
 
-def test_an_export_that_grew_adds_its_new_days_and_an_edit_is_a_new_version(tmp_path: Path) -> None:
+def test_a_grown_export_adds_its_new_days_and_an_edit_is_a_new_version(tmp_path: Path) -> None:
     with Memory.open(tmp_path / "m.sqlite3") as memory:
         path = tmp_path / "export.zip"
         path.write_bytes(zipped(export(d2024_01_01=[PARENT, message("1704067201.0001", "teh")])))
@@ -141,7 +141,7 @@ def test_an_export_that_grew_adds_its_new_days_and_an_edit_is_a_new_version(tmp_
         assert words == ["Ship", "the", "yes"]
 
 
-def test_a_folder_is_read_as_its_archive_is(tmp_path: Path) -> None:
+def test_a_folder_is_read_like_its_archive(tmp_path: Path) -> None:
     members = export(d2024_01_01=[PARENT], d2024_01_02=[REPLY])
     for name, value in members.items():
         (tmp_path / "unpacked" / name).parent.mkdir(parents=True, exist_ok=True)
@@ -163,7 +163,7 @@ def test_damaged_lists_cost_only_the_names(users: bytes) -> None:
 
 @given(st.integers(0, 2**32))
 @settings(deadline=None, max_examples=60)
-def test_a_broken_day_never_breaks_the_import(seed: int) -> None:
+def test_a_damaged_day_never_breaks_the_import(seed: int) -> None:
     day = [PARENT, REPLY, message("1704067202.000100", "x", files=[{"name": "a"}], blocks=[{}],
                                   attachments=[{"text": "b"}])]  # fmt: skip
     assert_reads("slack", mutated(json.dumps(day).encode(), seed), "1.json")

@@ -1,4 +1,4 @@
-"""SpecStory's Markdown: its later and earlier layouts, tool calls, thinking, sub-agents."""
+"""Tests SpecStory's Markdown: its layouts, tool calls, thinking, sub-agents."""
 
 from __future__ import annotations
 
@@ -120,7 +120,7 @@ def messages(text: str) -> list[Message]:
     return [event for event in read(text) if isinstance(event, Message)]
 
 
-def test_turns_have_their_speaker_their_time_and_their_words() -> None:
+def test_turns_have_role_time_and_text() -> None:
     found = [(message.role, message.sent_at, message.text) for message in messages(LATER)]
     assert found == [
         ("user", "2026-03-01 09:00:00Z", "round per line"),
@@ -136,7 +136,7 @@ def test_turns_have_their_speaker_their_time_and_their_words() -> None:
     ]
 
 
-def test_what_a_session_was_continued_with_is_a_summary() -> None:
+def test_the_text_that_continues_a_session_is_a_summary() -> None:
     continued = (
         "This session is being continued from a previous conversation that ran out of context."
     )
@@ -159,14 +159,14 @@ def test_the_session_is_the_source_and_a_sub_agents_turns_another() -> None:
     ]
 
 
-def test_the_earlier_layout_names_tools_in_words() -> None:
+def test_the_earlier_layout_begins_calls_with_tool_use() -> None:
     user, assistant = messages(EARLIER)
     assert user.sent_at == "2025-10-01 23:30Z"
     assert assistant.sent_at is None
     assert assistant.text.startswith(
         "Look at it.\n\nLet me look.\n\nTool use: **grep**\n\n<details>"
     )
-    # A rule between words may be the model's own.
+    # A rule between texts may be the model's own.
     assert assistant.text.endswith("Found it.\n\n---\n\nAnd fixed it.")
     assert [(part.kind, part.name) for part in assistant.parts] == [
         ("thinking", None),
@@ -178,7 +178,7 @@ def test_the_earlier_layout_names_tools_in_words() -> None:
     assert reasons == ["no message: heading of the file", "empty message"]
 
 
-def test_a_file_without_a_heading_is_known_by_its_turns() -> None:
+def test_a_file_without_a_heading_is_recognized_by_its_turns() -> None:
     text = "_**User**_\n\nhi\n\n---\n\n_**Assistant**_\n\nhello\n\n---\n"
     assert [(message.role, message.text) for message in messages(text)] == [
         ("user", "hi"),
@@ -193,7 +193,7 @@ def test_a_fence_that_is_never_closed_does_not_swallow_the_turns() -> None:
     assert len(messages(text)) == 5
 
 
-def test_message_ids_are_ids_within_the_session() -> None:
+def test_message_ids_are_unique_within_the_session() -> None:
     text = LATER.replace("round per line\n\n---", "<!-- message-id: m1 -->\n\nround\n\n---", 1)
     text = text.replace("09:00:00Z)**_\n\n<!-- mess", "09:00:00Z)**_\n<!-- mess")
     first = messages(text)[0]
@@ -206,7 +206,7 @@ def test_times_keep_their_zone(zone: str) -> None:
     assert messages(text)[-1].sent_at == f"2026-03-01 09:06:00{zone}"
 
 
-def test_a_turn_that_was_written_anew_replaces_the_one_before(tmp_path: Path) -> None:
+def test_a_rewritten_turn_replaces_the_previous_version(tmp_path: Path) -> None:
     path = tmp_path / "session.md"
     with Memory.open(tmp_path / "memory.sqlite3") as memory:
         path.write_text(LATER)
@@ -220,7 +220,7 @@ def test_a_turn_that_was_written_anew_replaces_the_one_before(tmp_path: Path) ->
 
 
 @given(st.integers(0, 2**32), st.sampled_from([LATER, EARLIER]), st.floats(0, 1))
-def test_whatever_is_broken_a_turn_is_a_message_or_counted(
+def test_every_turn_of_a_damaged_file_is_a_message_or_counted(
     seed: int, text: str, share: float
 ) -> None:
     data = bytearray(text.encode()[: int(share * len(text))])

@@ -1,4 +1,4 @@
-"""Telegram Desktop's exports: one chat, or all of an account."""
+"""Tests Telegram Desktop's exports: one chat, or all of an account."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ CHAT: dict[str, Any] = {
 }  # fmt: skip
 
 
-def test_one_chat_word_for_word() -> None:
+def test_one_chat_is_read_completely() -> None:
     events = events_of(json.dumps(CHAT), "result.json", "telegram")
     assert [event for event in events if isinstance(event, Source)] == [
         Source("telegram/user-4815", "telegram", "Ana", "result.json")
@@ -85,13 +85,13 @@ def test_one_chat_word_for_word() -> None:
     ]  # fmt: skip
 
 
-def test_what_is_forwarded_is_not_said_by_who_sent_it_on() -> None:
+def test_a_forwarded_text_is_not_the_senders() -> None:
     found = messages_in(events_of(json.dumps(CHAT), "result.json", "telegram"))[4]
     assert {part.kind for part in found.parts} == {"marker"}
     assert found.text[found.parts[1].start : found.parts[1].end] == "the mill burnt down"
 
 
-def test_a_date_without_a_number_keeps_no_zone() -> None:
+def test_a_date_without_a_number_has_no_zone() -> None:
     old = {key: value for key, value in message(1, "hi").items() if key != "date_unixtime"}
     (found,) = messages_in(events_of(json.dumps({**CHAT, "messages": [old]}), "r.json", "telegram"))
     assert found.sent_at == "2024-01-01T11:00:00"
@@ -125,7 +125,7 @@ def test_an_account_is_a_source_for_every_chat(
     assert reasons_in(events)[:2] == ["no message: other data of the account"] * 2
 
 
-def test_an_account_that_is_cut_off_is_read_up_to_there() -> None:
+def test_a_truncated_account_is_read_up_to_its_end() -> None:
     data = json.dumps(account(CHAT, GROUP))
     cut = data[: data.index('"open"') + 3]
     events = list(by_name("telegram").read(LogFile("result.json", data=cut.encode())))
@@ -134,7 +134,7 @@ def test_an_account_that_is_cut_off_is_read_up_to_there() -> None:
     assert problems == ["record cut off at the end of the file"] * 2
 
 
-def test_one_chat_exported_again_within_an_account_adds_nothing(tmp_path: Path) -> None:
+def test_a_chat_exported_again_in_an_account_adds_nothing(tmp_path: Path) -> None:
     with Memory.open(tmp_path / "m.sqlite3") as memory:
         (tmp_path / "chat.json").write_text(json.dumps(CHAT))
         (tmp_path / "account.json").write_text(json.dumps(account(CHAT)))
@@ -145,7 +145,7 @@ def test_one_chat_exported_again_within_an_account_adds_nothing(tmp_path: Path) 
 
 @given(st.integers(0, 2**32))
 @settings(deadline=None, max_examples=60)
-def test_a_broken_export_never_breaks_the_import(seed: int) -> None:
+def test_a_damaged_export_never_breaks_the_import(seed: int) -> None:
     for document in (CHAT, account(CHAT, GROUP)):
         data = json.dumps(document).encode()
         assert_reads("telegram", mutated(data, seed), "result.json")

@@ -1,4 +1,4 @@
-"""Transcripts of meetings and subtitles: who speaks, and what belongs together."""
+"""Tests transcripts of meetings and subtitles: speakers, and cues that belong together."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def told(text: str, label: str = "Weekly.vtt") -> list[tuple[str | None, str, st
     return [(said.author, said.text, said.external_id) for said in found]
 
 
-def test_the_cues_of_one_speaker_are_put_together() -> None:
+def test_the_cues_of_one_speaker_are_merged() -> None:
     events = events_of(TEAMS, "Weekly.vtt", "transcript")
     assert events[0] == Source(
         "transcript/Weekly", "transcript", "Weekly", "Weekly.vtt", snapshot=True
@@ -60,7 +60,7 @@ def test_the_cues_of_one_speaker_are_put_together() -> None:
     ]  # fmt: skip
 
 
-def test_names_before_a_colon_are_speakers_and_other_words_are_not() -> None:
+def test_a_name_before_a_colon_is_a_speaker_and_other_words_are_not() -> None:
     assert told(ZOOM) == [
         ("Ana Kovač", "Note the tank. Warning: it leaks.", "00:00:16.239"),
         ("Ben de Vries", "We repair it: today.", "00:00:30.000"),
@@ -69,7 +69,7 @@ def test_names_before_a_colon_are_speakers_and_other_words_are_not() -> None:
         assert told(f"WEBVTT\n\n00:01.000 --> 00:02.000\n{line}\n")[0][:2] == (None, line)
 
 
-def test_subtitles_with_marks_of_a_change_of_speaker() -> None:
+def test_a_mark_in_subtitles_changes_the_speaker() -> None:
     assert told(SRT, "film.srt") == [
         (None, "First line\nsecond line", "00:00:01.000"),
         ("JOE", "third\nbehind a blank line", "00:00:03.000"),
@@ -92,7 +92,7 @@ def test_a_long_speech_ends_with_a_sentence() -> None:
     assert all(MESSAGE_CHARS <= len(text) + 1 < 2 * MESSAGE_CHARS for text in texts[:-1])
 
 
-def test_lines_that_live_captions_repeat_are_told_once() -> None:
+def test_lines_repeated_by_live_captions_are_imported_once() -> None:
     live = (
         "WEBVTT\nKind: captions\n\n00:00:00.000 --> 00:00:02.000\n \nso<00:00:00.300><c> we</c>\n\n"
         "00:00:02.000 --> 00:00:02.010\nso we\n \n\n"
@@ -102,7 +102,7 @@ def test_lines_that_live_captions_repeat_are_told_once() -> None:
     assert told(live) == [(None, "so we ship it", "00:00:00.000")]
 
 
-def test_a_recordings_name_tells_when_it_began() -> None:
+def test_the_start_is_in_the_name_of_a_recording() -> None:
     name = "GMT20240115-235950_Recording.transcript.vtt"
     found = messages_in(events_of(ZOOM, name, "transcript"))
     assert [said.sent_at for said in found] == [
@@ -134,17 +134,17 @@ def test_a_corrected_transcript_replaces_what_it_corrects(tmp_path: Path) -> Non
         ("00:01.000 -> 00:02.000", False),
     ],
 )
-def test_what_are_the_times_of_a_cue(line: str, expected: bool) -> None:
+def test_the_times_of_a_cue_are_recognized(line: str, expected: bool) -> None:
     assert is_times(line) is expected
 
 
 @pytest.mark.parametrize("text", ["WEBVTTX\n\nhi\n", "1\n2\n3\n", "a --> b\n", "12:00 lunch\n"])
-def test_other_texts_are_no_transcripts(text: str) -> None:
+def test_other_texts_are_not_recognized(text: str) -> None:
     assert detect(LogFile("x.txt", data=text.encode())).name == "plain-text"
 
 
 @given(st.integers(0, 2**32))
 @settings(deadline=None, max_examples=80)
-def test_a_broken_transcript_never_breaks_the_import(seed: int) -> None:
+def test_a_damaged_transcript_never_breaks_the_import(seed: int) -> None:
     for text in (TEAMS, SRT, SBV):
         assert_reads("transcript", mutated(text.encode(), seed), "x.vtt")

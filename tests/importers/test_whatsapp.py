@@ -1,4 +1,4 @@
-"""WhatsApp chats as phones of many languages export them."""
+"""Tests WhatsApp chats exported by phones in many languages."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ ANDROID = (
 )
 
 
-def test_an_iphones_chat() -> None:
+def test_an_iphones_chat_is_read() -> None:
     events = events_of(IPHONE, "WhatsApp Chat - Stall.txt", "whatsapp")
     assert sources_in(events) == ["whatsapp/Stall"]
     found = messages_in(events)
@@ -65,7 +65,7 @@ def test_an_iphones_chat() -> None:
     assert reasons_in(events) == ["deleted message"]
 
 
-def test_an_android_phones_chat() -> None:
+def test_an_android_phones_chat_is_read() -> None:
     events = events_of(ANDROID, "WhatsApp Chat with Barn (2).txt", "whatsapp")
     assert sources_in(events) == ["whatsapp/Barn"]
     found = messages_in(events)
@@ -95,7 +95,9 @@ def test_an_android_phones_chat() -> None:
         ("[4/3/24, 21:05:11] Ana:", "Ana", (21, 5, 11)),
     ],
 )
-def test_heads_in_many_languages(line: str, author: str, time: tuple[int, int, int | None]) -> None:
+def test_heads_are_read_in_many_languages(
+    line: str, author: str, time: tuple[int, int, int | None]
+) -> None:
     found = head_of(line)
     assert found is not None
     assert (found[1].author, found[1].time) == (author, time)
@@ -108,7 +110,7 @@ def test_heads_in_many_languages(line: str, author: str, time: tuple[int, int, i
         "[2024-03-04 21:05:11] production.ERROR: failed", "2024-03-04 21:05:11 - worker: started",
     ],
 )  # fmt: skip
-def test_what_is_no_head(line: str) -> None:
+def test_other_lines_are_no_heads(line: str) -> None:
     assert head_of(line) is None
 
 
@@ -124,13 +126,13 @@ def test_what_is_no_head(line: str) -> None:
         (["3/4/24", "3/5/24", "3/6/24"], "2024-03-04"),
     ],
 )
-def test_the_whole_file_tells_whether_the_day_comes_first(days: list[str], expected: str) -> None:
+def test_the_whole_file_decides_whether_the_day_comes_first(days: list[str], expected: str) -> None:
     chat = "".join(f"{day}, 21:05 - Ana: word\n" for day in days)
     first = messages_in(events_of(chat, "x.txt", "whatsapp"))[0]
     assert first.sent_at == f"{expected}T21:05"
 
 
-def test_where_nothing_tells_slashes_and_am_mean_the_month_first() -> None:
+def test_without_other_evidence_slashes_and_am_mean_the_month_first() -> None:
     for line, day in (
         ("3/4/24, 9:05 PM - Ana: hi\n", "2024-03-04"),
         ("03/04/2024, 21:05 - Ana: hi\n", "2024-04-03"),
@@ -140,12 +142,12 @@ def test_where_nothing_tells_slashes_and_am_mean_the_month_first() -> None:
         assert str(found.sent_at).startswith(day)
 
 
-def test_a_day_that_is_none_is_handed_on_as_it_stands() -> None:
+def test_an_impossible_day_is_unchanged() -> None:
     (found,) = messages_in(events_of("31/31/24, 21:05 - Ana: hi\n", "x.txt", "whatsapp"))
     assert found.sent_at == "31/31/24, 21:05"
 
 
-def test_a_chat_exported_again_adds_only_what_is_new(tmp_path: Path) -> None:
+def test_a_chat_exported_again_adds_only_new_messages(tmp_path: Path) -> None:
     with Memory.open(tmp_path / "m.sqlite3") as memory:
         whole = ANDROID.splitlines(keepends=True)
         for count, name in ((5, "a"), (len(whole), "b")):
@@ -159,7 +161,7 @@ def test_a_chat_exported_again_adds_only_what_is_new(tmp_path: Path) -> None:
         assert texts[-1] == "late: 0417 missing"
 
 
-def test_a_chat_that_grows_past_the_twelfth_adds_only_what_is_new(tmp_path: Path) -> None:
+def test_a_chat_that_grows_past_the_twelfth_adds_only_new_messages(tmp_path: Path) -> None:
     days = [f"{day}/4/24, 9:0{minute} PM - Ana: word {day}.{minute}\n"
             for day in range(1, 16) for minute in range(3)]  # fmt: skip
     with Memory.open(tmp_path / "m.sqlite3") as memory:
@@ -171,7 +173,7 @@ def test_a_chat_that_grows_past_the_twelfth_adds_only_what_is_new(tmp_path: Path
         assert (report.known, report.added) == (12, len(days) - 12)
 
 
-def test_the_chat_of_an_archive_is_called_after_it() -> None:
+def test_the_chat_of_an_archive_is_named_after_it() -> None:
     data = zipped({"_chat.txt": IPHONE})
     events = archive_events(data, "WhatsApp Chat - Ana & Ben.zip")["_chat.txt"]
     assert sources_in(events) == ["whatsapp/Ana & Ben"]
@@ -184,7 +186,7 @@ def test_lines_before_the_first_message_are_reported() -> None:
     assert reasons_in(events)[0] == "line before the first message"
 
 
-def test_a_message_without_an_end_goes_on_as_another(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_message_over_the_limit_continues_as_another(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(whatsapp, "TEXT_CHARS_MAX", 100)
     body = "".join(f"line {number}\n" for number in range(40))
     found = messages_in(events_of(f"3/4/24, 21:05 - Ana: {body}", "x.txt", "whatsapp"))

@@ -44,9 +44,7 @@ class Codex(Importer):
     name = "codex"
     version = 1
     description = "Codex session logs (rollouts, JSON Lines)"
-    pieces = (
-        "turns, reasoning summaries, tool calls and results, rolled-back turns, summaries, forks"
-    )
+    kept = "turns, reasoning summaries, tool calls and results, rolled-back turns, summaries, forks"
     dropped = "the second layer of each turn, encrypted reasoning, replaced history, bookkeeping"
     places = (
         ".codex/sessions/*/*/*/rollout-*.jsonl",

@@ -106,8 +106,8 @@ def _first_generation(file: LogFile, shared: Shared) -> Iterator[Event]:
 
 def _row_messages(row: tuple[Any, ...]) -> Iterator[Message]:
     row_id, prompt, system, response, _, when = row
-    counts = (("system", system), ("user", prompt), ("assistant", response))
-    for role, text in counts:
+    texts = (("system", system), ("user", prompt), ("assistant", response))
+    for role, text in texts:
         if as_text(text) and not text.isspace():
             external_id = f"{row_id}/{role}"
             yield Message(role=role, text=text, sent_at=utc(when), external_id=external_id)
