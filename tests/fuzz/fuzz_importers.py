@@ -39,7 +39,9 @@ def main() -> None:
         return
     from treemem.importers import IMPORTERS
 
-    names = options.formats.split(",") if options.formats else [each.name for each in IMPORTERS]
+    names = (
+        options.formats.split(",") if options.formats else [importer.name for importer in IMPORTERS]
+    )
     options.keep.mkdir(parents=True, exist_ok=True)
     broken = [name for name in names if not _run(name, options.seconds, options.keep)]
     print(f"{len(names)} formats, {len(broken)} broken {' '.join(broken)}".rstrip())
@@ -70,12 +72,16 @@ def _run(name: str, seconds: int, keep: Path) -> bool:
         ]  # fmt: skip
         done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     runs = [line.split()[-1] for line in done.stderr.splitlines() if "number_of_executed" in line]
-    held = done.returncode == 0
-    print(f"{name}: {'held' if held else 'broken'}, {runs[0] if runs else '?'} inputs", flush=True)
-    if not held:
-        told = [line for line in done.stderr.splitlines() if not line.startswith(("INFO", "WARN"))]
-        print(done.stdout[-4_000:], *told[-20:], sep="\n", flush=True)
-    return held
+    passed = done.returncode == 0
+    print(
+        f"{name}: {'held' if passed else 'broken'}, {runs[0] if runs else '?'} inputs", flush=True
+    )
+    if not passed:
+        errors = [
+            line for line in done.stderr.splitlines() if not line.startswith(("INFO", "WARN"))
+        ]
+        print(done.stdout[-4_000:], *errors[-20:], sep="\n", flush=True)
+    return passed
 
 
 @cache
@@ -85,16 +91,16 @@ def seeds_of(name: str) -> list[bytes]:
     from treemem.errors import ImportFileError
     from treemem.importers import LogFile, detect
 
-    found = [BUILDERS[name](Talk(1, TURNS))] if name in BUILDERS else []
+    result = [BUILDERS[name](Talk(1, TURNS))] if name in BUILDERS else []
     for path in sorted(NASTY.iterdir()):
         try:
             is_one = detect(LogFile(path.name, path)).name == name
         except ImportFileError:
             continue
-        found += [path.read_bytes()] if is_one else []
+        result += [path.read_bytes()] if is_one else []
     folder = SEEDS / name
-    found += [path.read_bytes() for path in sorted(folder.iterdir())] if folder.is_dir() else []
-    return found or [b"{}\n"]
+    result += [path.read_bytes() for path in sorted(folder.iterdir())] if folder.is_dir() else []
+    return result or [b"{}\n"]
 
 
 def label_of(name: str) -> str:
@@ -143,12 +149,12 @@ def with_odd_value(data: bytes, chance: random.Random) -> bytes | None:
             other, other_key = chance.choice(places)
             holder[key] = other[other_key]
         try:
-            told = json.dumps(value).encode()
+            text = json.dumps(value).encode()
         except (ValueError, RecursionError):
             return None
         if whole:
-            return told
-        return b"\n".join([*lines[:at], told, *lines[at + 1 :]])
+            return text
+        return b"\n".join([*lines[:at], text, *lines[at + 1 :]])
     return None
 
 

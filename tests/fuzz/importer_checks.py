@@ -35,15 +35,15 @@ def check_lines(importer: Importer, file: LogFile) -> None:
 
 def events_of(importer: Importer, file: LogFile) -> list[Event]:
     """The events; those before an ImportFileError if there is one."""
-    found: list[Event] = []
+    result: list[Event] = []
     try:
-        found.extend(importer.read(file))
+        result.extend(importer.read(file))
     except ImportFileError as error:
-        told = str(error)
+        text = str(error)
     else:
-        return found
-    assert file.label in told, "the error does not name the file"
-    return found
+        return result
+    assert file.label in text, "the error does not name the file"
+    return result
 
 
 def _check_order(events: Sequence[Event]) -> None:

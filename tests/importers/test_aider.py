@@ -34,7 +34,7 @@ def read(text: str, label: str = ".aider.chat.history.md") -> list[Event]:
     return list(by_name("aider").read(file))
 
 
-def said(text: str) -> list[tuple[str, str]]:
+def role_and_text(text: str) -> list[tuple[str, str]]:
     return [(event.role, event.text) for event in read(text) if isinstance(event, Message)]
 
 
@@ -46,7 +46,7 @@ def test_a_session_has_prompts_answers_and_aiders_output() -> None:
         title="round per line not per sum",
         origin=".aider.chat.history.md",
     )
-    assert said(FIRST) == [
+    assert role_and_text(FIRST) == [
         ("tool", "Aider v0.86.1\nRepo-map: using 1024 tokens"),
         ("user", "round per line\n\nnot per sum"),
         (
@@ -81,14 +81,14 @@ def test_two_sessions_of_the_same_second_are_two_sources() -> None:
 
 @pytest.mark.parametrize("end", ["  \n", "\n"])
 def test_prompts_with_a_blank_line_between_them_are_two_messages(end: str) -> None:
-    assert said(f"{START}#### a{end}\n#### b{end}") == [("user", "a"), ("user", "b")]
+    assert role_and_text(f"{START}#### a{end}\n#### b{end}") == [("user", "a"), ("user", "b")]
 
 
 def test_without_trailing_blanks_a_heading_after_an_answer_belongs_to_the_answer() -> None:
     text = (
         f"{START}#### plan it\nThe plan:\n\n#### Step 1\nWrap it.\n\n> Tokens: 1 sent\n\n#### go\n"
     )
-    assert said(text) == [
+    assert role_and_text(text) == [
         ("user", "plan it"),
         ("assistant", "The plan:\n\n#### Step 1\nWrap it."),
         ("tool", "Tokens: 1 sent"),
@@ -98,9 +98,16 @@ def test_without_trailing_blanks_a_heading_after_an_answer_belongs_to_the_answer
 
 def test_an_answer_cut_off_in_a_fence_does_not_swallow_the_next_prompt() -> None:
     text = f"{START}#### do  \n\n```py\nx =\n\n> Tokens: 1 sent  \n\n#### again  \n" + SECOND
-    assert [role for role, _ in said(text)] == ["user", "assistant", "tool", "user", "user", "tool"]
+    assert [role for role, _ in role_and_text(text)] == [
+        "user",
+        "assistant",
+        "tool",
+        "user",
+        "user",
+        "tool",
+    ]
     unclosed = f"{START}#### do  \n\n```py\nx =\n" + SECOND
-    assert said(unclosed)[1:] == [
+    assert role_and_text(unclosed)[1:] == [
         ("assistant", "```py\nx ="),
         ("user", "/undo"),
         ("tool", "Removed: 1a2b3c round"),
@@ -109,12 +116,12 @@ def test_an_answer_cut_off_in_a_fence_does_not_swallow_the_next_prompt() -> None
 
 def test_a_start_line_quoted_in_a_fence_begins_no_session() -> None:
     text = f"{START}#### do  \n\n```\n\n# aider chat started at 2020-01-01 00:00:00\n```\n"
-    assert [role for role, _ in said(text)] == ["user", "assistant"]
+    assert [role for role, _ in role_and_text(text)] == ["user", "assistant"]
 
 
 def test_a_line_of_any_length_stays_in_its_message() -> None:
     text = "word " * 5_000
-    assert said(f"{START}#### {text}  \n\nok\n\n> Tokens: 1 sent  \n") == [
+    assert role_and_text(f"{START}#### {text}  \n\nok\n\n> Tokens: 1 sent  \n") == [
         ("user", text),
         ("assistant", "ok"),
         ("tool", "Tokens: 1 sent"),

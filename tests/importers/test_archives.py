@@ -200,9 +200,9 @@ def test_the_bytes_of_attachments_are_stored_on_request(memory: Memory, tmp_path
     folder = tmp_path / "blobs"
     memory.ingest(log, keep_blobs=folder)
     digest = hashlib.sha256(b"\0\0\0").hexdigest()
-    (kept,) = (path for path in folder.rglob("*") if path.is_file())
-    assert kept == folder / digest[:2] / f"{digest}.png"
-    assert kept.read_bytes() == b"\0\0\0"
+    (rest,) = (path for path in folder.rglob("*") if path.is_file())
+    assert rest == folder / digest[:2] / f"{digest}.png"
+    assert rest.read_bytes() == b"\0\0\0"
 
 
 def test_open_fails_with_an_error_that_names_the_member(tmp_path: Path) -> None:

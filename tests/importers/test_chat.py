@@ -131,8 +131,8 @@ def test_a_conversation_on_a_line_is_a_source_of_its_own() -> None:
         "chat/stdin#1", "chat/stdin#2", "chat/stdin"
     ]  # fmt: skip
     assert [event.title for event in events if isinstance(event, Source)] == ["T", None, None]
-    said = [(event.role, event.text) for event in events if isinstance(event, Message)]
-    assert said == [("user", "a"), ("system", "be kind"), ("user", "b"), ("user", "c")]
+    texts = [(event.role, event.text) for event in events if isinstance(event, Message)]
+    assert texts == [("user", "a"), ("system", "be kind"), ("user", "b"), ("user", "c")]
     assert [event.reason for event in events if isinstance(event, Skipped)] == [
         module.NOT_AN_OBJECT,
         module.NO_TEXT,

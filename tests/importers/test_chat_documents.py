@@ -29,14 +29,14 @@ def read(document: object, indent: int | None = 1) -> list[Event]:
     return list(by_name("chat").read(file))
 
 
-def said(document: object, indent: int | None = 1) -> list[tuple[str, str]]:
-    source, found = "", []
+def source_and_text(document: object, indent: int | None = 1) -> list[tuple[str, str]]:
+    source, result = "", []
     for event in read(document, indent):
         if isinstance(event, Source):
             source = event.id
         elif isinstance(event, Message):
-            found.append((source, event.text))
-    return found
+            result.append((source, event.text))
+    return result
 
 
 @pytest.mark.parametrize(
@@ -56,12 +56,15 @@ def said(document: object, indent: int | None = 1) -> list[tuple[str, str]]:
 def test_conversations_are_sources_and_single_messages_belong_to_the_file(
     document: object, sources: list[str]
 ) -> None:
-    assert said(document) == list(zip(sources, ["hi", "hello"], strict=True))
+    assert source_and_text(document) == list(zip(sources, ["hi", "hello"], strict=True))
 
 
 def test_an_array_on_one_line_is_a_document_and_an_object_a_line() -> None:
-    assert said([ASKED, TOLD], indent=None) == [("chat/stdin", "hi"), ("chat/stdin", "hello")]
-    assert said({"messages": [ASKED]}, indent=None) == [("chat/stdin#1", "hi")]
+    assert source_and_text([ASKED, TOLD], indent=None) == [
+        ("chat/stdin", "hi"),
+        ("chat/stdin", "hello"),
+    ]
+    assert source_and_text({"messages": [ASKED]}, indent=None) == [("chat/stdin#1", "hi")]
     lines = LogFile("x", data=b"".join(json.dumps([ASKED, TOLD]).encode() + b"\n" for _ in "ab"))
     events = [event for event in detect(lines).read(lines) if isinstance(event, Source)]
     assert [event.id for event in events] == ["chat/x#1", "chat/x#2"]
@@ -93,7 +96,7 @@ def test_a_conversation_that_moved_in_a_newer_export_stays_the_same(
 
 def test_conversations_with_the_same_id_are_separate_sources() -> None:
     shared = {"id": "abc", "messages": [ASKED]}
-    assert [source for source, _ in said([shared, shared])] == [
+    assert [source for source, _ in source_and_text([shared, shared])] == [
         "chat/stdin#abc",
         "chat/stdin#abc-2",
     ]
@@ -113,7 +116,7 @@ def test_an_object_that_is_no_message_is_counted() -> None:
 
 def test_a_document_longer_than_its_head_is_recognized() -> None:
     rows = [{"role": "user", "content": "word " * 20}] * (HEAD_BYTES // 50)
-    assert len(said(rows)) == len(rows)
+    assert len(source_and_text(rows)) == len(rows)
 
 
 @pytest.mark.parametrize(

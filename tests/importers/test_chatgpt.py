@@ -72,8 +72,8 @@ def test_the_path_from_the_current_node_to_the_root_is_active() -> None:
     assert [event for event in events if isinstance(event, Source)] == [
         Source(f"chatgpt/{uuid(999)}", "chatgpt", title="Rounding", origin="conversations.json")
     ]
-    found = [(item.text, item.active) for item in messages([PLAIN])]
-    assert found == [("round?", True), ("per sum", False), ("sure?", False), ("per line", True)]
+    imported = [(item.text, item.active) for item in messages([PLAIN])]
+    assert imported == [("round?", True), ("per sum", False), ("sure?", False), ("per line", True)]
     first = messages([PLAIN])[0]
     assert (first.role, first.sent_at) == ("user", "2023-11-14T22:13:21.500000+00:00")
     assert (first.external_id, first.unique_id) == (uuid(1), True)
@@ -97,19 +97,19 @@ def test_parents_in_a_circle_lose_no_message() -> None:
 def test_tool_calls_and_results_are_paired() -> None:
     code = {"content_type": "code", "language": "unknown", "text": "search('x')"}
     quote = {"content_type": "tether_quote", "url": "https://x", "title": "X", "text": "found"}
-    found = messages([conversation(
+    imported = messages([conversation(
         node(1, 0, "assistant", code, recipient="browser"),
         node(2, 1, "tool", {"content_type": "tether_browsing_display", "result": "one"},
              name="browser"),
         node(3, 2, "tool", quote, name="browser"),
         node(4, 3, "assistant", "It is x."),
     )])  # fmt: skip
-    assert [item.text for item in found] == [
+    assert [item.text for item in imported] == [
         "[tool use: browser] search('x')", "one", "X\n\nhttps://x\n\nfound", "It is x.",
     ]  # fmt: skip
-    assert found[0].tool_use_ids == (uuid(1),)
-    assert [item.tool_result_ids for item in found[1:]] == [(uuid(1),), (uuid(1),), ()]
-    assert {part.name for part in found[2].parts} == {"browser"}
+    assert imported[0].tool_use_ids == (uuid(1),)
+    assert [item.tool_result_ids for item in imported[1:]] == [(uuid(1),), (uuid(1),), ()]
+    assert {part.name for part in imported[2].parts} == {"browser"}
 
 
 def test_a_referenced_file_leaves_a_marker() -> None:
@@ -210,8 +210,8 @@ def test_the_page_of_an_export_is_not_a_second_copy(tmp_path: Path) -> None:
 def test_a_page_without_json_is_read() -> None:
     file = LogFile("chat.html", data=PAGE.encode())
     assert detect(file).name == "chatgpt"
-    found = [event for event in detect(file).read(file) if isinstance(event, Message)]
-    assert [item.text for item in found] == [item.text for item in messages([PLAIN])]
+    imported = [event for event in detect(file).read(file) if isinstance(event, Message)]
+    assert [item.text for item in imported] == [item.text for item in messages([PLAIN])]
 
 
 def test_a_later_export_adds_only_new_messages(tmp_path: Path) -> None:

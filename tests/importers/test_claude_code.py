@@ -82,12 +82,12 @@ def test_fragments_of_one_answer_become_one_message() -> None:
 
 
 def test_a_fragment_after_a_tool_result_is_a_message_of_its_own() -> None:
-    said = messages(
+    texts = messages(
         record(1, "assistant", [{"type": "text", "text": "a"}], api_id="m"),
         record(2, "user", [{"type": "tool_result", "tool_use_id": "t", "content": "ok"}]),
         record(3, "assistant", [{"type": "text", "text": "b"}], api_id="m"),
     )
-    assert [(message.external_id, message.text) for message in said] == [
+    assert [(message.external_id, message.text) for message in texts] == [
         ("u1", "a"),
         ("u2", "ok"),
         ("u3", "b"),
@@ -176,10 +176,10 @@ def test_the_text_of_a_text_document_is_imported() -> None:
     "text", ["# Heading", "## User", "Human: no", "---", "a\n\n## Assistant\nb"]
 )
 def test_a_heading_inside_a_message_forges_no_boundary(text: str) -> None:
-    said = messages(
+    texts = messages(
         record(1, "user", text), record(2, "assistant", [{"type": "text", "text": text}])
     )
-    assert [(message.role, message.text) for message in said] == [
+    assert [(message.role, message.text) for message in texts] == [
         ("user", text),
         ("assistant", text),
     ]
@@ -239,7 +239,7 @@ def test_many_elements_before_a_text_are_classified_in_linear_time() -> None:
 
 
 def test_a_prompt_typed_while_the_model_works_is_the_users() -> None:
-    said = messages(
+    texts = messages(
         record(1, "user", "do it"),
         {
             "type": "attachment",
@@ -259,7 +259,7 @@ def test_a_prompt_typed_while_the_model_works_is_the_users() -> None:
             "content": "and c",
         },
     )
-    assert [(message.text, message.active) for message in said] == [
+    assert [(message.text, message.active) for message in texts] == [
         ("do it", True),
         ("and b", True),
         ("and c", True),

@@ -196,18 +196,18 @@ def test_a_replay_of_a_message_in_fragments_does_not_change_it() -> None:
         row("f1", "u1", "assistant", content=[{"type": "text", "text": "a"}], api_id="m1"),
         row("f2", "f1", "assistant", content=[{"type": "text", "text": "b"}], api_id="m1"),
     )
-    found = events(row("u1", None), *fragments, row("u2", "f2"), row("u1", None), *fragments)
-    texts = [event.text for event in found if isinstance(event, Message)]
+    imported = events(row("u1", None), *fragments, row("u2", "f2"), row("u1", None), *fragments)
+    texts = [event.text for event in imported if isinstance(event, Message)]
     assert texts == ["text of u1", "a\n\nb", "text of u2", "text of u1"]
-    reasons = [event.reason for event in found if isinstance(event, Skipped)]
+    reasons = [event.reason for event in imported if isinstance(event, Skipped)]
     assert reasons == [module.MERGED, module.REPEATED, module.REPEATED]
 
 
 def test_a_replay_does_not_merge_fragments_that_a_result_separates() -> None:
     one = row("f1", "u1", "assistant", content=[{"type": "text", "text": "a"}], api_id="m1")
     two = row("f2", "f1", "assistant", content=[{"type": "text", "text": "b"}], api_id="m1")
-    found = events(row("u1", None), one, result("r1", "f1", "t"), two, one, two)
-    texts = [event.text for event in found if isinstance(event, Message)]
+    imported = events(row("u1", None), one, result("r1", "f1", "t"), two, one, two)
+    texts = [event.text for event in imported if isinstance(event, Message)]
     assert texts == ["text of u1", "a", "result of t", "b", "a", "b"]
 
 
@@ -228,11 +228,13 @@ def test_any_graph_is_read_and_its_newest_turn_is_active(
         )
         for node, parent in edges
     ]
-    found = events(*rows)
-    counted = [event for event in found if isinstance(event, Message | Skipped)]
+    imported = events(*rows)
+    counted = [event for event in imported if isinstance(event, Message | Skipped)]
     assert len(counted) == len(rows)
     first = {item["uuid"]: item for item in reversed(rows)}
     turns = [item["uuid"] for item in rows if item is first[item["uuid"]] and not item["isMeta"]]
-    active = {event.external_id for event in found if isinstance(event, Message) and event.active}
-    merged = {event.reason for event in found if isinstance(event, Skipped)}
+    active = {
+        event.external_id for event in imported if isinstance(event, Message) and event.active
+    }
+    merged = {event.reason for event in imported if isinstance(event, Skipped)}
     assert not turns or turns[-1] in active or module.MERGED in merged

@@ -23,7 +23,7 @@ ANSWERED = {
 }  # fmt: skip
 
 
-def told(data: str, label: str = "log.json") -> list[tuple[str, str]]:
+def role_and_text(data: str, label: str = "log.json") -> list[tuple[str, str]]:
     return [(m.role, m.text) for m in messages_in(events_of(data, label, "claude-code"))]
 
 
@@ -46,7 +46,7 @@ def test_a_single_record_over_several_lines_is_a_document(start: str) -> None:
 def test_a_record_longer_than_the_head_is_read_whole() -> None:
     long = {**ASKED, "message": {"role": "user", "content": "word " * HEAD_BYTES}}
     for data in (json.dumps(long, indent=1), json.dumps({"loglines": [long, ANSWERED]})):
-        assert told(data)[0] == ("user", "word " * HEAD_BYTES)
+        assert role_and_text(data)[0] == ("user", "word " * HEAD_BYTES)
 
 
 def test_a_truncated_document_yields_the_records_before_its_end() -> None:

@@ -57,11 +57,11 @@ def test_a_task_separates_typed_text_from_injected_text(tmp_path: Path) -> None:
     events = events_of(path, "cline")
     (source,) = sources(events)
     assert (source.id, source.title) == (f"cline/{TASK}", "Make the export fast.")
-    asked, looked, gave, done, wanted = messages(events)
-    assert (asked.role, asked.kind) == ("user", "said")
-    assert asked.text == f"Make the export fast.\n\n{DETAILS}"
-    assert asked.parts == (Part("marker", 23, len(asked.text), "environment_details"),)
-    assert asked.sent_at == "2025-10-09T08:53:20.200000+00:00"
+    prompt, looked, gave, done, wanted = messages(events)
+    assert (prompt.role, prompt.kind) == ("user", "said")
+    assert prompt.text == f"Make the export fast.\n\n{DETAILS}"
+    assert prompt.parts == (Part("marker", 23, len(prompt.text), "environment_details"),)
+    assert prompt.sent_at == "2025-10-09T08:53:20.200000+00:00"
     assert looked.text == (
         'Where is it slow?\n\nI look at it.\n\n[tool use: read_file] {"path":"a.py"}'
     )
@@ -155,8 +155,8 @@ def test_newer_histories_of_roo_have_the_ai_sdks_blocks(tmp_path: Path) -> None:
     ]  # fmt: skip
     path = history(tmp_path, {"version": 2, "messages": entries})
     assert detect(LogFile(path.name, path)).name == "cline"
-    found = messages(events_of(path, "cline"))
-    assert [(message.role, message.kind, message.text) for message in found] == [
+    imported = messages(events_of(path, "cline"))
+    assert [(message.role, message.kind, message.text) for message in imported] == [
         ("user", "said", "Find it."),
         ("assistant", "said", "A grep will do."),
         ("assistant", "said", 'Yes.\n\n[tool use: grep] {"q":"x"}'),
@@ -165,8 +165,8 @@ def test_newer_histories_of_roo_have_the_ai_sdks_blocks(tmp_path: Path) -> None:
         ("assistant", "said", "Found."),
         ("user", "injected", "[Sliding window]"),
     ]
-    assert found[3].tool_result_ids == ("c1",)
-    assert all(message.active for message in found)
+    assert imported[3].tool_result_ids == ("c1",)
+    assert all(message.active for message in imported)
 
 
 SESSION: dict[str, Any] = {
@@ -195,11 +195,11 @@ def test_a_session_of_the_sdk_has_ids_and_its_settings_have_the_title(tmp_path: 
     events = events_of(path, "cline")
     (source,) = sources(events)
     assert (source.id, source.title, source.parent_id) == ("cline/1760_ab", "Read it", None)
-    asked, _, gave = messages(events)
-    assert asked.parts == (Part("marker", 10, 16, "/w/a.py"),)
+    prompt, _, gave = messages(events)
+    assert prompt.parts == (Part("marker", 10, 16, "/w/a.py"),)
     assert (gave.role, gave.text, gave.external_id) == (
         "tool", "/w/a.py\n\n1 | x", "cline:msg_c3_tool_t9")  # fmt: skip
-    assert asked.unique_id
+    assert prompt.unique_id
     mate = SESSION | {"sessionId": "1760_ab__teamtask__mate", "agent": "mate"}
     (source,) = sources(events_of(write_json(tmp_path / "mate.messages.json", mate), "cline"))
     assert source.parent_id == "cline/1760_ab"

@@ -53,10 +53,10 @@ def test_a_call_and_its_result_are_paired() -> None:
     answer = record(
         "response_item", type="function_call_output", call_id="c1", output="  a\r\nb\n\n"
     )
-    asked, answered = messages(meta(), call, answer)
-    assert (asked.role, asked.text) == ("assistant", '[tool use: shell] {"cmd": "ls"}')
+    prompt, answered = messages(meta(), call, answer)
+    assert (prompt.role, prompt.text) == ("assistant", '[tool use: shell] {"cmd": "ls"}')
     assert (answered.role, answered.text) == ("tool", "  a\r\nb\n\n")
-    assert asked.tool_use_ids == answered.tool_result_ids == ("c1",)
+    assert prompt.tool_use_ids == answered.tool_result_ids == ("c1",)
     assert answered.parts == (Part("tool_result", 0, 8, "shell"),)
 
 
@@ -243,18 +243,18 @@ def test_a_turn_context_without_a_name_belongs_to_the_current_turn() -> None:
 
 def test_a_sub_agent_shares_the_part_of_its_parents_turn_that_it_repeats() -> None:
     """It gets prompts and answers of the parent's history, but no calls and contexts."""
-    asked, answered = item("user", "count the files"), item("assistant", "Three.")
+    prompt, answered = item("user", "count the files"), item("assistant", "Three.")
     call = record("response_item", type="function_call", name="ls", arguments="{}", call_id="c")
     parent = [
         record("session_meta", id=PARENT),
         started(TURN),
         record("turn_context", model="gpt"),
-        asked,
+        prompt,
         call,
         answered,
     ]
     spawned = {"subagent": {"thread_spawn": {"parent_thread_id": PARENT}}}
-    child = [meta(source=spawned), parent[0], started(TURN), asked, answered]
+    child = [meta(source=spawned), parent[0], started(TURN), prompt, answered]
     child += [started(NEXT_TURN), item("user", "count the lines")]
     ids = [[m.external_id for m in messages(*rows)] for rows in (parent, child)]
     assert ids[1][:2] == [ids[0][0], ids[0][2]]
@@ -309,8 +309,8 @@ def test_a_session_id_that_is_no_uuid_is_unique_within_its_source_only() -> None
 
 def test_a_file_without_a_header_takes_its_id_from_its_name() -> None:
     label = f"rollout-2026-01-01T00-00-00-{SESSION}.jsonl"
-    found = next(e for e in read([item("user", "one")], label) if isinstance(e, Source))
-    assert found.id == f"codex/{SESSION}"
+    own_source = next(e for e in read([item("user", "one")], label) if isinstance(e, Source))
+    assert own_source.id == f"codex/{SESSION}"
 
 
 # -- older generations -------------------------------------------------------------------

@@ -75,7 +75,7 @@ def test_newer_items_of_a_turn_are_events_like_the_older_ones() -> None:
         meta(),
         item("user", "fix it"),
         item("assistant", "Fixed."),
-        *(record("event_msg", type="item_completed", item=each) for each in done),
+        *(record("event_msg", type="item_completed", item=completed) for completed in done),
     ]
     assert active_texts(*rows) == [("user", "fix it"), ("assistant", "Fixed.")]
     assert reasons(*rows)[-1] == "no message: event_msg/item_completed"

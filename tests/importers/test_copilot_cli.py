@@ -49,11 +49,11 @@ def read(rows: Iterable[object], label: str = "events.jsonl") -> list[Event]:
 
 
 def messages(*rows: object) -> list[Message]:
-    return [found for found in read([START, *rows]) if isinstance(found, Message)]
+    return [item for item in read([START, *rows]) if isinstance(item, Message)]
 
 
 def reasons(*rows: object) -> list[str]:
-    return [found.reason for found in read([START, *rows]) if isinstance(found, Skipped)]
+    return [item.reason for item in read([START, *rows]) if isinstance(item, Skipped)]
 
 
 # -- what a message is made of -----------------------------------------------------------
@@ -92,12 +92,12 @@ def test_reasoning_text_and_requests_are_one_message_and_the_result_another() ->
             },
         ),
     ]
-    said, tool = messages(*rows)
-    assert said.text == 'hm\n\nI look.\n\n[tool use: bash] {"command":"ls é"}'
-    assert [part.kind for part in said.parts] == ["thinking", "tool_use"]
+    message, tool = messages(*rows)
+    assert message.text == 'hm\n\nI look.\n\n[tool use: bash] {"command":"ls é"}'
+    assert [part.kind for part in message.parts] == ["thinking", "tool_use"]
     assert (tool.role, tool.text) == ("tool", " a\n")
     assert tool.parts == (Part("tool_result", 0, 3, "bash"),)
-    assert said.tool_use_ids == tool.tool_result_ids == ("c1",)
+    assert message.tool_use_ids == tool.tool_result_ids == ("c1",)
     assert reasons(*rows) == ["no message: session.start", *[module.TOLD_TWICE] * 2]
 
 
@@ -194,9 +194,9 @@ def test_a_sub_agent_is_a_source_of_its_own() -> None:
         event(3, "assistant.message", {"content": "Older.", "parentToolCallId": "call-9"}),
         answer(4, "Three."),
     ]
-    found = [e for e in read(rows) if isinstance(e, Source | Message)]
+    imported = [e for e in read(rows) if isinstance(e, Source | Message)]
     main = f"copilot-cli/{SESSION}"
-    assert [e.text if isinstance(e, Message) else (e.id, e.parent_id) for e in found] == [
+    assert [e.text if isinstance(e, Message) else (e.id, e.parent_id) for e in imported] == [
         (main, None),
         "count",
         (f"{main}/agent-agent-1", main),
@@ -210,9 +210,9 @@ def test_a_sub_agent_is_a_source_of_its_own() -> None:
 
 def test_the_last_title_is_the_title() -> None:
     rows = [START, user(1, "x"), event(2, "session.title_changed", {"title": "Counting"})]
-    found = next(e for e in read(rows) if isinstance(e, Source))
+    source = next(e for e in read(rows) if isinstance(e, Source))
     about = (f"copilot-cli/{SESSION}", "copilot-cli", "Counting", "events.jsonl")
-    assert found == Source(*about, rewritten=True)
+    assert source == Source(*about, rewritten=True)
 
 
 def test_a_file_without_its_first_event_takes_its_id_from_its_folder() -> None:
@@ -221,8 +221,8 @@ def test_a_file_without_its_first_event_takes_its_id_from_its_folder() -> None:
         f"s/{SESSION}.jsonl",
         f"x.zip!{SESSION}/events.jsonl",
     ):
-        found = next(e for e in read([user(1, "x")], label) if isinstance(e, Source))
-        assert found.id == f"copilot-cli/{SESSION}"
+        source = next(e for e in read([user(1, "x")], label) if isinstance(e, Source))
+        assert source.id == f"copilot-cli/{SESSION}"
 
 
 def test_rewound_events_are_inactive() -> None:

@@ -81,10 +81,10 @@ def test_the_editors_store_has_listed_and_rewound_messages(tmp_path: Path) -> No
     events = events_of(path, "cursor")
     (source,) = sources(events)
     assert (source.id, source.title) == (f"cursor/{CHAT}", "Fast export")
-    asked, thought, looked, done, tried = messages(events)
-    assert (asked.role, asked.text, asked.sent_at) == (
+    prompt, thought, looked, done, tried = messages(events)
+    assert (prompt.role, prompt.text, prompt.sent_at) == (
         "user", "Make it fast.", "2025-10-09T08:53:01.000Z")  # fmt: skip
-    assert (asked.external_id, asked.unique_id) == (bubble_id(1), True)
+    assert (prompt.external_id, prompt.unique_id) == (bubble_id(1), True)
     assert thought.parts == (Part("thinking", 0, 6),)
     assert looked.text == 'I look.\n\n[tool use: read_file] {"path": "a.py"}\n\nx = 1'
     assert looked.tool_use_ids == looked.tool_result_ids == ("c1",)
@@ -178,24 +178,24 @@ def test_the_agents_store_is_read_in_the_order_of_its_root(tmp_path: Path) -> No
     events = events_of(path, "cursor")
     (source,) = sources(events)
     assert (source.id, source.title) == (f"cursor/{CHAT}", "Files")
-    found = messages(events)
-    assert [(m.role, m.kind) for m in found] == [
+    imported = messages(events)
+    assert [(m.role, m.kind) for m in imported] == [
         ("system", "injected"), ("user", "injected"), ("user", "said"), ("assistant", "said"),
         ("tool", "said"), ("user", "said"),
     ]  # fmt: skip
-    assert found[2].text == "<timestamp>Friday</timestamp>\n\n\nok"
-    assert found[2].parts[0].name == "context"
-    assert found[3].text == 'Hm.\n\nI list.\n\n[tool use: Shell] {"c":"ls"}'
-    assert (found[4].text, found[4].tool_result_ids) == ("a.py", ("t1",))
-    assert found[2].external_id != found[5].external_id
-    assert all(message.active for message in found)
+    assert imported[2].text == "<timestamp>Friday</timestamp>\n\n\nok"
+    assert imported[2].parts[0].name == "context"
+    assert imported[3].text == 'Hm.\n\nI list.\n\n[tool use: Shell] {"c":"ls"}'
+    assert (imported[4].text, imported[4].tool_result_ids) == ("a.py", ("t1",))
+    assert imported[2].external_id != imported[5].external_id
+    assert all(message.active for message in imported)
 
 
 def test_messages_that_the_root_does_not_list_were_summarized_or_rewound(tmp_path: Path) -> None:
-    said = [{"role": "user", "content": f"part {number}"} for number in range(5)]
-    path = agent_store(tmp_path / "store.db", [SPOKEN[0], *said], [0, 3, 5])
-    found = messages(events_of(path, "cursor"))
-    assert [(m.text, m.active) for m in found] == [
+    texts = [{"role": "user", "content": f"part {number}"} for number in range(5)]
+    path = agent_store(tmp_path / "store.db", [SPOKEN[0], *texts], [0, 3, 5])
+    imported = messages(events_of(path, "cursor"))
+    assert [(m.text, m.active) for m in imported] == [
         ("part 0", True), ("part 1", True), ("You are an agent.", True), ("part 2", True),
         ("part 4", True), ("part 3", False),
     ]  # fmt: skip
@@ -206,9 +206,9 @@ def test_a_store_with_a_damaged_root_is_read_in_the_order_of_writing(tmp_path: P
     with sqlite3.connect(path) as connection:
         connection.execute("UPDATE blobs SET data = x'0aff' WHERE id = ?", ("ff" * 32,))
     connection.close()
-    found = messages(events_of(path, "cursor"))
-    assert len(found) == 5
-    assert all(message.active for message in found)
+    imported = messages(events_of(path, "cursor"))
+    assert len(imported) == 5
+    assert all(message.active for message in imported)
 
 
 # -- transcripts and exports -------------------------------------------------------------------
@@ -282,9 +282,9 @@ def test_a_value_of_a_wrong_type_costs_at_most_its_message(draw: st.DataObject) 
     else:
         value[draw.draw(st.sampled_from(sorted(value)))] = odd
     assert isinstance(Speech().message(value, value.get("content")), Message | Skipped)
-    found = json.loads(draw.draw(st.sampled_from(BUBBLES))[1])
-    found[draw.draw(st.sampled_from([*sorted(found), "images", "timingInfo"]))] = odd
-    assert isinstance(Speech().bubble(found), Message | Skipped)
+    result = json.loads(draw.draw(st.sampled_from(BUBBLES))[1])
+    result[draw.draw(st.sampled_from([*sorted(result), "images", "timingInfo"]))] = odd
+    assert isinstance(Speech().bubble(result), Message | Skipped)
 
 
 @pytest.fixture(scope="module")

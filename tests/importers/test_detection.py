@@ -54,7 +54,7 @@ COPILOT_ROW = {"type": "user.message", "data": {"content": "a" * 50}, "id": "1"}
 NAMES = ", ".join(importer.name for importer in IMPORTERS)
 
 
-def found(data: bytes, label: str) -> str:
+def detected_name(data: bytes, label: str) -> str:
     return detect(LogFile(label, data=data)).name
 
 
@@ -150,7 +150,7 @@ def lines(*rows: object) -> bytes:
     ],
 )
 def test_a_file_goes_to_the_importer_of_its_format(data: bytes, label: str, name: str) -> None:
-    assert found(data, label) == name
+    assert detected_name(data, label) == name
 
 
 @pytest.mark.parametrize(
@@ -182,7 +182,7 @@ def test_an_unrecognized_file_is_an_error_that_describes_its_content(
 ) -> None:
     pattern = rf"^{re.escape(label)} is in no format .*{re.escape(held)}"
     with pytest.raises(ImportFileError, match=pattern) as caught:
-        found(data, label)
+        detected_name(data, label)
     assert "See: treemem formats" in str(caught.value)
 
 

@@ -62,17 +62,17 @@ DAY = (
 def test_a_channel_word_for_word() -> None:
     events = events_of(export(*DAY), "ops.json", "discord")
     assert events[0] == Source("discord/5/77", "discord", "Farm #ops", "ops.json")
-    found = messages_in(events)
-    assert [(said.author, said.text) for said in found] == [
+    imported = messages_in(events)
+    assert [(item.author, item.text) for item in imported] == [
         ("ana_k", "deploy at 5?"),
         ("ana_k", "yes"),
         ("ana_k", "[attachment: a.png, 9 bytes]\n\n[sticker: Wave]"),
         ("build", "Build 7\npassed\nTook: 3 m"),
         ("ana_k", "said elsewhere"),
     ]
-    assert found[0].sent_at == "2024-03-01T10:01:00.123+01:00"
-    assert (found[0].external_id, found[0].unique_id) == ("discord:901", True)
-    assert [part.name for part in found[4].parts] == ["forwarded"]
+    assert imported[0].sent_at == "2024-03-01T10:01:00.123+01:00"
+    assert (imported[0].external_id, imported[0].unique_id) == ("discord:901", True)
+    assert [part.name for part in imported[4].parts] == ["forwarded"]
     assert reasons_in(events) == [
         "notice of the service", "empty message", "no message: not of the format's shape",
     ]  # fmt: skip
@@ -83,9 +83,9 @@ def test_a_thread_is_below_its_channel_and_direct_messages_have_no_guild() -> No
     assert isinstance(thread, Source)
     assert (thread.id, thread.parent_id) == ("discord/5/78", "discord/5/6")
     direct = export(DAY[0]).replace(b'"id": "5"', b'"id": "0"')
-    found = events_of(direct, "d.json", "discord")[0]
-    assert isinstance(found, Source)
-    assert (found.id, found.title) == ("discord/0/77", "ops")
+    events = events_of(direct, "d.json", "discord")[0]
+    assert isinstance(events, Source)
+    assert (events.id, events.title) == ("discord/0/77", "ops")
 
 
 def test_a_later_export_adds_new_messages_and_new_versions_of_edited_ones(
@@ -99,7 +99,7 @@ def test_a_later_export_adds_new_messages_and_new_versions_of_edited_ones(
         other.write_bytes(export(message(1, "deploy at 6?"), *DAY[1:3]))
         report = memory.ingest(other)
         assert (report.added, report.known) == (2, 1)
-        texts = {found.text for found in memory.messages("discord/5/77")}
+        texts = {item.text for item in memory.messages("discord/5/77")}
         assert "deploy at 6?" in texts
         assert "deploy at 5?" not in texts
 

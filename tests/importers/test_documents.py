@@ -36,12 +36,12 @@ DOCUMENTS = st.lists(PIECES | st.text(max_size=20), max_size=12).map("".join)
 @example("---\ntitle: x\n---\n# a\n", "markdown")
 @example("\n\nTitle\n===\n", "markdown")
 def test_the_joined_texts_are_the_document(document: str, name: str) -> None:
-    found = texts(document, name)
+    result = texts(document, name)
     # If the file's first character could be a BOM, it is one and belongs to the encoding.
     expected = document.removeprefix("\ufeff")
-    assert "".join(found) == (expected if expected.strip() else "")
-    assert max(map(len, found), default=1) <= PIECE_CHARS_MAX
-    assert "" not in found
+    assert "".join(result) == (expected if expected.strip() else "")
+    assert max(map(len, result), default=1) <= PIECE_CHARS_MAX
+    assert "" not in result
 
 
 @given(st.binary(max_size=300), st.sampled_from(["markdown", "plain-text"]))
@@ -95,10 +95,10 @@ def test_a_document_is_a_snapshot_with_an_id_of_its_name_and_path(tmp_path: Path
 
 def test_short_paragraphs_are_merged_and_long_ones_are_not_cut() -> None:
     short, long = "word " * 40 + "\n\n", "word " * 500 + "\n\n"
-    found = texts(short * 20 + long + short, "plain-text")
-    assert all(len(text) <= PASSAGE_CHARS_MAX for text in found if text != long)
-    assert long in found
-    assert all(text.endswith("\n\n") for text in found)
+    result = texts(short * 20 + long + short, "plain-text")
+    assert all(len(text) <= PASSAGE_CHARS_MAX for text in result if text != long)
+    assert long in result
+    assert all(text.endswith("\n\n") for text in result)
 
 
 def test_a_giant_line_is_cut_after_sentences_or_else_after_blanks() -> None:
@@ -184,10 +184,10 @@ def test_front_matter_without_an_end_hides_headings_for_a_while_only() -> None:
 
 def test_a_long_section_is_cut_at_blank_lines_outside_of_fences() -> None:
     paragraph, fence = "word " * 100 + "\n\n", "```\n" + "code\n\n" * 300 + "```\n\n"
-    found = texts("# A\n\n" + paragraph * 6 + fence + paragraph)
-    assert found[0].startswith("# A\n\nword")
-    assert fence in found
-    assert all(len(text) <= SECTION_CHARS_MAX for text in found)
+    result = texts("# A\n\n" + paragraph * 6 + fence + paragraph)
+    assert result[0].startswith("# A\n\nword")
+    assert fence in result
+    assert all(len(text) <= SECTION_CHARS_MAX for text in result)
 
 
 def test_a_heading_stays_with_its_long_paragraph() -> None:

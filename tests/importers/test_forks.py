@@ -13,6 +13,7 @@ from tests.helpers.logs import ClaudeSession, CodexSession, prose
 from tests.helpers.shapes import SMALL_LEAVES
 from treemem import Memory
 from treemem.config import ROOT_INTERVAL_MS
+from treemem.store.database import Database
 from treemem.types import TreeShape
 
 if TYPE_CHECKING:
@@ -76,7 +77,9 @@ def say_more(session: Session, number: int) -> None:
     session.say(*(prose(100 + 2 * number + n, 3) for n in range(2)))
 
 
-def cost_of(sessions: Iterator[Session], memory: Memory, clock: FakeClock, folder: Path) -> Cost:
+def cost_of(
+    sessions: Iterator[Session], memory: Memory, database: Database, clock: FakeClock, folder: Path
+) -> Cost:
     """Ingests each session in turn, and lets the model summarize the new leaves.
 
     The trees above the sources are left out, since eleven sources need more calls than one.
@@ -86,7 +89,7 @@ def cost_of(sessions: Iterator[Session], memory: Memory, clock: FakeClock, folde
         clock.advance(ROOT_INTERVAL_MS / 1000)
         assert memory.work().stopped_by == "empty"
     sql = "SELECT level, count(*) FROM usage WHERE scope = 'source' GROUP BY level"
-    calls = dict(memory._database.rows(sql))
+    calls = dict(database.rows(sql))
     status = memory.status()
     return Cost(status.messages, status.leaves, calls)
 
@@ -95,9 +98,10 @@ def paid(
     sessions: Iterator[Session], clock: FakeClock, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> Cost:
     folder.mkdir()
-    with Memory.open(folder / "memory.sqlite3", clock=clock, shape=SMALL_LEAVES) as memory:
+    database = Database(folder / "memory.sqlite3")
+    with Memory(database, clock, SMALL_LEAVES) as memory:
         use(monkeypatch, memory, FakeClient())
-        return cost_of(sessions, memory, clock, folder)
+        return cost_of(sessions, memory, database, clock, folder)
 
 
 @pytest.mark.parametrize("begin", [claude, codex, old_codex])

@@ -20,14 +20,16 @@ def rows_of(table: str) -> list[tuple[str, ...]]:
 
 
 def test_the_page_lists_what_each_importer_keeps_and_drops() -> None:
-    told = rows_of("| format | kept | dropped |\n")
-    assert told == [(f"`{each.name}`", each.kept, each.dropped) for each in IMPORTERS]
+    rows = rows_of("| format | kept | dropped |\n")
+    assert rows == [
+        (f"`{importer.name}`", importer.kept, importer.dropped) for importer in IMPORTERS
+    ]
 
 
 def test_the_page_lists_how_each_format_is_recognized_in_registry_order() -> None:
-    told = rows_of("| `--format` | recognized by | one source is | a message is |\n")
-    assert [row[0] for row in told] == [f"`{each.name}`" for each in IMPORTERS]
-    assert all(len(row) == 4 and all(row) for row in told)
+    rows = rows_of("| `--format` | recognized by | one source is | a message is |\n")
+    assert [row[0] for row in rows] == [f"`{importer.name}`" for importer in IMPORTERS]
+    assert all(len(row) == 4 and all(row) for row in rows)
 
 
 def test_every_format_has_a_section() -> None:

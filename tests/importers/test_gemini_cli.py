@@ -49,7 +49,7 @@ def reasons(*rows: object) -> list[str]:
     return [event.reason for event in read([HEADER, *rows]) if isinstance(event, Skipped)]
 
 
-def said(*rows: object) -> list[tuple[str, str]]:
+def active_turns(*rows: object) -> list[tuple[str, str]]:
     return [(m.role, m.text) for m in messages(*rows) if m.kind == "said" and m.active]
 
 
@@ -167,18 +167,18 @@ def test_rewound_messages_are_inactive() -> None:
         {"$rewindTo": UUID.format(2)},
         record(4, "user", "m4"),
     ]
-    assert said(*rows) == [("user", "m1"), ("user", "m4")]
+    assert active_turns(*rows) == [("user", "m1"), ("user", "m4")]
     assert [m.text for m in messages(*rows) if not m.active] == ["m2", "m3"]
 
 
 def test_a_rewind_to_an_unknown_message_removes_all() -> None:
     rows = [record(1, "user", "m1"), {"$rewindTo": "gone"}, record(2, "user", "m2")]
-    assert said(*rows) == [("user", "m2")]
+    assert active_turns(*rows) == [("user", "m2")]
 
 
 def test_a_rewound_message_that_is_written_again_is_active() -> None:
     rows = [record(1, "user", "m1"), {"$rewindTo": UUID.format(1)}, record(1, "user", "m1")]
-    assert said(*rows) == [("user", "m1")]
+    assert active_turns(*rows) == [("user", "m1")]
 
 
 def test_only_unlogged_messages_of_a_rewritten_history_are_new() -> None:
@@ -190,7 +190,7 @@ def test_only_unlogged_messages_of_a_rewritten_history_are_new() -> None:
         {"$set": {"messages": rewritten}},
         record(2, "gemini", "two"),
     ]
-    assert said(*rows) == [("user", "list files, word for word"), ("assistant", "two")]
+    assert active_turns(*rows) == [("user", "list files, word for word"), ("assistant", "two")]
     (summary,) = [m for m in messages(*rows) if m.kind == "summary"]
     assert summary.text == snapshot
 
@@ -202,8 +202,8 @@ def test_the_session_has_the_last_summary_as_its_title() -> None:
         record(1, "user", "x"),
         {"$set": {"summary": "2"}},
     ]
-    found = next(event for event in read(rows) if isinstance(event, Source))
-    assert found == Source(f"gemini-cli/{SESSION}", "gemini-cli", "2", "session.jsonl")
+    source = next(event for event in read(rows) if isinstance(event, Source))
+    assert source == Source(f"gemini-cli/{SESSION}", "gemini-cli", "2", "session.jsonl")
 
 
 def test_a_sub_agents_parent_is_the_session_of_its_folder(tmp_path: Path) -> None:
@@ -228,10 +228,10 @@ def test_a_document_is_read_like_the_lines(indent: int | None) -> None:
     # The session's id may come after its messages.
     document = {"messages": rows, **HEADER, "summary": "Files"}
     file = LogFile("s.json", data=json.dumps(document, indent=indent).encode())
-    source, *found = events_of(file)
+    source, *events = events_of(file)
     about = (f"gemini-cli/{SESSION}", "gemini-cli", "Files", "s.json")
     assert source == Source(*about, rewritten=True)
-    assert found == messages(*rows)
+    assert events == messages(*rows)
 
 
 def test_a_document_continued_as_lines_is_the_same_session(memory: Memory, tmp_path: Path) -> None:

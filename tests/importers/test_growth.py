@@ -15,6 +15,7 @@ from tests.importers.test_cursor import BUBBLES, CHAT, conversation, editor
 from tests.importers.test_llm import Log, ulid
 from tests.importers.test_opencode import TURNS, session, write_database
 from treemem import Memory
+from treemem.store.database import Database
 
 TALK_TURNS = 50
 # Formats that their tool appends to; all others are exported anew.
@@ -41,24 +42,25 @@ def read_in(folder: Path, name: str, states: Iterable[bytes]) -> tuple[History, 
     """The history in a memory after reading a file in these states, and the number of messages that
     are no earlier version of another."""
     log = folder / label_of(name)
-    with Memory.open(folder / "memory.sqlite3", clock=FakeClock()) as memory:
+    database = Database(folder / "memory.sqlite3")
+    with Memory(database, FakeClock()) as memory:
         for state in states:
             log.write_bytes(state)
             (report,) = memory.ingest(log, format_name=None if name == "slack" else name).files[-1:]
             assert report.error is None
-        found = {
+        imported = {
             view.source.id: [
                 (m.role, m.kind, m.author or "", m.text) for m in memory.messages(view.source.id)
             ]
             for view in memory.sources()
         }
         assert memory.diagnose().healthy
-        kept = memory._database.value(
+        stored = database.value(
             "SELECT count(DISTINCT message_seq) FROM source_message WHERE state <> 'replaced'"
         )
         log.unlink()
         (folder / "memory.sqlite3").unlink()
-        return {key: told for key, told in found.items() if told}, int(kept)
+        return {key: messages for key, messages in imported.items() if messages}, int(stored)
 
 
 def assert_grows(folder: Path, name: str, states: Iterable[bytes], whole: bytes) -> None:

@@ -57,13 +57,13 @@ MIRC = (
 )
 
 
-def told(text: str, label: str) -> list[tuple[str | None, str, object]]:
-    return [(said.author, said.text, said.sent_at)
-            for said in messages_in(events_of(text, label, "irc"))]  # fmt: skip
+def author_text_time(text: str, label: str) -> list[tuple[str | None, str, object]]:
+    return [(message.author, message.text, message.sent_at)
+            for message in messages_in(events_of(text, label, "irc"))]  # fmt: skip
 
 
 def test_irssi_is_read() -> None:
-    assert told(IRSSI, "#ops.log") == [
+    assert author_text_time(IRSSI, "#ops.log") == [
         ("ana", "the tank: is it full?", "2023-12-31T23:58"),
         ("ben", "ben looks", "2023-12-31T23:59"),
         ("ben", "it is  ", "2024-01-01T00:01"),
@@ -77,7 +77,7 @@ def test_irssi_is_read() -> None:
 
 
 def test_weechat_is_read() -> None:
-    assert told(WEECHAT, "irc.libera.#ops.weechatlog") == [
+    assert author_text_time(WEECHAT, "irc.libera.#ops.weechatlog") == [
         ("ana", "the tank:\tfull?", "2024-01-01T10:00:05"),
         ("ben", "ben looks", "2024-01-01T10:00:06"),
     ]
@@ -89,13 +89,13 @@ def test_znc_has_the_day_in_the_files_name() -> None:
         ("ben", "ben looks", "2024-01-02T23:58:03"),
         ("cy", "call me", "2024-01-02T23:58:04"),
     ]
-    assert told(ZNC, "2024-01-02.log") == expected
-    assert told(ZNC, "user_libera_#ops_20240102.log") == expected
-    assert [when for _, _, when in told(ZNC, "#ops.log")] == [None] * 3
+    assert author_text_time(ZNC, "2024-01-02.log") == expected
+    assert author_text_time(ZNC, "user_libera_#ops_20240102.log") == expected
+    assert [when for _, _, when in author_text_time(ZNC, "#ops.log")] == [None] * 3
 
 
 def test_hexchat_changes_the_year_when_the_month_decreases() -> None:
-    assert told(HEXCHAT, "#ops.log") == [
+    assert author_text_time(HEXCHAT, "#ops.log") == [
         ("ana", "the tank?", "2023-12-31T23:59:00"),
         ("ben", "ben looks", "2024-01-01T00:01:00"),
         ("ben", "full", "2024-01-01T00:02:00"),
@@ -103,7 +103,7 @@ def test_hexchat_changes_the_year_when_the_month_decreases() -> None:
 
 
 def test_mirc_is_read() -> None:
-    assert told(MIRC, "#ops.log") == [
+    assert author_text_time(MIRC, "#ops.log") == [
         ("ana", "the tank?", "2024-01-01T10:01"),
         ("ben", "ben looks", "2024-01-01T10:02"),
     ]
@@ -115,9 +115,9 @@ def test_the_days_of_a_channel_are_one_source() -> None:
         "libera/#ops/2024-01-02.log": ZNC,
         "oftc/#ops/2024-01-01.log": ZNC,
     }
-    found = [sources_in(events)[0] for events in archive_events(zipped(days)).values()]
-    assert found[0] == found[1] != found[2]
-    assert found[0].startswith("irc/#ops-")
+    source_ids = [sources_in(events)[0] for events in archive_events(zipped(days)).values()]
+    assert source_ids[0] == source_ids[1] != source_ids[2]
+    assert source_ids[0].startswith("irc/#ops-")
 
 
 def test_a_grown_log_adds_its_new_lines_and_repeated_lines_count(tmp_path: Path) -> None:

@@ -51,11 +51,11 @@ def values_at(document: Any, depth: int, path: tuple[str, ...] = ()) -> list[Any
     """The values that read_nested yields for a document entered down to a depth."""
     if depth == 0 or not isinstance(document, list | dict):
         return [(path, document)]
-    told: list[Any] = [(path, type(document)())]
+    expected: list[Any] = [(path, type(document)())]
     pairs = document.items() if isinstance(document, dict) else (("[]", v) for v in document)
     for key, inner in pairs:
-        told += values_at(inner, depth - 1, (*path, key))
-    return told
+        expected += values_at(inner, depth - 1, (*path, key))
+    return expected
 
 
 @given(_DOCUMENTS, st.integers(0, 4))
@@ -66,24 +66,24 @@ def test_a_nested_document_is_yielded_down_to_the_entered_depth(document: Any, d
     try:
         json_members._CHUNK_BYTES = 7
         file = LogFile("export.json", data=data)
-        found = list(read_nested(file, lambda path: len(path) < depth))
+        result = list(read_nested(file, lambda path: len(path) < depth))
     finally:
         json_members._CHUNK_BYTES = chunk_bytes
-    assert found == values_at(document, depth)
+    assert result == values_at(document, depth)
 
 
 def test_damage_in_a_nested_document_costs_the_value_around_it() -> None:
     data = b'{"a": {"list": [1, oh, {"b": 2} }, 3]}, "c": 4}'
-    found = list(read_nested(LogFile("x", data=data), lambda path: path[:1] in ((), ("a",))))
-    assert [item.value for item in found if not isinstance(item, Skipped)] == [
+    result = list(read_nested(LogFile("x", data=data), lambda path: path[:1] in ((), ("a",))))
+    assert [item.value for item in result if not isinstance(item, Skipped)] == [
         {}, {}, [], 1, {}, 2, 3, 4,
     ]  # fmt: skip
-    assert [item.reason for item in found if isinstance(item, Skipped)] == [DAMAGED, DAMAGED]
+    assert [item.reason for item in result if isinstance(item, Skipped)] == [DAMAGED, DAMAGED]
 
 
 def test_elements_carry_the_key_of_their_list() -> None:
-    found = members(b'{"name": "team", "messages": [{"id": 1}, {"id": 2}], "count": 2}')
-    assert found == [
+    result = members(b'{"name": "team", "messages": [{"id": 1}, {"id": 2}], "count": 2}')
+    assert result == [
         ("name", "team", False), ("messages", {"id": 1}, True), ("messages", {"id": 2}, True),
         ("count", 2, False),
     ]  # fmt: skip
@@ -91,8 +91,8 @@ def test_elements_carry_the_key_of_their_list() -> None:
 
 @pytest.mark.usefixtures("small_chunks")
 def test_damage_costs_one_element() -> None:
-    found = members(b'[{"id": 1}, {"id" 2}, {"id": "]}"}]')
-    assert [item.reason if isinstance(item, Skipped) else item.value for item in found] == [
+    result = members(b'[{"id": 1}, {"id" 2}, {"id": "]}"}]')
+    assert [item.reason if isinstance(item, Skipped) else item.value for item in result] == [
         {"id": 1}, DAMAGED, {"id": "]}"},
     ]  # fmt: skip
 
@@ -110,16 +110,16 @@ def test_a_truncated_end_is_reported_and_the_rest_is_read(cut: bytes) -> None:
 
 def test_an_element_over_the_limit_is_skipped_without_being_held() -> None:
     data = b'[{"id": 1}, {"big": "' + b"x" * 5_000 + b'"}, {"id": 2}]'
-    found = members(data, whole_bytes_max=0, member_bytes_max=1_000)
-    assert [item.value for item in found if isinstance(item, JsonMember)] == [{"id": 1}, {"id": 2}]
-    (skipped,) = (item for item in found if isinstance(item, Skipped))
+    result = members(data, whole_bytes_max=0, member_bytes_max=1_000)
+    assert [item.value for item in result if isinstance(item, JsonMember)] == [{"id": 1}, {"id": 2}]
+    (skipped,) = (item for item in result if isinstance(item, Skipped))
     assert skipped.problem
     assert skipped.detail == "5,011 bytes, where 1,000 are allowed"
 
 
 def test_a_nesting_bomb_is_an_element_that_is_too_deep() -> None:
-    found = members(b'[{"id": 1}, ' + b"[" * 200_000 + b"]" * 200_000 + b', {"id": 2}]')
-    assert [item.reason if isinstance(item, Skipped) else item.value for item in found] == [
+    result = members(b'[{"id": 1}, ' + b"[" * 200_000 + b"]" * 200_000 + b', {"id": 2}]')
+    assert [item.reason if isinstance(item, Skipped) else item.value for item in result] == [
         {"id": 1}, TOO_DEEP, {"id": 2},
     ]  # fmt: skip
 
@@ -128,8 +128,8 @@ def test_a_nesting_bomb_is_an_element_that_is_too_deep() -> None:
 @settings(max_examples=300, deadline=None)
 def test_any_text_terminates(text: str, start: str) -> None:
     data = (start + text).encode()
-    found = members(data, whole_bytes_max=0)
-    assert len(found) <= len(data) + 2
+    result = members(data, whole_bytes_max=0)
+    assert len(result) <= len(data) + 2
 
 
 def test_read_value_names_the_damage() -> None:
@@ -146,9 +146,9 @@ def test_read_value_names_the_damage() -> None:
 def test_the_head_of_a_large_document_is_its_beginning(document: Any) -> None:
     whole = [document] * 3 + ["x" * HEAD_BYTES]
     data = json.dumps(whole).encode()
-    found = head_value(data[:HEAD_BYTES])
+    result = head_value(data[:HEAD_BYTES])
     if len(data) - HEAD_BYTES < len(json.dumps(whole[-1])):
-        assert found == whole[:3]
+        assert result == whole[:3]
 
 
 def test_the_head_of_several_values_is_none() -> None:
@@ -160,7 +160,7 @@ def test_the_head_of_several_values_is_none() -> None:
 
 @pytest.mark.parametrize("blank", [b"\x0b", b"\x0c", b"\x85", b"\x1c", b":", b"\\"])
 def test_blanks_that_json_does_not_know_are_damage(blank: bytes) -> None:
-    found = members(b"[1, " + blank + b" , 2]", whole_bytes_max=0)
-    assert [item.reason if isinstance(item, Skipped) else item.value for item in found] == [
+    result = members(b"[1, " + blank + b" , 2]", whole_bytes_max=0)
+    assert [item.reason if isinstance(item, Skipped) else item.value for item in result] == [
         1, DAMAGED, 2
     ]  # fmt: skip

@@ -56,19 +56,19 @@ def test_a_list_of_messages_is_read_in_each_shape(shape: Any) -> None:
         shape("tool", "found", tool_call_id="c1", name="search"),
         shape("human", "hi", name="Ana"),
     ])  # fmt: skip
-    found = [event for event in events if isinstance(event, Message)]
+    imported = [event for event in events if isinstance(event, Message)]
     assert events[0] == Source("langchain/thread", "langchain", origin="thread.json")
-    assert [(item.role, item.text) for item in found] == [
+    assert [(item.role, item.text) for item in imported] == [
         ("system", "Be brief."),
         ("user", "hi"),
         ("assistant", 'I look.\n\n[tool use: search] {"q":"é"}'),
         ("tool", "found"),
         ("user", "hi"),
     ]
-    assert [item.author for item in found] == [None, "Ana", None, None, "Ana"]
-    assert (found[2].tool_use_ids, found[3].tool_result_ids) == (("c1",), ("c1",))
-    assert (found[2].external_id, found[2].unique_id) == (f"run-{RUN}-0", True)
-    assert [part.name for part in found[3].parts] == ["search"]
+    assert [item.author for item in imported] == [None, "Ana", None, None, "Ana"]
+    assert (imported[2].tool_use_ids, imported[3].tool_result_ids) == (("c1",), ("c1",))
+    assert (imported[2].external_id, imported[2].unique_id) == (f"run-{RUN}-0", True)
+    assert [part.name for part in imported[3].parts] == ["search"]
 
 
 @pytest.mark.parametrize("shape", SHAPES)
@@ -93,10 +93,10 @@ def test_a_checkpoint_and_a_wrapped_list_are_read() -> None:
 def test_runs_yield_their_input_and_output() -> None:
     def run(count: int, answer: str) -> dict[str, Any]:
         before = [as_dump("human", "a"), as_dump("ai", "b"), as_dump("human", "c")]
-        made = {"text": answer, "message": as_dump("ai", answer)}
+        output = {"text": answer, "message": as_dump("ai", answer)}
         return {"id": str(count), "run_type": "llm", "trace_id": "tr",
                 "inputs": {"messages": [before[:count]]},
-                "outputs": {"generations": [[made]]}}  # fmt: skip
+                "outputs": {"generations": [[output]]}}  # fmt: skip
 
     assert texts([run(1, "b"), run(3, "d")]) == ["a", "b", "c", "d"]
 

@@ -89,8 +89,8 @@ def test_the_older_tables_are_read_row_by_row(tmp_path: Path) -> None:
     talk, alone = sources(events)
     assert (talk.id, talk.title) == (f"llm/{TALK}", "Which zone?")
     assert alone.id.startswith("llm/logs-")
-    found = messages(events)
-    assert [(m.role, m.kind, m.text.split("\n")[0]) for m in found] == [
+    imported = messages(events)
+    assert [(m.role, m.kind, m.text.split("\n")[0]) for m in imported] == [
         ("system", "said", "Be brief."),
         ("user", "injected", "A long document."),
         ("user", "said", "Which zone?"),
@@ -102,11 +102,11 @@ def test_the_older_tables_are_read_row_by_row(tmp_path: Path) -> None:
         ("user", "said", "Alone."),
         ("assistant", "said", "Yes."),
     ]
-    assert [blob.size_bytes for blob in found[2].blobs] == [3]
-    assert found[2].text.endswith("[file: /w/x.pdf]")
-    assert found[5].tool_use_ids == found[6].tool_result_ids == ("tc_1",)
-    assert found[6].parts[0].name == "now"
-    assert all(message.unique_id and message.sent_at == TIME for message in found)
+    assert [blob.size_bytes for blob in imported[2].blobs] == [3]
+    assert imported[2].text.endswith("[file: /w/x.pdf]")
+    assert imported[5].tool_use_ids == imported[6].tool_result_ids == ("tc_1",)
+    assert imported[6].parts[0].name == "now"
+    assert all(message.unique_id and message.sent_at == TIME for message in imported)
     assert reasons(events) == ["empty response"]
 
 
@@ -184,14 +184,14 @@ class Log:
 
 
 def of_thread(path: Path, thread: str) -> list[Message]:
-    found: list[Message] = []
+    result: list[Message] = []
     current = ""
     for event in by_name("llm").read(LogFile(path.name, path)):
         if isinstance(event, Message):
-            found += [event] if current == f"llm/{thread}" else []
+            result += [event] if current == f"llm/{thread}" else []
         else:
             current = getattr(event, "id", current)
-    return found
+    return result
 
 
 ONE, TWO, NEXT = ulid("h", 1), ulid("h", 2), ulid("h", 3)
@@ -207,16 +207,16 @@ def test_a_thread_has_its_turns_and_a_call_is_paired_with_its_result(tmp_path: P
     log.say(ONE, [*HELLO, ("user", "time?"), ("assistant", call)])
     log.say(ONE, [*HELLO, ("user", "time?"), ("assistant", call), ("tool", result),
                   ("assistant", "Ten.")])  # fmt: skip
-    found = of_thread(log.write(tmp_path / "logs.db"), ONE)
-    assert [(m.role, m.text) for m in found] == [
+    imported = of_thread(log.write(tmp_path / "logs.db"), ONE)
+    assert [(m.role, m.text) for m in imported] == [
         *HELLO, ("user", "time?"), ("assistant", '[tool use: now] {"zone":"é"}'),
         ("tool", "10:00"), ("assistant", "Ten."),
     ]  # fmt: skip
-    assert found[3].tool_use_ids == found[4].tool_result_ids == ("tc_1",)
-    assert [m.sent_at for m in found[::2]] == [
+    assert imported[3].tool_use_ids == imported[4].tool_result_ids == ("tc_1",)
+    assert [m.sent_at for m in imported[::2]] == [
         "2026-01-01T00:00:01+00:00", "2026-01-01T00:00:02+00:00", "2026-01-01T00:00:03+00:00"
     ]  # fmt: skip
-    assert all(m.active and m.unique_id for m in found)
+    assert all(m.active and m.unique_id for m in imported)
 
 
 def test_two_conversations_with_the_same_beginning_are_two(tmp_path: Path) -> None:
@@ -244,8 +244,8 @@ def test_a_regenerated_answer_is_the_active_one(tmp_path: Path) -> None:
     log = Log()
     log.say(ONE, MORE)
     log.say(ONE, [*MORE[:3], ("assistant", "no idea")])
-    found = of_thread(log.write(tmp_path / "logs.db"), ONE)
-    assert [(m.text, m.active) for m in found] == [
+    result = of_thread(log.write(tmp_path / "logs.db"), ONE)
+    assert [(m.text, m.active) for m in result] == [
         ("hello", True), ("hi", True), ("why?", True), ("because", False), ("no idea", True)
     ]  # fmt: skip
 
@@ -263,21 +263,21 @@ def test_a_conversation_continues_from_the_older_to_the_newer_tables(tmp_path: P
     log = Log()
     history = [("system", "Be brief."), ("user", "Alone."), ("assistant", "It is 10:00.")]
     log.say(TALK, [*history, ("user", "Thanks."), ("assistant", "Sure.")])
-    found = log.texts(tmp_path / "logs.db", TALK)
+    result = log.texts(tmp_path / "logs.db", TALK)
     # "Alone." is in no conversation of the older tables, so here it is new.
-    assert found[-3:] == [("user", "Alone."), ("user", "Thanks."), ("assistant", "Sure.")]
-    assert found.count(("assistant", "It is 10:00.")) == 1
-    assert found.count(("system", "Be brief.")) == 1
+    assert result[-3:] == [("user", "Alone."), ("user", "Thanks."), ("assistant", "Sure.")]
+    assert result.count(("assistant", "It is 10:00.")) == 1
+    assert result.count(("system", "Be brief.")) == 1
 
 
 def test_a_fragment_is_a_message_of_its_own_and_thoughts_are_marked(tmp_path: Path) -> None:
     refers = ("text", {"text_ref": [{"fragment": 1}, {"literal": "\nSum it up."}]})
     log = Log()
     log.say(ONE, [("user", refers), ("assistant", ("reasoning", {"text": "Hm."}))])
-    document, asked, thought = of_thread(log.write(tmp_path / "logs.db"), ONE)
+    document, prompt, thought = of_thread(log.write(tmp_path / "logs.db"), ONE)
     assert (document.text, document.kind) == ("A long document.", "injected")
     assert document.external_id == f"llm:fragment:{'f' * 64}"
-    assert asked.text == "[fragment: ffffffffffff]\n\n\nSum it up."
+    assert prompt.text == "[fragment: ffffffffffff]\n\n\nSum it up."
     assert thought.parts[0].kind == "thinking"
 
 

@@ -66,18 +66,18 @@ def test_a_mailbox_is_a_source_for_every_thread() -> None:
         Source("mail/m3@farm.example", "mail", "Tank", "Inbox"),
         Source("mail/m1@farm.example", "mail", "Tank", "Inbox"),
     ]
-    found = messages_in(events)
-    assert [(said.author, said.text) for said in found] == [
+    imported = messages_in(events)
+    assert [(message.author, message.text) for message in imported] == [
         ("Ana K", "Tank\n\nThe tank is full.\nFrom here on we need the second."),
         ("Ben Öde", "Then order it.\n\nOn Monday Ana wrote:\n> The tank is full.\n> From here on"),
         ("Ana K", "Tank\n\nUnrelated: naïve ☃"),
         ("Ana K", "Ordered."),
     ]
-    assert found[0].sent_at == "2024-03-04T10:01:00+01:00"
-    assert (found[0].external_id, found[0].unique_id) == ("m1@farm.example", True)
-    quoted = found[1].parts[0]
+    assert imported[0].sent_at == "2024-03-04T10:01:00+01:00"
+    assert (imported[0].external_id, imported[0].unique_id) == ("m1@farm.example", True)
+    quoted = imported[1].parts[0]
     assert (quoted.kind, quoted.name) == ("marker", "quote")
-    assert found[1].text[quoted.start : quoted.end] == "> The tank is full.\n> From here on"
+    assert imported[1].text[quoted.start : quoted.end] == "> The tank is full.\n> From here on"
 
 
 def test_references_identify_the_thread_even_of_missing_mails() -> None:
@@ -97,16 +97,16 @@ def test_attachments_are_markers_and_their_bytes_are_blobs() -> None:
     message.add_attachment(b"%PDF-1.7", maintype="application", subtype="pdf", filename="plän.pdf")
     inner = mail(6, "The words of somebody else.\n", sender="Cy <cy@x.example>")
     message.add_attachment(inner)
-    (found,) = messages_in(events_of(message.as_bytes(), "m.eml", "mail"))
-    (blob,) = found.blobs
+    (first,) = messages_in(events_of(message.as_bytes(), "m.eml", "mail"))
+    (blob,) = first.blobs
     assert blob.content == b"%PDF-1.7"
-    assert found.text.startswith("Tank\n\nSee the plan.\n\n[attachment: ")
+    assert first.text.startswith("Tank\n\nSee the plan.\n\n[attachment: ")
     assert (
-        f"[attachment: plän.pdf, application/pdf, 8 bytes, sha256:{blob.digest[:12]}]" in found.text
+        f"[attachment: plän.pdf, application/pdf, 8 bytes, sha256:{blob.digest[:12]}]" in first.text
     )
-    forwarded = found.parts[-1]
+    forwarded = first.parts[-1]
     assert (forwarded.kind, forwarded.name) == ("marker", "forwarded")
-    assert found.text[forwarded.start : forwarded.end] == (
+    assert first.text[forwarded.start : forwarded.end] == (
         "From: Cy <cy@x.example>\nDate: Mon, 04 Mar 2024 10:06:00 +0100\nSubject: Tank\n\n"
         "The words of somebody else."
     )
@@ -134,18 +134,18 @@ def raw(headers: str, body: bytes) -> bytes:
     ],
 )  # fmt: skip
 def test_bodies_are_decoded(headers: str, body: bytes, text: str) -> None:
-    (found,) = messages_in(events_of(raw(headers, body), "m.eml", "mail"))
-    assert found.text == text
-    assert found.author == "ana@farm.example"
-    assert found.sent_at == "2024-03-04T10:00:00"
+    (message,) = messages_in(events_of(raw(headers, body), "m.eml", "mail"))
+    assert message.text == text
+    assert message.author == "ana@farm.example"
+    assert message.sent_at == "2024-03-04T10:00:00"
 
 
 def test_a_mail_quoted_below_is_not_the_senders_text() -> None:
     body = "Agreed.\n\n-----Original Message-----\nFrom: Cy\nNever deploy on Fridays.\n"
-    (found,) = messages_in(events_of(mail(1, body).as_bytes(), "m.eml", "mail"))
-    quoted = found.parts[-1]
-    assert found.text[: quoted.start] == "Tank\n\nAgreed.\n\n"
-    assert quoted.end == len(found.text)
+    (message,) = messages_in(events_of(mail(1, body).as_bytes(), "m.eml", "mail"))
+    quoted = message.parts[-1]
+    assert message.text[: quoted.start] == "Tank\n\nAgreed.\n\n"
+    assert quoted.end == len(message.text)
 
 
 def test_an_html_body_becomes_plain_text() -> None:

@@ -33,11 +33,11 @@ def spoilt(text: str) -> str:
 
 
 def message(second: int, content: str | None, name: str = "Zoë", **more: Any) -> dict[str, Any]:
-    told = {} if content is None else {"content": spoilt(content)}
+    content_fields = {} if content is None else {"content": spoilt(content)}
     return {
         "sender_name": spoilt(name),
         "timestamp_ms": 1720829590000 + 1000 * second,
-        **told,
+        **content_fields,
         **more,
     }
 
@@ -60,14 +60,14 @@ def test_texts_are_repaired_and_ordered_from_the_oldest() -> None:
     ]
     events = events_of(json.dumps(thread(*newest_first)), "message_1.json", "messenger")
     assert sources_in(events) == ["messenger/zoe_17"]
-    found = messages_in(events)
-    assert [(said.author, said.text) for said in found] == [
+    imported = messages_in(events)
+    assert [(item.author, item.text) for item in imported] == [
         ("Zoë", "naïve"),
         ("Ben", "Look\n\nhttps://x.org\n\nAn old story"),
         ("Zoë", "[photo: 1.jpg]"),
         ("Zoë", "no 😭 (edited)"),
     ]
-    assert found[0].sent_at == "2024-07-13T00:13:14+00:00"
+    assert imported[0].sent_at == "2024-07-13T00:13:14+00:00"
     assert reasons_in(events) == ["empty message", "message taken back"]
 
 
@@ -80,7 +80,7 @@ def test_a_thread_in_several_files_is_read_from_the_last_file_on() -> None:
     }
     events = archive_events(zipped(parts))
     first = events["inbox/zoe_17/message_1.json"]
-    assert [said.text for said in messages_in(first)] == [
+    assert [item.text for item in messages_in(first)] == [
         f"{when} in {part}" for part in (10, 2, 1) for when in ("early", "late")
     ]
     assert reasons_in(events["inbox/zoe_17/message_2.json"]) == ["read with message_1.json"]
@@ -95,7 +95,7 @@ def test_an_unusable_first_file_does_not_affect_the_others(first: object) -> Non
         assert list(archive.survey()) == []
         member = archive.member("zoe_17/message_2.json")
         assert member is not None
-        assert [said.text for said in messages_in(list(detect(member).read(member)))] == ["kept"]
+        assert [item.text for item in messages_in(list(detect(member).read(member)))] == ["kept"]
 
 
 def test_the_encrypted_threads_download_has_other_names_and_needs_no_repair() -> None:
@@ -106,18 +106,18 @@ def test_the_encrypted_threads_download_has_other_names_and_needs_no_repair() ->
     }  # fmt: skip
     events = events_of(json.dumps(document), "Zoë_3.json", "messenger")
     assert sources_in(events) == ["messenger/Zoë_3"]
-    assert [said.text for said in messages_in(events)] == ["Ã is a letter\n\n[media: a.mp4]"]
+    assert [item.text for item in messages_in(events)] == ["Ã is a letter\n\n[media: a.mp4]"]
 
 
 def test_a_later_archive_adds_only_new_messages(tmp_path: Path) -> None:
-    said = [message(second, f"word {second}") for second in range(4)]
+    texts = [message(second, f"word {second}") for second in range(4)]
     with Memory.open(tmp_path / "m.sqlite3") as memory:
         for name, count, added in (("old", 3, 3), ("new", 4, 1)):
             path = tmp_path / name / "inbox" / "zoe_17" / "message_1.json"
             path.parent.mkdir(parents=True)
-            path.write_text(json.dumps(thread(*reversed(said[:count]))))
+            path.write_text(json.dumps(thread(*reversed(texts[:count]))))
             assert memory.ingest(path).added == added
-        assert [found.text for found in memory.messages("messenger/zoe_17")] == [
+        assert [item.text for item in memory.messages("messenger/zoe_17")] == [
             f"word {second}" for second in range(4)
         ]
 

@@ -88,12 +88,12 @@ ODD: list[object] = [
 
 def places(value: object) -> list[tuple[Any, Any]]:
     """Every container in a JSON value, with each key or index of it."""
-    found: list[tuple[Any, Any]] = []
+    result: list[tuple[Any, Any]] = []
     if isinstance(value, dict | list):
         keys: list[Any] = list(value) if isinstance(value, dict) else list(range(len(value)))
         for key in keys:
-            found += [(value, key), *places(value[key])]
-    return found
+            result += [(value, key), *places(value[key])]
+    return result
 
 
 def mutated(records: list[dict[str, Any]], chance: random.Random) -> list[object]:

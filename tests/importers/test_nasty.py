@@ -70,8 +70,8 @@ def test_a_nasty_file_yields_its_expected_events(name: str, folder: Path) -> Non
     active = {message.external_id for message in messages if message.active}
     assert len(active) == expected.get("active_distinct", len(ids))
     if "said" in expected:
-        said = [message for message in messages if message.active and message.kind == "said"]
-        assert len(said) == expected["said"]
+        texts = [message for message in messages if message.active and message.kind == "said"]
+        assert len(texts) == expected["said"]
     summaries = [message for message in messages if message.kind == "summary"]
     assert len(summaries) == expected.get("summaries", 0)
     assert sum(event.problem for event in skipped) == expected.get("problems", 0)
@@ -107,8 +107,8 @@ def test_a_fork_of_codex_adds_only_its_new_turn(folder: Path) -> None:
 
 def test_a_rewritten_message_of_gemini_is_imported_once_in_its_last_state(folder: Path) -> None:
     events = events_of(folder / "gemini_rewrite.jsonl")
-    said = [e.text for e in events if isinstance(e, Message) and e.active and e.kind == "said"]
-    assert said == ["list files", "two files"]
+    texts = [e.text for e in events if isinstance(e, Message) and e.active and e.kind == "said"]
+    assert texts == ["list files", "two files"]
 
 
 def test_exactly_the_rewound_turns_are_inactive(folder: Path) -> None:

@@ -114,17 +114,17 @@ def read_all(tmp_path: Path, about: dict[str, Any], turns: list[Turn]) -> list[l
 def test_folder_database_and_export_yield_the_same_messages(tmp_path: Path) -> None:
     folder, database, export = read_all(tmp_path, session(), TURNS)
     assert messages(folder) == messages(database) == messages(export)
-    asked, answered, posed, summed_up = messages(folder)
-    assert asked.text == "Why is the export empty?\n\n<file>x</file>"
-    assert (asked.role, asked.kind, asked.unique_id) == ("user", "said", True)
-    assert asked.parts == (Part("marker", 26, 40, "synthetic"),)
-    assert asked.sent_at == "2025-10-09T08:53:20.001000+00:00"
+    prompt, answered, injected, summed_up = messages(folder)
+    assert prompt.text == "Why is the export empty?\n\n<file>x</file>"
+    assert (prompt.role, prompt.kind, prompt.unique_id) == ("user", "said", True)
+    assert prompt.parts == (Part("marker", 26, 40, "synthetic"),)
+    assert prompt.sent_at == "2025-10-09T08:53:20.001000+00:00"
     assert answered.text == (
         'Look first.\n\nI run the tests.\n\n[tool use: bash] {"command":"make test"}\n\n2 passed\n'
     )
     assert [part.kind for part in answered.parts] == ["thinking", "tool_use", "tool_result"]
     assert answered.tool_use_ids == answered.tool_result_ids == ("call_1",)
-    assert (posed.kind, summed_up.kind) == ("injected", "summary")
+    assert (injected.kind, summed_up.kind) == ("injected", "summary")
     (source,) = sources(folder)
     about = ("opencode/ses_a", "opencode", "Fix the export", "ses_a.json")
     assert source == Source(*about, rewritten=True)

@@ -26,9 +26,9 @@ from treemem.types import Message, Source
 
 def events(data: bytes, label: str) -> list[Event]:
     file = LogFile(label, data=data)
-    found = list(detect(file).read(file))
-    assert all(isinstance(event, Source | Message | Skipped) for event in found)
-    return found
+    result = list(detect(file).read(file))
+    assert all(isinstance(event, Source | Message | Skipped) for event in result)
+    return result
 
 
 def messages(data: bytes, label: str) -> list[Message]:
@@ -36,8 +36,8 @@ def messages(data: bytes, label: str) -> list[Message]:
 
 
 def source(data: bytes, label: str) -> Source:
-    (found,) = [event for event in events(data, label) if isinstance(event, Source)]
-    return found
+    (own_source,) = [event for event in events(data, label) if isinstance(event, Source)]
+    return own_source
 
 
 def html(body: str) -> bytes:
@@ -134,8 +134,8 @@ def test_a_hostile_page_takes_no_longer_than_others(piece: str) -> None:
 
 def test_a_paragraph_of_many_megabytes_is_cut_in_linear_time() -> None:
     began = time.process_time()
-    found = messages(html("€ word " * 3_000_000), "x.html")
-    assert sum(len(message.text) for message in found) > 20_000_000
+    imported = messages(html("€ word " * 3_000_000), "x.html")
+    assert sum(len(message.text) for message in imported) > 20_000_000
     assert time.process_time() - began < 20
 
 
@@ -238,8 +238,8 @@ def test_every_page_is_a_message_with_its_number() -> None:
 
 
 def test_a_page_without_text_is_counted_and_a_file_without_text_is_refused() -> None:
-    found = events(pdf(["words", b"/Im1 Do"], picture=b"\xff\xd8jpeg"), "x.pdf")
-    assert [event for event in found if isinstance(event, Skipped)] == [
+    imported = events(pdf(["words", b"/Im1 Do"], picture=b"\xff\xd8jpeg"), "x.pdf")
+    assert [event for event in imported if isinstance(event, Skipped)] == [
         Skipped(NO_TEXT, detail="page 2, 1 pictures")
     ]
     with pytest.raises(ImportFileError, match=r"x\.pdf holds no text: pages 2.* ocrmypdf"):
@@ -276,9 +276,9 @@ def test_a_locked_pdf_is_refused() -> None:
 
 
 def test_a_page_that_unpacks_to_a_bomb_is_skipped() -> None:
-    found = events(pdf(["words", b"q Q " * (5 * 1024 * 1024)]), "x.pdf")
-    assert [event.text for event in found if isinstance(event, Message)] == ["words"]
-    (skipped,) = [event for event in found if isinstance(event, Skipped)]
+    imported = events(pdf(["words", b"q Q " * (5 * 1024 * 1024)]), "x.pdf")
+    assert [event.text for event in imported if isinstance(event, Message)] == ["words"]
+    (skipped,) = [event for event in imported if isinstance(event, Skipped)]
     assert skipped.problem
 
 
@@ -327,19 +327,19 @@ def test_an_edited_document_adds_only_new_text_whatever_its_date(
 
 
 def test_a_repeated_part_is_stored_each_time() -> None:
-    found = messages(docx((paragraph("A", "Titel") + paragraph("same")) * 3), "x.docx")
-    assert len({message.external_id for message in found}) == 3
+    imported = messages(docx((paragraph("A", "Titel") + paragraph("same")) * 3), "x.docx")
+    assert len({message.external_id for message in imported}) == 3
 
 
 def test_a_long_paragraph_is_cut_but_never_in_a_marker() -> None:
     image = '<img src="data:image/png;base64,AAAA">'
-    found = messages(html(f"<p>{'word ' * 1_599}{image}{'word ' * 2_000}"), "x.html")
-    assert max(len(message.text) for message in found) <= PIECE_CHARS_MAX
-    parts = [(message.text, part) for message in found for part in message.parts]
+    imported = messages(html(f"<p>{'word ' * 1_599}{image}{'word ' * 2_000}"), "x.html")
+    assert max(len(message.text) for message in imported) <= PIECE_CHARS_MAX
+    parts = [(message.text, part) for message in imported for part in message.parts]
     assert [text[part.start : part.end] for text, part in parts] == [
         "[image: image/png, 3 bytes, sha256:709e80c88487]"
     ]
-    assert sum(message.text.count("word") for message in found) == 3_599
+    assert sum(message.text.count("word") for message in imported) == 3_599
 
 
 SAMPLES = [

@@ -50,23 +50,23 @@ def export(**days: list[object]) -> dict[str, object]:
 
 
 def test_a_channel_is_a_source_and_a_thread_spans_days() -> None:
-    found = archive_events(zipped(export(d2024_01_01=[PARENT], d2024_01_02=[REPLY])))
-    (first,) = messages_in(found["dev/2024-01-01.json"])
-    (second,) = messages_in(found["dev/2024-01-02.json"])
-    assert sources_in(found["dev/2024-01-01.json"]) == ["slack/T1/C1DEV"]
-    assert sources_in(found["dev/2024-01-02.json"]) == ["slack/T1/C1DEV"]
+    members = archive_events(zipped(export(d2024_01_01=[PARENT], d2024_01_02=[REPLY])))
+    (first,) = messages_in(members["dev/2024-01-01.json"])
+    (second,) = messages_in(members["dev/2024-01-02.json"])
+    assert sources_in(members["dev/2024-01-01.json"]) == ["slack/T1/C1DEV"]
+    assert sources_in(members["dev/2024-01-02.json"]) == ["slack/T1/C1DEV"]
     assert first.text == "Ship #dev today, @Ben Ode? 1 < 2 && <@U9>"
     assert (first.author, first.role) == ("Ana Kovač", "other")
     assert first.sent_at == "2024-01-01T00:00:00.000100+00:00"
     assert (first.external_id, first.unique_id) == ("slack:T1/C1DEV/1704067200.000100", True)
     assert (second.text, second.author) == ("yes @here", "Ben Ode")
     assert first.session == second.session == "slack:T1/C1DEV/1704067200.000100"
-    assert reasons_in(found["users.json"]) == ["read with the days"] * 3
+    assert reasons_in(members["users.json"]) == ["read with the days"] * 3
 
 
 def test_a_direct_message_is_named_after_its_members() -> None:
-    found = archive_events(zipped({**export(), "D1/2024-01-01.json": [PARENT]}))
-    source = found["D1/2024-01-01.json"][0]
+    members = archive_events(zipped({**export(), "D1/2024-01-01.json": [PARENT]}))
+    source = members["D1/2024-01-01.json"][0]
     assert (source.id, source.title) == ("slack/T1/D1", "Ana Kovač, Ben Ode")  # type: ignore[union-attr]
 
 
@@ -92,7 +92,7 @@ def test_bots_notices_files_and_deleted_messages_are_handled() -> None:
         {"no": "message"},
     ]  # fmt: skip
     events = archive_events(zipped(export(d2024_01_01=day)))["dev/2024-01-01.json"]
-    assert [(found.author, found.text) for found in messages_in(events)] == [
+    assert [(item.author, item.text) for item in messages_in(events)] == [
         ("ci", "Build 7\nfailed\nBranch: main"),
         ("Ana Kovač", "see\n\n[file: plan.pdf, application/pdf, 12 bytes]\n\n[file: deleted]"),
         ("Slackbot", "hello"),
@@ -122,8 +122,8 @@ def test_the_workspace_is_its_bots_or_else_that_of_most_people() -> None:
 
 def test_a_day_alone_is_read_without_names() -> None:
     events = events_of(json.dumps([PARENT, REPLY]), "2024-01-01.json", "slack")
-    assert [found.author for found in messages_in(events)] == ["U1ANA", "U2BEN"]
-    assert [found.unique_id for found in messages_in(events)] == [False, False]
+    assert [item.author for item in messages_in(events)] == ["U1ANA", "U2BEN"]
+    assert [item.unique_id for item in messages_in(events)] == [False, False]
 
 
 def test_a_grown_export_adds_its_new_days_and_an_edit_is_a_new_version(tmp_path: Path) -> None:
@@ -137,7 +137,7 @@ def test_a_grown_export_adds_its_new_days_and_an_edit_is_a_new_version(tmp_path:
         )  # fmt: skip
         report = memory.ingest(path)
         assert (report.added, report.known) == (2, 1)
-        words = [found.text.split()[0] for found in memory.messages("slack/T1/C1DEV")]
+        words = [item.text.split()[0] for item in memory.messages("slack/T1/C1DEV")]
         assert words == ["Ship", "the", "yes"]
 
 
@@ -156,9 +156,9 @@ def test_a_folder_is_read_like_its_archive(tmp_path: Path) -> None:
 @pytest.mark.parametrize("users", [b"[1, null]", b"{", b'[{"id": 7}]', b"", b"[" * 9_000])
 def test_damaged_lists_cost_only_the_names(users: bytes) -> None:
     assert directory((users,), (users,)).people == {}
-    found = archive_events(zipped({"channels.json": CHANNELS, "dev/2024-01-01.json": [PARENT]}))
-    (said,) = messages_in(found["dev/2024-01-01.json"])
-    assert said.author == "U1ANA"
+    members = archive_events(zipped({"channels.json": CHANNELS, "dev/2024-01-01.json": [PARENT]}))
+    (first,) = messages_in(members["dev/2024-01-01.json"])
+    assert first.author == "U1ANA"
 
 
 @given(st.integers(0, 2**32))

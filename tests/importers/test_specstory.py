@@ -121,8 +121,8 @@ def messages(text: str) -> list[Message]:
 
 
 def test_turns_have_role_time_and_text() -> None:
-    found = [(message.role, message.sent_at, message.text) for message in messages(LATER)]
-    assert found == [
+    imported = [(message.role, message.sent_at, message.text) for message in messages(LATER)]
+    assert imported == [
         ("user", "2026-03-01 09:00:00Z", "round per line"),
         ("assistant", "2026-03-01 09:00:05Z", "They mean each line.\n\nOn it."),
         (
@@ -140,8 +140,8 @@ def test_the_text_that_continues_a_session_is_a_summary() -> None:
     continued = (
         "This session is being continued from a previous conversation that ran out of context."
     )
-    asked, answered = messages(f"_**User**_\n\n{continued}\n\n_**Agent**_\n\n{continued}\n")
-    assert (asked.kind, answered.kind) == ("summary", "said")
+    prompt, answered = messages(f"_**User**_\n\n{continued}\n\n_**Agent**_\n\n{continued}\n")
+    assert (prompt.kind, answered.kind) == ("summary", "said")
 
 
 def test_thinking_and_tool_calls_are_parts() -> None:
@@ -152,8 +152,8 @@ def test_thinking_and_tool_calls_are_parts() -> None:
 
 def test_the_session_is_the_source_and_a_sub_agents_turns_another() -> None:
     sources = {event.id: event for event in read(LATER) if isinstance(event, Source)}
-    found = [(source.id, source.parent_id, source.title) for source in sources.values()]
-    assert found == [
+    result = [(source.id, source.parent_id, source.title) for source in sources.values()]
+    assert result == [
         (f"specstory/{ID}", None, "round per line"),
         (f"specstory/{ID}/sidechain", f"specstory/{ID}", None),
     ]

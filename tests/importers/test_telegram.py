@@ -65,8 +65,8 @@ def test_one_chat_is_read_completely() -> None:
     assert [event for event in events if isinstance(event, Source)] == [
         Source("telegram/user-4815", "telegram", "Ana", "result.json")
     ]
-    found = messages_in(events)
-    assert [said.text for said in found] == [
+    imported = messages_in(events)
+    assert [item.text for item in imported] == [
         "see you at six",
         "at the old mill x.org",
         "[photo]",
@@ -77,24 +77,26 @@ def test_one_chat_is_read_completely() -> None:
         "[contact: Ben, +1 555 0100]",
         "[voice message: audio/ogg]",
     ]
-    assert [said.author for said in found[:3]] == ["Ana", "Ana", "user5"]
-    assert found[0].sent_at == "2024-01-01T10:00:00+00:00"
-    assert (found[0].external_id, found[0].unique_id) == ("1", False)
+    assert [item.author for item in imported[:3]] == ["Ana", "Ana", "user5"]
+    assert imported[0].sent_at == "2024-01-01T10:00:00+00:00"
+    assert (imported[0].external_id, imported[0].unique_id) == ("1", False)
     assert reasons_in(events) == [
         "notice of the service", "no message: not of the format's shape", "empty message",
     ]  # fmt: skip
 
 
 def test_a_forwarded_text_is_not_the_senders() -> None:
-    found = messages_in(events_of(json.dumps(CHAT), "result.json", "telegram"))[4]
-    assert {part.kind for part in found.parts} == {"marker"}
-    assert found.text[found.parts[1].start : found.parts[1].end] == "the mill burnt down"
+    forwarded = messages_in(events_of(json.dumps(CHAT), "result.json", "telegram"))[4]
+    assert {part.kind for part in forwarded.parts} == {"marker"}
+    assert (
+        forwarded.text[forwarded.parts[1].start : forwarded.parts[1].end] == "the mill burnt down"
+    )
 
 
 def test_a_date_without_a_number_has_no_zone() -> None:
     old = {key: value for key, value in message(1, "hi").items() if key != "date_unixtime"}
-    (found,) = messages_in(events_of(json.dumps({**CHAT, "messages": [old]}), "r.json", "telegram"))
-    assert found.sent_at == "2024-01-01T11:00:00"
+    (first,) = messages_in(events_of(json.dumps({**CHAT, "messages": [old]}), "r.json", "telegram"))
+    assert first.sent_at == "2024-01-01T11:00:00"
 
 
 def account(*chats: object) -> dict[str, object]:
@@ -121,7 +123,7 @@ def test_an_account_is_a_source_for_every_chat(
     assert sources_in(events) == [
         "telegram/user-4815", "telegram/channel-4815", "telegram/saved-1", "telegram/group-3",
     ]  # fmt: skip
-    assert [said.text for said in messages_in(events)][-3:] == ["open", "buy oil", "bye"]
+    assert [item.text for item in messages_in(events)][-3:] == ["open", "buy oil", "bye"]
     assert reasons_in(events)[:2] == ["no message: other data of the account"] * 2
 
 

@@ -36,9 +36,11 @@ SRT = (
 SBV = "0:00:00.378,0:00:11.378\nCaption one\n\n0:00:11.378,0:00:12.305\nCaption two\n"
 
 
-def told(text: str, label: str = "Weekly.vtt") -> list[tuple[str | None, str, str | None]]:
-    found = messages_in(events_of(text, label, "transcript"))
-    return [(said.author, said.text, said.external_id) for said in found]
+def author_text_id(
+    text: str, label: str = "Weekly.vtt"
+) -> list[tuple[str | None, str, str | None]]:
+    imported = messages_in(events_of(text, label, "transcript"))
+    return [(message.author, message.text, message.external_id) for message in imported]
 
 
 def test_the_cues_of_one_speaker_are_merged() -> None:
@@ -46,14 +48,19 @@ def test_the_cues_of_one_speaker_are_merged() -> None:
     assert events[0] == Source(
         "transcript/Weekly", "transcript", "Weekly", "Weekly.vtt", snapshot=True
     )
-    assert told(TEAMS) == [
+    assert author_text_id(TEAMS) == [
         ("Ana Kovač", "Shall we\nstart & end in time?", "00:00:03.120"),
         ("Ben", "Yes", "00:00:06.500"),
         ("Ana Kovač", "good", "00:00:06.500#2"),
         (None, "no voice", "01:00:10.000"),
     ]
-    assert [said.role for said in messages_in(events)] == ["other", "other", "other", "document"]
-    assert {said.sent_at for said in messages_in(events)} == {None}
+    assert [message.role for message in messages_in(events)] == [
+        "other",
+        "other",
+        "other",
+        "document",
+    ]
+    assert {message.sent_at for message in messages_in(events)} == {None}
     assert sorted(reasons_in(events)) == [
         "cue without words", "fragment of a message, merged", "header, note or style",
         "header, note or style", "header, note or style",
@@ -61,21 +68,21 @@ def test_the_cues_of_one_speaker_are_merged() -> None:
 
 
 def test_a_name_before_a_colon_is_a_speaker_and_other_words_are_not() -> None:
-    assert told(ZOOM) == [
+    assert author_text_id(ZOOM) == [
         ("Ana Kovač", "Note the tank. Warning: it leaks.", "00:00:16.239"),
         ("Ben de Vries", "We repair it: today.", "00:00:30.000"),
     ]
     for line in ("Note: it leaks.", "the answer: yes", "At 10:30 we go", "See https://x.org"):
-        assert told(f"WEBVTT\n\n00:01.000 --> 00:02.000\n{line}\n")[0][:2] == (None, line)
+        assert author_text_id(f"WEBVTT\n\n00:01.000 --> 00:02.000\n{line}\n")[0][:2] == (None, line)
 
 
 def test_a_mark_in_subtitles_changes_the_speaker() -> None:
-    assert told(SRT, "film.srt") == [
+    assert author_text_id(SRT, "film.srt") == [
         (None, "First line\nsecond line", "00:00:01.000"),
         ("JOE", "third\nbehind a blank line", "00:00:03.000"),
         (None, "fourth", "00:00:05.000"),
     ]
-    assert told(SBV, "talk.sbv") == [(None, "Caption one Caption two", "00:00:00.378")]
+    assert author_text_id(SBV, "talk.sbv") == [(None, "Caption one Caption two", "00:00:00.378")]
 
 
 def test_a_long_speech_ends_with_a_sentence() -> None:
@@ -84,7 +91,7 @@ def test_a_long_speech_ends_with_a_sentence() -> None:
         f"{'.' if n % 7 == 0 else ''}\n\n"
         for n in range(300)
     )
-    texts = [text for _, text, _ in told(f"WEBVTT\n\n{cues}")]
+    texts = [text for _, text, _ in author_text_id(f"WEBVTT\n\n{cues}")]
     assert " ".join(texts).split() == " ".join(
         f"words of cue {n}{'.' if n % 7 == 0 else ''}" for n in range(300)
     ).split()  # fmt: skip
@@ -99,13 +106,13 @@ def test_lines_repeated_by_live_captions_are_imported_once() -> None:
         "00:00:02.010 --> 00:00:04.000\nso we\nship<00:00:03.000><c> it</c>\n\n"
         "00:00:04.000 --> 00:00:04.010\nship it\n \n"
     )
-    assert told(live) == [(None, "so we ship it", "00:00:00.000")]
+    assert author_text_id(live) == [(None, "so we ship it", "00:00:00.000")]
 
 
 def test_the_start_is_in_the_name_of_a_recording() -> None:
     name = "GMT20240115-235950_Recording.transcript.vtt"
-    found = messages_in(events_of(ZOOM, name, "transcript"))
-    assert [said.sent_at for said in found] == [
+    imported = messages_in(events_of(ZOOM, name, "transcript"))
+    assert [message.sent_at for message in imported] == [
         "2024-01-16T00:00:06.239000+00:00", "2024-01-16T00:00:20+00:00",
     ]  # fmt: skip
     assert messages_in(events_of(ZOOM, "GMT20249915-235950.vtt", "transcript"))[0].sent_at is None
@@ -118,7 +125,7 @@ def test_a_corrected_transcript_replaces_what_it_corrects(tmp_path: Path) -> Non
         (source,) = memory.ingest(path).files[0].sources
         path.write_text(ZOOM.replace("leaks", "drips"))
         assert memory.ingest(path).added == 1
-        assert sorted(said.text for said in memory.messages(source)) == [
+        assert sorted(message.text for message in memory.messages(source)) == [
             "Note the tank. Warning: it drips.", "We repair it: today.",
         ]  # fmt: skip
 

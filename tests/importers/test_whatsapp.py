@@ -50,8 +50,8 @@ ANDROID = (
 def test_an_iphones_chat_is_read() -> None:
     events = events_of(IPHONE, "WhatsApp Chat - Stall.txt", "whatsapp")
     assert sources_in(events) == ["whatsapp/Stall"]
-    found = messages_in(events)
-    assert [(said.kind, said.author, said.text) for said in found] == [
+    imported = messages_in(events)
+    assert [(message.kind, message.author, message.text) for message in imported] == [
         ("injected", None, "Nachrichten sind Ende-zu-Ende-verschlüsselt."),
         ("injected", None, "Ana hat die Gruppe erstellt."),
         ("said", "Ana", "Milk at 6:\nfarm 0417\n\nfarm 0288"),
@@ -59,23 +59,23 @@ def test_an_iphones_chat_is_read() -> None:
         ("said", "Ben", f"on it {LRM}<Diese Nachricht wurde bearbeitet.>"),
         ("said", "Cy", "thanks"),
     ]
-    assert found[2].sent_at == "2024-03-04T09:06:00"
-    assert [(part.kind, part.start, part.end) for part in found[3].parts] == [("marker", 0, 16)]
-    assert found[4].text[: found[4].parts[0].start] == "on it "
+    assert imported[2].sent_at == "2024-03-04T09:06:00"
+    assert [(part.kind, part.start, part.end) for part in imported[3].parts] == [("marker", 0, 16)]
+    assert imported[4].text[: imported[4].parts[0].start] == "on it "
     assert reasons_in(events) == ["deleted message"]
 
 
 def test_an_android_phones_chat_is_read() -> None:
     events = events_of(ANDROID, "WhatsApp Chat with Barn (2).txt", "whatsapp")
     assert sources_in(events) == ["whatsapp/Barn"]
-    found = messages_in(events)
-    assert [said.kind for said in found[:3]] == ["injected", "injected", "said"]
-    assert [said.text for said in found if said.author == "Ben"] == [
+    imported = messages_in(events)
+    assert [message.kind for message in imported[:3]] == ["injected", "injected", "said"]
+    assert [message.text for message in imported if message.author == "Ben"] == [
         "<Media omitted>", "IMG-1.jpg (file attached)\nthe new tank", "late: 0417 missing",
     ]  # fmt: skip
-    assert found[2].sent_at == "2024-03-04T21:06"
-    assert found[-1].sent_at == "2024-03-15T00:01"
-    assert [len(said.parts) for said in found if said.author == "Ben"] == [1, 1, 0]
+    assert imported[2].sent_at == "2024-03-04T21:06"
+    assert imported[-1].sent_at == "2024-03-15T00:01"
+    assert [len(message.parts) for message in imported if message.author == "Ben"] == [1, 1, 0]
 
 
 @pytest.mark.parametrize(
@@ -98,9 +98,9 @@ def test_an_android_phones_chat_is_read() -> None:
 def test_heads_are_read_in_many_languages(
     line: str, author: str, time: tuple[int, int, int | None]
 ) -> None:
-    found = head_of(line)
-    assert found is not None
-    assert (found[1].author, found[1].time) == (author, time)
+    result = head_of(line)
+    assert result is not None
+    assert (result[1].author, result[1].time) == (author, time)
 
 
 @pytest.mark.parametrize(
@@ -138,13 +138,13 @@ def test_without_other_evidence_slashes_and_am_mean_the_month_first() -> None:
         ("03/04/2024, 21:05 - Ana: hi\n", "2024-04-03"),
         ("[03.04.24, 21:05:00] Ana: hi\n", "2024-04-03"),
     ):
-        (found,) = messages_in(events_of(line, "x.txt", "whatsapp"))
-        assert str(found.sent_at).startswith(day)
+        (message,) = messages_in(events_of(line, "x.txt", "whatsapp"))
+        assert str(message.sent_at).startswith(day)
 
 
 def test_an_impossible_day_is_unchanged() -> None:
-    (found,) = messages_in(events_of("31/31/24, 21:05 - Ana: hi\n", "x.txt", "whatsapp"))
-    assert found.sent_at == "31/31/24, 21:05"
+    (message,) = messages_in(events_of("31/31/24, 21:05 - Ana: hi\n", "x.txt", "whatsapp"))
+    assert message.sent_at == "31/31/24, 21:05"
 
 
 def test_a_chat_exported_again_adds_only_new_messages(tmp_path: Path) -> None:
@@ -156,7 +156,7 @@ def test_a_chat_exported_again_adds_only_new_messages(tmp_path: Path) -> None:
             path.write_text("".join(whole[:count]))
             report = memory.ingest(path)
             assert report.known == (0 if name == "a" else 5)
-        texts = [found.text for found in memory.messages("whatsapp/Barn")]
+        texts = [message.text for message in memory.messages("whatsapp/Barn")]
         assert texts.count("ok") == 2
         assert texts[-1] == "late: 0417 missing"
 
@@ -189,10 +189,10 @@ def test_lines_before_the_first_message_are_reported() -> None:
 def test_a_message_over_the_limit_continues_as_another(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(whatsapp, "TEXT_CHARS_MAX", 100)
     body = "".join(f"line {number}\n" for number in range(40))
-    found = messages_in(events_of(f"3/4/24, 21:05 - Ana: {body}", "x.txt", "whatsapp"))
-    assert len(found) > 1
-    assert "\n".join(said.text for said in found) == body.removesuffix("\n")
-    assert {said.author for said in found} == {"Ana"}
+    imported = messages_in(events_of(f"3/4/24, 21:05 - Ana: {body}", "x.txt", "whatsapp"))
+    assert len(imported) > 1
+    assert "\n".join(message.text for message in imported) == body.removesuffix("\n")
+    assert {message.author for message in imported} == {"Ana"}
 
 
 @pytest.mark.parametrize(

@@ -21,7 +21,7 @@ from treemem.importers.common.rendered import (
     rendered_events,
 )
 from treemem.importers.common.sniffing import is_blank, is_text
-from treemem.importers.html.tokens import Tag, tokens
+from treemem.importers.html.tokens import Tag, tokenize
 
 HTML_BYTES_MAX = 32 * 1024 * 1024
 
@@ -143,7 +143,7 @@ class _Page:
     # -- what it is made of ------------------------------------------------------------
 
     def read(self, text: str) -> None:
-        for token in tokens(text):
+        for token in tokenize(text):
             if isinstance(token, str):
                 self._take_text(token)
             elif token.is_end:

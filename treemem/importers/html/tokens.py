@@ -33,13 +33,13 @@ class Tag:
     is_closed: bool = False
 
 
-def tokens(page: str) -> Iterator[Tag | str]:
+def tokenize(page: str) -> Iterator[Tag | str]:
     """Yields the tags of a page and the text between them, without comments.
 
     Example:
-        >>> list(tokens("<P Class=x>a &lt; b<!-- no --></p>"))[1]
+        >>> list(tokenize("<P Class=x>a &lt; b<!-- no --></p>"))[1]
         'a < b'
-        >>> list(tokens("1 < 2 <b"))
+        >>> list(tokenize("1 < 2 <b"))
         ['1 ', '< 2 ']
     """
     at = 0
