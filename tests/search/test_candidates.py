@@ -18,7 +18,6 @@ from treemem.search.history import QueryVector, TimeRange
 from treemem.search.scoring import Candidate
 from treemem.store import vectors
 from treemem.store.database import Database
-from treemem.text import bm25
 
 START = datetime(2026, 1, 5, 9, 0, tzinfo=UTC)
 HASHED = "hashing"
@@ -298,36 +297,7 @@ def test_a_match_under_another_form_counts(memory: Memory, database: Database) -
     assert [one.bm25 for one in found] == [candidates.MATCHED_OTHERWISE, 0]
 
 
-# -- words -----------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("expression", "words"),
-    [
-        ('"late fee" AND cents', "late fee cents"),
-        ("cents OR euro* NOT draft", "cents euro"),
-        ('NOT "a b" c', "c"),
-        ("NEAR(late fee, 5) near", "late fee near"),
-        ("text : (late) AND {text} : fee", "late text fee"),
-        ('"AND" "say ""NOT"" now"', "and say not now"),
-        ("and or", "and or"),
-        ("", ""),
-    ],
-)
-def test_the_words_of_an_expression_are_what_it_looks_for(expression: str, words: str) -> None:
-    assert bm25.expression_words(expression) == words
-
-
 def test_an_expression_replaces_the_words(shop: Database) -> None:
     collected = collect(shop, "yacht walrus", expression="yacht NOT walrus")
     found = [one for one in collected.candidates if one.bm25 > 0]
     assert texts_of(shop, found) == ["Item 1-33 is on shelf 0. A yacht stands beside it."]
-
-
-def test_common_words_count_only_where_there_are_no_others() -> None:
-    assert bm25.query_stems("who are you") == ["who", "ar", "you"]
-    assert bm25.query_stems("who are the retailers") == ["retail"]
-    texts = [bm25.held(text) for text in ("late fees", "fees", "nothing of it")]
-    scores = bm25.bm25(texts, bm25.query_stems("late fees"), 100)
-    assert scores[0] > scores[1] > scores[2] == 0
-    assert bm25.bm25([], ["late"], 5) == []

@@ -21,7 +21,7 @@ from treemem.search.scoring import SPEAKER_TOKENS, Candidate
 from treemem.store import vectors
 from treemem.store.database import Database
 from treemem.text import bm25, fts, windows
-from treemem.text.cache import kept
+from treemem.text.cache import cached
 from treemem.types import Include, Scope
 
 # Messages of a scope that is read whole.
@@ -126,7 +126,7 @@ def _expressions(target: Target) -> tuple[str | None, str | None]:
     """FTS5 expressions for all and for any of the query's words; None where it has none."""
     if target.expression:
         return target.expression, target.expression
-    words = bm25.telling(fts.terms(target.words))
+    words = bm25.content_words(fts.terms(target.words))
     if not words:
         return None, None
     every = fts.match_expression(words, every=True)
@@ -234,7 +234,7 @@ def _cut_long(parts: Iterable[_Part]) -> list[_Part]:
     return cut
 
 
-@kept(EDGES_BYTES_MAX)
+@cached(EDGES_BYTES_MAX)
 def _edges(text: str) -> tuple[tuple[int, int], ...]:
     """Where the windows of a text begin and end."""
     cut = windows.windows([windows.SpanText("", text)])
@@ -280,7 +280,7 @@ def _bm25(parts: Sequence[_Part], query: str, total: int) -> list[float]:
     counted = []
     for index in matching:
         row, text, start, end, _, _, _ = parts[index]
-        counted.append(bm25.held(f"{row.author or ''} {(text or '')[start:end]}"))
+        counted.append(bm25.stem_counts(f"{row.author or ''} {(text or '')[start:end]}"))
     scores = bm25.bm25(counted, bm25.query_stems(query), max(total, len(parts)))
     by_word = {
         parts[index].row.message_seq for index, one in zip(matching, scores, strict=True) if one

@@ -192,8 +192,8 @@ def _subject(query: Query) -> set[str]:
     when = date_filter.find(text, query.now)
     if when is not None:
         text = text[: when.start] + text[when.end :]
-    forms = bm25.telling_stems(" ".join(intent.FORMS))
-    return set(bm25.telling_stems(text)).difference(forms)
+    forms = bm25.content_stems(" ".join(intent.FORMS))
+    return set(bm25.content_stems(text)).difference(forms)
 
 
 def _beside(database: Database, worth: Mapping[int, float]) -> list[RankedStatement]:

@@ -119,7 +119,7 @@ def _beside(
     known = {stem for statement in others for stem in statement.stems}
     messages = cache.read(part.message_seq for part in parts)
     for part in parts:
-        known.update(bm25.held(messages[part.message_seq].text[part.start : part.end])[0])
+        known.update(bm25.stem_counts(messages[part.message_seq].text[part.start : part.end])[0])
     return statements.choose(candidates, packed.left, known)
 
 

@@ -69,7 +69,7 @@ class RankedStatement:
     @cached_property
     def stems(self) -> frozenset[str]:
         """The distinct stems of its words without the very common ones."""
-        return frozenset(bm25.telling_stems(self.text))
+        return frozenset(bm25.content_stems(self.text))
 
     @property
     def cost_tokens(self) -> int:

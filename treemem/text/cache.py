@@ -1,7 +1,7 @@
-"""What was worked out of texts, kept for the next search: the least recently used goes first.
+"""Caches the results of functions of a text in memory, in a limited number of bytes.
 
-The text itself is the key, so that a text that changes is simply another one, and nothing ever
-has to be declared out of date. Nothing here outlives the process.
+The text itself is the key, so a changed text is another key, and no entry is ever out of date.
+The least recently used entry is dropped first.
 """
 
 from __future__ import annotations
@@ -13,21 +13,21 @@ from collections import OrderedDict
 from collections.abc import Callable
 from typing import TypeVar
 
-# Of an entry, beside its text and its value.
+# Bytes of an entry beside its text and its value.
 ENTRY_BYTES = 250
 
 Value = TypeVar("Value")
 
 
-def kept(bytes_max: int) -> Callable[[Callable[[str], Value]], Callable[[str], Value]]:
-    """Decorates a pure function of a text: its last results are kept, in at most so many bytes.
+def cached(bytes_max: int) -> Callable[[Callable[[str], Value]], Callable[[str], Value]]:
+    """Decorates a pure function of a text: caches its results in at most bytes_max bytes.
 
-    Strings within a result are not counted: stems are shared with others. Where most of them
-    are new, as in hexadecimal dumps, it takes up to three times as much. A result that alone would
-    take a tenth of the room is not kept.
+    Strings within a result are not counted: stems are shared with other results. Where most of
+    them are new, as in hexadecimal dumps, the cache takes up to three times as much. A result
+    larger than a tenth of bytes_max is not cached.
 
     Example:
-        >>> @kept(1_000_000)
+        >>> @cached(1_000_000)
         ... def words(text):
         ...     return text.split()
         >>> words("late fees") is words("late fees")
@@ -40,7 +40,7 @@ def kept(bytes_max: int) -> Callable[[Callable[[str], Value]], Callable[[str], V
         taken = 0
 
         @functools.wraps(function)
-        def found(text: str) -> Value:
+        def cached_function(text: str) -> Value:
             nonlocal taken
             with lock:
                 entry = entries.get(text)
@@ -51,14 +51,14 @@ def kept(bytes_max: int) -> Callable[[Callable[[str], Value]], Callable[[str], V
             size = sys.getsizeof(text) + _size_of(value) + ENTRY_BYTES
             if size <= bytes_max // 10:
                 with lock:
-                    if text not in entries:  # another thread may have been faster
+                    if text not in entries:  # another thread may have added it
                         entries[text] = value, size
                         taken += size
                     while taken > bytes_max:
                         taken -= entries.popitem(last=False)[1][1]
             return value
 
-        return found
+        return cached_function
 
     return decorate
 

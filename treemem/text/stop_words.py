@@ -1,4 +1,7 @@
-"""Lists the English words that say little by themselves, one list for each use."""
+"""Lists the English words that say little by themselves, one list for each use.
+
+Tested in tests/text/test_bm25.py.
+"""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from treemem.errors import TreememError
-from treemem.text.cache import kept
+from treemem.text.cache import cached
 
 if TYPE_CHECKING:
     from concurrent.futures import ThreadPoolExecutor
@@ -68,7 +68,7 @@ def count_by_lines(text: str) -> int:
     )
 
 
-@kept(LINES_BYTES_MAX)
+@cached(LINES_BYTES_MAX)
 def _tokens_of_line(line: str) -> int:
     return count_tokens(line)
 

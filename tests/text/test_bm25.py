@@ -1,0 +1,38 @@
+"""BM25 counts the words of a query that say something, also those of an FTS5 expression."""
+
+from __future__ import annotations
+
+import pytest
+
+from treemem.text import bm25
+from treemem.text.stop_words import FUNCTION_WORDS, STOP_WORDS
+
+
+@pytest.mark.parametrize(
+    ("expression", "words"),
+    [
+        ('"late fee" AND cents', "late fee cents"),
+        ("cents OR euro* NOT draft", "cents euro"),
+        ('NOT "a b" c', "c"),
+        ("NEAR(late fee, 5) near", "late fee near"),
+        ("text : (late) AND {text} : fee", "late text fee"),
+        ('"AND" "say ""NOT"" now"', "and say not now"),
+        ("and or", "and or"),
+        ("", ""),
+    ],
+)
+def test_the_words_of_an_expression_are_what_it_looks_for(expression: str, words: str) -> None:
+    assert bm25.expression_words(expression) == words
+
+
+def test_words_of_grammar_count_only_where_there_are_no_others() -> None:
+    assert bm25.query_stems("who are you") == ["who", "ar", "you"]
+    assert bm25.query_stems("who are the retailers") == ["retail"]
+    texts = [bm25.stem_counts(text) for text in ("late fees", "fees", "nothing of it")]
+    scores = bm25.bm25(texts, bm25.query_stems("late fees"), 100)
+    assert scores[0] > scores[1] > scores[2] == 0
+    assert bm25.bm25([], ["late"], 5) == []
+
+
+def test_the_words_of_grammar_are_stop_words() -> None:
+    assert FUNCTION_WORDS < STOP_WORDS
