@@ -9,8 +9,10 @@ from __future__ import annotations
 import os
 import sys
 import unicodedata
+from collections.abc import Collection
 
 from rich.console import Console
+from rich.table import Table
 
 # The width of output that does not go to a terminal, in columns.
 _PIPE_COLUMNS = 120
@@ -27,6 +29,20 @@ def console(*, stderr: bool = False) -> Console:
         width=None if stream.isatty() else _PIPE_COLUMNS,
         color_system=None if os.environ.get("NO_COLOR") else "auto",
     )  # fmt: skip
+
+
+def new_table(*columns: str, numbers: Collection[str] = (), whole: Collection[str] = ()) -> Table:
+    """Returns an empty table without borders.
+
+    numbers: columns that are right-aligned. whole: columns whose text never wraps, like numbers.
+    """
+    table = Table(box=None, pad_edge=False, header_style="dim")
+    for column in columns:
+        table.add_column(
+            column, justify="right" if column in numbers else "left", overflow="fold",
+            no_wrap=column in numbers or column in whole,
+        )  # fmt: skip
+    return table
 
 
 def safe(text: str) -> str:

@@ -111,14 +111,11 @@ def list_nodes(context: click.Context, source: str | None, limit: int, as_json: 
     if not nodes:
         note("Nothing to upgrade.")
         return
-    from rich.table import Table
     from rich.text import Text
 
-    from treemem_cli.render import clip, console, short
+    from treemem_cli.render import clip, console, new_table, short
 
-    table = Table(box=None, pad_edge=False, header_style="dim")
-    for name in ("node", "level", "source", "summary by", "reason"):
-        table.add_column(name, overflow="fold")
+    table = new_table("node", "level", "source", "summary by", "reason")
     for node in nodes[:limit]:
         table.add_row(
             Text(short(node.id), style="cyan"), str(node.level), Text(clip(node.source_id, 50)),

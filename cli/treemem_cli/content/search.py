@@ -129,13 +129,9 @@ def _heading(passage: Passage) -> str:
 
 
 def _print_scores(passage: Passage) -> None:
-    from rich.table import Table
+    from treemem_cli.render import console, new_table, safe
 
-    from treemem_cli.render import console, safe
-
-    table = Table(box=None, pad_edge=False, header_style="dim", padding=(0, 2, 0, 0))
-    for column in ("score", "is the sum of", "message", "characters"):
-        table.add_column(column, justify="right" if column == "score" else "left")
+    table = new_table("score", "is the sum of", "message", "characters", numbers=("score",))
     for explained in passage.explanation:
         parts = ", ".join(f"{name} {value:+.2f}" for name, value in explained.parts)
         characters = f"{explained.start}-{explained.end}"

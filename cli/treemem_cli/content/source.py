@@ -119,17 +119,15 @@ def _print_by_model(tree: Tree) -> None:
 
 def _table(sources: list[SourceView], width: int) -> Table:
     """A row for each source: its title, and below it the whole id, which other commands take."""
-    from rich.table import Table
     from rich.text import Text
 
-    from treemem_cli.render import clip, period, safe
+    from treemem_cli.render import clip, new_table, period, safe
 
     digits = len("2026-11-08") if width < NARROW else None
-    table = Table(box=None, pad_edge=False, header_style="dim", padding=(0, 2, 0, 0))
-    table.add_column("source", ratio=1, overflow="fold")
-    for name in ("messages", "leaves", "tokens"):
-        table.add_column(name, justify="right", no_wrap=True)
-    table.add_column("time", no_wrap=True)
+    table = new_table(
+        "source", "messages", "leaves", "tokens", "time",
+        numbers=("messages", "leaves", "tokens"), whole=("time",),
+    )  # fmt: skip
     for view in sources:
         label = Text(safe(view.source.id), style="cyan")
         if view.source.title:

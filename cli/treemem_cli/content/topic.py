@@ -175,19 +175,16 @@ def _show(topics: list[TopicView], as_json: bool) -> None:
 
 def _print(topics: list[TopicView]) -> None:
     """Prints a row for each topic."""
-    from rich.table import Table
     from rich.text import Text
 
-    from treemem_cli.render import clip, console, period
+    from treemem_cli.render import clip, console, new_table, period
 
     if not topics:
         return
-    table = Table(box=None, pad_edge=False, header_style="dim", padding=(0, 2, 0, 0))
-    table.add_column("topic", no_wrap=True)
-    table.add_column("name", ratio=1, overflow="fold")
-    for column in ("leaves", "sources", "tokens"):
-        table.add_column(column, justify="right", no_wrap=True)
-    table.add_column("time", no_wrap=True)
+    table = new_table(
+        "topic", "name", "leaves", "sources", "tokens", "time",
+        numbers=("leaves", "sources", "tokens"), whole=("topic", "time"),
+    )  # fmt: skip
     for topic in topics:
         name = Text(clip(topic.name, 80))
         if topic.pinned:

@@ -133,19 +133,16 @@ def _print(logs: list[FormatLogs], per_leaf: float | None) -> None:
     if not logs:
         note("No logs of known AI tools were found on this machine.")
         return
-    from rich.table import Table
     from rich.text import Text
 
-    from treemem_cli.render import console, duration, file_size, safe
+    from treemem_cli.render import console, duration, file_size, new_table, safe
 
-    table = Table(box=None, pad_edge=False, header_style="dim")
-    for name in ("format", "files", "size", "newest", "~tokens", "model time", "folder"):
-        is_text = name in ("format", "newest", "folder")
-        if name != "model time" or per_leaf is not None:
-            table.add_column(
-                name, justify="left" if is_text else "right", overflow="fold",
-                no_wrap=name != "folder",
-            )  # fmt: skip
+    columns = ["format", "files", "size", "newest", "~tokens", "model time", "folder"]
+    if per_leaf is None:
+        columns.remove("model time")
+    table = new_table(
+        *columns, numbers=("files", "size", "~tokens", "model time"), whole=("format", "newest")
+    )
     for log in logs:
         time = [] if per_leaf is None else [duration(log.leaves() * per_leaf)]
         table.add_row(

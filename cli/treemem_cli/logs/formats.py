@@ -28,13 +28,9 @@ def formats_command(as_json: bool) -> None:
             for importer in IMPORTERS
         ])  # fmt: skip
         return
-    from rich.table import Table
+    from treemem_cli.render import console, new_table
 
-    from treemem_cli.render import console
-
-    table = Table(box=None, pad_edge=False, header_style="dim")
-    for name in ("format", "description", "kept", "dropped"):
-        table.add_column(name, overflow="fold", no_wrap=name == "format")
+    table = new_table("format", "description", "kept", "dropped", whole=("format",))
     for importer in IMPORTERS:
         table.add_row(importer.name, importer.description, importer.kept, importer.dropped)
     console().print(table)

@@ -49,14 +49,11 @@ def list_jobs(context: click.Context, everything: bool, limit: int, as_json: boo
     if not jobs:
         note("The queue is empty.")
         return
-    from rich.table import Table
     from rich.text import Text
 
-    from treemem_cli.render import clip, console
+    from treemem_cli.render import clip, console, new_table
 
-    table = Table(box=None, pad_edge=False, header_style="dim")
-    for name in ("job", "state", "task", "attempts", "not before", "last error"):
-        table.add_column(name, overflow="fold")
+    table = new_table("job", "state", "task", "attempts", "not before", "last error")
     for job in jobs:
         table.add_row(
             str(job.id), job.state, Text(clip(job.dedupe_key, 60)),

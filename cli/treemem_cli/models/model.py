@@ -196,13 +196,10 @@ def check_command(
 
 
 def _print_exam(result: ExamResult) -> None:
-    from rich.table import Table
+    from treemem_cli.render import console, new_table, safe
 
-    from treemem_cli.render import console, safe
-
-    table = Table(box=None, pad_edge=False, header_style="dim")
-    for column in ("task", "correct", "offered", "passed the checks", "seconds per call"):
-        table.add_column(column, justify="left" if column == "task" else "right")
+    numbers = ("correct", "offered", "passed the checks", "seconds per call")
+    table = new_table("task", *numbers, numbers=numbers)
     parts = (("retell sentences", result.retell), ("take notes", result.notes),
              ("note a long text", result.long))  # fmt: skip
     for label, part in parts:
@@ -256,17 +253,14 @@ def _note_exam(result: ExamResult | None, name: str) -> None:
 
 
 def _print(models: list[ModelView]) -> None:
-    from rich.table import Table
     from rich.text import Text
 
-    from treemem_cli.render import console, file_size, safe
+    from treemem_cli.render import console, file_size, new_table, safe
 
-    table = Table(box=None, pad_edge=False, header_style="dim")
-    for column in ("name", "role", "size", "licence", "installed", "note"):
-        right, whole = column == "size", column in ("name", "role", "size", "installed")
-        table.add_column(
-            column, justify="right" if right else "left", no_wrap=whole, overflow="fold"
-        )
+    table = new_table(
+        "name", "role", "size", "licence", "installed", "note",
+        numbers=("size",), whole=("name", "role", "installed"),
+    )  # fmt: skip
     for model in models:
         state = "no" if not model.installed else "damaged" if model.damage else "yes"
         table.add_row(

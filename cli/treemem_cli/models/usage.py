@@ -54,15 +54,12 @@ def _total(rows: list[UsageRow], jobs: int) -> UsageRow:
 
 
 def _print(by: str, rows: list[UsageRow], total: UsageRow) -> None:
-    from rich.table import Table
     from rich.text import Text
 
-    from treemem_cli.render import clip, console
+    from treemem_cli.render import clip, console, new_table
 
-    table = Table(box=None, pad_edge=False, header_style="dim")
-    table.add_column(by, overflow="fold")
-    for name in ("calls", "jobs", "tokens in", "tokens out", "seconds"):
-        table.add_column(name, justify="right", no_wrap=True)
+    numbers = ("calls", "jobs", "tokens in", "tokens out", "seconds")
+    table = new_table(by, *numbers, numbers=numbers)
     for row in [*rows, total]:
         table.add_row(
             Text(clip(row.key or "-", 80), style="bold" if row is total else ""),
