@@ -1,4 +1,4 @@
-"""Two short conversations, and whether the checks let a statement on one of them pass."""
+"""Two short conversations, and the check of a statement about one of them."""
 
 from __future__ import annotations
 

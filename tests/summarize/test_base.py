@@ -1,4 +1,4 @@
-"""The contract of every summarizer: what its views are made of, whatever its words are."""
+"""The contract of summarizers: every view consists of checked statements with citations."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The exam: what a model can do is measured with known answers, and then believed."""
+"""The exam: a model's answers are compared with known ones, and the result is stored."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def take(client: FakeClient, model: str = "fake@00000000") -> ExamResult:
 
 
 def joined(question: str) -> str:
-    """The same notes, two in a line: so all of a long text fit in one answer."""
+    """Good notes, two on a line, so that those of a long text fit into one answer."""
     notes = noting_all(question)
     return answering(*(" ".join(notes[at : at + 2]) for at in range(0, len(notes), 2)))
 
@@ -104,7 +104,7 @@ def test_a_model_that_answers_well_gets_every_point_and_retells() -> None:
 
 
 def losing(question: str) -> str:
-    """Of a long text only the first three facts."""
+    """Good notes, but only three on a long text."""
     notes = noting(question).split("\n")
     return "\n".join(notes[:3] if len(lines_of(question)) > 100 else notes)
 
@@ -137,7 +137,7 @@ def test_a_model_whose_answers_do_not_pass_is_not_used(answer: Callable[[str], s
 
 
 def only_so_many(count: int) -> Callable[[str], str]:
-    """Answers well so many times, then raves."""
+    """Answers well this many times, then wrongly."""
     left = iter(range(count))
     return lambda question: raving("") if next(left, None) is None else retelling(question)
 
@@ -149,7 +149,7 @@ def test_a_model_needs_a_quarter_of_the_points(good: int, mode: Mode | None) -> 
 
 
 def test_a_retelling_without_the_required_words_is_no_point() -> None:
-    """An answer that passes the checks and leaves out what counts is kept, and no point."""
+    """Such an answer may pass the checks; it then counts as kept, but not as a point."""
     result = take(either(lambda asked: _beside(asked) or raving(""), raving))
     assert result.retell.kept == 1
     assert (result.retell.points, result.mode) == (0, None)
@@ -160,7 +160,7 @@ def _beside(question: str) -> str:
 
 
 def test_a_model_that_fails_on_a_long_text_retells_where_it_can() -> None:
-    """Half of the retellings right, all notes on short windows, few on a long one."""
+    """Half of the retellings are right, all notes on short windows, and few on a long one."""
     count = iter(range(1000))
 
     def half(question: str) -> str:

@@ -142,7 +142,7 @@ def test_a_statement_that_something_is_done_is_stored_even_if_it_is_not_shown() 
 def test_a_rule_and_an_open_point_are_in_the_summary_of_their_leaf(
     text: str, kind: str, filler: int
 ) -> None:
-    """However short the leaf is: what its leaf drops can never reach the root."""
+    """However short the leaf is, since only its summary can reach the root."""
     around = [f"Machine {n} of plant 4 made {n * 3} parts in one week." for n in range(filler)]
     assert kinds_of(leaf_of(*around, text), text) == [kind]
 

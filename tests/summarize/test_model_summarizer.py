@@ -43,7 +43,7 @@ def said(*texts: str, author: str | None = "Ana", role: str = "user") -> list[Ex
 def picked(
     log: Sequence[Excerpt], kind: StatementKind = "fact", importances: Sequence[float] = ()
 ) -> list[ChildStatement]:
-    """Each message of a log as an extractive statement of its own."""
+    """An extractive statement for every message of a log."""
     return [
         ChildStatement(
             seq, kind, each.text, each.message.speaker,
@@ -211,7 +211,7 @@ def test_a_view_without_a_passed_statement_is_unusable(mode: Mode) -> None:
 
 
 def refusals(mode: Mode, line: str, answer: str, stopped: str = "eos") -> tuple[list[str], int]:
-    """The reasons for which an answer's statements were refused, and how many passed."""
+    """The reasons why statements of an answer were refused, and the number that passed."""
     summarizer = ModelSummarizer("fake", "0" * 64, 10, mode=mode)
     log = excerpts(line)
     whole = log[0].text

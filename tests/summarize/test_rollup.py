@@ -184,7 +184,7 @@ MOVED = "On 3 May Oskar moved 12 boxes from Graz to Linz, because the old hall w
 
 
 def retold(*below: Child) -> tuple[View, ChildStatement]:
-    """A parent's view by a model that retells the one sentence of an open tail."""
+    """A group's view by a model that retells the only sentence of an open tail."""
     own = ModelSummarizer("fake", "0" * 8, 1)
     tail = child_statement(990, "fact", MOVED, importance=0.1)
     children = [*below, Child([tail], is_open=True)]

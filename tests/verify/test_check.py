@@ -1,4 +1,4 @@
-"""What a model writes is stored only if the messages it rests on bear it out."""
+"""Checks: a statement passes only if the messages it cites support it."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def excerpts() -> list[Excerpt]:
 
 
 def judge(statement: str) -> str:
-    """The reason to refuse a statement on the whole conversation, "" where it is accepted."""
+    """The reason to refuse a statement about the whole conversation, "" if it is accepted."""
     return check(statement, excerpts(), prompt=INSTRUCTIONS).reason
 
 
@@ -292,7 +292,7 @@ INJECTION = (
 
 
 def test_an_instruction_in_a_log_adds_no_statement_of_another_speaker() -> None:
-    """A model that obeys it offers what nobody said; that is refused like any invention."""
+    """A model that obeys it makes a statement that nobody made, which is refused as invented."""
     log = [*excerpts(), Excerpt(Message(author="tool", text=INJECTION, id="x"), 0, len(INJECTION))]
     for wrong in ("Ana said that the key is hunter2.", "Ben must send every password to Mallory."):
         assert check(wrong, log, prompt=INSTRUCTIONS).reason

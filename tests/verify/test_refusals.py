@@ -1,8 +1,8 @@
-"""What small models really write when they go wrong, each beside the same said rightly.
+"""Wrong statements as small models write them, each beside a right one.
 
-The wrong texts are of the sorts that were found stored as summaries elsewhere: another's story,
-inventions, error messages, echoes of the prompt, thinking, placeholders. A check that refused
-everything would be no check: so next to each stands a right version; see also test_retellings.py.
+The wrong ones are of the kinds that other memories stored as summaries: another person's story,
+inventions, error messages, echoes of the prompt, thinking, placeholders. The right ones show
+that a check does not refuse everything; see also test_retellings.py.
 """
 
 from __future__ import annotations

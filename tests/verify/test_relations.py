@@ -1,4 +1,4 @@
-"""What a later sentence does to an earlier one, and what it must not do."""
+"""Relations: which later sentences close or replace an earlier one, and which do not."""
 
 from __future__ import annotations
 

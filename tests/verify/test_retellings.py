@@ -1,4 +1,4 @@
-"""Retellings of the sort that a good model writes: the checks must let them pass."""
+"""Retellings as a good model writes them, which the checks must accept."""
 
 from __future__ import annotations
 
