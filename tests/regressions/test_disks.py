@@ -96,9 +96,9 @@ def test_a_limit_on_the_file_size_is_reported_and_work_goes_on_in_the_same_proce
         pytest.skip("this system limits no file sizes")
     _, log = long_log(tmp_path)
     path = tmp_path / "memory.sqlite3"
-    found = run_child(LIMITED, path, log, 350_000, TREEMEM_SQLITE=sqlite)
-    assert found.returncode == 0, found.stderr
-    assert "free some space" in found.stdout
+    outcome = run_child(LIMITED, path, log, 350_000, TREEMEM_SQLITE=sqlite)
+    assert outcome.returncode == 0, outcome.stderr
+    assert "free some space" in outcome.stdout
 
 
 def assert_cannot_be_written(path: Path) -> None:

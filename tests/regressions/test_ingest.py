@@ -38,10 +38,10 @@ def test_a_file_is_never_marked_as_imported_before_its_data_is_stored(
 
     def interrupted(*arguments: Any, **named: Any) -> Any:
         calls.append(True)
-        found = add(*arguments, **named)
+        added = add(*arguments, **named)
         if len(calls) == batch:
             raise error
-        return found
+        return added
 
     monkeypatch.setattr(files, "BATCH_MESSAGES_MAX", 10)
     with monkeypatch.context() as patched:

@@ -41,9 +41,9 @@ def test_the_standard_librarys_sqlite_builds_the_same_tree(tmp_path: Path) -> No
     log = session.write(tmp_path)
     outcomes = []
     for name in ("stdlib", ""):
-        found = run_child(SCENARIO, tmp_path / f"{name}.sqlite3", log, TREEMEM_SQLITE=name)
-        assert found.returncode == 0, found.stderr
-        outcomes.append(json.loads(found.stdout))
+        process = run_child(SCENARIO, tmp_path / f"{name}.sqlite3", log, TREEMEM_SQLITE=name)
+        assert process.returncode == 0, process.stderr
+        outcomes.append(json.loads(process.stdout))
     assert outcomes[0]["driver"] == "sqlite3"
     assert (outcomes[0]["added"], outcomes[0]["again"], outcomes[0]["found"]) == (30, 0, 1)
     assert outcomes[0]["healthy"], outcomes[0]["findings"]
@@ -56,9 +56,9 @@ def test_a_file_made_with_one_sqlite_is_opened_with_the_other(tmp_path: Path) ->
     log = session.write(tmp_path)
     path = tmp_path / "memory.sqlite3"
     for number, name in enumerate(("stdlib", "", "stdlib")):
-        found = run_child(SCENARIO, path, log, TREEMEM_SQLITE=name)
-        assert found.returncode == 0, found.stderr
-        outcome = json.loads(found.stdout)
+        process = run_child(SCENARIO, path, log, TREEMEM_SQLITE=name)
+        assert process.returncode == 0, process.stderr
+        outcome = json.loads(process.stdout)
         assert outcome["healthy"], outcome["findings"]
         assert outcome["added"] == (10 if number == 0 else 0)
     copy = tmp_path / "copy.sqlite3"

@@ -119,8 +119,8 @@ def test_an_unclean_exit_alone_loses_nothing_and_adds_no_notice(
         "import sys; from treemem import Memory; memory = Memory.open(sys.argv[1]); "
         "print(memory.notices, [m.text for m in memory.messages('s')])"
     )
-    found = run_child(look, path, TREEMEM_SQLITE=sqlite)
-    assert found.stdout == "() ['the last words']\n", found.stderr
+    outcome = run_child(look, path, TREEMEM_SQLITE=sqlite)
+    assert outcome.stdout == "() ['the last words']\n", outcome.stderr
 
 
 def test_a_file_of_a_newer_version_is_refused_and_left_as_it_is(tmp_path: Path) -> None:
@@ -229,16 +229,16 @@ def test_a_locked_database_is_waited_for_and_then_reported_as_locked(tmp_path: P
 def test_a_lock_that_is_released_in_time_is_waited_for(tmp_path: Path) -> None:
     path = tmp_path / "memory.sqlite3"
     memory = Memory(Database(path, busy_timeout_ms=20_000))
-    held, done = threading.Event(), threading.Event()
+    is_locked, done = threading.Event(), threading.Event()
 
     def hold() -> None:
         with locked(path):
-            held.set()
+            is_locked.set()
             done.wait(0.3)
 
     holder = threading.Thread(target=hold)
     holder.start()
-    held.wait(10)
+    is_locked.wait(10)
     memory.append("s", [Message(text="patient")])
     holder.join()
     assert texts(memory, "s") == ["patient"]

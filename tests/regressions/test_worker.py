@@ -29,8 +29,8 @@ if TYPE_CHECKING:
 
 def covered(memory: Memory, source: str) -> list[str | None]:
     """The ids of the messages in the leaves of a source, tail included, in order."""
-    found = memory.tree(Scope.source(source)).nodes()
-    pieces = [piece for node in found if node.is_leaf for piece in memory.expand(node.id)]
+    nodes = memory.tree(Scope.source(source)).nodes()
+    pieces = [piece for node in nodes if node.is_leaf for piece in memory.expand(node.id)]
     return [piece.id for piece in pieces]
 
 
@@ -109,8 +109,8 @@ def test_an_answer_about_a_deleted_node_is_not_stored_for_the_node_that_got_its_
     for view in memory.sources():
         for node in memory.tree(Scope.source(view.source.id)).nodes():
             inside = {piece.id for piece in memory.expand(node.id)}
-            for each in memory.node(node.id).statements:
-                assert {message.id for message in each.messages} <= inside
+            for statement in memory.node(node.id).statements:
+                assert {message.id for message in statement.messages} <= inside
     assert_whole(memory)
 
 
@@ -122,15 +122,15 @@ def test_no_job_fails_when_a_tree_is_sealed_further_while_it_is_summarized(
     overtaken: list[bool] = []
 
     def missing(*arguments: Any) -> list[tuple[int, int]]:
-        found = look_for_missing(*arguments)
-        if not found and not overtaken:
+        nodes = look_for_missing(*arguments)
+        if not nodes and not overtaken:
             overtaken.append(True)
             other = Database(memory.path)
             with Memory(other, clock, SMALL_LEAVES) as beside:
                 beside.append("s", [Message(text=prose(n, 8)) for n in range(10, 15)])
-                (held,) = jobs.claim(other, ["seal"], clock())
-                SourceWork(other, clock, SMALL_LEAVES, lambda *_: None).run(held)
-        return found
+                (claim,) = jobs.claim(other, ["seal"], clock())
+                SourceWork(other, clock, SMALL_LEAVES, lambda *_: None).run(claim)
+        return nodes
 
     monkeypatch.setattr(source_jobs, "_missing", missing)
     memory.append("s", [Message(text=prose(n, 8)) for n in range(5)])
@@ -246,8 +246,10 @@ def test_a_leaf_that_cannot_be_summarized_does_not_block_the_other_sources(
     report = memory.work(max_calls=0)
     assert report.failed == {"extract": 1}
     assert memory.tree(Scope.source("good")).statements
-    (found,) = memory.search("poison").passages
-    assert [message.text for message in found.messages] == ["This is poison for every summarizer."]
+    (passage,) = memory.search("poison").passages
+    assert [message.text for message in passage.messages] == [
+        "This is poison for every summarizer."
+    ]
 
 
 def test_an_expired_lease_is_recovered_while_a_worker_runs_and_not_only_at_its_start(

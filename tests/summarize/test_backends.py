@@ -42,8 +42,8 @@ def test_more_points_mean_a_higher_rank_whatever_the_size() -> None:
     install("good", RESULT, size=10)
     install("good-and-large", RESULT, size=20)
     install("notes", replace(RESULT, mode="notes", notes=replace(PART, points=12)), size=5)
-    found = ranks(["failed", "none-taken", "fair", "good", "good-and-large", "notes"])
-    assert found == sorted(set(found))
+    in_order = ranks(["failed", "none-taken", "fair", "good", "good-and-large", "notes"])
+    assert in_order == sorted(set(in_order))
 
 
 def test_a_model_is_asked_in_the_mode_it_did_best_in() -> None:

@@ -60,14 +60,14 @@ def drafts(view: View) -> list[Draft]:
 
 
 def assert_keeps_the_contract(summarizer: Summarizer, client: Client) -> None:
-    given = {statement.seq for statement in leaf().picked}
+    below = {statement.seq for statement in leaf().picked}
     for view in views(summarizer, client):
         assert [KIND_ORDER[item.kind] for item in view.items] == sorted(
             KIND_ORDER[item.kind] for item in view.items
         )
         referred = [item.seq for item in view.items if isinstance(item, ChildStatement)]
         assert len(referred) == len(set(referred))
-        assert set(referred) <= given
+        assert set(referred) <= below
         for draft in drafts(view):
             assert draft.message_ids
             assert set(draft.message_ids) <= CITED.keys()

@@ -174,11 +174,11 @@ def test_a_model_that_fails_on_a_long_text_retells_where_it_can() -> None:
 
 
 def test_the_worked_examples_contain_no_answer_of_the_exam() -> None:
-    told = [stems(each[2]) for each in prompts.RETELL_EXAMPLES]
-    told += [stems(line) for line in prompts.NOTES_EXAMPLE[1].splitlines()]
+    examples = [stems(example[2]) for example in prompts.RETELL_EXAMPLES]
+    examples += [stems(line) for line in prompts.NOTES_EXAMPLE[1].splitlines()]
     wanted = [item["keep"] for item in exam.questions()["retell"]]
     wanted += [said for window in exam.questions()["notes"] for _, said in window["lines"]]
-    assert not [fact for fact in wanted for each in told if stems(fact) <= each]
+    assert not [fact for fact in wanted for example in examples if stems(fact) <= example]
 
 
 def test_progress_is_reported_after_every_question() -> None:

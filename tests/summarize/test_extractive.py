@@ -51,7 +51,7 @@ def kinds_of(drafts: Sequence[Draft], text: str) -> list[str]:
 @given(st.lists(st.tuples(TEXTS, st.sampled_from(["user", "assistant", "tool"])), max_size=6))
 def test_every_statement_is_copied_from_the_message_it_cites(said: list[tuple[str, str]]) -> None:
     excerpts = [excerpt(text, at, role=role) for at, (text, role) in enumerate(said)]
-    text_of = {each.message.id: each.message.text for each in excerpts}
+    text_of = {excerpt.message.id: excerpt.message.text for excerpt in excerpts}
     view = summarize_leaf(excerpts)
     for item in view.items:
         assert item.text in text_of[item.message_ids[0]]
@@ -69,8 +69,8 @@ def test_the_same_leaf_gives_the_same_summary(texts: list[str]) -> None:
 @UNHURRIED
 @given(st.lists(TEXTS, max_size=6))
 def test_no_statement_is_repeated(texts: list[str]) -> None:
-    found = [" ".join(draft.text.casefold().split()) for draft in leaf_of(*texts)]
-    assert len(found) == len(set(found))
+    shown = [" ".join(draft.text.casefold().split()) for draft in leaf_of(*texts)]
+    assert len(shown) == len(set(shown))
 
 
 @UNHURRIED
@@ -100,10 +100,10 @@ def test_the_gist_comes_first_then_decisions_rules_open_points_errors_and_facts(
 def test_a_summary_is_at_most_a_third_of_its_leaf_and_bounded(count: int) -> None:
     texts = [f"Machine {n} of plant {n % 7} made {n * 3} parts in May." for n in range(count)]
     drafts = leaf_of(*texts)
-    told = sum(draft.tokens for draft in drafts)
-    assert told == sum(count_tokens(draft.text) for draft in drafts)
+    tokens = sum(draft.tokens for draft in drafts)
+    assert tokens == sum(count_tokens(draft.text) for draft in drafts)
     budget = leaf_budget(sum(map(count_tokens, texts)))
-    assert 0.8 * budget < told <= budget <= LEAF_TOKENS_MAX
+    assert 0.8 * budget < tokens <= budget <= LEAF_TOKENS_MAX
 
 
 @UNHURRIED
@@ -149,8 +149,8 @@ def test_a_rule_and_an_open_point_are_in_the_summary_of_their_leaf(
 
 def test_ten_rules_of_one_leaf_are_all_in_its_summary() -> None:
     rules = [f"You must never restart worker {n} while the settlement runs." for n in range(10)]
-    found = {draft.text for draft in leaf_of(*rules, *FACTS) if draft.kind == "constraint"}
-    assert found == set(rules)
+    shown = {draft.text for draft in leaf_of(*rules, *FACTS) if draft.kind == "constraint"}
+    assert shown == set(rules)
 
 
 @pytest.mark.parametrize("kind", ["summary", "injected"])

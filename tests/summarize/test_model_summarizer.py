@@ -46,11 +46,11 @@ def picked(
     """An extractive statement for every message of a log."""
     return [
         ChildStatement(
-            seq, kind, each.text, each.message.speaker,
+            seq, kind, excerpt.text, excerpt.message.speaker,
             importances[seq - 1] if importances else 1.0,
-            (each.message.id or "",), count_tokens(each.text),
+            (excerpt.message.id or "",), count_tokens(excerpt.text),
         )
-        for seq, each in enumerate(log, 1)
+        for seq, excerpt in enumerate(log, 1)
     ]  # fmt: skip
 
 
@@ -129,10 +129,10 @@ def test_a_long_tool_result_is_replaced_by_its_name_size_and_first_line() -> Non
     message = Message(
         role="tool", text=output, id="m0", parts=(Part("tool_result", 0, len(output), "pytest"),)
     )
-    told = prompts.spoken(Excerpt(message, 0, len(output)))
+    spoken = prompts.spoken(Excerpt(message, 0, len(output)))
     tokens = count_tokens(output)
     expected = f"[tool result: pytest, {tokens} tokens, collected 12 items]"
-    assert told == f"{expected} KeyError: 'farm_number'"
+    assert spoken == f"{expected} KeyError: 'farm_number'"
     short = replace(message, text="12 passed", parts=(Part("tool_result", 0, 9, "pytest"),))
     assert prompts.spoken(Excerpt(short, 0, 9)) == ""
 
@@ -148,7 +148,7 @@ def test_a_question_contains_one_sentence_and_the_answer_begins_with_its_speaker
     for call, excerpt in zip(summarizer().leaf_calls(log, picked(log)), log, strict=True):
         assert call.prompt.start == name
         assert call.prompt.question == f'{name} said: "{excerpt.text}"\nIn short:'
-        assert [each.text for each in call.excerpts] == [excerpt.text]
+        assert [cited.text for cited in call.excerpts] == [excerpt.text]
 
 
 # -- "retell": answers -----------------------------------------------------------------
@@ -167,13 +167,13 @@ def retold(
 def test_a_retelling_takes_its_originals_place_and_citation() -> None:
     log = said(*numbered(2))
     view = retold(log, [SHORT.format(n=100), raving("")])
-    short, kept = view.items
+    short, other = view.items
     assert isinstance(short, Draft)
     assert (short.text, short.kind, short.speaker) == (SHORT.format(n=100), "fact", "Ana")
     assert short.message_ids == ("m0",)
     assert short.importance > picked(log)[0].importance
-    assert isinstance(kept, ChildStatement)
-    assert kept.seq == 2
+    assert isinstance(other, ChildStatement)
+    assert other.seq == 2
 
 
 def test_a_retelling_that_is_not_shorter_is_refused_and_its_original_stays() -> None:
@@ -302,9 +302,9 @@ def test_a_view_keeps_to_its_budget_and_fills_it(
     total = sum(item.tokens for item in view.items)
     assert total <= max(budget, binding)
     assert all(item in view.items for item in items if item.kind in BINDING)
-    told = {item.message_ids for item in view.items}
+    cited = {item.message_ids for item in view.items}
     for item in [*items, *spare]:
-        there = item in view.items or item.message_ids in told - {("s",)}
+        there = item in view.items or item.message_ids in cited - {("s",)}
         assert there or item.tokens > budget - total
     assert [KIND_ORDER[i.kind] for i in view.items] == sorted(
         KIND_ORDER[i.kind] for i in view.items
@@ -324,11 +324,11 @@ def test_only_an_open_tails_statements_are_retold_in_a_group() -> None:
     items = picked(log)
     children = [Child(items[:2]), Child(items[2:], is_open=True)]
     own = summarizer()
-    calls = own.group_calls(children, {f"m{at}": each.message for at, each in enumerate(log)})
+    calls = own.group_calls(children, {f"m{at}": excerpt.message for at, excerpt in enumerate(log)})
     assert [call.original for call in calls] == items[2:]
     view = own.group_view(calls, answered(SHORT.format(n=102), raving("")), children)
-    told = {*(item.text for item in items), SHORT.format(n=102)}
-    assert set(texts_of(view)) == told - {items[2].text}
+    expected = {*(item.text for item in items), SHORT.format(n=102)}
+    assert set(texts_of(view)) == expected - {items[2].text}
     closed = [Child(items[:2]), Child(items[2:])]
     assert own.group_calls(closed, {}) == []
     carried_up = rollup.summarize_group(closed)
@@ -363,7 +363,7 @@ def test_a_leaf_is_read_in_windows_and_every_message_once(
     log = said(*(prose(n, 10) for n in range(18)))
     calls = summarizer("notes", window_chars).leaf_calls(log, [])
     assert len(calls) == windows
-    assert [each for call in calls for each in call.excerpts] == log
+    assert [excerpt for call in calls for excerpt in call.excerpts] == log
     for call in calls:
         assert call.original is None
         assert call.prompt.question == prompts.notes_question(
@@ -383,8 +383,8 @@ def test_a_note_has_the_messages_that_support_it_and_their_speaker() -> None:
         "Clara went to a meeting of young parents, Marlene finished her pottery course.",
     )
     view = own.leaf_view(calls, answered(notes), [], [], LEAF_TOKENS)
-    found = {item.text.split()[0]: (item.message_ids, item.speaker) for item in view.items}
-    assert found == {
+    notes_by_name = {item.text.split()[0]: (item.message_ids, item.speaker) for item in view.items}
+    assert notes_by_name == {
         "Clara's": (("m2",), "Clara"),
         "Anton": (("m9",), "Marlene"),
         "Marlene": (("m1", "m9"), "Marlene"),
@@ -398,7 +398,7 @@ def test_a_note_that_repeats_the_extractive_summary_is_shown_once() -> None:
     own, items = summarizer("notes"), picked(log)
     calls = own.leaf_calls(log, items)
     view = own.leaf_view(calls, answered(answering(log[0].text)), items, [], LEAF_TOKENS)
-    assert sorted(texts_of(view)) == sorted(each.text for each in log)
+    assert sorted(texts_of(view)) == sorted(excerpt.text for excerpt in log)
 
 
 def test_a_groups_gist_is_supported_by_its_childrens_statements_alone() -> None:

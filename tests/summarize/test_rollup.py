@@ -39,7 +39,7 @@ CHILDREN = st.lists(
             importance=st.floats(0, 9),
         ),
         max_size=8,
-        unique_by=lambda each: each.seq,
+        unique_by=lambda item: item.seq,
     ).map(lambda statements: child(*statements)),
     max_size=8,
 )
@@ -48,19 +48,21 @@ CHILDREN = st.lists(
 @UNHURRIED
 @given(CHILDREN)
 def test_a_group_refers_to_its_childrens_statements_and_writes_none(children: list[Child]) -> None:
-    offered = {statement.seq: statement.text for each in children for statement in each.statements}
+    offered = {
+        statement.seq: statement.text for below in children for statement in below.statements
+    }
     view = summarize_group(children)
     for item in view.items:
         assert isinstance(item, ChildStatement)
         assert offered[item.seq] == item.text
-    assert view.offered == sum(len(each.statements) for each in children)
+    assert view.offered == sum(len(below.statements) for below in children)
 
 
 @UNHURRIED
 @given(CHILDREN)
 def test_every_rule_and_open_point_is_taken_over(children: list[Child]) -> None:
     binding = {
-        statement.text for each in children for statement in each.statements
+        statement.text for below in children for statement in below.statements
         if statement.kind in BINDING
     }  # fmt: skip
     risen = summarize_group(children).items
@@ -76,7 +78,7 @@ def test_a_group_has_no_repetition_keeps_the_order_and_is_no_longer_than_its_chi
     assert len({item.text.casefold() for item in items}) == len(items)
     order = [KIND_ORDER[item.kind] for item in items]
     assert order == sorted(order)
-    below = sum(item.tokens for each in children for item in each.statements)
+    below = sum(item.tokens for parent_child in children for item in parent_child.statements)
     assert sum(item.tokens for item in items) <= below
 
 
@@ -213,7 +215,7 @@ def test_a_retelling_of_a_repeated_statement_loses_no_citation() -> None:
 
 def test_a_retelling_takes_its_sentences_place() -> None:
     view, tail = retold(child(child_statement(1, "fact")))
-    told = [item for item in view.items if isinstance(item, Draft)]
-    assert [item.text for item in told] == ["On 3 May Oskar moved 12 boxes from Graz to Linz."]
-    assert told[0].message_ids == tail.message_ids
+    drafts = [item for item in view.items if isinstance(item, Draft)]
+    assert [item.text for item in drafts] == ["On 3 May Oskar moved 12 boxes from Graz to Linz."]
+    assert drafts[0].message_ids == tail.message_ids
     assert tail not in view.items

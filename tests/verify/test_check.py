@@ -254,8 +254,8 @@ def test_a_number_that_is_in_no_message_is_refused(number: int) -> None:
 
 
 def test_the_messages_behind_a_statement_are_found() -> None:
-    found = check("The import of batch 417 failed with exit code 3.", excerpts()).evidence
-    assert [excerpt.message.id for excerpt in found] == ["m1"]
+    evidence = check("The import of batch 417 failed with exit code 3.", excerpts()).evidence
+    assert [excerpt.message.id for excerpt in evidence] == ["m1"]
 
 
 def test_the_first_of_several_supporting_messages_is_cited() -> None:
@@ -266,16 +266,16 @@ def test_the_first_of_several_supporting_messages_is_cited() -> None:
 
 def test_a_statement_on_two_messages_cites_both() -> None:
     both = "Ana moved the export to 02:15, Ben will ask Irena on Tuesday."
-    found = check(both, excerpts()).evidence
-    assert {excerpt.message.id for excerpt in found} == {"m0", "m3"}
+    evidence = check(both, excerpts()).evidence
+    assert {excerpt.message.id for excerpt in evidence} == {"m0", "m3"}
 
 
 @UNHURRIED
 @given(st.text(st.sampled_from("abcde lock backup 417 3"), max_size=80))
 def test_a_statement_cites_few_messages_and_each_once(statement: str) -> None:
-    found = check(statement, excerpts()).evidence
-    assert len(found) <= SUPPORT_MAX
-    assert len({excerpt.message.id for excerpt in found}) == len(found)
+    evidence = check(statement, excerpts()).evidence
+    assert len(evidence) <= SUPPORT_MAX
+    assert len({excerpt.message.id for excerpt in evidence}) == len(evidence)
 
 
 def test_endings_of_words_do_not_matter() -> None:

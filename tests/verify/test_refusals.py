@@ -260,15 +260,15 @@ def test_a_statement_may_not_have_too_many_words() -> None:
 
 
 def test_a_statement_may_not_cite_many_messages() -> None:
-    told = [
+    sentences = [
         "Clara moved to Graz.",
         "Anton sold a boat.",
         "Berta wrote a book.",
         "Oskar lost a key.",
     ]
-    log = "\n".join(f"Clara: {text}" for text in told)
-    assert judge(log, " ".join(told[:SUPPORT_MAX])) == ""
-    assert judge(log, " ".join(told)) == "rests on too many messages"
+    log = "\n".join(f"Clara: {text}" for text in sentences)
+    assert judge(log, " ".join(sentences[:SUPPORT_MAX])) == ""
+    assert judge(log, " ".join(sentences)) == "rests on too many messages"
 
 
 # -- known gaps ------------------------------------------------------------------------
@@ -319,14 +319,14 @@ def test_a_wrong_text_is_refused_that_still_passes(log: str, wrong: str) -> None
 
 
 @pytest.mark.xfail(strict=True, reason="a request is not recognized as a wish")
-def test_a_request_may_be_told_as_what_somebody_wants() -> None:
-    told = "The user wants Lukas to be called if the invoice run fails."
-    assert judge("work", told) == ""
+def test_a_request_may_be_stated_as_a_wish() -> None:
+    right = "The user wants Lukas to be called if the invoice run fails."
+    assert judge("work", right) == ""
 
 
 @pytest.mark.xfail(
     strict=True, reason="a sentence without a name is taken to continue the one before"
 )
 def test_two_sentences_of_two_people_may_be_one_statement() -> None:
-    told = "The assistant moved the backup to 03:40. Never delete old invoices without asking me."
-    assert judge("work", told) == ""
+    right = "The assistant moved the backup to 03:40. Never delete old invoices without asking me."
+    assert judge("work", right) == ""
