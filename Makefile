@@ -126,7 +126,7 @@ lint: setup  ## Check format, style, types and layers
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-cache
 
-bench-smoke: setup  ## Run every benchmark in miniature
+bench-smoke: setup  ## Run every benchmark in miniature, to show that it works
 	@$(BIN)/python -m pip install --quiet --quiet --group bench
 	$(BIN)/python benchmarks/ingest.py --smoke
 	$(BIN)/python benchmarks/queue.py --smoke
@@ -134,18 +134,18 @@ bench-smoke: setup  ## Run every benchmark in miniature
 	$(BIN)/python benchmarks/latency.py --smoke
 	$(BIN)/python benchmarks/importers.py --smoke
 
-bench: setup  ## Run the benchmarks whole; the figures go into benchmarks/README.md by hand
+bench: setup  ## Measure ingest and queue; copy the figures into benchmarks/README.md by hand
 	@$(BIN)/python -m pip install --quiet --quiet --group bench
 	$(BIN)/python benchmarks/ingest.py
 	$(BIN)/python benchmarks/queue.py
 
-bench-sample: setup  ## Check in three minutes that summaries say only what was said, a small model's too
+bench-sample: setup  ## Check in three minutes that summaries of a sample are supported by their messages
 	TREEMEM_MODELS=$(MODELS) $(BIN)/python benchmarks/faithfulness.py --sample
 
-bench-faithfulness: setup  ## Measure how far summaries can be trusted; TREEMEM_EVAL names the data
+bench-faithfulness: setup  ## Measure how far summaries can be trusted; TREEMEM_EVAL is the data folder
 	TREEMEM_MODELS=$(MODELS) $(BIN)/python benchmarks/faithfulness.py $(FAITHFULNESS)
 
-bench-recall: setup  ## Measure what comes back of what answers a question; RECALL="--data FILE …"
+bench-recall: setup  ## Measure how much of an answer comes back; RECALL="--data FILE …"
 	TREEMEM_MODELS=$(MODELS) $(BIN)/python benchmarks/recall.py $(or $(RECALL),--sample)
 
 bench-latency: setup  ## Measure how long a search takes; LATENCY="--messages 1000000"

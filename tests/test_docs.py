@@ -17,7 +17,8 @@ import treemem
 from treemem_cli.main import cli
 
 ROOT = Path(__file__).parent.parent
-PAGES = sorted([ROOT / "README.md", ROOT / "ARCHITECTURE.md", *ROOT.glob("docs/*.md")])
+README = ROOT / "README.md"
+PAGES = sorted([README, ROOT / "ARCHITECTURE.md", *ROOT.glob("docs/*.md")])
 _FENCE = re.compile(r"^```(\w+)([^\n]*)\n(.*?)^```", re.MULTILINE | re.DOTALL)
 # Not run, since they install, download, compile or wait.
 _NOT_RUN = ("make ", "git ", "pip ", "cd ", "treemem model pull", "treemem work --watch",
@@ -51,6 +52,21 @@ def test_shell_snippets_run_from_top_to_bottom(page: Path, monkeypatch: pytest.M
                 assert words[0] == "treemem", line
                 result = runner.invoke(cli, words[1:])
                 assert result.exit_code == 0, f"{line}: {result.output}"
+
+
+def test_the_outputs_in_the_readme_are_real() -> None:
+    runner = CliRunner()
+    log = str(ROOT / "treemem" / "demo" / "session.jsonl")
+    assert runner.invoke(cli, ["ingest", log]).exit_code == 0
+    shown = re.findall(r"^\$ treemem (.+)\n((?:.*\n)*?)```", README.read_text(), re.MULTILINE)
+    assert len(shown) == 3
+    for command, output in shown:
+        real = " ".join(runner.invoke(cli, shlex.split(command)).stdout.split())
+        at = 0
+        for line in output.splitlines():  # "…" stands for omitted lines, or the rest of one
+            words = " ".join(line.removesuffix("…").split())
+            at = real.find(words, at)
+            assert at >= 0, line
 
 
 def _commands() -> list[tuple[str, click.Command]]:
