@@ -331,8 +331,8 @@ def test_after_a_switch_the_vectors_of_the_complete_embedder_are_searched(
     use(database, "better")
     assert choice(database).name == "counting@1"
     missing = str(choice(database).missing)
-    assert missing.startswith("0 of ")
-    assert missing.endswith("until then the vectors of counting@1 are searched")
+    assert missing.startswith("better has vectors for 0 of ")
+    assert missing.endswith("until then the vectors of counting@1 are searched)")
     memory.embed(max_calls=2)
     assert choice(database).name == "counting@1"
     memory.embed()

@@ -202,7 +202,7 @@ def choose(database: Database, setting: str | None) -> EmbedderChoice | None:
         return None
     lacking = missing(database, setting)
     if best.name != in_use:
-        lacking = f"{lacking}; until then the vectors of {best.name} are searched"
+        lacking = f"{lacking} (until then the vectors of {best.name} are searched)"
     return EmbedderChoice(
         best.seq, best.name, best.setting, best.dimensions, best.embedded, best.total, lacking
     )
