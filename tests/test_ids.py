@@ -61,8 +61,8 @@ def test_a_message_and_a_node_of_the_same_fields_differ() -> None:
 
 
 def test_an_id_has_32_hexadecimal_digits() -> None:
-    found = [plain(SAID, "s"), ids.leaf_id([Span("m", 0, 1, 1)]), ids.group_id(1, ["a"])]
-    for one in found:
+    all_ids = [plain(SAID, "s"), ids.leaf_id([Span("m", 0, 1, 1)]), ids.group_id(1, ["a"])]
+    for one in all_ids:
         assert len(one) == ids.ID_HEX_LENGTH
         assert set(one) <= set("0123456789abcdef")
 
@@ -157,8 +157,8 @@ def test_a_leafs_id_is_made_of_its_characters_messages_and_order() -> None:
     different = [
         [], spans[:1], spans[::-1], [spans[0], Span("n", 5, 8, 1)], [spans[0], Span("n", 4, 9, 1)]
     ]  # fmt: skip
-    found = {ids.leaf_id(one) for one in [spans, *different]}
-    assert len(found) == 1 + len(different)
+    leaf_ids = {ids.leaf_id(one) for one in [spans, *different]}
+    assert len(leaf_ids) == 1 + len(different)
 
 
 def test_the_number_of_tokens_does_not_count_for_a_leaf() -> None:
@@ -166,11 +166,11 @@ def test_the_number_of_tokens_does_not_count_for_a_leaf() -> None:
 
 
 def test_a_groups_id_is_made_of_its_level_and_ordered_children() -> None:
-    found = [
+    group_ids = [
         ids.group_id(1, ["a", "b"]), ids.group_id(2, ["a", "b"]), ids.group_id(1, ["b", "a"]),
         ids.group_id(1, ["a"]), ids.group_id(1, ["ab"]),
     ]  # fmt: skip
-    assert len(set(found)) == len(found)
+    assert len(set(group_ids)) == len(group_ids)
 
 
 def test_a_leaf_never_has_the_id_of_a_group() -> None:

@@ -177,7 +177,7 @@ def fake_answer(question: str, number: int) -> str:
     notes = ["Zanzibar ordered 98765 umbrellas."]
     for place in range(4):
         text = lines[(number + 5 * place) % len(lines)]
-        sentences = [each for each in re.split(r"(?<=[.?]) ", text) if 20 < len(each) < 200]
+        sentences = [piece for piece in re.split(r"(?<=[.?]) ", text) if 20 < len(piece) < 200]
         if sentences:
             notes.append(sentences[number % len(sentences)])
     return "\n".join(f"- {note}" for note in notes)

@@ -76,7 +76,7 @@ def test_undurable_puts_full_back_after_an_exception(database: Database) -> None
 def test_undurable_puts_full_back_when_the_file_is_locked(database: Database) -> None:
     other = Database(database.path)
     with other.transaction(), pytest.raises(DatabaseLockedError), database.undurable():
-        raise AssertionError("the lock is held by the other")
+        raise AssertionError("another connection has the lock")
     other.close()
     assert synchronous(database) == FULL
 
@@ -113,8 +113,8 @@ def test_everything_but_leases_is_committed_with_synchronous_full(
         memory.ingest(tmp_path / "logs")
         memory.append("chat", [Message(text="We ship on Friday.")])
         memory.work(max_calls=0)
-        held = jobs.Claim(1, "seal", {}, 1, "nobody's token")
-        jobs.renew(opened, held, 0)
+        claim = jobs.Claim(1, "seal", {}, 1, "nobody's token")
+        jobs.renew(opened, claim, 0)
     durable = [sqls for level, sqls in levels if level == FULL]
     cheap = [sql for level, sqls in levels if level != FULL for sql in sqls]
     assert any("INSERT INTO message " in sql for sqls in durable for sql in sqls)

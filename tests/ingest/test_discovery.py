@@ -54,20 +54,20 @@ def test_logs_are_counted_without_being_opened(home: Path, monkeypatch: pytest.M
 
     monkeypatch.setattr(Path, "open", refuse)
     monkeypatch.setattr("builtins.open", refuse)
-    (found,) = discover(places({}, home, [ClaudeCode()]))
+    (logs,) = discover(places({}, home, [ClaudeCode()]))
     sizes = [path.stat().st_size for path in home.glob(".claude/projects/p/*.jsonl")]
-    assert (found.format, found.files, found.size_bytes) == ("claude-code", 2, sum(sizes))
-    assert found.tokens == sum(sizes) // BYTES_PER_TOKEN
-    assert found.leaves() == 1
-    assert found.folders == (home / ".claude" / "projects",)
-    assert found.newest.endswith("+00:00")
+    assert (logs.format, logs.files, logs.size_bytes) == ("claude-code", 2, sum(sizes))
+    assert logs.tokens == sum(sizes) // BYTES_PER_TOKEN
+    assert logs.leaves() == 1
+    assert logs.folders == (home / ".claude" / "projects",)
+    assert logs.newest.endswith("+00:00")
 
 
 def test_the_newest_file_gives_the_date(home: Path) -> None:
     for number, path in enumerate(sorted(home.glob(".claude/projects/p/*.jsonl"))):
         os.utime(path, (1_764_000_000 + number, 1_764_000_000 + number))
-    (found,) = discover(places({}, home, [ClaudeCode()]))
-    assert found.newest == "2025-11-24T16:00:01+00:00"
+    (logs,) = discover(places({}, home, [ClaudeCode()]))
+    assert logs.newest == "2025-11-24T16:00:01+00:00"
 
 
 @pytest.mark.parametrize(
@@ -84,15 +84,15 @@ def test_the_newest_file_gives_the_date(home: Path) -> None:
 def test_an_environment_variable_names_another_folder(
     environ: dict[str, str], folders: set[str]
 ) -> None:
-    found = places(environ, Path("/h"), [Other()])
-    assert {place.folder.as_posix() for place in found} == folders
+    other_places = places(environ, Path("/h"), [Other()])
+    assert {place.folder.as_posix() for place in other_places} == folders
 
 
 def test_claude_codes_folder_may_be_elsewhere(home: Path, tmp_path: Path) -> None:
     (home / ".claude").rename(tmp_path / "moved")
-    (found,) = discover(places({"CLAUDE_CONFIG_DIR": str(tmp_path / "moved")}, home,
+    (logs,) = discover(places({"CLAUDE_CONFIG_DIR": str(tmp_path / "moved")}, home,
                                [ClaudeCode()]))  # fmt: skip
-    assert found.files == 2
+    assert logs.files == 2
     assert discover(places({}, home, [ClaudeCode()])) == []
 
 
@@ -118,9 +118,9 @@ def test_files_read_together_with_a_log_count_with_its_bytes(tmp_path: Path) -> 
         (storage / name).parent.mkdir(parents=True, exist_ok=True)
         (storage / name).write_text("x" * 100)
     importers = [by_name("opencode"), ClaudeCode()]
-    (found,) = discover(places({}, tmp_path, importers), companion_places({}, tmp_path, importers))
-    assert (found.format, found.files, found.size_bytes) == ("opencode", 1, 400)
-    assert found.folders == (storage / "session",)
+    (logs,) = discover(places({}, tmp_path, importers), companion_places({}, tmp_path, importers))
+    assert (logs.format, logs.files, logs.size_bytes) == ("opencode", 1, 400)
+    assert logs.folders == (storage / "session",)
     (storage / "session" / "p" / "s.json").unlink()
     assert (
         discover(places({}, tmp_path, importers), companion_places({}, tmp_path, importers)) == []
@@ -128,9 +128,9 @@ def test_files_read_together_with_a_log_count_with_its_bytes(tmp_path: Path) -> 
 
 
 def test_every_file_that_a_place_lists_matches_it(home: Path) -> None:
-    among: list[Importer] = [each for each in IMPORTERS if each.places]
-    assert among
-    for place in places({}, home, among):
+    importers: list[Importer] = [importer for importer in IMPORTERS if importer.places]
+    assert importers
+    for place in places({}, home, importers):
         assert "*" not in str(place.folder)
         assert all(place.matches(path) for path in place.files())
 
@@ -149,8 +149,8 @@ def test_discover_lists_and_stores_nothing(home: Path, tmp_path: Path) -> None:
     assert result.exit_code == 0, result.output
     assert "claude-code" in result.stdout
     assert not (tmp_path / "default.sqlite3").exists()
-    (row,) = [each for each in json.loads(run("discover", "--json").stdout)
-              if each["format"] == "claude-code"]  # fmt: skip
+    (row,) = [row for row in json.loads(run("discover", "--json").stdout)
+              if row["format"] == "claude-code"]  # fmt: skip
     assert (row["files"], row["model_seconds"]) == (2, None)
     assert not (tmp_path / "default.sqlite3").exists()
 
@@ -188,11 +188,11 @@ def test_the_table_shortens_the_home_folder_and_fits_a_narrow_terminal(home: Pat
     assert shown.stdout.splitlines()[1].split()[-1] == "~/.claude/projects"
     assert max(map(len, map(str.rstrip, shown.stdout.splitlines()))) <= 80
     assert "treemem discover --ingest" in shown.stderr
-    asked = run("discover", "claude-code", "--ingest", stdin="n\n").stderr
-    assert "Store the 2 files of claude-code?" in asked
+    question = run("discover", "claude-code", "--ingest", stdin="n\n").stderr
+    assert "Store the 2 files of claude-code?" in question
     next(home.glob(".claude/projects/p/*.jsonl")).unlink()
-    asked = run("discover", "claude-code", "--ingest", stdin="n\n").stderr
-    assert "Store the file of claude-code?" in asked
+    question = run("discover", "claude-code", "--ingest", stdin="n\n").stderr
+    assert "Store the file of claude-code?" in question
 
 
 def test_a_format_without_a_place_is_not_reported_as_missing(home: Path) -> None:

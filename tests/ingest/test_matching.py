@@ -113,15 +113,15 @@ def test_an_appended_message_is_redacted_once_and_each_of_its_ids_is_computed_on
 
 
 def chat(name: str | None, *texts: str) -> dict[str, Any]:
-    said = [
+    rows = [
         {"id": number, "type": "message", "date_unixtime": str(1_709_500_000 + number),
          "from": name if number % 2 else "Ben", "from_id": "user7", "text": text}
         for number, text in enumerate(texts)
     ]  # fmt: skip
-    return {"name": "Barn", "type": "private_group", "id": 5, "messages": said}
+    return {"name": "Barn", "type": "private_group", "id": 5, "messages": rows}
 
 
-def said(memory: Memory, source: str) -> list[tuple[str | None, str]]:
+def authors_and_texts(memory: Memory, source: str) -> list[tuple[str | None, str]]:
     return [(message.author, message.text) for message in memory.messages(source)]
 
 
@@ -133,15 +133,15 @@ def test_a_chat_exported_after_a_change_of_name_adds_only_new_messages(
     path.write_text(json.dumps(chat("Ana K", *texts)))
     assert memory.ingest(path).added == len(texts)
     assert memory.source("telegram/group-5").leaves > 1
-    before = said(memory, "telegram/group-5")
+    before = authors_and_texts(memory, "telegram/group-5")
     for name in ("Ana Novak", None):
         path.write_text(json.dumps(chat(name, *texts)))
         report = memory.ingest(path)
         assert (report.added, report.known, report.redacted) == (0, len(texts), {})
-        assert said(memory, "telegram/group-5") == before
+        assert authors_and_texts(memory, "telegram/group-5") == before
     path.write_text(json.dumps(chat("Ana Novak", *texts, "more", "and more")))
     assert memory.ingest(path).added == 2
-    assert said(memory, "telegram/group-5")[-1] == ("Ana Novak", "and more")
+    assert authors_and_texts(memory, "telegram/group-5")[-1] == ("Ana Novak", "and more")
     assert not any(check.findings for check in memory.diagnose().checks)
 
 
@@ -150,7 +150,7 @@ def test_an_edit_after_a_change_of_name_is_a_new_version(memory: Memory, tmp_pat
     for name, text in (("Ana K", "teh"), ("Ana N", "the")):
         path.write_text(json.dumps(chat(name, "hello", text)))
         memory.ingest(path)
-    assert said(memory, "telegram/group-5") == [("Ben", "hello"), ("Ana N", "the")]
+    assert authors_and_texts(memory, "telegram/group-5") == [("Ben", "hello"), ("Ana N", "the")]
 
 
 def test_a_day_of_slack_is_known_under_the_new_name(memory: Memory, tmp_path: Path) -> None:
@@ -163,7 +163,7 @@ def test_a_day_of_slack_is_known_under_the_new_name(memory: Memory, tmp_path: Pa
             zipped({"users.json": users, "channels.json": channels, "dev/2024-01-01.json": day})
         )
         assert memory.ingest(path).added == added
-    assert said(memory, "slack/T1/C1") == [("Ana K", "hello")]
+    assert authors_and_texts(memory, "slack/T1/C1") == [("Ana K", "hello")]
 
 
 def test_a_document_with_another_author_keeps_its_parts(memory: Memory, tmp_path: Path) -> None:
@@ -174,7 +174,7 @@ def test_a_document_with_another_author_keeps_its_parts(memory: Memory, tmp_path
         report = memory.ingest(path)
         assert report.added == (12 if author == "Ana K" and not report.known else 0)
     (view,) = memory.sources()
-    texts = [text.split()[1] for _, text in said(memory, view.source.id)]
+    texts = [text.split()[1] for _, text in authors_and_texts(memory, view.source.id)]
     assert texts == [str(number) for number in range(12)]
     assert not any(check.findings for check in memory.diagnose().checks)
 
@@ -192,7 +192,7 @@ def row(number: int, role: str, text: str, **fields: object) -> dict[str, object
 
 def rules_of(memory: Memory, source: str) -> list[tuple[str, str | None]]:
     statements = memory.tree(Scope.source(source)).statements
-    return [(each.text, each.speaker) for each in statements if each.kind == "constraint"]
+    return [(rule.text, rule.speaker) for rule in statements if rule.kind == "constraint"]
 
 
 def test_a_task_for_a_sub_agent_sets_no_rule_in_the_users_name(
@@ -206,11 +206,11 @@ def test_a_task_for_a_sub_agent_sets_no_rule_in_the_users_name(
         row(3, "assistant", "There are two callers.", agentId="a1"),
         row(4, "assistant", "It is called in two places."),
     ]
-    path.write_text("".join(f"{json.dumps(each)}\n" for each in rows))
+    path.write_text("".join(f"{json.dumps(line)}\n" for line in rows))
     memory.ingest(path)
-    told, answered = memory.messages(f"claude-code/{SESSION}/agent-a1")
-    assert (told.role, told.author) == ("other", "parent agent")
-    assert (answered.role, answered.author) == ("assistant", None)
+    task, answer = memory.messages(f"claude-code/{SESSION}/agent-a1")
+    assert (task.role, task.author) == ("other", "parent agent")
+    assert (answer.role, answer.author) == ("assistant", None)
     assert rules_of(memory, f"claude-code/{SESSION}/agent-a1") == [(rule, "parent agent")]
-    found = memory.search("who calls parse?", budget_tokens=400)
-    assert found.standing == ("Always run the tests before you push.",)
+    context = memory.search("who calls parse?", budget_tokens=400)
+    assert context.standing == ("Always run the tests before you push.",)

@@ -36,12 +36,12 @@ def cline(folder: Path, turns: Turns) -> Path:
 
 def gemini(folder: Path, turns: Turns) -> Path:
     path = folder / "session-1.json"
-    said = [
+    messages = [
         {"id": f"m{number}", "type": "user" if number % 2 else "gemini", "content": words,
          "timestamp": f"2026-01-05T08:00:{number:02}Z"}
         for number, words in turns
     ]  # fmt: skip
-    path.write_text(json.dumps({"sessionId": SESSION, "projectHash": "1f", "messages": said}))
+    path.write_text(json.dumps({"sessionId": SESSION, "projectHash": "1f", "messages": messages}))
     return path
 
 
@@ -75,7 +75,7 @@ WRITERS = [cline, gemini, copilot, opencode_folder, opencode_database]
 
 
 def words(turns: Turns) -> list[str]:
-    return [said for _, said in turns]
+    return [text for _, text in turns]
 
 
 def states(database: Database, source: str) -> dict[str, str]:
@@ -98,7 +98,7 @@ def test_turns_taken_back_by_the_user_are_abandoned(
     memory.ingest(write(tmp_path, SECOND))
     assert [m.text for m in memory.messages(source)] == words(SECOND)
     assert [
-        state for said, state in states(database, source).items() if said in words(FIRST[3:])
+        state for text, state in states(database, source).items() if text in words(FIRST[3:])
     ] == ["abandoned"] * 3
     # The first state again is known; gone on with, it is the history once more.
     memory.ingest(write(tmp_path, FIRST))

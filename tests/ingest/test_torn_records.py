@@ -27,15 +27,15 @@ def test_a_line_that_was_cut_off_is_replaced_by_the_whole_one(
     memory: Memory, tmp_path: Path, whole_lines: int
 ) -> None:
     log = tmp_path / "farm.log"
-    said = [line.partition("> ")[2] for line in IRC]
+    expected = [line.partition("> ")[2] for line in IRC]
     whole = "\n".join(IRC[:whole_lines]) + "\n"
     for cut in (31, 35, len(IRC[whole_lines])):
         log.write_text(whole + IRC[whole_lines][:cut])
         memory.ingest(log)
-    assert texts(memory) == said[: whole_lines + 1]
+    assert texts(memory) == expected[: whole_lines + 1]
     log.write_text("\n".join(IRC) + "\n")
     memory.ingest(log)
-    assert texts(memory) == said
+    assert texts(memory) == expected
     assert memory.ingest(log).added == 0
     assert memory.diagnose().healthy
 
@@ -56,7 +56,7 @@ def test_a_log_without_times_that_begins_anew_replaces_nothing(
     memory: Memory, tmp_path: Path
 ) -> None:
     log = tmp_path / "chat.jsonl"
-    for said in (["hi"], ["hi there", "what now"]):
-        log.write_bytes(chat_lines([{"role": "user", "content": text} for text in said]))
+    for texts_of_log in (["hi"], ["hi there", "what now"]):
+        log.write_bytes(chat_lines([{"role": "user", "content": text} for text in texts_of_log]))
         memory.ingest(log)
     assert sorted(texts(memory)) == ["hi", "hi there", "what now"]

@@ -20,10 +20,10 @@ WITH_SECRETS = f"We decided to use {TOKEN} with password = '{PASSWORD}' for the 
 
 def session(name: str = "one", turns: int = 30) -> ClaudeSession:
     """Some leaves long; secrets in two of its turns."""
-    made = ClaudeSession(name)
+    log = ClaudeSession(name)
     for number in range(turns):
-        made.say(prose(number, 15) + (f" {WITH_SECRETS}" if number in (3, 20) else ""))
-    return made
+        log.say(prose(number, 15) + (f" {WITH_SECRETS}" if number in (3, 20) else ""))
+    return log
 
 
 def chat(folder: Path, texts: list[str], *, timed: bool) -> Path:
@@ -102,9 +102,9 @@ def test_without_redaction_texts_are_stored_as_they_are(memory: Memory, tmp_path
 def test_a_log_without_ids_is_stored_once_whatever_the_policies(
     memory: Memory, tmp_path: Path, first: bool, then: bool, timed: bool
 ) -> None:
-    said = [prose(1, 2), WITH_SECRETS, "mail ana@example.org", WITH_SECRETS, prose(2, 2)]
-    memory.ingest(chat(tmp_path, said, timed=timed), redact=first)  # type: ignore[arg-type]
-    grown = [*said, "one more", WITH_SECRETS]
+    log_texts = [prose(1, 2), WITH_SECRETS, "mail ana@example.org", WITH_SECRETS, prose(2, 2)]
+    memory.ingest(chat(tmp_path, log_texts, timed=timed), redact=first)  # type: ignore[arg-type]
+    grown = [*log_texts, "one more", WITH_SECRETS]
     path = chat(tmp_path, grown, timed=timed)
     report = memory.ingest(path, redact=then)  # type: ignore[arg-type]
     (source,) = report.files[0].sources
@@ -134,8 +134,8 @@ def test_a_log_with_ids_is_stored_once_whatever_the_policies(
 def test_newer_rules_store_nothing_a_second_time(
     memory: Memory, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    said = [prose(1, 2), WITH_SECRETS, "and so on"]
-    path = chat(tmp_path, said, timed=False)
+    log_texts = [prose(1, 2), WITH_SECRETS, "and so on"]
+    path = chat(tmp_path, log_texts, timed=False)
     memory.ingest(path)
     monkeypatch.setattr("treemem.privacy.patterns.VERSION", 99)
     monkeypatch.setattr(
@@ -151,8 +151,8 @@ def test_newer_rules_store_nothing_a_second_time(
 def test_an_allowed_value_comes_back_when_the_log_is_read_again(
     memory: Memory, tmp_path: Path
 ) -> None:
-    said = [prose(1, 2), WITH_SECRETS, "and so on"]
-    path = chat(tmp_path, said, timed=False)
+    log_texts = [prose(1, 2), WITH_SECRETS, "and so on"]
+    path = chat(tmp_path, log_texts, timed=False)
     source = memory.ingest(path).files[0].sources[0]
     memory.redactions.allow("tr0ub4*")
     report = memory.ingest(path)
@@ -278,9 +278,9 @@ def test_an_allowed_value_comes_back_once_in_every_copy(memory: Memory, tmp_path
 def test_a_title_that_was_cut_contains_no_piece_of_a_secret(
     memory: Memory, tmp_path: Path, before: int
 ) -> None:
-    asked = ("word " * 40)[: before - 1] + f" {TOKEN} is the token of the farm"
+    question = ("word " * 40)[: before - 1] + f" {TOKEN} is the token of the farm"
     log = tmp_path / ".aider.chat.history.md"
-    log.write_text(f"# aider chat started at 2026-01-05 10:00:00\n\n#### {asked}\n\nFine.\n")
+    log.write_text(f"# aider chat started at 2026-01-05 10:00:00\n\n#### {question}\n\nFine.\n")
     memory.ingest(log)
     title = memory.sources()[0].source.title
     assert title is not None

@@ -38,16 +38,16 @@ class Interrupted(Importer):
 def test_messages_that_another_process_stores_meanwhile_are_stored_once(
     memory: Memory, database: Database, tmp_path: Path, mine: Redact, others: Redact
 ) -> None:
-    said = ["We met.", WITH_SECRETS, "Write to ana@farm.org with " + WITH_SECRETS, "We left."]
+    texts = ["We met.", WITH_SECRETS, "Write to ana@farm.org with " + WITH_SECRETS, "We left."]
     log = tmp_path / "chat.jsonl"
-    log.write_bytes(chat_lines([{"role": "user", "content": text} for text in said]))
+    log.write_bytes(chat_lines([{"role": "user", "content": text} for text in texts]))
     with Memory.open(memory.path) as other:
         importer = Interrupted(lambda: other.ingest(log, redact=others))
         (report,) = ingest_all(
             database, [LogFile(str(log), log)], lambda: 0, lambda: None,
             Options(Redaction.of(database, mine), importer=importer),
         ).files  # fmt: skip
-        assert report.records == report.added + report.known == len(said)
-        assert len(memory.messages(report.sources[0])) == len(said)
+        assert report.records == report.added + report.known == len(texts)
+        assert len(memory.messages(report.sources[0])) == len(texts)
         memory.work(max_calls=0)
         assert memory.diagnose().healthy

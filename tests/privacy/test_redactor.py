@@ -28,15 +28,17 @@ texts = st.lists(
 ).map("".join)
 
 
-@pytest.mark.parametrize(("text", "secret", "label"), SECRETS, ids=[each[0] for each in SECRETS])
+@pytest.mark.parametrize(
+    ("text", "secret", "label"), SECRETS, ids=[sample[0] for sample in SECRETS]
+)
 def test_a_secret_is_replaced_and_the_text_around_it_is_not(
     text: str, secret: str, label: str
 ) -> None:
-    found = redactor.redact_text(text)
-    assert secret not in found
-    (marker,) = markers(found)
+    redacted = redactor.redact_text(text)
+    assert secret not in redacted
+    (marker,) = markers(redacted)
     assert MARKER.fullmatch(marker)[1] == label  # type: ignore[index]
-    assert found == text.replace(secret, marker)
+    assert redacted == text.replace(secret, marker)
 
 
 @pytest.mark.parametrize("text", ORDINARY)
@@ -51,9 +53,9 @@ def test_redacting_twice_changes_nothing(text: str) -> None:
 
 
 @given(st.lists(st.sampled_from(SECRETS), min_size=1, max_size=6))
-def test_no_secret_survives_among_others(found: list[tuple[str, str, str]]) -> None:
-    redacted = redactor.redact_text("\n\n".join(text for text, _, _ in found))
-    assert [secret for _, secret, _ in found if secret in redacted] == []
+def test_no_secret_survives_among_others(samples: list[tuple[str, str, str]]) -> None:
+    redacted = redactor.redact_text("\n\n".join(text for text, _, _ in samples))
+    assert [secret for _, secret, _ in samples if secret in redacted] == []
 
 
 @given(texts, st.lists(st.integers(0, 400), min_size=2, max_size=8))
@@ -67,7 +69,7 @@ def test_parts_cover_the_same_words_after_redaction(text: str, cuts: list[int]) 
     alone = redactor.secrets(message.text) == [] and len(markers(text)) == 0
     for before, after in zip(parts, message.parts, strict=True):
         assert 0 <= after.start <= after.end <= len(message.text)
-        crossed = [each for each in secrets if each.start < before.end and before.start < each.end]
+        crossed = [s for s in secrets if s.start < before.end and before.start < s.end]
         if not crossed and alone:
             assert message.text[after.start : after.end] in (
                 text[before.start : before.end],
@@ -84,9 +86,9 @@ def test_a_part_that_begins_within_a_secret_begins_behind_its_marker() -> None:
         Part("thinking", 2, 42),
     )
     message = redactor.redact(Message(text=text, parts=parts))
-    held = [message.text[part.start : part.end] for part in message.parts]
+    covered = [message.text[part.start : part.end] for part in message.parts]
     (marker,) = markers(message.text)
-    assert held == [f"a {marker}", " z", marker, marker]
+    assert covered == [f"a {marker}", " z", marker, marker]
 
 
 def test_a_message_without_secrets_is_the_same_object() -> None:
@@ -115,10 +117,10 @@ def test_a_private_key_is_the_same_however_its_lines_are_broken() -> None:
 def test_a_private_key_that_was_cut_is_redacted() -> None:
     head, tail = PEM[:200], PEM[200:]
     for text in (f"{head}\n\nThat was it.", f"It ends so:\n\n{tail}\nThat was it."):
-        found = redactor.redact_text(text)
-        assert found.endswith("That was it.")
-        assert ALNUM not in found
-        assert found.startswith(("[redacted: ", "It ends so:"))
+        redacted = redactor.redact_text(text)
+        assert redacted.endswith("That was it.")
+        assert ALNUM not in redacted
+        assert redacted.startswith(("[redacted: ", "It ends so:"))
 
 
 def test_a_marker_is_never_taken_for_a_secret() -> None:
@@ -136,17 +138,17 @@ def test_an_allowed_value_stays() -> None:
     (fingerprint,) = (marker[-6:-1] for marker in markers(redactor.redact_text(text))
                       if "password" in marker)  # fmt: skip
     for pattern in (fingerprint, "hunter2", "h?nter*"):
-        found = Redactor(KEY, [pattern]).redact_text(text)
-        assert "hunter2" in found
-        assert ALNUM not in found
+        redacted = Redactor(KEY, [pattern]).redact_text(text)
+        assert "hunter2" in redacted
+        assert ALNUM not in redacted
     assert "hunter2" not in Redactor(KEY, ["hunter", "#ffff"]).redact_text(text)
 
 
 def test_an_excerpt_loses_pieces_of_secrets_as_well() -> None:
     for cut in (ALNUM[5:25] + " rest", '{"x":1,"password": "hun', "token=ab", HEX[3:20]):
-        found = redactor.redact_excerpt(f"120 characters: {cut}")
-        assert found.startswith("120 characters: ")
-        assert not any(piece in found for piece in ("hun", "ab", HEX[3:12], ALNUM[5:15]))
+        redacted = redactor.redact_excerpt(f"120 characters: {cut}")
+        assert redacted.startswith("120 characters: ")
+        assert not any(piece in redacted for piece in ("hun", "ab", HEX[3:12], ALNUM[5:15]))
 
 
 PII = {
@@ -161,9 +163,9 @@ PII = {
 @pytest.mark.parametrize(("text", "datum"), PII.items())
 def test_personal_data_is_redacted_only_on_request(text: str, datum: str) -> None:
     assert redactor.redact_text(text) is text
-    found = Redactor(KEY, pii=True).redact_text(text)
-    assert datum not in found
-    assert found.endswith("] now")
+    redacted = Redactor(KEY, pii=True).redact_text(text)
+    assert datum not in redacted
+    assert redacted.endswith("] now")
 
 
 @pytest.mark.parametrize(

@@ -32,10 +32,10 @@ UNTOUCHED.say(*(prose(500 + number, 15) for number in range(16)))
 def session(
     name: str = "one", *, turns: int = 44, secret_at: tuple[int, ...] = (26, 34)
 ) -> ClaudeSession:
-    made = ClaudeSession(name)
+    log = ClaudeSession(name)
     for number in range(turns):
-        made.say(prose(number, 15) + (f" {SAID}" if number in secret_at else ""))
-    return made
+        log.say(prose(number, 15) + (f" {SAID}" if number in secret_at else ""))
+    return log
 
 
 def raw(path: Path) -> bytes:
@@ -66,7 +66,9 @@ def filled(memory: Memory, tmp_path: Path) -> Memory:
     fork = log.resumed_as("two")
     fork.say(*(prose(100 + number, 15) for number in range(6)))
     memory.use_model("embedder", "hashing")
-    memory.ingest([each.write(tmp_path) for each in (log, fork, UNTOUCHED)], redact=False)
+    memory.ingest(
+        [session_log.write(tmp_path) for session_log in (log, fork, UNTOUCHED)], redact=False
+    )
     memory.embed()
     assert set(leaks(memory.path)) >= {TOKEN, PASSWORD}
     return memory
@@ -76,13 +78,13 @@ def test_a_dry_run_reports_what_a_scrub_would_do_and_changes_nothing(
     filled: Memory, database: Database
 ) -> None:
     before = database.rows("SELECT * FROM message")
-    told = filled.scrub(dry_run=True)
+    planned = filled.scrub(dry_run=True)
     assert database.rows("SELECT * FROM message") == before
-    assert told == filled.scrub()
-    assert told.redacted == {"github-token": 2, "password": 2}
-    assert told.messages == 2
-    assert len(told.source_ids) == 2
-    assert told.nodes >= 2
+    assert planned == filled.scrub()
+    assert planned.redacted == {"github-token": 2, "password": 2}
+    assert planned.messages == 2
+    assert len(planned.source_ids) == 2
+    assert planned.nodes >= 2
 
 
 def test_no_page_contains_a_secret_after_a_scrub(filled: Memory) -> None:
@@ -101,9 +103,9 @@ def test_everything_else_stays(filled: Memory) -> None:
     filled.scrub()
     after = filled.messages(log.source_id)
     assert [message.id for message in after] == ids
-    said = [(old, new.text) for old, new in zip(log.active_texts(), after, strict=True)]
-    assert [old == new for old, new in said].count(False) == 2
-    assert all(new.startswith(old.partition(SAID)[0]) for old, new in said)
+    pairs = [(old, new.text) for old, new in zip(log.active_texts(), after, strict=True)]
+    assert [old == new for old, new in pairs].count(False) == 2
+    assert all(new.startswith(old.partition(SAID)[0]) for old, new in pairs)
     assert leaf_ids(filled, UNTOUCHED.source_id) == others
     # Only the leaf with the secret and those behind it are sealed anew.
     assert leaf_ids(filled, log.source_id)[:2] == leaves[:2]
@@ -205,9 +207,9 @@ def test_a_message_longer_than_a_leaf_is_cut_anew(memory: Memory) -> None:
     )
     memory.work(max_calls=0)
     memory.scrub()
-    found = memory.messages("a")[1].text
-    assert found.startswith(prose(1, 150))
-    assert found.endswith(prose(3, 300))
+    text = memory.messages("a")[1].text
+    assert text.startswith(prose(1, 150))
+    assert text.endswith(prose(3, 300))
     assert b"PRIVATE KEY" not in raw(memory.path)
     assert leaks(memory.path) == []
     assert findings(memory) == []
