@@ -2,6 +2,8 @@
 
 All threads of the run share one budget: a call is counted before it is made, so that the limit of
 calls is never exceeded, and everything is counted under one lock.
+
+Tested in tests/worker/test_summary_jobs.py and tests/worker/test_pool.py.
 """
 
 from __future__ import annotations

@@ -57,7 +57,7 @@ Parameters = Mapping[str, Any] | tuple[Any, ...]
 
 
 def json_list(values: Iterable[object]) -> str:
-    """The values as a JSON list: one parameter of any length, which json_each() takes apart."""
+    """The values as a JSON list: one SQL parameter for any number of them, for json_each()."""
     return orjson.dumps(list(values)).decode()
 
 

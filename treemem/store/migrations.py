@@ -7,6 +7,8 @@ tables, the vectors), which can be rebuilt from it. Topics are views, but for th
 merges that a user has chosen. The queue and the record of paid model calls are neither.
 
 The comments in the DDL describe each table and column; store/schema.py prints them as a page.
+
+Tested in tests/store/test_database.py.
 """
 
 from __future__ import annotations

@@ -2,6 +2,8 @@
 
 It distinguishes a deleted -wal file from one that was never needed, and says which process has
 locked the database.
+
+Tested in tests/store/test_database.py and tests/regressions/test_storage.py.
 """
 
 from __future__ import annotations

@@ -2,6 +2,8 @@
 
 A summary is keyed by node and producer, so a better model adds one and overwrites none. A
 statement is stored once, with the node it was written for; the nodes above refer to it.
+
+Tested in tests/worker/test_summary_jobs.py.
 """
 
 from __future__ import annotations

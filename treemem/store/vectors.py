@@ -18,12 +18,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-import orjson
-
 from treemem.errors import ModelError, NotFoundError
 from treemem.models import embedders
 from treemem.reports import count_of
-from treemem.store.database import Database, Row
+from treemem.store.database import Database, Row, json_list
 from treemem.store.migrations import VECTORS, VECTORS_BY_DIGEST, VECTORS_OF_NODES
 
 if TYPE_CHECKING:
@@ -285,7 +283,7 @@ def put_node(database: Database, embedder_seq: int, node_seq: int, parts: Sequen
 def remove(database: Database, node_seqs: Iterable[int], embedder_seq: int | None = None) -> None:
     """Deletes the vectors of nodes, in the caller's transaction. embedder_seq: None for those of
     every embedder."""
-    nodes = orjson.dumps(list(node_seqs)).decode()
+    nodes = json_list(node_seqs)
     all_seqs = [row[0] for row in database.rows(_EMBEDDERS)]
     for seq in all_seqs if embedder_seq is None else [embedder_seq]:
         database.execute(_OF_NODES.format(table=table_of(seq)), (nodes,))
@@ -345,7 +343,7 @@ def packed_node_vectors(
     """As node_vectors, but packed."""
     sql = (f"SELECT v.node_seq, v.vector FROM {table_of(embedder_seq)} v "  # noqa: S608
            f"WHERE v.ordinal = 0 AND {_THESE}")  # fmt: skip
-    return dict(database.rows(sql, {"nodes": orjson.dumps(list(node_seqs)).decode()}))
+    return dict(database.rows(sql, {"nodes": json_list(node_seqs)}))
 
 
 def _scored(
@@ -361,7 +359,7 @@ def _scored(
         _ANY if node_seqs is None else _THESE
     )
     parameters: dict[str, Any] = {
-        "nodes": "[]" if node_seqs is None else orjson.dumps(list(node_seqs)).decode(),
+        "nodes": json_list(node_seqs or ()),
         "query": pack(query_vector[None, :])[0],
         "limit": -1 if limit is None else limit,
     }

@@ -1,6 +1,8 @@
 """Reads nodes, trees and sources from the file as the values of treemem.types.
 
 Callers read in one transaction, see Database.reading. Nothing is written.
+
+Tested in tests/test_memory.py.
 """
 
 from __future__ import annotations

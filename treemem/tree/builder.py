@@ -12,7 +12,7 @@ import orjson
 
 from treemem import ids
 from treemem.store import messages, summaries
-from treemem.store.database import Database, Row
+from treemem.store.database import Database, Row, json_list
 from treemem.text import tokens
 from treemem.tree import layout, sealing
 from treemem.types import Span, TreeShape
@@ -403,6 +403,6 @@ def _members(
 ) -> tuple[list[tuple[str, int]], dict[str, int]]:
     """(id, level) of these nodes in their order, and their seqs by id."""
     sql = "SELECT n.seq, n.id, n.level FROM json_each(?) j JOIN node n ON n.seq = j.value"
-    rows = database.rows(sql, (orjson.dumps(list(seqs)).decode(),))
+    rows = database.rows(sql, (json_list(seqs),))
     node_of = {seq: (node_id, level) for seq, node_id, level in rows}
     return [node_of[seq] for seq in seqs], {node_id: seq for seq, (node_id, _) in node_of.items()}

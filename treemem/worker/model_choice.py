@@ -1,4 +1,7 @@
-"""Stores which model a memory file uses for a role, and queues the work that this makes due."""
+"""Stores which model a memory file uses for a role, and queues the work that this makes due.
+
+Tested in tests/models/test_endpoint.py.
+"""
 
 from __future__ import annotations
 

@@ -2,6 +2,8 @@
 
 Jobs that need no model come first, since the nodes that they seal can be worked on in the same
 run; then vectors, which make search better at once; then summaries.
+
+Tested in tests/worker/test_embed_jobs.py.
 """
 
 from __future__ import annotations

@@ -3,6 +3,8 @@
 They take milliseconds, so `ingest` runs them at once and a source's tree is complete on any
 machine. Each step is a transaction of its own, and the last one ends the job: a crash anywhere
 repeats a step, and repeating it changes nothing.
+
+Tested in tests/tree/test_builder.py.
 """
 
 from __future__ import annotations

@@ -2,6 +2,8 @@
 
 It owns leases, interruptions and the circuit breaker; source_jobs, collection_jobs, embed_jobs
 and summary_jobs say how a job is done. No transaction is open while a model runs.
+
+Tested in tests/queue/test_jobs.py and tests/worker/test_pool.py.
 """
 
 from __future__ import annotations
