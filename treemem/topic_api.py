@@ -54,7 +54,7 @@ class Topics:
     """The topics of one memory. An unambiguous prefix of an id is enough; the id of a merged topic
     refers to the topic it was merged into.
 
-    work: runs the light jobs, which rebuild the trees of changed topics.
+    work: does the jobs without a model, which rebuild the trees of changed topics.
     """
 
     def __init__(self, database: Database, clock: Clock, work: Callable[[], object]) -> None:

@@ -73,7 +73,7 @@ def _embed(
         task = bar.add_task("Nodes", total=None)
 
         def show(report: WorkReport, _kind: str) -> None:
-            # The number of nodes is known only after the light jobs, which run first.
+            # The number of nodes is known only after the jobs without a model, which run first.
             if report.embedded and bar.tasks[0].total is None:
                 in_use = (status for status in memory.status().embedders if status.in_use)
                 left = sum(status.of - status.nodes for status in in_use)
