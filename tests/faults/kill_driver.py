@@ -200,7 +200,7 @@ def work(arguments: argparse.Namespace, steps: Steps) -> None:
         client = FakeClient(arguments.answers, steps)
         opened = memory._database
         summarizer = ModelSummarizer(PRODUCER, "0" * 64, 1, mode="notes")
-        summaries = SummaryWork(opened, summarizer, client, clock)
+        summaries = SummaryWork.prepare(opened, summarizer, client, clock)
         summaries.admit_all()
         report = Worker(opened, clock, TreeShape(), summaries=summaries).run()
     outcome = {

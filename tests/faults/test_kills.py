@@ -74,7 +74,7 @@ PLACES = {
     "summary_jobs._PaidClient.answer": "asking the model",
     "summary_jobs.SummaryWork.run": "a model summary",
     "summary_jobs.SummaryWork.admit_all": "admitting model jobs",
-    "summary_jobs.SummaryWork.__init__": "admitting model jobs",
+    "summary_jobs.SummaryWork.prepare": "admitting model jobs",
     "worker.Worker.run": "ending the work",
     "files.FileIngest.run": "reading a file",
     "memory.Memory.work": "beginning the work",

@@ -95,27 +95,41 @@ def _without_vector(
 class EmbedWork:
     """Does the embed jobs of one database with one embedder.
 
-    setting: the embedder's setting, see store.settings. ready: False while the embedder cannot
-    be used, for example because its server is down. Raises ModelError if the embedder's
-    dimensions are unknown and it does not answer.
+    embedder_seq: of the embedder's table, see vectors.ensure. ready: False while the embedder
+    cannot be used, for example because its server is down.
     """
 
     def __init__(
         self,
         database: Database,
         embedder: Embedder,
-        setting: str,
+        embedder_seq: int,
+        dimensions: int,
         clock: Clock,
         progress: WorkProgress | None = None,
     ) -> None:
         self._database = database
         self._embedder = embedder
+        self._seq = embedder_seq
+        self._dimensions = dimensions
         self._clock = clock
         self._progress = progress
         self.ready = True
+
+    @classmethod
+    def prepare(
+        cls,
+        database: Database,
+        embedder: Embedder,
+        setting: str,
+        clock: Clock,
+        progress: WorkProgress | None = None,
+    ) -> EmbedWork:
+        """Creates the embedder's table if it is missing. setting: see store.settings. Raises
+        ModelError if the embedder's dimensions are unknown and it does not answer."""
         dimensions = vectors.dimensions_of(database, embedder.name) or embedder.dimensions
-        self._seq = vectors.ensure(database, embedder.name, setting, dimensions)
-        self._dimensions = dimensions
+        embedder_seq = vectors.ensure(database, embedder.name, setting, dimensions)
+        return cls(database, embedder, embedder_seq, dimensions, clock, progress)
 
     def run(self, claim: Claim, budget: Budget) -> None:
         """Embeds the nodes of a tree that have no vector, and ends the job. Raises

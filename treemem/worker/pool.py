@@ -45,7 +45,7 @@ def work(
     ends the run once the other slots have finished their jobs.
     """
     works = [
-        SummaryWork(
+        SummaryWork.prepare(
             database, slot.summarizer, slot.client, clock, alive=slot.alive, upgrade=upgrade
         )
         for slot in slots

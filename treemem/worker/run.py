@@ -92,7 +92,9 @@ class Run:
         if not jobs.has_open(self.database, embed_jobs.KIND):
             return report
         with closing(embedders.opened(setting, verify=True)) as embedder:
-            embedding = EmbedWork(self.database, embedder, setting, self.clock, self.progress)
+            embedding = EmbedWork.prepare(
+                self.database, embedder, setting, self.clock, self.progress
+            )
             return Worker(
                 self.database, self.clock, self.shape,
                 embedding=embedding, budget=self._budget(report), progress=self.progress,

@@ -52,6 +52,7 @@ def retry(database: Database, job_id: int, now_ms: int) -> Job:
 class SummaryWork:
     """Does the summary jobs of one database with one summarizer.
 
+    producer, extractive: the seqs of the summarizer and of the extractive one as producers.
     alive: called after a call has failed; returns whether the model can be used at all.
     upgrade: includes nodes that a weaker model has summarized, or failed to summarize. ready:
     False while the model cannot be used, for example because its file is missing.
@@ -64,19 +65,40 @@ class SummaryWork:
         client: Client,
         clock: Clock,
         *,
-        alive: Callable[[], bool] = lambda: True,
-        upgrade: bool = False,
+        producer: int,
+        extractive: int,
+        alive: Callable[[], bool],
+        upgrade: bool,
     ) -> None:
         self._database = database
-        self._floor = summarizer.rank if upgrade else MODEL_RANK_MIN
         self._summarizer = summarizer
         self._client = client
         self._clock = clock
+        self._producer = producer
+        self._extractive = extractive
         self._alive = alive
+        self._floor = summarizer.rank if upgrade else MODEL_RANK_MIN
         self.ready = True
+
+    @classmethod
+    def prepare(
+        cls,
+        database: Database,
+        summarizer: Summarizer,
+        client: Client,
+        clock: Clock,
+        *,
+        alive: Callable[[], bool] = lambda: True,
+        upgrade: bool = False,
+    ) -> SummaryWork:
+        """Stores both producers if they are missing."""
         with database.transaction():
-            self._producer = summaries.ensure_producer(database, summarizer.name, summarizer.rank)
-            self._extractive = extractive_views.ensure_producer(database)
+            producer = summaries.ensure_producer(database, summarizer.name, summarizer.rank)
+            extractive = extractive_views.ensure_producer(database)
+        return cls(
+            database, summarizer, client, clock,
+            producer=producer, extractive=extractive, alive=alive, upgrade=upgrade,
+        )  # fmt: skip
 
     # -- admitting ---------------------------------------------------------------------
 
