@@ -32,7 +32,7 @@ from treemem.worker.summary_jobs import SummaryWork
 
 Outcome = Literal["did", "nothing", "spent"]
 LeaveOut = Callable[[str], bool]
-# Jobs that need no model.
+# Tree jobs: they build trees, and need no model.
 TREE_KINDS = (*source_jobs.KINDS, *collection_jobs.KINDS)
 
 
