@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import orjson
 
 from treemem.errors import NotFoundError
-from treemem.store import vectors
+from treemem.store import sources, vectors
 from treemem.store.database import Database, Row
 from treemem.topics import store as topic_store
 from treemem.types import Include, Scope
@@ -247,7 +247,7 @@ def open_scope(
 def _where(database: Database, scope: Scope) -> tuple[str, dict[str, object]]:
     """The condition that limits source_message to a scope, and its parameters."""
     if scope.kind == "source":
-        seq = database.value("SELECT seq FROM source WHERE id = ?", (scope.key,))
+        seq = sources.seq_of(database, scope.key or "")
         if seq is None:
             raise NotFoundError(f"There is no source {scope.key!r}. See: treemem source list")
         return " AND sm.source_seq = :source", {"source": seq}

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from treemem.queue import jobs
 from treemem.queue.jobs import Claim
-from treemem.store import summaries
+from treemem.store import sources, summaries
 from treemem.store.database import Database
 from treemem.summarize import extractive_views
 from treemem.times import Clock
@@ -26,7 +26,6 @@ EXTRACT_PRIORITY = 90
 # Nodes that get their summaries in one transaction.
 EXTRACT_BATCH = 64
 
-_SOURCE_SEQ = "SELECT seq FROM source WHERE id = ?"
 _MISSING = """
 SELECT n.seq, n.level FROM tree_node tn
 JOIN node n ON n.seq = tn.node_seq
@@ -72,7 +71,7 @@ class SourceWork:
                     return
 
     def _seal_some(self, source_id: str) -> int:
-        source_seq = self._database.value(_SOURCE_SEQ, (source_id,))
+        source_seq = sources.seq_of(self._database, source_id)
         if source_seq is None:
             return 0
         return builder.seal(self._database, source_seq, source_id, self._shape)
@@ -110,7 +109,7 @@ class SourceWork:
         """Once every sealed node has its summary: renews the root and the open tail, stores
         theirs, and queues the trees above the sources."""
         before = builder.ensure_tree(self._database, scope, key)
-        source_seq = self._database.value(_SOURCE_SEQ, (key,)) if scope == "source" else None
+        source_seq = sources.seq_of(self._database, key) if scope == "source" else None
         builder.refresh_root(self._database, before, source_seq, self._shape)
         tree = builder.ensure_tree(self._database, scope, key)
         for node_seq in (tree.tail_seq, tree.root_seq):
