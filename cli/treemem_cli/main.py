@@ -75,7 +75,7 @@ class _LazyGroup(click.Group):
 
 @click.group(cls=_LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
 @click.option(
-    "--db", type=click.Path(dir_okay=False, path_type=Path), envvar="TREEMEM_DB",
+    "--db", type=click.Path(dir_okay=False, path_type=Path), envvar="TREEMEM_DB", show_envvar=True,
     help="The memory file. Default: treemem.sqlite3 in your data folder.",
 )  # fmt: skip
 @click.version_option(package_name="treemem")
