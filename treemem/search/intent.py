@@ -1,6 +1,7 @@
-"""What kind of answer a question wants, told from its words alone.
+"""Decides from the words of a question what kind of answer it asks for.
 
-Pure rules over English phrases, no model. What no rule knows is narrow: something said once.
+Pure: rules over English phrases, no model. A question that no rule matches is narrow: it asks for
+something that was said once.
 """
 
 from __future__ import annotations
@@ -63,8 +64,8 @@ _COMPILED = tuple(
     (kind, re.compile(pattern, re.IGNORECASE | re.VERBOSE)) for kind, pattern in _RULES
 )
 _SENTENCE = re.compile(r"[^.?!\n]+")
-# A question for a person, a place, a time, a number or a reason wants that one thing, whatever
-# its other words are.
+# Questions for a person, a place, a time, a number or a reason are narrow, whatever their other
+# words are.
 _NARROW = re.compile(
     r"""\A\W*(?:(?:so|and|but|also|ok|okay|please|hey|(?:can|could|would)\ you|tell\ me|remind\ me
         |do\ you\ (?:know|remember))[,:\ ]+)*
@@ -74,13 +75,14 @@ _NARROW = re.compile(
     )\b""",
     re.IGNORECASE | re.VERBOSE,
 )
+# Characters of a question that are read.
 QUESTION_CHARS_MAX = 2_000
-# The kinds of statements that answer such a question by themselves, the first ones first.
+# The kinds of statements that answer a kind of question by themselves, in order of preference.
 STATEMENTS_FIRST: dict[QuestionKind, tuple[StatementKind, ...]] = {
     "decisions": ("decision",), "open": ("open",), "rules": ("constraint",),
     "about": ("gist", "decision", "constraint"),
 }  # fmt: skip
-# Words of questions that ask what something is about; what else they hold names the thing.
+# Words of questions for a summary; any other words of the question name its subject.
 FORMS = frozenset(
     "give get provide please short brief quick full clear detailed thorough comprehensive complete "
     "summary summaries summarize summarise overview recap gist main points topics ideas takeaways "
@@ -91,7 +93,7 @@ FORMS = frozenset(
 
 
 def kind_of(question: str) -> QuestionKind:
-    """The kind of a question.
+    """The kind of answer that a question asks for.
 
     Example:
         >>> kind_of("what did we decide about the cache?"), kind_of("who wrote the parser?")

@@ -1,7 +1,7 @@
-"""Excerpts of messages, and the passages of a context as text.
+"""Cuts excerpts out of messages, and lays out the text of a passage.
 
-Pure. An excerpt is a stretch of the very words, with a mark where something was left out;
-parts of one message that touch are one excerpt.
+Pure. An excerpt is a literal stretch of a message, with a mark where something was left out.
+Parts of a message that touch are one excerpt.
 """
 
 from __future__ import annotations
@@ -13,27 +13,28 @@ from dataclasses import dataclass
 from treemem.text.windows import WINDOW_WORDS, WORD, WORD_CHARS_MAX
 
 GAP = "…"
-# An excerpt has so many words, and those to the end of the sentence: less says too little by
-# itself, and more is better spent on another message. Where nothing stands between spaces, the
-# words are those of windows.py, and as many as a window has are enough.
+# Words of an excerpt, and further ones up to the end of a sentence: fewer say too little by
+# themselves, and more are better spent on another message. In text without spaces the words are
+# those of windows.py, and as many as a window has are enough.
 EXCERPT_WORDS = 85
 EXCERPT_WORDS_MORE = 10
 _SPACED = re.compile(r"\S+")
 
+# Start and end of a part of a message, in characters.
 Stretch = tuple[int, int]
 
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """A line of a passage. place: source, position and first character, for the order."""
+    """A line of a passage. place: source, position and first character, to sort lines by."""
 
     place: tuple[int, int, int]
     text: str
 
 
 def stretches(text: str, wanted: Collection[Stretch]) -> list[Stretch]:
-    """The wanted stretches of a message in order, those that touch as one, and one that stands
-    alone neither too short nor longer than it needs to be.
+    """Merges the wanted stretches of a message that touch, in order; a window that is alone is cut
+    or extended to the length of an excerpt.
 
     Example:
         >>> stretches("one two", [(0, 3), (3, 7)])
@@ -41,21 +42,22 @@ def stretches(text: str, wanted: Collection[Stretch]) -> list[Stretch]:
     """
     whole = _joined(text, wanted)
     windows = set(wanted)
-    return _joined(text, (_fitted(text, *each) if each in windows else each for each in whole))
+    return _joined(text, (_fitted(text, *one) if one in windows else one for one in whole))
 
 
 def _joined(text: str, wanted: Iterable[Stretch]) -> list[Stretch]:
-    found: list[Stretch] = []
+    """The stretches in order, those with only space between them as one."""
+    joined: list[Stretch] = []
     for start, end in sorted(wanted):
-        if found and not text[found[-1][1] : start].strip():
-            found[-1] = (found[-1][0], max(end, found[-1][1]))
+        if joined and not text[joined[-1][1] : start].strip():
+            joined[-1] = (joined[-1][0], max(end, joined[-1][1]))
         else:
-            found.append((start, end))
-    return found
+            joined.append((start, end))
+    return joined
 
 
 def _fitted(text: str, start: int, end: int) -> Stretch:
-    """A window cut to the size of an excerpt, or with what it lacks; more than a window stays."""
+    """A window, cut or extended to the length of an excerpt; a longer stretch as it is."""
     start, end = _begin_of_word(text, start), _end_of_word(text, end)
     words = list(_SPACED.finditer(text, start, end))
     if EXCERPT_WORDS <= len(words) <= WINDOW_WORDS:
@@ -64,8 +66,8 @@ def _fitted(text: str, start: int, end: int) -> Stretch:
 
 
 def _long_enough(text: str, start: int, end: int) -> Stretch:
-    """The stretch with as many words after it, then before it, as it lacks. No word is cut but
-    for a very long one."""
+    """The stretch extended by the words that it lacks, after it and then before it. Only very long
+    words are cut."""
     start, end = _begin_of_word(text, start), _end_of_word(text, end)
     lack = EXCERPT_WORDS - len(_SPACED.findall(text, start, end))
     parts_lack = WINDOW_WORDS - sum(1 for _ in WORD.finditer(text, start, end))
@@ -88,7 +90,7 @@ def _long_enough(text: str, start: int, end: int) -> Stretch:
 
 
 def _begin_of_word(text: str, at: int) -> int:
-    """Where the word begins that a stretch would begin within; at, where that is far."""
+    """The beginning of the word around a position; the position itself in a very long word."""
     if 0 < at < len(text) and not text[at].isspace():
         for begin in range(at, max(0, at - WORD_CHARS_MAX) - 1, -1):
             if begin == 0 or text[begin - 1].isspace():
@@ -97,7 +99,7 @@ def _begin_of_word(text: str, at: int) -> int:
 
 
 def _end_of_word(text: str, at: int) -> int:
-    """Where the word ends that a stretch would end within; at, where that is far."""
+    """The end of the word around a position; the position itself in a very long word."""
     if 0 < at < len(text) and not text[at - 1].isspace():
         for end in range(at, min(len(text), at + WORD_CHARS_MAX) + 1):
             if end == len(text) or text[end].isspace():
@@ -106,8 +108,8 @@ def _end_of_word(text: str, at: int) -> int:
 
 
 def _first_end(text: str, words: Sequence[re.Match[str]]) -> int:
-    """Where the first of the words ends that ends a sentence or a line, or the last one looked
-    at."""
+    """The end of the first of the words that ends a sentence or a line; if there is none, of the
+    last one that may be added."""
     for word in words[:EXCERPT_WORDS_MORE]:
         if word.group()[-1] in ".!?:;" or text[word.end() : word.end() + 1] == "\n":
             return word.end()
@@ -115,23 +117,23 @@ def _first_end(text: str, words: Sequence[re.Match[str]]) -> int:
 
 
 def excerpt(text: str, wanted: Collection[Stretch]) -> str:
-    """The stretches as one text with marks where something of the message was left out.
+    """The stretches as one text, with marks where text of the message was left out.
 
     Example:
         >>> excerpt("short", [(0, 5)])
         'short'
     """
-    found = stretches(text, wanted)
-    if not found:
+    parts = stretches(text, wanted)
+    if not parts:
         return ""
-    pieces = [text[start:end].strip() for start, end in found]
-    head = f"{GAP} " if text[: found[0][0]].strip() else ""
-    tail = f" {GAP}" if text[found[-1][1] :].strip() else ""
+    pieces = [text[start:end].strip() for start, end in parts]
+    head = f"{GAP} " if text[: parts[0][0]].strip() else ""
+    tail = f" {GAP}" if text[parts[-1][1] :].strip() else ""
     return head + f" {GAP} ".join(pieces) + tail
 
 
 def body(lines: Sequence[Line]) -> str:
-    """A passage's lines in order, with a mark where messages between them were left out."""
+    """The lines of a passage in order, with marks where messages between them were left out."""
     ordered = sorted(lines, key=lambda line: line.place)
     parts: list[str] = []
     last: int | None = None
@@ -145,7 +147,7 @@ def body(lines: Sequence[Line]) -> str:
 
 
 def header(number: int, day: str | None) -> str:
-    """What a passage begins with. It costs tokens, so the rest is in the passage's fields.
+    """The first line of a passage. It is short because it costs tokens.
 
     Example:
         >>> header(2, "2026-11-27"), header(1, None)
