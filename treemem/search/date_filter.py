@@ -1,11 +1,11 @@
-"""Times that a question is limited to, and times given as limits: "what did we say on Friday?"
+"""Finds the time that a question is limited to ("what did we say on Friday?"), and reads limits.
 
-Pure. It owns the judgment whether words of time limit what a question asks about; what the
-words mean is read by time_words.py. It understands English only, and it would rather miss a
-time than see one that is none: a deadline ("due on Friday"), a plan ("what will we do on
-Friday"), a comparison ("faster than last week"), a month's name as a word ("we may") and
-quoted words limit nothing. Whether what happened then was also said then nobody can know, so
-a time that was found is a reason to prefer messages, seldom one to leave all others out.
+Pure, and English only. This module decides whether words of time limit a question;
+date_phrases.py reads the time that they mean. It prefers to miss a limit over inventing one: a
+deadline ("due on Friday"), a plan ("what will we do on Friday"), a comparison ("faster than last
+week"), a month's name as a word ("we may") and quoted words limit nothing. An event may have
+been mentioned at another time than it happened, so a limit is mostly a reason to prefer
+messages, not to leave out all others.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from typing import Literal
 from treemem import times
 from treemem.errors import UsageError
 from treemem.search import date_phrases
-from treemem.search.date_phrases import WEEKDAYS, Period, Reader, Word
+from treemem.search.date_phrases import WEEKDAYS, Period, PeriodReader, Word
 
 QUERY_CHARS_MAX = 2_000
 _VALUE_CHARS_MAX = 100
@@ -29,11 +29,11 @@ _EDGES = frozenset("since after before until till".split())
 _LEADS = _IN | _EDGES | {"on", "from", "for"}
 _TO = frozenset("to until till through".split())
 
-# Words that stand between a preposition and the time it belongs to.
+# Words between a preposition and its time.
 _FILLERS = frozenset(
     "the of on in at end beginning start middle half early late mid about around".split()
 )
-# Before a time these make it a deadline, a purpose or a standard of comparison.
+# Words before a time that make it a deadline, a purpose or part of a comparison.
 _REFUSED_BEFORE = frozenset(
     "by due for to than like as vs versus with next every each per over not".split()
 )
@@ -44,7 +44,7 @@ _DUE = frozenset(
 _DURATIONS = frozenset(
     f"{unit}{s}" for unit in (*date_phrases.UNITS, "weekend", "minute") for s in ("", "s")
 )
-# The last of these words before a time tells whether the question looks back.
+# The last of these words before a time decides whether the question is about the past.
 _LOOKS_BACK = frozenset(
     "did didn't was wasn't were weren't had hadn't been said told went came got made took wrote "
     "saw met gave found spoke thought felt ran broke left sent built chose done seen".split()
@@ -59,7 +59,7 @@ _TO_WHOM = frozenset(
     "the a an my our your his her its their this that these those me you him us them it "
     "everyone everybody someone somebody".split()
 )
-# What may follow "in March" or "in 2024"; any other word might belong to the name.
+# Words that may follow "in March" or "in 2024"; any other could belong to a name.
 _GOES_ON = frozenset(
     "and or but what who whom whose which when where why how did was were had has have is are "
     "i we you he she it they the a an my our your his her their this that these there for with "
@@ -71,9 +71,8 @@ _GOES_ON = frozenset(
 class When:
     """The stretch of time that a question is limited to.
 
-    since: inclusive; until: exclusive; in the asker's zone, None where that side is open.
-    phrase: the words that say so, query[start:end].
-    kind: "range", words that limit when something happened or was said; no other is told.
+    since: inclusive; until: exclusive; in the zone of now, None where that side is open.
+    phrase: the words that name it, query[start:end].
     """
 
     since: datetime | None
@@ -81,7 +80,6 @@ class When:
     phrase: str
     start: int
     end: int
-    kind: Literal["range"] = "range"
 
     @property
     def since_ms(self) -> int | None:
@@ -95,24 +93,24 @@ class When:
 
 
 def find(query: str, now: datetime) -> When | None:
-    """The time that a question is limited to, or None where it names none for certain.
+    """The time that a question is limited to; None where it is not certain that there is one.
 
-    now: when the question is asked, in the asker's zone. Times that are joined by "and" or
-    "or" give the stretch over both; others what they have in common, and None where that is
-    nothing. A name without a year means the last one: "on Friday" the last Friday before
-    today, "in March" the last March that has begun.
+    now: the time of the question, with the user's zone. Times joined by "and" or "or" give the
+    stretch over both, others their intersection, and None where that is empty. A name without a
+    year means the last one: "on Friday" the last Friday before today, "in March" the last
+    March that has begun.
 
     Example:
-        >>> asked = datetime(2026, 11, 27, 12, tzinfo=UTC)
-        >>> found = find("What did Ana say last week?", asked)
-        >>> found.phrase, found.since.isoformat()[:10], found.until.isoformat()[:10]
+        >>> now = datetime(2026, 11, 27, 12, tzinfo=UTC)
+        >>> limit = find("What did Ana say last week?", now)
+        >>> limit.phrase, limit.since.isoformat()[:10], limit.until.isoformat()[:10]
         ('last week', '2026-11-16', '2026-11-23')
-        >>> find("What is due on Friday?", asked)
+        >>> find("What is due on Friday?", now)
     """
     _check_zone(now)
     query = query[:QUERY_CHARS_MAX]
     words = date_phrases.split(query)
-    found: _Limit | None = None
+    whole: _Limit | None = None
     i = 0
     while i < len(words):
         limit = _read_limit(words, i, now)
@@ -124,21 +122,21 @@ def find(query: str, now: datetime) -> When | None:
             continue
         limit = _with_listed(words, limit, now)
         i = limit.after
-        found = limit if found is None else _common(found, limit)
-        if found is None:
+        whole = limit if whole is None else _intersection(whole, limit)
+        if whole is None:
             return None
-    if found is None:
+    if whole is None:
         return None
-    start, end = words[found.first].start, words[found.after - 1].end
-    return When(found.since, found.until, query[start:end], start, end)
+    start, end = words[whole.first].start, words[whole.after - 1].end
+    return When(whole.since, whole.until, query[start:end], start, end)
 
 
 def bound(value: str | datetime, edge: Literal["since", "until"], now: datetime) -> int:
-    """A limit given by a user, as milliseconds since 1970 UTC, inclusive at both edges.
+    """Reads a limit that a user gives, as milliseconds since 1970 UTC, inclusive at both edges.
 
-    value: an ISO day or time, which counts as UTC where it has no zone, or words as in find,
-    read against now, in its zone. What is longer than a moment, such as a day or "last week",
-    is taken to its first or last millisecond. Raises UsageError.
+    value: an ISO day or time, in UTC where it has no zone, or words as in find, in the zone of
+    now. A period such as a day or "last week" begins with its first millisecond and ends with
+    its last. Raises UsageError.
 
     Example:
         >>> bound("yesterday", "until", datetime(2026, 1, 2, tzinfo=UTC))
@@ -155,7 +153,7 @@ def bound(value: str | datetime, edge: Literal["since", "until"], now: datetime)
         return ms
     _check_zone(now)
     words = date_phrases.split(str(value)[: _VALUE_CHARS_MAX + 1])
-    read = _read(Reader(words, 0, now), 0)
+    read = _read(PeriodReader(words, 0, now), 0)
     if read is None or read[1] != len(words) or len(str(value)) > _VALUE_CHARS_MAX:
         raise UsageError(
             f"{edge} is a date or time such as 2026-11-27, 2026-11-27T09:30+01:00, yesterday, "
@@ -170,9 +168,9 @@ def bound(value: str | datetime, edge: Literal["since", "until"], now: datetime)
 
 @dataclass(frozen=True, slots=True)
 class _Limit:
-    """Words number first to after (exclusive), and what they limit time to; see When.
+    """The words from number first to after (exclusive), and the time that they name; see When.
 
-    lead: the preposition, or "". shape: the period it was read from.
+    lead: the preposition, or "". shape: the period that they were read as.
     """
 
     since: datetime | None
@@ -183,8 +181,8 @@ class _Limit:
     shape: Period
 
 
-def _read(reader: Reader, i: int, by: date | None = None) -> tuple[Period, int] | None:
-    """A period; None as well where it lies outside the calendar."""
+def _read(reader: PeriodReader, i: int, by: date | None = None) -> tuple[Period, int] | None:
+    """The period that begins with word i; None without one, or if it is outside the calendar."""
     try:
         return reader.period(i, by)
     except (OverflowError, ValueError):
@@ -192,8 +190,8 @@ def _read(reader: Reader, i: int, by: date | None = None) -> tuple[Period, int] 
 
 
 def _read_limit(words: list[Word], i: int, now: datetime, lead: str = "") -> _Limit | None:
-    """The limit that begins with word i. lead: a preposition that was said before."""
-    reader = Reader(words, i, now)
+    """The limit that begins with word i. lead: a preposition before the words."""
+    reader = PeriodReader(words, i, now)
     own = words[i].text
     if own in ("from", "between"):
         limit = _read_stretch(reader, i, own)
@@ -214,9 +212,9 @@ def _read_limit(words: list[Word], i: int, now: datetime, lead: str = "") -> _Li
     return limit
 
 
-def _read_stretch(reader: Reader, i: int, lead: str) -> _Limit | None:
-    """From one period to another, or between two. Names without a year are those that belong
-    together: from November to February 2024 begins in 2023."""
+def _read_stretch(reader: PeriodReader, i: int, lead: str) -> _Limit | None:
+    """A stretch from one period to another, or between two. Names without a year are taken so that
+    they follow each other: "from November to February 2024" begins in 2023."""
     one = _read(reader, i + 1)
     same_month = one is None and reader.at(i + 1).isdigit()  # between 3 and 9 May
     after = one[1] if one else i + 2
@@ -248,7 +246,7 @@ def _read_stretch(reader: Reader, i: int, lead: str) -> _Limit | None:
 
 
 def _with_listed(words: list[Word], limit: _Limit, now: datetime) -> _Limit:
-    """The limit widened over those that follow it in a list: "on Monday, Tuesday and Friday"."""
+    """The limit together with those that follow it in a list: "on Monday, Tuesday and Friday"."""
     while limit.lead not in _EDGES and limit.after < len(words):
         follows = words[limit.after]
         tied = follows.text in ("and", "or")
@@ -264,8 +262,8 @@ def _with_listed(words: list[Word], limit: _Limit, now: datetime) -> _Limit:
     return limit
 
 
-def _common(one: _Limit, other: _Limit) -> _Limit | None:
-    """What both have in common, or None where that is nothing."""
+def _intersection(one: _Limit, other: _Limit) -> _Limit | None:
+    """The time within both limits; None if there is none."""
     starts = [moment for moment in (one.since, other.since) if moment is not None]
     ends = [moment for moment in (one.until, other.until) if moment is not None]
     since, until = max(starts, key=_order, default=None), min(ends, key=_order, default=None)
@@ -275,7 +273,8 @@ def _common(one: _Limit, other: _Limit) -> _Limit | None:
 
 
 def _order(moment: datetime | None) -> int:
-    # Subtle: times of one zone would be compared by what its clocks show, twice in autumn.
+    """A sort key for moments; an open side comes first."""
+    # Subtle: Python compares times of one zone by their clocks, which show an hour twice in autumn.
     return 0 if moment is None else times.to_ms(moment)
 
 
@@ -283,12 +282,12 @@ def _order(moment: datetime | None) -> int:
 
 
 def _is_meant(words: list[Word], limit: _Limit, now: datetime) -> bool:
-    """Whether the words limit what is asked about, as far as can be told."""
+    """Whether the words limit the question."""
     began, ends = limit.since, limit.until
     if began is not None and times.to_ms(began) >= times.to_ms(now):
         return False
     if began is None and ends is not None and times.to_ms(ends) > times.to_ms(now):
-        return False  # before a day that is still to come: a deadline
+        return False  # before a day in the future: a deadline
     return (
         _fits(words, limit, now)
         and not _is_refused(words, limit)
@@ -298,7 +297,7 @@ def _is_meant(words: list[Word], limit: _Limit, now: datetime) -> bool:
 
 
 def _fits(words: list[Word], limit: _Limit, now: datetime) -> bool:
-    """Whether the preposition goes with the period, and the words end there."""
+    """Whether the preposition fits the period, and the expression ends there."""
     lead, shape = limit.lead, limit.shape
     last = words[limit.after - 1]
     if last.owner != last.text and lead not in _EDGES:  # "in yesterday's call", no year's budget
@@ -315,7 +314,7 @@ def _fits(words: list[Word], limit: _Limit, now: datetime) -> bool:
         fits = bool(lead) or not shape.bare
     if not shape.capital:
         fits = fits and lead in ("in", "on", "since", "during", "between", "from")
-    if shape.bare and shape.sure and shape.kind == "span":  # a year, that may be any number
+    if shape.bare and shape.sure and shape.kind == "span":  # a year, which may be any number
         age = now.year - shape.start.year
         fits = fits and 0 <= age <= _YEARS_BACK_MAX and lead not in ("over", "within")
     named = (shape.bare and shape.cycle_days != 7) or (not lead and shape.cycle_days == 365)
@@ -323,16 +322,17 @@ def _fits(words: list[Word], limit: _Limit, now: datetime) -> bool:
 
 
 def _ends_at(words: list[Word], after: int) -> bool:
+    """Whether a name ends before word number after."""
     return after == len(words) or not words[after].joined or words[after].text in _GOES_ON
 
 
 def _is_refused(words: list[Word], limit: _Limit) -> bool:
-    """Whether the words beside it make it a deadline, a comparison or a length of time."""
+    """Whether the words around a limit make it a deadline, a comparison or a duration."""
     after = words[limit.after].text if limit.after < len(words) else ""
     turning = {"of"} if limit.shape.kind == "day" else {"of", "before", "after"}
     if after in _DUE or (after in turning and words[limit.after].joined):
         return True  # "the last week of the sprint", "last weekend before 5 May"
-    if limit.lead == "from" and after in _TO:  # to an end that cannot be read
+    if limit.lead == "from" and after in _TO:  # the end is not readable
         return True
     sentence = _sentence_before(words, limit.first)
     if any(word in _DUE for word in sentence[-3:]):
@@ -344,18 +344,20 @@ def _is_refused(words: list[Word], limit: _Limit) -> bool:
         return False
     if limit.lead in ("before", "after") and {*sentence[-1:]} & (_DURATIONS | WEEKDAYS.keys()):
         return True  # "the week before 5 May" is another week
-    asked = " ".join(sentence)
-    return any(f"how many {unit}" in asked for unit in _DURATIONS) or "how long" in asked
+    before_limit = " ".join(sentence)
+    asks_duration = any(f"how many {unit}" in before_limit for unit in _DURATIONS)
+    return asks_duration or "how long" in before_limit
 
 
 def _is_quoted(words: list[Word], first: int) -> bool:
+    """Whether word number first is between quotation marks."""
     before = "".join(word.before for word in words[: first + 1])
     return before.count('"') % 2 == 1 or before.count("“") > before.count("”")
 
 
 def _looks_back(words: list[Word], limit: _Limit) -> bool:
-    """Whether the nearest verb that tells a tense, before the words or else after them, is
-    past; also where there is none, as in "standup on Friday"."""
+    """Whether the nearest verb with a tense, before the words or else after them, is in the past;
+    also if there is none, as in "standup on Friday"."""
     begin = limit.first - len(_sentence_before(words, limit.first))
     nearest = [*range(limit.first - 1, begin - 1, -1), *range(limit.after, len(words))]
     for i in nearest:
@@ -368,7 +370,7 @@ def _looks_back(words: list[Word], limit: _Limit) -> bool:
 
 
 def _tense(words: list[Word], i: int) -> bool | None:
-    """True for a word that tells the past, False for one that tells another tense."""
+    """True for a verb in the past, False for another tense, None for other words."""
     word = words[i].text
     if word in _LOOKS_BACK or (word.endswith("ed") and len(word) > 4 and word[-3:] != "eed"):
         return True
@@ -392,9 +394,10 @@ def _sentence_before(words: list[Word], first: int) -> list[str]:
 
 
 def _is_stop(word: Word) -> bool:
+    """Whether a sentence ends before the word."""
     return any(mark in word.before for mark in ".!?;\n")
 
 
 def _check_zone(now: datetime) -> None:
     if now.utcoffset() is None:
-        raise UsageError(f"now has to have a time zone, such as {now.isoformat()}+00:00.")
+        raise UsageError(f"now needs a time zone, such as {now.isoformat()}+00:00.")

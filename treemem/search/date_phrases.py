@@ -1,9 +1,9 @@
-"""English words for a stretch of time, read against a given moment: "last week", "5 May 2024".
+"""Reads English words for a period: "last week", "5 May 2024".
 
-Pure. It owns the grammar and the calendar: which day, week or month some words mean in the zone
-of that moment. Whether a question that holds such words is limited to that time is when.py's
-to judge. Weeks begin on Monday. Parts of a day are taken wide: a morning is midnight to noon,
-an afternoon noon to 18:00, an evening 17:00 to midnight, a night 18:00 to 6:00.
+Pure. This module knows the grammar and the calendar: the day, week or month that words mean at a
+given moment in its zone. date_filter.py decides whether they limit a question. Weeks begin on
+Monday. Parts of a day are wide: a morning is midnight to noon, an afternoon noon to 18:00, an
+evening 17:00 to midnight, a night 18:00 to 6:00.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _NUMBERS = {
     "eight": 8, "nine": 9, "ten": 10, "eleven": 11, "twelve": 12,
 }  # fmt: skip
 _PARTS = {"morning": (0, 12), "afternoon": (12, 18), "evening": (17, 24), "night": (18, 30)}
-# "Two months ago" is meant roughly: these many days to either side.
+# Days to either side that "two months ago" may mean as well.
 _SLACK_DAYS = {"day": 0, "week": 3, "month": 15, "year": 183}
 _MONTHS_LONG = {"month": 1, "quarter": 3, "year": 12}
 
@@ -44,9 +44,9 @@ _COUNT = re.compile(r"\d{1,3}", re.ASCII)
 
 @dataclass(frozen=True, slots=True)
 class Word:
-    """A word of a text, in lower case, with where it stands.
+    """A word of a text, in lower case, with its place.
 
-    before: what lies between the word before it and this one. raw: as it was written.
+    before: the text between the word before it and this one. raw: the word as written.
     """
 
     text: str
@@ -57,7 +57,7 @@ class Word:
 
     @property
     def joined(self) -> bool:
-        """Whether only blanks part it from the word before."""
+        """Whether only spaces separate it from the word before."""
         return self.before.isspace()
 
     @property
@@ -70,13 +70,13 @@ class Word:
 class Period:
     """A stretch of time that words name; both ends in the user's zone, end exclusive.
 
-    kind: a "day" or a part of one; a "span" of the calendar, such as a week; "recent", the
-    last so many units up to the end of today.
-    sure: by its own words it is no time to come, or has its year with it.
-    bare: a mere name, that means a time only after a word such as "in" or "since".
-    cycle_days: after how many days a name without a year comes again; 0 for all else.
-    rough: the wider stretch in which a question about "two months ago" may lie.
-    capital: its month was not written as the words "may", "march", "mar" and "august" are.
+    kind: a "day" or a part of one; a "span" of the calendar, such as a week; "recent" for the
+    last days, weeks or months up to the end of today.
+    sure: the words alone exclude a future time, or they contain a year.
+    bare: a mere name, which means a time only after a word such as "in" or "since".
+    cycle_days: the days after which a name without a year occurs again; otherwise 0.
+    rough: the wider stretch that "two months ago" may mean.
+    capital: the month cannot be mistaken for the word "may", "march", "mar" or "august".
     """
 
     start: datetime
@@ -97,10 +97,10 @@ def split(text: str) -> list[Word]:
     """The words of a text, without the stops and quotes around them."""
     words: list[Word] = []
     last = 0
-    for found in _WORD.finditer(text):
-        raw = found.group().strip(".:'‘’`*_")
+    for match in _WORD.finditer(text):
+        raw = match.group().strip(".:'‘’`*_")
         if raw:
-            start = text.index(raw, found.start())
+            start = text.index(raw, match.start())
             words.append(
                 Word(raw.lower().replace("’", "'"), raw, start, start + len(raw), text[last:start])
             )
@@ -108,13 +108,12 @@ def split(text: str) -> list[Word]:
     return words
 
 
-class Reader:
-    """Reads periods from words of which the first is the beginning of an expression.
+class PeriodReader:
+    """Reads periods from words; word number first begins the expression.
 
-    Every method takes the number of a word, and gives a period with the number of the word
-    after it, or None where no period begins. A period never reaches over a punctuation mark,
-    but for the comma of a date. by: the day that a name without a year is to have begun by;
-    the day of now where it is None.
+    Every method takes the number of a word, and returns a period with the number of the word
+    after it, or None if no period begins there. A period contains no punctuation mark except the
+    comma of a date. by: the day by which a name without a year has begun; None for today.
     """
 
     def __init__(self, words: list[Word], first: int, now: datetime) -> None:
@@ -124,7 +123,7 @@ class Reader:
         self._today = now.date()
 
     def at(self, i: int, *, comma: bool = False) -> str:
-        """The word at i, or "" where the expression has ended."""
+        """The word at i; "" after the end of the expression. comma: a comma does not end it."""
         if not 0 <= i < len(self._words):
             return ""
         word = self._words[i]
@@ -157,7 +156,7 @@ class Reader:
         return None
 
     def _recent(self, i: int) -> Read | None:
-        """The last ten days: from the start of the tenth day back to the end of today."""
+        """The last ten days: from the start of the tenth day before today to the end of today."""
         the = self.at(i) == "the"
         j = i + the
         if self.at(j) not in ("last", "past"):
@@ -182,12 +181,12 @@ class Reader:
             return self._weekend(self._today - timedelta(days=2)), i + 2
         if name in ("week", "month", "quarter", "year"):
             return self._unit_around(self._today, name, -1), i + 2
-        found = self._weekday(i + 1, self._today)
-        if found is None and not self.at(i + 2)[:1].isdigit():
-            found = self._month(i + 1, self._today.replace(day=1) - timedelta(days=1))
-        if found is None or not found[0].cycle_days:
+        named = self._weekday(i + 1, self._today)
+        if named is None and not self.at(i + 2)[:1].isdigit():
+            named = self._month(i + 1, self._today.replace(day=1) - timedelta(days=1))
+        if named is None or not named[0].cycle_days:
             return None
-        return replace(found[0], sure=True, bare=False), found[1]
+        return replace(named[0], sure=True, bare=False), named[1]
 
     def _this(self, i: int) -> Read | None:
         name = self._owner(i + 1)
@@ -200,8 +199,8 @@ class Reader:
         return None
 
     def _ago(self, i: int) -> Read | None:
-        """The day so many units back; months keep the day of the month where they have it.
-        Of hours, the moment."""
+        """The day some units before today, months before on the same day of the month if there is
+        one; for hours the moment."""
         count, after = self._number(i) or (0, 0)
         unit = self._unit(after) if count else ""
         if self.at(after + 1) != "ago" or not (unit == "hour" or unit in _SLACK_DAYS):
@@ -217,16 +216,16 @@ class Reader:
 
     def _week_of(self, i: int, by: date) -> Read | None:
         j = i + (self.at(i) == "the")
-        found = self._date(j + 2, by) if (self.at(j), self.at(j + 1)) == ("week", "of") else None
-        if found is None:
+        dated = self._date(j + 2, by) if (self.at(j), self.at(j + 1)) == ("week", "of") else None
+        if dated is None:
             return None
-        week = self._unit_around(found[0].start.date(), "week", 0)
-        return replace(found[0], start=week.start, end=week.end, kind="span"), found[1]
+        week = self._unit_around(dated[0].start.date(), "week", 0)
+        return replace(dated[0], start=week.start, end=week.end, kind="span"), dated[1]
 
     def _date(self, i: int, by: date) -> Read | None:
         """A day of the calendar: 2026-11-03, 5 March 2024, March 5th, 2024, Friday, 5 March."""
         if self.at(i) in WEEKDAYS and self.at(i + 1, comma=True):
-            dated = Reader(self._words, i + 1, self._now)._date(i + 1, by)
+            dated = PeriodReader(self._words, i + 1, self._now)._date(i + 1, by)
             if dated:
                 return dated
         if _ISO_DAY.fullmatch(self.at(i)):
@@ -252,7 +251,7 @@ class Reader:
 
     def _month(self, i: int, by: date) -> Read | None:
         if self.at(i) not in _MONTHS or (i and _DAY.fullmatch(self._words[i - 1].text)):
-            return None  # a day before it that it does not have is a slip, not a month
+            return None  # a day before it that the month does not have is a mistake, not a month
         year, after = self._its_year(i + 1)
         first = _latest(_MONTHS[self.at(i)], 1, year, by)
         if first is None:
@@ -264,7 +263,7 @@ class Reader:
         ), after  # fmt: skip
 
     def _weekday(self, i: int, by: date) -> Read | None:
-        """The last such day before by."""
+        """The last such day before the day by."""
         number = WEEKDAYS.get(self._owner(i))
         if number is None:
             return None
@@ -300,12 +299,12 @@ class Reader:
         j = i + (self.at(i) == "a" and self.at(i + 1) == "couple")
         if self.at(j) == "couple":
             return 2, j + 1 + (self.at(j + 1) == "of")
-        found = self.at(i)
-        count = int(found) if _COUNT.fullmatch(found) else _NUMBERS.get(found, 0)
+        word = self.at(i)
+        count = int(word) if _COUNT.fullmatch(word) else _NUMBERS.get(word, 0)
         return (count, i + 1) if count else None
 
     def _its_year(self, i: int) -> tuple[int | None, int]:
-        """The year that follows a day or a month, if one does."""
+        """The year after a day or a month, None without one, and the number of the next word."""
         j = i + (self.at(i) == "of")
         if _YEAR.fullmatch(self.at(j, comma=True)):
             return int(self.at(j, comma=True)), j + 1
@@ -320,8 +319,8 @@ class Reader:
         return replace(day, start=part.start, end=part.end), i + 1
 
     def _midnight(self, day: date) -> datetime:
-        # Subtle: where clocks skip midnight this is the moment of the change, and where they
-        # repeat it the first of the two, so that days neither overlap nor leave a gap.
+        # Subtle: if clocks skip midnight this is the moment of the change, and if they repeat it
+        # the first of the two, so days neither overlap nor leave a gap.
         return datetime.combine(day, time(), tzinfo=self._now.tzinfo)
 
     def _days(self, first: date, count: int, *, sure: bool = True) -> Period:
@@ -329,7 +328,7 @@ class Reader:
         return Period(self._midnight(first), self._midnight(after), "day", sure=sure)
 
     def _part(self, day: date, name: str) -> Period:
-        """Hours past 24 are those of the next day."""
+        """A part of a day; hours from 24 on are those of the next day."""
         start, end = (
             self._midnight(day + timedelta(days=hour // 24)).replace(hour=hour % 24)
             for hour in _PARTS[name]
@@ -337,12 +336,12 @@ class Reader:
         return Period(start, end, "day")
 
     def _weekend(self, by: date) -> Period:
-        """Saturday and Sunday, the last that began by the day by."""
+        """The last Saturday and Sunday that began by a day."""
         saturday = by - timedelta(days=(by.weekday() - 5) % 7)
         return replace(self._days(saturday, 2), kind="span")
 
     def _unit_around(self, day: date, unit: str, steps: int) -> Period:
-        """The week, month, quarter or year that holds the day, moved by so many of them."""
+        """The week, month, quarter or year that contains a day, moved by a number of them."""
         if unit == "week":
             monday = day + timedelta(days=7 * steps - day.weekday())
             return replace(self._days(monday, 7), kind="span")
@@ -352,9 +351,9 @@ class Reader:
         return Period(start, end, "span")
 
     def _back(self, count: int, unit: str, minutes: int = 0) -> datetime:
-        """So many units before now: for hours the moment, and so many minutes more, else the
-        start of the day."""
-        if unit == "hour":  # by the hours that went by, whatever the clocks did
+        """The start of the day some units before now; for hours the moment, that many minutes
+        earlier."""
+        if unit == "hour":  # elapsed hours, even if the clocks changed
             moment = self._now.astimezone(UTC) - timedelta(hours=count, minutes=minutes)
             return moment.astimezone(self._now.tzinfo)
         if unit in _MONTHS_LONG:
@@ -373,7 +372,7 @@ def _first_of(month_number: int) -> date:
 
 
 def _latest(month: int, day: int, year: int | None, by: date) -> date | None:
-    """The day in that year, or in the last year in which it came by the day by; None where
+    """The day in a year, or without one in the last year in which it came by the day by; None if
     the month has no such day.
 
     Example:
@@ -382,9 +381,9 @@ def _latest(month: int, day: int, year: int | None, by: date) -> date | None:
     """
     for candidate in (year,) if year else range(by.year, by.year - 9, -1):
         try:
-            found = date(candidate, month, day)
+            latest = date(candidate, month, day)
         except ValueError:
             continue
-        if year or found <= by:
-            return found
+        if year or latest <= by:
+            return latest
     return None
