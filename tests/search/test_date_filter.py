@@ -1,4 +1,4 @@
-"""Words of time in a question: what they mean, in which zone, and when they mean none."""
+"""Words of time limit a question to a period in the user's zone, or limit nothing."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ PHRASES = [
 
 
 def span(query: str, now: datetime = NOW) -> tuple[str, str, str] | None:
-    """The phrase, and both limits as short as they can be told."""
+    """The phrase and both limits, in short."""
     when = find(query, now)
     return when and (when.phrase, short(when.since), short(when.until))
 
@@ -52,7 +52,7 @@ def short(moment: datetime | None) -> str:
     return text.removesuffix(" 00:00")
 
 
-# -- what is understood ----------------------------------------------------------------
+# -- limits ----------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -113,7 +113,7 @@ def test_a_time_counted_from_now_is_found(query: str, phrase: str, since: str, u
         ("What did we do in 2023?", "in 2023", "2023-01-01", "2024-01-01"),
     ],
 )  # fmt: skip
-def test_a_name_means_the_last_time_it_came_unless_its_year_is_said(
+def test_a_name_without_a_year_means_its_last_occurrence(
     query: str, phrase: str, since: str, until: str
 ) -> None:
     assert span(query) == (phrase, since, until)
@@ -134,7 +134,7 @@ def test_a_name_means_the_last_time_it_came_unless_its_year_is_said(
         ("What changed over the last month?", "over the last month", "2026-10-27", "2026-11-28"),
     ],
 )  # fmt: skip
-def test_a_point_back_from_now_is_taken_roughly_and_a_stretch_up_to_today(
+def test_a_point_in_the_past_is_approximate_and_a_stretch_ends_today(
     query: str, phrase: str, since: str, until: str
 ) -> None:
     assert span(query) == (phrase, since, until)
@@ -167,14 +167,14 @@ def test_a_point_back_from_now_is_taken_roughly_and_a_stretch_up_to_today(
         ("last week on Tuesday I said", "last week on Tuesday", None, None),
     ],
 )  # fmt: skip
-def test_limits_stretches_and_lists_are_put_together(
+def test_limits_stretches_and_lists_are_combined(
     query: str, phrase: str, since: str | None, until: str | None
 ) -> None:
-    """The last Tuesday was not last week: what contradicts itself limits nothing."""
+    """The last Tuesday was not last week: a contradiction limits nothing."""
     assert span(query) == (None if since is None else (phrase, since, until))
 
 
-# -- what limits nothing ---------------------------------------------------------------
+# -- no limits ---------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -222,7 +222,7 @@ def test_a_deadline_beside_a_time_does_not_hide_it() -> None:
     )  # fmt: skip
 
 
-def test_the_place_of_the_phrase_is_told() -> None:
+def test_the_place_of_the_phrase_is_returned() -> None:
     query = "İn short: what did Ana say on Friday, then?"
     when = find(query, NOW)
     assert when is not None
@@ -243,7 +243,7 @@ def test_a_day_on_which_clocks_change_is_whole(day: str, hours: int) -> None:
     assert when.until_ms + 1 - when.since_ms == hours * 3_600_000
 
 
-def test_hours_ago_are_counted_as_they_went_by() -> None:
+def test_hours_ago_are_elapsed_hours() -> None:
     """At 4:00 in winter time, after the hour from 2 to 3 came twice, 3 hours ago it was 2:00."""
     after_change = datetime(2026, 10, 25, 4, tzinfo=BERLIN)
     value = bound("3 hours ago", "since", after_change)
@@ -253,7 +253,7 @@ def test_hours_ago_are_counted_as_they_went_by() -> None:
 @pytest.mark.parametrize(
     ("zone", "since"), [(BERLIN, "2026-11-25T23:00"), (NEW_YORK, "2026-11-26T05:00")]
 )
-def test_a_day_is_one_of_the_askers_zone(zone: ZoneInfo, since: str) -> None:
+def test_a_day_is_a_day_of_the_users_zone(zone: ZoneInfo, since: str) -> None:
     when = find("What did we say yesterday?", datetime(2026, 11, 27, 12, tzinfo=zone))
     assert when is not None
     assert when.since_ms == bound(f"{since}+00:00", "since", NOW)
@@ -266,7 +266,7 @@ def test_a_day_whose_midnight_was_skipped_begins_with_the_change() -> None:
     assert when.since_ms == bound("2026-04-23T22:00Z", "since", NOW)
 
 
-def test_the_asker_needs_a_zone() -> None:
+def test_now_needs_a_zone() -> None:
     with pytest.raises(UsageError, match="zone"):
         find("yesterday", datetime(2026, 11, 27))
 
@@ -306,7 +306,7 @@ def _is_sound(when: When | None, query: str) -> None:
 
 
 @given(st.text(max_size=60), MOMENTS)
-def test_no_text_whatever_it_is_raises(query: str, now: datetime) -> None:
+def test_no_text_raises(query: str, now: datetime) -> None:
     _is_sound(find(query, now), query)
 
 
@@ -318,9 +318,7 @@ WORDS = st.sampled_from(
 
 
 @given(st.lists(WORDS, max_size=10).map(" ".join), MOMENTS)
-def test_no_order_of_words_of_time_makes_a_limit_that_ends_before_it_begins(
-    query: str, now: datetime
-) -> None:
+def test_no_limit_ends_before_it_begins(query: str, now: datetime) -> None:
     when = find(query, now)
     _is_sound(when, query)
     assert find(query, now) == when
@@ -364,7 +362,7 @@ def test_a_long_query_is_read_up_to_a_limit() -> None:
         ("last 10 days", "2026-11-16T23:00Z", "2026-11-27T22:59:59.999Z"),
     ],
 )
-def test_a_limit_is_an_iso_time_or_words_taken_to_their_edge(
+def test_a_bound_is_an_iso_time_or_an_edge_of_the_period_in_words(
     value: str | datetime, since: str, until: str
 ) -> None:
     for edge, expected in (("since", since), ("until", until)):
@@ -377,7 +375,7 @@ def test_a_limit_is_an_iso_time_or_words_taken_to_their_edge(
     ["", " ", "soon", "by Friday", "since Monday", "yesterday?!x", "2026-13-01", "1712011500",
      "3/4", "9999 years ago", "last week " * 50, "next week", "yesterday today"],
 )  # fmt: skip
-def test_a_limit_that_is_no_time_is_refused_with_examples(value: str) -> None:
+def test_a_bound_that_is_no_time_is_refused_with_examples(value: str) -> None:
     with pytest.raises(UsageError, match="until is a date or time such as 20") as raised:
         bound(value, "until", NOW)
     assert repr(value[:50])[:-1] in str(raised.value)
@@ -385,7 +383,7 @@ def test_a_limit_that_is_no_time_is_refused_with_examples(value: str) -> None:
 
 
 @given(st.text(max_size=40), MOMENTS)
-def test_a_limit_is_a_number_or_refused(value: str, now: datetime) -> None:
+def test_a_bound_is_a_number_or_refused(value: str, now: datetime) -> None:
     try:
         since, until = bound(value, "since", now), bound(value, "until", now)
     except UsageError:

@@ -1,4 +1,4 @@
-"""A search as a whole: what comes back, in which order, within the budget, whatever is stored."""
+"""A search returns passages in the order of time and within the budget, whatever is stored."""
 
 from __future__ import annotations
 
@@ -137,14 +137,16 @@ def test_a_message_of_100000_words_is_excerpted(
         ("🎂" * 4_000 + " walrus " + "🎂" * 4_000, "walrus"),
     ],
 )
-def test_of_a_huge_line_comes_what_matters(memory: Memory, text: str, query: str) -> None:
+def test_the_matching_part_of_a_huge_line_is_returned(
+    memory: Memory, text: str, query: str
+) -> None:
     memory.append("s", [Message(text=text)])
     found = memory.search(query, budget_tokens=1_000)
     holds_together(found, 1_000)
     assert query in found.text
 
 
-def test_what_is_told_too_long_leaves_room_for_what_fits(memory: Memory) -> None:
+def test_a_message_that_does_not_fit_leaves_room_for_one_that_does(memory: Memory) -> None:
     memory.append("s", [Message(text="late fees, late fees", author="费用" * 500),
                         *(Message(text="and so on " * 40) for _ in range(9)),
                         Message(text="We waive late fees in May.", author="Ben")])  # fmt: skip
@@ -153,7 +155,7 @@ def test_what_is_told_too_long_leaves_room_for_what_fits(memory: Memory) -> None
     assert "Ben: We waive late fees in May." in found.text
 
 
-def test_a_broad_question_gets_a_part_of_a_message_that_is_too_long(memory: Memory) -> None:
+def test_a_broad_question_gets_a_part_of_a_long_message(memory: Memory) -> None:
     tell(memory, "shelf and oven " * 4_000, start=NOW - timedelta(days=7))
     found = memory.search("what happened last week?", now=NOW, budget_tokens=500)
     holds_together(found, 500)
@@ -161,7 +163,7 @@ def test_a_broad_question_gets_a_part_of_a_message_that_is_too_long(memory: Memo
 
 
 @pytest.mark.parametrize("budget", [0, -5, BUDGET_MIN - 1])
-def test_a_budget_that_holds_nothing_is_an_error(memory: Memory, budget: int) -> None:
+def test_a_budget_that_is_too_small_is_an_error(memory: Memory, budget: int) -> None:
     with pytest.raises(UsageError, match=str(BUDGET_MIN)):
         memory.search("x", budget_tokens=budget)
 
@@ -187,7 +189,7 @@ def test_an_unknown_mode_or_weight_is_an_error(memory: Memory) -> None:
         memory.search("x", tuning={"loud": 1.0})
 
 
-def test_an_expression_is_taken_by_fts5_and_its_words_are_weighed(memory: Memory) -> None:
+def test_an_expression_is_matched_by_fts5_and_scored_by_its_words(memory: Memory) -> None:
     tell(memory, "Rounding errors of cents.", "plain " * 400, "Rounding errors of euros.",
          "plain " * 400, "A draft on rounding errors of euros.")  # fmt: skip
     found = memory.search('"rounding error" AND euro* NOT draft', fts=True)
@@ -200,7 +202,7 @@ def test_an_expression_is_taken_by_fts5_and_its_words_are_weighed(memory: Memory
     assert not memory.search('"what happened" NOT rounding', fts=True).passages
 
 
-def test_what_is_no_expression_is_an_error_that_shows_one(memory: Memory) -> None:
+def test_an_invalid_expression_is_an_error_with_an_example(memory: Memory) -> None:
     tell(memory, "a")
     for expression in ('"open', "a AND", "nobody : a", "*", "", " ", "(a", "a\0"):
         with pytest.raises(UsageError, match=r"FTS5 expression.*without --fts"):
@@ -211,7 +213,7 @@ def test_what_is_no_expression_is_an_error_that_shows_one(memory: Memory) -> Non
 # -- models that are missing or fail ---------------------------------------------------
 
 
-def asked(
+def searched(
     memory: Memory, vector_of: Callable[[str, str], Vector], question: str = "when do we ship?"
 ) -> SearchResult:
     query = Query(question, Scope.everything(), NOW)
@@ -225,7 +227,7 @@ def failing(error: Exception) -> Callable[[str, str], Vector]:
     return vector_of
 
 
-def test_without_an_embedder_the_words_do_and_the_result_says_so(memory: Memory) -> None:
+def test_without_an_embedder_words_are_compared_and_the_result_says_so(memory: Memory) -> None:
     tell(memory, "We ship on Friday.")
     found = memory.search("when do we ship?")
     assert texts(found) == ["We ship on Friday."]
@@ -234,10 +236,10 @@ def test_without_an_embedder_the_words_do_and_the_result_says_so(memory: Memory)
     assert memory.search("when do we ship?").missing == ()
 
 
-def test_a_model_that_fails_makes_the_answer_poorer_and_nothing_else(memory: Memory) -> None:
+def test_a_failing_model_only_makes_the_answer_poorer(memory: Memory) -> None:
     tell(memory, "We ship on Friday.")
     with_hashing(memory)
-    found = asked(memory, failing(ModelError("The server is gone.")))
+    found = searched(memory, failing(ModelError("The server is gone.")))
     assert texts(found) == ["We ship on Friday."]
     assert found.missing == ("Searched by words only: The server is gone.",)
 
@@ -245,13 +247,13 @@ def test_a_model_that_fails_makes_the_answer_poorer_and_nothing_else(memory: Mem
 def test_a_vector_of_another_size_is_not_compared(memory: Memory) -> None:
     tell(memory, "We ship on Friday.")
     with_hashing(memory)
-    found = asked(memory, lambda setting, text: np.ones(7, dtype=np.float32))
+    found = searched(memory, lambda setting, text: np.ones(7, dtype=np.float32))
     assert texts(found) == ["We ship on Friday."]
     assert "gives 7 numbers" in found.missing[0]
     assert f"treemem embed --prune {HASHING_NAME}" in found.missing[0]
 
 
-def test_vectors_that_are_pruned_meanwhile_are_missing(memory: Memory) -> None:
+def test_vectors_that_are_pruned_meanwhile_are_reported(memory: Memory) -> None:
     tell(memory, "We ship on Friday.")
     with_hashing(memory)
 
@@ -259,7 +261,7 @@ def test_vectors_that_are_pruned_meanwhile_are_missing(memory: Memory) -> None:
         memory.prune_embeddings(HASHING_NAME)
         return np.ones(256, dtype=np.float32)
 
-    found = asked(memory, prune)
+    found = searched(memory, prune)
     assert texts(found) == ["We ship on Friday."]
     assert "pruned" in found.missing[0]
 
@@ -274,7 +276,7 @@ def test_nodes_without_a_vector_are_counted(memory: Memory) -> None:
 
 
 @pytest.mark.parametrize("is_embedded", [False, True])
-def test_what_was_just_appended_is_found(memory: Memory, is_embedded: bool) -> None:
+def test_a_message_that_was_just_appended_is_found(memory: Memory, is_embedded: bool) -> None:
     tell(memory, *(prose(seed, 20) for seed in range(12)))
     if is_embedded:
         with_hashing(memory)
@@ -286,7 +288,7 @@ def test_what_was_just_appended_is_found(memory: Memory, is_embedded: bool) -> N
 
 
 @pytest.mark.parametrize("is_embedded", [False, True])
-def test_forks_share_what_they_have_in_common(
+def test_messages_that_forks_share_are_returned_once(
     memory: Memory, tmp_path: Path, is_embedded: bool
 ) -> None:
     first = ClaudeSession("first")
@@ -312,7 +314,7 @@ def test_forks_share_what_they_have_in_common(
 
 
 @pytest.mark.parametrize("is_embedded", [False, True])
-def test_copies_under_other_ids_come_once(memory: Memory, is_embedded: bool) -> None:
+def test_copies_under_other_ids_are_returned_once(memory: Memory, is_embedded: bool) -> None:
     said = "The walrus of hall 3 has to be fed twice a day, at nine and at five, with fresh fish."
     for source in ("a", "b", "c"):
         tell(memory, said, "Yes, please.", source=source)
@@ -323,7 +325,7 @@ def test_copies_under_other_ids_come_once(memory: Memory, is_embedded: bool) -> 
 
 
 @pytest.mark.parametrize("result", ["The result is {n} of 417.", "The same result of 417 is here."])
-def test_copied_calls_do_not_go_round_in_circles(memory: Memory, result: str) -> None:
+def test_a_search_over_copied_calls_ends(memory: Memory, result: str) -> None:
     call = "[tool use: count] every walrus in every hall, and every seal in the pool, please"
     for number in range(3):
         told = result.format(n=number) + " walrus" * 20
@@ -338,7 +340,7 @@ def test_copied_calls_do_not_go_round_in_circles(memory: Memory, result: str) ->
     )
 
 
-def test_a_call_never_comes_without_its_results(memory: Memory) -> None:
+def test_a_call_is_never_returned_without_its_results(memory: Memory) -> None:
     said = [Message(text=prose(1, 3))]
     for number in range(4):
         uses = (f"{number}a", f"{number}b")
@@ -365,7 +367,7 @@ def test_messages_that_follow_each_other_are_one_passage(memory: Memory) -> None
     )
 
 
-def test_a_mark_stands_where_messages_are_left_out(memory: Memory) -> None:
+def test_a_mark_shows_where_messages_are_left_out(memory: Memory) -> None:
     came, went = "The walrus came to hall 3 at nine today.", "The walrus left for the pool at five."
     tell(memory, came, *["plain " * 90] * 6, went)
     found = memory.search("walrus", budget_tokens=60)
@@ -375,7 +377,7 @@ def test_a_mark_stands_where_messages_are_left_out(memory: Memory) -> None:
 # -- time ------------------------------------------------------------------------------
 
 
-def test_passages_stand_in_the_order_of_time_under_their_days(memory: Memory) -> None:
+def test_passages_are_in_the_order_of_time_under_their_days(memory: Memory) -> None:
     for number, start in enumerate((NOW, START, START + timedelta(days=3))):
         tell(memory, f"walrus {number}", f"walrus {number} again", source=f"s{number}", start=start)
     found = memory.search("walrus")
@@ -391,7 +393,7 @@ def test_a_day_is_that_of_the_messages_own_zone(memory: Memory) -> None:
     assert memory.search("walrus").text.startswith("[1 2026-01-06]\n")
 
 
-def test_what_has_no_time_comes_first_without_a_day(memory: Memory) -> None:
+def test_messages_without_a_time_come_first_without_a_day(memory: Memory) -> None:
     tell(memory, "walrus today", source="a")
     memory.append("b", [Message(text="walrus whenever")])
     found = memory.search("walrus").text
@@ -410,7 +412,7 @@ def test_a_broad_question_about_a_time_is_answered_from_that_time(
     assert days == {f"[{0} 2026-01-{day}]".split()[1] for day in range(12, 19)}
 
 
-def test_a_broad_question_about_much_is_answered_from_all_over_it(
+def test_a_broad_question_is_answered_from_all_over_a_large_scope(
     memory: Memory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Even where there is no root yet, and no word of the question stands anywhere."""
@@ -429,7 +431,7 @@ def test_a_broad_question_about_much_is_answered_from_all_over_it(
     assert min(days) >= "2026-03-10]"
 
 
-def test_where_nothing_was_said_in_the_time_a_broad_question_gets_the_rest(memory: Memory) -> None:
+def test_a_broad_question_about_an_empty_time_is_answered_from_the_rest(memory: Memory) -> None:
     tell(memory, "We fed the walrus.")
     assert texts(memory.search("what happened last week?", now=NOW)) == ["We fed the walrus."]
 
@@ -484,7 +486,7 @@ def lines(found: SearchResult) -> list[str]:
 @pytest.mark.parametrize(
     "scope", [Scope.everything(), Scope.source("s"), Scope.session("s")], ids=str
 )
-def test_what_it_is_about_is_told_by_the_root(
+def test_a_question_for_a_summary_is_answered_by_the_root(
     memory: Memory, monkeypatch: pytest.MonkeyPatch, scope: Scope, field_max: int, is_embedded: bool
 ) -> None:
     long_project(memory)
@@ -507,7 +509,7 @@ def test_what_it_is_about_is_told_by_the_root(
     assert len(lines(only)) > len(from_root)
 
 
-def test_gists_come_before_decisions_and_rules_where_room_is_short(memory: Memory) -> None:
+def test_gists_come_before_decisions_and_rules_in_a_small_budget(memory: Memory) -> None:
     long_project(memory)
     kinds = {each.kind for each in memory.tree(Scope.source("s")).statements}
     assert kinds >= {"gist", "constraint"}
@@ -521,14 +523,14 @@ def test_gists_come_before_decisions_and_rules_where_room_is_short(memory: Memor
     assert told(2_000) == {"(gist)", "(constraint)"}
 
 
-def test_a_message_that_says_nothing_else_is_told_once_with_its_mark(memory: Memory) -> None:
+def test_a_message_of_one_statement_is_returned_once_with_its_mark(memory: Memory) -> None:
     tell(memory, "Hello.", PROJECT[1], PROJECT[2])
     found = memory.search("What did we decide?")
     assert lines(found)[1:] == ["user: Hello.", f"(decision) assistant: {PROJECT[1]}",
                                 f"user: {PROJECT[2]}"]  # fmt: skip
 
 
-def test_a_summary_of_one_thing_does_not_begin_with_all_the_others(memory: Memory) -> None:
+def test_a_summary_of_one_subject_begins_with_that_subject(memory: Memory) -> None:
     long_project(memory)
     found = memory.search("Summarize the discussion about the cache", budget_tokens=300)
     assert found.kind == "about"
@@ -545,7 +547,7 @@ def test_a_summary_of_one_thing_does_not_begin_with_all_the_others(memory: Memor
         ("What must never be done?", "constraint", PROJECT[3]),
     ],
 )
-def test_the_kind_asked_for_comes_first(
+def test_the_wanted_kind_of_statement_comes_first(
     memory: Memory, monkeypatch: pytest.MonkeyPatch, question: str, kind: str, sentence: str,
     field_max: int,
 ) -> None:  # fmt: skip
@@ -560,7 +562,7 @@ def test_the_kind_asked_for_comes_first(
     assert plain.kind == "narrow"
 
 
-def test_a_summary_has_statements_only(memory: Memory) -> None:
+def test_the_summary_mode_returns_statements_only(memory: Memory) -> None:
     long_project(memory)
     found = memory.search("the cache in SQLite", mode="summary", budget_tokens=300)
     holds_together(found, 300)
@@ -579,7 +581,7 @@ def over(memory: Memory, kind: str, relation: str) -> None:
         memory._database.execute(sql, (relation, kind))
 
 
-def test_what_is_closed_or_superseded_is_not_told_as_open_or_as_a_rule(memory: Memory) -> None:
+def test_a_closed_or_superseded_statement_is_not_returned(memory: Memory) -> None:
     long_project(memory)
     over(memory, "open", "closed")
     over(memory, "constraint", "superseded")
@@ -605,7 +607,7 @@ def test_standing_instructions_are_part_of_every_context_of_their_scope(
     assert memory.search("walrus", scope=Scope.source("other")).standing == ()
 
 
-def test_standing_instructions_take_a_small_share_only(memory: Memory) -> None:
+def test_standing_instructions_take_a_small_share(memory: Memory) -> None:
     rules = [f"Always check hall {number} of the {word} before you answer."
              for number, word in enumerate("zoo farm mill port yard dam inn".split())]  # fmt: skip
     tell(memory, *(text for rule in rules for text in (rule, "Fine.")), *[prose(1, 9)] * 4)
@@ -643,7 +645,7 @@ def test_the_same_question_has_the_same_answer_again(memory: Memory) -> None:
     assert [memory.search(query, budget_tokens=500) for query in asked] == first
 
 
-def test_weights_can_be_tried_out(memory: Memory) -> None:
+def test_a_tuned_weight_changes_the_scores(memory: Memory) -> None:
     tell(memory, "walrus " * 30, "seal", "walrus")
 
     def scores(changes: dict[str, float]) -> Sequence[float]:

@@ -1,4 +1,4 @@
-"""A search leaves out what no history holds, unless it is asked for."""
+"""A search includes messages outside of the histories only on request."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from treemem.types import Include
 from treemem_cli.main import cli
 
 
-def test_what_is_no_part_of_a_history_is_found_where_it_is_asked_for(memory: Memory) -> None:
+def test_abandoned_and_injected_messages_are_found_on_request(memory: Memory) -> None:
     memory.append("chat/1", [
         Message(text="The pickup of farm 0417 is at nine.", external_id="u1"),
         Message(text="The pickup of farm 0417 is at noon.", external_id="u2", active=False),
@@ -38,17 +38,17 @@ def test_what_is_no_part_of_a_history_is_found_where_it_is_asked_for(memory: Mem
     }
     assert texts("abandoned", "injected") == texts("abandoned") | texts("injected")
     found = memory.search("pickup 0417", include=["abandoned"])
-    told = {m.text: m.active for passage in found.passages for m in passage.messages}
-    assert told["The pickup of farm 0417 is at noon."] is False
-    assert told["The pickup of farm 0417 is at ten."] is True
+    is_active = {m.text: m.active for passage in found.passages for m in passage.messages}
+    assert is_active["The pickup of farm 0417 is at noon."] is False
+    assert is_active["The pickup of farm 0417 is at ten."] is True
 
 
-def test_what_cannot_be_included_is_refused(memory: Memory) -> None:
+def test_an_unknown_kind_to_include_is_refused(memory: Memory) -> None:
     with pytest.raises(UsageError, match="'deleted' cannot be included; use abandoned, injected"):
         memory.search("pickup", include=["deleted"])  # type: ignore[list-item]
 
 
-def test_the_command_line_asks_for_them_by_name() -> None:
+def test_the_command_line_includes_them_by_name() -> None:
     with Memory.open() as memory:
         memory.append("chat/1", [Message(text="The pickup is at noon.", active=False)])
         memory.work(max_calls=0)

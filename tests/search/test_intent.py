@@ -1,4 +1,4 @@
-"""Which questions are broad, and that many a one that looks broad is not."""
+"""Broad questions are recognized by their words, and narrow ones that look broad are not."""
 
 from __future__ import annotations
 
@@ -111,7 +111,7 @@ LOOK_BROAD = (
 @pytest.mark.parametrize(
     ("kind", "question"), [(kind, each) for kind, told in BROAD.items() for each in told]
 )
-def test_a_broad_question_is_told_by_its_words(kind: QuestionKind, question: str) -> None:
+def test_a_broad_question_is_recognized_by_its_words(kind: QuestionKind, question: str) -> None:
     assert kind_of(question) == kind
     assert kind_of(question.upper()) == kind
 
@@ -127,7 +127,7 @@ def test_the_tables_are_large_enough_to_mean_something() -> None:
 
 
 @given(st.text(), st.sampled_from([each for told in BROAD.values() for each in told]))
-def test_any_text_has_a_kind_and_another_sentence_before_hides_none(text: str, asked: str) -> None:
+def test_any_text_has_a_kind_and_a_sentence_before_hides_none(text: str, asked: str) -> None:
     kinds = set(BROAD) | {"narrow"}
     assert kind_of(text) in kinds
     assert kind_of(f"Who is Ana? {asked}") == kind_of(asked)

@@ -1,4 +1,4 @@
-"""What was said is found in any language, in code, and by short queries; tables of examples."""
+"""Messages are found in any language, in code, and by short queries; tables of examples."""
 
 from __future__ import annotations
 
@@ -173,7 +173,7 @@ def test_the_speaker_is_found_in_any_script(memory: Memory) -> None:
     assert memory.search("小明").passages
 
 
-def test_the_stored_text_stays_as_it_was_typed(spoken: Memory) -> None:
+def test_the_stored_text_is_unchanged(spoken: Memory) -> None:
     said = SAID["full width"][0]
     assert (
         spoken.search("python", scope=Scope.source("full width")).passages[0].messages[0].text
@@ -196,9 +196,7 @@ def test_statements_are_found_in_scripts_without_spaces(memory: Memory) -> None:
 
 @pytest.mark.parametrize("table", ["message", "statement"])
 @pytest.mark.parametrize("wrong", ["'other words'", "NULL"])
-def test_the_doctor_mends_words_that_were_never_said(
-    memory: Memory, table: str, wrong: str
-) -> None:
+def test_the_doctor_repairs_wrong_search_words(memory: Memory, table: str, wrong: str) -> None:
     memory.append("s", [Message(text=f"We decided: {CHINESE}", role="user")])
     memory.work()
     memory._database.execute(f"UPDATE {table} SET search_text = {wrong}")

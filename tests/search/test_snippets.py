@@ -1,4 +1,4 @@
-"""An excerpt is the very words, long enough to be understood, with marks where some are out."""
+"""An excerpt is literal, long enough to be understood, and marked where text is left out."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def wishes(draw: st.DrawFn) -> tuple[str, list[tuple[int, int]]]:
 
 @FEW
 @given(wishes())
-def test_stretches_hold_what_is_wanted_in_order_and_apart(
+def test_stretches_contain_the_wanted_ones_in_order_and_do_not_touch(
     wish: tuple[str, list[tuple[int, int]]],
 ) -> None:
     text, wanted = wish
@@ -41,19 +41,19 @@ def test_stretches_hold_what_is_wanted_in_order_and_apart(
 
 @FEW
 @given(wishes())
-def test_an_excerpt_is_made_of_the_very_words(wish: tuple[str, list[tuple[int, int]]]) -> None:
+def test_an_excerpt_is_literal(wish: tuple[str, list[tuple[int, int]]]) -> None:
     text, wanted = wish
     for piece in excerpt(text, wanted).split(GAP):
         assert piece.strip() in text
 
 
-def test_the_whole_of_a_message_has_no_marks() -> None:
+def test_a_whole_message_has_no_marks() -> None:
     assert excerpt(LONG, [(0, len(LONG))]) == LONG
     assert excerpt("", [(0, 0)]) == ""
     assert excerpt("short", []) == ""
 
 
-def test_marks_stand_where_something_is_left_out() -> None:
+def test_marks_show_where_text_is_left_out() -> None:
     start = LONG.index("word500")
     told = excerpt(LONG, [(start, start + 900)])
     assert told.startswith(f"{GAP} word500 ")
@@ -63,7 +63,7 @@ def test_marks_stand_where_something_is_left_out() -> None:
     assert both.count(GAP) == 2
 
 
-def test_a_short_stretch_is_made_long_enough_by_what_follows_and_then_by_what_is_before() -> None:
+def test_a_short_stretch_is_extended_after_it_and_then_before_it() -> None:
     (first,) = stretches(LONG, [(0, 5)])
     assert LONG[slice(*first)].split() == LONG.split()[:EXCERPT_WORDS]
     (last,) = stretches(LONG, [(len(LONG) - 7, len(LONG))])
@@ -77,13 +77,13 @@ def test_no_word_is_cut() -> None:
     assert set(LONG[slice(*found)].split()) <= set(LONG.split())
 
 
-def test_a_line_without_spaces_does_not_come_whole() -> None:
+def test_a_line_without_spaces_is_cut() -> None:
     for text in ("缓存" * 20_000, "x" * 100_000, "🎂" * 50_000):
         (found,) = stretches(text, [(40_000, 40_010)])
         assert found[1] - found[0] <= (WINDOW_WORDS + 2) * WORD_CHARS_MAX
 
 
-def test_lines_stand_in_order_with_a_mark_for_messages_between_them() -> None:
+def test_lines_are_in_order_with_a_mark_for_messages_between_them() -> None:
     said = {5: "Ana: later", 2: "Ben: first", 3: "Ana: so"}
     lines = [Line((1, position, 0), text) for position, text in said.items()]
     assert body(lines) == f"Ben: first\nAna: so\n{GAP}\nAna: later"

@@ -1,4 +1,4 @@
-"""BM25 counts the words of a query that say something, also those of an FTS5 expression."""
+"""BM25 scores texts by the content words of a query or an FTS5 expression."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from treemem.text.stop_words import FUNCTION_WORDS, STOP_WORDS
         ("", ""),
     ],
 )
-def test_the_words_of_an_expression_are_what_it_looks_for(expression: str, words: str) -> None:
+def test_the_words_of_an_expression_are_those_it_searches_for(expression: str, words: str) -> None:
     assert bm25.expression_words(expression) == words
 
 

@@ -1,4 +1,4 @@
-"""Words and their other forms meet, however they are written, and no query is ever syntax."""
+"""A word is found under all forms in which it is written, and no query is syntax."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def finds(index: Any, said: str, query: str, *, every: bool = True) -> bool:
         "toolu_01XFDUDYJgAACzvnptvVoYEL9x", "A" * 100 + "bCd", "“quoted” — and … so on",
     ],
 )  # fmt: skip
-def test_nothing_is_added_where_the_tokenizer_is_enough(text: str) -> None:
+def test_nothing_is_added_where_the_tokenizer_suffices(text: str) -> None:
     assert extra_words(text) is None
 
 
@@ -91,7 +91,7 @@ def test_a_name_that_is_used_often_is_added_once() -> None:
 
 @FEW
 @given(st.text(st.characters() | st.sampled_from("aZ9缓é🎂\u0301\u200d\u0e31ß_."), max_size=40))
-def test_what_is_added_can_be_indexed_and_is_not_empty(text: str) -> None:
+def test_added_words_can_be_indexed_and_are_not_empty(text: str) -> None:
     assert extra_words(text) != ""
     assert "\0" not in (extra_words(text) or "")
 
@@ -99,7 +99,7 @@ def test_what_is_added_can_be_indexed_and_is_not_empty(text: str) -> None:
 @pytest.mark.parametrize(
     "unit", ["a", "aB", "9", "1.", "缓", "é", "\u0301", "\u094d", "\u200d", "ß-"]
 )
-def test_a_word_without_end_costs_no_more_than_its_length(unit: str) -> None:
+def test_an_endless_word_costs_linear_time(unit: str) -> None:
     text = unit * 100_000 + " 缓 fooBar"
     began = time.process_time()
     extra_words(text)
@@ -144,11 +144,11 @@ def unfolded(char: str) -> str:
 
 
 @pytest.mark.parametrize("char", ["使", "缓", "存"])
-def test_one_character_finds_the_words_that_hold_it(index: Any, char: str) -> None:
+def test_one_character_finds_the_words_that_contain_it(index: Any, char: str) -> None:
     assert finds(index, "使用缓存", char)
 
 
-def test_marks_that_stand_alone_leave_no_word(index: Any) -> None:
+def test_a_mark_without_a_letter_is_no_word(index: Any) -> None:
     store(index, "done ✔\ufe0f")
     assert [row[0] for row in index.execute("SELECT term FROM word")] == ["done", "u2714"]
 
@@ -234,7 +234,7 @@ def test_a_refused_expression_is_shown_with_an_example(index: Any, expression: s
     assert "/some/path" not in str(refused.value)
 
 
-def test_other_faults_of_the_database_are_not_blamed_on_the_expression() -> None:
+def test_other_faults_of_the_database_are_raised_unchanged() -> None:
     def locked(_: str) -> None:
         raise DatabaseLockedError("fts5: locked")
 
@@ -247,6 +247,6 @@ def test_other_faults_of_the_database_are_not_blamed_on_the_expression() -> None
         check_fts("a", broken)
 
 
-def test_a_letter_that_comes_apart_into_a_word_and_none_is_found_both_ways(index: Any) -> None:
+def test_a_letter_that_decomposes_into_a_word_and_a_mark_is_found_both_ways(index: Any) -> None:
     for form in ("NFC", "NFD"):
         assert finds(index, "so \u1b06 it is", unicodedata.normalize(form, "\u1b06"))

@@ -1,4 +1,4 @@
-"""Windows: nothing of a leaf is left out or doubled, and none is too long."""
+"""Windows contain all of a leaf once, and none is too long."""
 
 from __future__ import annotations
 
@@ -56,7 +56,9 @@ def test_every_character_that_is_no_whitespace_is_in_exactly_one_window(
 
 @settings(max_examples=60)
 @given(SPANS)
-def test_a_window_has_at_most_so_many_words_and_a_part_not_too_few(spans: list[SpanText]) -> None:
+def test_a_window_has_a_limited_number_of_words_and_a_part_has_not_too_few(
+    spans: list[SpanText],
+) -> None:
     cut = windows(spans)
     for window in cut:
         assert window.words <= WINDOW_WORDS
@@ -66,7 +68,7 @@ def test_a_window_has_at_most_so_many_words_and_a_part_not_too_few(spans: list[S
         assert len(parts) < 2 or min(parts) >= WINDOW_WORDS // 2
 
 
-def test_a_message_stands_alone_and_says_who_spoke() -> None:
+def test_a_message_is_a_window_of_its_own_with_its_speaker() -> None:
     cut = windows([SpanText("Ana", " We ship. "), SpanText("Ben", "Good.\nWhen?", 70)])
     assert [window.text for window in cut] == ["Ana: We ship.", "Ben: Good.\nWhen?"]
     assert [(window.first_span, window.start, window.end) for window in cut] == [
@@ -82,14 +84,14 @@ def test_a_long_message_is_cut_where_a_sentence_ends() -> None:
     assert max(window.words for window in cut) - min(window.words for window in cut) <= 7
 
 
-def test_short_neighbours_can_be_put_together(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_short_neighbours_can_be_merged(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "MERGE_WORDS", 4)
     spans = [SpanText("Ana", "Shall we?"), SpanText("Ben", "Yes."), SpanText("Ana", "Good then.")]
     assert [window.text for window in windows(spans)] == ["Ana: Shall we?\nBen: Yes.",
                                                           "Ana: Good then."]  # fmt: skip
 
 
-def test_a_leaf_of_nothing_but_whitespace_still_is_one_window() -> None:
+def test_a_leaf_of_whitespace_is_one_window() -> None:
     assert windows([SpanText("Ana", " \n", 4), SpanText("Ben", "")]) == [
         Window(0, 4, 1, 0, 0, "Ana:")
     ]
@@ -97,7 +99,7 @@ def test_a_leaf_of_nothing_but_whitespace_still_is_one_window() -> None:
 
 
 @pytest.mark.parametrize("text", ["x" * 1_000_000, "猫" * 500_000, "a " * 250_000])
-def test_a_megabyte_without_a_place_to_cut_takes_a_moment(text: str) -> None:
+def test_a_megabyte_without_a_place_to_cut_is_quick(text: str) -> None:
     began = time.process_time()
     cut = windows([SpanText("log", text)])
     assert len(cut) > 100
