@@ -26,6 +26,7 @@ from treemem.search.engine import search
 from treemem.search.query import BUDGET_MIN, MODES, Query
 from treemem.search.snippets import GAP
 from treemem.store import vectors
+from treemem.store.database import Database
 from treemem.text.tokens import count_tokens
 
 if TYPE_CHECKING:
@@ -67,9 +68,9 @@ def holds_together(found: SearchResult, budget: int) -> None:
     for passage in found.passages:
         assert passage.text in found.text
         assert passage.messages
-        for each in passage.explanation:
-            parts = sum(value for _, value in each.parts)
-            assert each.score == pytest.approx(parts, abs=0.02)
+        for part in passage.explanation:
+            parts = sum(value for _, value in part.parts)
+            assert part.score == pytest.approx(parts, abs=0.02)
 
 
 # -- the budget ------------------------------------------------------------------------
@@ -195,8 +196,8 @@ def test_an_expression_is_matched_by_fts5_and_scored_by_its_words(memory: Memory
     found = memory.search('"rounding error" AND euro* NOT draft', fts=True)
     assert found.kind == "narrow"
     assert found.missing == ()
-    best = max((each for passage in found.passages for each in passage.explanation),
-               key=lambda each: each.score)  # fmt: skip
+    best = max((part for passage in found.passages for part in passage.explanation),
+               key=lambda part: part.score)  # fmt: skip
     assert dict(best.parts)["words"] > 0
     assert {m.id: m.text for m in found.passages[0].messages}[best.message_id].endswith("euros.")
     assert not memory.search('"what happened" NOT rounding', fts=True).passages
@@ -214,17 +215,17 @@ def test_an_invalid_expression_is_an_error_with_an_example(memory: Memory) -> No
 
 
 def searched(
-    memory: Memory, vector_of: Callable[[str, str], Vector], question: str = "when do we ship?"
+    database: Database, embed: Callable[[str, str], Vector], question: str = "when do we ship?"
 ) -> SearchResult:
     query = Query(question, Scope.everything(), NOW)
-    return search(memory._database, query, "hashing", vector_of)
+    return search(database, query, "hashing", embed)
 
 
 def failing(error: Exception) -> Callable[[str, str], Vector]:
-    def vector_of(setting: str, text: str) -> Vector:
+    def embed(setting: str, text: str) -> Vector:
         raise error
 
-    return vector_of
+    return embed
 
 
 def test_without_an_embedder_words_are_compared_and_the_result_says_so(memory: Memory) -> None:
@@ -236,24 +237,24 @@ def test_without_an_embedder_words_are_compared_and_the_result_says_so(memory: M
     assert memory.search("when do we ship?").missing == ()
 
 
-def test_a_failing_model_only_makes_the_answer_poorer(memory: Memory) -> None:
+def test_a_failing_model_only_makes_the_answer_poorer(memory: Memory, database: Database) -> None:
     tell(memory, "We ship on Friday.")
     with_hashing(memory)
-    found = searched(memory, failing(ModelError("The server is gone.")))
+    found = searched(database, failing(ModelError("The server is gone.")))
     assert texts(found) == ["We ship on Friday."]
     assert found.missing == ("Searched by words only: The server is gone.",)
 
 
-def test_a_vector_of_another_size_is_not_compared(memory: Memory) -> None:
+def test_a_vector_of_another_size_is_not_compared(memory: Memory, database: Database) -> None:
     tell(memory, "We ship on Friday.")
     with_hashing(memory)
-    found = searched(memory, lambda setting, text: np.ones(7, dtype=np.float32))
+    found = searched(database, lambda setting, text: np.ones(7, dtype=np.float32))
     assert texts(found) == ["We ship on Friday."]
     assert "gives 7 numbers" in found.missing[0]
     assert f"treemem embed --prune {HASHING_NAME}" in found.missing[0]
 
 
-def test_vectors_that_are_pruned_meanwhile_are_reported(memory: Memory) -> None:
+def test_vectors_that_are_pruned_meanwhile_are_reported(memory: Memory, database: Database) -> None:
     tell(memory, "We ship on Friday.")
     with_hashing(memory)
 
@@ -261,7 +262,7 @@ def test_vectors_that_are_pruned_meanwhile_are_reported(memory: Memory) -> None:
         memory.prune_embeddings(HASHING_NAME)
         return np.ones(256, dtype=np.float32)
 
-    found = searched(memory, prune)
+    found = searched(database, prune)
     assert texts(found) == ["We ship on Friday."]
     assert "pruned" in found.missing[0]
 
@@ -562,29 +563,31 @@ def test_the_wanted_kind_of_statement_comes_first(
     assert plain.kind == "narrow"
 
 
-def test_the_summary_mode_returns_statements_only(memory: Memory) -> None:
+def test_the_summary_mode_returns_statements_only(memory: Memory, database: Database) -> None:
     long_project(memory)
     found = memory.search("the cache in SQLite", mode="summary", budget_tokens=300)
     holds_together(found, 300)
-    statements = {text for (text,) in memory._database.rows("SELECT text FROM statement")}
+    statements = {text for (text,) in database.rows("SELECT text FROM statement")}
     said = [line.partition(": ")[2] for line in lines(found)
             if ": " in line and line != "Standing instructions:"]  # fmt: skip
     assert PROJECT[1] in said
     assert set(said) <= statements
 
 
-def over(memory: Memory, kind: str, relation: str) -> None:
+def over(database: Database, kind: str, relation: str) -> None:
     """Marks every statement of a kind as closed or superseded, as a later summary would."""
     sql = ("INSERT INTO statement_relation SELECT summary_seq, seq, ?, seq FROM statement "
            "WHERE kind = ?")  # fmt: skip
-    with memory._database.transaction():
-        memory._database.execute(sql, (relation, kind))
+    with database.transaction():
+        database.execute(sql, (relation, kind))
 
 
-def test_a_closed_or_superseded_statement_is_not_returned(memory: Memory) -> None:
+def test_a_closed_or_superseded_statement_is_not_returned(
+    memory: Memory, database: Database
+) -> None:
     long_project(memory)
-    over(memory, "open", "closed")
-    over(memory, "constraint", "superseded")
+    over(database, "open", "closed")
+    over(database, "constraint", "superseded")
     assert "(open) " not in memory.search("What is still open?", budget_tokens=400).text
     rules = memory.search("What must never be done?", budget_tokens=400)
     assert "(constraint) " not in rules.text
@@ -645,13 +648,13 @@ def test_the_same_question_has_the_same_answer_again(memory: Memory) -> None:
     assert [memory.search(query, budget_tokens=500) for query in asked] == first
 
 
-def test_a_tuned_weight_changes_the_scores(memory: Memory) -> None:
+def test_a_tuned_weight_changes_the_scores(memory: Memory, database: Database) -> None:
     tell(memory, "walrus " * 30, "seal", "walrus")
 
     def scores(changes: dict[str, float]) -> Sequence[float]:
         found = memory.search("walrus", tuning=changes)
-        return [each.score for passage in found.passages for each in passage.explanation]
+        return [part.score for passage in found.passages for part in passage.explanation]
 
     assert scores({}) != scores({"words_alone": 9.0})
     assert scores({}) == scores({"words": 1.0})
-    assert vectors.stored(memory._database) == []
+    assert vectors.stored(database) == []

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from treemem import Memory, Message, Scope
-from treemem.store.database import SQLITE_VERSION
+from treemem.store.database import SQLITE_VERSION, Database
 from treemem.store.migrations import SECURE_DELETE_SINCE
 from treemem.text.fts import match_expression, terms
 
@@ -143,9 +143,14 @@ CASES = [
 
 
 @pytest.fixture(scope="module")
-def spoken(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Memory]:
+def spoken_database(tmp_path_factory: pytest.TempPathFactory) -> Database:
+    return Database(tmp_path_factory.mktemp("spoken") / "memory.sqlite3")
+
+
+@pytest.fixture(scope="module")
+def spoken(spoken_database: Database) -> Iterator[Memory]:
     """Every text in a source of its own."""
-    with Memory.open(tmp_path_factory.mktemp("spoken") / "memory.sqlite3") as memory:
+    with Memory(spoken_database) as memory:
         for kind, (said, _, _) in SAID.items():
             memory.append(kind, [Message(text=said)])
         yield memory
@@ -153,12 +158,12 @@ def spoken(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Memory]:
 
 @pytest.mark.parametrize(("kind", "query", "expected"), CASES)
 def test_a_text_with_all_words_of_a_query_is_found(
-    spoken: Memory, kind: str, query: str, expected: bool
+    spoken: Memory, spoken_database: Database, kind: str, query: str, expected: bool
 ) -> None:
     sql = """SELECT count(*) FROM message_fts f JOIN source_message sm ON sm.message_seq = f.rowid
              JOIN source s ON s.seq = sm.source_seq WHERE message_fts MATCH ? AND s.id = ?"""
     expression = match_expression(terms(query), every=True)
-    assert spoken._database.value(sql, (expression, kind)) == expected
+    assert spoken_database.value(sql, (expression, kind)) == expected
     if expected:
         assert spoken.search(query, scope=Scope.source(kind)).passages
 
@@ -184,38 +189,40 @@ def test_the_stored_text_is_unchanged(spoken: Memory) -> None:
 CHINESE = "我们决定把缓存的有效期设为三十分钟，因为数据库太慢了。"
 
 
-def test_statements_are_found_in_scripts_without_spaces(memory: Memory) -> None:
+def test_statements_are_found_in_scripts_without_spaces(memory: Memory, database: Database) -> None:
     memory.append("s", [Message(text=f"We decided: {CHINESE} parseRetryAfter stays.", role="user")])
     memory.work()
-    stored = memory._database.rows("SELECT text, search_text FROM statement")
+    stored = database.rows("SELECT text, search_text FROM statement")
     assert any("缓存" in text and "缓存" in words for text, words in stored)
     sql = "SELECT count(*) FROM statement_fts WHERE statement_fts MATCH ?"
-    assert memory._database.value(sql, ('"有效"',))
+    assert database.value(sql, ('"有效"',))
     assert memory.diagnose().healthy
 
 
 @pytest.mark.parametrize("table", ["message", "statement"])
 @pytest.mark.parametrize("wrong", ["'other words'", "NULL"])
-def test_the_doctor_repairs_wrong_search_words(memory: Memory, table: str, wrong: str) -> None:
+def test_the_doctor_repairs_wrong_search_words(
+    memory: Memory, database: Database, table: str, wrong: str
+) -> None:
     memory.append("s", [Message(text=f"We decided: {CHINESE}", role="user")])
     memory.work()
-    memory._database.execute(f"UPDATE {table} SET search_text = {wrong}")
-    memory._database.execute(f"INSERT INTO {table}_fts ({table}_fts) VALUES ('rebuild')")
+    database.execute(f"UPDATE {table} SET search_text = {wrong}")
+    database.execute(f"INSERT INTO {table}_fts ({table}_fts) VALUES ('rebuild')")
     unhealthy = [check.name for check in memory.diagnose().checks if not check.ok]
     assert unhealthy == ["other forms of words"]
     memory.repair()
     assert memory.diagnose().healthy
     sql = f"SELECT count(*) FROM {table}_fts WHERE {table}_fts MATCH '缓存'"
-    assert memory._database.value(sql)
+    assert database.value(sql)
 
 
 @pytest.mark.skipif(SQLITE_VERSION < SECURE_DELETE_SINCE, reason="this SQLite cannot")
 def test_a_deleted_text_leaves_nothing_in_the_file(tmp_path: Path) -> None:
     path = tmp_path / "memory.sqlite3"
     secret = "parseSecretZebra 斑马密码锁 Straßenzebra"
-    with Memory.open(path) as memory:
+    database = Database(path)
+    with Memory(database) as memory:
         memory.append("s", [Message(text=secret), Message(text="something else")])
-        database = memory._database
         with database.transaction():
             database.execute("PRAGMA defer_foreign_keys = ON")
             database.execute("DELETE FROM source_message WHERE position = 0")

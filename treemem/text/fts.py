@@ -1,10 +1,10 @@
-"""What full text finds of a text beyond its plain words, and how a query is made safe for it.
+"""Adds the words to a text that FTS5's tokenizer misses, and builds safe FTS5 expressions.
 
-Pure. FTS5's tokenizer (TOKENIZER) takes a text apart at everything that is no letter, digit
-or mark, folds case and the accents of Latin letters, and stems English. `extra_words` gives
-what it cannot see: the pairs of characters of scripts written without spaces, the pieces of
-camelCase names, letters that are typed in several ways, emoji, and names such as C++. A query
-is brought to the same forms.
+Pure. The tokenizer (TOKENIZER) splits a text at all characters but letters, digits and marks,
+folds case and the accents of Latin letters, and stems English. `extra_words` returns what it
+misses: the pairs of characters of scripts without spaces, the pieces of camelCase names, letters
+that are typed in several ways, emoji, and names such as C++. Queries are converted to the same
+forms.
 """
 
 from __future__ import annotations
@@ -16,11 +16,12 @@ from collections.abc import Callable, Iterable, Iterator
 
 from treemem.errors import DatabaseError, UsageError
 
-# Marks belong to words: they are the vowels of Hindi or Tamil. Variation selectors do not, or
-# an emoji would leave a word behind.
+# Marks belong to words: they are the vowels of Hindi or Tamil. Variation selectors do not, since
+# one after an emoji would be a word.
 TOKENIZER = (
     "porter unicode61 remove_diacritics 2 categories 'L* N* Co Mn Mc' separators '\ufe0e\ufe0f'"
 )
+# Distinct words, and characters, of a query that are read.
 QUERY_TERMS_MAX = 64
 QUERY_CHARS_MAX = 20_000
 
@@ -31,7 +32,7 @@ _DOTTED = re.compile(_NUMBER)
 _HEX = re.compile(r"(?:0x)?([0-9a-f]{6,64})", re.IGNORECASE)
 
 _HUMP = re.compile(r"(?<=[a-z])(?=[A-Z])|(?<=[0-9A-Z])(?=[A-Z][a-z]{2})")
-# Quick, since it starts at few characters: something that _HUMPED or _SIGNED finds.
+# A quick test, since few characters begin a match: whether _HUMPED or _SIGNED finds something.
 _HAS_NAME = re.compile(
     r"[A-Z+#](?:(?<=[a-z].)|(?<=[0-9A-Z].)[a-z]{2}|(?<=[Cc]\+)\+|(?<=[CcFf]#)|(?<=\.N)ET)"
 )
@@ -50,7 +51,7 @@ def _any_word() -> re.Pattern[str]:
 
 
 def extra_words(text: str) -> str | None:
-    """The words under which a text is found too, or None where its own words are enough.
+    """The further words under which a text is found; None if its own words are enough.
 
     Example:
         >>> extra_words("使用缓存 now")
@@ -60,38 +61,38 @@ def extra_words(text: str) -> str | None:
         >>> extra_words("plain café") is None
         True
     """
-    found = [] if text.isascii() else _other_forms(text)
+    words = [] if text.isascii() else _other_forms(text)
     if _HAS_NAME.search(text):
-        found += dict.fromkeys(_names(text))
-    return " ".join(found) or None
+        words += dict.fromkeys(_names(text))
+    return " ".join(words) or None
 
 
 def _other_forms(text: str) -> list[str]:
-    """Of the words that the tokenizer does not see through. The last character of an unspaced
-    run stands alone as well, so that each character begins a word."""
+    """The plain forms of words that the tokenizer does not fold. The last character of an unspaced
+    run is added alone, so that each character begins a word."""
     from treemem.text import unicode_forms
 
-    found: list[str] = []
+    forms: list[str] = []
     for needy in unicode_forms.needy(text):
         for word in _any_word().findall(needy):
             if unicode_forms.is_unspaced(word):
-                found += unicode_forms.pairs(word)
-                found.append(found[-1][-1:])
+                forms += unicode_forms.pairs(word)
+                forms.append(forms[-1][-1:])
             else:
-                found.append(unicode_forms.plain_form(word))
-    return [form for form in found if form]
+                forms.append(unicode_forms.plain_form(word))
+    return [form for form in forms if form]
 
 
 def _names(text: str) -> Iterator[str]:
-    """The pieces of camelCase names, and words for the names that are written with signs."""
+    """The pieces of camelCase names, and words for names that are written with signs."""
     for name in dict.fromkeys(_HUMPED.findall(text)):
         yield from _pieces(name)
-    for found in _SIGNED.finditer(text):
-        yield _SIGNED_NAMES[text[found.start() - 1 : found.end()].lower()]
+    for match in _SIGNED.finditer(text):
+        yield _SIGNED_NAMES[text[match.start() - 1 : match.end()].lower()]
 
 
 def _pieces(name: str) -> list[str]:
-    """The words of a camelCase name, lower case; none where it is no such name.
+    """The words of a camelCase name in lower case; none for another word.
 
     Example:
         >>> _pieces("getHTTPResponse"), _pieces("plain"), _pieces("x7Kq9Zm")
@@ -107,10 +108,10 @@ def _pieces(name: str) -> list[str]:
 
 
 def terms(text: str) -> list[str]:
-    """The distinct words of a query's beginning in order, at most QUERY_TERMS_MAX.
+    """The first distinct words of a query in order, at most QUERY_TERMS_MAX.
 
-    They are as they were typed, in lower case but for camelCase names; unspaced runs come as
-    pairs, a number with dots is one word.
+    Words are as typed, in lower case except for camelCase names. An unspaced run is returned as
+    pairs, and a number with dots as one word.
 
     Example:
         >>> terms('Why did "AND" fail in retryAfter, v2.3.1?')
@@ -121,13 +122,13 @@ def terms(text: str) -> list[str]:
     text = text[:QUERY_CHARS_MAX]
     pattern = _ASCII_WORD
     if not text.isascii():
-        # Subtle: taken apart, some letters are two of which only the first is of a word.
+        # Subtle: some decomposed letters are two characters, of which only the first is in a word.
         text = unicodedata.normalize("NFC", text)
         pattern = _any_word()
-    found: dict[str, None] = {}
+    distinct: dict[str, None] = {}
     for match in pattern.finditer(text):
-        found.update(dict.fromkeys(_terms_of(match.group())))
-    return list(found)[:QUERY_TERMS_MAX]
+        distinct.update(dict.fromkeys(_terms_of(match.group())))
+    return list(distinct)[:QUERY_TERMS_MAX]
 
 
 def _terms_of(word: str) -> list[str]:
@@ -137,12 +138,12 @@ def _terms_of(word: str) -> list[str]:
         if unicode_forms.is_unspaced(word):
             return unicode_forms.pairs(word)
         if not any(map(str.isalnum, word)) and not unicode_forms.is_emoji(word):
-            return []  # a mark that stands alone
+            return []  # a mark without a letter
     return [word if _pieces(word) else word.lower()]
 
 
 def match_expression(words: Iterable[str], *, every: bool) -> str:
-    """An FTS5 expression for all or any of the words. Nothing in a word is syntax.
+    """An FTS5 expression that matches all or any of the words. Nothing in a word is syntax.
 
     A single unspaced character matches every pair that begins with it, six or more
     hexadecimal digits every longer hash, a camelCase name also its pieces.
@@ -178,12 +179,12 @@ def _matched_form(word: str) -> str:
 
 
 def _quoted(word: str) -> str:
-    """As an FTS5 string, which SQLite can hold: without NUL and lone surrogates."""
+    """An FTS5 string that SQLite can store: without NUL and lone surrogates."""
     storable = word.encode("utf-8", "ignore").decode().replace("\0", " ")
     return '"' + storable.replace('"', '""') + '"'
 
 
-# -- FTS5 expressions asked for --------------------------------------------------------
+# -- FTS5 expressions of users --------------------------------------------------------
 
 _REFUSED = re.compile(
     r"(fts5[: ].*|no such column: .*|unterminated string|unknown special query.*"
@@ -194,19 +195,17 @@ FTS_EXAMPLE = '"rounding error" AND (cents OR euro*) NOT draft'
 
 
 def check_fts(expression: str, run: Callable[[str], object]) -> str:
-    """The expression as it is, once FTS5 has taken it.
+    """Returns an expression unchanged if FTS5 accepts it.
 
-    run: asks the full-text table for it, as by
-    `database.rows("SELECT 1 FROM message_fts WHERE message_fts MATCH ? LIMIT 1", (expression,))`.
-    Raises UsageError, with FTS5's reason and an example, if it is not an FTS5 expression; what
-    else is wrong with the database is raised as it came.
+    run: searches the full-text table for it. Raises UsageError, with FTS5's reason and an
+    example, for an invalid expression; any other fault of the database is raised unchanged.
     """
     if not expression.strip():
         raise _refused(expression, "it is empty")
-    if expression.lstrip().startswith("*"):  # these ask FTS5 about itself
+    if expression.lstrip().startswith("*"):  # a special query about FTS5 itself
         raise _refused(expression, "it begins with *")
     if "\0" in expression or any("\ud800" <= char <= "\udfff" for char in expression):
-        raise _refused(expression, "it holds a character that cannot be searched for")
+        raise _refused(expression, "it contains a character that cannot be searched for")
     try:
         run(expression)
     except DatabaseError as error:

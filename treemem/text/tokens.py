@@ -1,9 +1,8 @@
-"""How many tokens a text has, by cl100k_base, without a network.
+"""Counts the tokens of texts by cl100k_base, without a network, and cuts texts by tokens.
 
-The vocabulary comes from the bpe-openai package, whose copy is checked against the
-published hash; tiktoken itself would fetch it at first use. A text is counted in blocks, so
-that no input, however odd, makes the tokenizer run away; a block's border may cost one
-token too many.
+The vocabulary is that of the bpe-openai package, checked against the published hash; tiktoken
+itself would download it at first use. A text is counted in blocks, so the time is linear for any
+input; the edge of a block may add one token.
 """
 
 from __future__ import annotations
@@ -22,6 +21,7 @@ if TYPE_CHECKING:
 
     from tiktoken import Encoding
 
+# Characters that are counted at once.
 BLOCK_CHARS = 8_192
 _VOCABULARY_SHA256 = "223921b76ee99bde995b7ff738513eef100fb51d18c93597a113bcffe865b2a7"
 _VOCABULARY = "data/cl100k_base.tiktoken.gz"
@@ -30,17 +30,19 @@ _PATTERN = (
     r"'(?i:[sdmt]|ll|ve|re)|[^\r\n\p{L}\p{N}]?+\p{L}++|\p{N}{1,3}+| ?[^\s\p{L}\p{N}]++[\r\n]*+"
     r"|\s++$|\s*[\r\n]|\s+(?!\S)|\s"
 )
-# A line with its end, and with what of the next lines begins with whitespace. Between two such
-# pieces the pattern above never joins anything.
+# A line with its end, and with the next lines that begin with whitespace. The pattern above never
+# matches across two such pieces.
 _LINES = re.compile(r"(?:[^\n]++|\n(?!\S))++\n?+|\n")
+# Texts from which on two threads count.
 _POOL_TEXTS_MIN = 64
+# The share of a stretch after which a cut may fall on a natural end.
 _CUT_SHARE = 0.6
-# Of the lines counted last, which are kept.
+# Bytes of memory for the lines counted last.
 LINES_BYTES_MAX = 4_000_000
 
 
 def count_tokens(text: str) -> int:
-    """Tokens of text. Text is never read as special tokens.
+    """The number of tokens of a text. No text is read as a special token.
 
     Example:
         >>> count_tokens("hello world")
@@ -55,7 +57,7 @@ def count_tokens(text: str) -> int:
 
 
 def count_by_lines(text: str) -> int:
-    """count_tokens, quicker for a text that has lines in common with those counted before.
+    """The same as count_tokens, quicker for a text with lines that were counted before.
 
     Example:
         >>> count_by_lines("hello\\nworld") == count_tokens("hello\\nworld")
@@ -74,8 +76,8 @@ def _tokens_of_line(line: str) -> int:
 
 
 def count_many(texts: Sequence[str]) -> list[int]:
-    """count_tokens of each text, on two threads where there are many (tiktoken is Rust
-    and lets go of Python's lock).
+    """The tokens of each text, counted on two threads if there are many: tiktoken releases
+    Python's lock.
 
     Example:
         >>> count_many(["a", "b c"])
@@ -90,10 +92,10 @@ def count_many(texts: Sequence[str]) -> list[int]:
 
 
 def cut(text: str, limit: int) -> list[tuple[int, int]]:
-    """Text in stretches of at most limit tokens: the end of each, and its tokens.
+    """Cuts a text into stretches of at most limit tokens; returns the end and the tokens of each.
 
-    The last end is len(text). Cuts fall on a blank line, a line's end, a sentence's end or
-    a space where one is near.
+    The last end is len(text). A cut falls on a blank line, or else on the end of a line or
+    sentence or on a space, if one is near.
 
     Example:
         >>> cut("one two three four", 2)
@@ -117,12 +119,12 @@ def _stretch(text: str, start: int, limit: int) -> tuple[int, int]:
         tokens = count_tokens(text[start:end])
         if tokens <= limit or end - start <= 1:
             return end, tokens
-        # Subtle: cutting inside a word can make its pieces cost more tokens than before.
+        # Subtle: the pieces of a word that is cut can have more tokens than the word.
         room = room * 9 // 10
 
 
 def _reach(text: str, start: int, room: int) -> int:
-    """How far room tokens reach from start, counting block by block."""
+    """The end of the text of room tokens from start, counted block by block."""
     end = start
     while end < len(text) and room > 0:
         block = text[end : end + BLOCK_CHARS]
@@ -140,9 +142,9 @@ def _natural_end(text: str, start: int, end: int) -> int:
     """The best place to cut at or before end, in the last part of the stretch."""
     floor = start + int((end - start) * _CUT_SHARE)
     for mark in ("\n\n", "\n", ". ", " "):
-        found = text.rfind(mark, floor, end)
-        if found >= 0:
-            return found + len(mark)
+        at = text.rfind(mark, floor, end)
+        if at >= 0:
+            return at + len(mark)
     return end
 
 
@@ -166,16 +168,16 @@ def _encoding() -> Encoding:
 
 
 def _ranks() -> dict[bytes, int]:
-    """The published cl100k ranks, checked."""
+    """The published ranks of cl100k. Raises TreememError if the copy differs."""
     import base64
     import gzip
     import hashlib
 
     data = gzip.decompress(_vocabulary_path().read_bytes())
-    found = hashlib.sha256(data).hexdigest()
-    if found != _VOCABULARY_SHA256:
+    digest = hashlib.sha256(data).hexdigest()
+    if digest != _VOCABULARY_SHA256:
         raise TreememError(
-            f"The token vocabulary in the package bpe-openai has SHA-256 {found}, expected "
+            f"The token vocabulary in the package bpe-openai has SHA-256 {digest}, expected "
             f"{_VOCABULARY_SHA256}. Reinstall it: pip install --force-reinstall bpe-openai"
         )
     pairs = (line.split() for line in data.splitlines())
@@ -183,7 +185,7 @@ def _ranks() -> dict[bytes, int]:
 
 
 def _vocabulary_path() -> Path:
-    """The vocabulary file, found without importing the package (it is 70 MB of code)."""
+    """The vocabulary file, located without importing the package, which has 70 MB of code."""
     import importlib.util
 
     spec = importlib.util.find_spec("bpe_openai")

@@ -1,6 +1,6 @@
-"""The letters that full text needs help with: scripts without spaces, and variant forms.
+"""Finds the words that FTS5's tokenizer does not fold, and gives them one plain form.
 
-Pure. It is imported only where a text is not ASCII: its patterns take some 20 ms to compile.
+Pure. Imported only for text that is not ASCII: the patterns take some 20 ms to compile.
 """
 
 from __future__ import annotations
@@ -11,9 +11,9 @@ import unicodedata
 from treemem.text.scripts import INDEXED_BY_PAIR as _UNSPACED
 
 _INVISIBLE = "\u00ad\u200b-\u200f\u2060-\u2064\ufe00-\ufe0f\ufeff"
-# Letters whose plain form the tokenizer does not find: forms that only look different (NFKC),
-# letters with a stroke, Greek accents, ё, the points and variants of Hebrew and Arabic, and
-# capitals that SQLite does not know. Found by asking the tokenizer about every letter.
+# Letters that the tokenizer does not fold: forms that only look different (NFKC), letters with a
+# stroke, Greek accents, ё, the points and variants of Hebrew and Arabic, and capitals that SQLite
+# does not know. The list comes from a trial of every letter.
 _VARIANT = (
     "\u00aa\u00b2\u00b3\u00b5\u00b9\u00ba\u00bc-\u00be\u00c6\u00d0\u00d8\u00de\u00df\u00e6\u00f0"
     "\u00f8\u00fe\u0110\u0111\u0126\u0127\u0131-\u0133\u013f-\u0142\u0149\u0152\u0153\u017f"
@@ -28,28 +28,28 @@ _VARIANT = (
     "\uff21-\uff3a\uff41-\uff5a\U000104b0-\U000104d3\U0001d400-\U0001d7ff\U0001e900-\U0001e921"
 ) + _INVISIBLE  # fmt: skip
 _EMOJI = "\u231a-\u23ff\u2600-\u27bf\u2b05-\u2b55\U0001f1e6-\U0001faff"
-# Of the unspaced: what has another form, such as jamo, half-width kana and sara am.
+# Unspaced characters with another form, such as jamo, half-width kana and sara am.
 _UNSPACED_VARIANT = (
     "\u0e33\u0eb3\u0edc\u0edd\u1100-\u11ff\u3099\u309a\u309f\u30ff\u3130-\u318f\u31f0-\u31ff"
     "\ua960-\ua97f\ud7b0-\ud7ff\uf900-\ufaff\uff66-\uffdc\U0002f800-\U0002fa1f"
 )
-# Vowel signs of Indic scripts and Tibetan, which Python's \w leaves out.
+# Vowel signs of Indic scripts and Tibetan, which Python's \w does not match.
 _SIGNS = "\u0900-\u0963\u0966-\u0dff\u0f0b-\u0fbc"
 
 _RUN = f"[{_UNSPACED}][{_UNSPACED}{_INVISIBLE}]*+"
-# A pattern for one run without spaces, one other word, or one emoji.
+# A pattern that matches one run without spaces, one other word, or one emoji.
 WORD = rf"{_RUN}|(?:[^\W_{_UNSPACED}]|[{_VARIANT}{_SIGNS}])++|[{_EMOJI}]"
 
 _IS_UNSPACED = re.compile(f"[{_UNSPACED}]")
 _IS_EMOJI = re.compile(f"[{_EMOJI}]")
 _VARIES = re.compile(f"[{_VARIANT}{_UNSPACED_VARIANT}]")
 _IN_NEED = re.compile(f"[{_UNSPACED}{_VARIANT}{_EMOJI}]")
-# Subtle: it looks behind, or a long word would be looked at once for each of its letters.
+# Subtle: it looks behind, or a long word would be tried once for each of its letters.
 _NEEDY = re.compile(
     rf"(?<![^\W_])(?<![{_SIGNS}])(?:[^\W_{_UNSPACED}{_VARIANT}]|(?![{_VARIANT}])[{_SIGNS}])*+"
     rf"[{_UNSPACED}{_VARIANT}](?:[^\W_]|[{_UNSPACED}{_VARIANT}{_SIGNS}])*+(?:\.\d++)*+|[{_EMOJI}]"
 )
-# Marks that may be left out. Subtle: not those of Cyrillic, where й is no и.
+# Marks that may be left out. Subtle: not those of Cyrillic, where й is another letter than и.
 _OPTIONAL = re.compile(
     "(?<![\u0400-\u04ff])[\u0300-\u036f]+|[\u0591-\u05bd\u05bf\u05c1\u05c2\u05c4\u05c5\u05c7"
     f"\u0610-\u061a\u0640\u064b-\u065f\u0670\u06d6-\u06ed{_INVISIBLE}]+"
@@ -61,8 +61,8 @@ _ALIKE = str.maketrans({
 
 
 def needy(text: str) -> list[str]:
-    """The words of a text in which something stands that the tokenizer does not see through,
-    with the digits that follow: what is side by side in the text is so in other forms of it.
+    """The words of a text with a letter that the tokenizer does not fold, and digits after them,
+    so that neighbours in the text are neighbours in its other forms.
 
     Example:
         >>> needy("plain café, Straße, 版本2.3.1")
@@ -72,7 +72,7 @@ def needy(text: str) -> list[str]:
 
 
 def is_unspaced(word: str) -> bool:
-    """Whether a word, as WORD finds it, is a run of a script without spaces."""
+    """Whether a match of WORD is a run of a script without spaces."""
     return _IS_UNSPACED.match(word) is not None
 
 
@@ -81,7 +81,7 @@ def is_emoji(word: str) -> bool:
 
 
 def pairs(run: str) -> list[str]:
-    """The overlapping pairs of characters of a run; a single one alone.
+    """The overlapping pairs of characters of a run; a single character alone.
 
     Example:
         >>> pairs("使用缓存"), pairs("猫")
@@ -92,7 +92,7 @@ def pairs(run: str) -> list[str]:
 
 
 def plain_form(word: str) -> str:
-    """One form for all ways to type a word; for an emoji, a word that stands for it.
+    """The same form for all ways to type a word; for an emoji, its code as a word.
 
     Example:
         >>> [plain_form(word) for word in ("Straße", "Ｐｙｔｈｏｎ", "ﾀﾜｰ", "łódź", "🎂", "café")]

@@ -1,7 +1,7 @@
-"""Where the text of a leaf is cut into windows, the pieces that are embedded and excerpted.
+"""Cuts the text of a leaf into windows, the pieces that are embedded and excerpted.
 
-Pure, and the same for the same leaf always. A message stands alone; a long one is cut into
-near-equal parts at the ends of sentences or lines, and nothing of it is left out.
+Pure and deterministic. A message is a window of its own; a long one is cut into nearly equal
+parts at the ends of sentences or lines, and no part is left out.
 """
 
 from __future__ import annotations
@@ -12,16 +12,16 @@ from dataclasses import dataclass
 
 from treemem.text.scripts import COUNTED_BY_PAIR
 
-# At most so many words a window; a part of a long message has at least half as many.
+# Words of a window at most; a part of a long message has at least half as many.
 WINDOW_WORDS = 120
-# Neighbouring short messages are put together up to so many words; 0: each stands alone.
+# Words up to which neighbouring short messages are merged; 0 merges none.
 MERGE_WORDS = 0
-# What is longer between two spaces, such as a path or a key, counts as several words.
+# Characters between two spaces up to which they are one word; a longer path or key is several.
 WORD_CHARS_MAX = 24
 
 # Emoji, and scripts so rare that each of their letters costs as much as a word.
 _RARE = "\U00010000-\U0001ffff"
-# A word, or a piece of a long one, or about as much of a script without spaces.
+# A word, a piece of a long one, or about as much of a script without spaces.
 WORD = re.compile(
     rf"[{COUNTED_BY_PAIR}]{{1,2}}|[{_RARE}]|[^\s{COUNTED_BY_PAIR}{_RARE}]{{1,{WORD_CHARS_MAX}}}"
 )
@@ -30,7 +30,7 @@ _SENTENCE_END = re.compile(r"[.!?…;][\"'”’»)\]*_`]*\Z|[。！？；]")
 
 @dataclass(frozen=True, slots=True)
 class SpanText:
-    """A stretch of a message in a leaf. start: of the stretch, in the message's characters."""
+    """A stretch of a message in a leaf. start: its first character in the message."""
 
     speaker: str
     text: str
@@ -39,10 +39,10 @@ class SpanText:
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """From character start of the message in the leaf's span number first_span to character
-    end (exclusive) of the one in last_span; characters count from the message's beginning.
+    """A piece of a leaf: from character start of the message in span number first_span to character
+    end (exclusive) of the one in last_span, counted from the beginning of the messages.
 
-    text: what is embedded, a line "speaker: words" for each span.
+    text: a line "speaker: words" for each span, as it is embedded.
     """
 
     first_span: int
@@ -54,41 +54,41 @@ class Window:
 
 
 def windows(spans: Sequence[SpanText]) -> list[Window]:
-    """The windows of a leaf in order. Together they hold each character that is no whitespace
-    exactly once; a leaf of nothing but whitespace is one window.
+    """The windows of a leaf in order. Together they contain each character but whitespace exactly
+    once; a leaf of whitespace is one window.
 
     Example:
         >>> [window.text for window in windows([SpanText("Ana", "We ship."), SpanText("Ben", "")])]
         ['Ana: We ship.']
     """
-    found: list[Window] = []
+    merged: list[Window] = []
     for number, span in enumerate(spans):
         for window in _of_span(number, span):
-            if found and found[-1].words + window.words <= MERGE_WORDS:
-                found[-1] = _together(found[-1], window)
+            if merged and merged[-1].words + window.words <= MERGE_WORDS:
+                merged[-1] = _merged(merged[-1], window)
             else:
-                found.append(window)
-    if not found and spans:
+                merged.append(window)
+    if not merged and spans:
         first, last = spans[0], spans[-1]
         end = last.start + len(last.text)
-        found.append(Window(0, first.start, len(spans) - 1, end, 0, f"{first.speaker}:"))
-    return found
+        merged.append(Window(0, first.start, len(spans) - 1, end, 0, f"{first.speaker}:"))
+    return merged
 
 
 def _of_span(number: int, span: SpanText) -> Iterator[Window]:
-    found = [match.span() for match in WORD.finditer(span.text)]
+    words = [match.span() for match in WORD.finditer(span.text)]
     done = 0
-    while done < len(found):
-        count = _next_size(span.text, found, done)
-        start, end = found[done][0], found[done + count - 1][1]
+    while done < len(words):
+        count = _next_size(span.text, words, done)
+        start, end = words[done][0], words[done + count - 1][1]
         text = f"{span.speaker}: {span.text[start:end]}"
         yield Window(number, span.start + start, number, span.start + end, count, text)
         done += count
 
 
 def _next_size(text: str, words: Sequence[tuple[int, int]], done: int) -> int:
-    """How many of the words after done the next window takes: as near to an equal share of
-    what is left as the end of a sentence allows."""
+    """The number of words of the next window, after the first ones done: near an equal share of
+    the rest, at the end of a sentence if possible."""
     left = len(words) - done
     if left <= WINDOW_WORDS:
         return left
@@ -107,7 +107,7 @@ def _ends_sentence(text: str, words: Sequence[tuple[int, int]], index: int) -> b
     return mark is not None and (bool(gap) or mark.group() in "。！？；")
 
 
-def _together(one: Window, other: Window) -> Window:
+def _merged(one: Window, other: Window) -> Window:
     return Window(
         one.first_span, one.start, other.last_span, other.end, one.words + other.words,
         f"{one.text}\n{other.text}",
