@@ -110,7 +110,7 @@ class Topics:
     def rebuild(self) -> Views:
         """Computes all topics again. Pins, names and merges stay; a topic that remains keeps its
         id."""
-        while assignment.read_some(self._database):
+        while assignment.read_batch(self._database):
             continue
         assignment.rebuild(self._database, self._admit)
         self._work()

@@ -90,7 +90,7 @@ FUNCTIONS = (
     ("summary_jobs.SummaryWork._store", 1, True),
     ("collection_jobs.CollectionWork._cover", 2, False),
     pytest.param("assignment.place", 2, True, marks=pytest.mark.slow),
-    pytest.param("assignment.read_some", 1, False, marks=pytest.mark.slow),
+    pytest.param("assignment.read_batch", 1, False, marks=pytest.mark.slow),
     pytest.param("builder.release", 2, True, marks=pytest.mark.slow),
     pytest.param("summary_jobs.SummaryWork._store", 2, True, marks=pytest.mark.slow),
     pytest.param("messages._join", 2, False, marks=pytest.mark.slow),

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from treemem.topics import clustering
-from treemem.topics.clustering import Known, Leaf
+from treemem.topics.clustering import EarlierTopic, Leaf
 
 UNHURRIED = settings(deadline=None, max_examples=15)
 TERMS = st.dictionaries(
@@ -48,7 +48,9 @@ def test_a_rebuild_keeps_pinned_and_named_topics_and_puts_no_leaf_in_more_than_t
         st.lists(st.tuples(st.sets(st.sampled_from(seqs), min_size=1), st.booleans(),
                            st.booleans(), st.booleans()), max_size=2)
     )  # fmt: skip
-    before = {f"t{at}": Known(tuple(sorted(own)), *marks) for at, (own, *marks) in enumerate(drawn)}
+    before = {
+        f"t{at}": EarlierTopic(tuple(sorted(own)), *marks) for at, (own, *marks) in enumerate(drawn)
+    }
     continued, new = clustering.rebuild(leaves, before)
     assert (continued, new) == clustering.rebuild(leaves, before)
     for name, topic in before.items():

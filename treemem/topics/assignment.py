@@ -17,7 +17,7 @@ from treemem.store.database import Database
 from treemem.summarize import extractive_views
 from treemem.topics import clustering, naming, term_vectors
 from treemem.topics import store as topic_store
-from treemem.topics.clustering import Known, Leaf
+from treemem.topics.clustering import EarlierTopic, Leaf
 from treemem.topics.store import Topic
 
 if TYPE_CHECKING:
@@ -55,7 +55,7 @@ def _state(database: Database) -> State:
 # -- reading leaves --------------------------------------------------------------------
 
 
-def read_some(database: Database) -> bool:
+def read_batch(database: Database) -> bool:
     """Reads up to LEAVES_AT_ONCE leaves without a profile. Returns whether more are left."""
     with database.transaction():
         producer = extractive_views.ensure_producer(database)
@@ -63,7 +63,7 @@ def read_some(database: Database) -> bool:
     batch = unread[:LEAVES_AT_ONCE]
     profiles = {
         seq: term_vectors.profile(
-            _spoken(database, seq), summaries.statement_texts(database, seq, producer)
+            _texts(database, seq), summaries.statement_texts(database, seq, producer)
         )
         for seq in batch
     }
@@ -73,7 +73,7 @@ def read_some(database: Database) -> bool:
     return len(unread) > len(batch)
 
 
-def _spoken(database: Database, leaf_seq: int) -> list[str]:
+def _texts(database: Database, leaf_seq: int) -> list[str]:
     """The texts of a leaf without tool output, which names everything, and without thinking."""
     texts = []
     for excerpt in summaries.excerpts(database, leaf_seq):
@@ -96,14 +96,14 @@ def place(database: Database) -> None:
     """Assigns the leaves that are in no topic yet, and creates new topics of them."""
     while True:
         with database.transaction():
-            _succeed(database, _state(database))
+            _replace_lost_tails(database, _state(database))
             before = _state(database)
-        known = _leaves(database, before)
+        leaves = _leaves(database, before)
         # A tail that is newer than the last reading has its predecessor's topics but no profile.
-        read = {leaf.seq for leaf in known}
+        read = {leaf.seq for leaf in leaves}
         members = {topic.id: [seq for seq in topic.leaves if seq in read]
                    for topic in before.topics}  # fmt: skip
-        placing = clustering.place(known, members, _vectors(database, known))
+        placing = clustering.place(leaves, members, _vectors(database, leaves))
         with database.transaction():
             if _state(database) != before:
                 continue
@@ -120,14 +120,14 @@ def rebuild(database: Database, written: Callable[[], None]) -> None:
     user pinned, named or merged stay. written: called in the transaction that stores them."""
     while True:
         with database.transaction():
-            _succeed(database, _state(database))
+            _replace_lost_tails(database, _state(database))
             before = _state(database)
         earlier = {
-            topic.id: Known(topic.leaves, topic.pinned, topic.named, bool(topic.aliases))
+            topic.id: EarlierTopic(topic.leaves, topic.pinned, topic.named, bool(topic.aliases))
             for topic in before.topics
         }
-        known = _leaves(database, before)
-        continued, new = clustering.rebuild(known, earlier, _vectors(database, known))
+        leaves = _leaves(database, before)
+        continued, new = clustering.rebuild(leaves, earlier, _vectors(database, leaves))
         with database.transaction():
             if _state(database) != before:
                 continue
@@ -148,12 +148,12 @@ def _leaves(database: Database, before: State) -> list[Leaf]:
     return [Leaf(seq, profiles[seq]) for seq in before.leaves if seq in profiles]
 
 
-def _vectors(database: Database, known: Sequence[Leaf]) -> Vectors:
+def _vectors(database: Database, leaves: Sequence[Leaf]) -> Vectors:
     """The vectors of leaves under the embedder in use, by row number; empty without one."""
     setting = settings.get(database, settings.EMBEDDER)
     name = None if setting is None else embedders.identity_of(setting)
     seq = None if name is None else vectors.seq_of(database, name)
-    return {} if seq is None else vectors.node_vectors(database, seq, [leaf.seq for leaf in known])
+    return {} if seq is None else vectors.node_vectors(database, seq, [leaf.seq for leaf in leaves])
 
 
 def _create(database: Database, before: State, members: tuple[int, ...]) -> None:
@@ -161,7 +161,7 @@ def _create(database: Database, before: State, members: tuple[int, ...]) -> None
     topic_store.add(database, topic_id, members)
 
 
-def _succeed(database: Database, before: State) -> None:
+def _replace_lost_tails(database: Database, before: State) -> None:
     """Replaces each lost tail in its topics by the leaf that has most of its messages, and removes
     topics without leaves unless the user named or pinned them."""
     places = Counter(seq for topic in before.topics for seq in topic.leaves)
@@ -182,14 +182,14 @@ def _succeed(database: Database, before: State) -> None:
 # -- names -----------------------------------------------------------------------------
 
 
-class Names:
+class TopicNamer:
     """Names topics. The leaves with each term are counted once, for the first name."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
         self._counted: tuple[Counter[str], int] | None = None
 
-    def give(self, topic_id: str) -> None:
+    def name(self, topic_id: str) -> None:
         """Names a topic after its statements, in the caller's transaction; a name of the user
         stays."""
         producer = extractive_views.ensure_producer(self._database)

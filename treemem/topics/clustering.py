@@ -89,7 +89,7 @@ def place(
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
+class EarlierTopic:
     """A topic before a rebuild.
 
     fixed: pinned by the user, so it stays as it is. named: by the user, so it does not get lost.
@@ -104,7 +104,7 @@ class Known:
 
 def rebuild(
     leaves: Sequence[Leaf],
-    topics: Mapping[str, Known],
+    topics: Mapping[str, EarlierTopic],
     vectors: Mapping[int, Floats] | None = None,
 ) -> tuple[dict[str, tuple[int, ...]], tuple[tuple[int, ...], ...]]:
     """Clusters all leaves anew: the leaves of the topics that keep their ids, and of new topics.
@@ -136,7 +136,7 @@ def rebuild(
 
 
 def _with_merged(
-    groups: Sequence[tuple[int, ...]], topics: Mapping[str, Known]
+    groups: Sequence[tuple[int, ...]], topics: Mapping[str, EarlierTopic]
 ) -> list[tuple[int, ...]]:
     """The groups, with those joined that lie mostly in one topic that the user merged."""
     joined: dict[str, list[int]] = {}
@@ -150,7 +150,7 @@ def _with_merged(
     return [tuple(members) for members in joined.values()]
 
 
-def _heirs(groups: Sequence[tuple[int, ...]], topics: Mapping[str, Known]) -> dict[str, int]:
+def _heirs(groups: Sequence[tuple[int, ...]], topics: Mapping[str, EarlierTopic]) -> dict[str, int]:
     """By the id of an earlier topic, the index of the group that continues it. Topics named by the
     user come first, then those that share more leaves."""
     offers = []

@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from treemem.text.fts import extra_words
-from treemem.verify.words import TELLING, stem
+from treemem.verify.words import REPORTING_VERBS, stem
 
 TERMS_MAX = 128
 ENTITY_WEIGHT = 2.0
@@ -40,7 +40,7 @@ _WHERE = frozenset(
     "above across against along among around behind below beneath beside beyond inside near next "
     "onto outside toward towards upon within".split()
 )
-_NO_TOPIC = TELLING | _WHEN | _WHERE
+_NO_TOPIC = REPORTING_VERBS | _WHEN | _WHERE
 
 
 def profile(texts: Iterable[str], stated: Iterable[str]) -> dict[str, float]:

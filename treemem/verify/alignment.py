@@ -14,9 +14,9 @@ from treemem.verify import lexicon
 from treemem.verify.clauses import Run, counts
 from treemem.verify.words import (
     IRREGULAR,
-    SAYING,
-    TELLING,
-    WANTING,
+    REPORTING_VERBS,
+    SPEECH_VERBS,
+    WISH_VERBS,
     Word,
     misplaced_number,
     names_by_role,
@@ -60,13 +60,13 @@ def _negation(clause: str, run: Run) -> str:
 def _certainty(clause: str, run: Run, whole: str) -> str:
     if lexicon.CONDITION.search(run.sentences) and not lexicon.CONDITION.search(whole):
         return "a condition is left out"
-    wants = any(word.lower in WANTING for word in words(clause))
+    wants = any(word.lower in WISH_VERBS for word in words(clause))
     asks = lexicon.ASKING.search(clause) or clause.rstrip().endswith("?")
     if run.asks and not asks and not (wants and lexicon.REQUEST.search(run.text)):
         return "a question told as a fact"
     if wants and not lexicon.AFTER.search(run.sentences):
         return "a wish not in its source"
-    if lexicon.REPORT.search(run.text) and not any(w.lower in SAYING for w in words(whole)):
+    if lexicon.REPORT.search(run.text) and not any(w.lower in SPEECH_VERBS for w in words(whole)):
         return "certainty differs from its source"
     if run.asks and lexicon.ASKS.search(clause):
         return ""
@@ -177,7 +177,7 @@ def _subject(clause: str, run: Run, subject: str, aliases: dict[str, str]) -> st
     heard = words(run.sentences)
     # A verb of speech is the main verb if the source has it too.
     stems_heard = {stem(word.lower) or word.lower for word in heard}
-    speech = [w for w in words(clause)[:4] if w.lower in SAYING and w.stem in stems_heard]
+    speech = [w for w in words(clause)[:4] if w.lower in SPEECH_VERBS and w.stem in stems_heard]
     verb = (speech or wanted)[0]
     begin = run.sentences.find(run.clauses[0].text)
     end = run.sentences.rfind(run.clauses[-1].text) + len(run.clauses[-1].text)
@@ -225,12 +225,12 @@ def _fits(
         )
     if possessive and own and not mine:
         return False
-    reports = any(word.lower in SAYING and word.lower != form for word in words(clause)[:4])
+    reports = any(word.lower in SPEECH_VERBS and word.lower != form for word in words(clause)[:4])
     if who == subject:
-        reported = own or not reports or any(word.lower in SAYING for word in heard)
+        reported = own or not reports or any(word.lower in SPEECH_VERBS for word in heard)
         return reported and between <= BETWEEN_MAX
     # "Can you mend it?" says what its author wants.
-    if own and who == "you" and any(word.lower in WANTING for word in words(clause)[:4]):
+    if own and who == "you" and any(word.lower in WISH_VERBS for word in words(clause)[:4]):
         return True
     # "Ana says that it works" is right whatever the subject of Ana's sentence is.
     if own and reports:
@@ -278,7 +278,7 @@ def _order(clause: str, run: Run, subject: str | None, aliases: dict[str, str]) 
         aliases.get(word.name, "").lower() or word.stem
         for word in words(clause)
         if (word.stem or word.name in aliases)
-        and word.lower not in TELLING
+        and word.lower not in REPORTING_VERBS
         and word.lower not in lexicon.TIMES
     ]
     if subject is not None and (not own or own[0] != subject.lower()):

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from treemem.text.sentences import sentences
 from treemem.verify import lexicon
-from treemem.verify.words import TELLING, Word, stems, words
+from treemem.verify.words import REPORTING_VERBS, Word, stems, words
 
 # Clauses in a run.
 RUN_CLAUSES_MAX = 6
@@ -155,4 +155,4 @@ def _size(text: str) -> int:
 
 def counts(word: Word) -> bool:
     """Whether a source must contain the word: verbs such as "says" or "wants" may be added."""
-    return bool(word.stem) and word.lower not in TELLING
+    return bool(word.stem) and word.lower not in REPORTING_VERBS

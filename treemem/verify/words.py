@@ -19,16 +19,16 @@ _WORD = re.compile(rf"[{_UNSPACED}]|\d+(?:[.,:]\d+)+(?!{_LETTER})|{_LETTER}+(?:[
 _NUMBER = re.compile(r"\d+(?:[.,:]\d+)*")
 
 # Verbs of speech, which a statement may add to its speaker's words.
-SAYING = frozenset(
+SPEECH_VERBS = frozenset(
     "say says said saying tell tells told telling ask asks asked asking mention mentions "
     "mentioned explain explains explained wonder wonders wondered".split()
 )
 # Verbs of intention; one of them in the source supports any other.
-WANTING = frozenset(
+WISH_VERBS = frozenset(
     "want wants wanted need needs needed plan plans planned hope hopes hoped wish wishes suggest "
     "suggests suggested".split()
 )
-TELLING = SAYING | WANTING
+REPORTING_VERBS = SPEECH_VERBS | WISH_VERBS
 IRREGULAR = {
     "went": "go", "gone": "go", "goes": "go", "took": "take", "taken": "take", "gave": "give",
     "given": "give", "made": "make", "found": "find", "bought": "buy", "brought": "bring",

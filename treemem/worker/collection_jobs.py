@@ -80,13 +80,13 @@ class CollectionWork:
             jobs.finish(self._database, [claim], self._clock())
 
     def _lay_out_topics(self, claim: Claim) -> None:
-        while assignment.read_some(self._database):
+        while assignment.read_batch(self._database):
             self._renew(claim)
         assignment.place(self._database)
-        names = assignment.Names(self._database)
+        namer = assignment.TopicNamer(self._database)
         for topic in topic_store.topics(self._database):
             self._renew(claim)
-            self._lay_out(claim, "topic", topic.id, topic_store.members, names.give)
+            self._lay_out(claim, "topic", topic.id, topic_store.members, namer.name)
 
     def _lay_out(
         self,
