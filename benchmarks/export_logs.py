@@ -19,12 +19,16 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from email.message import EmailMessage
 from email.utils import format_datetime
+from typing import Any
 
 from benchmarks.logs import Writer
 
+# Turns in a conversation of an export that holds several.
 TURNS_PER_CHAT = 40
 _BEGAN = datetime(2026, 1, 5, 8, tzinfo=UTC)
 _NAMESPACE = uuid.UUID("5c0375b4-57a5-4f26-b12d-d022ee4e51b7")
+
+Record = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,8 +88,14 @@ class Talk:
             yield self._turns[first : first + TURNS_PER_CHAT]
 
 
-def _lines(records: Iterator[dict[str, object]]) -> bytes:
-    return "".join(json.dumps(record, ensure_ascii=False) + "\n" for record in records).encode()
+def _json_lines(records_of: Callable[[Talk], Iterator[Record]]) -> Callable[[Talk], bytes]:
+    """Makes a function that yields records into one that returns a file of JSON Lines."""
+
+    def build(talk: Talk) -> bytes:
+        lines = (json.dumps(record, ensure_ascii=False) + "\n" for record in records_of(talk))
+        return "".join(lines).encode()
+
+    return build
 
 
 def _document(value: object) -> bytes:
@@ -95,108 +105,100 @@ def _document(value: object) -> bytes:
 # -- agents ------------------------------------------------------------------------------
 
 
-def _claude_code(talk: Talk) -> bytes:
-    def records() -> Iterator[dict[str, object]]:
-        parent = None
-        for turn in talk:
-            content: object = turn.text
-            if not turn.is_users:
-                call = {"type": "tool_use", "id": f"toolu_{turn.number}", "name": "Bash",
-                        "input": {"command": turn.command}}  # fmt: skip
-                content = [{"type": "text", "text": turn.text}, call]
-            yield {
-                "parentUuid": parent, "isSidechain": False, "userType": "external",
-                "cwd": "/home/user/project", "sessionId": str(_NAMESPACE), "version": "2.0.0",
-                "type": turn.role, "message": {"role": turn.role, "content": content},
-                "uuid": turn.uuid, "timestamp": turn.iso,
-            }  # fmt: skip
-            parent = turn.uuid
-
-    return _lines(records())
+@_json_lines
+def _claude_code(talk: Talk) -> Iterator[Record]:
+    parent = None
+    for turn in talk:
+        content: object = turn.text
+        if not turn.is_users:
+            call = {"type": "tool_use", "id": f"toolu_{turn.number}", "name": "Bash",
+                    "input": {"command": turn.command}}  # fmt: skip
+            content = [{"type": "text", "text": turn.text}, call]
+        yield {
+            "parentUuid": parent, "isSidechain": False, "userType": "external",
+            "cwd": "/home/user/project", "sessionId": str(_NAMESPACE), "version": "2.0.0",
+            "type": turn.role, "message": {"role": turn.role, "content": content},
+            "uuid": turn.uuid, "timestamp": turn.iso,
+        }  # fmt: skip
+        parent = turn.uuid
 
 
-def _codex(talk: Talk) -> bytes:
-    def item(turn: Turn, payload: dict[str, object], kind: str) -> dict[str, object]:
+@_json_lines
+def _codex(talk: Talk) -> Iterator[Record]:
+    def item(turn: Turn, payload: Record, kind: str) -> Record:
         return {"timestamp": turn.iso, "type": kind, "payload": payload}
 
-    def records() -> Iterator[dict[str, object]]:
-        began = "2026-01-05T08:00:00.000Z"
-        meta = {"id": str(_NAMESPACE), "timestamp": began, "cwd": "/home/user/project",
-                "originator": "codex_cli_rs", "cli_version": "0.50.0"}  # fmt: skip
-        yield {"timestamp": began, "type": "session_meta", "payload": meta}
-        for turn in talk:
-            part = "input_text" if turn.is_users else "output_text"
-            content = [{"type": part, "text": turn.text}]
-            message = {"type": "message", "role": turn.role, "content": content}
-            yield item(turn, message, "response_item")
-            shown = "user_message" if turn.is_users else "agent_message"
-            yield item(turn, {"type": shown, "message": turn.text}, "event_msg")
-            if not turn.is_users:
-                call_id = f"call_{turn.number}"
-                arguments = json.dumps({"command": ["bash", "-lc", turn.command]})
-                call = {"type": "function_call", "name": "shell", "call_id": call_id,
-                        "arguments": arguments}  # fmt: skip
-                yield item(turn, call, "response_item")
-                answer = {"type": "function_call_output", "call_id": call_id, "output": "no match"}
-                yield item(turn, answer, "response_item")
-
-    return _lines(records())
+    began = "2026-01-05T08:00:00.000Z"
+    meta = {"id": str(_NAMESPACE), "timestamp": began, "cwd": "/home/user/project",
+            "originator": "codex_cli_rs", "cli_version": "0.50.0"}  # fmt: skip
+    yield {"timestamp": began, "type": "session_meta", "payload": meta}
+    for turn in talk:
+        part = "input_text" if turn.is_users else "output_text"
+        content = [{"type": part, "text": turn.text}]
+        message = {"type": "message", "role": turn.role, "content": content}
+        yield item(turn, message, "response_item")
+        shown = "user_message" if turn.is_users else "agent_message"
+        yield item(turn, {"type": shown, "message": turn.text}, "event_msg")
+        if not turn.is_users:
+            call_id = f"call_{turn.number}"
+            arguments = json.dumps({"command": ["bash", "-lc", turn.command]})
+            call = {"type": "function_call", "name": "shell", "call_id": call_id,
+                    "arguments": arguments}  # fmt: skip
+            yield item(turn, call, "response_item")
+            answer = {"type": "function_call_output", "call_id": call_id, "output": "no match"}
+            yield item(turn, answer, "response_item")
 
 
-def _copilot_cli(talk: Talk) -> bytes:
-    def event(number: int, at: str, kind: str, data: dict[str, object]) -> dict[str, object]:
+@_json_lines
+def _copilot_cli(talk: Talk) -> Iterator[Record]:
+    def event(number: int, at: str, kind: str, data: Record) -> Record:
         event_id = uuid.uuid5(_NAMESPACE, f"event {number}")
         return {"type": kind, "data": data, "id": str(event_id), "timestamp": at}
 
-    def records() -> Iterator[dict[str, object]]:
-        began = {"sessionId": str(_NAMESPACE), "version": 1, "producer": "copilot-agent"}
-        yield event(0, "2026-01-05T08:00:00.000Z", "session.start", began)
-        for turn in talk:
-            at = 4 * turn.number + 1
-            if turn.is_users:
-                yield event(at, turn.iso, "user.message", {"content": turn.text})
-                continue
-            call_id, arguments = f"call_{turn.number}", {"command": turn.command}
-            call = {"toolCallId": call_id, "name": "bash", "arguments": arguments}
-            answer = {"messageId": turn.uuid, "content": turn.text, "toolRequests": [call]}
-            start = {"toolCallId": call_id, "toolName": "bash", "arguments": arguments}
-            done = {"toolCallId": call_id, "success": True, "result": {"content": "no match"}}
-            yield event(at, turn.iso, "assistant.message", answer)
-            yield event(at + 1, turn.iso, "tool.execution_start", start)
-            yield event(at + 2, turn.iso, "tool.execution_complete", done)
-
-    return _lines(records())
+    began = {"sessionId": str(_NAMESPACE), "version": 1, "producer": "copilot-agent"}
+    yield event(0, "2026-01-05T08:00:00.000Z", "session.start", began)
+    for turn in talk:
+        at = 4 * turn.number + 1
+        if turn.is_users:
+            yield event(at, turn.iso, "user.message", {"content": turn.text})
+            continue
+        call_id, arguments = f"call_{turn.number}", {"command": turn.command}
+        call = {"toolCallId": call_id, "name": "bash", "arguments": arguments}
+        answer = {"messageId": turn.uuid, "content": turn.text, "toolRequests": [call]}
+        start = {"toolCallId": call_id, "toolName": "bash", "arguments": arguments}
+        done = {"toolCallId": call_id, "success": True, "result": {"content": "no match"}}
+        yield event(at, turn.iso, "assistant.message", answer)
+        yield event(at + 1, turn.iso, "tool.execution_start", start)
+        yield event(at + 2, turn.iso, "tool.execution_complete", done)
 
 
-def _gemini_cli(talk: Talk) -> bytes:
-    def records() -> Iterator[dict[str, object]]:
-        yield {"sessionId": str(_NAMESPACE), "projectHash": "1f" * 32,
-               "startTime": "2026-01-05T08:00:00.000Z", "kind": "main"}  # fmt: skip
-        for turn in talk:
-            kind = "user" if turn.is_users else "gemini"
-            yield {"id": turn.uuid, "timestamp": turn.iso, "type": kind, "content": turn.text}
-
-    return _lines(records())
+@_json_lines
+def _gemini_cli(talk: Talk) -> Iterator[Record]:
+    yield {"sessionId": str(_NAMESPACE), "projectHash": "1f" * 32,
+           "startTime": "2026-01-05T08:00:00.000Z", "kind": "main"}  # fmt: skip
+    for turn in talk:
+        kind = "user" if turn.is_users else "gemini"
+        yield {"id": turn.uuid, "timestamp": turn.iso, "type": kind, "content": turn.text}
 
 
-def _pi(talk: Talk) -> bytes:
-    def records() -> Iterator[dict[str, object]]:
-        yield {"type": "session", "version": 3, "id": str(_NAMESPACE), "cwd": "/home/user/project",
-               "timestamp": "2026-01-05T08:00:00.000Z"}  # fmt: skip
-        parent = None
-        for turn in talk:
-            message = {"role": turn.role, "content": [{"type": "text", "text": turn.text}],
-                       "timestamp": int(turn.at.timestamp() * 1000)}  # fmt: skip
-            own = f"{turn.number:08x}"
-            yield {"type": "message", "id": own, "parentId": parent, "timestamp": turn.iso,
-                   "message": message}  # fmt: skip
-            parent = own
-
-    return _lines(records())
+@_json_lines
+def _pi(talk: Talk) -> Iterator[Record]:
+    yield {"type": "session", "version": 3, "id": str(_NAMESPACE), "cwd": "/home/user/project",
+           "timestamp": "2026-01-05T08:00:00.000Z"}  # fmt: skip
+    parent = None
+    for turn in talk:
+        message = {"role": turn.role, "content": [{"type": "text", "text": turn.text}],
+                   "timestamp": int(turn.at.timestamp() * 1000)}  # fmt: skip
+        own = f"{turn.number:08x}"
+        yield {"type": "message", "id": own, "parentId": parent, "timestamp": turn.iso,
+               "message": message}  # fmt: skip
+        parent = own
 
 
-def _chat(talk: Talk) -> bytes:
-    return _lines({"role": turn.role, "content": turn.text, "timestamp": turn.iso} for turn in talk)
+@_json_lines
+def _chat(talk: Talk) -> Iterator[Record]:
+    for turn in talk:
+        yield {"role": turn.role, "content": turn.text, "timestamp": turn.iso}
 
 
 def _aider(talk: Talk) -> bytes:
@@ -228,7 +230,7 @@ def _specstory(talk: Talk) -> bytes:
 def _langchain(talk: Talk) -> bytes:
     messages = []
     for turn in talk:
-        fields = {"content": turn.text, "type": "human" if turn.is_users else "ai",
+        fields: Record = {"content": turn.text, "type": "human" if turn.is_users else "ai",
                   "id": turn.uuid, "additional_kwargs": {}, "response_metadata": {}}  # fmt: skip
         if not turn.is_users:
             arguments = {"command": turn.command}
@@ -243,7 +245,7 @@ def _langchain(talk: Talk) -> bytes:
 def _chatgpt(talk: Talk) -> bytes:
     conversations = []
     for chat in talk.chats():
-        mapping: dict[str, object] = {
+        mapping: Record = {
             "root": {"id": "root", "parent": None, "children": [chat[0].uuid], "message": None}
         }
         parent = "root"
