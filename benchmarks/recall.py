@@ -28,7 +28,7 @@ from benchmarks import harness, recall_sample, samples
 from benchmarks.harness import percent
 from benchmarks.measures import Returned, coverage, mean, support
 from benchmarks.recall_baselines import EMBEDDER, Vectors
-from benchmarks.recall_systems import Shelf, System, is_ours, system
+from benchmarks.recall_systems import Shelf, System, is_ours, system_named
 from benchmarks.samples import Conversation
 from treemem.models.manifests import installed
 from treemem.text.tokens import count_tokens
@@ -65,8 +65,8 @@ def main() -> None:
         folder.mkdir(parents=True, exist_ok=True)
         machine = harness.circumstances(folder)
         vectors, shelf = Vectors(folder / "vectors"), Shelf(folder / "memories")
-        systems = [system(name, vectors, shelf) for name in options.systems.split(",")]
-        if any(each.uses_model and not is_ours(each.name) for each in systems):
+        systems = [system_named(name, vectors, shelf) for name in options.systems.split(",")]
+        if any(system.uses_model and not is_ours(system.name) for system in systems):
             installed(EMBEDDER)  # raises now, not after some minutes
         try:
             results = _measured(options, systems)
@@ -137,41 +137,41 @@ def measure(
     """Runs every system over every question, and adds up."""
     runs: list[Run] = []
     for conversation in conversations:
-        for each in systems:
-            each.prepare(conversation)
-            runs += _answers(each, conversation, budgets)
-            each.close()
-            print(f"{conversation.name}: {each.name}", file=sys.stderr)
+        for system in systems:
+            system.prepare(conversation)
+            runs += _answers(system, conversation, budgets)
+            system.close()
+            print(f"{conversation.name}: {system.name}", file=sys.stderr)
     return {
         "conversations": len(conversations),
         "questions": sum(len(conversation.questions) for conversation in conversations),
         "systems": {
-            each.name: _summed([run for run in runs if run.system == each.name], budgets)
-            | {"missing": list(each.missing)}
-            for each in systems
+            system.name: _summed([run for run in runs if run.system == system.name], budgets)
+            | {"missing": list(system.missing)}
+            for system in systems
         },
         "runs": [asdict(run) for run in runs],
     }
 
 
-def _answers(each: System, conversation: Conversation, budgets: Sequence[int]) -> list[Run]:
+def _answers(system: System, conversation: Conversation, budgets: Sequence[int]) -> list[Run]:
     texts = {message.external_id: message.text for message in conversation.messages}
     runs = []
     for number, question in enumerate(conversation.questions):
         evidence = [texts[name] for name in question.evidence if name in texts]
         for budget in budgets:
             began = time.perf_counter()
-            text = each.context(question.text, budget)
+            text = system.context(question.text, budget)
             ms = 1000 * (time.perf_counter() - began)
             tokens = count_tokens(text)
             if tokens > budget:
                 raise SystemExit(
-                    f"{each.name} returned {tokens} tokens where {budget} were allowed: "
+                    f"{system.name} returned {tokens} tokens where {budget} were allowed: "
                     f"{conversation.name}, {question.text!r}"
                 )
             returned = Returned(text)
             runs.append(Run(
-                each.name, conversation.name, number, question.category, budget,
+                system.name, conversation.name, number, question.category, budget,
                 coverage(returned, evidence),
                 support(returned, question.text, question.answer, question.category),
                 tokens, round(ms, 3),

@@ -148,7 +148,7 @@ def is_ours(name: str) -> bool:
     return re.split("[:+]", name)[0] == OURS
 
 
-def system(name: str, vectors: Vectors, shelf: Shelf) -> System:
+def system_named(name: str, vectors: Vectors, shelf: Shelf) -> System:
     """The system of that name. Raises SystemExit if there is none."""
     if is_ours(name):
         return Treemem(name, shelf)

@@ -131,21 +131,22 @@ def _show_questions(results: Results) -> None:
     def share(row: Counter[str], key: str, of: str) -> str:
         return percent(row[key] / row[of] if row[of] else None)
 
-    kept = [
+    evidence_rows = [
         (*key, way, *(share(row, str(budget), "of") for budget in SHARES), str(row["of"]))
         for key, table in results.evidence.items() for way, row in table.items()
     ]  # fmt: skip
-    found = [
+    answer_rows = [
         (*key, kind, str(row["questions"]), share(row, "whole", "questions"),
          share(row, "half", "questions"), str(row["tokens"] // max(1, row["questions"])))
         for key, table in results.round_trip.items() for kind, row in table.items()
     ]  # fmt: skip
-    if kept:
+    if evidence_rows:
         budgets = [f"{budget:.0%}" for budget in SHARES]
-        show_table("(e) evidence kept by the leaves, % at a share of their tokens",
-                   ("set", "producer", "picked", *budgets, "entries"), kept, 3)  # fmt: skip
+        columns = ("set", "producer", "picked", *budgets, "entries")
+        title = "(e) evidence kept by the leaves, % at a share of their tokens"
+        show_table(title, columns, evidence_rows, 3)
         columns = ("set", "producer", "text", "questions", "all %", "half %", "tokens")
-        show_table("(g) answers still above their evidence", columns, found, 3)
+        show_table("(g) answers still above their evidence", columns, answer_rows, 3)
 
 
 def _line(text: str) -> str:

@@ -49,26 +49,26 @@ def _everything(log: PlantedLog) -> list[Statement]:
 
 
 def test_a_root_with_every_statement_has_lost_nothing_and_closed_nothing() -> None:
-    found = survival(LOG, _everything(LOG), _everything(LOG))
-    assert found["constraints_lost"] == found["still_open_lost"] == []
-    assert len(found["closed_but_listed"]) == found["closed"] == 30
+    result = survival(LOG, _everything(LOG), _everything(LOG))
+    assert result["constraints_lost"] == result["still_open_lost"] == []
+    assert len(result["closed_but_listed"]) == result["closed"] == 30
 
 
 def test_a_statement_missing_from_the_root_is_counted_as_lost() -> None:
     everything = _everything(LOG)
     open_point = next(point for point in LOG.points if point.seeming)
     lost = (LOG.constraints[3], open_point.text)
-    found = survival(LOG, [s for s in everything if s.text not in lost], everything)
-    assert found["constraints_lost"] == [f"{LOG.constraints[3]} (picked in a leaf)"]
-    assert [text.split(" (")[0] for text in found["still_open_lost"]] == [open_point.text]
+    result = survival(LOG, [s for s in everything if s.text not in lost], everything)
+    assert result["constraints_lost"] == [f"{LOG.constraints[3]} (picked in a leaf)"]
+    assert [text.split(" (")[0] for text in result["still_open_lost"]] == [open_point.text]
 
 
 def test_a_point_that_no_leaf_listed_does_not_count_as_closed() -> None:
     closed = {point.text for point in LOG.points if not point.seeming}
     shown = [s for s in _everything(LOG) if s.text not in closed]
-    found = survival(LOG, shown, [*shown, *_statements(("open", min(closed)))])
-    assert (found["closed"], found["closed_but_listed"]) == (1, [])
-    assert set(found["closed_never_listed"]) == closed - {min(closed)}
+    result = survival(LOG, shown, [*shown, *_statements(("open", min(closed)))])
+    assert (result["closed"], result["closed_but_listed"]) == (1, [])
+    assert set(result["closed_never_listed"]) == closed - {min(closed)}
 
 
 @pytest.mark.parametrize("module", [planted_words, talk])

@@ -12,7 +12,7 @@ import pytest
 from benchmarks import latency, latency_worker, recall, recall_sample
 from benchmarks.latency_chats import KINDS, Chats
 from benchmarks.recall_baselines import Vectors
-from benchmarks.recall_systems import Shelf, system
+from benchmarks.recall_systems import Shelf, system_named
 from benchmarks.samples import Conversation
 from treemem import Memory
 from treemem.text.tokens import count_tokens
@@ -35,7 +35,7 @@ def test_every_system_stays_within_the_budget_and_is_measured(
     conversation: Conversation, cache: Path
 ) -> None:
     shelf, vectors = Shelf(cache), Vectors(cache)
-    systems = [system(name, vectors, shelf) for name in NAMES]
+    systems = [system_named(name, vectors, shelf) for name in NAMES]
     results = recall.measure([conversation], systems, (200, 1_000))
     assert results["questions"] == 5
     assert len(results["runs"]) == 5 * 2 * len(NAMES)
@@ -84,7 +84,7 @@ def test_an_unknown_system_or_argument_ends_the_run_at_once(
 
     monkeypatch.setattr(Memory, "search", search)
     with pytest.raises(SystemExit, match=message):
-        system(name, Vectors(cache), Shelf(cache))
+        system_named(name, Vectors(cache), Shelf(cache))
 
 
 def test_halves_are_disjoint_and_questions_are_spread(conversation: Conversation) -> None:
@@ -114,7 +114,7 @@ def test_systems_with_vectors_return_a_context_within_the_budget(
     small = replace(conversation, messages=conversation.messages[:30])
     vectors = Vectors(tmp_path)
     for name in ("minilm", "fusion", "raptor"):
-        ranked = system(name, vectors, Shelf(tmp_path))
+        ranked = system_named(name, vectors, Shelf(tmp_path))
         ranked.prepare(small)
         question = small.questions[0].text
         assert 0 < count_tokens(ranked.context(question, 300)) <= 300
