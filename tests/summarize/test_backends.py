@@ -10,9 +10,9 @@ import pytest
 
 from tests.helpers.fake_model import FakeClient, quoting, use
 from tests.summarize.test_exam import PART, RESULT, TAKEN_AT
-from treemem import Memory, Message, ModelError
+from treemem import Memory, Message, ModelError, UsageError
 from treemem.models.manifests import InstalledModel, write
-from treemem.summarize import backends, exam
+from treemem.summarize import EXTRACTIVE, backends, exam
 from treemem.summarize.exam import ExamResult
 from treemem.summarize.model_summarizer import ModelSummarizer
 
@@ -86,3 +86,10 @@ def test_an_unreadable_exam_result_stops_model_work_with_the_reason(
     with pytest.raises(ModelError, match="cannot be read"):
         memory.work()
     assert memory.jobs(["todo"]) == []  # the light jobs were done before
+
+
+def test_a_summarizer_without_a_model_takes_no_exam(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(backends, "by_name", lambda _: EXTRACTIVE)
+    with pytest.raises(UsageError, match="without a model"):
+        backends.examine("beginnings", TAKEN_AT)
+    assert backends.rank_of("beginnings") == EXTRACTIVE.rank

@@ -221,12 +221,14 @@ def examine(
     """Lets a model take the exam, and stores the result. choice: the name of an installed model, or
     a served model.
 
-    Raises ModelError where the model cannot be used.
+    Raises ModelError where the model cannot be used, UsageError for a summarizer without a model.
     """
     from treemem.models import serving
     from treemem.models.manifests import installed
 
     setting = checked_choice("summarizer", choice)
+    if setting is not None and by_name(setting) is not None:
+        raise UsageError(f"{setting} is a summarizer without a model, so it takes no exam.")
     served = serving.from_setting(setting)
     if served is not None:
         with serving.opened(served, served.urls[0]) as client:
