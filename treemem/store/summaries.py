@@ -351,8 +351,8 @@ def statements(
 
 
 def _later(database: Database, summary_seq: int) -> dict[tuple[int, str], Later]:
-    """What closed or superseded the statements of a summary, in any summary, by statement and
-    kind of relation."""
+    """The later statements that closed or superseded those of a summary, as any summary relates
+    them, by (statement, kind of relation)."""
     later = {}
     for statement_seq, kind, text, other_seq in database.rows(_LATER, (summary_seq,)):
         ids = tuple(row[0] for row in database.rows(_CITED_IDS, (other_seq,)))

@@ -18,7 +18,7 @@ UsageKey = Literal["day", "source", "level", "model", "job"]
 
 @dataclass(frozen=True, slots=True)
 class Purpose:
-    """What a call is made for: a job, a node with its level, and the first tree that contains the
+    """The purpose of a call: a job, a node with its level, and the first tree that contains the
     node. scope, key: None without such a tree."""
 
     job_seq: int
