@@ -20,6 +20,7 @@ from treemem.text.tokens import count_many
 SHARES = (0.10, 0.20, 0.33)
 # Random draws, whose mean is shown.
 DRAWS = 5
+AT_RANDOM = f"messages at random ({DRAWS} draws)"
 
 # By way of picking: the evidence entries picked at each share, and of how many ("of").
 Table = dict[str, Counter[str]]
@@ -81,12 +82,12 @@ def evidence_kept(leaves: Sequence[Leaf], questions: Sequence[Question]) -> Tabl
     table["messages by names, numbers, time words"] = _row(
         messages, weights, lambda piece: telling_signs(piece.text)
     )
-    table["messages at random"] = Counter()
+    table[AT_RANDOM] = Counter()
     for draw in range(DRAWS):
         rng = random.Random(draw)
-        table["messages at random"] += _row(messages, weights, lambda _, rng=rng: rng.random())  # type: ignore[misc]
+        table[AT_RANDOM] += _row(messages, weights, lambda _, rng=rng: rng.random())  # type: ignore[misc]
     for way, row in table.items():
-        draws = DRAWS if way == "messages at random" else 1
+        draws = DRAWS if way == AT_RANDOM else 1
         row["of"] = draws * sum(weights[name] for name in ids)
     return table
 
