@@ -181,10 +181,10 @@ class _Limit:
     shape: Period
 
 
-def _read(reader: PeriodReader, i: int, by: date | None = None) -> tuple[Period, int] | None:
+def _read(reader: PeriodReader, i: int, up_to: date | None = None) -> tuple[Period, int] | None:
     """The period that begins with word i; None without one, or if it is outside the calendar."""
     try:
-        return reader.period(i, by)
+        return reader.period(i, up_to)
     except (OverflowError, ValueError):
         return None
 

@@ -113,7 +113,7 @@ class PeriodReader:
 
     Every method takes the number of a word, and returns a period with the number of the word
     after it, or None if no period begins there. A period contains no punctuation mark except the
-    comma of a date. by: the day by which a name without a year has begun; None for today.
+    comma of a date. up_to: the last day on which a name without a year begins; None for today.
     """
 
     def __init__(self, words: list[Word], first: int, now: datetime) -> None:
@@ -131,12 +131,12 @@ class PeriodReader:
             return word.text
         return ""
 
-    def period(self, i: int, by: date | None = None) -> Read | None:
-        by = by or self._today
+    def period(self, i: int, up_to: date | None = None) -> Read | None:
+        up_to = up_to or self._today
         return (
             self._near(i) or self._recent(i) or self._last(i) or self._this(i) or self._ago(i)
-            or self._week_of(i, by) or self._date(i, by) or self._month(i, by)
-            or self._weekday(i, by) or self._quarter(i) or self._year(i)
+            or self._week_of(i, up_to) or self._date(i, up_to) or self._month(i, up_to)
+            or self._weekday(i, up_to) or self._quarter(i) or self._year(i)
         )  # fmt: skip
 
     # -- counted from now ----------------------------------------------------------------
@@ -214,18 +214,18 @@ class PeriodReader:
 
     # -- named ---------------------------------------------------------------------------
 
-    def _week_of(self, i: int, by: date) -> Read | None:
+    def _week_of(self, i: int, up_to: date) -> Read | None:
         j = i + (self.at(i) == "the")
-        dated = self._date(j + 2, by) if (self.at(j), self.at(j + 1)) == ("week", "of") else None
+        dated = self._date(j + 2, up_to) if (self.at(j), self.at(j + 1)) == ("week", "of") else None
         if dated is None:
             return None
         week = self._unit_around(dated[0].start.date(), "week", 0)
         return replace(dated[0], start=week.start, end=week.end, kind="span"), dated[1]
 
-    def _date(self, i: int, by: date) -> Read | None:
+    def _date(self, i: int, up_to: date) -> Read | None:
         """A day of the calendar: 2026-11-03, 5 March 2024, March 5th, 2024, Friday, 5 March."""
         if self.at(i) in WEEKDAYS and self.at(i + 1, comma=True):
-            dated = PeriodReader(self._words, i + 1, self._now)._date(i + 1, by)
+            dated = PeriodReader(self._words, i + 1, self._now)._date(i + 1, up_to)
             if dated:
                 return dated
         if _ISO_DAY.fullmatch(self.at(i)):
@@ -242,18 +242,18 @@ class PeriodReader:
         if number is None or self.at(month) not in _MONTHS:
             return None
         year, after = self._its_year(after)
-        first = _latest(_MONTHS[self.at(month)], int(number[1]), year, by)
+        first = _latest(_MONTHS[self.at(month)], int(number[1]), year, up_to)
         if first is None:
             return None
         dated_period = self._days(first, 1, sure=year is not None)
         capital, cycle = self._capital(month), 0 if year else 365
         return replace(dated_period, cycle_days=cycle, capital=capital), after
 
-    def _month(self, i: int, by: date) -> Read | None:
+    def _month(self, i: int, up_to: date) -> Read | None:
         if self.at(i) not in _MONTHS or (i and _DAY.fullmatch(self._words[i - 1].text)):
             return None  # a day before it that the month does not have is a mistake, not a month
         year, after = self._its_year(i + 1)
-        first = _latest(_MONTHS[self.at(i)], 1, year, by)
+        first = _latest(_MONTHS[self.at(i)], 1, year, up_to)
         if first is None:
             return None
         period, named = self._unit_around(first, "month", 0), year is None
@@ -262,13 +262,13 @@ class PeriodReader:
             period, sure=not named, bare=named, cycle_days=cycle, capital=capital
         ), after  # fmt: skip
 
-    def _weekday(self, i: int, by: date) -> Read | None:
-        """The last such day before the day by."""
+    def _weekday(self, i: int, up_to: date) -> Read | None:
+        """The last such day before the day up_to."""
         number = WEEKDAYS.get(self._owner(i))
         if number is None:
             return None
-        back = (by.weekday() - number - 1) % 7 + 1
-        day = self._days(by - timedelta(days=back), 1, sure=False)
+        back = (up_to.weekday() - number - 1) % 7 + 1
+        day = self._days(up_to - timedelta(days=back), 1, sure=False)
         return self._with_part(replace(day, bare=True, cycle_days=7), i + 1)
 
     def _quarter(self, i: int) -> Read | None:
@@ -335,9 +335,9 @@ class PeriodReader:
         )
         return Period(start, end, "day")
 
-    def _weekend(self, by: date) -> Period:
+    def _weekend(self, up_to: date) -> Period:
         """The last Saturday and Sunday that began by a day."""
-        saturday = by - timedelta(days=(by.weekday() - 5) % 7)
+        saturday = up_to - timedelta(days=(up_to.weekday() - 5) % 7)
         return replace(self._days(saturday, 2), kind="span")
 
     def _unit_around(self, day: date, unit: str, steps: int) -> Period:
@@ -371,19 +371,19 @@ def _first_of(month_number: int) -> date:
     return date(month_number // 12, month_number % 12 + 1, 1)
 
 
-def _latest(month: int, day: int, year: int | None, by: date) -> date | None:
-    """The day in a year, or without one in the last year in which it came by the day by; None if
+def _latest(month: int, day: int, year: int | None, up_to: date) -> date | None:
+    """The day in a year, or without one in the last year in which it came by a day; None if
     the month has no such day.
 
     Example:
         >>> _latest(2, 29, None, date(2026, 1, 1))
         datetime.date(2024, 2, 29)
     """
-    for candidate in (year,) if year else range(by.year, by.year - 9, -1):
+    for candidate in (year,) if year else range(up_to.year, up_to.year - 9, -1):
         try:
             latest = date(candidate, month, day)
         except ValueError:
             continue
-        if year or latest <= by:
+        if year or latest <= up_to:
             return latest
     return None

@@ -12,7 +12,8 @@ from dataclasses import replace
 from itertools import compress
 from typing import TYPE_CHECKING
 
-from treemem.search import candidates, date_filter, intent, packing, scoring, selection, statements
+from treemem.search import date_filter, intent, packing, scoring, selection, statements
+from treemem.search.candidates import collect
 from treemem.search.context import ContextRenderer, MessageCache, Selection
 from treemem.search.packing import Place
 from treemem.search.query import Prepared, Query, prepare, without_pruned_vectors
@@ -27,9 +28,9 @@ from treemem.types import SearchResult
 if TYPE_CHECKING:
     from treemem.search.query import Embed
 
-# Further statements are read for so many of the best messages.
+# The best messages whose further statements are read.
 STATED_MESSAGES_MAX = 200
-# Candidates that a reranker rates.
+# The best candidates, which a reranker rates.
 RERANKED_MAX = 60
 # The worth of a standing instruction that has nothing to do with the query, a standard score.
 UNREACHED_WORTH = -3.0
@@ -47,7 +48,7 @@ def search(database: Database, query: Query, embedder: str | None, embed: Embed)
         is_broad = prepared.target.is_broad
         roots = statements.of_root(database, query.scope) if is_broad else []
         cited = {seq for statement in roots for seq in statement.message_seqs}
-        collected = candidates.collect(database, prepared.target, cited)
+        collected = collect(database, prepared.target, cited)
         weights = _weights(prepared, collected.candidates)
         scored = scoring.score(collected.candidates, weights, collected.total)
         cache = MessageCache(database, mark_inactive=bool(query.include))
@@ -64,23 +65,23 @@ def search(database: Database, query: Query, embedder: str | None, embed: Embed)
         return renderer.result(chosen, tokens, notes)
 
 
-def _is_assisted(rows: Sequence[Candidate]) -> bool:
+def _is_assisted(candidates: Sequence[Candidate]) -> bool:
     """Whether people and an assistant speak."""
-    return {"user", "assistant"} <= {row.role for row in rows}
+    return {"user", "assistant"} <= {candidate.role for candidate in candidates}
 
 
-def _weights(prepared: Prepared, found: Sequence[Candidate]) -> Weights:
+def _weights(prepared: Prepared, candidates: Sequence[Candidate]) -> Weights:
     """The weights for these candidates and this kind of question. Raises UsageError."""
-    fitted = fitting(scoring.fragments(found), assisted=_is_assisted(found))
+    fitted = fitting(scoring.fragments(candidates), assisted=_is_assisted(candidates))
     return fitted.of_kind(prepared.kind).changed(prepared.query.tuning)
 
 
-def _allowed(found: Sequence[Candidate], *, is_broad: bool) -> list[bool]:
+def _allowed(candidates: Sequence[Candidate], *, is_broad: bool) -> list[bool]:
     """Which candidates may be returned: for a broad question about a time all of that time, for
     any other broad one all there are, and else those that have to do with the query."""
     if not is_broad:
-        return scoring.reached(found)
-    in_time = [candidate.in_time for candidate in found]
+        return scoring.reached(candidates)
+    in_time = [candidate.in_time for candidate in candidates]
     return in_time if any(in_time) else [True] * len(in_time)
 
 
@@ -154,13 +155,13 @@ def _worth_of_messages(scored: Scored, allowed: Sequence[bool]) -> dict[int, flo
 
 
 def _standing(
-    database: Database, found: Sequence[Candidate], worth: Mapping[int, float]
+    database: Database, candidates: Sequence[Candidate], worth: Mapping[int, float]
 ) -> list[RankedStatement]:
     """The instructions of people to an assistant that hold from then on, the most fitting first."""
-    if not _is_assisted(found):
+    if not _is_assisted(candidates):
         return []
     of_people = {candidate.message_seq: worth.get(candidate.message_seq, UNREACHED_WORTH)
-                 for candidate in found if candidate.role == "user"}  # fmt: skip
+                 for candidate in candidates if candidate.role == "user"}  # fmt: skip
     rules = statements.of_messages(database, of_people, ("constraint",))
     return sorted(filter(statements.is_standing, rules), key=statements.rank)
 

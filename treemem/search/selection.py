@@ -19,8 +19,7 @@ from treemem.text.tokens import count_by_lines
 
 # The share of the budget for the kind of statement that a question asks for.
 FIRST_SHARE = 0.6
-# A message of fewer tokens, such as "Yes, please", is often said twice and means something each
-# time.
+# Tokens up to which the same words, such as "Yes, please", are no repetition.
 REPEATED_TOKENS_MIN = 16
 # Attempts to fill the budget, and further ones with ever less room if nothing fitted.
 TRIES = 5
@@ -82,7 +81,7 @@ def select(
 
 
 def _attempt(material: Material, ranking: Ranking, room: float, cache: MessageCache) -> Selection:
-    """Selects what fits into so many tokens, by the estimate."""
+    """Selects statements and candidates of at most room tokens, by the estimate."""
     mode = material.query.mode
     standing = statements.in_order(material.standing, material.weights.standing * room)
     left = room - _tokens(standing)

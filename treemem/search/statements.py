@@ -169,10 +169,10 @@ def _from_rows(
     for row in map(_Row._make, rows):
         by_seq.setdefault(row.seq, []).append(row)
     seqs = orjson.dumps(list({row[-1] for row in rows})).decode()
-    over = set(database.rows(_OVER, {"seqs": seqs}))
+    ended = set(database.rows(_OVER, {"seqs": seqs}))
     statements = []
     for citing in by_seq.values():
-        if over and any((row.message_seq, row.kind, row.text) in over for row in citing):
+        if ended and any((row.message_seq, row.kind, row.text) in ended for row in citing):
             continue
         cited = tuple(row.message_seq for row in citing)
         best = max(worth[seq] for seq in cited) if worth else 0.0
