@@ -98,7 +98,7 @@ def test_reasoning_text_and_requests_are_one_message_and_the_result_another() ->
     assert (tool.role, tool.text) == ("tool", " a\n")
     assert tool.parts == (Part("tool_result", 0, 3, "bash"),)
     assert message.tool_use_ids == tool.tool_result_ids == ("c1",)
-    assert reasons(*rows) == ["no message: session.start", *[module.TOLD_TWICE] * 2]
+    assert reasons(*rows) == ["no message: session.start", *[module.REPEATED] * 2]
 
 
 def test_content_of_one_event_only_is_imported() -> None:

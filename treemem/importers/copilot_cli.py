@@ -21,7 +21,7 @@ from treemem.importers.common.source_ids import file_key, is_uuid, one_line, pri
 from treemem.types import Message, MessageKind, Role, Source
 
 EMPTY = "empty message"
-TOLD_TWICE = "told by another event as well"
+REPEATED = "repeats another event"
 NOT_AN_OBJECT = "no message: not an object"
 
 _MARKS = frozenset({"session.start", "session.resume", "user.message", "assistant.message"})
@@ -141,7 +141,7 @@ class _Reading:
         if known is None:
             return no_message(value.get("type"))
         if self._survey.is_repeated(kind, data):
-            return TOLD_TWICE
+            return REPEATED
         content = Content()
         _add(content, kind, data, self._blocks)
         if content.is_empty:

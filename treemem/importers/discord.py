@@ -90,11 +90,11 @@ def _event(value: object) -> Message | Skipped:
         return Skipped(NOTICE)
     content = Content()
     content.add(text_or_empty(fields.get("content")))
-    _add_what_hangs_on(content, fields)
+    _add_attachments(content, fields)
     forwarded = as_dict(fields.get("forwardedMessage"))
     if forwarded:
         content.add(text_or_empty(forwarded.get("content")), "marker", "forwarded")
-        _add_what_hangs_on(content, forwarded)
+        _add_attachments(content, forwarded)
     if content.is_empty:
         return Skipped(EMPTY)
     author = as_dict(fields.get("author"))
@@ -109,7 +109,7 @@ def _event(value: object) -> Message | Skipped:
     )
 
 
-def _add_what_hangs_on(content: Content, fields: dict[str, object]) -> None:
+def _add_attachments(content: Content, fields: dict[str, object]) -> None:
     """Adds attachments and stickers as markers, and embeds as other people's text."""
     for attachment in dicts_in(fields.get("attachments")):
         size = size_text(attachment.get("fileSizeBytes"))

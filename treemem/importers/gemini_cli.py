@@ -294,7 +294,9 @@ def kind_of(role: Role, spoken: list[str]) -> MessageKind:
         return "injected"
     if role == "user" and pieces and pieces[0].startswith(_SNAPSHOT):
         return "summary"
-    is_injected = bool(pieces) and all(map(_is_context if role == "user" else _is_polite, pieces))
+    is_injected = bool(pieces) and all(
+        map(_is_context if role == "user" else _is_acknowledgement, pieces)
+    )
     return "injected" if is_injected else "said"
 
 
@@ -304,7 +306,7 @@ def _is_context(text: str) -> bool:
     )
 
 
-def _is_polite(text: str) -> bool:
+def _is_acknowledgement(text: str) -> bool:
     return text in _ACKNOWLEDGED
 
 

@@ -18,8 +18,8 @@ from treemem.importers.common.source_ids import one_line, place_key, printable
 from treemem.types import Message, Source
 
 NOTICE = "notice of the service"
-DAY_LINE = "line that tells the day"
-UNKNOWN = "line of no known form"
+DAY_LINE = "line with the date"
+UNKNOWN = "line of an unknown form"
 
 _LINES_LOOKED_AT = 200
 _KNOWN_SHARE_MIN = 0.8
@@ -31,15 +31,15 @@ _MODES = "@+%&~!. "
 _DATED = re.compile(r"\[?(\d{4})-(\d\d)-(\d\d)[ T](\d\d):(\d\d)(?::(\d\d))?\]?[ \t]")
 _MONTHLY = re.compile(r"([A-Z][a-z]{2}) (\d\d) (\d\d):(\d\d):(\d\d)[ \t]")
 _DAILY = re.compile(r"(?:\[(\d\d):(\d\d)(?::(\d\d))?\]|(\d\d):(\d\d)(?::(\d\d))?)[ \t]")
-_SAID = re.compile(
+_MESSAGE_LINE = re.compile(
     rf"<(?P<mode>[{_MODES}]*)(?P<nick>[^\s<>][^<>\n]{{0,60}}?)>[ \t](?P<text>.*)", re.DOTALL
 )
-_NOTICED = re.compile(r"-(?P<nick>[^\s<>!-][^\s<>]{0,40})- (?P<text>.*)", re.DOTALL)
-_ACTED = re.compile(r" ?\*[ \t](?P<nick>[^\s*<>]{1,60}) (?P<text>.*)", re.DOTALL)
+_NOTICE_LINE = re.compile(r"-(?P<nick>[^\s<>!-][^\s<>]{0,40})- (?P<text>.*)", re.DOTALL)
+_ACTION_LINE = re.compile(r" ?\*[ \t](?P<nick>[^\s*<>]{1,60}) (?P<text>.*)", re.DOTALL)
 _ANNOUNCED = re.compile(r"(?:-!-|\*\*\*|===|-->|<--|--|=!=)(?:[ \t]|\Z)")
 _TABBED = re.compile(r"(?P<who>[^\t]{0,60})\t(?P<text>.*)", re.DOTALL)
 # HexChat writes the same star before an action and before a notice of the server.
-_TOLD = re.compile(
+_SERVER_NOTICE = re.compile(
     r"\S+ (?:\([^()]*\) )?(?:has (?:joined|quit|left|changed the topic|set the topic)\b|"
     r"is now known as |sets? mode |gives? (?:channel|voice)|removes? (?:channel|voice)|"
     r"\[[^\]\s]*\] has (?:joined|quit|left))|(?:You are|Now talking|Topic for|Disconnected|"
@@ -216,17 +216,17 @@ def _spoken(when: _When, rest: str, before: str) -> Spoken | None:
     rest = _FORMATTING.sub("", rest)
     if _ANNOUNCED.match(rest):
         return Spoken(*when, None)
-    if match := _SAID.match(rest):
+    if match := _MESSAGE_LINE.match(rest):
         return Spoken(*when, match["nick"].strip(), match["text"])
     if when[1] is not None and before.endswith("\t") and (match := _TABBED.match(rest)):
         return _tabbed(when, match["who"], match["text"])
-    if match := _ACTED.match(rest):
-        notice = _TOLD.match(rest.lstrip(" *\t"))
+    if match := _ACTION_LINE.match(rest):
+        notice = _SERVER_NOTICE.match(rest.lstrip(" *\t"))
         return Spoken(*when, None) if notice else Spoken(
             *when, match["nick"], f"{match['nick']} {match['text']}", True)  # fmt: skip
-    if match := _NOTICED.match(rest):
+    if match := _NOTICE_LINE.match(rest):
         return Spoken(*when, match["nick"], match["text"])
-    return Spoken(*when, None) if _TOLD.match(rest.lstrip("*\t ")) else None
+    return Spoken(*when, None) if _SERVER_NOTICE.match(rest.lstrip("*\t ")) else None
 
 
 def _tabbed(when: _When, who: str, text: str) -> Spoken | None:

@@ -18,7 +18,7 @@ from treemem.importers.common.sniffing import head_value
 from treemem.importers.common.source_ids import file_key, one_line, printable, sent_at
 from treemem.types import Message, Source
 
-UNSENT = "message taken back"
+UNSENT = "message unsent"
 WITH_THE_FIRST = "read with message_1.json"
 
 _PART_NAME = re.compile(r"message_(\d{1,6})\.json")
@@ -54,7 +54,7 @@ class Messenger(Importer):
         return [part for part in _parts(file) if part.name != file.name]
 
     def read(self, file: LogFile) -> Iterator[Event]:
-        if self._is_read_with_the_first(file):
+        if self._belongs_to_first_file(file):
             yield Skipped(WITH_THE_FIRST)
             return
         thread: dict[str, object] = {}
@@ -76,7 +76,7 @@ class Messenger(Importer):
                     yield _source(file, thread)
                 yield event
 
-    def _is_read_with_the_first(self, file: LogFile) -> bool:
+    def _belongs_to_first_file(self, file: LogFile) -> bool:
         """False if the first file is damaged or empty: then nothing else would read this one."""
         if file.name == _FIRST or not _PART_NAME.fullmatch(file.name):
             return False

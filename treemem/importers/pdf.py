@@ -180,7 +180,7 @@ def _open_reader(stream: BinaryIO, label: str) -> PdfReader:
         from pypdf import PdfReader
         from pypdf.errors import DependencyError
     except ImportError as error:
-        raise ImportFileError(f"{label} was not read: {_NEEDS}.") from error
+        raise ImportFileError(f"{label} cannot be read: {_NEEDS}.") from error
     reader = PdfReader(stream)
     if reader.is_encrypted:
         try:

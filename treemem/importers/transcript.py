@@ -19,7 +19,7 @@ from treemem.importers.common.source_ids import file_key, one_line
 from treemem.types import Message, Source
 
 MERGED = "fragment of a message, merged"
-NO_SPEECH = "cue without words"
+NO_SPEECH = "cue without text"
 NOTE = "header, note or style"
 
 # Characters after which a message ends with the next sentence; at twice the number it ends anyway.
@@ -28,7 +28,7 @@ MESSAGE_CHARS = 1_500
 _LINES_LOOKED_AT = 8
 _SENTENCE_END = re.compile(r"[.!?…。！？][\"'»”’)\]]*\Z")
 # Zoom's names of recordings, for example GMT20240115-150000_Recording.transcript.vtt.
-_BEGAN = re.compile(r"GMT(\d{8}-\d{6})(?!\d)")
+_RECORDING_START = re.compile(r"GMT(\d{8}-\d{6})(?!\d)")
 _TIME = r"(?:(\d{1,3}):)?(\d{1,2}):(\d{2})[.,](\d{1,3})"
 _ARROW = re.compile(rf"\s*{_TIME}\s*-->\s*{_TIME}(?:\s.*)?\s*\Z")
 _COMMA = re.compile(rf"\s*{_TIME},{_TIME}\s*\Z")
@@ -104,7 +104,7 @@ class _Reading:
                 continue
             has_cues = False
             for speech in speeches(self._without_repeats(item)):
-                if not self._goes_on(speech):
+                if not self._continues(speech):
                     yield from self._closed()
                     self._speaker, self._start_ms = speech.speaker, item.start_ms
                 elif not has_cues:
@@ -116,7 +116,7 @@ class _Reading:
                 yield Skipped(NO_SPEECH, item.line)
         yield from self._closed()
 
-    def _goes_on(self, speech: Speech) -> bool:
+    def _continues(self, speech: Speech) -> bool:
         if not self._texts or speech.changes or speech.speaker != self._speaker:
             return False
         if self._chars >= 2 * MESSAGE_CHARS:
@@ -159,7 +159,7 @@ class _Reading:
 
 
 def _began_at(name: str) -> datetime | None:
-    match = _BEGAN.search(name)
+    match = _RECORDING_START.search(name)
     if match is None:
         return None
     try:

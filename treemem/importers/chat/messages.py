@@ -130,7 +130,7 @@ def share_of_chat(values: list[Any]) -> float:
     with_role = sum(_has_role(value) or _has_roles(value) for value in values)
     if values and with_role >= len(values) * _MESSAGE_SHARE_MIN:
         return 0.7
-    named = sum(_is_said_by_someone(value) for value in values)
+    named = sum(_has_speaker_and_text(value) for value in values)
     return 0.4 if values and with_role + named >= len(values) * _NAMED_SHARE_MIN else 0.0
 
 
@@ -149,7 +149,7 @@ def _has_role(value: object) -> bool:
     return speaker[0] != "other" and (has_text_key(value) or "tool_calls" in value)
 
 
-def _is_said_by_someone(value: object) -> bool:
+def _has_speaker_and_text(value: object) -> bool:
     """Whether an object has a speaker and a text, and no field that is foreign to chats."""
     if not isinstance(value, dict) or _FOREIGN_KEYS & value.keys():
         return False

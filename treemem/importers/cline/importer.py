@@ -24,7 +24,7 @@ from treemem.types import Message, Source
 COMPACTED = "message repeated by a compaction"
 NO_MESSAGES = "no messages: the session's settings"
 NOT_AN_OBJECT = "no message: not an object"
-TOLD_BY_HISTORY = "told by the model's history"
+IN_HISTORY = "repeats the model's history"
 
 HISTORY = "api_conversation_history.json"
 _MESSAGES_SUFFIX = ".messages.json"
@@ -89,7 +89,7 @@ class Cline(Importer):
             if not isinstance(entry, dict):
                 yield Skipped(NOT_AN_OBJECT)
             elif is_window_entry(entry):
-                yield Skipped(TOLD_BY_HISTORY) if is_told else window.message(entry)
+                yield Skipped(IN_HISTORY) if is_told else window.message(entry)
             else:
                 message = speech.message(entry)
                 is_copy = task.is_compaction and isinstance(message, Message)

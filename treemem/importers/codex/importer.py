@@ -149,7 +149,7 @@ class _Reading:
         speech = item_speech(item, self._blocks)
         if isinstance(speech, str) or speech.role != "user":
             return speech
-        return speech if self._layers.was_typed_as(item) else speech._replace(kind="injected")
+        return speech if self._layers.is_typed_item(item) else speech._replace(kind="injected")
 
     def _event(self, payload: dict[str, Any]) -> Speech | str:
         event = event_of(payload)

@@ -109,7 +109,7 @@ class Survey:
             active += [
                 turn
                 for turn, keys, is_item in self._turns[done:seen]
-                if (layers.was_typed(keys) if is_item else not layers.repeats("user", keys[0]))
+                if (layers.is_typed(keys) if is_item else not layers.repeats("user", keys[0]))
             ]
             done = seen
             if active:
@@ -153,7 +153,7 @@ class Layers:
     def repeats_event(self, event: Event) -> bool:
         return self.repeats(event.speaker, _key(event.text))
 
-    def was_typed(self, keys: tuple[int, ...]) -> bool:
+    def is_typed(self, keys: tuple[int, ...]) -> bool:
         """Whether the user typed an item, judged by the texts that the screen may show for it.
 
         If the screen shows the user's messages from the first turn on, Codex added everything else
@@ -163,9 +163,9 @@ class Layers:
         shown = sum(_use_up(self._shown, ("user", key)) for key in keys)
         return shown > 0 or not self._all_shown
 
-    def was_typed_as(self, item: dict[str, Any]) -> bool:
+    def is_typed_item(self, item: dict[str, Any]) -> bool:
         shown = shown_texts(item)
-        return shown is None or self.was_typed(_keys(shown[1]))
+        return shown is None or self.is_typed(_keys(shown[1]))
 
 
 class Turn:

@@ -29,7 +29,7 @@ TOTAL_FREE_BYTES = 1024**3
 
 ENCRYPTED = "archive member is encrypted"
 TOO_LARGE = "archive member over the size limit"
-BOMB = "archive member shrunk too much to be a log"
+BOMB = "archive member compressed too much to be a log"
 NO_PATH = "archive member has no plain path"
 TOO_MANY = "archive member over the limit of members"
 SAME_NAME = "archive member with the name of a later one"
@@ -121,11 +121,11 @@ class Archive:
             if reason is None and total_bytes + info.file_size > total_bytes_max:
                 reason = BOMB
             if reason is not None:
-                yield _passed_over(reason, info)
+                yield _skipped(reason, info)
                 continue
             total_bytes += info.file_size
             if (earlier := self._infos.get(info.filename)) is not None:
-                yield _passed_over(SAME_NAME, earlier)
+                yield _skipped(SAME_NAME, earlier)
             self._infos[info.filename] = info
         for name in sorted(self._infos):
             self._folders.setdefault(posixpath.dirname(name), []).append(name)
@@ -203,7 +203,7 @@ def open_archive(file: LogFile) -> Iterator[Archive | None]:
         archive.close()
 
 
-def _passed_over(reason: str, info: zipfile.ZipInfo) -> Skipped:
+def _skipped(reason: str, info: zipfile.ZipInfo) -> Skipped:
     shown = f"{info.filename[:100]}, {info.file_size:,} bytes"
     return Skipped(reason, problem=True, detail=shown)
 

@@ -181,7 +181,7 @@ def _survey(file: LogFile) -> tuple[str, int, bool]:
     """
     with file.open() as stream:
         start = stream.read(3)
-    encoding, bom_bytes = _by_bom(start)
+    encoding, bom_bytes = _encoding_by_bom(start)
     escaped = other = 0
     is_blank = True
     with file.open() as stream:
@@ -196,7 +196,7 @@ def _survey(file: LogFile) -> tuple[str, int, bool]:
     return encoding, bom_bytes, is_blank
 
 
-def _by_bom(start: bytes) -> tuple[str, int]:
+def _encoding_by_bom(start: bytes) -> tuple[str, int]:
     if start.startswith(codecs.BOM_UTF8):
         return "utf-8", 3
     if start.startswith(codecs.BOM_UTF16_LE):

@@ -91,8 +91,8 @@ def read_value(file: LogFile, bytes_max: int = DOCUMENT_BYTES_MAX) -> object:
     """Parses the whole document. Raises ImportFileError if it is damaged or over the limit."""
     if file.size_bytes > bytes_max:
         raise ImportFileError(
-            f"{file.label} has {file.size_bytes:,} bytes. A document of this shape is read at "
-            f"once, and {bytes_max:,} are allowed: split it, or export less at a time."
+            f"{file.label} has {file.size_bytes:,} bytes. A document of this shape is "
+            f"parsed as a whole, and {bytes_max:,} are allowed: split it, or export less at a time."
         )
     with file.open() as stream:
         data = strip_padding(stream.read())

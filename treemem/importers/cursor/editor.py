@@ -20,7 +20,7 @@ from treemem.types import Message, Source
 
 DAMAGED_CONVERSATION = "damaged conversation"
 EMPTY_CONVERSATION = "empty conversation"
-GONE = "message is gone, its name is left"
+GONE = "message deleted, only its id remains"
 
 _COMPOSER = "composerData:"
 _BUBBLE = "bubbleId:"

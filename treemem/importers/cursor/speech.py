@@ -25,7 +25,7 @@ ROLE_OF: dict[object, Role] = {
     1: "user", 2: "assistant", "ai": "assistant",
 }  # fmt: skip
 _QUERY = ("user_query",)
-_POSED = "context"
+_CONTEXT_PART = "context"
 _TYPED = re.compile(r"<user_query>\n?(.*?)\n?</user_query>", re.DOTALL)
 _CONTEXT = frozenset(
     {"additional_data", "agent_skills", "agent_transcripts", "attached_files", "cursor_rules",
@@ -60,9 +60,9 @@ class Speech:
         except RecursionError:
             return Skipped(TOO_DEEP, problem=True)
         if role == "user" and not content.spoken and content.parts:
-            is_posed = any(part.name == _POSED for part in content.parts)
+            has_context = any(part.name == _CONTEXT_PART for part in content.parts)
             role = "tool" if content.is_answer else "user"
-            kind = "injected" if is_posed and role == "user" else "said"
+            kind = "injected" if has_context and role == "user" else "said"
         if role == "system":
             kind = "injected"
         return finished(content, role, kind, **fields)
@@ -80,13 +80,13 @@ class Speech:
             return
         at = 0
         for query_match in _TYPED.finditer(text):
-            _add_posed(content, text[at : query_match.start()])
+            _add_context(content, text[at : query_match.start()])
             content.add(query_match.group(1))
             at = query_match.end()
         if at:
-            _add_posed(content, text[at:])
+            _add_context(content, text[at:])
         elif _is_context(text):
-            _add_posed(content, text)
+            _add_context(content, text)
         else:
             content.add(text)
 
@@ -156,9 +156,9 @@ def json_object(value: object) -> dict[str, Any] | None:
     return parsed if isinstance(parsed, dict) else None
 
 
-def _add_posed(content: Content, text: str) -> None:
+def _add_context(content: Content, text: str) -> None:
     if not text.isspace():
-        content.add(text, "marker", _POSED)
+        content.add(text, "marker", _CONTEXT_PART)
 
 
 def _is_context(text: str) -> bool:

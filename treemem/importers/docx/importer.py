@@ -137,6 +137,6 @@ class _Package:
                 if read_bytes > bytes_max:
                     raise ImportFileError(
                         f"{self._label} is refused: its part {name} has more than "
-                        f"{bytes_max:,} bytes, too many for text."
+                        f"{bytes_max:,} bytes, too many for a text."
                     )
                 yield piece

@@ -37,8 +37,8 @@ class PartReader:
         self._path: list[str] = []
         parser = expat.ParserCreate(namespace_separator=_SEPARATOR)
         parser.buffer_text = True
-        parser.StartElementHandler = self._started
-        parser.EndElementHandler = self._ended
+        parser.StartElementHandler = self._on_start
+        parser.EndElementHandler = self._on_end
         parser.CharacterDataHandler = self.text
         parser.StartDoctypeDeclHandler = _refuse
         parser.EntityDeclHandler = _refuse
@@ -58,13 +58,13 @@ class PartReader:
     def text(self, data: str) -> None:
         """Called for character data."""
 
-    def _started(self, name: str, attributes: dict[str, str]) -> None:
+    def _on_start(self, name: str, attributes: dict[str, str]) -> None:
         if len(self._path) >= DEPTH_MAX:
             raise ValueError("it is nested too deeply")
         self._path.append(_local(name))
         self.start(self._path[-1], {_local(key): value for key, value in attributes.items()})
 
-    def _ended(self, name: str) -> None:
+    def _on_end(self, name: str) -> None:
         del name
         self.end(self._path.pop())
 

@@ -66,7 +66,7 @@ class Turns:
         self._tips: dict[object, object] = {}
         # The first occurrence of each message; threads are read in the order of their first turns.
         self._first: dict[object, _Occurrence] = {}
-        if _is_there(shared):
+        if _has_tables(shared):
             self._take_in()
 
     def _take_in(self) -> None:
@@ -219,7 +219,7 @@ def message_digest(message: Message) -> bytes:
     return hashlib.blake2b(identity, digest_size=_DIGEST_BYTES).digest()
 
 
-def _is_there(shared: Shared) -> bool:
+def _has_tables(shared: Shared) -> bool:
     return (
         shared.has("turns", "id", "thread_id", "parent_message_hash", "tip_message_hash")
         and shared.has("turns", "datetime_utc")

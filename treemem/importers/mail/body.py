@@ -106,7 +106,7 @@ def _leaves(mail: Mail, depth: int) -> Iterator[Mail]:
         return
     kind = mail.get_content_type()
     if kind == "multipart/alternative" and parts:
-        yield from _leaves(next(filter(_has_words, parts), parts[-1]), depth - 1)
+        yield from _leaves(next(filter(_has_text, parts), parts[-1]), depth - 1)
     elif kind == "message/rfc822":
         yield mail
     else:
@@ -123,7 +123,7 @@ def _inside(mail: Mail) -> list[Mail] | None:
     return [part for part in inner if isinstance(part, Mail)] if isinstance(inner, list) else None
 
 
-def _has_words(part: Mail) -> bool:
+def _has_text(part: Mail) -> bool:
     return (
         part.get_content_type() == "text/plain" and not _text(part).isspace() and _text(part) != ""
     )
