@@ -2,6 +2,8 @@
 
 Only real headings begin a section: those in code fences, indented code, comments and front matter
 are content. Renders nothing and drops nothing.
+
+Tested in tests/importers/test_documents.py.
 """
 
 from __future__ import annotations

@@ -2,6 +2,8 @@
 
 Nothing is guessed: a page that is only a picture is counted, a file without any text is refused.
 Files are hostile input, so the number of pages, drawing operations and characters is bounded.
+
+Tested in tests/importers/test_rendered.py.
 """
 
 from __future__ import annotations

@@ -2,6 +2,8 @@
 
 The last resort of format detection: any text file that no other importer recognizes. Interprets
 nothing.
+
+Tested in tests/importers/test_documents.py.
 """
 
 from __future__ import annotations

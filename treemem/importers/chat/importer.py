@@ -2,6 +2,8 @@
 
 Reads the shapes that many tools write (OpenAI's, ShareGPT's, plain speaker and text) with low
 certainty, so that an importer for a specific tool is preferred.
+
+Tested in tests/importers/test_chat.py and test_chat_documents.py.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """Reads a chat message in any generic shape, and recognizes conversations in JSON values.
 
-The shapes are OpenAI's, ShareGPT's, and plain speaker and text. Tested in
-tests/importers/test_chat.py and test_chat_documents.py.
+The shapes are OpenAI's, ShareGPT's, and plain speaker and text.
+
+Tested in tests/importers/test_chat.py and test_chat_documents.py.
 """
 
 from __future__ import annotations

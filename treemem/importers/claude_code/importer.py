@@ -3,6 +3,8 @@
 One file is one session, and each sub-agent in it is a source of its own. The records form a tree of
 turns. The file is read twice: first for the ids, so that each message is yielded with its branch
 known. Holds one message at a time.
+
+Tested in tests/importers/test_claude_code.py.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
 """Finds the records of Claude Code's logs: one per line, or in one JSON document.
 
 A document is a single record that was cut out of a log, or has a list of records, "loglines".
+
 Tested in tests/importers/test_claude_code_documents.py.
 """
 

@@ -2,6 +2,7 @@
 
 Pure. Slash commands, their output, reminders and notices are logged as user turns and recognized by
 their tags. A prompt typed while the model is working is logged as an attachment, not as a turn.
+
 Tested in tests/importers/test_claude_code.py.
 """
 

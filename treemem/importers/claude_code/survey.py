@@ -1,8 +1,9 @@
 """Surveys a Claude Code log in a first pass: its session, and which turns are active.
 
 Holds ids as hashes and numbers, never a text: about 150 bytes a record. A record is identified by
-its ordinal, its running number in records_of. Tested in
-tests/importers/test_claude_code_branches.py.
+its ordinal, its running number in records_of.
+
+Tested in tests/importers/test_claude_code_branches.py.
 """
 
 from __future__ import annotations

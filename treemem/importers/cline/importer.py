@@ -3,6 +3,8 @@
 A task is a source. Its folder contains each turn twice: the model's history is read, and the
 window's messages only if there is no history. The newer sessions of Cline's SDK are a document with
 the same messages, and a separate one for a compaction.
+
+Tested in tests/importers/test_cline.py.
 """
 
 from __future__ import annotations

@@ -1,8 +1,9 @@
 """Builds the messages of the model's history of Cline and Roo Code.
 
 Pure. Everything that is not an answer of the model is logged as the user's: typed text, tool
-results, the state of the editor, reminders. Their tags distinguish them. Tested in
-tests/importers/test_cline.py.
+results, the state of the editor, reminders. Their tags distinguish them.
+
+Tested in tests/importers/test_cline.py.
 """
 
 from __future__ import annotations

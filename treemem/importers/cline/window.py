@@ -1,7 +1,9 @@
 """Reads the window's messages of a task, if the model's history is missing.
 
 Pure. The window's entries say or ask something; most of them are a notice or a state of the window
-itself, and no message. Tested in tests/importers/test_cline.py.
+itself, and no message.
+
+Tested in tests/importers/test_cline.py.
 """
 
 from __future__ import annotations

@@ -3,6 +3,8 @@
 Items are the model's history, events are what the screen showed; most messages are in both. One
 file is one session. It is read twice: first to find what is logged twice and which turns were
 rolled back. Holds one record at a time.
+
+Tested in tests/importers/test_codex.py and test_codex_layers.py.
 """
 
 from __future__ import annotations

@@ -1,7 +1,9 @@
 """Reads the items and events of a Codex rollout.
 
 Pure. An item was sent to the model or came from it; an event is what the screen showed. Most
-messages are logged as both. Tested in tests/importers/test_codex.py and test_codex_layers.py.
+messages are logged as both.
+
+Tested in tests/importers/test_codex.py and test_codex_layers.py.
 """
 
 from __future__ import annotations

@@ -1,7 +1,9 @@
 """Surveys a Codex rollout in a first pass: its session, what is logged twice, what is active.
 
 Holds hashes and numbers, never a text. A record is identified by its ordinal, its running number in
-the file. Tested in tests/importers/test_codex.py and test_codex_layers.py.
+the file.
+
+Tested in tests/importers/test_codex.py and test_codex_layers.py.
 """
 
 from __future__ import annotations

@@ -1,6 +1,8 @@
 """Follows the branches of a log: the path to a leaf, the order of a tree, rewound ranges.
 
 Pure; knows no format.
+
+Tested in tests/importers/test_chatgpt.py and test_copilot_cli.py.
 """
 
 from __future__ import annotations

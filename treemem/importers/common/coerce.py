@@ -2,6 +2,8 @@
 
 Pure. Logs come from many versions of a tool and may be damaged: a field may hold null, a number or
 a list instead of a text. No function here raises for that.
+
+Tested in tests/importers/test_mutated.py.
 """
 
 from __future__ import annotations

@@ -2,6 +2,8 @@
 
 Blocks have the types that model providers' APIs and most logs share: text, thinking, tool use, tool
 result, attachments. A block of unknown type is stored as JSON, so that nothing is lost.
+
+Tested in tests/importers/test_claude_code.py.
 """
 
 from __future__ import annotations

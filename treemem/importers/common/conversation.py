@@ -2,6 +2,8 @@
 
 Pure. Everybody in such an export has the role "other": nobody knows which of them owns the memory,
 and a correspondent's demand must not become a standing instruction.
+
+Tested in tests/importers/test_slack.py.
 """
 
 from __future__ import annotations

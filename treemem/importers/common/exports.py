@@ -2,6 +2,8 @@
 
 Pure apart from reading the file. Knows no format: the importer decides which objects are
 conversations.
+
+Tested in tests/importers/test_chatgpt.py and test_claude_ai.py.
 """
 
 from __future__ import annotations

@@ -2,6 +2,8 @@
 
 Pure. The same tool call or result has several names in such logs; here they become the blocks that
 content.BlockReader reads.
+
+Tested in tests/importers/test_cursor.py and test_cline.py.
 """
 
 from __future__ import annotations

@@ -1,6 +1,8 @@
 """Examines the first bytes of a file, to recognize its format or describe it in an error.
 
 Pure. A head is the first HEAD_BYTES of a file; a shorter one is the whole file.
+
+Tested in tests/importers/test_detection.py.
 """
 
 from __future__ import annotations

@@ -2,6 +2,8 @@
 
 Pure apart from resolving a path. A source id is printable, at most a few hundred characters long,
 and the same each time the same file is read.
+
+Tested in tests/importers/test_chat.py.
 """
 
 from __future__ import annotations

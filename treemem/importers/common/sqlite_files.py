@@ -2,6 +2,8 @@
 
 The program may be running. The file is opened read-only but with its -wal file. Damage raises
 ImportFileError. No column guarantees its declared type: importers check the values.
+
+Tested in tests/importers/test_llm.py and test_cursor.py.
 """
 
 from __future__ import annotations

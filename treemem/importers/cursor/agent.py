@@ -3,7 +3,9 @@ that lists them in order.
 
 The root is a protobuf message; only the lengths of its fields are read, to find the hashes. A
 message that the root does not list was summarized if it is older than all listed ones, else
-rewound. Tested in tests/importers/test_cursor.py.
+rewound.
+
+Tested in tests/importers/test_cursor.py.
 """
 
 from __future__ import annotations

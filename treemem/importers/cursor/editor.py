@@ -1,8 +1,9 @@
 """Reads the store of Cursor's editor, state.vscdb: conversations and messages as rows of JSON.
 
 A conversation's row lists its messages ("bubbles") in order; each has a row of its own, or in older
-versions is inside the conversation's. A message that is no longer listed was rewound. Tested in
-tests/importers/test_cursor.py.
+versions is inside the conversation's. A message that is no longer listed was rewound.
+
+Tested in tests/importers/test_cursor.py.
 """
 
 from __future__ import annotations

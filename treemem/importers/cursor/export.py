@@ -1,7 +1,9 @@
 """Reads conversations that Cursor exported as Markdown: a title, then turns between rules.
 
 The text is not changed. A rule and a name inside a fence are content, unless a fence is never
-closed. Tested in tests/importers/test_cursor.py.
+closed.
+
+Tested in tests/importers/test_cursor.py.
 """
 
 from __future__ import annotations

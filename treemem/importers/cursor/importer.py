@@ -2,6 +2,8 @@
 
 A conversation is a source. The same one may be in a store and in a transcript; they are separate
 sources, and a transcript is read only if it is named.
+
+Tested in tests/importers/test_cursor.py.
 """
 
 from __future__ import annotations

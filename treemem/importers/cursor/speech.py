@@ -1,6 +1,7 @@
 """Builds the messages of Cursor's stores, and separates typed text from injected context.
 
 Pure. The user's text is in <user_query> tags; other tags contain the editor's state and rules.
+
 Tested in tests/importers/test_cursor.py.
 """
 

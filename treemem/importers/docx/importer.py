@@ -2,6 +2,8 @@
 
 The package is streamed part by part; nothing is unpacked to disk. A part with a document type
 declaration (the way to an entity bomb), or over a size limit, is refused.
+
+Tested in tests/importers/test_rendered.py.
 """
 
 from __future__ import annotations

@@ -1,7 +1,9 @@
 """Streams the XML of a Word document as events: builds no tree, expands no entity.
 
 Pure. Elements are known by their local names, since the strict and the transitional form of the
-format differ only in namespaces. Tested in tests/importers/test_rendered.py.
+format differ only in namespaces.
+
+Tested in tests/importers/test_rendered.py.
 """
 
 from __future__ import annotations

@@ -2,6 +2,8 @@
 
 Headings, lists and tables are written as in Markdown; white space is collapsed as a browser does,
 except in preformatted text. Nothing is fetched and no script is run.
+
+Tested in tests/importers/test_rendered.py.
 """
 
 from __future__ import annotations

@@ -2,7 +2,9 @@
 
 Pure. Follows the HTML standard's tokenizer (html.spec.whatwg.org, 13.2.5) with regard to text:
 whatever is never closed extends to the end. The standard library's parser takes quadratic time for
-unclosed tags: a minute for 200 kB. Tested in tests/importers/test_rendered.py.
+unclosed tags: a minute for 200 kB.
+
+Tested in tests/importers/test_rendered.py.
 """
 
 from __future__ import annotations

@@ -1,8 +1,9 @@
 """Reads the llm command line tool's logs.db: a SQLite file with every prompt and response.
 
 Each conversation is a source. The tool has had three generations of tables, and an upgraded file
-contains several; a message stored in two of them is read once. Tested in
-tests/importers/test_llm.py.
+contains several; a message stored in two of them is read once.
+
+Tested in tests/importers/test_llm.py.
 """
 
 from __future__ import annotations

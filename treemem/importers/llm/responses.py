@@ -2,6 +2,7 @@
 
 A row yields up to five messages: the system prompt if it changed, the fragments, the tool results,
 the prompt, and the response. Rows are ordered by id, never by time: ids are ULIDs, which increase.
+
 Tested in tests/importers/test_llm.py.
 """
 

@@ -1,7 +1,8 @@
 """Reads the rows that both generations of llm's logs.db share: fragments, attachments, times.
 
-The modules that read the turns and responses decide which message they belong to. Tested in
-tests/importers/test_llm.py.
+The modules that read the turns and responses decide which message they belong to.
+
+Tested in tests/importers/test_llm.py.
 """
 
 from __future__ import annotations

@@ -2,7 +2,9 @@
 
 A message row includes its history by hash, so forks and repeated histories share rows; a turn names
 its last row. Each message is read once in each thread. Two conversations with the same beginning
-stay two. Tested in tests/importers/test_llm.py.
+stay two.
+
+Tested in tests/importers/test_llm.py.
 """
 
 from __future__ import annotations

@@ -1,7 +1,9 @@
 """Reads a mail's content: decodes headers and body, and marks attachments and quotes.
 
 Never raises for a malformed mail: what cannot be decoded stays unchanged. Quoted lines are marked
-as other people's text. Tested in tests/importers/test_mail.py.
+as other people's text.
+
+Tested in tests/importers/test_mail.py.
 """
 
 from __future__ import annotations

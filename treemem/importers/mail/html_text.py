@@ -2,7 +2,9 @@
 
 Pure. Keeps lines, paragraphs, lists and quotes, and drops hidden elements and layout. Takes linear
 time even if tags are never closed; the standard library's parser takes quadratic time, a minute for
-200 kB. Tested in tests/importers/test_mail.py.
+200 kB.
+
+Tested in tests/importers/test_mail.py.
 """
 
 from __future__ import annotations

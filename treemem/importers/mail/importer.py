@@ -2,6 +2,8 @@
 
 An mbox is streamed mail by mail, twice: first the threads, then the mails. A mail is identified by
 its Message-ID, in any file; a thread is a source.
+
+Tested in tests/importers/test_mail.py.
 """
 
 from __future__ import annotations

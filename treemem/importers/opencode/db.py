@@ -1,7 +1,9 @@
 """Reads opencode.db: sessions, messages and parts as rows of JSON, and the newer table of entries.
 
 Both layouts may be in one file. A session is read from the one with separate parts if it has rows
-there, so that no turn is read twice. Tested in tests/importers/test_opencode.py.
+there, so that no turn is read twice.
+
+Tested in tests/importers/test_opencode.py.
 """
 
 from __future__ import annotations

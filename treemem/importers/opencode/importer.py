@@ -2,6 +2,8 @@
 
 A session is a source. In the folder the session's own file is read, with the files of its messages
 and their parts; those are read by themselves only if the session's file is missing.
+
+Tested in tests/importers/test_opencode.py.
 """
 
 from __future__ import annotations

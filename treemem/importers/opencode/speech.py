@@ -2,7 +2,9 @@
 
 Pure. Folder, database and export contain the same two objects. A fork copies messages under new ids
 but keeps their times: a message's id is the millisecond in which it began, so a fork's copies are
-the same messages. Tested in tests/importers/test_opencode.py.
+the same messages.
+
+Tested in tests/importers/test_opencode.py.
 """
 
 from __future__ import annotations

@@ -2,6 +2,8 @@
 
 Reads a day at a time with the lists in the export's root, which contain no messages. Slack's
 announcements are skipped.
+
+Tested in tests/importers/test_slack.py.
 """
 
 from __future__ import annotations

@@ -1,6 +1,8 @@
 """Resolves names in a Slack export: of people and channels, from the lists in its root.
 
-Pure. An unknown id is its own name. Tested in tests/importers/test_slack.py.
+Pure. An unknown id is its own name.
+
+Tested in tests/importers/test_slack.py.
 """
 
 from __future__ import annotations

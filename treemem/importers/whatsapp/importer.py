@@ -2,6 +2,8 @@
 
 Separates people's messages from WhatsApp's notices. A first pass over the file determines the order
 of day and month, and who is a person.
+
+Tested in tests/importers/test_whatsapp.py.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """Reads the head of a line in a WhatsApp export, author and time, in the forms that phones write.
 
-Pure. One line does not show the order of day and month; Order weighs all of them. Tested in
-tests/importers/test_whatsapp.py.
+Pure. One line does not show the order of day and month; Order weighs all of them.
+
+Tested in tests/importers/test_whatsapp.py.
 """
 
 from __future__ import annotations
