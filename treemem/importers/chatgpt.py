@@ -149,17 +149,12 @@ class _Conversation:
         content = content_of(value, author, self._blocks, external_id, call)
         if content.is_empty:
             return EMPTY
-        return Message(
-            role=author.role,
-            text=content.text,
+        return content.message(
+            author.role,
             author=author.name if author.role != "tool" else None,
             sent_at=sent_at(value.get("create_time")),
             external_id=external_id,
             kind=kind_of(value, author.role),
-            parts=tuple(content.parts),
-            tool_use_ids=tuple(content.tool_use_ids),
-            tool_result_ids=tuple(content.tool_result_ids),
-            blobs=tuple(content.blobs),
             unique_id=is_uuid(external_id),
             active=key in self._active,
         )

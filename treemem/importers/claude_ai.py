@@ -91,16 +91,11 @@ class _Conversation:
         if content.is_empty:
             return EMPTY
         external_id = as_text(row.get("uuid"))
-        return Message(
-            role=role,
-            text=content.text,
+        return content.message(
+            role,
             author=sender if role == "other" else None,
             sent_at=sent_at(row.get("created_at")),
             external_id=external_id,
-            parts=tuple(content.parts),
-            tool_use_ids=tuple(content.tool_use_ids),
-            tool_result_ids=tuple(content.tool_result_ids),
-            blobs=tuple(content.blobs),
             unique_id=external_id is not None and is_uuid(external_id),
             active=active,
         )

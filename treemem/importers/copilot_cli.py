@@ -150,17 +150,12 @@ class _Reading:
         source = as_text(data.get("source"))
         is_injected = source not in (None, "user") or data.get("isAutopilotContinuation") is True
         event_id = as_text(value.get("id"))
-        return Message(
-            role=role,
-            text=content.text,
+        return content.message(
+            role,
             sent_at=sent_at(value.get("timestamp")),
             external_id=event_id,
             session=self._session,
             kind="injected" if role == "user" and is_injected else message_kind,
-            parts=tuple(content.parts),
-            tool_use_ids=tuple(content.tool_use_ids),
-            tool_result_ids=tuple(content.tool_result_ids),
-            blobs=tuple(content.blobs),
             unique_id=event_id is not None and is_uuid(event_id),
             active=self._survey.is_active(ordinal),
         )

@@ -203,17 +203,12 @@ class _Reading:
         if role == "user" and content.is_answer and not content.spoken:
             role = "tool"
         message_id = as_text(value.get("id"))
-        return Message(
-            role=role,
-            text=content.text,
+        return content.message(
+            role,
             sent_at=sent_at(value.get("timestamp", value.get("ts"))),
             external_id=message_id,
             session=self._session,
             kind=kind_of(role, content.spoken),
-            parts=tuple(content.parts),
-            tool_use_ids=tuple(content.tool_use_ids),
-            tool_result_ids=tuple(content.tool_result_ids),
-            blobs=tuple(content.blobs),
             unique_id=message_id is not None and is_uuid(message_id),
             active=self._survey.is_active(message_id),
         )

@@ -225,16 +225,11 @@ def message_of(message_fields: FoundMessage, reader: BlockReader) -> Message | s
     if content.is_empty:
         return EMPTY
     external_id = as_text(fields.get("id"))
-    return Message(
-        role=role,
-        text=content.text,
+    return content.message(
+        role,
         author=name if role != "tool" and name not in ROLE_OF else None,
         sent_at=time_of(extra) or time_of(as_dict(fields.get("response_metadata"))),
         external_id=external_id,
-        parts=tuple(content.parts),
-        tool_use_ids=tuple(content.tool_use_ids),
-        tool_result_ids=tuple(content.tool_result_ids),
-        blobs=tuple(content.blobs),
         # Ids like "run-<uuid>-0" are as unique as their UUID.
         unique_id=external_id is not None and _UUID.search(external_id) is not None,
     )

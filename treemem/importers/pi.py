@@ -154,16 +154,11 @@ class _Reading:
         if content.is_empty:
             return EMPTY
         role, kind = known
-        return Message(
-            role=role,
-            text=content.text,
+        return content.message(
+            role,
             sent_at=sent_at(value.get("timestamp")) or sent_at(message.get("timestamp")),
             session=self._session,
             kind=kind,
-            parts=tuple(content.parts),
-            tool_use_ids=tuple(content.tool_use_ids),
-            tool_result_ids=tuple(content.tool_result_ids),
-            blobs=tuple(content.blobs),
             active=self._survey.is_active(ordinal),
         )
 

@@ -67,17 +67,12 @@ class MessageReader:
         if content.is_empty:
             return EMPTY if blocks is not None or has_calls or has_text_key(value) else NO_TEXT
         external_id = id_of(value)
-        return Message(
-            role=role,
-            text=content.text,
+        return content.message(
+            role,
             author=author,
             sent_at=time_of(value),
             external_id=external_id,
             session=session_of(value),
-            parts=tuple(content.parts),
-            tool_use_ids=tuple(content.tool_use_ids),
-            tool_result_ids=tuple(content.tool_result_ids),
-            blobs=tuple(content.blobs),
             unique_id=external_id is not None and is_uuid(external_id),
         )
 

@@ -145,17 +145,12 @@ class _Reading:
         if content.is_answer and role == "user" and not is_spoken(content.spoken):
             role = "tool"
         uuid = as_text(value.get("uuid"))
-        return Message(
-            role=role,
-            text=content.text,
+        return content.message(
+            role,
             sent_at=sent_at(value.get("timestamp")),
             external_id=uuid,
             session=as_text(value.get("sessionId")),
             kind=kind_of(value, speech, role, content.spoken),
-            parts=tuple(content.parts),
-            tool_use_ids=tuple(content.tool_use_ids),
-            tool_result_ids=tuple(content.tool_result_ids),
-            blobs=tuple(content.blobs),
             unique_id=uuid is not None,
             active=self._survey.is_active(ordinal),
         )

@@ -76,16 +76,11 @@ class Speech:
         self, content: Content, entry: dict[str, Any], role: Role, kind: MessageKind
     ) -> Message:
         external_id = _name(entry.get("id")) if self._has_ids else None
-        return Message(
-            role=role,
-            text=content.text,
+        return content.message(
+            role,
             sent_at=sent_at(entry.get("ts") or as_dict(entry.get("metadata")).get("generatedAt")),
             external_id=external_id,
             kind=kind,
-            parts=tuple(content.parts),
-            tool_use_ids=tuple(content.tool_use_ids),
-            tool_result_ids=tuple(content.tool_result_ids),
-            blobs=tuple(content.blobs),
             unique_id=external_id is not None,
         )
 

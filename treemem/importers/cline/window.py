@@ -48,13 +48,10 @@ class Window:
         if content.is_empty:
             return Skipped(EMPTY)
         role, message_kind = speaker
-        return Message(
-            role=role,
-            text=content.text,
+        return content.message(
+            role,
             sent_at=sent_at(entry.get("ts")),
             kind=message_kind,
-            parts=tuple(content.parts),
-            blobs=tuple(content.blobs),
         )
 
     def _add(

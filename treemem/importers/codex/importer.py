@@ -118,18 +118,13 @@ class _Reading:
         scope = self._turn.id or self._root_id
         key = f"{Codex.name}:{scope}:{speech.role}:{digest_of(text)}"
         number = self._occurrences[key] = self._occurrences.get(key, 0) + 1
-        return Message(
-            role=speech.role,
-            text=text,
+        return content.message(
+            speech.role,
             author=speech.author,
             sent_at=sent_at(record.time),
             external_id=f"{key}:{number}",
             session=self._session_id,
             kind=speech.kind,
-            parts=tuple(content.parts),
-            tool_use_ids=tuple(content.tool_use_ids),
-            tool_result_ids=tuple(content.tool_result_ids),
-            blobs=tuple(content.blobs),
             unique_id=self._turn.id is not None or self._root_is_uuid,
             active=self._survey.is_active(ordinal),
         )

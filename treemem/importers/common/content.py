@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import replace
+from typing import Any
 
 from treemem.importers.common.attachments import (
     ATTACHMENT_TYPES,
@@ -17,7 +18,7 @@ from treemem.importers.common.attachments import (
     read_attachment,
     without_base64,
 )
-from treemem.types import Blob, Message, Part, PartKind
+from treemem.types import Blob, Message, Part, PartKind, Role
 
 SEPARATOR = "\n\n"
 
@@ -105,6 +106,18 @@ class Content:
         if isinstance(use_id, str) and use_id:
             self.tool_use_ids.append(use_id)
             names.remember(use_id, name)
+
+    def message(self, role: Role, **fields: Any) -> Message:
+        """The message with this text and all that belongs to it. fields: others of Message."""
+        return Message(
+            role=role,
+            text=self.text,
+            parts=tuple(self.parts),
+            tool_use_ids=tuple(self.tool_use_ids),
+            tool_result_ids=tuple(self.tool_result_ids),
+            blobs=tuple(self.blobs),
+            **fields,
+        )
 
 
 class BlockReader:

@@ -30,17 +30,14 @@ def build_message(
     kind: MessageKind = "said",
 ) -> Message:
     """The message of a finished content."""
-    return Message(
-        role=role,
-        text=content.text,
+    return content.message(
+        role,
         author=author,
         sent_at=sent_at,
         external_id=external_id,
         unique_id=unique_id and external_id is not None,
         session=session,
         kind=kind,
-        parts=tuple(content.parts),
-        blobs=tuple(content.blobs),
     )
 
 

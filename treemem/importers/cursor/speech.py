@@ -139,14 +139,9 @@ class Speech:
 def finished(content: Content, role: Role, kind: MessageKind, **fields: Any) -> Message | Skipped:
     if content.is_empty:
         return Skipped(EMPTY)
-    return Message(
-        role=role,
-        text=content.text,
+    return content.message(
+        role,
         kind=kind,
-        parts=tuple(content.parts),
-        tool_use_ids=tuple(content.tool_use_ids),
-        tool_result_ids=tuple(content.tool_result_ids),
-        blobs=tuple(content.blobs),
         **fields,
     )
 

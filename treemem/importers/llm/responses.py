@@ -143,14 +143,9 @@ def _message(
     """Yields the message of a role in a row, unless it is empty."""
     if content.is_empty:
         return
-    yield Message(
-        role=role,
-        text=content.text,
+    yield content.message(
+        role,
         sent_at=time,
         external_id=f"llm:{response_id}/{role}",
-        parts=tuple(content.parts),
-        tool_use_ids=tuple(content.tool_use_ids),
-        tool_result_ids=tuple(content.tool_result_ids),
-        blobs=tuple(content.blobs),
         unique_id=is_ulid(response_id),
     )

@@ -169,13 +169,8 @@ class Turns:
         ]
         if content.is_empty:
             return [*messages, Skipped(EMPTY)]
-        message = Message(
-            role=role,
-            text=content.text,
-            parts=tuple(content.parts),
-            tool_use_ids=tuple(content.tool_use_ids),
-            tool_result_ids=tuple(content.tool_result_ids),
-            blobs=tuple(content.blobs),
+        message = content.message(
+            role,
         )
         return [*messages, message]
 

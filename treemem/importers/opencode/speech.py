@@ -77,16 +77,11 @@ class Speech:
             return Skipped(EMPTY)
         time = as_dict(head.get("time")).get("created")
         external_id = self._name(head, role, time)
-        return Message(
-            role=role,
-            text=content.text,
+        return content.message(
+            role,
             sent_at=sent_at(time),
             external_id=external_id,
             kind=kind,
-            parts=tuple(content.parts),
-            tool_use_ids=tuple(content.tool_use_ids),
-            tool_result_ids=tuple(content.tool_result_ids),
-            blobs=tuple(content.blobs),
             unique_id=external_id is not None,
             active=active,
         )
