@@ -135,7 +135,7 @@ def test_the_window_is_read_only_without_a_history(tmp_path: Path) -> None:
     assert (answer.role, answer.text[:17], len(answer.blobs)) == ("user", "A\n\n[image: image/", 1)
     assert reasons(events) == ["no message: api_req_started"]
     history(tmp_path)
-    assert reasons(events_of(path, "cline")) == ["repeats the model's history"] * len(WINDOW)
+    assert reasons(events_of(path, "cline")) == ["told by the model's history"] * len(WINDOW)
 
 
 def test_newer_histories_of_roo_have_the_ai_sdks_blocks(tmp_path: Path) -> None:

@@ -116,7 +116,7 @@ def test_subagents_summaries_and_gaps_are_read(tmp_path: Path) -> None:
     ]  # fmt: skip
     assert sorted(reasons(events)) == [
         "damaged conversation", "empty conversation", "empty conversation",
-        "message deleted, only its id remains",
+        "message is gone, its name is left",
     ]  # fmt: skip
     problems = [event for event in events if isinstance(event, Skipped) and event.problem]
     assert len(problems) == 2

@@ -71,7 +71,7 @@ def test_irssi_is_read() -> None:
     ]
     events = events_of(IRSSI, "#ops.log", "irc")
     assert reasons_in(events).count("notice of the service") == 3
-    assert reasons_in(events).count("line with the date") == 3
+    assert reasons_in(events).count("line that tells the day") == 3
     assert sources_in(events) == ["irc/#ops"]
     assert len(events) - 1 == IRSSI.count("\n")
 
@@ -143,7 +143,7 @@ def test_two_days_with_the_same_lines_are_two_days(tmp_path: Path) -> None:
 
 def test_lines_of_no_known_form_are_counted() -> None:
     events = list(by_name("irc").read(LogFile("x.log", data=(IRSSI + "what is this\n").encode())))
-    assert reasons_in(events)[-1] == "line of an unknown form"
+    assert reasons_in(events)[-1] == "line of no known form"
 
 
 @pytest.mark.parametrize(

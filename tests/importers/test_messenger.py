@@ -68,7 +68,7 @@ def test_texts_are_repaired_and_ordered_from_the_oldest() -> None:
         ("Zoë", "no 😭 (edited)"),
     ]
     assert imported[0].sent_at == "2024-07-13T00:13:14+00:00"
-    assert reasons_in(events) == ["empty message", "message unsent"]
+    assert reasons_in(events) == ["empty message", "message taken back"]
 
 
 def test_a_thread_in_several_files_is_read_from_the_last_file_on() -> None:

@@ -62,7 +62,7 @@ def test_the_cues_of_one_speaker_are_merged() -> None:
     ]
     assert {message.sent_at for message in messages_in(events)} == {None}
     assert sorted(reasons_in(events)) == [
-        "cue without text", "fragment of a message, merged", "header, note or style",
+        "cue without words", "fragment of a message, merged", "header, note or style",
         "header, note or style", "header, note or style",
     ]  # fmt: skip
 

@@ -28,7 +28,7 @@ EMPTY_NODE = "no message: a node of the tree only"
 NO_SPEAKER = "no message: no speaker"
 NOT_AN_OBJECT = "no message: not an object"
 NO_CONVERSATION = "no conversation: no tree of messages"
-SAME_AS_JSON = "no chat: repeats the conversations of the JSON files"
+SAME_AS_JSON = "no chat: the conversations of the JSON files once more"
 HTML_TOO_LARGE = "no chat: the page is too large, read conversations.json instead"
 
 _CONVERSATION_KEYS = frozenset({"title", "create_time", "conversation_id"})

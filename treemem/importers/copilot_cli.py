@@ -21,7 +21,7 @@ from treemem.importers.common.source_ids import file_key, is_uuid, one_line, pri
 from treemem.types import Message, MessageKind, Role, Source
 
 EMPTY = "empty message"
-REPEATED = "repeats another event"
+REPEATED = "told by another event as well"
 NOT_AN_OBJECT = "no message: not an object"
 
 _MARKS = frozenset({"session.start", "session.resume", "user.message", "assistant.message"})

@@ -18,8 +18,8 @@ from treemem.importers.common.source_ids import one_line, place_key, printable
 from treemem.types import Message, Source
 
 NOTICE = "notice of the service"
-DAY_LINE = "line with the date"
-UNKNOWN = "line of an unknown form"
+DAY_LINE = "line that tells the day"
+UNKNOWN = "line of no known form"
 
 _LINES_LOOKED_AT = 200
 _KNOWN_SHARE_MIN = 0.8

@@ -25,7 +25,7 @@ from treemem.importers.common.sniffing import head_objects, head_value
 from treemem.importers.common.source_ids import file_key, printable
 from treemem.types import Message, Role, Source
 
-NO_MESSAGE = "no message: none of LangChain's shapes"
+NO_MESSAGE = "no message: none of LangChain's in it"
 REPEATED = "message of an earlier state, repeated"
 
 _LOOKED_AT = 50

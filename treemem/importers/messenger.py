@@ -18,7 +18,7 @@ from treemem.importers.common.sniffing import head_value
 from treemem.importers.common.source_ids import file_key, one_line, printable, sent_at
 from treemem.types import Message, Source
 
-UNSENT = "message unsent"
+UNSENT = "message taken back"
 WITH_THE_FIRST = "read with message_1.json"
 
 _PART_NAME = re.compile(r"message_(\d{1,6})\.json")

@@ -19,7 +19,7 @@ from treemem.importers.common.source_ids import file_key, one_line
 from treemem.types import Message, Source
 
 MERGED = "fragment of a message, merged"
-NO_SPEECH = "cue without text"
+NO_SPEECH = "cue without words"
 NOTE = "header, note or style"
 
 # Characters after which a message ends with the next sentence; at twice the number it ends anyway.

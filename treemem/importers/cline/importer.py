@@ -26,7 +26,7 @@ from treemem.types import Message, Source
 COMPACTED = "message repeated by a compaction"
 NO_MESSAGES = "no messages: the session's settings"
 NOT_AN_OBJECT = "no message: not an object"
-IN_HISTORY = "repeats the model's history"
+IN_HISTORY = "told by the model's history"
 
 HISTORY = "api_conversation_history.json"
 _MESSAGES_SUFFIX = ".messages.json"

@@ -29,7 +29,7 @@ TOTAL_FREE_BYTES = 1024**3
 
 ENCRYPTED = "archive member is encrypted"
 TOO_LARGE = "archive member over the size limit"
-BOMB = "archive member compressed too much to be a log"
+BOMB = "archive member shrunk too much to be a log"
 NO_PATH = "archive member has no plain path"
 TOO_MANY = "archive member over the limit of members"
 SAME_NAME = "archive member with the name of a later one"

@@ -21,7 +21,7 @@ from treemem.types import Message, Source
 
 DAMAGED_CONVERSATION = "damaged conversation"
 EMPTY_CONVERSATION = "empty conversation"
-GONE = "message deleted, only its id remains"
+GONE = "message is gone, its name is left"
 
 _COMPOSER = "composerData:"
 _BUBBLE = "bubbleId:"
