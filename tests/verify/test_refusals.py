@@ -314,7 +314,7 @@ PASSES = [
         for reason, log, wrong in PASSES
     ],
 )
-def test_a_wrong_text_is_refused_that_still_passes(log: str, wrong: str) -> None:
+def test_a_wrong_text_that_still_passes_is_refused(log: str, wrong: str) -> None:
     assert judge(log, wrong) != ""
 
 
