@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from operator import add, mul
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from treemem.search.weights import WORTHLESS_TOKENS, Weights
 
@@ -80,6 +80,12 @@ class Scored:
         return Scored(self.candidates, {**self.parts, name: values}, scores)
 
 
+def _columns(candidates: Sequence[Candidate]) -> Any:
+    """The fields of candidates, each as a tuple with the values of all of them."""
+    # One zip is quicker than a loop over the candidates for each field.
+    return Candidate._make(zip(*candidates, strict=True))
+
+
 def fragments(candidates: Sequence[Candidate]) -> float:
     """The share of messages that are too short to say anything by themselves."""
     if not candidates:
@@ -96,15 +102,15 @@ def score(candidates: Sequence[Candidate], weights: Weights, total: int) -> Scor
     """
     if not candidates:
         return Scored((), {}, ())
-    words = standard([one.bm25 for one in candidates], total)
-    cosines = [one.cosine for one in candidates]
-    meanings = _standard_cosines(cosines)
-    has_vectors = any(cosine is not None for cosine in cosines)
+    columns = _columns(candidates)
+    words = standard(columns.bm25, total)
+    meanings = _standard_cosines(columns.cosine)
+    has_vectors = any(cosine is not None for cosine in columns.cosine)
     by_word = weights.words if has_vectors else weights.words_alone
     by_meaning, by_name, whole = weights.meaning, weights.speaker, weights.own
-    trusts = [TOOL_WEIGHT if one.role == "tool" else 1.0 for one in candidates]
-    named = [one.speaker_is_named for one in candidates]
-    of_user = [one.role == "user" for one in candidates]
+    trusts = [TOOL_WEIGHT if role == "tool" else 1.0 for role in columns.role]
+    named = columns.speaker_is_named
+    of_user = [role == "user" for role in columns.role]
     person = weights.person * (len(set(of_user)) > 1)
     own = [
         trust * (by_word * value + by_meaning * meaning) + by_name * is_named
@@ -116,8 +122,8 @@ def score(candidates: Sequence[Candidate], weights: Weights, total: int) -> Scor
                     for t, value in zip(trusts, meanings, strict=True)],
         "speaker": [whole * by_name * is_named for is_named in named],
         "person": [person * is_user for is_user in of_user],
-        "time": [weights.in_time * one.in_time for one in candidates],
-        **_spread(candidates, own, weights),
+        "time": [weights.in_time * in_time for in_time in columns.in_time],
+        **_spread(_gaps(columns), own, weights),
     }  # fmt: skip
     return Scored(candidates, parts, list(map(sum, zip(*parts.values(), strict=True))))
 
@@ -132,9 +138,12 @@ def _standard_cosines(cosines: Sequence[float | None]) -> list[float]:
 
 
 def _spread(
-    candidates: Sequence[Candidate], own: Sequence[float], weights: Weights
+    gaps: Sequence[float], own: Sequence[float], weights: Weights
 ) -> dict[str, list[float]]:
-    """By the name of a part, what each candidate gets from those around it."""
+    """The parts of the scores that candidates get from those around them, by name.
+
+    gaps: the distances between neighbours, in tokens.
+    """
     ways: tuple[tuple[str, float, float, Callable[..., list[float]]], ...] = (
         ("near", weights.near, weights.near_tokens, _means),
         ("around", weights.around, weights.around_tokens, _means),
@@ -142,7 +151,6 @@ def _spread(
     )
     least = min(own)
     above_least = [value - least for value in own]
-    gaps = _gaps(candidates)
     parts = {}
     for name, weight, reach, spread in ways:
         if weight:
@@ -151,25 +159,23 @@ def _spread(
     return parts
 
 
-def _skipped(candidates: Sequence[Candidate]) -> list[float]:
+def _skipped(columns: Any) -> list[float]:
     """The tokens of the messages between each candidate and the next one that were not read.
     Another source is infinitely far."""
-    sources = [one.source_seq for one in candidates]
-    positions = [one.position for one in candidates]
+    sources, positions = columns.source_seq, columns.position
     return [
         math.inf if source != next_source else SKIPPED_TOKENS * (after - position - 1)
         if after - position > 1 else 0
         for source, next_source, position, after in zip(
-            sources, sources[1:], positions, positions[1:], strict=False)
+            sources, sources[1:], positions, positions[1:], strict=False
+        )
     ]  # fmt: skip
 
 
-def _gaps(candidates: Sequence[Candidate]) -> list[float]:
+def _gaps(columns: Any) -> list[float]:
     """The distance in tokens from the middle of each candidate to that of the next one."""
-    skipped = _skipped(candidates)
-    pairs = pairwise([one.tokens for one in candidates])
-    return [(one + other) / 2 + between
-            for (one, other), between in zip(pairs, skipped, strict=True)]  # fmt: skip
+    pairs = zip(pairwise(columns.tokens), _skipped(columns), strict=True)
+    return [(one + other) / 2 + between for (one, other), between in pairs]
 
 
 def _means(own: Sequence[float], fades: Sequence[float]) -> list[float]:
@@ -218,14 +224,15 @@ def _faded_maxima(own: Sequence[float], fades: Sequence[float]) -> list[float]:
 def reached(candidates: Sequence[Candidate]) -> list[bool]:
     """Which candidates have to do with the query: those that match it by a word, by meaning or
     by time, and those within REACH_TOKENS of them."""
+    if not candidates:
+        return []
+    columns = _columns(candidates)
+    meanings = _standard_cosines(columns.cosine)
     matching = [
-        one.bm25 > 0 or one.in_time or meaning >= MATCHING_COSINE_MIN
-        for one, meaning in zip(
-            candidates, _standard_cosines([one.cosine for one in candidates]), strict=True
-        )
+        score > 0 or in_time or meaning >= MATCHING_COSINE_MIN
+        for score, in_time, meaning in zip(columns.bm25, columns.in_time, meanings, strict=True)
     ]
-    tokens = [one.tokens for one in candidates]
-    skipped = _skipped(candidates)
+    tokens, skipped = columns.tokens, _skipped(columns)
     before = _within_reach(matching, tokens, skipped)
     after = _within_reach(matching[::-1], tokens[::-1], skipped[::-1])
     return [one or other for one, other in zip(before, reversed(after), strict=True)]
