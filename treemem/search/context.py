@@ -2,6 +2,7 @@
 
 Messages and statements are grouped by source and day, in the order of time. The tokens of a
 passage are those of its text; where it comes from is in its fields.
+Tested in tests/search/test_engine.py.
 """
 
 from __future__ import annotations

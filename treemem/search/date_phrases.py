@@ -4,6 +4,7 @@ Pure. This module knows the grammar and the calendar: the day, week or month tha
 given moment in its zone. date_filter.py decides whether they limit a question. Weeks begin on
 Monday. Parts of a day are wide: a morning is midnight to noon, an afternoon noon to 18:00, an
 evening 17:00 to midnight, a night 18:00 to 6:00.
+Tested in tests/search/test_date_filter.py.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
 """Reads the messages of a search scope and the best hits in it.
 
 Named SQL over the histories of the sources; nothing is scored here.
+Tested in tests/search/test_candidates.py.
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""Prepares a search: checks the query, reads its times, its kind and its vector."""
+"""Prepares a search: checks the query, reads its times, its kind and its vector.
+
+Tested in tests/search/test_engine.py.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Selects the statements and candidates of a context that fits a budget of tokens."""
+"""Selects the statements and candidates of a context that fits a budget of tokens.
+
+Tested in tests/search/test_engine.py.
+"""
 
 from __future__ import annotations
 

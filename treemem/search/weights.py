@@ -3,6 +3,7 @@
 Tuned on half of the conversations of public data sets and checked on the other half, see
 benchmarks/recall.py. Scores are sums of standard scores: 1 is one standard deviation above the
 mean of the scope. Distances are in tokens.
+Tested in tests/search/test_scoring.py.
 """
 
 from __future__ import annotations

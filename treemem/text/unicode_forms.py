@@ -1,6 +1,7 @@
 """Finds the words that FTS5's tokenizer does not fold, and gives them one plain form.
 
 Pure. Imported only for text that is not ASCII: the patterns take some 20 ms to compile.
+Tested in tests/text/test_fts.py.
 """
 
 from __future__ import annotations
