@@ -3,7 +3,7 @@
 A blob's file is named by the digest of its bytes, so each is kept once, and no name from a log
 reaches the disk.
 
-Tested in tests/importers/test_archives.py.
+Tested in tests/importers/common/test_archives.py.
 """
 
 from __future__ import annotations

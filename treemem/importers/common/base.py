@@ -4,7 +4,7 @@ An importer never writes. It turns one file into Source, Message and Skipped eve
 the file and holds one record at a time in memory. Every record ends in exactly one event, so that
 the counts of the ingest report add up.
 
-Tested in tests/importers/test_archives.py and test_detection.py.
+Tested in tests/importers/common/test_archives.py and tests/importers/test_detection.py.
 """
 
 from __future__ import annotations
