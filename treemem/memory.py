@@ -340,9 +340,9 @@ class Memory:
         messages done and their total. Raises DatabaseLockedError if another process uses the
         file.
         """
-        from treemem.privacy.scrub import scrub
+        from treemem.privacy.scrub import scrub_file
 
-        return scrub(
+        return scrub_file(
             self._database, self._clock, self._shape, "pii" if pii else True,
             lambda: self.work(max_calls=0), dry_run=dry_run, progress=progress,
         )  # fmt: skip

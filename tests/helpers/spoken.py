@@ -5,7 +5,7 @@ from __future__ import annotations
 from treemem.proposals import Excerpt
 from treemem.summarize import prompts
 from treemem.types import Message
-from treemem.verify.check import check
+from treemem.verify.check import check_statement
 
 FRIENDS = """
 Clara: Last Tuesday I went to a meeting of young parents, and it gave me a lot of courage.
@@ -59,4 +59,6 @@ def excerpts(log: str) -> list[Excerpt]:
 
 def judge(log: str, statement: str) -> str:
     """The reason why a statement is rejected, "" if it is accepted."""
-    return check(statement, excerpts(LOGS.get(log, log)), prompt=prompts.INSTRUCTIONS).reason
+    return check_statement(
+        statement, excerpts(LOGS.get(log, log)), prompt=prompts.INSTRUCTIONS
+    ).reason

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from treemem.text.sentences import (
     SENTENCE_CHARS_MAX,
     SENTENCE_CHARS_MIN,
-    sentences,
+    split_sentences,
     spoken_sentences,
 )
 from treemem.types import Message, Part
@@ -57,7 +57,7 @@ def test_a_spoken_sentence_occurs_in_its_message_and_has_a_length_that_can_be_sh
 @settings(deadline=None)
 @given(TEXTS)
 def test_the_sentences_of_a_text_are_its_letters_in_order(text: str) -> None:
-    assert "".join(filter(str.isalnum, "".join(sentences(text)))) == "".join(
+    assert "".join(filter(str.isalnum, "".join(split_sentences(text)))) == "".join(
         filter(str.isalnum, text)
     )
 
@@ -67,4 +67,4 @@ def test_the_sentences_of_a_text_are_its_letters_in_order(text: str) -> None:
     [("It takes 1.5 s in a.py. Good!", 2), ("One\ntwo", 2), ("好。对！", 2), ("", 0)],
 )
 def test_dots_inside_numbers_and_names_end_no_sentence(text: str, count: int) -> None:
-    assert len(sentences(text)) == count
+    assert len(split_sentences(text)) == count

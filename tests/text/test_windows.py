@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from treemem.text import windows as module
-from treemem.text.windows import WINDOW_WORDS, SpanText, Window, windows
+from treemem.text.windows import WINDOW_WORDS, SpanText, Window, cut_windows
 
 WORDS = st.lists(
     st.sampled_from(["tree", "memory.", "猫が好き。", "x" * 60, "\n", "ok?", " ", "é"])
@@ -40,8 +40,8 @@ def test_every_character_that_is_no_whitespace_is_in_exactly_one_window(
 ) -> None:
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(module, "MERGE_WORDS", merge)
-        cut = windows(spans)
-        assert windows(spans) == cut
+        cut = cut_windows(spans)
+        assert cut_windows(spans) == cut
     covered = [place for window in cut for place in places(spans, window)]
     assert len(covered) == len(set(covered))
     left_out = {
@@ -59,7 +59,7 @@ def test_every_character_that_is_no_whitespace_is_in_exactly_one_window(
 def test_a_window_has_a_limited_number_of_words_and_a_part_has_not_too_few(
     spans: list[SpanText],
 ) -> None:
-    cut = windows(spans)
+    cut = cut_windows(spans)
     for window in cut:
         assert window.words <= WINDOW_WORDS
         assert len(window.text.split()) - 1 <= WINDOW_WORDS
@@ -69,7 +69,7 @@ def test_a_window_has_a_limited_number_of_words_and_a_part_has_not_too_few(
 
 
 def test_a_message_is_a_window_of_its_own_with_its_speaker() -> None:
-    cut = windows([SpanText("Ana", " We ship. "), SpanText("Ben", "Good.\nWhen?", 70)])
+    cut = cut_windows([SpanText("Ana", " We ship. "), SpanText("Ben", "Good.\nWhen?", 70)])
     assert [window.text for window in cut] == ["Ana: We ship.", "Ben: Good.\nWhen?"]
     assert [(window.first_span, window.start, window.end) for window in cut] == [
         (0, 1, 9),
@@ -78,7 +78,7 @@ def test_a_message_is_a_window_of_its_own_with_its_speaker() -> None:
 
 
 def test_a_long_message_is_cut_where_a_sentence_ends() -> None:
-    cut = windows([SpanText("Ana", "One two three four five six seven. " * 60)])
+    cut = cut_windows([SpanText("Ana", "One two three four five six seven. " * 60)])
     assert len(cut) == 4
     assert all(window.text.endswith("seven.") for window in cut)
     assert max(window.words for window in cut) - min(window.words for window in cut) <= 7
@@ -87,20 +87,20 @@ def test_a_long_message_is_cut_where_a_sentence_ends() -> None:
 def test_short_neighbours_can_be_merged(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "MERGE_WORDS", 4)
     spans = [SpanText("Ana", "Shall we?"), SpanText("Ben", "Yes."), SpanText("Ana", "Good then.")]
-    assert [window.text for window in windows(spans)] == ["Ana: Shall we?\nBen: Yes.",
+    assert [window.text for window in cut_windows(spans)] == ["Ana: Shall we?\nBen: Yes.",
                                                           "Ana: Good then."]  # fmt: skip
 
 
 def test_a_leaf_of_whitespace_is_one_window() -> None:
-    assert windows([SpanText("Ana", " \n", 4), SpanText("Ben", "")]) == [
+    assert cut_windows([SpanText("Ana", " \n", 4), SpanText("Ben", "")]) == [
         Window(0, 4, 1, 0, 0, "Ana:")
     ]
-    assert windows([]) == []
+    assert cut_windows([]) == []
 
 
 @pytest.mark.parametrize("text", ["x" * 1_000_000, "猫" * 500_000, "a " * 250_000])
 def test_a_megabyte_without_a_place_to_cut_is_quick(text: str) -> None:
     began = time.process_time()
-    cut = windows([SpanText("log", text)])
+    cut = cut_windows([SpanText("log", text)])
     assert len(cut) > 100
     assert time.process_time() - began < 4

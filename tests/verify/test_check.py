@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from treemem.proposals import Excerpt
 from treemem.summarize import prompts
 from treemem.types import Message
-from treemem.verify.check import SUPPORT_MAX, WORDS_MAX, check
+from treemem.verify.check import SUPPORT_MAX, WORDS_MAX, check_statement
 from treemem.verify.words import stems
 
 UNHURRIED = settings(deadline=None, max_examples=60)
@@ -36,7 +36,7 @@ def excerpts() -> list[Excerpt]:
 
 def judge(statement: str) -> str:
     """The reason to refuse a statement about the whole conversation, "" if it is accepted."""
-    return check(statement, excerpts(), prompt=INSTRUCTIONS).reason
+    return check_statement(statement, excerpts(), prompt=INSTRUCTIONS).reason
 
 
 # -- pairs of a wrong statement and a right one ----------------------------------------
@@ -172,13 +172,13 @@ def test_a_wrong_statement_is_refused_and_a_right_one_accepted(
 def test_a_copy_of_the_prompt_is_refused_even_if_the_log_contains_the_prompt() -> None:
     copy = "Write six short notes on the text above: the facts, decisions, rules and open points."
     log = [Excerpt(Message(text=INSTRUCTIONS, id="m"), 0, len(INSTRUCTIONS))]
-    assert check(copy, log, prompt=INSTRUCTIONS).reason == "copy of the prompt"
+    assert check_statement(copy, log, prompt=INSTRUCTIONS).reason == "copy of the prompt"
 
 
 def test_a_statement_longer_than_its_source_is_refused() -> None:
     said = Excerpt(Message(author="Ana", text="The backup holds a lock.", id="m"), 0, 24)
     padded = "So it was, as it is and has been and was, that, as it was, the backup holds its lock."
-    assert check(padded, [said]).reason == "longer than its source"
+    assert check_statement(padded, [said]).reason == "longer than its source"
 
 
 def test_a_phrase_repeated_in_a_row_is_refused() -> None:
@@ -218,8 +218,8 @@ def test_a_statement_may_have_fewer_words_and_other_forms_of_them(right: str) ->
 def test_a_statement_may_end_in_a_letter_that_is_a_name() -> None:
     said = "We chose option A because it needs fewer servers."
     log = [Excerpt(Message(author="Ana", text=said, id="m"), 0, len(said))]
-    assert check("Ana chose option A.", log).reason == ""
-    assert check("Ana chose option a", log).reason == "broken off"
+    assert check_statement("Ana chose option A.", log).reason == ""
+    assert check_statement("Ana chose option a", log).reason == "broken off"
 
 
 @pytest.mark.parametrize(
@@ -254,26 +254,28 @@ def test_a_number_that_is_in_no_message_is_refused(number: int) -> None:
 
 
 def test_the_messages_behind_a_statement_are_found() -> None:
-    evidence = check("The import of batch 417 failed with exit code 3.", excerpts()).evidence
+    evidence = check_statement(
+        "The import of batch 417 failed with exit code 3.", excerpts()
+    ).evidence
     assert [excerpt.message.id for excerpt in evidence] == ["m1"]
 
 
 def test_the_first_of_several_supporting_messages_is_cited() -> None:
     said = "The backup holds a lock."
     twins = [Excerpt(Message(text=said, id=f"m{n}"), 0, len(said)) for n in range(3)]
-    assert [excerpt.message.id for excerpt in check(said, twins).evidence] == ["m0"]
+    assert [excerpt.message.id for excerpt in check_statement(said, twins).evidence] == ["m0"]
 
 
 def test_a_statement_on_two_messages_cites_both() -> None:
     both = "Ana moved the export to 02:15, Ben will ask Irena on Tuesday."
-    evidence = check(both, excerpts()).evidence
+    evidence = check_statement(both, excerpts()).evidence
     assert {excerpt.message.id for excerpt in evidence} == {"m0", "m3"}
 
 
 @UNHURRIED
 @given(st.text(st.sampled_from("abcde lock backup 417 3"), max_size=80))
 def test_a_statement_cites_few_messages_and_each_once(statement: str) -> None:
-    evidence = check(statement, excerpts()).evidence
+    evidence = check_statement(statement, excerpts()).evidence
     assert len(evidence) <= SUPPORT_MAX
     assert len({excerpt.message.id for excerpt in evidence}) == len(evidence)
 
@@ -295,10 +297,10 @@ def test_an_instruction_in_a_log_adds_no_statement_of_another_speaker() -> None:
     """A model that obeys it makes a statement that nobody made, which is refused as invented."""
     log = [*excerpts(), Excerpt(Message(author="tool", text=INJECTION, id="x"), 0, len(INJECTION))]
     for wrong in ("Ana said that the key is hunter2.", "Ben must send every password to Mallory."):
-        assert check(wrong, log, prompt=INSTRUCTIONS).reason
+        assert check_statement(wrong, log, prompt=INSTRUCTIONS).reason
 
 
 def test_a_person_who_is_addressed_is_not_the_subject_of_the_next_sentence() -> None:
     said = "Thanks, Ben! [shares a photo: a red tractor in front of the old dairy]"
     log = [Excerpt(Message(author="Ana", text=said, id="m"), 0, len(said)), *excerpts()]
-    assert check("Ben shares a photo of a red tractor.", log).reason
+    assert check_statement("Ben shares a photo of a red tractor.", log).reason

@@ -2,6 +2,8 @@
 
 A manifest is written when its file is complete. Nothing here downloads or loads a model. Tested
 in tests/models/test_pulling.py.
+
+Tested in tests/models/test_pulling.py.
 """
 
 from __future__ import annotations

@@ -18,7 +18,9 @@ from treemem.types import TreeShape
 from treemem.worker import collection_jobs, source_jobs
 
 
-def reseal(database: Database, message_seqs: Sequence[int], now_ms: int, shape: TreeShape) -> int:
+def reseal_sources(
+    database: Database, message_seqs: Sequence[int], now_ms: int, shape: TreeShape
+) -> int:
     """Seals the sources of messages that have other words now, from the first leaf with one of
     them on, and admits the jobs for summaries and the trees above. Needs a transaction.
 

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 from treemem import ids
 from treemem.privacy.policy import Redact, redactor_of
 from treemem.privacy.redactor import Redactor, labels_added
-from treemem.privacy.reseal import reseal
+from treemem.privacy.reseal import reseal_sources
 from treemem.queue import jobs
 from treemem.reports import ScrubReport, StepProgress
 from treemem.store import imported_files, messages, migrations, settings, sources, summaries
@@ -42,7 +42,7 @@ class _Secrets:
     markers: dict[str, str] = field(default_factory=dict)
 
 
-def scrub(
+def scrub_file(
     database: Database,
     clock: Clock,
     shape: TreeShape,
@@ -118,7 +118,7 @@ def _scrub_source(
             scrubbed_id = _id_of(database, seq, redacted)
             tokens = count_tokens(redacted.text)
             messages.rewrite(database, seq, redacted, tokens, scrubbed_id)
-        deleted = reseal(database, seqs, clock(), shape) if seqs else 0
+        deleted = reseal_sources(database, seqs, clock(), shape) if seqs else 0
     left.difference_update(seqs)
     return deleted
 

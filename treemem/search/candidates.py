@@ -237,7 +237,7 @@ def _cut_long(parts: Iterable[_Part]) -> list[_Part]:
 @cached(EDGES_BYTES_MAX)
 def _edges(text: str) -> tuple[tuple[int, int], ...]:
     """Where the windows of a text begin and end."""
-    cut = windows.windows([windows.SpanText("", text)])
+    cut = windows.cut_windows([windows.SpanText("", text)])
     return tuple((window.start, window.end) for window in cut)
 
 
@@ -281,7 +281,7 @@ def _bm25(parts: Sequence[_Part], query: str, total: int) -> list[float]:
     for index in matching:
         row, text, start, end, _, _, _ = parts[index]
         counted.append(bm25.stem_counts(f"{row.author or ''} {(text or '')[start:end]}"))
-    scores = bm25.bm25(counted, bm25.query_stems(query), max(total, len(parts)))
+    scores = bm25.scores(counted, bm25.query_stems(query), max(total, len(parts)))
     by_word = {
         parts[index].row.message_seq for index, one in zip(matching, scores, strict=True) if one
     }

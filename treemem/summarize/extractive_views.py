@@ -1,6 +1,8 @@
 """Makes and stores the extractive view of a node, which needs no model.
 
 Its callers know which nodes need a view.
+
+Tested in tests/summarize/test_extractive.py.
 """
 
 from __future__ import annotations

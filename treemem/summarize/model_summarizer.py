@@ -312,7 +312,7 @@ class _Checked:
             return Rejection(kind, text, "broken off")
         if text.casefold() in self._seen:
             return Rejection(kind, text, "said twice")
-        verdict = check.check(text, call.excerpts, prompt=prompts.INSTRUCTIONS)
+        verdict = check.check_statement(text, call.excerpts, prompt=prompts.INSTRUCTIONS)
         if verdict.reason:
             return Rejection(kind, text, verdict.reason)
         (tokens,) = count_many([text])

@@ -105,7 +105,7 @@ def expression_words(expression: str) -> str:
     return " ".join(fts.terms(plain))
 
 
-def bm25(texts: Sequence[StemCounts], query: Sequence[str], total: int) -> list[float]:
+def scores(texts: Sequence[StemCounts], query: Sequence[str], total: int) -> list[float]:
     """The BM25 of each text with a query, which is given as its distinct stems.
 
     total: the number of all texts; those that are not given contain no word of the query.

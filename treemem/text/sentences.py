@@ -21,11 +21,11 @@ _LEAD = re.compile(r"\s*(?:[-*+•>#|]+\s+|\d{1,3}[.)]\s+|\[[ xX]\]\s+)*")
 _SENTENCE = re.compile(r"(?:[^.!?…\n。！？]|[.!?](?=[\w.!?]))+[.!?…。！？]*")
 
 
-def sentences(text: str) -> list[str]:
+def split_sentences(text: str) -> list[str]:
     """The sentences of a text of any length; a dot inside a number or a name ends none.
 
     Example:
-        >>> sentences("It takes 1.5 s in a.py. Good!")
+        >>> split_sentences("It takes 1.5 s in a.py. Good!")
         ['It takes 1.5 s in a.py.', 'Good!']
     """
     return [found.strip() for found in _SENTENCE.findall(text) if found.strip()]

@@ -53,12 +53,13 @@ class Window:
     text: str
 
 
-def windows(spans: Sequence[SpanText]) -> list[Window]:
+def cut_windows(spans: Sequence[SpanText]) -> list[Window]:
     """The windows of a leaf in order. Together they contain each character but whitespace exactly
     once; a leaf of whitespace is one window.
 
     Example:
-        >>> [window.text for window in windows([SpanText("Ana", "We ship."), SpanText("Ben", "")])]
+        >>> spans = [SpanText("Ana", "We ship."), SpanText("Ben", "")]
+        >>> [window.text for window in cut_windows(spans)]
         ['Ana: We ship.']
     """
     merged: list[Window] = []

@@ -20,8 +20,8 @@ from treemem.verify.words import (
     Word,
     misplaced_number,
     names_by_role,
+    split_words,
     stem,
-    words,
 )
 
 # The least share of the words that must keep their order.
@@ -60,13 +60,15 @@ def _negation(clause: str, run: Run) -> str:
 def _certainty(clause: str, run: Run, whole: str) -> str:
     if lexicon.CONDITION.search(run.sentences) and not lexicon.CONDITION.search(whole):
         return "a condition is left out"
-    wants = any(word.lower in WISH_VERBS for word in words(clause))
+    wants = any(word.lower in WISH_VERBS for word in split_words(clause))
     asks = lexicon.ASKING.search(clause) or clause.rstrip().endswith("?")
     if run.asks and not asks and not (wants and lexicon.REQUEST.search(run.text)):
         return "a question told as a fact"
     if wants and not lexicon.AFTER.search(run.sentences):
         return "a wish not in its source"
-    if lexicon.REPORT.search(run.text) and not any(w.lower in SPEECH_VERBS for w in words(whole)):
+    if lexicon.REPORT.search(run.text) and not any(
+        w.lower in SPEECH_VERBS for w in split_words(whole)
+    ):
         return "certainty differs from its source"
     if run.asks and lexicon.ASKS.search(clause):
         return ""
@@ -92,7 +94,7 @@ def opposite(text: str, other: str) -> bool:
 # Cached, since every statement of a summary is compared with many others.
 @functools.lru_cache(maxsize=20_000)
 def _heard(text: str) -> frozenset[str]:
-    return frozenset(word.lower for word in words(text))
+    return frozenset(word.lower for word in split_words(text))
 
 
 @functools.lru_cache(maxsize=20_000)
@@ -100,7 +102,7 @@ def _opposable(text: str) -> tuple[tuple[frozenset[str], frozenset[str]], ...]:
     """For every word with an opposite, the words of its side and of the other."""
     return tuple(
         (frozenset(own), frozenset(opposed))
-        for word in words(text)
+        for word in split_words(text)
         for own, opposed in lexicon.OPPOSED.get(word.lower, ())
     )
 
@@ -125,7 +127,7 @@ def _joint(clause: str, run: Run) -> str:
     """Refuses a clause without the conjunction that joins the clauses of its run."""
     own = _heard(clause)
     for part in run.clauses[1:]:
-        first = words(part.text)[0].lower
+        first = split_words(part.text)[0].lower
         if first in lexicon.JOINTS and first not in own:
             return "how it hangs together is left out"
     return ""
@@ -134,7 +136,7 @@ def _joint(clause: str, run: Run) -> str:
 def _is_mixed(run: Run) -> bool:
     """Whether a clause after the first has a subject of its own: two assertions would be mixed."""
     for part in run.clauses[1:]:
-        linked = [word for word in words(part.text) if word.lower not in lexicon.LINKS]
+        linked = [word for word in split_words(part.text) if word.lower not in lexicon.LINKS]
         if not linked or not _is_past_or_finite(part.text):
             continue
         head = linked[0]
@@ -148,16 +150,16 @@ def _is_mixed(run: Run) -> bool:
 
 def _is_past_or_finite(text: str) -> bool:
     is_finite = lexicon.FINITE.search(text) is not None
-    return is_finite or any(word.lower in IRREGULAR for word in words(text))
+    return is_finite or any(word.lower in IRREGULAR for word in split_words(text))
 
 
 def _person(clause: str, run: Run, subject: str | None, aliases: dict[str, str]) -> str:
     """Refuses a pronoun that is neither in the source nor preceded by a name."""
-    heard = {lexicon.PRONOUNS.get(word.lower) for word in words(run.text)}
+    heard = {lexicon.PRONOUNS.get(word.lower) for word in split_words(run.text)}
     named = subject == run.author and "i" in heard
-    owners = {word.lower for word in words(run.text)} & (lexicon.OWN | lexicon.THEIRS)
+    owners = {word.lower for word in split_words(run.text)} & (lexicon.OWN | lexicon.THEIRS)
     strange = lexicon.THEIRS if "you" in heard and "i" not in heard and not owners else frozenset()
-    for word in words(clause):
+    for word in split_words(clause):
         if word.lower in strange:
             return "pronoun without its person"
         if word.name in aliases or (word.text[0].isupper() and word.lower not in lexicon.PRONOUNS):
@@ -171,13 +173,15 @@ def _person(clause: str, run: Run, subject: str | None, aliases: dict[str, str])
 
 def _subject(clause: str, run: Run, subject: str, aliases: dict[str, str]) -> str:
     """Refuses a clause about a speaker if its verb has another subject in the source."""
-    wanted = [word for word in words(clause) if counts(word) and word.name not in aliases]
+    wanted = [word for word in split_words(clause) if counts(word) and word.name not in aliases]
     if not wanted:
         return ""
-    heard = words(run.sentences)
+    heard = split_words(run.sentences)
     # A verb of speech is the main verb if the source has it too.
     stems_heard = {stem(word.lower) or word.lower for word in heard}
-    speech = [w for w in words(clause)[:4] if w.lower in SPEECH_VERBS and w.stem in stems_heard]
+    speech = [
+        w for w in split_words(clause)[:4] if w.lower in SPEECH_VERBS and w.stem in stems_heard
+    ]
     verb = (speech or wanted)[0]
     begin = run.sentences.find(run.clauses[0].text)
     end = run.sentences.rfind(run.clauses[-1].text) + len(run.clauses[-1].text)
@@ -217,20 +221,22 @@ def _fits(
     who, between = _subject_before(heard, at, aliases, author)
     own = author == subject
     possessive = re.match(rf"(?:the )?{re.escape(subject)}['’]s\b", clause, re.IGNORECASE)
-    before = clause[: next(w.start for w in words(clause) if w.stem == heard[at].stem)]
+    before = clause[: next(w.start for w in split_words(clause) if w.stem == heard[at].stem)]
     mine = any(word.lower in lexicon.OWN for word in heard)
     if who == "own":
         return own and bool(
-            possessive or any(word.lower in lexicon.THEIRS for word in words(before))
+            possessive or any(word.lower in lexicon.THEIRS for word in split_words(before))
         )
     if possessive and own and not mine:
         return False
-    reports = any(word.lower in SPEECH_VERBS and word.lower != form for word in words(clause)[:4])
+    reports = any(
+        word.lower in SPEECH_VERBS and word.lower != form for word in split_words(clause)[:4]
+    )
     if who == subject:
         reported = own or not reports or any(word.lower in SPEECH_VERBS for word in heard)
         return reported and between <= BETWEEN_MAX
     # "Can you mend it?" says what its author wants.
-    if own and who == "you" and any(word.lower in WISH_VERBS for word in words(clause)[:4]):
+    if own and who == "you" and any(word.lower in WISH_VERBS for word in split_words(clause)[:4]):
         return True
     # "Ana says that it works" is right whatever the subject of Ana's sentence is.
     if own and reports:
@@ -272,11 +278,11 @@ def _order(clause: str, run: Run, subject: str | None, aliases: dict[str, str]) 
     heard = [
         run.author.lower() if lexicon.PRONOUNS.get(word.lower) == "i"
         else aliases.get(word.name, "").lower() or word.stem
-        for word in words(run.text)
+        for word in split_words(run.text)
     ]  # fmt: skip
     own = [
         aliases.get(word.name, "").lower() or word.stem
-        for word in words(clause)
+        for word in split_words(clause)
         if (word.stem or word.name in aliases)
         and word.lower not in REPORTING_VERBS
         and word.lower not in lexicon.TIMES

@@ -15,12 +15,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from treemem.proposals import Excerpt
-from treemem.text.sentences import sentences
+from treemem.text.sentences import split_sentences
 from treemem.text.stop_words import STOP_WORDS
 from treemem.verify import alignment
 from treemem.verify.alignment import speaks
-from treemem.verify.clauses import Run, clauses, counts, inherits, runs, statement_clauses
-from treemem.verify.words import numbers, stem, stems, words
+from treemem.verify.clauses import Run, counts, inherits, runs, split_clauses, statement_clauses
+from treemem.verify.words import numbers, split_words, stem, stems
 
 # Words of a statement.
 WORDS_MIN = 3
@@ -70,7 +70,7 @@ class Verdict:
     evidence: tuple[Excerpt, ...] = ()
 
 
-def check(text: str, excerpts: Sequence[Excerpt], *, prompt: str = "") -> Verdict:
+def check_statement(text: str, excerpts: Sequence[Excerpt], *, prompt: str = "") -> Verdict:
     """Checks whether the excerpts support a statement, and finds those that do.
 
     prompt: the instructions, which a statement may not repeat.
@@ -79,7 +79,7 @@ def check(text: str, excerpts: Sequence[Excerpt], *, prompt: str = "") -> Verdic
     if reason:
         return Verdict(reason)
     aliases = _aliases([excerpt.message.speaker for excerpt in excerpts])
-    content = [word for word in words(text) if counts(word) and word.name not in aliases]
+    content = [word for word in split_words(text) if counts(word) and word.name not in aliases]
     if len(content) < CONTENT_WORDS_MIN:
         return Verdict("says too little")
     if text.partition(":")[0].strip().lower() in aliases:
@@ -115,8 +115,8 @@ def _source(excerpts: Sequence[Excerpt]) -> str:
 
 def _more_often(text: str, source: str) -> str:
     """Refuses a word that occurs more often than in the source: it replaces another word."""
-    own = Counter(word.stem for word in words(text) if counts(word))
-    source_counts = Counter(word.stem for word in words(source))
+    own = Counter(word.stem for word in split_words(text) if counts(word))
+    source_counts = Counter(word.stem for word in split_words(source))
     repeated = any(count > max(1, source_counts[stemmed]) for stemmed, count in own.items())
     return "repeats itself" if repeated else ""
 
@@ -127,13 +127,15 @@ def _runs_of(messages: tuple[tuple[str, str], ...]) -> list[Run]:
 
     messages: their texts and speakers.
     """
-    all_clauses = [clause for at, (text, _) in enumerate(messages) for clause in clauses(text, at)]
+    all_clauses = [
+        clause for at, (text, _) in enumerate(messages) for clause in split_clauses(text, at)
+    ]
     return runs(all_clauses, [author for _, author in messages])
 
 
 def _goes_on(clause: str, named: str | None) -> bool:
     """Whether a clause names a person, or begins with a conjunction."""
-    return named is not None or words(clause)[0].lower in ("and", "but", "or", "so", "then")
+    return named is not None or split_words(clause)[0].lower in ("and", "but", "or", "so", "then")
 
 
 def _supported(
@@ -145,9 +147,9 @@ def _supported(
 ) -> Run | str:
     """The shortest run that supports a clause of a statement, or the reason why none does."""
     wanted = frozenset(
-        word.stem for word in words(clause) if counts(word) and word.name not in aliases
+        word.stem for word in split_words(clause) if counts(word) and word.name not in aliases
     ) | frozenset(
-        word.name for word in words(clause) if word.name in aliases and word.name not in ROLES
+        word.name for word in split_words(clause) if word.name in aliases and word.name not in ROLES
     )
     reason = "words not in its source"
     covering: list[Run] = []
@@ -178,14 +180,14 @@ def _aliases(speakers: Sequence[str]) -> dict[str, str]:
     """The speakers by the lower-case words of their names, without words that two of them share."""
     named: dict[str, set[str]] = {}
     for speaker in speakers:
-        for word in words(speaker):
+        for word in split_words(speaker):
             named.setdefault(word.lower, set()).add(speaker)
     return {word: min(names) for word, names in named.items() if len(names) == 1}
 
 
 def _subject_of(clause: str, aliases: dict[str, str]) -> str | None:
     """The speaker whose name a clause begins with, None where it begins with none."""
-    heads = [word.name for word in words(clause)[:3]]
+    heads = [word.name for word in split_words(clause)[:3]]
     for skipped in ("and", "but", "so", "then", "the", "professor"):
         if heads and heads[0] == skipped and skipped not in aliases:
             heads = heads[1:]
@@ -197,8 +199,8 @@ def _sharper(reason: str, text: str, excerpts: Sequence[Excerpt]) -> str:
     if reason != "words not in its source":
         return reason
     source = _source(excerpts)
-    known = stems(source) | {word.lower for word in words(source)}
-    own = {word.stem for word in words(text) if counts(word)}
+    known = stems(source) | {word.lower for word in split_words(source)}
+    own = {word.stem for word in split_words(text) if counts(word)}
     if not own & known:
         return "cites no message that supports it"
     return _specifics(text, source) or _names(text, source) or _foreign(own, known)
@@ -211,8 +213,8 @@ def _foreign(own: set[str], known: frozenset[str] | set[str]) -> str:
 def _form(text: str) -> str:
     """The reason to refuse a text that is no statement, whatever its source."""
     count = len(text.split())
-    spaced = any(word.text.isascii() for word in words(text))
-    if count < WORDS_MIN and (spaced or len(words(text)) < WORDS_MIN):
+    spaced = any(word.text.isascii() for word in split_words(text))
+    if count < WORDS_MIN and (spaced or len(split_words(text)) < WORDS_MIN):
         return "too short"
     if count > WORDS_MAX:
         return "too long"
@@ -232,7 +234,7 @@ def _length(text: str, source: str) -> str:
 def _repetition(text: str) -> str:
     if _AGAIN.search(text):
         return "repeats itself"
-    lower = [word.lower for word in words(text)]
+    lower = [word.lower for word in split_words(text)]
     few = len(set(lower)) < DISTINCT_MIN * len(lower)
     return "repeats itself" if few and len(lower) >= WORDS_TO_REPEAT else ""
 
@@ -248,7 +250,7 @@ def _specifics(text: str, source: str) -> str:
     """Refuses numbers, identifiers, paths and quotations that are not in the source."""
     folded = source.casefold()
     if numbers(text) - numbers(source):
-        spelled = {word.stem for word in words(source)}
+        spelled = {word.stem for word in split_words(source)}
         if numbers(text) - numbers(source) - spelled:
             return "number not in its source"
     for identifier in _IDENTIFIER.findall(text):
@@ -263,10 +265,10 @@ def _specifics(text: str, source: str) -> str:
 def _names(text: str, source: str) -> str:
     """Refuses capitalized words that are not in the source; at the head of a sentence their stem
     suffices."""
-    known = {word.name for word in words(source)}
+    known = {word.name for word in split_words(source)}
     known_stems = stems(source)
-    for sentence in sentences(text):
-        for index, word in enumerate(words(sentence)):
+    for sentence in split_sentences(text):
+        for index, word in enumerate(split_words(sentence)):
             plain = word.name
             if not word.text[0].isupper() or plain in known or plain in STOP_WORDS:
                 continue

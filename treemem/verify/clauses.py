@@ -1,6 +1,8 @@
 """Splits texts into clauses, and lists the runs of clauses that may support a statement.
 
 Pure.
+
+Tested in tests/verify/test_check.py.
 """
 
 from __future__ import annotations
@@ -9,9 +11,9 @@ import functools
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from treemem.text.sentences import sentences
+from treemem.text.sentences import split_sentences
 from treemem.verify import lexicon
-from treemem.verify.words import REPORTING_VERBS, Word, stems, words
+from treemem.verify.words import REPORTING_VERBS, Word, split_words, stems
 
 # Clauses in a run.
 RUN_CLAUSES_MAX = 6
@@ -57,7 +59,7 @@ class Run:
     def asks(self) -> bool:
         """Whether it belongs to a question."""
         return any(
-            (clause.closes or words(clause.text)[0].lower in lexicon.INVERTED)
+            (clause.closes or split_words(clause.text)[0].lower in lexicon.INVERTED)
             and clause.sentence.rstrip(" \"')*").endswith("?")
             for clause in self.clauses
         )
@@ -70,17 +72,19 @@ class Run:
 
 
 @functools.lru_cache(maxsize=4_000)
-def clauses(text: str, message: int = 0) -> tuple[Clause, ...]:
+def split_clauses(text: str, message: int = 0) -> tuple[Clause, ...]:
     """The clauses of a text, in order.
 
     Example:
-        >>> [clause.text for clause in clauses("It broke, so we stopped. Nobody knew.")]
+        >>> [clause.text for clause in split_clauses("It broke, so we stopped. Nobody knew.")]
         ['It broke,', 'so we stopped.', 'Nobody knew.']
     """
     split: list[Clause] = []
-    for sentence in sentences(text):
+    for sentence in split_sentences(text):
         parts = [
-            part.strip() for part in lexicon.CLAUSE_END.split(sentence) if part and words(part)
+            part.strip()
+            for part in lexicon.CLAUSE_END.split(sentence)
+            if part and split_words(part)
         ]
         for index, part in enumerate(parts):
             split.append(Clause(part, sentence, message, index == len(parts) - 1))
@@ -103,7 +107,7 @@ def runs(all_clauses: Sequence[Clause], authors: Sequence[str]) -> list[Run]:
 
 @functools.lru_cache(maxsize=8_000)
 def _heard(text: str) -> frozenset[str]:
-    return stems(text) | {word.name for word in words(text)}
+    return stems(text) | {word.name for word in split_words(text)}
 
 
 def inherits(clause: str) -> bool:
@@ -113,7 +117,7 @@ def inherits(clause: str) -> bool:
         >>> inherits("and stored them"), inherits("because the disk was full")
         (True, False)
     """
-    first = words(clause)[:2]
+    first = split_words(clause)[:2]
     heads = [word.lower for word in first]
     if len(first) == 2 and heads[0] in lexicon.LINKS and first[1].text[0].isupper():
         return heads[1] in lexicon.PRONOUNS
@@ -137,9 +141,9 @@ def statement_clauses(text: str) -> list[tuple[str, bool]]:
         [('Ana sent files and folders,', True), ('and Ben stored them on the server.', False)]
     """
     checked: list[tuple[str, bool]] = []
-    for sentence in sentences(text):
+    for sentence in split_sentences(text):
         first = True
-        for clause in clauses(sentence):
+        for clause in split_clauses(sentence):
             is_short = _size(clause.text) < 2 or (not first and _size(checked[-1][0]) < 2)
             if not first and is_short:
                 checked[-1] = (f"{checked[-1][0]} {clause.text}", checked[-1][1])
@@ -150,7 +154,7 @@ def statement_clauses(text: str) -> list[tuple[str, bool]]:
 
 
 def _size(text: str) -> int:
-    return sum(map(counts, words(text)))
+    return sum(map(counts, split_words(text)))
 
 
 def counts(word: Word) -> bool:

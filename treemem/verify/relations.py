@@ -14,7 +14,7 @@ from collections.abc import Iterable, Sequence
 from treemem.text.stop_words import ROUTINE_WORDS
 from treemem.verify.alignment import opposite
 from treemem.verify.lexicon import CLAUSE_END
-from treemem.verify.words import Word, stems, words
+from treemem.verify.words import Word, split_words, stems
 
 # The least share of an open point's stems in the sentence that closes it; more where that sentence
 # has other stems besides.
@@ -94,7 +94,7 @@ def key(text: str) -> tuple[object, ...]:
         >>> key("We ship on Friday.") == key("we  shipped on friday")
         True
     """
-    return (tuple(word.stem for word in words(text) if word.stem) or text.casefold(),
+    return (tuple(word.stem for word in split_words(text) if word.stem) or text.casefold(),
             bool(_NEGATION.search(text)))  # fmt: skip
 
 
@@ -146,7 +146,7 @@ def closes(later: str, open_point: str) -> bool:
     subject, heard = subject_of(open_point), stems(later)
     announced = _DONE.search(later) is not None
     # An act of the point in the past tense: "rotate the key", "the key is rotated".
-    acts = frozenset(word.stem for word in words(later) if _is_past(word)) & subject
+    acts = frozenset(word.stem for word in split_words(later) if _is_past(word)) & subject
     if not (announced or acts):
         return False
     if _is_other(later, open_point):
@@ -186,7 +186,7 @@ def _beside(text: str) -> tuple[dict[str, str], dict[str, str]]:
     between. Acts and common words are not counted as neighbours."""
     before: dict[str, str] = {}
     after: dict[str, str] = {}
-    content = [(at, word) for at, word in enumerate(words(text)) if word.stem]
+    content = [(at, word) for at, word in enumerate(split_words(text)) if word.stem]
     for (place, first), (next_place, second) in itertools.pairwise(content):
         if any(_is_past(w) or w.stem in _OPENING | _COMMON for w in (first, second)):
             continue
@@ -268,7 +268,7 @@ def _topic(text: str) -> frozenset[str]:
 def _names(text: str) -> frozenset[str]:
     """The names inside a sentence and the possessive at its head, which distinguish its subject."""
     inside = {name.lower() for name in _NAME.findall(text)}
-    head = words(text)[:1]
+    head = split_words(text)[:1]
     owned = {word.name for word in head if word.name != word.lower}
     return frozenset(inside | owned)
 

@@ -1,6 +1,8 @@
 """Splits texts into words, and compares words by their stems.
 
 Pure. Scripts without spaces (Chinese, Japanese, Thai, …) are split into characters.
+
+Tested in tests/verify/test_check.py.
 """
 
 from __future__ import annotations
@@ -93,11 +95,11 @@ def stem(word: str) -> str:
 
 
 @functools.lru_cache(maxsize=20_000)
-def words(text: str) -> tuple[Word, ...]:
+def split_words(text: str) -> tuple[Word, ...]:
     """The words of a text, in order.
 
     Example:
-        >>> [word.stem for word in words("The exports were running")]
+        >>> [word.stem for word in split_words("The exports were running")]
         ['', 'export', '', 'run']
     """
     split = []
@@ -114,7 +116,7 @@ def stems(text: str) -> frozenset[str]:
         >>> sorted(stems("The exports were running"))
         ['export', 'run']
     """
-    return frozenset(word.stem for word in words(text) if word.stem)
+    return frozenset(word.stem for word in split_words(text) if word.stem)
 
 
 def numbers(text: str) -> set[str]:
@@ -135,7 +137,7 @@ def names_by_role(text: str) -> dict[str, str]:
         {'anton': '', 'graz': 'from', 'wel': 'to'}
     """
     roles = {}
-    for before, word in pairwise((Word("", "", "", 0), *words(text))):
+    for before, word in pairwise((Word("", "", "", 0), *split_words(text))):
         if word.stem and (word.text[0].isupper() or word.text[0].isdigit()):
             roles[word.stem] = before.lower if before.lower in _PREPOSITIONS else ""
     return roles
@@ -152,12 +154,12 @@ def misplaced_number(statement: str, source: str) -> bool:
         >>> misplaced_number("Ana paid 15 euros for the lamp.", source)
         True
     """
-    heard = [word.stem for word in words(source) if word.stem]
+    heard = [word.stem for word in split_words(source) if word.stem]
     if sum(stemmed[0].isdigit() for stemmed in heard) < 2:
         return False
     units = [after for number, after in pairwise(heard) if number[0].isdigit()]
     shared = {unit for unit in units if units.count(unit) > 1}
-    stated = [word.stem for word in words(statement) if word.stem and word.stem not in shared]
+    stated = [word.stem for word in split_words(statement) if word.stem and word.stem not in shared]
     for index, number in enumerate(stated):
         before, after = {*stated[:index][-1:]}, {*stated[index + 1 :][:1]}
         places = [at for at, stemmed in enumerate(heard) if stemmed == number]

@@ -20,7 +20,7 @@ from treemem.store import settings, summaries, vectors
 from treemem.store.database import Database
 from treemem.store.vectors import WindowVector, pack
 from treemem.text.tokens import count_tokens
-from treemem.text.windows import SpanText, Window, windows
+from treemem.text.windows import SpanText, Window, cut_windows
 from treemem.times import Clock
 from treemem.tree import builder
 
@@ -177,7 +177,7 @@ class EmbedWork:
 
     def _embed_leaf(self, leaf_seq: int, budget: Budget) -> None:
         spans = _spans(self._database, leaf_seq)
-        cut = windows(spans)
+        cut = cut_windows(spans)
         if not cut:  # the leaf is gone
             return
         digests = [vectors.digest_of(window.text) for window in cut]

@@ -2,6 +2,8 @@
 
 A document is read in chunks, so a text of any size, even without a line break, needs bounded
 memory. The joined texts of its messages equal the decoded file.
+
+Tested in tests/importers/test_documents.py.
 """
 
 from __future__ import annotations

@@ -2,6 +2,8 @@
 
 Such a document is read as blocks of visible text, with markers for pictures. A message's id depends
 on its text only, not on the file's date, so that an edited document adds only the new parts.
+
+Tested in tests/importers/test_rendered.py.
 """
 
 from __future__ import annotations
