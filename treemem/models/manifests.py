@@ -1,7 +1,6 @@
 """Stores which models are installed: a manifest NAME.json for each GGUF, in the models folder.
 
-A manifest is written when its file is complete. Nothing here downloads or loads a model. Tested
-in tests/models/test_pulling.py.
+A manifest is written when its file is complete. Nothing here downloads or loads a model.
 
 Tested in tests/models/test_pulling.py.
 """
