@@ -28,7 +28,7 @@ class Skipped:
 CUT_AT_END = "record cut off at the end of the file"
 # How many problems of a file a report quotes; the rest is only counted.
 PROBLEMS_KEPT = 20
-_PLURALS = {"child": "children", "leaf": "leaves"}
+_PLURALS = {"child": "children", "leaf": "leaves", "open": "open"}
 
 
 def count_of(number: int, noun: str) -> str:

@@ -18,7 +18,6 @@ from rich.table import Table
 _PIPE_COLUMNS = 120
 _ALLOWED_CONTROLS = "\n\t"
 _CONTROL_PICTURES = 0x2400
-_PLURALS = {"leaf": "leaves", "open": "open"}
 
 
 def console(*, stderr: bool = False) -> Console:
@@ -78,19 +77,6 @@ def clip(text: str, width: int) -> str:
     """Returns one line of at most width characters."""
     flat = " ".join(safe(text).split())
     return flat if len(flat) <= width else flat[: width - 1].rstrip() + "…"
-
-
-def count_of(number: int, noun: str) -> str:
-    """Returns a number with its noun in the singular or plural.
-
-    Example:
-        >>> count_of(1, "message"), count_of(2_000, "open leaf")
-        ('1 message', '2,000 open leaves')
-    """
-    if number != 1:
-        words, _, last = noun.rpartition(" ")
-        noun = f"{words} {_PLURALS.get(last, last + 's')}".lstrip()
-    return f"{number:,} {noun}"
 
 
 def file_size(size_bytes: int) -> str:

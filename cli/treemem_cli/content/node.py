@@ -54,8 +54,9 @@ def show_node(
 
 
 def _print_node(node: Node, *, rejected: bool) -> None:
+    from treemem.reports import count_of
     from treemem_cli.content.statements import statements_view
-    from treemem_cli.render import clip, console, count_of, period, safe, short
+    from treemem_cli.render import clip, console, period, safe, short
 
     screen = console()
     kind = "leaf" if node.is_leaf else f"level {node.level}"
@@ -146,7 +147,8 @@ def expand_node(context: click.Context, node_id: str, as_json: bool) -> None:
     if as_json:
         print_json([*map(node_json, nodes), *map(message_json, messages)])
         return
-    from treemem_cli.render import clip, console, count_of, period, short
+    from treemem.reports import count_of
+    from treemem_cli.render import clip, console, period, short
 
     screen = console()
     for node in nodes:

@@ -93,7 +93,8 @@ def _scope(memory: Memory, source: str | None, session: str | None, topic: str |
 
 
 def _print(result: SearchResult, *, explain: bool) -> None:
-    from treemem_cli.render import console, count_of, safe
+    from treemem.reports import count_of
+    from treemem_cli.render import console, safe
 
     screen = console()
     if result.standing:

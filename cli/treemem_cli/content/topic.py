@@ -48,7 +48,7 @@ def list_topics(context: click.Context, as_json: bool) -> None:
     if not topics:
         note("There are no topics yet: too few leaves are alike.")
     elif waiting:
-        from treemem_cli.render import count_of
+        from treemem.reports import count_of
 
         note(f"{count_of(waiting, 'leaf')} without a topic.")
     if is_behind:

@@ -125,7 +125,8 @@ def _branch(
 def _node_label(node: Node, width: int, *, is_root: bool, source: str | None) -> Text:
     from rich.text import Text
 
-    from treemem_cli.render import clip, count_of, period, short
+    from treemem.reports import count_of
+    from treemem_cli.render import clip, period, short
 
     kind = "leaf" if node.is_leaf else f"level {node.level}"
     if node.is_leaf and node.provisional:
@@ -147,7 +148,7 @@ def _node_label(node: Node, width: int, *, is_root: bool, source: str | None) ->
 
 def _statement_counts(node: Node) -> str:
     """Counts the node's decisions, rules, open points and errors."""
-    from treemem_cli.render import count_of
+    from treemem.reports import count_of
 
     nouns = {"decision": "decision", "constraint": "rule", "open": "open", "error": "error"}
     counts = {kind: sum(s.kind == kind for s in node.statements) for kind in nouns}

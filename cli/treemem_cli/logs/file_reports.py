@@ -96,7 +96,7 @@ def _print_table(first: str, rows: Sequence[tuple[str, Sequence[FileReport]]]) -
 
 def print_problems(files: Sequence[FileReport]) -> None:
     """Prints on stderr which records were damaged and which files could not be read."""
-    from treemem_cli.render import count_of
+    from treemem.reports import count_of
 
     problems = [problem for file in files for problem in file.problems]
     for problem in problems[:PROBLEMS_SHOWN]:
@@ -123,7 +123,8 @@ def print_problems(files: Sequence[FileReport]) -> None:
 
 def _by_suffix(files: Sequence[FileReport]) -> str:
     """Counts files by suffix, the most frequent first, such as "3 files (2 .png, 1 .js)"."""
-    from treemem_cli.render import clip, count_of
+    from treemem.reports import count_of
+    from treemem_cli.render import clip
 
     counts = Counter(clip(PurePath(file.path).suffix, 12) or "without a suffix" for file in files)
     items = (f"{count:,} {suffix}" for suffix, count in counts.most_common(SUFFIXES_SHOWN))

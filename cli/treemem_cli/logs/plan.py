@@ -85,7 +85,8 @@ def _as_json(plan: Plan) -> dict[str, object]:
 
 
 def _print(plan: Plan) -> None:
-    from treemem_cli.render import count_of, safe
+    from treemem.reports import count_of
+    from treemem_cli.render import safe
 
     nodes = ", ".join((
         count_of(plan.leaves, "leaf"), count_of(plan.groups, "group"), count_of(plan.roots, "root"),
@@ -110,7 +111,8 @@ def _ratio(ratio: float | None, unit: str) -> str:
 
 
 def _time(plan: Plan) -> str:
-    from treemem_cli.render import count_of, duration
+    from treemem.reports import count_of
+    from treemem_cli.render import duration
 
     if plan.jobs == 0:
         return "none: nothing new to summarize"

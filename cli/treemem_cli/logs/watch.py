@@ -152,7 +152,8 @@ class _EventPrinter:
             note(problem)
 
     def _show_read(self, event: WatchEvent) -> None:
-        from treemem_cli.render import clip, count_of
+        from treemem.reports import count_of
+        from treemem_cli.render import clip
 
         assert event.report is not None
         report = event.report

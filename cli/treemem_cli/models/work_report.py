@@ -35,7 +35,7 @@ def progress_bar() -> Iterator[Progress]:
 
 def print_work_report(report: WorkReport) -> None:
     """Prints results on stdout and failures on stderr."""
-    from treemem_cli.render import count_of
+    from treemem.reports import count_of
 
     done = ", ".join(f"{number:,} {kind}" for kind, number in report.done.items())
     nothing = "no job finished" if report.model_calls else "nothing to do"

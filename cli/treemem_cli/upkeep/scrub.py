@@ -43,8 +43,9 @@ def scrub_command(context: click.Context, dry_run: bool, redact: str | None, as_
 
 
 def _print_scrub(report: ScrubReport, *, dry_run: bool) -> None:
+    from treemem.reports import count_of
     from treemem_cli.logs.file_reports import counted
-    from treemem_cli.render import count_of, safe
+    from treemem_cli.render import safe
 
     if not report.touched:
         click.echo("No secrets found.")

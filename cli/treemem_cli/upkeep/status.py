@@ -42,7 +42,7 @@ def status_command(context: click.Context, as_json: bool) -> None:
 
 def _rows(status: Status) -> Iterator[tuple[str, str]]:
     """Yields label and text of each line; a line that belongs to the one above has no label."""
-    from treemem_cli.render import count_of
+    from treemem.reports import count_of
 
     yield "file", f"{status.path}, {status.size_bytes / 1e6:.1f} MB, SQLite {status.sqlite_version}"
     yield "stored", ", ".join((
@@ -93,7 +93,7 @@ def _rows(status: Status) -> Iterator[tuple[str, str]]:
 
 
 def _producer_rows(producer: ProducerStatus) -> Iterator[tuple[str, str]]:
-    from treemem_cli.render import count_of
+    from treemem.reports import count_of
 
     refused = sum(producer.refused.values())
     detail = ""
