@@ -13,7 +13,6 @@ from pathlib import Path
 
 import pytest
 
-from tests.helpers.grammars import ENDLESS
 from treemem.errors import ModelError
 from treemem.models import child
 from treemem.models.child import ModelProcess
@@ -68,7 +67,7 @@ def in_the_middle(client: LlamaClient, action: Callable[[int], None]) -> ModelEr
 
     def run() -> None:
         try:
-            client.generate(LONG, grammar=ENDLESS, max_tokens=2000)
+            client.generate(LONG, max_tokens=2000, ignore_eos=True)
         except ModelError as error:
             errors.append(error)
 
@@ -89,7 +88,7 @@ def test_a_child_that_crashes_is_an_error_and_the_next_call_works(
     assert f"was ended by {number.name} during 'generate'" in str(error)
     assert error.recoverable
     assert client.pid is None
-    assert client.generate(LONG, grammar=ENDLESS, max_tokens=3).tokens_out == 3
+    assert client.generate(LONG, max_tokens=3, ignore_eos=True).tokens_out == 3
 
 
 def test_a_child_that_hangs_is_killed_at_the_time_out(models_folder: Path):
@@ -118,7 +117,7 @@ def test_ctrl_c_in_the_terminal_does_not_reach_the_child(client: LlamaClient):
     assert pid is not None
     assert os.getpgid(pid) != os.getpgid(0)
     os.kill(pid, signal.SIGINT)
-    assert client.generate(LONG, grammar=ENDLESS, max_tokens=2).tokens_out == 2
+    assert client.generate(LONG, max_tokens=2, ignore_eos=True).tokens_out == 2
     assert client.pid == pid
 
 
@@ -143,7 +142,7 @@ def test_a_closed_client_leaves_no_process_and_can_be_used_again(client: LlamaCl
 
 @pytest.mark.parametrize("working", [False, True], ids=["idle", "in the middle of an answer"])
 def test_the_child_ends_with_its_parent(models_folder: Path, working: bool):
-    answer = "client.generate([Segment('Once')], grammar=sys.argv[2], max_tokens=2000)\n"
+    answer = "client.generate([Segment('Once')], max_tokens=2000, ignore_eos=True)\n"
     code = (
         "import sys, time\n"
         "from treemem.models.client import LlamaClient, Segment\n"
@@ -153,7 +152,7 @@ def test_the_child_ends_with_its_parent(models_folder: Path, working: bool):
         "print(client.pid, flush=True)\n"
         "sys.stdin.readline()\n" + answer * working + "time.sleep(60)"
     )
-    command = [sys.executable, "-c", code, str(installed("smollm2-135m").path), ENDLESS]
+    command = [sys.executable, "-c", code, str(installed("smollm2-135m").path)]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as parent:
         assert parent.stdin is not None
         assert parent.stdout is not None

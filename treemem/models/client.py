@@ -33,8 +33,8 @@ class Generation:
     """One answer.
 
     tokens_in: of the prompt without its fixed segments, cached or not.
-    stopped: "eos" at the end of the answer or of the grammar, "stop" before a stop string,
-    "length" at max_tokens or the end of the context.
+    stopped: "eos" at the end of the answer, "stop" before a stop string, "length"
+    at max_tokens or the end of the context.
     tokens_computed: of the whole prompt, those that were not cached; None for a server.
     """
 
@@ -96,25 +96,25 @@ class LlamaClient:
         self,
         segments: Sequence[Segment],
         *,
-        grammar: str | None = None,
         max_tokens: int,
         stop: Sequence[str] = (),
         fixed: int = 0,
+        ignore_eos: bool = False,
     ) -> Generation:
         """The model's greedy continuation of the prompt: the same prompt gives the same text.
 
-        grammar: GBNF with a rule named root. fixed: how many of the first segments are the same
-        in every call; they are not counted in tokens_in. The start that the prompt shares with
-        the previous one is not computed again. Raises ModelError; for a prompt longer than the
-        context before anything is computed.
+        fixed: how many of the first segments are the same in every call; they are not counted
+        in tokens_in. ignore_eos: whether an answer ends only at max_tokens, a stop string or the
+        end of the context. The start that the prompt shares with the previous one is not computed
+        again. Raises ModelError; for a prompt longer than the context before anything is computed.
         """
         answer = self._request(
             "generate",
             segments=[asdict(segment) for segment in segments],
-            grammar=grammar,
             max_tokens=max_tokens,
             stop=list(stop),
             fixed=fixed,
+            ignore_eos=ignore_eos,
         )
         return Generation(
             str(answer["text"]),
@@ -141,23 +141,15 @@ class LlamaClient:
         """The tokens of a text as content, without those that begin a prompt."""
         return int(self._request("count", text=text)["tokens"])
 
-    def answer(
-        self,
-        prompt: Prompt,
-        *,
-        grammar: str | None = None,
-        max_tokens: int,
-        stop: Sequence[str] = (),
-    ) -> Generation:
+    def answer(self, prompt: Prompt, *, max_tokens: int, stop: Sequence[str] = ()) -> Generation:
         """The answer to a prompt in the model's chat template, as generate() gives it.
 
         tokens_in leaves out the prompt's system and examples, which are computed once.
         """
         prepared = self.chat(prompt)
         answer = self.generate(
-            prepared.segments, grammar=grammar, max_tokens=max_tokens, stop=stop,
-            fixed=prepared.fixed,
-        )  # fmt: skip
+            prepared.segments, max_tokens=max_tokens, stop=stop, fixed=prepared.fixed
+        )
         return replace(answer, text=prompt.start + answer.text)
 
     def chat(self, prompt: Prompt) -> Chat:

@@ -94,19 +94,11 @@ class EndpointClient:
         self._accepts_extras = True
         self._http = self._opened()
 
-    def answer(
-        self,
-        prompt: Prompt,
-        *,
-        grammar: str | None = None,
-        max_tokens: int,
-        stop: Sequence[str] = (),
-    ) -> Generation:
+    def answer(self, prompt: Prompt, *, max_tokens: int, stop: Sequence[str] = ()) -> Generation:
         """The model's answer at temperature 0. Special tokens in the prompt are broken up, since
         the server would parse them.
 
-        grammar: GBNF; servers that do not support it answer without it. Raises ModelError; it is
-        not recoverable if no other prompt would be answered either.
+        Raises ModelError; it is not recoverable if no other prompt would be answered either.
         """
         began = time.monotonic()
         body: dict[str, Any] = {
@@ -118,9 +110,8 @@ class EndpointClient:
         }
         if stop:
             body["stop"] = list(stop)
-        extras = _NO_THINKING | ({"grammar": grammar} if grammar else {})
         with self._named():
-            completion = responses.completion(self._completed(body, extras))
+            completion = responses.completion(self._completed(body))
         sent = sum(len(message["content"]) for message in body["messages"])
         return Generation(
             completion.text,
@@ -191,12 +182,12 @@ class EndpointClient:
 
     # -- one request -------------------------------------------------------------------
 
-    def _completed(self, body: dict[str, Any], extras: dict[str, Any]) -> Any:
-        """Sends the request with parameters that only some servers accept, and without them if
-        the server refuses them."""
+    def _completed(self, body: dict[str, Any]) -> Any:
+        """Sends the request with a parameter that only some servers accept, and without it if the
+        server refuses it."""
         if self._accepts_extras:
             try:
-                return self._request(_CHAT, body | extras, self._timeout_seconds, TRIES)
+                return self._request(_CHAT, body | _NO_THINKING, self._timeout_seconds, TRIES)
             except _StatusError as error:
                 if error.status not in (400, 422):
                     raise

@@ -1,4 +1,4 @@
-"""Generates text from a loaded model, greedily and optionally within a grammar.
+"""Generates text from a loaded model.
 
 Runs in the child process. The most likely token is chosen, of equals the one with the smallest
 id, so that an answer is a function of its prompt. A token that would repeat three tokens of the
@@ -16,26 +16,23 @@ from typing import Any
 
 import llama_cpp.llama_cpp as api
 import numpy as np
-from numpy.typing import NDArray
 
 from treemem.errors import ModelError
 from treemem.models.llama import LoadedModel
 
-_FIRST_CANDIDATES = 32
-# In logits. Not a ban: a grammar may allow no other token.
+# In logits.
 _REPETITION_COST = 12.0
 _REPETITION_TOKENS = 3
 _PIECE_BYTES = 512
-_CANDIDATE = np.dtype([("id", np.int32), ("logit", np.float32), ("p", np.float32)])
 
 
 def generate(
     model: LoadedModel,
     segments: Sequence[dict[str, Any]],
-    grammar: str | None,
     max_tokens: int,
     stop: Sequence[str],
     fixed: int,
+    ignore_eos: bool,
 ) -> dict[str, Any]:
     """The fields of an answer; see client.Generation."""
     began = time.perf_counter()
@@ -46,13 +43,10 @@ def generate(
             f"the prompt has {len(tokens):,} tokens, the context holds {model.context_tokens:,} "
             "including at least one of the answer: shorten the text, or use a longer context"
         )
-    chooser = Chooser(model, grammar)
-    try:
-        computed = model.prefill(tokens, len(beginning))
-        room = min(max_tokens, model.context_tokens - len(tokens))
-        text, count, stopped = _continue(model, chooser, room, [s.encode() for s in stop])
-    finally:
-        chooser.close()
+    computed = model.prefill(tokens, len(beginning))
+    room = min(max_tokens, model.context_tokens - len(tokens))
+    chooser = Chooser(model, ignore_eos=ignore_eos)
+    text, count, stopped = _continue(model, chooser, room, [s.encode() for s in stop])
     return {
         "text": text,
         "tokens_in": len(tokens) - len(beginning),
@@ -99,66 +93,34 @@ def _continue(
 
 
 class Chooser:
-    """Chooses the next token by the model's last logits.
+    """Chooses the next token by the model's last logits."""
 
-    With a grammar, the most likely tokens are tried first: applying the grammar to the whole
-    vocabulary takes longer than the model does.
-    """
-
-    def __init__(self, model: LoadedModel, grammar: str | None) -> None:
+    def __init__(self, model: LoadedModel, *, ignore_eos: bool) -> None:
         self._model = model
+        self._ignore_eos = ignore_eos
         self._answer: list[int] = []
         self._followed: dict[tuple[int, ...], set[int]] = {}
-        self._grammar = None
-        if grammar is not None:
-            text = grammar.encode()
-            self._grammar = api.llama_sampler_init_grammar(model.vocab, text, b"root")
-            if not self._grammar:
-                raise ModelError("the grammar is not valid GBNF with a rule named root")
 
     def choose(self) -> int:
-        """The most likely token that has text or ends the answer, and that the grammar allows."""
+        """The most likely token that has text or, without ignore_eos, ends the answer."""
         pointer = api.llama_get_logits_ith(self._model.context, -1)
         logits = np.ctypeslib.as_array(pointer, shape=(self._model.token_count,)).copy()
-        # A grammar would match the names of these tokens as text.
         logits[self._model.silent_tokens] = -np.inf
         repeated = self._followed.get(tuple(self._answer[1 - _REPETITION_TOKENS :]))
         if repeated:
             logits[sorted(repeated)] -= _REPETITION_COST
-        if self._grammar is None:
-            return int(np.argmax(logits))
-        few = min(_FIRST_CANDIDATES, len(logits))
-        for candidates in (np.argpartition(-logits, few - 1)[:few], np.arange(len(logits))):
-            token = self._allowed(candidates, logits)
-            if token is not None:
-                return token
-        raise ModelError("the grammar allows no token here")
+        token = int(np.argmax(logits))
+        while self._ignore_eos and api.llama_vocab_is_eog(self._model.vocab, token):
+            logits[token] = -np.inf
+            token = int(np.argmax(logits))
+        return token
 
     def accept(self, token: int) -> None:
-        """Advances the grammar, and records the token after the ones before it."""
+        """Records the token after the ones before it."""
         before = tuple(self._answer[1 - _REPETITION_TOKENS :])
         if any(map(str.isalpha, _piece(self._model, token).decode("utf-8", "ignore"))):
             self._followed.setdefault(before, set()).add(token)
         self._answer.append(token)
-        if self._grammar is not None:
-            api.llama_sampler_accept(self._grammar, token)
-
-    def close(self) -> None:
-        """Frees the grammar."""
-        if self._grammar is not None:
-            api.llama_sampler_free(self._grammar)
-            self._grammar = None
-
-    def _allowed(self, ids: NDArray[Any], logits: NDArray[np.float32]) -> int | None:
-        """The most likely of these tokens that the grammar allows, or None."""
-        rows = np.zeros(len(ids), _CANDIDATE)
-        rows["id"] = np.sort(ids)
-        rows["logit"] = logits[rows["id"]]
-        data = ctypes.cast(rows.ctypes.data, ctypes.POINTER(api.llama_token_data))
-        array = api.llama_token_data_array(data, len(rows), -1, False)
-        api.llama_sampler_apply(self._grammar, ctypes.byref(array))
-        best = int(np.argmax(rows["logit"]))
-        return None if np.isneginf(rows["logit"][best]) else int(rows["id"][best])
 
 
 def _piece(model: LoadedModel, token: int) -> bytes:
