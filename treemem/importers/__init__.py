@@ -1,7 +1,7 @@
 """Lists every log format that treemem reads, and detects the format of a file.
 
-A new format is a module with an Importer and a line in IMPORTERS. The order decides only between
-importers that are equally certain of a file. Read common.base first, then any format.
+To add a format, write a module with an Importer and add a line to IMPORTERS. The order matters only
+when importers score a file equally. Read common.base first, then any format.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ IMPORTERS: tuple[Importer, ...] = (
 
 
 def by_name(name: str) -> Importer:
-    """The importer of a format. Raises UsageError for an unknown name."""
+    """Returns the importer of a format. Raises UsageError for an unknown name."""
     for importer in IMPORTERS:
         if importer.name == name:
             return importer
@@ -86,7 +86,7 @@ def by_name(name: str) -> Importer:
 
 
 def detect(file: LogFile) -> Importer:
-    """The importer that is most certain of a file. Raises UnknownFormatError if there is none."""
+    """Returns the importer that scores a file highest. Raises UnknownFormatError if all score 0."""
     head = file.head()
     scores = [importer.recognizes(file, head) for importer in IMPORTERS]
     best = max(scores)

@@ -1,9 +1,9 @@
 """Reads Aider's .aider.chat.history.md: Markdown with a session after each "# aider chat started
 at".
 
-The user's text follows "#### ", aider's own output "> ", all else is the model's answer. The same
-marks in the code fences of an answer are content. The file is read twice: first to see in which
-sessions aider's marks still end in two blanks, as it writes them.
+Lines with "#### " are the user's text, lines with "> " are aider's own output, and all others are
+the model's answer. Inside the code fences of an answer these marks are content. Reads the file
+twice, first to learn in which sessions marked lines still end in two blanks, as aider writes them.
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ _START = re.compile(r"# aider chat started at (\d{4}-\d\d-\d\d) (\d\d:\d\d:\d\d)
 _START_BYTES = re.compile(rb"\s*# aider chat started at \d{4}-\d\d-\d\d \d\d:\d\d:\d\d")
 _USER = re.compile(r"####(?: |[\r\n]*\Z)")
 _TOOL = re.compile(r">(?: |[\r\n]*\Z)")
-# A line without an end is a piece of a long one, whose end is not known yet.
+# A line without a line end is a piece of a longer line.
 _BREAK = re.compile(r"(?:  [\r\n]*|[^\r\n])\Z")
-# What aider prints after an answer, even after one that was cut off inside a fence.
+# Lines that aider prints after an answer, even one that was cut off inside a fence.
 _AFTER_ANSWER = re.compile(r"> (?:Tokens: |\^C )")
 _BLANK_INPUT = "<blank>"
 
@@ -61,7 +61,7 @@ class Aider(Importer):
 class _Reading:
     """One pass over a history: the open block and its session.
 
-    marked: whether aider's marks end in two blanks here; an editor may have stripped them.
+    _marked: whether marked lines end in two blanks here; an editor may have stripped them.
     """
 
     def __init__(self, file: LogFile) -> None:
@@ -107,15 +107,14 @@ class _Reading:
         self._after_blank = line.is_blank
 
     def _begins(self, started: str) -> bool:
-        """Whether a session starts: after a blank line, and inside a fence only if the time is not
-        in the past."""
+        """Whether a session starts here: only after a blank line, and inside a fence only if its
+        time is not before the current session's."""
         if self._fence is None:
             return self._after_blank
         return self._after_blank and self._started is not None and started >= self._started
 
     def _kind_of(self, text: str) -> _Kind | None:
-        """The kind of block that a line belongs to; None for a blank line, which belongs to the
-        open one."""
+        """The kind of block that a line belongs to; None for a blank line outside a fence."""
         if self._fence is not None:
             ended = _AFTER_ANSWER.match(text) and (_BREAK.search(text) or not self._marked)
             return "tool" if ended else "assistant"
@@ -144,7 +143,7 @@ class _Reading:
         if kind == "assistant":
             self._fence = fence_after(self._fence, text)
 
-    # -- a block and a session that end ----------------------------------------------------
+    # -- ends of sessions and blocks --------------------------------------------------------
 
     def _session(self, started: str) -> Iterator[Event]:
         self._starts[started] = number = self._starts.get(started, 0) + 1
@@ -153,7 +152,7 @@ class _Reading:
         yield Skipped(SESSION_START)
 
     def _block(self) -> Iterator[Event]:
-        """Yields the open block as a message, after its session's source if it is the first."""
+        """Yields the open block as a message, with the source before a session's first message."""
         kind, lines = self._kind, self._lines
         self._kind, self._lines, self._chars, self._fence = None, [], 0, None
         if kind is None:
@@ -167,7 +166,7 @@ class _Reading:
         external_id = self._id()
         if kind == "user":
             self._asked = text
-        # The title is the first prompt; what aider prints before it has no title yet.
+        # The title is the first prompt. Output before it is yielded under a source without title.
         if self._source is None or (kind == "user" and self._source.title is None):
             name = f"#{self._name}" if self._started else ""
             self._source = Source(
@@ -187,16 +186,15 @@ class _Reading:
         )
 
     def _id(self) -> str | None:
-        """The id of a message at the end of the history, which may grow until it is read again;
-        then it is a new version of the same message. Made of its session, its position and the
-        prompt."""
+        """A message's id, from its session, its position and the prompt before it. The last message
+        of a history may have grown when the file is next read; its id stays the same."""
         if self._started is None:
             return None
         return f"{Aider.name}:{self._started}:{self._ordinal}:{digest_of(self._asked)}"
 
 
 def _key(file: LogFile) -> str:
-    """Like file_key, but with the project folder's name: every history has the same name."""
+    """Like file_key, but with the project folder's name: all histories have the same file name."""
     key = file_key(file)
     folder = PurePosixPath(file.place or "").parent.name
     if not folder or not file.name.startswith(f".{_HISTORY_NAME}"):
@@ -205,7 +203,7 @@ def _key(file: LogFile) -> str:
 
 
 def _unmarked(text: str, kind: _Kind) -> str:
-    """The lines without their mark and without the two blanks at their end."""
+    """Removes the mark and the two blanks at the end from each line."""
     mark = _USER if kind == "user" else _TOOL
     lines: list[str] = []
     for line in _split(text):
@@ -221,8 +219,8 @@ def _split(text: str) -> list[str]:
 
 
 def _marked_sessions(file: LogFile) -> list[bool]:
-    """For the lines before the first session and after the start of each: whether any mark ends in
-    two blanks."""
+    """Whether a marked line ends in two blanks, for the lines before the first session start and
+    after each."""
     marked = [False]
     for line in document_lines(file):
         if not line.is_start:

@@ -1,8 +1,8 @@
-"""Reads ChatGPT's data export: conversations.json, trees of messages with every answer ever given.
+"""Reads ChatGPT's data export: conversations.json, with each conversation as a tree of messages.
 
-The document is read one conversation at a time. Messages that are not between the current node and
-the root (regenerated answers, edited questions) are imported as inactive. chat.html contains the
-same conversations again.
+Holds one conversation at a time. Messages that are not on the path from the root to the current
+node (replaced answers, edited questions) are imported as inactive. chat.html repeats the same
+conversations.
 """
 
 from __future__ import annotations
@@ -86,13 +86,13 @@ class ChatGpt(Importer):
         yield from export_events(document, _is_conversation, _beside, events, NO_CONVERSATION)
 
     def companions(self, file: LogFile) -> Iterator[LogFile]:
-        """The JSON files next to a page, which is skipped if they exist."""
+        """The JSON files next to chat.html, which is skipped if there are any."""
         if is_chat_html(file.head()):
             yield from _json_neighbours(file)[:1]
 
 
 def is_chat_html(head: bytes) -> bool:
-    """Whether a file is the chat.html of ChatGPT's export, by its head.
+    """Whether a head is that of the chat.html of ChatGPT's export.
 
     Example:
         >>> is_chat_html(b"<html><head><title>ChatGPT Data Export</title>")
@@ -160,8 +160,8 @@ class _Conversation:
         )
 
     def _call_of(self, key: str) -> str | None:
-        """The id of the call that a tool's message answers: the nearest ancestor that is no other
-        answer."""
+        """The id of the call that a tool's message answers: the nearest ancestor that is not itself
+        an answer."""
         at = self._parent_of.get(key)
         for _ in range(_TOOL_ANSWERS_MAX):
             message = as_dict(self._nodes.get(at or "", {}).get("message"))
@@ -181,7 +181,7 @@ class _Conversation:
             return current
         parents = set(self._parent_of.values())
         leaves = [key for key in self._nodes if key not in parents]
-        # Subtle: max() returns the first of equals; reversed, the last one wins.
+        # Subtle: max() returns the first of equals, so the order is reversed to get the last.
         return max(reversed(leaves or list(self._nodes)), key=self._time, default=None)
 
     def _time(self, key: str) -> float:
@@ -204,7 +204,7 @@ def _beside(value: dict[str, Any]) -> str | None:
 
 
 def _json_neighbours(file: LogFile) -> list[LogFile]:
-    """The JSON files with conversations next to a page."""
+    """The JSON files with conversations next to chat.html."""
     return [
         other
         for other in file.neighbours()
@@ -213,7 +213,7 @@ def _json_neighbours(file: LogFile) -> list[LogFile]:
 
 
 def _embedded(file: LogFile) -> LogFile:
-    """The JSON in a page; the script after it is not read."""
+    """The JSON embedded in chat.html; the script after it is not read."""
     with file.open() as stream:
         _, _, data = stream.read().partition(_HTML_DATA)
     return LogFile(file.label, data=data)
@@ -223,7 +223,7 @@ def _embedded(file: LogFile) -> LogFile:
 
 
 class Author(NamedTuple):
-    """role, and a name: a tool's, or the export's name for an unknown role."""
+    """A role, and a name: the tool's, or the export's name for an unknown role."""
 
     role: Role
     name: str | None
@@ -261,7 +261,7 @@ def kind_of(message: dict[str, Any], role: Role) -> MessageKind:
 
 
 def is_bookkeeping(message: dict[str, Any]) -> str | None:
-    """The type of a content that is no message, such as how long the model thought."""
+    """The content type of a record that is no message, such as the model's thinking time."""
     content_type = _content_type(message)
     return content_type if content_type in _BOOKKEEPING else None
 
@@ -356,7 +356,7 @@ def _part(part: object) -> list[object]:
 
 
 def _attachments(metadata: dict[str, Any], blocks: list[object]) -> list[object]:
-    """Markers for uploaded files, and for pictures that code drew, unless a block shows them."""
+    """Markers for uploaded files and pictures drawn by code, unless a block already shows them."""
     linked = " ".join(str(block.get("url")) for block in blocks if isinstance(block, dict))
     markers: list[object] = []
     for file in as_list(metadata.get("attachments")):

@@ -1,7 +1,7 @@
 """Reads Claude.ai's data export: conversations.json, or single conversations from the web app.
 
-A conversation is a source; messages after an edited question or a repeated answer are imported as
-inactive. Pasted texts are part of the message, files leave a marker.
+A conversation is a source; messages on abandoned branches (edited questions, repeated answers) are
+imported as inactive. Pasted texts become part of the message, files a marker.
 """
 
 from __future__ import annotations
@@ -104,8 +104,8 @@ class _Conversation:
         content = Content()
         for block in as_list(row.get("content")):
             self._add_block(content, block)
-        # Subtle: the plain text is a poorer copy of the blocks, with a notice for those it cannot
-        # show; it is used only if there are no blocks.
+        # Subtle: the plain text is a poorer copy of the blocks, with a notice in place of those it
+        # cannot show. It is used only if there are no blocks.
         if content.is_empty and (text := as_text(row.get("text"))):
             content = Content()
             content.add(text)
@@ -135,9 +135,9 @@ class _Conversation:
 
 
 def _active_rows(rows: list[Any], leaf: object) -> set[int]:
-    """The indices of the messages on the active branch; all, if none names a parent.
+    """The indices of the messages on the active branch; all of them if none names a parent.
 
-    A message whose parent is missing follows the one before it.
+    A message whose parent is missing continues the message before it.
     """
     names = [as_text(as_dict(row).get("uuid")) or f"#{index}" for index, row in enumerate(rows)]
     parents = [as_text(as_dict(row).get("parent_message_uuid")) for row in rows]

@@ -1,7 +1,7 @@
 """Reads chats as JSON: one message or one conversation per line, or a document of either.
 
-Reads the shapes that many tools write (OpenAI's, ShareGPT's, plain speaker and text) with low
-certainty, so that an importer for a specific tool is preferred.
+Accepts the shapes that many tools write (OpenAI's, ShareGPT's, plain speaker and text). Scores low,
+so that an importer for a specific tool wins.
 
 Tested in tests/importers/test_chat.py and test_chat_documents.py.
 """
@@ -125,8 +125,8 @@ class _Reading:
         )
 
     def _name(self, value: object, number: int | None) -> str:
-        """Identifies a conversation in its file by its id, else its number. An id that several have
-        is numbered: each is a conversation of its own."""
+        """Identifies a conversation in its file by its id, or else its number. Conversations with
+        the same id are numbered and stay separate."""
         fields = value if isinstance(value, dict) else {}
         own_id = next((name for key in _ID_KEYS if (name := id_text(fields.get(key)))), None)
         if own_id is None:
@@ -136,7 +136,7 @@ class _Reading:
         return printable(f"{own_id}{repeated}")
 
     def _conversation(self, name: str, line: int | None, value: object) -> Iterator[Event]:
-        """Reads a conversation: a source of its own, a record for each message."""
+        """Reads a conversation as a source of its own, with an event for each message."""
         fields = value if isinstance(value, dict) else {}
         source = Source(
             f"{self._source.id}#{name}",
@@ -191,5 +191,5 @@ def _document_values(head: bytes) -> list[Any]:
         values = values or [inner for inner in value.values() if is_conversation(inner)]
     else:
         return []
-    # The last one of a head that was cut may be incomplete.
+    # The last value may be incomplete if the head was cut.
     return values if is_whole(head) or len(values) < 2 else values[:-1]

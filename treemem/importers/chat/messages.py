@@ -46,7 +46,7 @@ class MessageReader:
         self._blocks = BlockReader()
 
     def read(self, value: object) -> Message | str:
-        """The message of an object, or the reason to skip it."""
+        """Reads the message in an object; returns the reason if it has to be skipped."""
         if not isinstance(value, dict):
             return NOT_AN_OBJECT
         speaker = speaker_of(value)
@@ -77,7 +77,7 @@ class MessageReader:
         )
 
     def _add_calls(self, content: Content, value: dict[str, Any]) -> bool:
-        """Adds OpenAI's tool calls: their arguments are JSON in a string, used unchanged."""
+        """Adds OpenAI's tool calls; their arguments are JSON in a string and stay unchanged."""
         calls = value.get("tool_calls")
         legacy = value.get("function_call")
         if not calls and not legacy:
@@ -119,9 +119,9 @@ def is_conversation(value: object) -> bool:
 
 
 def share_of_chat(values: list[Any]) -> float:
-    """How certain it is that values are messages or conversations: 0.7, 0.4 or 0.
+    """Scores how certainly values are messages or conversations: 0.7, 0.4 or 0.
 
-    0.7: half of them have a role such as user or assistant. 0.4: nearly all have a speaker.
+    0.7: half of them have a role such as user or assistant. 0.4: nearly all have speaker and text.
     """
     with_role = sum(_has_role(value) or _has_roles(value) for value in values)
     if values and with_role >= len(values) * _MESSAGE_SHARE_MIN:
@@ -131,7 +131,7 @@ def share_of_chat(values: list[Any]) -> float:
 
 
 def _has_roles(value: object) -> bool:
-    """Whether at least every second message of a conversation has a role."""
+    """Whether at least half of the messages of a conversation have a role."""
     if not is_conversation(value):
         return False
     messages = messages_of(value)[:_MESSAGES_LOOKED_AT]
@@ -177,7 +177,7 @@ def speaker_of(value: dict[str, Any]) -> tuple[Role, str | None] | None:
 
 
 def _word(value: object) -> str | None:
-    """A speaker's name or role: a string, or the first one in an object that describes it."""
+    """A speaker's name or role: a string, or the first of an object's name, username and role."""
     if isinstance(value, dict):
         value = next((value[key] for key in ("name", "username", "role") if value.get(key)), None)
     return one_line(value)

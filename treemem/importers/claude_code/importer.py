@@ -1,8 +1,8 @@
 """Reads Claude Code's logs in ~/.claude/projects: JSON Lines, each a fragment of an API message.
 
-One file is one session, and each sub-agent in it is a source of its own. The records form a tree of
-turns. The file is read twice: first for the ids, so that each message is yielded with its branch
-known. Holds one message at a time.
+A file is a session, and each sub-agent in it is a source of its own. The records form a tree of
+turns. Reads the file twice, first the ids to find the active branch and then the messages, holding
+one message at a time.
 
 Tested in tests/importers/test_claude_code.py.
 """
@@ -47,7 +47,7 @@ class ClaudeCode(Importer):
     )
 
     def recognizes(self, file: LogFile, head: bytes) -> float:
-        del file  # Its name tells nothing: many tools write .jsonl.
+        del file  # The name proves nothing: many tools write .jsonl.
         return certainty(head)
 
     def read(self, file: LogFile) -> Iterator[Event]:
@@ -70,7 +70,7 @@ class _Reading:
         self._agents: dict[int | str, Source] = {}
         self._current: Source | None = None
         self._merged: set[int] = set()
-        # The message that may get further fragments, and how many it has.
+        # The message that may get more fragments, and how many it has.
         self._waiting: Message | None = None
         self._waiting_source = self._main
         self._api_id: str | None = None
@@ -88,7 +88,7 @@ class _Reading:
         yield from self._release()
 
     def _take(self, ordinal: int, record: Record) -> Sequence[Event]:
-        """Holds a record's message back, or adds it to the waiting one."""
+        """Holds a record's message back, or joins it to the waiting message."""
         value = record.value
         if not isinstance(value, dict):
             return (Skipped(NOT_AN_OBJECT, record.line),)
@@ -98,7 +98,7 @@ class _Reading:
             return (Skipped(message, record.line),)
         api_id = _api_id(value)
         if self._survey.is_replay(ordinal):
-            # A replay repeats a message: it neither grows nor takes fragments.
+            # A replayed record repeats a message: it is not joined, and nothing is joined to it.
             if hash(message.external_id) in self._merged:
                 return (Skipped(REPEATED, record.line),)
             api_id = None
@@ -110,7 +110,7 @@ class _Reading:
         return events
 
     def _joins(self, message: Message, source: Source) -> bool:
-        """Adds a fragment to the waiting message, if it has the same source."""
+        """Joins a fragment to the waiting message if both have the same source."""
         waiting = self._waiting
         if waiting is None or source is not self._waiting_source:
             return False
@@ -122,7 +122,7 @@ class _Reading:
         return True
 
     def _release(self) -> list[Event]:
-        """Returns the waiting message, after its source if that changes."""
+        """Returns the waiting message, with its source first if the source changes."""
         message, self._waiting = self._waiting, None
         if message is None:
             return []
@@ -131,7 +131,7 @@ class _Reading:
         self._current = self._waiting_source
         return [self._current, message]
 
-    # -- one record ------------------------------------------------------------------------
+    # -- records ---------------------------------------------------------------------------
 
     def _message(self, ordinal: int, value: dict[str, Any]) -> Message | str:
         """The message of a single record, or the reason to skip it."""
@@ -172,7 +172,7 @@ class _Reading:
 
 
 def _parse(data: bytes) -> object:
-    """Parses exactly where numbers reach a text, in the arguments of tools."""
+    """Parses numbers exactly only where they become text: in the arguments of tools."""
     return parse_json(data) if b'"tool_use"' in data else skim_json(data)
 
 

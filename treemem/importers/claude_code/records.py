@@ -1,6 +1,6 @@
 """Finds the records of Claude Code's logs: one per line, or in one JSON document.
 
-A document is a single record that was cut out of a log, or has a list of records, "loglines".
+A document is a single record copied out of a log, or an object with a list of them, "loglines".
 
 Tested in tests/importers/test_claude_code_documents.py.
 """
@@ -23,24 +23,24 @@ _CONTROL_TYPES = frozenset(
      "agent-name", "worktree-state"}
 )  # fmt: skip
 _LIST_KEY = "loglines"
-# A record that has a line of its own has no line break before its end.
+# A record on a line of its own has no line break before its end.
 _OVER_LINES = re.compile(rb"(?:\xef\xbb\xbf)?\s*\{[ \t]*\r?\n")
 
 
 def certainty(head: bytes) -> float:
-    """How certain it is, 0 to 0.95, that a head consists of Claude Code's records."""
+    """Scores, from 0 to 0.95, how certainly a head consists of Claude Code's records."""
     if _has_loglines(head) or _is_single(head):
         return 0.95
     objects, rest = head_objects(head)
     if any(map(_is_record, objects)):
         return 0.95
-    # A first line longer than the head: only its beginning can be examined.
+    # The first line is longer than the head: only its beginning can be examined.
     long_line = not objects and any(has_key(rest, mark) for mark in _MARKS[:2])
     return 0.9 if long_line else 0.0
 
 
 def records_of(file: LogFile, parse: Callable[[bytes], object]) -> Iterator[Record | Skipped]:
-    """Yields the records of a file in order. In a document a record's line is its number.
+    """Yields the records of a file in order. In a document, a record's line is its position.
 
     Raises ImportFileError if a document of a single record is damaged.
     """

@@ -29,7 +29,7 @@ _CONTINUED = "This session is being continued from a previous conversation that 
 
 
 class Speech(NamedTuple):
-    """Role and content of a record. injected: the tool wrote it in that role's name."""
+    """Role and content of a record. injected: whether the tool wrote it in that role's name."""
 
     role: Role
     blocks: object
@@ -77,8 +77,8 @@ def kind_of(
 
 
 def is_continuation(spoken: Sequence[str]) -> bool:
-    """Whether a user's text is the summary of the session so far. Not all versions and copies of a
-    log mark it as such.
+    """Whether a user's text is a summary of the session so far, which not all versions of the log
+    mark as such.
 
     Example:
         >>> is_continuation(["This session is being continued from a previous conversation "
@@ -108,7 +108,7 @@ def is_injected(spoken: Sequence[str]) -> bool:
 
 def _piece_is_injected(text: str) -> bool:
     if not text[:_TAG_CHARS_MAX].lstrip().startswith(("<", "[", "Caveat")):
-        return False  # Nearly every text: avoids a copy of it.
+        return False  # True of nearly every text, and avoids copying it.
     text = text.strip()
     return text.startswith(_CAVEAT) or text in _NOTICES or _is_all_tags(text)
 
@@ -116,8 +116,8 @@ def _piece_is_injected(text: str) -> bool:
 def _is_all_tags(text: str) -> bool:
     """Whether the text consists of known elements only.
 
-    A loop instead of a regular expression, which would try exponentially many ways to pair the tags
-    of many elements before other text.
+    A loop, since a regular expression would try exponentially many ways to pair the tags if other
+    text follows many elements.
     """
     at = 0
     while at < len(text):
@@ -138,7 +138,7 @@ def _is_all_tags(text: str) -> bool:
 
 
 def _notice(value: dict[str, Any]) -> Speech | str:
-    """The text of a notice; most system records are bookkeeping, even those with a text."""
+    """The text of a notice. Most other system records are bookkeeping, even those with text."""
     subtype, text = value.get("subtype"), value.get("content")
     if subtype in (None, "local_command") and isinstance(text, str):
         return Speech("system", text, injected=True)

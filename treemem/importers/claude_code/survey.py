@@ -1,7 +1,7 @@
-"""Surveys a Claude Code log in a first pass: its session, and which turns are active.
+"""Surveys a Claude Code log in a first pass: finds its session and the active turns.
 
-Holds ids as hashes and numbers, never a text: about 150 bytes a record. A record is identified by
-its ordinal, its running number in records_of.
+Holds hashes of ids and numbers, never texts: about 150 bytes per record. A record is identified by
+its ordinal, its position in records_of.
 
 Tested in tests/importers/test_claude_code_branches.py.
 """
@@ -28,8 +28,8 @@ _TITLE_KEYS = (("summary", "summary"), ("ai-title", "aiTitle"), ("custom-title",
 class Survey:
     """The facts about each record that only the whole file shows.
 
-    A record is active if the newest turn descends from it. When in doubt a record is active: only a
-    turn that is certainly on another branch is not.
+    A record is active if the newest turn descends from it, and also when in doubt: only a turn that
+    is certainly on another branch is inactive.
     """
 
     def __init__(self) -> None:
@@ -38,7 +38,7 @@ class Survey:
         self._summary_leaf = 0
         self._flags = bytearray()
         self._parent_key = array("q")  # hash of the parent's uuid, 0 for none
-        self._parent = array("q")  # ordinal of the parent; in a sidechain of its root
+        self._parent = array("q")  # ordinal of the parent; in a sidechain, of its root
         self._group = array("q")  # first ordinal with the same message id
         self._call = array("q")  # ordinal of the tool call that a tool result belongs to
         self._ordinal_of: dict[int, int] = {}
@@ -60,7 +60,7 @@ class Survey:
         return next((self._titles[t] for t, _ in reversed(_TITLE_KEYS) if t in self._titles), None)
 
     def is_active(self, ordinal: int) -> bool:
-        """Whether a record is active. One outside the tree, or appended since the survey, is."""
+        """Whether a record is active, as is one outside the tree or appended since the survey."""
         flags = self._flags[ordinal] if ordinal < len(self._flags) else 0
         return bool(flags & _ACTIVE) or not flags & (_MAIN | _SIDE)
 
@@ -69,7 +69,7 @@ class Survey:
         return ordinal < len(self._flags) and bool(self._flags[ordinal] & _REPLAY)
 
     def sidechain_root(self, ordinal: int) -> int:
-        """The ordinal of the first record of a sidechain record's branch."""
+        """The ordinal of the first record of the sidechain that a record belongs to."""
         return self._parent[ordinal] if ordinal < len(self._flags) else ordinal
 
     def is_queued(self, text: str) -> bool:
@@ -118,8 +118,8 @@ class Survey:
                 self._call_of[_hash(block.get("id"))] = ordinal
             elif block_type == "tool_result":
                 self._call[ordinal] = self._call_of.get(_hash(block.get("tool_use_id")), ordinal)
-        # Tool results, compaction summaries and injected texts follow their parent: a rewind never
-        # goes back to one of them.
+        # Tool results, compaction summaries and injected texts share their parent's branch: a
+        # rewind never goes back to one of them.
         follows = value.get("isMeta") is True or value.get("isCompactSummary") is True
         if not follows and self._call[ordinal] == _NONE:
             self._flags[ordinal] |= _TURN
@@ -136,7 +136,7 @@ class Survey:
     def _finish(self) -> None:
         newest = self._link()
         if newest == _NONE:
-            # No turn of its own: a sub-agent's file, or one without a conversation.
+            # No turns outside sidechains: a sub-agent's file, or no conversation at all.
             self._flags = bytearray(flag | _ACTIVE for flag in self._flags)
         else:
             self._mark_ancestors(newest)
@@ -176,7 +176,7 @@ class Survey:
         return newest
 
     def _mark_ancestors(self, newest: int) -> None:
-        """Marks the newest turn and all its ancestors, by any of the parents that replays give."""
+        """Marks the newest turn and all its ancestors, following every parent that replays name."""
         pending = [newest]
         while pending:
             ordinal = pending.pop()
@@ -188,15 +188,15 @@ class Survey:
             pending += [self._parent[copy] for copy in copies if self._parent_key[copy]]
 
     def _mark_siblings(self) -> None:
-        """Marks the other fragments of an active API message, below which parallel tool calls
-        branch."""
+        """Marks the other fragments of active API messages, since parallel tool calls branch below
+        them."""
         active = {self._group[ordinal] for ordinal in self._active()} - {_NONE}
         for ordinal, group in enumerate(self._group):
             if group in active:
                 self._flags[ordinal] |= _ACTIVE
 
     def _mark_followers(self) -> None:
-        """Marks tool results of active calls, and records that follow an active one."""
+        """Marks the tool results of active calls, and the records that follow an active record."""
         first_of = {copy: first for first, copies in self._moved.items() for copy in copies}
         for ordinal, flags in enumerate(self._flags):
             if flags & _ACTIVE or not flags & (_MAIN | _SIDE):
@@ -215,13 +215,13 @@ class Survey:
 def session_of(file: LogFile, survey: Survey) -> str:
     """The session's id: the file's name if it is a UUID, else the id in its last record.
 
-    A resumed or forked session copies rows that still have the id of the first session.
+    The first rows of a resumed or forked session are copies with the id of the first session.
     """
     return file.stem if is_uuid(file.stem) else survey.session_id or file_key(file)
 
 
 def _hash(text: object) -> int:
-    """A 64-bit hash, 0 for no id. Of a million ids two collide once in 10⁷ files."""
+    """A 64-bit hash, 0 for no id. Among a million ids, two collide in one of 10⁷ files."""
     return (hash(text) or 1) if isinstance(text, str) and text else 0
 
 

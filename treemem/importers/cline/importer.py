@@ -1,8 +1,8 @@
-"""Reads tasks of Cline and Roo Code: the model's history, and the window's messages.
+"""Reads tasks of Cline and Roo Code: the model's API history, or the messages of the chat window.
 
-A task is a source. Its folder contains each turn twice: the model's history is read, and the
-window's messages only if there is no history. The newer sessions of Cline's SDK are a document with
-the same messages, and a separate one for a compaction.
+A task is a source. Its folder contains each turn twice: in the history, and in the messages shown
+in the chat window, which are read only if there is no history. Newer sessions, written by Cline's
+SDK, are one document with the same messages, plus another for each compaction.
 
 Tested in tests/importers/test_cline.py.
 """
@@ -109,7 +109,7 @@ class Cline(Importer):
 class Task:
     """The task that a file belongs to.
 
-    is_session: a document of the SDK's, not a history. is_compaction: the compacted form of
+    is_session: a document of Cline's SDK, not a history. is_compaction: the compacted form of
     messages in a neighbouring file. is_settings: it contains no messages.
     """
 
@@ -144,7 +144,7 @@ class Task:
 
 
 def _folder(file: LogFile) -> str | None:
-    """The name of the task's folder, if it is one: a time in milliseconds, or a UUID."""
+    """The folder's name if it is that of a task: a time in milliseconds, or a UUID."""
     steps = (file.place or "").replace("\\", "/").split("!")[-1].split("/")
     name = steps[-2] if len(steps) > 1 else ""
     is_task = (name.isdigit() and len(name) >= 10) or len(name) == 36
@@ -180,7 +180,7 @@ def _is_compacted(file: LogFile) -> bool:
 
 
 def _has_messages(file: LogFile, session_id: str) -> bool:
-    """Whether the messages are in a file next to their compacted form."""
+    """Whether the messages of a session are in a file next to their compacted form."""
     for beside in file.neighbours():
         if beside.name.endswith(_MESSAGES_SUFFIX) and beside.name != file.name:
             value = as_dict(head_value(beside.head()))
@@ -193,7 +193,7 @@ def _has_messages(file: LogFile, session_id: str) -> bool:
 
 
 def _entries(value: object, head: bytes) -> list[Any]:
-    """The first entries of a list, without the last one if the head may have cut it."""
+    """The entries at the beginning of a list, without the last if the head may have cut it."""
     entries = as_list(value)
     return (entries if is_whole(head) or len(entries) < 2 else entries[:-1])[:_LOOKED_AT]
 
@@ -226,7 +226,7 @@ def _is_entry(value: object) -> bool:
 
 
 def _history_score(entries: list[Any], named: bool) -> float:
-    """The certainty of a list of messages, which any tool may write: judged by tags and times."""
+    """Scores a list of messages, which any tool may write, by Cline's tags and times."""
     texts = [
         str(as_dict(block).get("text"))
         for entry in entries

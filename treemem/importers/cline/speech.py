@@ -1,7 +1,7 @@
-"""Builds the messages of the model's history of Cline and Roo Code.
+"""Builds messages from the API history of Cline and Roo Code.
 
-Pure. Everything that is not an answer of the model is logged as the user's: typed text, tool
-results, the state of the editor, reminders. Their tags distinguish them.
+Pure. Everything but the model's answers is logged as the user's: typed text, tool results, the
+state of the editor, reminders. Tags distinguish them.
 
 Tested in tests/importers/test_cline.py.
 """
@@ -41,7 +41,7 @@ _HEAD_CHARS = 4_000
 class Speech:
     """Turns the entries of one history into messages; remembers the names of called tools.
 
-    has_ids: the entries' ids are globally unique, which only the SDK's are.
+    has_ids: whether the entries' ids are globally unique; only the SDK's are.
     """
 
     def __init__(self, *, has_ids: bool) -> None:
@@ -85,7 +85,7 @@ class Speech:
         )
 
     def _reasoning(self, entry: dict[str, Any]) -> Message | Skipped:
-        """The message of thoughts that have an entry of their own."""
+        """The message of an entry that contains only thoughts."""
         content = Content()
         for item in [entry, *as_list(entry.get("summary"))]:
             content.add(as_text(as_dict(item).get("text")) or "", "thinking")
@@ -104,7 +104,7 @@ class Speech:
                 self._add_other(content, block)
 
     def _add_other(self, content: Content, block: object) -> None:
-        """Adds a block that is no plain text. The content of an attached file is no speech."""
+        """Adds a block that is not plain text. The content of an attached file is not speech."""
         is_file = isinstance(block, dict) and block.get("type") == "file"
         if is_file and (text := as_text(as_dict(block).get("content"))) is not None:
             content.add(text, "marker", as_text(as_dict(block).get("path")))
@@ -159,8 +159,8 @@ def _kind_of(entry: dict[str, Any], content: Content) -> MessageKind:
 
 
 def _name(entry_id: object) -> str | None:
-    """The id of an entry. Each time a session is saved, the id of a tool's result is extended by
-    the call's id once more; only the first is used.
+    """The id of an entry. Each save of a session appends the call's id to the id of a tool result
+    again; only the first is used.
 
     Example:
         >>> _name("msg_a_tool_t1_tool_t1"), _name("msg_b"), _name(None)

@@ -1,7 +1,6 @@
-"""Reads the window's messages of a task, if the model's history is missing.
+"""Reads the messages that the chat window showed, for a task without the model's history.
 
-Pure. The window's entries say or ask something; most of them are a notice or a state of the window
-itself, and no message.
+Pure. An entry says or asks something; most are notices or states of the window, not messages.
 
 Tested in tests/importers/test_cline.py.
 """
@@ -33,7 +32,7 @@ _ANSWERS = frozenset(
 
 
 class Window:
-    """Turns the entries of one window into messages. The first text is the task."""
+    """Turns the entries of a task's chat window into messages. The first text is the task."""
 
     def __init__(self) -> None:
         self._blocks = BlockReader()

@@ -1,8 +1,8 @@
 """Reads Codex's rollouts in ~/.codex/sessions: JSON Lines of two layers, items and events.
 
-Items are the model's history, events are what the screen showed; most messages are in both. One
-file is one session. It is read twice: first to find what is logged twice and which turns were
-rolled back. Holds one record at a time.
+Items are the model's history, events were shown on the screen; most messages are in both. A file is
+a session. Reads it twice, first to find repeated messages and turns that were rolled back, holding
+one record at a time.
 
 Tested in tests/importers/test_codex.py and test_codex_layers.py.
 """
@@ -189,7 +189,7 @@ def _is_enveloped(value: dict[str, object]) -> bool:
 
 
 def _is_header(value: dict[str, object]) -> bool:
-    """Whether it is the first line of the oldest rollouts: {"id", "timestamp", "instructions",
+    """Whether a value is the first line of the oldest rollouts: {"id", "timestamp", "instructions",
     "git"}."""
     named = as_text(value.get("id")) and "timestamp" in value and "type" not in value
     return bool(named) and not {"instructions", "git"}.isdisjoint(value)
@@ -200,7 +200,7 @@ def _is_bare(value: dict[str, object]) -> bool:
 
 
 def _is_document(value: object) -> bool:
-    """Whether it has the shape from before JSON Lines: {"session": {…}, "items": […]}."""
+    """Whether a value has the shape from before JSON Lines: {"session": {…}, "items": […]}."""
     document = as_dict(value)
     if as_text(as_dict(document.get("session")).get("id")) is None:
         return False

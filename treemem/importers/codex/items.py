@@ -1,7 +1,7 @@
 """Reads the items and events of a Codex rollout.
 
-Pure. An item was sent to the model or came from it; an event is what the screen showed. Most
-messages are logged as both.
+Pure. An item was sent to the model or came from it; an event was shown on the screen. Most messages
+are logged as both.
 
 Tested in tests/importers/test_codex.py and test_codex_layers.py.
 """
@@ -50,7 +50,7 @@ _BOOKKEEPING = frozenset({"type", "id", "call_id", "status", "name"})
 
 
 class Record(NamedTuple):
-    """A record without its envelope. kind: the envelope's type, or its equivalent."""
+    """A record without its envelope. kind: the envelope's type, or an equivalent."""
 
     kind: str | None
     payload: dict[str, Any]
@@ -145,7 +145,7 @@ def event_speech(event: Event, blocks: BlockReader) -> Speech | str:
 
 
 def shown_texts(item: dict[str, Any]) -> tuple[str, list[str]] | None:
-    """The speaker of an item, and the texts by which an event may show it."""
+    """The speaker of an item, and the texts that an event may show for it."""
     if as_text(item.get("type")) == "reasoning":
         thoughts = thoughts_of(item)
         return THINKING, [*thoughts, "\n\n".join(thoughts)] if len(thoughts) > 1 else thoughts
@@ -195,7 +195,7 @@ def _element(text: str, tag: str, closing: str) -> str:
 
 
 def _without(text: str, tag: str, closing: str) -> str:
-    """The text without all elements with this tag; one that is not closed extends to the end."""
+    """Removes all elements with this tag from a text; one that is not closed extends to the end."""
     pieces, at = [], 0
     while (start := text.find(tag, at)) >= 0:
         pieces.append(text[at:start])
@@ -218,7 +218,7 @@ def _add_call(content: Content, item_type: str, item: dict[str, Any], blocks: Bl
 
 
 def _output_of(item: dict[str, Any]) -> object:
-    """The result of a tool: a text, blocks, or the content of an object around them."""
+    """The result of a tool as text or blocks, taken out of an object around them."""
     output = item.get("output", item.get("tools"))
     if isinstance(output, dict) and isinstance(inner := output.get("content"), str | list):
         return inner
@@ -226,7 +226,7 @@ def _output_of(item: dict[str, Any]) -> object:
 
 
 def _completed(item: dict[str, Any]) -> Event | None:
-    """The event of a completed item, the form that newer versions write."""
+    """The event in a completed item, the form that newer versions write."""
     item_type = str(item.get("type")).lower()
     if item_type == "usermessage":
         return Event("user", "".join(texts_of(item.get("content"))))

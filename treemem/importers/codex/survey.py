@@ -1,7 +1,7 @@
-"""Surveys a Codex rollout in a first pass: its session, what is logged twice, what is active.
+"""Surveys a Codex rollout in a first pass: finds its session, repetitions and active turns.
 
-Holds hashes and numbers, never a text. A record is identified by its ordinal, its running number in
-the file.
+Holds hashes and numbers, never texts. A record is identified by its ordinal, its position in the
+file.
 
 Tested in tests/importers/test_codex.py and test_codex_layers.py.
 """
@@ -35,15 +35,15 @@ class Survey:
     """The facts about each record that only the whole file shows.
 
     root_id: the session in which the file's history began, the same for a session and all its
-    forks. A fork's file begins with its own session_meta and then repeats its parent's file with
-    the parent's session_meta, and so on.
+    forks. A fork's file begins with its own session_meta and then repeats its parent's file,
+    including that file's session_meta, and so on.
     """
 
     def __init__(self) -> None:
         self.title: str | None = None
         self._sessions: list[Session] = []
         self._is_leading = True
-        # How often events show and items contain a speaker's text.
+        # How often events show a speaker's text, and how often items contain it.
         self._shown: dict[tuple[str, int], int] = {}
         self._in_items: dict[tuple[str, int], int] = {}
         # The user's turns and the rollbacks in order: (ordinal, hashes, is item), (ordinal, count,
@@ -100,7 +100,7 @@ class Survey:
                 self._turns.append((ordinal, (key,), False))
 
     def finish(self) -> None:
-        """Determines which turns the rollbacks removed, once all are known."""
+        """Determines which turns were rolled back. Call after the last record."""
         if not self._rollbacks:
             self._turns.clear()
             return
@@ -137,10 +137,10 @@ class Survey:
 
 
 class Layers:
-    """Distinguishes repetitions between the layers as the file is read again from its beginning.
+    """Finds the events that repeat items, as the file is read again from its beginning.
 
-    If the history contains a text n times and the screen shows it m times, the first n events
-    repeat an item. So a text that was said twice is imported twice.
+    If items contain a text n times, the first n events that show it repeat an item. A text that the
+    user sends twice is therefore imported twice.
     """
 
     def __init__(self, survey: Survey) -> None:
@@ -149,7 +149,7 @@ class Layers:
         self._all_shown = survey._shown_from_start
 
     def repeats(self, speaker: str, key: int) -> bool:
-        """Whether an event only shows the text of an item."""
+        """Whether an event repeats the text of an item."""
         return _use_up(self._in_items, (speaker, key))
 
     def repeats_event(self, event: Event) -> bool:
@@ -158,10 +158,10 @@ class Layers:
     def is_typed(self, keys: tuple[int, ...]) -> bool:
         """Whether the user typed an item, judged by the texts that the screen may show for it.
 
-        If the screen shows the user's messages from the first turn on, Codex added everything else
-        that the history has in the user's name.
+        If the screen shows the user's messages from the first turn on, Codex itself added every
+        other item of the user.
         """
-        # All of them are used up, whichever of its texts the screen showed.
+        # Uses up all its texts, whichever of them the screen showed.
         shown = sum(_use_up(self._shown, ("user", key)) for key in keys)
         return shown > 0 or not self._all_shown
 
@@ -171,9 +171,9 @@ class Layers:
 
 
 class Turn:
-    """The turn of a record: Codex names it before its first item.
+    """The id of the current turn, which Codex logs before the turn's first item.
 
-    The name is a UUID in newer versions, and stays the same when a fork repeats the turn.
+    In newer versions it is a UUID, and stays the same when a fork repeats the turn.
     """
 
     def __init__(self) -> None:
@@ -184,7 +184,7 @@ class Turn:
         if not is_start and record.kind != "turn_context":
             return
         turn_id = as_text(record.payload.get("turn_id"))
-        # A turn_context of some versions has no name: it belongs to the turn that began.
+        # In some versions a turn_context has no id: it belongs to the turn that has begun.
         if is_start or turn_id is not None:
             self.id = turn_id if turn_id is not None and is_uuid(turn_id) else None
 
@@ -194,7 +194,7 @@ def _count(counts: dict[tuple[str, int], int], key: tuple[str, int]) -> None:
 
 
 def _use_up(counts: dict[tuple[str, int], int], key: tuple[str, int]) -> bool:
-    """Uses up one of a kind; False if none is left."""
+    """Decrements a count; returns False if it is already zero."""
     left = counts.get(key, 0)
     if left <= 0:
         return False
@@ -207,5 +207,5 @@ def _keys(texts: Iterable[str]) -> tuple[int, ...]:
 
 
 def _key(text: str) -> int:
-    """A 64-bit hash of a text; the layers differ in the blanks around it."""
+    """A 64-bit hash of a text without the blanks around it, in which the layers differ."""
     return hash(text.strip())

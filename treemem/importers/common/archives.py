@@ -1,7 +1,7 @@
 """Reads ZIP archives: each member becomes a LogFile that is read in place.
 
-Nothing is unpacked to disk under a name from an archive. A member that looks like a bomb or cannot
-be read is skipped with a reason; the other members are read all the same.
+Never unpacks to disk under a name from an archive. Skips members that look like a bomb or cannot be
+read, with a reason, and reads the others.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ from treemem.importers.common.base import LogFile, Skipped, are_plain
 
 MEMBERS_MAX = 200_000
 MEMBER_BYTES_MAX = 8 * 1024**3
-# The largest ratio of a member's size to its packed size. Logs shrink to a fifth, the most
-# monotonous to a fiftieth; a bomb shrinks to a thousandth.
+# The largest ratio of a member's size to its packed size. Logs compress to a fifth, the most
+# repetitive to a fiftieth, a bomb to a thousandth.
 RATIO_MAX = 200
 RATIO_FREE_BYTES = 16 * 1024**2
-# Limit for all members together, since their bytes may overlap in the archive. A total above it is
+# Limit for the total size of the members, whose bytes may overlap in the archive. A larger total is
 # allowed up to RATIO_MAX times the size of the archive.
 TOTAL_FREE_BYTES = 1024**3
 
@@ -43,7 +43,7 @@ _ENCRYPTED_FLAG = 0x1
 
 @dataclass(frozen=True, slots=True)
 class Member(LogFile):
-    """A file in an archive. path is None; place is the archive's place, "!" and its name there."""
+    """A file in an archive. path is None; place is the archive's place, "!", and its name there."""
 
     archive: Archive | None = None
     inner: str = ""
@@ -68,7 +68,7 @@ class Member(LogFile):
 
     @property
     def folder(self) -> str:
-        """The name of the folder; for a member at the top the archive's name without its suffix."""
+        """The folder's name; at the top level, the archive's name without its suffix."""
         assert self.archive is not None
         return PurePosixPath(self.inner).parent.name or self.archive.file.stem
 
@@ -108,7 +108,7 @@ class Archive:
         return _DOCUMENT_MEMBERS[0] in names[:50] or names[:1] == [_DOCUMENT_MEMBERS[1]]
 
     def survey(self) -> Iterator[Skipped]:
-        """Registers the members to read; yields those that are skipped."""
+        """Registers the members to read; yields a Skipped for each of the others."""
         total_bytes = 0
         total_bytes_max = max(TOTAL_FREE_BYTES, RATIO_MAX * self.file.size_bytes)
         for number, info in enumerate(self._zip.infolist()):
@@ -146,7 +146,7 @@ class Archive:
     def open(self, name: str) -> BinaryIO:
         try:
             return cast(BinaryIO, _Reader(self._zip.open(self._infos[name]), self._label(name)))
-        except Exception as error:  # zipfile raises many types for a damaged header
+        except Exception as error:  # zipfile raises many exception types for a damaged header
             raise ImportFileError(f"{self._label(name)} cannot be read: {error}.") from error
 
     def _label(self, name: str) -> str:
@@ -184,13 +184,13 @@ class _Reader:
     def _checked(self, method: str, *arguments: int) -> object:
         try:
             return getattr(self._stream, method)(*arguments)
-        except Exception as error:  # a decompressor raises many types for damaged bytes
+        except Exception as error:  # decompressors raise many exception types for damaged bytes
             raise ImportFileError(f"{self._label} is damaged: {error}.") from error
 
 
 @contextmanager
 def open_archive(file: LogFile) -> Iterator[Archive | None]:
-    """Opens a file as an archive; None if it is not one, or is a document stored as one."""
+    """Opens a file as an archive; None if it is not one, or is a document in a ZIP container."""
     with file.open() as stream:
         is_archive = stream.read(4) in _MAGICS
     if not is_archive:

@@ -1,4 +1,4 @@
-"""Replaces attachments by a short marker in the text and keeps their digest.
+"""Replaces attachments with a short marker in the text, and computes their digests.
 
 Pure. Reads the shapes in which logs store images, documents, audio and files, so that no base64
 reaches the text of a message.
@@ -35,7 +35,7 @@ _encoder = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
 class Attachment:
     """An attachment of a message.
 
-    marker: its replacement in the text. blob: None if the attachment is only referred to. text: the
+    marker: its replacement in the text. blob: None if the log only refers to the file. text: the
     content of a plain text attachment, which needs no marker.
     """
 
@@ -63,7 +63,7 @@ def compact_json(value: object) -> str:
 
 
 def read_attachment(block: dict[str, object]) -> Attachment | None:
-    """Reads the attachment in a content block; None if the block has an unknown shape.
+    """Reads the attachment in a content block; returns None if the shape is unknown.
 
     Example:
         >>> source = {"type": "base64", "media_type": "image/png", "data": "AAAA"}
@@ -85,7 +85,7 @@ def read_attachment(block: dict[str, object]) -> Attachment | None:
 
 
 def without_base64(value: object) -> tuple[object, tuple[Blob, ...]]:
-    """Replaces every long base64 string in a JSON value by a marker; returns the blobs too.
+    """Replaces every long base64 string in a JSON value with a marker; also returns the blobs.
 
     Example:
         >>> without_base64({"data": "A" * 400})[0]
@@ -124,12 +124,12 @@ def _holds_float(value: object) -> bool:
 
 
 def _label(block_type: str) -> str:
-    """The label in the marker: "input_image" and "image_url" are images too."""
+    """The label for the marker; "input_image" and "image_url" become "image"."""
     return block_type.removeprefix("input_").removesuffix("_url")
 
 
 def _payload(block: dict[str, object]) -> tuple[dict[str, object], str | None]:
-    """The object that describes the payload, and the payload: base64, a URL, a path or a text."""
+    """The object that describes the payload, and the payload: base64, a URL, a path or text."""
     for key in ("source", str(block.get("type")), "image_url", "input_audio", "file"):
         inner = block.get(key)
         if isinstance(inner, str):
@@ -151,7 +151,7 @@ def _media_type(holder: dict[str, object]) -> str | None:
 
 
 def _embedded(label: str, media_type: str | None, data: str) -> Attachment:
-    """Builds the marker and digest of base64 data; of the string itself if it cannot be decoded."""
+    """Builds the marker and digest of base64 data, or of the string itself if it is not base64."""
     try:
         content = base64.b64decode(data, validate=True)
     except (binascii.Error, ValueError):

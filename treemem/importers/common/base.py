@@ -1,8 +1,8 @@
 """Defines an importer: a name, a way to recognize its files, and a stream of events.
 
-An importer never writes. It turns one file into Source, Message and Skipped events in the order of
-the file and holds one record at a time in memory. Every record ends in exactly one event, so that
-the counts of the ingest report add up.
+An importer never writes. It turns a file into Source, Message and Skipped events in file order, and
+holds one record at a time in memory. Every record is accounted for by a Message or a Skipped, so
+that the counts of the ingest report add up.
 
 Tested in tests/importers/common/test_archives.py and tests/importers/test_detection.py.
 """
@@ -25,7 +25,7 @@ from treemem.reports import Skipped
 from treemem.types import Message, Source
 
 HEAD_BYTES = 65_536
-# Bytes read at once. With the default of 8 KiB every fourth record of a log needs a system call.
+# Buffer size in bytes. With the default of 8 KiB, every fourth record of a log needs a system call.
 _BUFFER_BYTES = 131_072
 
 __all__ = ["HEAD_BYTES", "Event", "Importer", "LogFile", "Skipped"]
@@ -38,8 +38,8 @@ class LogFile:
     """A file to import, which can be opened repeatedly.
 
     label: the path as the user gave it, for reports. path: None for standard input, an archive
-    member or bytes in memory; then the bytes are in data or in the file spool. found: the user
-    named a folder or an archive that contains it, not the file itself.
+    member or bytes in memory; then the bytes are in data or in the file spool. found: whether the
+    user named a folder or an archive that contains it instead of the file itself.
     """
 
     label: str
@@ -49,7 +49,7 @@ class LogFile:
     found: bool = False
 
     def open(self) -> BinaryIO:
-        """Opens the file at its beginning. Raises ImportFileError if it cannot be opened."""
+        """Opens the file for reading. Raises ImportFileError if that fails."""
         stored = self.path or self.spool
         if stored is None:
             return io.BytesIO(self.data or b"")
@@ -88,25 +88,25 @@ class LogFile:
 
     @property
     def folder(self) -> str:
-        """The name of its folder; "" for bytes without a path."""
+        """The name of the folder that contains it; "" for bytes without a path."""
         return "" if self.path is None else self.path.resolve().parent.name
 
     def neighbour(self, *steps: str) -> LogFile | None:
-        """The file reached from this file's folder by steps, each of them ".." or a name.
+        """The file at a relative path from this file's folder; each step is ".." or a name.
 
-        None if there is no such file. Names may come from a log, so a step that contains a
-        separator is refused.
+        Returns None if there is no such file, or if a step contains a separator, since names may
+        come from a log.
         """
         if self.path is None or not are_plain(steps):
             return None
-        # Subtle: not resolved, so that a symlink to one file does not lead out of its folder.
+        # Subtle: not resolved, so that a symlink's neighbours are those in the link's folder.
         path = Path(os.path.normpath(self.path.parent.joinpath(*steps)))
         if not path.is_file():
             return None
         return LogFile(str(path), path, found=True)
 
     def neighbours(self, *steps: str) -> list[LogFile]:
-        """The files of the folder reached by steps, in the order of their names."""
+        """The files of the folder at a relative path, sorted by name."""
         if self.path is None or not are_plain(steps):
             return []
         folder = Path(os.path.normpath(self.path.parent.joinpath(*steps)))
@@ -117,7 +117,7 @@ class LogFile:
 
     @contextmanager
     def on_disk(self) -> Iterator[Path]:
-        """A path with its bytes, for readers that need one; a temporary copy if there is none."""
+        """Yields a path for readers that need one; a temporary copy if the file has none."""
         stored = self.path or self.spool
         if stored is not None:
             yield stored
@@ -138,9 +138,9 @@ class Importer(ABC):
     """Reads one log format.
 
     name: the value of --format and the prefix of source ids. version: increased when the same bytes
-    would yield other messages. kept, dropped: short lists of the content that is imported and
+    yield different messages. kept, dropped: short lists of the content that is imported and
     ignored. places: glob patterns below the home folder for the tool's logs; empty if the tool has
-    no fixed place. beside: patterns for files that are read together with those. is_document: the
+    no fixed place. beside: patterns for the files read together with those. is_document: the
     file is rewritten as a whole, so its sources are snapshots.
     """
 
@@ -155,13 +155,13 @@ class Importer(ABC):
 
     @abstractmethod
     def recognizes(self, file: LogFile, head: bytes) -> float:
-        """Returns how certain it is, from 0 (no) to 1, that the file has this format."""
+        """Scores, from 0 (no) to 1 (certain), whether the file has this format."""
 
     @abstractmethod
     def read(self, file: LogFile) -> Iterator[Event]:
-        """Yields the file's events in order. Raises ImportFileError if the file cannot be read."""
+        """Yields the file's events in order. Raises ImportFileError if it cannot be read."""
 
     def companions(self, file: LogFile) -> Iterable[LogFile]:
-        """Other files that read() depends on: if one of them changes, the file is read again."""
+        """Other files that read() depends on; a change in one causes the file to be read again."""
         del file
         return ()

@@ -1,4 +1,4 @@
-"""Follows the branches of a log: the path to a leaf, the order of a tree, rewound ranges.
+"""Follows the branches of a log: paths to the root, tree order, rewound ranges.
 
 Pure; knows no format.
 
@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping
 
 
 def path_to_root(parent_of: Mapping[str, str | None], leaf: str | None) -> set[str]:
-    """A node and all its ancestors; a cycle ends where it closes.
+    """Returns a node and all its ancestors; stops where a cycle closes.
 
     Example:
         >>> sorted(path_to_root({"a": None, "b": "a", "c": "a"}, "b"))
@@ -26,8 +26,8 @@ def path_to_root(parent_of: Mapping[str, str | None], leaf: str | None) -> set[s
 
 
 def tree_order(parent_of: Mapping[str, str | None], active: set[str]) -> Iterator[str]:
-    """Yields every node after its parent, abandoned branches before the active one; nodes on a
-    cycle of parents come last.
+    """Yields every node after its parent, and abandoned branches before the active one. Nodes in a
+    cycle come last.
 
     Example:
         >>> tree = {"c": "a", "b": "a", "a": None, "x": "y", "y": "x"}
@@ -52,7 +52,7 @@ def tree_order(parent_of: Mapping[str, str | None], active: set[str]) -> Iterato
 
 
 class RewoundRanges:
-    """Ranges of ordinals that a log rewinds; each is added later in the log than the one before.
+    """The ranges of ordinals that a log rewound, added in the order in which the log rewinds them.
 
     Example:
         >>> gone = RewoundRanges()
@@ -67,7 +67,7 @@ class RewoundRanges:
         self._ends: list[int] = []
 
     def add(self, start: int, end: int) -> None:
-        """Adds start to end (exclusive); end is at least the end of the previous range."""
+        """Adds a range; end is exclusive, and at least the end of the previous range."""
         while self._starts and self._starts[-1] >= start:
             self._starts.pop()
             self._ends.pop()

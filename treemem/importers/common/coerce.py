@@ -1,7 +1,7 @@
-"""Coerces values of a log to the expected type, or to an empty value.
+"""Coerces a log's values to the expected type, or to an empty value.
 
 Pure. Logs come from many versions of a tool and may be damaged: a field may hold null, a number or
-a list instead of a text. No function here raises for that.
+a list instead of text. No function here raises an error for that.
 
 Tested in tests/importers/test_mutated.py.
 """
@@ -18,7 +18,7 @@ _DIGEST_BYTES = 12
 
 
 def as_text(value: object) -> str | None:
-    """The value if it is a non-empty string."""
+    """The value if it is a non-empty string, else None."""
     return value if isinstance(value, str) and value else None
 
 
@@ -38,7 +38,7 @@ def text_or_empty(value: object) -> str:
 
 
 def dicts_in(value: object) -> list[dict[str, object]]:
-    """The objects in a list; none if the value is no list."""
+    """The objects in a list; an empty list if the value is not a list."""
     return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
 
 
@@ -55,7 +55,7 @@ def id_text(value: object) -> str | None:
 
 
 def texts_of(value: object) -> list[str]:
-    """The value if it is a string; or the strings in a list and the "text" of its objects.
+    """A string in a list of its own; or the strings in a list and the "text" of its objects.
 
     Example:
         >>> texts_of([{"type": "text", "text": "a"}, "b", 3]), texts_of("c"), texts_of(None)
@@ -67,7 +67,7 @@ def texts_of(value: object) -> list[str]:
 
 
 def json_or_none(value: object) -> object:
-    """Parses JSON text or bytes; None for any other type, damage or excessive nesting.
+    """Parses JSON text or bytes; None for any other type, invalid JSON or excessive nesting.
 
     Example:
         >>> json_or_none('{"a": 1}'), json_or_none(b"[1]"), json_or_none("{"), json_or_none(None)
@@ -83,7 +83,7 @@ def json_or_none(value: object) -> object:
 
 
 def no_message(*types: object) -> str:
-    """The reason to skip a record that is no message, with its types.
+    """The reason to skip a record that is not a message, with its types.
 
     The types come from the file, so unprintable ones are replaced.
 
@@ -95,7 +95,7 @@ def no_message(*types: object) -> str:
 
 
 def digest_of(text: str) -> str:
-    """A digest of the text; 24 hexadecimal digits."""
+    """A digest of the text: 24 hexadecimal digits."""
     data = text.encode("utf-8", "surrogatepass")
     return hashlib.blake2b(data, digest_size=_DIGEST_BYTES).hexdigest()
 

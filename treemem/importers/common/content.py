@@ -1,4 +1,4 @@
-"""Builds the text of a message from content blocks and marks the parts that are not speech.
+"""Builds a message's text from content blocks, and marks the parts that are not plain speech.
 
 Blocks have the types that model providers' APIs and most logs share: text, thinking, tool use, tool
 result, attachments. A block of unknown type is stored as JSON, so that nothing is lost.
@@ -82,7 +82,7 @@ class Content:
         return all(map(str.isspace, self._pieces))
 
     def add(self, text: str, kind: PartKind | None = None, name: str | None = None) -> int:
-        """Appends a piece; kind None is plain speech. Ignores an empty piece.
+        """Appends a piece; kind is None for plain speech. Ignores an empty piece.
 
         Returns the offset of the piece in the text.
         """
@@ -108,7 +108,7 @@ class Content:
             names.remember(use_id, name)
 
     def message(self, role: Role, **fields: Any) -> Message:
-        """The message with this text and all that belongs to it. fields: others of Message."""
+        """Builds a message from this content. fields: further fields of Message."""
         return Message(
             role=role,
             text=self.text,
@@ -121,7 +121,7 @@ class Content:
 
 
 class BlockReader:
-    """Adds content blocks to a Content; remembers tool names from call to result."""
+    """Adds content blocks to a Content; remembers a tool's name from its call to its result."""
 
     def __init__(self) -> None:
         self.names = ToolNames()
@@ -204,7 +204,7 @@ class BlockReader:
 
 
 def join_fragments(first: Message, second: Message) -> Message:
-    """Joins two fragments of one message; the metadata is the first fragment's."""
+    """Joins two fragments of one message; the metadata comes from the first."""
     shift = len(first.text) + len(SEPARATOR)
     moved = [
         Part(part.kind, part.start + shift, part.end + shift, part.name) for part in second.parts

@@ -1,6 +1,6 @@
-"""Builds messages of conversations between people, with their authors and markers.
+"""Builds messages of conversations between people, with authors and markers.
 
-Pure. Everybody in such an export has the role "other": nobody knows which of them owns the memory,
+Pure. Everybody in such an export has the role "other": an export does not show who owns the memory,
 and a correspondent's demand must not become a standing instruction.
 
 Tested in tests/importers/test_slack.py.
@@ -29,7 +29,7 @@ def build_message(
     role: Role = "other",
     kind: MessageKind = "said",
 ) -> Message:
-    """The message of a finished content."""
+    """Builds the message from finished content."""
     return content.message(
         role,
         author=author,
@@ -42,7 +42,7 @@ def build_message(
 
 
 def marker(label: str, *facts: object) -> str:
-    """The replacement in a text for something that is no text: its kind and the known facts.
+    """Builds the replacement for something that is not text: its label and the known facts.
 
     Example:
         >>> marker("file", "plan.pdf", None, "3 bytes"), marker("photo")
@@ -53,7 +53,7 @@ def marker(label: str, *facts: object) -> str:
 
 
 def size_text(value: object) -> str | None:
-    """A size in bytes for a marker; None for a value that is no integer.
+    """A size in bytes for a marker; None if the value is not an integer.
 
     Example:
         >>> size_text(1200), size_text("1200")
@@ -64,5 +64,5 @@ def size_text(value: object) -> str | None:
 
 
 def first_nonempty(*candidates: object) -> str | None:
-    """The first of the candidates that is a non-empty text, on one line."""
+    """The first candidate that is a non-empty string, on one line."""
     return next((name for name in map(one_line, candidates) if name), None)

@@ -1,7 +1,7 @@
-"""Reads documents of any format: decodes them, splits lines, and merges blocks to messages.
+"""Reads documents of any format: decodes them, splits lines, and merges blocks into messages.
 
-A document is read in chunks, so a text of any size, even without a line break, needs bounded
-memory. The joined texts of its messages equal the decoded file.
+Reads in chunks, so that text of any size needs bounded memory, even without line breaks. The texts
+of the messages, joined, equal the decoded file.
 
 Tested in tests/importers/test_documents.py.
 """
@@ -23,7 +23,7 @@ PIECE_CHARS_MAX = 8_000
 _CHUNK_BYTES = 65_536
 _HEADING_CHARS_MAX = 500
 _SINGLE_BYTE = "windows-1252"
-# A lone carriage return ends a line too, unless the next chunk may begin with its line feed.
+# A lone carriage return ends a line too, unless the next chunk may begin with a line feed.
 _LINE_END = re.compile(r"\r\n|\n|\r(?!\Z)")
 _SENTENCE_END = re.compile(r"(?:[.!?…]+[\"'»”’)\]]*\s+|[。！？]+[」』”’）]*)")
 # The lines that open and close a code fence of Markdown.
@@ -51,7 +51,7 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """A range that should not be cut: a paragraph, a fence, a heading."""
+    """Text that should not be cut: a paragraph, a fence, a heading."""
 
     text: str
     is_heading: bool = False
@@ -60,7 +60,7 @@ class Block:
 def document_events(
     file: LogFile, format_name: str, blocks: Iterable[Block], chars_max: int
 ) -> Iterator[Event]:
-    """Yields the document's source, then its messages; no message for a blank file."""
+    """Yields the document's source, then its messages; a blank file has none."""
     yield Source(
         f"doc/{file_key(file)}",
         format_name,
@@ -83,7 +83,7 @@ def merge_blocks(blocks: Iterable[Block], chars_max: int) -> Iterator[str]:
     chars = 0
     only_heading = False
     for block in blocks:
-        # A heading is not left alone, even if the paragraph below it is long.
+        # A heading stays with the text below it, even if that is long.
         limit = PIECE_CHARS_MAX if only_heading else chars_max
         if pending and (block.is_heading or chars + len(block.text) > limit):
             yield "".join(pending)
@@ -106,8 +106,8 @@ def document_lines(file: LogFile) -> Iterator[Line]:
 
 
 def split_lines(chunks: Iterable[str], chars_max: int = PIECE_CHARS_MAX) -> Iterator[Line]:
-    r"""Splits chunks into lines with their ends; cuts longer ones than chars_max at a sentence or a
-    blank.
+    r"""Splits chunks into lines with their line ends; cuts those longer than chars_max after a
+    sentence or a blank.
 
     Example:
         >>> [line.text for line in split_lines(["a\r", "\nb\rcc dd"], 3)]
@@ -119,7 +119,7 @@ def split_lines(chunks: Iterable[str], chars_max: int = PIECE_CHARS_MAX) -> Iter
         at = 0
         for end in _LINE_END.finditer(rest):
             line = rest[at : end.end()]
-            if len(line) <= chars_max:  # Nearly every line: avoids a generator.
+            if len(line) <= chars_max:  # True of nearly every line, and avoids a generator.
                 yield Line(line, is_start)
             else:
                 yield from _pieces(line, is_start, chars_max, keep=0)
@@ -132,8 +132,8 @@ def split_lines(chunks: Iterable[str], chars_max: int = PIECE_CHARS_MAX) -> Iter
 
 
 def cut_point(text: str, chars_max: int) -> int:
-    """Returns where to cut a text that is too long: after a sentence, else after a blank, else at
-    the limit.
+    """Returns the offset at which to cut a long text: after a sentence, else after a blank, else
+    chars_max.
 
     Example:
         >>> cut_point("One. Two. Three", 12), cut_point("abc def", 5), cut_point("abcdef", 4)
@@ -178,8 +178,8 @@ def _pieces(text: str, is_start: bool, chars_max: int, keep: int) -> Iterator[Li
 def _survey(file: LogFile) -> tuple[str, int, bool]:
     """A file's encoding, the size of its BOM, and whether it is blank.
 
-    UTF-8, unless more bytes are invalid in it than characters are non-ASCII: one bad byte in a long
-    text is damage, many are an older encoding.
+    UTF-8, unless it has more invalid bytes than non-ASCII characters: one bad byte in a long text
+    is damage, many are an older encoding.
     """
     with file.open() as stream:
         start = stream.read(3)
@@ -209,7 +209,7 @@ def _encoding_by_bom(start: bytes) -> tuple[str, int]:
 def _decoded(stream: BinaryIO, encoding: str) -> Iterator[str]:
     """Decodes a stream in chunks; never raises.
 
-    Nothing is lost: invalid UTF-8 becomes lone surrogates, and those of UTF-16 stay.
+    Loses nothing: invalid UTF-8 becomes lone surrogates, and lone surrogates in UTF-16 stay.
     """
     if encoding == _SINGLE_BYTE:
         while data := stream.read(_CHUNK_BYTES):
@@ -222,14 +222,14 @@ def _decoded(stream: BinaryIO, encoding: str) -> Iterator[str]:
             yield text
     left, _ = decoder.getstate()
     if encoding != "utf-8" and len(left) % 2:
-        # Half a UTF-16 unit at the end of a truncated file cannot be kept in a text.
+        # Half a UTF-16 code unit at the end of a truncated file is dropped.
         yield left[:-1].decode(encoding, errors) + "\ufffd"
     elif left:
         yield left.decode(encoding, errors)
 
 
 def _windows_1252() -> dict[int, str]:
-    """The characters of Windows-1252 where Latin-1 has controls; five codes have none."""
+    """Maps Latin-1 controls to the characters of Windows-1252; five codes have none."""
     table: dict[int, str] = {}
     for code in range(0x80, 0xA0):
         decoded = bytes([code]).decode("cp1252", "ignore")

@@ -1,7 +1,6 @@
-"""Reads exports that contain whole conversations, one conversation at a time.
+"""Reads exports of whole conversations, one conversation at a time.
 
-Pure apart from reading the file. Knows no format: the importer decides which objects are
-conversations.
+Knows no format: the importer decides which objects are conversations.
 
 Tested in tests/importers/test_chatgpt.py and test_claude_ai.py.
 """
@@ -20,8 +19,8 @@ from treemem.importers.common.sniffing import head_value
 def read_conversations(
     file: LogFile, is_conversation: Callable[[object], bool]
 ) -> Iterator[object]:
-    """Yields the elements of a document's outermost array, or of an array of conversations in its
-    outermost object; else that object itself. Damage is a Skipped."""
+    """Yields the elements of a document's outermost array, or of the arrays of conversations in its
+    outermost object; if there are none, that object itself. Damage becomes a Skipped."""
     outer: dict[str, Any] = {}
     is_wrapper = False
     for member in read_members(file):
@@ -41,20 +40,20 @@ def read_conversations(
 
 
 def first_object(head: bytes) -> dict[str, Any]:
-    """The first object of a document, from its head: the first element of its array, or the
-    document itself; empty if there is none."""
+    """The first object in a document's head: the first element of its array, or the document
+    itself; empty if there is none."""
     value = head_value(head)
     if isinstance(value, list):
         return next((item for item in value if isinstance(item, dict)), {})
     return as_dict(value)
 
 
-# The reason to skip an object that comes with the conversations of an export; None if unknown.
+# Returns the reason to skip an object that accompanies conversations; None if it is unknown.
 Beside = Callable[[dict[str, Any]], str | None]
 
 
 def recognized(head: bytes, is_conversation: Callable[[object], bool], beside: Beside) -> float:
-    """How certain it is, from its head, that a document is such an export."""
+    """Scores, by its head, how certainly a document is such an export."""
     first = first_object(head)
     wrapped = as_list(first.get("conversations"))[:1]
     if is_conversation(first) or any(map(is_conversation, wrapped)):
@@ -69,7 +68,7 @@ def export_events(
     events: Callable[[dict[str, Any], int], Iterator[Event]],
     no_conversation: str,
 ) -> Iterator[Event]:
-    """Yields the events of each numbered conversation, and a reason for every other object."""
+    """Yields the events of each conversation, and a Skipped for every other object."""
     for number, value in enumerate(read_conversations(file, is_conversation), 1):
         if isinstance(value, Skipped):
             yield value

@@ -1,8 +1,8 @@
 """Streams large JSON documents: yields the elements of their outermost arrays one at a time.
 
-A small document is parsed at once. A large or damaged one is cut at its outermost elements, and
-each of them is parsed alone: memory is bounded by the largest element, and damage costs one
-element. Knows no format.
+A small document is parsed at once. A large or damaged one is cut into its outermost elements, which
+are parsed one by one: the largest element bounds memory, and damage costs one element. Knows no
+format.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from treemem.importers.common.records import DAMAGED, TOO_DEEP, parse_json, stri
 from treemem.reports import CUT_AT_END
 
 WHOLE_BYTES_MAX = 32 * 1024**2
-# The limit for a line of JSON Lines too. Parsing an element takes up to five times its bytes.
+# Also the limit for a line of JSON Lines. Parsing an element takes up to five times its bytes.
 MEMBER_BYTES_MAX = 64 * 1024**2
 DOCUMENT_BYTES_MAX = 256 * 1024**2
 
@@ -27,16 +27,16 @@ _CHUNK_BYTES = 1024**2
 _DETAIL_BYTES = 80
 _PADDING = b" \t\r\n\0"
 _BLANKS = re.compile(rb"[ \t\r\n\0]*")
-# Everything up to a bracket, including whole strings; stops before a string that is cut off.
+# Everything up to a bracket, including whole strings; stops before an incomplete string.
 _PLAIN = re.compile(rb'(?:[^"\[\]{}]++|"(?:[^"\\]++|\\.)*+")*+', re.DOTALL)
 _IN_STRING = re.compile(rb'(?:[^"\\]++|\\.)*+', re.DOTALL)
-# Subtle: the same blanks as above, or an empty scalar would be matched for ever.
+# Subtle: the same blanks as above, or an empty scalar would match forever.
 _SCALAR_END = re.compile(rb"[,\[\]{} \t\r\n\0]")
 
 
 class JsonMember(NamedTuple):
-    """An element of the outermost array (key None), or a value of the outermost object under key; a
-    list there is yielded element by element (is_element)."""
+    """An element of the outermost array (key is None), or the value of key in the outermost object.
+    A list in that object is yielded element by element (is_element)."""
 
     key: str | None
     value: object
@@ -50,7 +50,7 @@ def read_members(
 ) -> Iterator[JsonMember | Skipped]:
     """Yields the members of a JSON document in order; a damaged one is a Skipped with problem=True.
 
-    A document that is neither an array nor an object has none.
+    A document that is neither an array nor an object has no members.
     """
     if file.size_bytes <= whole_bytes_max:
         with file.open() as stream:
@@ -67,8 +67,8 @@ def read_members(
 
 
 class NestedMember(NamedTuple):
-    """A value inside a document. path: the keys that lead to it, "[]" for an element of a list. A
-    container that is entered comes first, as an empty one."""
+    """A value inside a document. path: the keys that lead to it, "[]" for an element of a list. An
+    entered container is first yielded empty, then its members."""
 
     path: tuple[str, ...]
     value: object
@@ -116,7 +116,7 @@ def _members(value: object) -> Iterator[JsonMember]:
 
 
 class _Cutter:
-    """Cuts a stream at its outermost members; holds one of them at a time."""
+    """Cuts a stream into its outermost members; holds one at a time."""
 
     def __init__(self, stream: BinaryIO, member_bytes_max: int) -> None:
         self._stream = stream
@@ -132,7 +132,7 @@ class _Cutter:
     def nested(
         self, path: tuple[str, ...], is_entered: Callable[[tuple[str, ...]], bool]
     ) -> Iterator[NestedMember | Skipped]:
-        """Yields the value at the current position, or the members of a container to be entered.
+        """Yields the value at the current position, or the members of an entered container.
 
         Iterative over siblings, recursive only as deep as is_entered allows.
         """
@@ -146,7 +146,7 @@ class _Cutter:
         yield NestedMember(path, {} if is_object else [])
         while (char := self._peek()) not in (b"", closing):
             if char in b",]}":
-                # A bracket that closes nothing is damage; it costs the value before it.
+                # An unmatched closing bracket is damage; it costs the value before it.
                 if char != b",":
                     yield self._damage(None)
                 self._at += 1
@@ -229,7 +229,7 @@ class _Cutter:
     # -- cutting ---------------------------------------------------------------------------
 
     def _peek(self) -> bytes:
-        """The next character that is not blank, without consuming it; b"" at the end."""
+        """Returns the next non-blank character without consuming it; b"" at the end."""
         while True:
             blanks = _BLANKS.match(self._buffer, self._at)
             assert blanks is not None
@@ -238,7 +238,7 @@ class _Cutter:
                 return self._buffer[self._at : self._at + 1]
 
     def _more(self) -> bool:
-        """Reads another chunk behind the bytes not consumed yet; False at the end of the stream."""
+        """Appends a chunk to the buffered bytes; returns False at the end of the stream."""
         chunk = self._stream.read(_CHUNK_BYTES)
         self._ended = self._ended or not chunk
         self._buffer = self._buffer[self._at :] + chunk
@@ -246,9 +246,9 @@ class _Cutter:
         return bool(chunk)
 
     def _cut(self) -> tuple[bytes | None, int]:
-        """The bytes of the value at the current position (None if over the limit) and their number.
+        """Cuts off the value at the current position: (bytes, None if over the limit; size).
 
-        Every byte is scanned once, whatever the length of a string or the depth of nesting.
+        Scans every byte once, whatever the length of strings or the depth of nesting.
         """
         pieces: list[bytes] = []
         size_bytes = depth = 0
@@ -266,7 +266,7 @@ class _Cutter:
                 return data, size_bytes
 
     def _scan(self, depth: int, in_string: bool) -> tuple[int, int, bool, bool]:
-        """Scans the buffer for the end of the value: (end, depth, in a string, is it complete)."""
+        """Scans the buffer for the end of the value: (end, depth, in a string, complete)."""
         buffer, at = self._buffer, self._at
         while at < len(buffer):
             if in_string:

@@ -1,7 +1,7 @@
 """Reads JSON Lines as they occur on disks: truncated, spliced, padded with NULs, huge.
 
-Turns a byte stream into records, one for every non-blank line and one more for every further record
-recovered from a damaged line. Each is a Record or a Skipped; nothing is raised. Knows no format.
+Yields one Record or Skipped for every non-blank line, and one more for every further record
+recovered from a damaged line. Never raises on damage. Knows no format.
 """
 
 from __future__ import annotations
@@ -32,14 +32,14 @@ _KEY_BYTES_MAX = 64
 _DIGITS_TO_ZERO = bytes.maketrans(b"123456789", b"0" * 9)
 # orjson turns integers beyond 64 bits (20 digits and more) into floats.
 _LONG_NUMBER = b"0" * 20
-# In 20 consecutive digits every fifth byte is a digit, four times; this cheaper test runs first.
+# Twenty consecutive digits contain four digits at distances of five; this cheaper test runs first.
 _STRIDE = 5
 _LONG_NUMBER_SEEN = b"0" * 4
 
 Item = TypeVar("Item")
 
 _decoder = json.JSONDecoder()
-# Equals Record(line, value), without a Python call.
+# Equivalent to Record(line, value), without a Python call.
 _new_record = tuple.__new__
 
 
@@ -55,7 +55,7 @@ def read_records(
     parse: Callable[[bytes], object] | None = None,
     line_bytes_max: int = LINE_BYTES_MAX,
 ) -> Iterator[Record | Skipped]:
-    """Yields every record of the stream in order; damage is a Skipped with problem=True.
+    """Yields every record of the stream in order; damage becomes a Skipped with problem=True.
 
     Only a line feed ends a line: U+2028, NEL, VT and FF may occur in a JSON string. parse:
     parse_json by default; skim_json for a pass that needs no exact numbers.
@@ -104,7 +104,7 @@ def parse_json(data: bytes) -> object:
 
 
 def skim_json(data: bytes) -> object:
-    """Parses like parse_json, but an integer of 20 digits and more may become a float."""
+    """Like parse_json, but an integer of 20 or more digits may become a float."""
     try:
         value: object = orjson.loads(data)
     except orjson.JSONDecodeError:
@@ -127,11 +127,11 @@ def events_of(
     message_of: Callable[[int, Item], Message | str],
     source_of: Callable[[Item], Source],
 ) -> Iterator[Event]:
-    """Turns each item into one event; yields a source before its first message and when it changes.
+    """Turns each item into an event; yields a source before the first message and at each change.
 
-    message_of: the message of an item, or the reason to skip it; receives the item's number
-    (skipped ones count) and the item. source_of: the item's source; returns the same object each
-    time.
+    message_of: returns the message of an item, or the reason to skip it; receives the item's number
+    (skipped ones count) and the item. source_of: returns the item's source, always as the same
+    object.
     """
     current: Source | None = None
     for ordinal, item in enumerate(items):
@@ -155,9 +155,9 @@ def events_of(
 
 
 def _decoded(data: bytes) -> str:
-    # A byte that is not UTF-8 becomes a lone surrogate: nothing is lost (encoding with the same
-    # handler restores the bytes), the rest of the line stays readable, and the store must accept
-    # lone surrogates anyway, since JSON escapes can produce them.
+    # A byte that is not UTF-8 becomes a lone surrogate: encoding with the same handler restores it,
+    # the rest of the line stays readable, and the store must accept lone surrogates anyway, since
+    # JSON escapes can produce them.
     return data.decode("utf-8", "surrogateescape")
 
 
@@ -168,7 +168,7 @@ def _has_long_number(data: bytes) -> bool:
 
 
 def _whole_line(stream: BinaryIO, first: bytes, line_bytes_max: int) -> tuple[bytes, int]:
-    """Reads the rest of a line; returns it and its size, without its bytes if over the limit.
+    """Reads the rest of a line: (line, size). The line is b"" if it is over the limit.
 
     Never holds more than the limit.
     """
@@ -183,7 +183,7 @@ def _whole_line(stream: BinaryIO, first: bytes, line_bytes_max: int) -> tuple[by
 
 
 def _parsed(line: bytes, parse: Callable[[bytes], object]) -> object:
-    """Parses a line. Nearly every line parses unchanged, with JSON's own blanks around it."""
+    """Parses a line; strips padding only if it does not parse as it is."""
     try:
         return parse(line)
     except ValueError:
@@ -193,8 +193,8 @@ def _parsed(line: bytes, parse: Callable[[bytes], object]) -> object:
 def _recovered(number: int, text: str, first_key: str, reason: str) -> Iterator[Record | Skipped]:
     """Recovers records from a damaged line: whole ones at its start, and one at its end.
 
-    Two writers without a lock append a whole record to the truncated beginning of another, or lose
-    the line break between two whole ones.
+    Two writers without a lock can append a whole record to the truncated beginning of another, or
+    lose the line break between two records.
     """
     start = 0
     while (whole := _object_at(text, start)) is not None:
@@ -213,7 +213,7 @@ def _recovered(number: int, text: str, first_key: str, reason: str) -> Iterator[
 
 
 def _object_at(text: str, start: int) -> tuple[dict[str, object], int] | None:
-    """The JSON object that begins at start and the offset after it, or None."""
+    """The JSON object that begins at start, and the offset after it; None if there is none."""
     try:
         value, end = _decoder.raw_decode(text, start)
     except (ValueError, RecursionError):
