@@ -1,4 +1,4 @@
-"""Locates this machine's files, and says how often the trees above the sources are renewed.
+"""Locates the files on this machine, and sets how often trees above the sources are rebuilt.
 
 Paths come from the environment first (TREEMEM_DB, TREEMEM_MODELS), then from the
 platform's own user folders. No file is opened or created here.
@@ -11,7 +11,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-# The least time between two layouts of the trees above the sources, and between two model
+# The minimum time between two rebuilds of the trees above the sources, and between two model
 # summaries of a root.
 ROOT_INTERVAL_MS = 15 * 60 * 1000
 
@@ -23,7 +23,7 @@ def default_database_path() -> Path:
 
 
 def models_folder() -> Path:
-    """Returns TREEMEM_MODELS, or the folder models in the user's data folder."""
+    """Returns TREEMEM_MODELS, or the folder `models` in the user's data folder."""
     path = os.environ.get("TREEMEM_MODELS")
     return Path(path) if path else _data_folder() / "models"
 

@@ -1,7 +1,7 @@
 """Defines the errors that treemem raises, as a tree below TreememError.
 
-A message says what failed, with which value, and how to fix it; the command line prints it
-unchanged. Any other exception is a bug in treemem.
+A message says what failed, the value that caused it, and how to fix it; the command line prints
+it unchanged. Any other exception is a bug in treemem.
 
 Tested in tests/test_memory.py.
 """
@@ -52,7 +52,7 @@ class ImportFileError(TreememError):
 
 
 class UnknownFormatError(ImportFileError):
-    """The format of a file is unknown."""
+    """No importer recognizes a file."""
 
 
 class ModelError(TreememError):

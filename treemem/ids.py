@@ -1,7 +1,7 @@
 """Computes the ids of messages, nodes and topics from their content.
 
 Pure. An id is a keyed BLAKE2b hash over content alone, never over a clock, a model or the order
-of imports, so equal content has the same id everywhere.
+of ingestion, so equal content has the same id everywhere.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ def _digest(person: bytes, fields: Iterable[str | int | None]) -> str:
 def message_identity(message: Message, source_id: str) -> str | None:
     """The hash that all versions of a message share; None where the log gave it no id.
 
-    An id that is unique in the world makes copies in other sources the same message; any
-    other id counts within its source only.
+    A globally unique id makes copies in other sources the same message; any other id counts
+    within its source only.
     """
     if message.external_id is None:
         return None
@@ -69,7 +69,7 @@ def _words(message: Message) -> tuple[str | None, ...]:
 
 
 def leaf_id(spans: Iterable[Span]) -> str:
-    """The id of a leaf: a hash over its stretches of messages, in order."""
+    """The id of a leaf: a hash over its spans of messages, in order."""
     fields: list[str | int] = [0]
     for span in spans:
         fields += (span.message_id, span.start, span.end)
@@ -87,8 +87,8 @@ def group_id(level: int, child_ids: Iterable[str]) -> str:
 
 
 def topic_id(leaf_ids: Iterable[str], attempt: int = 0) -> str:
-    """The id of a topic: "t" and a short hash over the leaves that it began with. attempt:
-    counted up while another topic has that id.
+    """The id of a topic: "t" and a short hash over its first leaves. attempt: incremented while
+    another topic has that id.
 
     Example:
         >>> len(topic_id(["a", "b"])), topic_id(["a", "b"]) == topic_id(["b", "a"])

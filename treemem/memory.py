@@ -1,4 +1,4 @@
-"""Memory: the facade that users of treemem hold. Each method is a short call to the modules below.
+"""Provides Memory, the facade of treemem. Each method is a short call to the modules below it.
 
 A Memory may be used from several threads; async callers wrap its methods in asyncio.to_thread.
 """
@@ -78,10 +78,10 @@ class Memory:
         clock: Clock = now_ms,
         shape: TreeShape = TreeShape(),
     ) -> Memory:
-        """Opens a memory file, creates it if it is missing, and migrates its schema.
+        """Opens a memory file, creating it if it is missing and migrating its schema.
 
         path: None means TREEMEM_DB, or a file in the user's data folder. shape: must be the one
-        that the file was first written with. Raises DatabaseError or a subclass if the file
+        that the file was created with. Raises DatabaseError or a subclass if the file
         cannot be used.
         """
         chosen = Path(path) if path is not None else config.default_database_path()
@@ -149,7 +149,7 @@ class Memory:
     ) -> IngestReport:
         """Like ingest, for LogFile values: standard input, or bytes in memory.
 
-        growing: the files are read again and again. Only the latest state of each is
+        growing: the files will be read repeatedly. Only the latest state of each is
         remembered, and the trees above the sources are left to work().
         """
         from treemem import importers
@@ -234,7 +234,7 @@ class Memory:
         chooses by the question. fts: query is an FTS5 expression. tuning: overrides weights by
         name, see search.weights. rerank: see search.query.Rerank. include: what is searched
         besides the current histories, see types.INCLUDES. If a model is missing or fails, the
-        result lacks its part and names it in missing. Raises UsageError, and NotFoundError for
+        search continues without it and says so in missing. Raises UsageError, and NotFoundError for
         the scope.
         """
         from treemem.search.engine import search
@@ -264,7 +264,7 @@ class Memory:
     def node(self, node_id: str, *, producer: str | None = None) -> Node:
         """Returns a node with its statements, by its id or an unambiguous prefix of it.
 
-        producer: whose summary to show; None means the best one.
+        producer: the one whose summary to show; None means the best one.
         """
         from treemem.tree import browse
 
@@ -333,12 +333,11 @@ class Memory:
     ) -> ScrubReport:
         """Removes secrets from stored messages and from everything derived from them.
 
-        Trees are sealed again from the first leaf that contained a secret; message ids stay.
-        The file is rewritten at the end, so that no page still contains a secret. If the process
-        is killed, the file is intact and the next call continues. pii: also removes personal
-        data. dry_run: only reports what would change. progress: called with the number of
-        messages done and their total. Raises DatabaseLockedError if another process uses the
-        file.
+        Trees are sealed again from the first leaf that contained a secret; message ids do not
+        change. The file is rewritten at the end, so that no page still contains a secret. If the
+        process is killed, the file is intact and the next call continues. pii: also removes
+        personal data. dry_run: only reports what would change. progress: called with the number of
+        messages done and their total. Raises DatabaseLockedError if another process uses the file.
         """
         from treemem.privacy.scrub import scrub_file
 
@@ -364,9 +363,9 @@ class Memory:
 
         max_calls: limit of model calls; 0 runs only the jobs that need no model.
         between: local hours such as "22:00-07:00"; no model call starts outside them.
-        upgrade: also summarizes nodes again that a weaker model summarized.
+        upgrade: also summarizes again the nodes that a weaker model summarized.
         interrupted: set it from another thread to stop after the current step. progress is
-        called on this thread, however many servers work at once.
+        always called on this thread, even if several servers work at once.
         """
         from treemem.worker import run
 
@@ -409,7 +408,7 @@ class Memory:
 
         choice: the name of an installed model, "none", the address of a model server, or a
         ServedModel; servers are asked which models they have. "hashing" is an embedder without
-        a model, for tests. Summaries and vectors of other models stay. Raises ModelError if the
+        a model, for tests. Summaries and vectors of other models are kept. Raises ModelError if the
         model is not available, UsageError if the choice does not fit the role.
         """
         from treemem.worker import model_choice
@@ -436,8 +435,8 @@ class Memory:
         return jobs.get(self._database, job_id)
 
     def is_behind(self, kind: str) -> bool:
-        """Whether jobs of this kind are waiting or running, so that what they build is not up to
-        date. kind: "global" or "topics"."""
+        """Whether jobs of this kind are waiting or running, so the trees that they build are out
+        of date. kind: "global" or "topics"."""
         from treemem.queue import jobs
 
         return jobs.has_open(self._database, kind)
@@ -457,7 +456,7 @@ class Memory:
     # -- the file's health ---------------------------------------------------------------
 
     def status(self) -> Status:
-        """Counts what is stored and queued, and lists what is missing."""
+        """Returns what is stored and queued, and what would improve the memory."""
         from treemem.diagnostics.status import read_status
         from treemem.summarize import backends
 
@@ -486,7 +485,7 @@ class Memory:
         return doctor.diagnose(self._database, self._shape)
 
     def repair(self) -> None:
-        """Rebuilds derived data that is missing or inconsistent; messages and trees stay."""
+        """Rebuilds derived data that is missing or inconsistent; messages are never changed."""
         from treemem.diagnostics import doctor
 
         doctor.repair(self._database, self._clock())

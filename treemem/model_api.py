@@ -1,4 +1,4 @@
-"""Lists the models that a user may choose, and lets a summarizer take its exam.
+"""Lists the available models, and examines summarizers.
 
 Tested in tests/cli/models/test_model.py.
 """
@@ -20,10 +20,11 @@ from treemem.types import ServedModel
 class ModelView:
     """A model of the catalog, or a GGUF file that the user registered.
 
-    size_bytes: of the installed file, else of the download. memory_bytes: needed to run it; None
-    if unknown. damage: what is wrong with the installed file, None if nothing is. exam: points of
-    1000, None without an exam. chat: the file has a chat template. sha256, path: of the installed
-    file. source_sha256: of the published file. pinned: its hash is known before the first pull.
+    size_bytes: of the installed file, else of the download. memory_bytes: needed to run it; None if
+    unknown. damage: what is wrong with the installed file, None if nothing is. exam: points out of
+    1000; None if it took no exam. chat: the file has a chat template. sha256, path: of the
+    installed file. source_sha256: of the published file. pinned: its hash is known before the first
+    pull.
     """
 
     name: str
@@ -50,7 +51,7 @@ def available() -> list[ModelView]:
 
 
 def examine(choice: str | ServedModel, progress: StepProgress | None = None) -> ExamResult:
-    """Lets a summarizer take the exam, and stores the result beside the models.
+    """Gives a summarizer the exam, and stores the result beside the models.
 
     choice: the name of an installed model, the address of a server, a ServedModel, or the
     setting "summarizer" of a memory. Raises ModelError if the model cannot be used.

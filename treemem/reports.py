@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 class Skipped:
     """A record that did not become a message.
 
-    reason: a short stable phrase, by which the report counts it. line: 1-based; None if the file
+    reason: a short stable phrase, by which reports count records. line: 1-based; None if the file
     has no lines. problem: True for damage that the user should know of, False for a record that is
     not a message by design. detail: at most one line, for the report.
     """
@@ -24,9 +24,9 @@ class Skipped:
     detail: str | None = None
 
 
-# The reason of a record that ends with its file: its log may still be writing it.
+# The reason for a last record that is incomplete: it may still be being written.
 CUT_AT_END = "record cut off at the end of the file"
-# How many problems of a file a report quotes; the rest is only counted.
+# How many problems of a file a report quotes; the others are only counted.
 PROBLEMS_KEPT = 20
 _PLURALS = {"child": "children", "leaf": "leaves", "open": "open"}
 
@@ -68,7 +68,7 @@ class FileReport:
 
     @property
     def damaged(self) -> int:
-        """The number of problems, without a record that is still being written."""
+        """The number of problems, excluding a record that is still being written."""
         return self.problem_count - self.skipped.get(CUT_AT_END, 0)
 
     def count_redacted(self, labels: Iterable[str]) -> None:
@@ -149,12 +149,12 @@ class ScrubReport:
 class WorkReport:
     """The result of one run of the worker.
 
-    paused: kinds of job that a circuit breaker stops, with the reason.
+    paused: kinds of job paused by a circuit breaker, with the reason.
     left_out: servers that could not be used, with the reason.
     offered, kept, rejected: statements proposed, stored, and rejected by reason.
     embedded: the number of nodes that got vectors.
     stopped_by: "empty", "max_calls", "max_tokens", "max_seconds", "hours" or "interrupt".
-    goes_on_at: for "hours", when they begin next, ISO 8601 in UTC; else None.
+    goes_on_at: for "hours", when those begin next, ISO 8601 in UTC; else None.
     """
 
     done: dict[str, int] = field(default_factory=dict)

@@ -1,6 +1,6 @@
-"""Parses the times of logs into text that keeps its zone, and a number to compare.
+"""Parses times from logs into text that keeps the zone, and a number for comparisons.
 
-Pure. A time without a zone keeps none in its text; in comparisons it counts as UTC.
+Pure. A time without a zone gets none in the text; in comparisons it counts as UTC.
 """
 
 from __future__ import annotations

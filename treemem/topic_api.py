@@ -54,7 +54,7 @@ class Topics:
     """The topics of one memory. An unambiguous prefix of an id is enough; the id of a merged topic
     refers to the topic it was merged into.
 
-    work: does the jobs without a model, which rebuild the trees of changed topics.
+    work: runs the jobs that need no model, which rebuild the trees of changed topics.
     """
 
     def __init__(self, database: Database, clock: Clock, work: Callable[[], object]) -> None:
@@ -95,8 +95,8 @@ class Topics:
         return self.show(full_id)
 
     def merge(self, into: str, topic_id: str) -> TopicView:
-        """Moves a topic's leaves into another one, to which its id then refers. Raises UsageError
-        if both are the same topic."""
+        """Moves a topic's leaves into the topic `into`, to which its id refers from then on.
+        Raises UsageError if both are the same topic."""
         with self._database.transaction():
             target = topic_store.resolve(self._database, into)
             merged = topic_store.resolve(self._database, topic_id)
@@ -108,8 +108,8 @@ class Topics:
         return self.show(target)
 
     def rebuild(self) -> Views:
-        """Computes all topics again. Pins, names and merges stay; a topic that remains keeps its
-        id."""
+        """Computes all topics again. Pins, names and merges are kept, and so is the id of a topic
+        that remains."""
         while assignment.read_batch(self._database):
             continue
         assignment.rebuild(self._database, self._admit)

@@ -33,7 +33,10 @@ ScopeKind = Literal["everything", "source", "topic", "session"]
 
 @dataclass(frozen=True, slots=True)
 class TreeShape:
-    """The size of leaves and groups. A file keeps the shape with which it was created.
+    """The size of leaves and groups.
+
+    A file does not store its shape: pass the same one each time the file is opened. With another,
+    groups can miss or repeat nodes, and doctor reports the tree as damaged.
 
     leaf_tokens_max: the tokens of a leaf, by text.tokens.count_tokens. fanout: the children of a
     full group.
@@ -61,8 +64,8 @@ class Part:
 class Blob:
     """An attachment, which a marker in the text replaces.
 
-    digest: SHA-256 of the decoded bytes, hex. size_bytes: their number. content: the bytes while
-    a log is read; they are never stored in the memory file.
+    digest: SHA-256 of the decoded bytes, hex. size_bytes: of the decoded bytes. content: the bytes
+    while a log is read; they are never stored in the memory file.
     """
 
     media_type: str
@@ -180,7 +183,7 @@ class Later:
 class Statement:
     """A checked sentence of a summary, with the messages it cites.
 
-    text: quoted by extractive producers, written by a model and checked otherwise.
+    text: a quotation if the producer is extractive, else written by a model and checked.
     producer: its origin, such as "extractive/1".
     speaker: who said it; None if it cites several people.
     messages: the cited messages, including those of statements with the same meaning.
@@ -200,7 +203,7 @@ class Statement:
 
 @dataclass(frozen=True, slots=True)
 class Rejection:
-    """A statement that a model offered and the checks rejected."""
+    """A statement that a model proposed and the checks rejected."""
 
     kind: str
     text: str
@@ -303,7 +306,7 @@ class Passage:
 class SearchResult:
     """The answer to a query.
 
-    text: the passages as one text of that many tokens. missing: what was not available, in
+    text: the passages as one text; tokens: its length. missing: what was not available, in
     sentences. standing: instructions and preferences that apply in the scope; the text begins with
     them. kind: the kind of question, such as "decisions"; "narrow" is the default.
     """

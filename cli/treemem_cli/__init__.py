@@ -1,1 +1,1 @@
-"""The command line: main, context, parameters, render, then one file per command in each folder."""
+"""Parses commands and prints results. Read main, context, parameters, render, then any command."""

@@ -1,1 +1,2 @@
-"""Counts, checks and estimates. Read status, doctor, estimate, in this order."""
+"""Reports on a memory file, checks it, and estimates the cost of logs. Read status, doctor,
+estimate, in this order."""

@@ -20,13 +20,13 @@ from treemem.types import Message, Span, TreeShape
 from treemem.worker import collection_jobs, embed_jobs, source_jobs
 from treemem.worker.worker import TREE_KINDS
 
-# The findings that one check returns.
+# One check returns at most this many findings.
 FINDINGS_MAX = 20
-# The dead jobs that one repair cancels.
+# One repair cancels at most this many dead jobs.
 DEAD_JOBS_MAX = 100_000
-# The repetitions of one message without an id of its own that are tried.
+# At most this many repetitions of one message without an id are tried.
 REPETITIONS_MAX = 1_000_000
-# The ids of repetitions that are computed at a time.
+# This many ids of repetitions are computed at a time.
 REPETITIONS_STEP = 1_000
 _FULL_TEXT = "full text against content"
 _REPAIR = "Repair it: treemem doctor --repair"
@@ -34,8 +34,8 @@ _REPAIR = "Repair it: treemem doctor --repair"
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """The result of one check. looked_at: the number of items. findings: a sentence for each item
-    that is wrong, at most FINDINGS_MAX."""
+    """The result of one check. looked_at: the number of items checked. findings: a sentence for
+    each item that is wrong, at most FINDINGS_MAX."""
 
     name: str
     looked_at: int
@@ -99,7 +99,7 @@ def _references(database: Database) -> Iterator[str]:
 
 def _message_hashes(database: Database) -> Iterator[str]:
     """Recomputes message ids. The id of a message without an identity also depends on the number
-    of the repetition, and without a time on the source. A scrubbed message records the id that
+    of the repetition and, without a time, on the source. A scrubbed message records the id that
     its present text has."""
     sql = ("SELECT m.seq, m.identity, m.chars, json_extract(m.extras, '$.scrubbed'), "  # noqa: S608
            f"{messages.COLUMNS} FROM message m ORDER BY m.seq")  # fmt: skip
@@ -267,8 +267,8 @@ UNION ALL SELECT 'statement ' || seq || ' is shown by no summary' FROM statement
 
 
 def _collections(database: Database, shape: TreeShape) -> Iterator[str]:
-    """Computes the trees above the sources again from their members. A tree that differs is no
-    fault while a job that updates it waits."""
+    """Computes the trees above the sources again from their members. A tree may
+    differ while a job that will update it is waiting."""
     for kind, name, matches in collection_jobs.check_trees(database, shape):
         is_behind = any(jobs.has_open(database, waiting) for waiting in ("seal", "extract", kind))
         if matches or is_behind:
@@ -287,8 +287,8 @@ _EMBED_UNFINISHED = "SELECT 1 FROM job WHERE kind = 'embed' AND state <> 'done'"
 
 
 def _vectors(database: Database) -> Iterator[str]:
-    """Vectors of deleted nodes are no fault while a job waits that will copy or remove them, or
-    while no embedder is in use."""
+    """Vectors of deleted nodes are allowed while a job that will copy or remove them is waiting,
+    or while no embedder is in use."""
     yield ""
     embedder_in_use = settings.get(database, settings.EMBEDDER) is not None
     settled = embedder_in_use and database.row(_EMBED_UNFINISHED) is None
@@ -314,7 +314,7 @@ FROM {table} v LEFT JOIN node n ON n.seq = v.node_seq GROUP BY v.node_seq
 def _vector_faults(
     database: Database, embedder: vectors.StoredEmbedder
 ) -> Iterator[tuple[int, str]]:
-    """Every node that has vectors, with a problem of theirs, or ""."""
+    """Every node that has vectors, with a problem in them, or ""."""
     sql = _VECTOR_FAULTS.format(table=vectors.table_of(embedder.seq))
     for node_seq, gone, odd, miscounted, misplaced in database.execute(
         sql, {"dimensions": embedder.dimensions}
@@ -338,7 +338,7 @@ _OTHER_FORMS = (
 
 
 def _other_forms(database: Database) -> Iterator[str]:
-    """Recomputes the additional forms of words by which full text finds a text."""
+    """Recomputes the additional forms of words by which full-text search finds a text."""
     for table, sql in _OTHER_FORMS:
         for seq, stored, author, text in database.execute(sql):
             is_right = stored == messages.search_text(author, text)

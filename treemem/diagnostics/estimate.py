@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 
 # The tokens of an answer if none was measured: half of what a model may write.
 TOKENS_OUT_DEFAULT = 160
-# The latest calls whose speed is measured.
+# The speed is measured over at most this many of the latest calls.
 SPEED_CALLS_MAX = 200
 
 
@@ -58,7 +58,7 @@ class Speed:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What files would add, and the model work that this would cause.
+    """What files would add, and the model work that they would cause.
 
     files: the report that ingest would return for each. tokens: of the new messages.
     leaves, groups, roots: new nodes to summarize; each is one job.
@@ -67,7 +67,7 @@ class Plan:
     tokens_in: cl100k tokens, without the fixed beginning of prompts, which is computed once.
     tokens_out: an estimate.
     model: the summarizer in use; None if there is none or it is not installed.
-    speed: as measured with it here; None if it was not measured.
+    speed: as measured on this machine; None if it was not.
     """
 
     files: tuple[FileReport, ...]
@@ -98,12 +98,12 @@ class Plan:
 
     @property
     def jobs_per_leaf(self) -> float | None:
-        """None if there is no new leaf."""
+        """Jobs per new leaf; None if there is none."""
         return self.jobs / self.leaves if self.leaves else None
 
     @property
     def windows_per_leaf(self) -> float | None:
-        """None if there is no new leaf."""
+        """Model calls per new leaf; None if there is none."""
         return self.leaf_calls / self.leaves if self.leaves else None
 
     @property

@@ -1,4 +1,4 @@
-"""Counts what a memory file contains, which jobs wait, and what is missing."""
+"""Reports what a memory file contains, which jobs are waiting, and what would improve it."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from treemem.types import ServedModel
 class ProducerStatus:
     """One producer of summaries.
 
-    nodes: those it has summarized. usable: those of them whose summary can be shown.
-    offered: its statements. refused: how many of them were not stored, by reason.
+    nodes: how many it has summarized. usable: how many of these summaries can be shown.
+    offered: the statements it proposed. refused: how many were not stored, by reason.
     """
 
     name: str
@@ -33,8 +33,8 @@ class ProducerStatus:
 class EmbedderStatus:
     """One embedder that has vectors here.
 
-    nodes: those with a vector, of all `of`. windows: vectors of parts of leaves. in_use: whether
-    new nodes get vectors of it.
+    nodes: how many have a vector; of: how many there are. windows: the number of vectors for
+    parts of leaves. in_use: whether new nodes get its vectors.
     """
 
     name: str

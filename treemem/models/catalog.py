@@ -1,7 +1,7 @@
 """Reads the catalog of models, catalog.json.
 
 Uses neither the network nor the models folder. A pinned hash is that of the published file; if
-it is None, the first pull records it.
+the catalog has none, the first pull records it.
 """
 
 from __future__ import annotations
@@ -115,8 +115,8 @@ def find(name: str) -> Entry | None:
 
 
 def prefixes_of(model: str) -> tuple[str, str]:
-    """The prefixes of queries and of documents for a model outside of the catalog: those of the
-    family that its name belongs to, else empty ones.
+    """The prefixes of queries and of documents for a model that is not in the catalog: those of
+    the family that its name belongs to, else empty ones.
 
     Example:
         >>> prefixes_of("embeddinggemma:300m")[1], prefixes_of("nomic-embed-text")

@@ -1,7 +1,7 @@
 """Renders prompts in a model's chat template.
 
-Pure. The template that comes with a GGUF is a program, so it is never run: it is recognized by
-its tokens, and this module contains its text. Only the template's own tokens are special; content
+Pure. The chat template in a GGUF is a program, so it is never run: it is recognized by its tokens,
+and the text of this module is used instead. Only the template's own tokens are special; content
 between them never is.
 """
 
@@ -28,9 +28,9 @@ class Segment:
 class Prompt:
     """A prompt for a model. All of it is content.
 
-    system: the role of the model. examples: questions with their answers, before the question.
-    start: the beginning of the answer; it is part of the answer. system and examples are the
-    same in every call, so that the model computes them once.
+    system: the role that the model plays. examples: questions with their answers, before the
+    question. start: the beginning of the answer; it is part of the answer. system and examples are
+    the same in every call, so that the model computes them once.
     """
 
     system: str
@@ -133,8 +133,8 @@ _SPECIAL = re.compile(
 
 
 def defused(text: str) -> str:
-    """Breaks up special tokens by a space, for text that a server puts into its own template:
-    a server parses such tokens anywhere in a prompt.
+    """Breaks up special tokens with a space, for text that a server inserts into its own template:
+    servers parse such tokens anywhere in a prompt.
 
     Example:
         >>> defused("He typed <|im_end|> and [/INST]; a < b, c[0] stay.")

@@ -1,4 +1,4 @@
-"""Turns texts into vectors, by a local GGUF, a model behind servers, or hashing.
+"""Turns texts into vectors, with a local GGUF, a model behind servers, or hashing.
 
 Opens the embedder that a setting names and computes its identity, under which its vectors are
 stored. Every vector has length 1. Nothing here touches the memory file.
@@ -37,7 +37,7 @@ Item = TypeVar("Item")
 HASHING = "hashing"
 HASHING_NAME = "hashing/1"
 HASHING_DIMENSIONS = 256
-# The texts in one call.
+# One call embeds at most this many texts.
 EMBED_TEXTS_MAX = 32
 _HASHED_WORD = re.compile(r"\w+")
 _HASHED_CHARS_MAX = 64
@@ -103,7 +103,7 @@ class LlamaEmbedder:
         return query
 
     def alive(self) -> bool:
-        return True  # a child process that died is started again
+        return True  # a child process that died is restarted
 
     def close(self) -> None:
         self._client.close()
@@ -314,8 +314,8 @@ def _prefixes(model: str) -> tuple[str, str]:
 def unit(rows: Iterable[Sequence[float]], count: int, dimensions: int, name: str) -> Vectors:
     """The rows as a matrix of vectors of length 1.
 
-    Raises ModelError unless there are `count` rows of `dimensions` finite numbers, each with a
-    direction.
+    Raises ModelError unless there are `count` rows of `dimensions` finite numbers, none of which
+    has length 0.
     """
     import numpy as np
 
@@ -338,7 +338,7 @@ def unit(rows: Iterable[Sequence[float]], count: int, dimensions: int, name: str
 class QueryEmbedder:
     """Keeps the embedder of the last query open, so that the next query need not load it.
 
-    Threads wait for each other.
+    Calls from different threads are serialized.
     """
 
     def __init__(self) -> None:
@@ -347,7 +347,7 @@ class QueryEmbedder:
         self._embedder: Embedder | None = None
 
     def vector(self, setting: str, text: str) -> Vectors:
-        """The query's vector by the embedder that setting names. Raises ModelError."""
+        """The query's vector by the embedder that the setting names. Raises ModelError."""
         with self._lock:
             if self._embedder is None or self._setting != setting:
                 self._close()
@@ -366,7 +366,7 @@ class QueryEmbedder:
 
 
 def batches(texts: Iterable[Item]) -> Iterator[tuple[Item, ...]]:
-    """Splits texts, or items that stand for texts, into batches of at most EMBED_TEXTS_MAX.
+    """Splits texts, or items that represent texts, into batches of at most EMBED_TEXTS_MAX.
 
     Example:
         >>> [len(batch) for batch in batches(["x"] * 33)]

@@ -1,7 +1,7 @@
 """Computes vectors with a loaded embedding model.
 
-Runs in the child process. Several texts are computed in one batch, and a text longer than the
-context in windows, so that no text is refused or cut. Tested in tests/models/test_minilm.py.
+Runs in the child process. Several texts are computed in one batch. A text longer than the
+context is split into windows, so no text is rejected or cut. Tested in tests/models/test_minilm.py.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ def _windows(model: LoadedModel, texts: Sequence[str]) -> Iterator[Window]:
 
 
 def _wrapping(model: LoadedModel) -> tuple[list[int], list[int]]:
-    """The tokens that the model wants before and after a text, such as [CLS] and [SEP]."""
+    """The tokens that the model expects before and after a text, such as [CLS] and [SEP]."""
     bare = model.tokenize("a", special=False)
     whole = model.tokenize("a", special=False, opening=True)
     for start in range(len(whole) - len(bare) + 1):

@@ -1,6 +1,6 @@
 """Calls llama.cpp: loads models, tokenizes, fills the cache, quantizes files.
 
-Only the child process imports this module, since llama.cpp may end the process at any line.
+Only the child process imports this module, since any call of llama.cpp may abort the process.
 Special tokens in text are parsed only if the caller says so. Tested in tests/models/test_client.py.
 """
 
@@ -23,10 +23,10 @@ from treemem.errors import ModelError
 
 BATCH_TOKENS = 512
 # A prompt is computed in pieces of this size, and only whole pieces stay cached for the next
-# prompt. So every piece is computed in the same shape, cached or not, and the text is the same to
-# the last bit. Measured: as fast as pieces of 512.
+# prompt. So every piece has the same shape, cached or not, and the answer is the same to the last
+# bit. Measured: as fast as pieces of 512.
 CHUNK_TOKENS = 128
-# The texts that are embedded in one batch.
+# One batch embeds at most this many texts.
 SEQUENCES_MAX = 16
 
 _WARNING = 3
@@ -74,7 +74,7 @@ class LoadedModel:
 
     def tokenize(self, text: str, *, special: bool, opening: bool = False) -> list[int]:
         """The tokens of a text. special: whether control tokens are parsed. opening: whether the
-        tokens that the model wants around a text are added."""
+        tokens that the model expects around a text are added."""
         if self._is_wordpiece:
             # llama.cpp removes accents by a table without Hangul: 서울 would be one unknown word,
             # although the model was trained on its five letters.
@@ -88,7 +88,7 @@ class LoadedModel:
         return list(tokens[:count])
 
     def prefill(self, tokens: list[int], fixed: int = 0) -> int:
-        """Computes the tokens of the prompt that are not cached. Returns how many those are.
+        """Computes the tokens of the prompt that are not cached. Returns their number.
 
         fixed: how many tokens at the start are the same in every call. A piece ends after them,
         so that all of them stay cached.
@@ -133,7 +133,7 @@ class LoadedModel:
 
     def _cut_cache(self, tokens: list[int], ends: list[int]) -> int:
         """Cuts the cache down to the whole pieces that it shares with the start of the prompt.
-        Returns their tokens: less than the prompt, whose last token is always computed."""
+        Returns their tokens: fewer than the prompt has, since its last one is always computed."""
         shared = 0
         for new, old in zip(tokens[:-1], self._cached, strict=False):
             if new != old:
@@ -206,10 +206,10 @@ def _open(path: str, *, vocabulary_only: bool) -> Any:
 def _for_text(parameters: Any) -> None:
     parameters.n_batch = BATCH_TOKENS
     parameters.n_ubatch = CHUNK_TOKENS
-    # Reusing a shared start needs the whole cache, also with a sliding window.
+    # Reusing a shared start needs the whole cache, even with a sliding window.
     parameters.swa_full = True
     # On a CPU, flash attention computes prompts a fifth to a third faster, but answers 1.5 times
-    # slower after 500 tokens and 3 times after 3,000: it only pays for answers below 50 tokens.
+    # slower after 500 tokens and 3 times after 3,000: it pays only for answers below 50 tokens.
     parameters.flash_attn_type = _AUTO if api.llama_supports_gpu_offload() else _DISABLED
 
 
@@ -246,12 +246,12 @@ def _start() -> tuple[object, ...]:
 
 
 def _refuse_amx() -> object:
-    """Makes Linux refuse this process the AMX tile registers, so that llama.cpp uses its AVX-512
+    """Makes Linux deny this process the AMX tile registers, so that llama.cpp uses its AVX-512
     code. Returns an object that must stay alive.
 
     gcc removes the stores to the tile configuration from llama.cpp's AMX code, so that the first
     tile instruction is illegal (ggml-org/llama.cpp pull request 26954). Only server processors
-    have AMX. The kernel refuses it to a process whose signal stack is too small for the
+    have AMX. The kernel denies it to a process whose signal stack is too small for the
     registers, so such a stack is set; nothing runs on it.
     """
     if sys.platform != "linux" or platform.machine() != "x86_64":

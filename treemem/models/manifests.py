@@ -1,4 +1,4 @@
-"""Stores which models are installed: a manifest NAME.json for each GGUF, in the models folder.
+"""Records which models are installed: a manifest NAME.json for each GGUF, in the models folder.
 
 A manifest is written when its file is complete. Nothing here downloads or loads a model.
 
@@ -65,7 +65,7 @@ class InstalledModel:
 def installed(name: str, *, folder: Path | None = None, verify: bool = False) -> InstalledModel:
     """The installed model with this name.
 
-    verify: compares its SHA-256, once in a process for an unchanged file. Raises ModelError, not
+    verify: compares its SHA-256, once per process for an unchanged file. Raises ModelError, not
     recoverable, if the model is missing or damaged.
     """
     model = find(name, folder=folder)

@@ -1,7 +1,7 @@
 """Converts all-MiniLM-L6-v2 from its published form (safetensors, WordPiece) to a GGUF.
 
 The names of tensors and the form of tokens are those that llama.cpp expects of a BERT model. The
-caller has compared the hash of the weights. Nothing here loads a model or uses the network.
+caller has checked the hash of the weights. Nothing here loads a model or uses the network.
 """
 
 from __future__ import annotations
@@ -82,7 +82,7 @@ def tensor_name(name: str) -> str | None:
 
 
 def token_text(token: str) -> str:
-    """A WordPiece token in llama.cpp's form: marked if it begins a word, unmarked inside of one.
+    """A WordPiece token in llama.cpp's form: marked if it begins a word, unmarked inside one.
 
     Example:
         >>> [token_text(token) for token in ("[CLS]", "play", "##ing")]

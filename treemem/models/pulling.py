@@ -1,8 +1,8 @@
-"""Pulls models into the models folder: downloads, compares hashes, converts, puts in place.
+"""Pulls models into the models folder: downloads, checks hashes, converts, and puts in place.
 
-Start with pull(). A file gets its name only when it is complete and its published hash was
-compared, and its manifest is written last. A pull that is killed leaves a folder .pull-…, which
-a later pull removes.
+Start with pull(). A file gets its name only once it is complete and its published hash is
+checked, and its manifest is written last. A killed pull leaves a folder .pull-…, which a later
+pull removes.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ def pull(
     model: a catalog entry, its name, or the path of a GGUF, which is registered where it is.
     name, role: of a GGUF; by default from its file name and its metadata.
     force: downloads an undamaged model again, or replaces a registered one.
-    Raises ModelError; an installed model then remains.
+    Raises ModelError, and leaves an installed model as it is.
     """
     folder = folder or models_folder()
     entry = model if isinstance(model, Entry) else _entry(model, folder)
@@ -218,8 +218,8 @@ def register(
 ) -> InstalledModel:
     """Writes a manifest for a GGUF of the user's own, which stays where it is.
 
-    llama.cpp reads the file once, so that a file that is no model is refused here. force: replaces
-    the manifest of another file with the same name.
+    llama.cpp reads the file once, so that a file that is not a model is rejected here. force:
+    replaces the manifest of another file with the same name.
     """
     name = catalog.check_name(name or _name_from(path))
     path = path.expanduser().absolute()

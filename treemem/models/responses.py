@@ -15,9 +15,9 @@ from typing import Any
 from treemem.errors import ModelError
 from treemem.reports import count_of
 
-# The models that an error message lists.
+# An error message lists at most this many models.
 NAMES_SHOWN_MAX = 20
-# The characters of a server's text in an error message.
+# An error message quotes at most this many characters of a server's text.
 MESSAGE_CHARS_MAX = 300
 NAME_CHARS_MAX = 64
 # The estimate for servers that do not count tokens.
@@ -42,7 +42,7 @@ class Completion:
 
 
 def completion(body: Any) -> Completion:
-    """The answer in the body of a chat completion, without thoughts before it.
+    """The answer in the body of a chat completion, without the thinking before it.
 
     Raises ModelError for an error, and for a missing or empty answer.
     """
@@ -141,7 +141,7 @@ def pick(names: list[str], wanted: str | None, url: str) -> str:
 def clean(model: str) -> str:
     """A model's name as part of a producer's name: the same for every server that has the model.
 
-    Of the path of a file only the file's name is used.
+    Only the last part of a file path is used.
 
     Example:
         >>> clean("/srv/models/qwen3-8b.gguf"), clean("qwen3:8b"), clean("Qwen/Qwen3-8B")

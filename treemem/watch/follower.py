@@ -1,6 +1,6 @@
 """Watches log files and ingests them as they grow, until it is stopped.
 
-It decides when to read (see debounce.py) and ingests as any other caller does, so nothing is
+debounce.py decides when a file is read. Files are ingested as by any other caller, so nothing is
 stored twice, whatever runs at the same time (other watchers, an ingest) and even after kill -9.
 The package watchfiles reports changes; without it the folders are polled.
 """
@@ -49,7 +49,7 @@ _CLOSED = Signature(-1, 0, 0)
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """Files to watch: those of a folder, a single file, or those of a format's place."""
+    """The files to watch: those of a folder, a single file, or those in a format's usual place."""
 
     folder: Path
     path: Path | None = None
@@ -106,7 +106,8 @@ class WatchEvent:
 class Work:
     """Model work while no file changes.
 
-    between: hours of the day, as in Memory.work. idle_seconds: how long no file must have changed.
+    between: hours of the day, as in Memory.work. idle_seconds: how long no file must have changed
+    before it starts.
     """
 
     between: str | None = None
@@ -281,7 +282,7 @@ class Follower:
             self._report(path, file_report, ended - began)
 
     def _report(self, path: Path, report: FileReport, seconds: float) -> None:
-        """Reports new messages, and an error or damage unless it is the file's last one."""
+        """Reports new messages, and an error or damage unless it is the one last reported."""
         if report.added:
             self._on_event(WatchEvent("read", "", path, report, seconds=seconds))
         trouble = report.error or _damage(report)

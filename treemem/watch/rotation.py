@@ -1,7 +1,7 @@
-"""Recognizes logs that were moved or copied away when a new log was begun in their place.
+"""Recognizes logs that were moved or copied away when a new log was started in their place.
 
-A log without ids is identified by its path, so it would be stored a second time under another
-one. A watcher therefore remembers how each file begins, and recognizes it by that.
+A log without ids is identified by its path, so under a new path it would be stored a second
+time. A watcher therefore remembers how each file begins, and recognizes it by that.
 """
 
 from __future__ import annotations

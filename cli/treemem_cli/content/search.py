@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 MODES = ("auto", "verbatim", "summary")
 INCLUDES = ("abandoned", "injected")
-# The kinds of question that statements of summaries answer, in words; "narrow" is none of them.
+# The kinds of question that are answered from summaries, in words; "narrow" is not one of them.
 QUESTION_KINDS = {
     "about": "what something is about",
     "order": "the order of events",

@@ -24,7 +24,7 @@ REASONS_SHOWN = 8
 
 
 def was_read(file: FileReport) -> bool:
-    """Whether the file could be read: true for an empty file, false for nothing but damage."""
+    """Whether the file could be read: true for an empty file, false for one with only damage."""
     return file.error is None and (file.added + file.known > 0 or file.problem_count == 0)
 
 

@@ -95,7 +95,9 @@ def log_files(paths: tuple[str, ...], name: str, spool: Path) -> Iterator[LogFil
     large, and is read more than once."""
     from treemem import LogFile, find_files
 
-    find_files(path for path in paths if path != "-")  # raises for a wrong path before any reading
+    find_files(
+        path for path in paths if path != "-"
+    )  # rejects a wrong path before anything is read
     for path in paths:
         if path == "-":
             with spool.open("wb") as stream:
@@ -107,7 +109,7 @@ def log_files(paths: tuple[str, ...], name: str, spool: Path) -> Iterator[LogFil
 
 @contextmanager
 def explain_interrupt() -> Iterator[None]:
-    """Lets Ctrl-C say that what was read is stored."""
+    """On Ctrl-C, says that everything read so far is stored."""
     try:
         yield
     except KeyboardInterrupt:

@@ -167,7 +167,7 @@ def check_command(
     key_env: str | None,
     as_json: bool,
 ) -> None:
-    """Test a summarizer in a short exam with known answers.
+    """Test a summarizer with a short exam with known answers.
 
     The result decides how the model is used from then on: to retell sentences, to take notes, or
     not at all. It is stored beside the models. The default is the summarizer in use.

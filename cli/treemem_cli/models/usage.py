@@ -44,7 +44,7 @@ def usage_command(
 
 
 def _total(rows: list[UsageRow], jobs: int) -> UsageRow:
-    """jobs: counted apart, since a job of two days or levels is in two rows."""
+    """jobs: counted separately, since a job that spans two days or levels is in two rows."""
     from treemem import UsageRow
 
     return UsageRow(

@@ -52,8 +52,8 @@ def work_command(
     """Run the queued model work: vectors first, then summaries.
 
     Without a model, only jobs that need none run. Ctrl-C finishes such a job and returns one that
-    waits for a model to the queue; a second Ctrl-C stops at once. Nothing is lost in either case,
-    and no finished call is repeated.
+    is waiting for a model to the queue; a second Ctrl-C stops at once. Nothing is lost in either
+    case, and no finished call is repeated.
 
     \b
     Example:
