@@ -6,7 +6,7 @@ tree_node), which nothing can rebuild, and views (summary, statement, citation, 
 tables, the vectors), which can be rebuilt from it. Topics are views, but for the names, pins and
 merges that a user has chosen. The queue and the record of paid model calls are neither.
 
-The comments in the DDL describe each table and column; store/schema.py prints them as a page.
+The comments in the DDL describe each table and column; store/schema_page.py prints them as a page.
 
 Tested in tests/store/test_database.py.
 """

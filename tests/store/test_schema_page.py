@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from treemem.store import migrations, schema
+from treemem.store import migrations, schema_page
 from treemem.store.database import Database
 
 PAGE = Path(__file__).parents[2] / "docs" / "schema.md"
@@ -16,13 +16,13 @@ PAGE = Path(__file__).parents[2] / "docs" / "schema.md"
 def test_the_page_is_made_from_the_ddl() -> None:
     if not PAGE.exists():
         pytest.skip("an installed package has no docs")
-    command = "python -m treemem.store.schema > docs/schema.md"
-    assert PAGE.read_text("utf-8") == schema.markdown(), f"Run: {command}"
+    command = "python -m treemem.store.schema_page > docs/schema.md"
+    assert PAGE.read_text("utf-8") == schema_page.markdown(), f"Run: {command}"
 
 
 def test_the_page_lists_every_table_and_column_in_order(database: Database) -> None:
     database.execute(migrations.VECTORS.format(table="vector_N"))
-    sections = schema.markdown().split("\n## ")[1:]
+    sections = schema_page.markdown().split("\n## ")[1:]
     listed = {
         section.split("\n")[0]: re.findall(r"^\| `(\w+)` ", section, re.MULTILINE)
         for section in sections

@@ -1,4 +1,7 @@
-"""Prints docs/schema.md: `python -m treemem.store.schema > docs/schema.md`."""
+"""Prints docs/schema.md: `python -m treemem.store.schema_page > docs/schema.md`.
+
+The page is generated from the DDL in migrations.py, which creates the tables.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +11,7 @@ from treemem.store import migrations
 
 _HEADING = """# Schema
 
-Made from the DDL in `treemem/store/migrations.py` by `python -m treemem.store.schema`. Times that
+Made from the DDL in `treemem/store/migrations.py` by `python -m treemem.store.schema_page`. Times that
 end in `_ms` are milliseconds since 1970 UTC. A `seq` is the number of a row within its file.
 """
 _TABLE = re.compile(r"CREATE TABLE (?:IF NOT EXISTS )?(\w+) \( *-- (.*)\n((?:  .*\n)+)")
@@ -18,7 +21,7 @@ _REFERENCE = re.compile(r"REFERENCES (\w+)")
 
 
 def markdown() -> str:
-    """A section for each table, with a row for each column."""
+    """The page: one section per table, with one row per column."""
     ddl = "".join((
         migrations.TRUTH, migrations.TOPICS, migrations.VIEWS, migrations.EMBEDDERS,
         migrations.VECTORS.format(table="vector_N"), migrations.QUEUE, migrations.USAGE,
@@ -33,7 +36,7 @@ def _section(table: str, description: str, body: str) -> str:
         column = _COLUMN.match(declaration)
         if column is not None:
             rows.append([column[1], column[2], comment, *_details(column[3])])
-        elif not declaration and line.startswith(" " * 10):  # goes on with the comment above
+        elif not declaration and line.startswith(" " * 10):  # continues the comment above
             rows[-1][2] += f" {comment}"
     lines = [
         f"| `{name}` | {kind} | {'; '.join(filter(None, meaning))} |"
@@ -44,7 +47,7 @@ def _section(table: str, description: str, body: str) -> str:
 
 
 def _details(constraints: str) -> list[str]:
-    """The table that a column refers to, and the values that it may have."""
+    """The table that a column references, and its allowed values, if any."""
     reference, choices = _REFERENCE.search(constraints), _CHOICES.search(constraints)
     details = [] if reference is None else [f"a `{reference[1]}`"]
     if choices is not None:
