@@ -11,8 +11,8 @@ from treemem.store import migrations
 
 _HEADING = """# Schema
 
-Made from the DDL in `treemem/store/migrations.py` by `python -m treemem.store.schema_page`. Times that
-end in `_ms` are milliseconds since 1970 UTC. A `seq` is the number of a row within its file.
+Generated from the DDL in `treemem/store/migrations.py` by `python -m treemem.store.schema_page`.
+Columns that end in `_ms` are milliseconds since 1970 UTC. A `seq` is a row number in this file.
 """
 _TABLE = re.compile(r"CREATE TABLE (?:IF NOT EXISTS )?(\w+) \( *-- (.*)\n((?:  .*\n)+)")
 _COLUMN = re.compile(r"\"?([a-z_]+)\"? ([A-Z]+)(.*)")
