@@ -35,8 +35,8 @@ ScopeKind = Literal["everything", "source", "topic", "session"]
 class TreeShape:
     """The size of leaves and groups.
 
-    A file does not store its shape: pass the same one each time the file is opened. With another,
-    groups can miss or repeat nodes, and doctor reports the tree as damaged.
+    A file does not store its shape: pass the same one each time the file is opened. With another
+    fanout, groups miss or repeat nodes. doctor reports that, and leaves over the new limit.
 
     leaf_tokens_max: the tokens of a leaf, by text.tokens.count_tokens. fanout: the children of a
     full group.
