@@ -20,39 +20,20 @@ import argparse
 import importlib.util
 import itertools
 import os
-from collections import Counter, defaultdict
-from dataclasses import dataclass, field
-from typing import Any
 
 from benchmarks import evidence, harness, round_trip, samples, statements, trust_report
 from benchmarks.planted import PlantedLog, planted_log, survival
 from benchmarks.samples import Conversation, Sample
-from benchmarks.statements import EXTRACTIVE, Figures
+from benchmarks.statements import EXTRACTIVE
+from benchmarks.trust_report import Results
 from treemem import Memory, ModelError, Scope
 from treemem.models.manifests import find
 
 SAMPLE_LEAVES, SAMPLE_SECONDS = 2, 50.0
 SAMPLE_MODEL = "smollm2-135m"
 
+
 # By set and producer, then by way of picking or kind of text.
-Tables = dict[tuple[str, str], dict[str, Counter[str]]]
-
-
-def _tables() -> Tables:
-    return defaultdict(lambda: defaultdict(Counter))
-
-
-@dataclass(slots=True)
-class Results:
-    """All figures; survival by log."""
-
-    statements: list[Figures] = field(default_factory=list)
-    survival: dict[str, dict[str, Any]] = field(default_factory=dict)
-    evidence: Tables = field(default_factory=_tables)
-    round_trip: Tables = field(default_factory=_tables)
-    model_runs: list[dict[str, Any]] = field(default_factory=list)
-
-
 def main() -> None:
     options = _options()
     results = Results()

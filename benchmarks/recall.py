@@ -28,7 +28,8 @@ from benchmarks import harness, recall_sample, samples
 from benchmarks.harness import percent
 from benchmarks.measures import Returned, coverage, mean, support
 from benchmarks.recall_baselines import EMBEDDER, Vectors
-from benchmarks.recall_systems import Shelf, System, is_ours, system_named
+from benchmarks.recall_shelf import Shelf
+from benchmarks.recall_systems import System, is_ours, system_named
 from benchmarks.samples import Conversation
 from treemem.models.manifests import installed
 from treemem.text.tokens import count_tokens

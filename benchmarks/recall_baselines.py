@@ -22,7 +22,7 @@ from benchmarks.wording import STOP_WORDS
 from treemem.store.database import driver
 
 if TYPE_CHECKING:
-    from benchmarks.recall_systems import Shelf
+    from benchmarks.recall_shelf import Shelf
     from treemem.models.client import LlamaClient
 
 WINDOW_TOKENS = 500

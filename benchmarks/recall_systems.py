@@ -7,19 +7,15 @@ such as verbatim, or weights as key=value, separated by semicolons.
 
 from __future__ import annotations
 
-import hashlib
 import inspect
 import re
-from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, contextmanager
-from pathlib import Path
+from contextlib import ExitStack
 from typing import Any, Protocol
 
-from benchmarks.harness import ROOT
 from benchmarks.recall_baselines import BASELINES, DATED, Baseline, Vectors
+from benchmarks.recall_shelf import Shelf
 from benchmarks.samples import Conversation
-from treemem import Memory, Message, Scope, Statement
-from treemem.times import now_ms, parse
+from treemem import Memory, Scope
 
 OURS = "treemem"
 
@@ -39,52 +35,6 @@ class System(Protocol):
     def context(self, question: str, budget: int) -> str: ...
 
     def close(self) -> None: ...
-
-
-class Shelf:
-    """Memory files in a folder, by conversation, embedder and state of treemem's code."""
-
-    def __init__(self, folder: Path) -> None:
-        code = hashlib.blake2b(digest_size=8)
-        for path in sorted((ROOT / "treemem").rglob("*.py")):
-            code.update(path.read_bytes())
-        self._folder = folder / code.hexdigest()
-
-    @contextmanager
-    def opened(self, conversation: Conversation, embedder: str | None) -> Iterator[Memory]:
-        """The conversation's memory, filled, with its clock at the last message."""
-        data = repr((conversation.messages, embedder)).encode()
-        name = re.sub(r"\W+", "-", conversation.name)[:40]
-        path = self._folder / f"{name}-{hashlib.blake2b(data, digest_size=8).hexdigest()}.sqlite3"
-        path.parent.mkdir(parents=True, exist_ok=True)
-        last = max((parse(message.sent_at)[1] or 0 for message in conversation.messages), default=0)
-        with Memory.open(path, clock=lambda: last or now_ms()) as memory:
-            for source, messages in by_source(conversation).items():
-                memory.append(source, messages)  # adds nothing if they are stored already
-            memory.work(max_calls=0)
-            if embedder is not None:
-                memory.use_model("embedder", embedder)
-                memory.embed()
-            yield memory
-
-    def summaries(self, conversation: Conversation) -> list[Sequence[Statement]]:
-        """The statements of every node that has some, without a model."""
-        statements: dict[str, Sequence[Statement]] = {}
-        with self.opened(conversation, None) as memory:
-            scopes = [Scope.source(source) for source in by_source(conversation)]
-            for scope in (*scopes, Scope.everything()):
-                for node in memory.tree(scope).nodes():
-                    if node.statements:
-                        statements[node.id] = node.statements
-        return list(statements.values())
-
-
-def by_source(conversation: Conversation) -> dict[str, list[Message]]:
-    """The messages by session, in order."""
-    sources: dict[str, list[Message]] = {}
-    for message in conversation.messages:
-        sources.setdefault(message.session or conversation.name, []).append(message)
-    return sources
 
 
 class Treemem:

@@ -2,17 +2,33 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Sequence
-from dataclasses import asdict
-from typing import TYPE_CHECKING, Any
+from dataclasses import asdict, dataclass, field
+from typing import Any
 
 from benchmarks.evidence import SHARES
 from benchmarks.harness import Aim, percent, show_aims, show_table, shown
+from benchmarks.statements import Figures
 from treemem_cli.render import safe
 
-if TYPE_CHECKING:
-    from benchmarks.faithfulness import Results, Tables
+Tables = dict[tuple[str, str], dict[str, Counter[str]]]
+
+
+def _tables() -> Tables:
+    return defaultdict(lambda: defaultdict(Counter))
+
+
+@dataclass(slots=True)
+class Results:
+    """All figures; survival by log."""
+
+    statements: list[Figures] = field(default_factory=list)
+    survival: dict[str, dict[str, Any]] = field(default_factory=dict)
+    evidence: Tables = field(default_factory=_tables)
+    round_trip: Tables = field(default_factory=_tables)
+    model_runs: list[dict[str, Any]] = field(default_factory=list)
+
 
 # Per cent of the closed points that have to be gone from the open list.
 CLOSED_GONE_MIN = 90

@@ -12,7 +12,8 @@ import pytest
 from benchmarks import latency, latency_worker, recall, recall_sample
 from benchmarks.latency_chats import KINDS, Chats
 from benchmarks.recall_baselines import Vectors
-from benchmarks.recall_systems import Shelf, system_named
+from benchmarks.recall_shelf import Shelf
+from benchmarks.recall_systems import system_named
 from benchmarks.samples import Conversation
 from treemem import Memory
 from treemem.text.tokens import count_tokens

@@ -1,26 +1,45 @@
-"""Prints what happened to each log file of an ingest or a plan.
+"""Lists the log files of an ingest or a plan, and prints what happened to each.
 
 Tested in tests/cli/logs/test_ingest.py.
 """
 
 from __future__ import annotations
 
+import shutil
+import sys
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from pathlib import PurePath
+from pathlib import Path, PurePath
 from typing import TYPE_CHECKING
 
 from treemem_cli.context import note, stderr_is_terminal
 
 if TYPE_CHECKING:
-    from treemem import FileReport
+    from treemem import FileReport, LogFile
 
 ERRORS_SHOWN = 10
 PROBLEMS_SHOWN = 20
 FILES_SHOWN = 40
 SUFFIXES_SHOWN = 6
 REASONS_SHOWN = 8
+
+
+def log_files(paths: tuple[str, ...], name: str, spool: Path) -> Iterator[LogFile]:
+    """Yields the files below the paths. Standard input is copied to the file spool: it may be
+    large, and is read more than once."""
+    from treemem import LogFile, find_files
+
+    find_files(
+        path for path in paths if path != "-"
+    )  # rejects a wrong path before anything is read
+    for path in paths:
+        if path == "-":
+            with spool.open("wb") as stream:
+                shutil.copyfileobj(sys.stdin.buffer, stream)
+            yield LogFile(name, spool=spool)
+        else:
+            yield from find_files([path])
 
 
 def was_read(file: FileReport) -> bool:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
-import sys
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -15,6 +13,7 @@ import click
 from treemem_cli.context import note, open_memory, print_json
 from treemem_cli.logs.file_reports import (
     counted,
+    log_files,
     print_files,
     print_problems,
     reading_progress,
@@ -30,7 +29,7 @@ from treemem_cli.parameters import (
 )
 
 if TYPE_CHECKING:
-    from treemem import IngestReport, LogFile
+    from treemem import IngestReport
 
 
 @click.command("ingest")
@@ -88,23 +87,6 @@ def ingest_command(
     named = [file for file in report.files if not file.found]
     if report.files and not (all(map(was_read, named)) and any(map(was_read, report.files))):
         context.exit(1)
-
-
-def log_files(paths: tuple[str, ...], name: str, spool: Path) -> Iterator[LogFile]:
-    """Yields the files below the paths. Standard input is copied to the file spool: it may be
-    large, and is read more than once."""
-    from treemem import LogFile, find_files
-
-    find_files(
-        path for path in paths if path != "-"
-    )  # rejects a wrong path before anything is read
-    for path in paths:
-        if path == "-":
-            with spool.open("wb") as stream:
-                shutil.copyfileobj(sys.stdin.buffer, stream)
-            yield LogFile(name, spool=spool)
-        else:
-            yield from find_files([path])
 
 
 @contextmanager

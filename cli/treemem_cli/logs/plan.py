@@ -10,8 +10,13 @@ from typing import TYPE_CHECKING
 import click
 
 from treemem_cli.context import open_memory, print_json
-from treemem_cli.logs.file_reports import print_files, print_problems, reading_progress, was_read
-from treemem_cli.logs.ingest import log_files
+from treemem_cli.logs.file_reports import (
+    log_files,
+    print_files,
+    print_problems,
+    reading_progress,
+    was_read,
+)
 from treemem_cli.parameters import format_option, json_option, stdin_name_option
 
 if TYPE_CHECKING:
