@@ -1,7 +1,7 @@
 """Reads Copilot CLI's sessions in ~/.copilot/session-state: JSON Lines, one event per line.
 
-One file is one session, and each sub-agent is a source of its own. The file is read twice: first to
-find repeated and rewound events. Holds one event at a time.
+A file is a session, and each sub-agent in it is a source of its own. Reads the file twice, first to
+find repeated and rewound events, holding one event at a time.
 """
 
 from __future__ import annotations
@@ -97,8 +97,8 @@ class _Survey:
             hashes.add(hash(text))
 
     def is_repeated(self, kind: str, data: dict[str, Any]) -> bool:
-        """Whether another event repeats it: a tool's start with its request, thoughts with their
-        message."""
+        """Whether another event also contains it: a tool's start is in its request, thoughts are in
+        their message."""
         if kind == "tool.execution_start":
             return hash(as_text(data.get("toolCallId"))) in self._requested
         return kind == "assistant.reasoning" and hash(as_text(data.get("content"))) in self._thought
@@ -208,7 +208,7 @@ def _add_use(content: Content, call: dict[str, Any], key: str, blocks: BlockRead
 
 
 def _result_text(result: object) -> object:
-    """The result of a tool as the model received it."""
+    """The result of a tool as sent to the model."""
     output = as_dict(result)
     for key in ("content", "message"):
         if isinstance(text := output.get(key), str):
@@ -227,7 +227,7 @@ def _attachments(attachment: dict[str, Any]) -> dict[str, Any] | None:
 
 
 def _id_of(file: LogFile) -> str:
-    """The file's or its folder's name, for a file without its first event."""
+    """The session's id by the name of the file or its folder, if the first event is missing."""
     name = file.stem
     if name == _EVENTS_FILE:
         name = PurePosixPath(file.label.replace("!", "/")).parent.name

@@ -1,7 +1,7 @@
 """Reads Discord channels exported to JSON by DiscordChatExporter: a header, then the messages.
 
-The messages are streamed. Discord's announcements, such as a pin or a join, are skipped; forwarded
-messages and link previews are marked as other people's text.
+Streams the messages. Skips Discord's announcements, such as pins and joins, and marks forwarded
+messages and link previews as other people's text.
 """
 
 from __future__ import annotations
@@ -101,7 +101,7 @@ def _event(value: object) -> Message | Skipped:
     message_id = id_text(fields.get("id"))
     return build_message(
         content,
-        # The account's name, since nicknames change, and every message with them.
+        # The account's name, since a changed nickname would change every message.
         first_nonempty(author.get("name"), author.get("nickname"), author.get("id")),
         sent_at(fields.get("timestamp")),
         external_id=f"discord:{message_id}" if message_id else None,

@@ -1,7 +1,8 @@
 """Reads Gemini CLI's sessions in ~/.gemini/tmp: one JSON document, in newer versions JSON Lines.
 
-A line contains a message, replaces an earlier one of the same id, changes the session's metadata,
-or rewinds to a message. So the file is read twice: first for the ids. Holds one record at a time.
+A line adds a message, replaces an earlier one with the same id, changes the session's metadata, or
+rewinds to a message. Reads the file twice, first for the last state of each message, holding one
+record at a time.
 """
 
 from __future__ import annotations
@@ -76,7 +77,7 @@ class GeminiCli(Importer):
 
 
 class _Member(NamedTuple):
-    """A message of a session that is one document, or another field of it."""
+    """A message of a one-document session, or another field of the document."""
 
     value: object
     is_record: bool
@@ -117,7 +118,7 @@ class _Survey:
         )
 
     def _rewind(self, target: str) -> None:
-        """Removes that message and all after it; all messages if it is unknown."""
+        """Removes the target and all messages after it; all messages if the target is unknown."""
         if target not in self._active:
             self._active.clear()
         while self._active and self._active.popitem()[0] != target:
@@ -127,8 +128,8 @@ class _Survey:
         return message_id is None or self._last.get(message_id, ordinal) == ordinal
 
     def is_new(self, ordinal: int, message_id: str | None) -> bool:
-        """Whether a message in a rewritten history has no record of its own and occurs for the
-        first time."""
+        """Whether a message in a rewritten history has no record of its own and this is its first
+        occurrence."""
         return message_id not in self._last and self._listed.get(message_id or "") == ordinal
 
     def is_active(self, message_id: str | None) -> bool:
@@ -183,9 +184,8 @@ class _Reading:
         return self._message(line, value, role)
 
     def _rewritten(self, ordinal: int, line: int | None, about: object) -> Iterator[Event]:
-        """Yields messages of a rewritten history that are logged nowhere else, such as a summary.
-
-        Any other message is taken from its own record: a rewritten one may be shortened.
+        """Yields the messages of a rewritten history that have no record of their own, such as a
+        summary. Others are read from their own records, since a rewritten one may be shortened.
         """
         for message in as_list(as_dict(about).get("messages")):
             record = as_dict(message)
@@ -236,7 +236,7 @@ def _is_document(file: LogFile) -> bool:
 
 
 def _parent_of(file: LogFile) -> str | None:
-    """The parent session, after which the folder of a sub-agent's file is named."""
+    """The parent session of a sub-agent, which names the file's folder."""
     folder = PurePosixPath(file.label.replace("!", "/")).parent.name
     return folder if folder not in ("", _CHATS_FOLDER) else None
 
@@ -249,13 +249,13 @@ def _is_header(value: dict[str, Any]) -> bool:
 
 
 def _is_own_message(value: object) -> bool:
-    """Whether it is a message as only this tool writes it: of the type "gemini", not wrapped."""
+    """Whether only this tool writes such a message: an unwrapped one of type "gemini"."""
     record = as_dict(value)
     return record.get("type") == "gemini" and ("content" in record or "toolCalls" in record)
 
 
 def _has_parts(value: object) -> bool:
-    """Whether it is a message of the API; parts with a type are another tool's."""
+    """Whether a value is a message of the API; parts with a type are another tool's."""
     record = as_dict(value)
     parts = record.get("parts")
     known = role_of(record) is not None and isinstance(parts, list)
@@ -266,12 +266,12 @@ def _has_parts(value: object) -> bool:
 
 
 def role_of(record: dict[str, Any]) -> Role | None:
-    """The role of a record; None if it is no message."""
+    """The role of a record; None if it is not a message."""
     return _ROLES.get(as_text(record.get("type")) or as_text(record.get("role")))
 
 
 def read_content(record: dict[str, Any], blocks: BlockReader) -> Content:
-    """The content of a message's record: thoughts, text, calls with their results."""
+    """Reads the content of a message's record: thoughts, text, calls with their results."""
     content = Content()
     for thought in as_list(record.get("thoughts")):
         texts = (as_text(as_dict(thought).get(key)) for key in ("subject", "description"))
@@ -283,7 +283,7 @@ def read_content(record: dict[str, Any], blocks: BlockReader) -> Content:
 
 
 def kind_of(role: Role, spoken: list[str]) -> MessageKind:
-    """Classifies a message. The tool writes in both roles, and summarizes as the user."""
+    """Classifies a message. The tool injects texts in both roles, and its summary as the user's."""
     pieces = [piece.strip() for piece in spoken if not piece.isspace()]
     if role == "system":
         return "injected"
@@ -343,7 +343,7 @@ def _add_use(content: Content, call: dict[str, Any], blocks: BlockReader) -> Non
 
 
 def _result_text(answer: dict[str, Any]) -> object:
-    """The text of a tool's result; a result of another shape as compact JSON."""
+    """The text of a tool's result, or the result as compact JSON if it has another shape."""
     response = answer.get("response")
     for key in ("output", "error", "content"):
         if isinstance(text := as_dict(response).get(key), str):
@@ -352,7 +352,7 @@ def _result_text(answer: dict[str, Any]) -> object:
 
 
 def _embedded(data: dict[str, Any]) -> dict[str, Any]:
-    """Inline data in the shape of an attachment block."""
+    """Converts inline data to an attachment block."""
     media_type = as_text(data.get("mimeType")) or ""
     kind = media_type.partition("/")[0]
     source = {"type": "base64", "media_type": media_type, "data": data.get("data")}

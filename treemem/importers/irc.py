@@ -1,7 +1,7 @@
-"""Reads IRC logs of a channel or a private talk, in one file or one per day.
+"""Reads IRC logs of a channel or a private conversation, in one file or one per day.
 
-Imports messages and actions, and skips joins, parts, modes and topics. Lines have times of day; the
-day comes from lines in between, or from the file's name.
+Imports messages and actions, and skips joins, parts, modes and topics. Most lines have only a time
+of day; the date comes from date lines in the log, or from the file name.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _NOTICE_LINE = re.compile(r"-(?P<nick>[^\s<>!-][^\s<>]{0,40})- (?P<text>.*)", re
 _ACTION_LINE = re.compile(r" ?\*[ \t](?P<nick>[^\s*<>]{1,60}) (?P<text>.*)", re.DOTALL)
 _ANNOUNCED = re.compile(r"(?:-!-|\*\*\*|===|-->|<--|--|=!=)(?:[ \t]|\Z)")
 _TABBED = re.compile(r"(?P<who>[^\t]{0,60})\t(?P<text>.*)", re.DOTALL)
-# HexChat writes the same star before an action and before a notice of the server.
+# HexChat writes the same star before actions and before server notices.
 _SERVER_NOTICE = re.compile(
     r"\S+ (?:\([^()]*\) )?(?:has (?:joined|quit|left|changed the topic|set the topic)\b|"
     r"is now known as |sets? mode |gives? (?:channel|voice)|removes? (?:channel|voice)|"
@@ -81,14 +81,14 @@ class Irc(Importer):
         spoken = sum(isinstance(item, Spoken) and item.nick is not None for item in read)
         if any(isinstance(item, DayLine) for item in read) or file.suffix == ".weechatlog":
             return 0.9
-        # Any table has dates, tabs and text; only "<nick>" or a notice shows a chat.
+        # Any table may have dates, tabs and text; "<nick>" or a notice proves a chat.
         is_table = all("\t" in line and " <" not in line for line in lines)
         has_notice = any(isinstance(item, Spoken) and item.nick is None for item in read)
         return 0.85 if spoken and (has_notice or not is_table) else 0.0
 
     def companions(self, file: LogFile) -> Iterable[LogFile]:
-        # Subtle: the day in the name counts as a line of the file. Without it two quiet days with
-        # the same few lines would look like one known file.
+        # Subtle: the date in the name counts as content. Otherwise two quiet days with the same few
+        # lines would look like the same file.
         day = _day_in_name(file)
         return [LogFile(file.label, data=day.isoformat().encode())] if day else []
 
@@ -111,7 +111,7 @@ class Irc(Importer):
                 yield Skipped(NOTICE, number)
             else:
                 if item.month_day is not None and year is not None:
-                    # HexChat writes no year: it changes when the month decreases.
+                    # HexChat writes no year: a new one begins when the month decreases.
                     year += item.month_day[0] < month
                     month = item.month_day[0]
                     day = day_of(year, *item.month_day)
@@ -138,7 +138,7 @@ def _day_in_name(file: LogFile) -> date | None:
 
 
 def _source(file: LogFile) -> Source:
-    """The channel: the file's name without a date, or the folder of files named by date."""
+    """The channel: the file's name without its date, or the folder of files named by date."""
     name = _MONTH_IN_NAME.sub("", _DATE_IN_NAME.sub("", file.stem)) or file.folder
     channel = name or "irc"
     folder = (file.place or "").removesuffix(file.name)
@@ -151,8 +151,8 @@ def _source(file: LogFile) -> Source:
 
 @dataclass(frozen=True, slots=True)
 class Spoken:
-    """A line of the log. nick: None for a notice, which has no text. day: the date if the line has
-    one; month_day: the date without its year. is_action: "/me waves"."""
+    """A message or notice. nick: None for a notice, whose text is omitted. day, month_day: the date
+    that the line has, with or without a year. is_action: a "/me" line."""
 
     time: tuple[int, int, int | None]
     day: date | None
@@ -164,13 +164,13 @@ class Spoken:
 
 @dataclass(frozen=True, slots=True)
 class DayLine:
-    """A line with the day of those that follow; None if it cannot be read."""
+    """A date line, which applies to the lines below it; day is None if it cannot be parsed."""
 
     day: date | None
 
 
 def read_line(line: str) -> Spoken | DayLine | None:
-    """Reads a line; None if it has no known form.
+    """Parses a line; returns None if its form is unknown.
 
     Example:
         >>> read_line("10:05 <@ann> hi").nick, read_line("--- Day changed Tue Jan 02 2024").day
@@ -230,7 +230,7 @@ def _spoken(when: _When, rest: str, before: str) -> Spoken | None:
 
 
 def _tabbed(when: _When, who: str, text: str) -> Spoken | None:
-    """Reads WeeChat's form: nick and text between tabs; an action has a star as nick."""
+    """Reads WeeChat's form: nick and text separated by tabs; an action has a star as nick."""
     if who.strip() == "*":
         nick = text.split(" ", 1)[0]
         return Spoken(*when, nick, text, True) if nick else None
@@ -251,7 +251,7 @@ def _day_in(line: str) -> date | None:
 
 
 def day_of(year: int, month: int, day: int) -> date | None:
-    """The date of three numbers; None if there is no such day.
+    """The date with these numbers; None if there is no such day.
 
     Example:
         >>> day_of(2024, 2, 29), day_of(2023, 2, 29)

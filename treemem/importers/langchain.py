@@ -1,8 +1,8 @@
 """Reads LangChain's and LangGraph's JSON: lists of messages, thread states, checkpoints, runs.
 
 Each state of a thread and each run repeats the messages before it. A message is imported at its
-first occurrence, identified by its id, or without one by its text and how often the text occurred
-in its list.
+first occurrence, identified by its id and text or, without an id, by its text and the number of its
+repetition in its list.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ class LangChain(Importer):
 
 
 class _Reading:
-    """One pass over a file; holds a hash of each message."""
+    """One pass over a file. Holds a hash of each message."""
 
     def __init__(self, file: LogFile) -> None:
         self._file = file
@@ -95,7 +95,7 @@ class _Reading:
                 yield Skipped(NO_MESSAGE, line)
 
     def _records(self) -> Iterator[tuple[int | None, object]]:
-        """Yields lines, or the elements of a document; a single object is one record."""
+        """Yields the lines, or the elements of a document, of which a single object is one."""
         if head_value(self._file.head()) is not None:
             for value in read_conversations(self._file, _holds_messages):
                 yield None, value
@@ -126,7 +126,7 @@ class _Reading:
         yield message
 
     def _source_id(self, value: object) -> str:
-        """The thread that a state or a run names, else the file."""
+        """The id by the thread or trace that a state or run names, or else by the file."""
         fields = as_dict(value)
         places = (
             fields,
@@ -141,7 +141,7 @@ class _Reading:
 
 
 def _key(source_id: str, message: Message, counts: Counter[bytes]) -> bytes:
-    """Identifies a message in its source: its id and text, or its text and the number of its
+    """Identifies a message in its source by its id and text, or by its text and the number of its
     repetition in one list."""
     identity = (message.external_id, message.role, message.text, message.tool_result_ids)
     digest = _digest(source_id, *identity)
@@ -166,7 +166,7 @@ def _holds_messages(value: object) -> bool:
 class FoundMessage(NamedTuple):
     """A message's fields, and its type in lower case.
 
-    certain: no other tool writes this shape. group: the number of the list that contains it.
+    certain: whether no other tool writes this shape. group: the number of the list it is in.
     """
 
     kind: str
@@ -176,7 +176,7 @@ class FoundMessage(NamedTuple):
 
 
 def messages_in(value: object, depth: int = _DEPTH_MAX) -> Iterator[FoundMessage]:
-    """Yields the messages in a JSON value in order; group 0 is the value itself.
+    """Yields the messages in a JSON value in order. Group 0 is outside of any list.
 
     Example:
         >>> state = {"values": [{"type": "human", "content": "hi"}]}
@@ -203,7 +203,7 @@ def messages_in(value: object, depth: int = _DEPTH_MAX) -> Iterator[FoundMessage
 
 
 def message_of(message_fields: FoundMessage, reader: BlockReader) -> Message | str:
-    """The message, or the reason to skip it."""
+    """Builds the message, or returns the reason to skip it."""
     fields = message_fields.fields
     if message_fields.kind == "remove":
         return REMOVAL
@@ -256,7 +256,7 @@ def _as_message(value: dict[str, Any]) -> FoundMessage | None:
 
 
 def _blocks(content: object) -> object:
-    """Content whose reasoning blocks are thinking blocks; a BlockReader knows the others."""
+    """Converts reasoning blocks to thinking blocks; a BlockReader knows all others."""
     if not isinstance(content, list):
         return content
     return [_thought(block) if isinstance(block, dict) else block for block in content]
@@ -273,7 +273,7 @@ def _thought(block: dict[str, Any]) -> dict[str, Any]:
 def _add_calls(
     content: Content, fields: dict[str, Any], extra: dict[str, Any], reader: BlockReader
 ) -> None:
-    """Adds tool calls once each: they may also be blocks, or in the provider's own form."""
+    """Adds each tool call once; it may also be a block, or be in the provider's own form."""
     calls = as_list(fields.get("tool_calls")) + as_list(fields.get("invalid_tool_calls"))
     before = set(content.tool_use_ids)
     for call in map(as_dict, calls):

@@ -1,7 +1,7 @@
-"""Reads Markdown: one message per section, long sections cut at blank lines.
+"""Reads Markdown, one message per section; cuts long sections at blank lines.
 
-Only real headings begin a section: those in code fences, indented code, comments and front matter
-are content. Renders nothing and drops nothing.
+Headings in code fences, indented code, comments and front matter are content and begin no section.
+Renders nothing and drops nothing.
 
 Tested in tests/importers/test_documents.py.
 """
@@ -60,7 +60,7 @@ class Markdown(Importer):
             return 0.0
         if by_name:
             return 0.05 if is_json(head) else 0.4
-        # Without a suffix: lines that begin with "# " are comments in a script.
+        # Without a suffix, lines that begin with "# " may be comments in a script.
         is_nameless = file.suffix == "" and not head.startswith(b"#!")
         return 0.35 if is_nameless and len(_ATX_LINE.findall(head)) >= _HEADINGS_MIN else 0.0
 
@@ -86,9 +86,9 @@ def markdown_blocks(lines: Iterable[Line]) -> Iterator[Block]:
 class _Reading:
     """The open block and its state.
 
-    closes: whether a line ends the open fence, comment or front matter; None outside of them.
-    paragraph: the index in the block of the open paragraph's first line; a setext underline makes
-    the lines from there a heading. may_begin: whether a line could begin a paragraph.
+    _closes: tests whether a line ends the open fence, comment or front matter; None outside them.
+    _paragraph: the index in the block of the open paragraph's first line; a setext underline makes
+    the lines from there a heading. _may_begin: whether a line could begin a paragraph.
     """
 
     def __init__(self) -> None:
@@ -131,7 +131,7 @@ class _Reading:
         self._has_text = self._has_text or not text.isspace()
 
     def _take_text(self, text: str) -> Iterator[Block]:
-        """Takes a line outside of fences that is not blank."""
+        """Takes a non-blank line outside fences."""
         if _ATX.match(text):
             yield from self._heading([])
             self._keep(text)
@@ -150,7 +150,7 @@ class _Reading:
             self._keep(text)
 
     def _heading(self, title: list[str]) -> Iterator[Block]:
-        """Begins a block with a heading; blank lines before it stay with it."""
+        """Begins a block with a heading and the blank lines before it."""
         before = self._lines
         if any(text.strip() for text in before):
             yield from self.block()
@@ -160,8 +160,8 @@ class _Reading:
         self._is_heading = True
 
     def _begin_paragraph(self, text: str) -> None:
-        # Subtle: after a list item or a quote a plain line continues that one, so that an underline
-        # below it is a rule; only a blank line lets a paragraph begin again.
+        # Subtle: a plain line after a list item or a quote continues it, so that an underline below
+        # is a rule; a new paragraph can begin only after a blank line.
         if _RULE.match(text):
             self._paragraph, self._may_begin = None, True
         elif self._paragraph is None and self._may_begin:
@@ -178,7 +178,7 @@ class _Reading:
             self._front_matter_until = 0
 
     def _opens_front_matter(self, text: str) -> bool:
-        """Whether this is line 1 with a front matter's mark; line 2 must confirm it."""
+        """Whether this is line 1 and a front matter mark, which line 2 must confirm."""
         mark = text.rstrip()
         if self._number == 1 and mark in ("---", "+++"):
             self._closes = partial(_is_mark, mark)
@@ -202,8 +202,8 @@ def _opening(text: str) -> Closes | None:
 
 
 def _closes_fence(fence: str, in_list: bool, text: str) -> bool:
-    """Whether a line has the same character at least as often and nothing else; in a list at any
-    indent."""
+    """Whether a line repeats the fence's character at least as often, and contains nothing else.
+    in_list: at any indent."""
     match = _CLOSING_FENCE.match(text)
     if match is None or match.group(2)[0] != fence[0] or len(match.group(2)) < len(fence):
         return False

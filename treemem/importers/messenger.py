@@ -1,7 +1,7 @@
-"""Reads Messenger and Instagram threads of Meta's archive: message_1.json and following.
+"""Reads the Messenger and Instagram threads of Meta's archive: message_1.json, message_2.json, ….
 
-Repairs the texts, which are UTF-8 decoded as Latin-1, and reorders a thread that is split into
-several files, newest first.
+Repairs the texts, which are UTF-8 decoded as Latin-1, and puts a thread's messages in order, which
+Meta stores newest first and splits into several files.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ WITH_THE_FIRST = "read with message_1.json"
 
 _PART_NAME = re.compile(r"message_(\d{1,6})\.json")
 _FIRST = "message_1.json"
-# Meta's names for kinds of files, and the labels of the markers.
+# Labels for markers by Meta's names for kinds of files.
 _FILES = {
     "photos": "photo", "videos": "video", "audio_files": "audio", "gifs": "gif", "files": "file",
     "media": "media",
@@ -59,7 +59,7 @@ class Messenger(Importer):
             return
         thread: dict[str, object] = {}
         is_open = False
-        # The first file contains the newest messages, the last one the oldest.
+        # The first file contains the newest messages, the last the oldest.
         for part in reversed(_parts(file)):
             elements: list[JsonMember] = []
             for member in read_members(part):
@@ -77,7 +77,7 @@ class Messenger(Importer):
                 yield event
 
     def _belongs_to_first_file(self, file: LogFile) -> bool:
-        """False if the first file is damaged or empty: then nothing else would read this one."""
+        """Whether the first file reads this one too; not if it is missing, damaged or empty."""
         if file.name == _FIRST or not _PART_NAME.fullmatch(file.name):
             return False
         first = file.neighbour(_FIRST)
@@ -85,7 +85,7 @@ class Messenger(Importer):
 
 
 def _parts(file: LogFile) -> list[LogFile]:
-    """The files of the thread that begins with this file, by their numbers; else the file alone."""
+    """The files of the thread that begins with this file, by number; else the file alone."""
     if file.name != _FIRST:
         return [file]
     numbered = [(int(match[1]), part) for part in file.neighbours()
@@ -94,8 +94,8 @@ def _parts(file: LogFile) -> list[LogFile]:
 
 
 def _in_order(elements: list[JsonMember]) -> list[JsonMember]:
-    """The messages from the oldest on. Only first and last are compared: within a file its own
-    order counts, whatever the clocks show."""
+    """Orders the messages oldest first. Reverses them if the first is newer than the last, but does
+    not sort by time, since clocks may differ."""
     times = [time for member in elements if (time := _time_ms(member.value)) is not None]
     return elements[::-1] if times and times[0] > times[-1] else elements
 
@@ -111,7 +111,7 @@ def _source(file: LogFile, thread: dict[str, object]) -> Source:
         text_or_empty(thread.get("thread_path")) or text_or_empty(thread.get("threadName"))
     )
     title = one_line(repaired(text_or_empty(thread.get("title")))) or one_line(path)
-    # The last folder is the thread's name and number; the one above may change.
+    # The last folder has the thread's name and number; the one above may change.
     name = path.rstrip("/").rsplit("/", 1)[-1]
     key = printable(name) if name else file_key(file)
     return Source(f"messenger/{key}", Messenger.name, title, origin=file.label)
@@ -129,7 +129,7 @@ def _event(value: object) -> Message | Skipped:
     content.add(read(fields.get("text" if is_plain else "content")))
     share = as_dict(fields.get("share"))
     content.add(read(share.get("link")), "marker", "link")
-    # The text of a shared post is its author's.
+    # The text of a shared post is its author's, not the sender's.
     content.add(read(share.get("share_text")), "marker", "share")
     for key, label in _FILES.items():
         for item in dicts_in(fields.get(key)):

@@ -1,7 +1,7 @@
-"""Reads PDF: the text of each page as a message, by pypdf (the extra "documents").
+"""Reads the text of PDF pages with pypdf (the extra "documents").
 
-Nothing is guessed: a page that is only a picture is counted, a file without any text is refused.
-Files are hostile input, so the number of pages, drawing operations and characters is bounded.
+No OCR: a page without text is skipped, a file without any text is refused. Files are hostile input,
+so the number of pages and the size of their drawing operations and text are bounded.
 
 Tested in tests/importers/test_rendered.py.
 """
@@ -37,7 +37,7 @@ TOO_MANY = "page over the limit of pages"
 
 _MAGIC = b"%PDF-"
 _MAGIC_WITHIN = 1_024
-# The filters whose data is a picture's file unchanged.
+# The filters whose data is an unchanged picture file.
 _PICTURE_FILTERS = {"/DCTDecode": "image/jpeg", "/JPXDecode": "image/jp2"}
 _DETAIL_CHARS_MAX = 200
 _NEEDS = "reading PDF files needs the package pypdf: run `pip install 'treemem[documents]'`"
@@ -66,7 +66,7 @@ class Pdf(Importer):
 
 
 class _Pages:
-    """The pages of a file, and the reasons for those without text."""
+    """The pages of a file. skipped: the reasons for pages without text."""
 
     def __init__(self, reader: PdfReader, label: str) -> None:
         self._reader, self._label = reader, label
@@ -84,7 +84,7 @@ class _Pages:
                 page = pages[number - 1]
                 text = self._text(page)
                 marked = list(self._pictures(page))
-            except Exception as error:  # a parser raises many types for hostile bytes
+            except Exception as error:  # parsers raise many exception types for hostile bytes
                 self._skip(UNREADABLE, number, f"{type(error).__name__}: {error}")
                 continue
             pictures += len(marked)
@@ -124,7 +124,7 @@ class _Pages:
         return page.extract_text()[:PAGE_CHARS_MAX]
 
     def _pictures(self, page: PageObject) -> Iterator[Attachment]:
-        """Yields the pictures that a page names; one on many pages is hashed once."""
+        """Yields the pictures that a page names; hashes one on several pages only once."""
         from pypdf.generic import DictionaryObject, IndirectObject
 
         resources = _resolved(page.get("/Resources"))
@@ -158,7 +158,7 @@ def _block(text: str, pictures: list[Attachment], number: int) -> Rendered:
 
 
 def _picture(image: Any) -> Attachment:
-    """A marker with a digest if the file contains the picture's own bytes, else with its size."""
+    """A marker with a digest if the PDF contains a picture file, else with width and height."""
     filters = _resolved(image.get("/Filter"))
     last = filters[-1] if isinstance(filters, list) and len(filters) == 1 else filters
     media_type = _PICTURE_FILTERS.get(str(last))
@@ -172,12 +172,12 @@ def _picture(image: Any) -> Attachment:
 
 
 def _resolved(value: Any) -> Any:
-    """The target of a reference; any other value unchanged."""
+    """Returns the target of a reference, or any other value unchanged."""
     return value.get_object() if hasattr(value, "get_object") else value
 
 
 def _open_reader(stream: BinaryIO, label: str) -> PdfReader:
-    """Opens a file. Raises ImportFileError if pypdf is missing, or a password is needed."""
+    """Opens a file. Raises ImportFileError if pypdf is missing or the file needs a password."""
     try:
         from pypdf import PdfReader
         from pypdf.errors import DependencyError
@@ -207,7 +207,7 @@ def _about(reader: PdfReader) -> DocumentInfo:
             about.title, about.author = _words(metadata.title), _words(metadata.author)
             moment = metadata.modification_date or metadata.creation_date
             about.sent_at = None if moment is None else moment.isoformat()
-    except Exception:  # damage here does not affect the text
+    except Exception:  # damaged metadata does not affect the text
         return about
     return about
 
@@ -218,7 +218,7 @@ def _words(value: object) -> str | None:
 
 @contextmanager
 def _as_import_errors(label: str) -> Iterator[None]:
-    """Raises pypdf's errors as ImportFileError; does not show what it logs about damage."""
+    """Converts pypdf's errors to ImportFileError, and silences its log messages."""
     logger = logging.getLogger("pypdf")
     level = logger.level
     logger.setLevel(logging.CRITICAL + 1)

@@ -1,8 +1,8 @@
 """Reads sessions of the pi coding agent: JSON Lines, an append-only tree of entries.
 
-One file is one session. A fork is a file that repeats the entries it continues, with their times;
-so a message is identified by role, text and time, and is the same in both. The file is read twice:
-first for the ids. Holds one entry at a time.
+A file is a session. A fork is a new file that repeats the original's entries, with their times.
+Messages are therefore identified by role, text and time, so the copies match. Reads the file twice,
+first for the ids, title and active branch and then for the messages, holding one entry at a time.
 """
 
 from __future__ import annotations
@@ -68,8 +68,8 @@ class Pi(Importer):
 class _Survey:
     """The first pass: the session's id and title, and the ancestors of its last entry.
 
-    An entry without a parent (as in the first versions), or whose parent is not in the file,
-    continues the entry before it. One whose parent is null begins a new tree.
+    An entry without parentId (as in the first versions), or whose parent is not in the file,
+    continues the entry before it. One whose parentId is null begins a new tree.
     """
 
     def __init__(self) -> None:
@@ -102,7 +102,7 @@ class _Survey:
 
     def finish(self) -> None:
         at = self._newest
-        # A parent is always before its entry, so this loop ends.
+        # A parent always precedes its entry, so this loop ends.
         while at != _NONE:
             self._active[at] = 1
             at = self._parent[at]
@@ -112,7 +112,7 @@ class _Survey:
         self._ordinal_of.clear()
 
     def is_active(self, ordinal: int) -> bool:
-        """Whether an entry is active; one appended since the survey is."""
+        """Whether an entry is active, as is one appended since the survey."""
         return ordinal >= len(self._active) or bool(self._active[ordinal])
 
 
@@ -164,13 +164,13 @@ class _Reading:
 
 
 def _accompanies(entry: dict[str, Any]) -> bool:
-    """Whether an entry belongs to the one before it: it is as active as that one."""
+    """Whether an entry belongs to its parent and is active if that is."""
     role = as_dict(entry.get("message")).get("role")
     return entry.get("type") in ("compaction", "custom_message") or role in _FOLLOWERS
 
 
 def _message_of(entry: dict[str, Any]) -> dict[str, Any]:
-    """The message in an entry, or an entry that is a message itself in that shape."""
+    """The message in an entry, or the entry itself in the shape of a message."""
     entry_type = as_text(entry.get("type"))
     if entry_type == "message":
         return as_dict(entry.get("message"))
@@ -187,7 +187,7 @@ def _add(content: Content, message: dict[str, Any], blocks: BlockReader) -> None
         name = as_text(message.get("toolName"))
         blocks.add_tool_result(content, blocks_value, message.get("toolCallId"), name)
     elif role == "bashExecution":
-        # A command that the user ran; the output is the shell's.
+        # A command that the user ran, with the shell's output.
         content.add(f"[tool use: bash] {as_text(message.get('command')) or ''}", "tool_use", "bash")
         content.add(as_text(message.get("output")) or "", "tool_result", "bash")
     elif "summary" in message:
@@ -204,7 +204,7 @@ def _add(content: Content, message: dict[str, Any], blocks: BlockReader) -> None
 
 
 def _id_of(file: LogFile) -> str:
-    """The id at the end of a session's name, for a file without its header."""
+    """The id at the end of a session file's name, for a file without its header."""
     tail = file.stem.rpartition("_")[2]
     return tail if is_uuid(tail) else file_key(file)
 
@@ -218,7 +218,7 @@ def _is_header(value: dict[str, Any]) -> bool:
 
 
 def _is_entry(value: dict[str, Any]) -> bool:
-    """Whether it is an entry of a file without its header."""
+    """Whether a value is an entry, in a file without its header."""
     if as_text(value.get("type")) not in _ENTRY_TYPES or not {"id", "parentId"} <= value.keys():
         return False
     message = as_dict(value.get("message"))

@@ -1,7 +1,6 @@
-"""Reads plain text: paragraphs, merged to passages of a readable size.
+"""Reads plain text: merges paragraphs into passages of a readable size.
 
-The last resort of format detection: any text file that no other importer recognizes. Interprets
-nothing.
+Accepts any text file that no other importer recognizes. Interprets nothing.
 
 Tested in tests/importers/test_documents.py.
 """
@@ -26,7 +25,7 @@ _SUFFIXES = (".txt", ".text", ".log", "")
 
 
 class PlainText(Importer):
-    """Imports texts without a structure of their own."""
+    """Imports text without recognized structure."""
 
     name = "plain-text"
     version = 1
@@ -51,7 +50,7 @@ class PlainText(Importer):
 
 
 def paragraphs(lines: Iterable[Line]) -> Iterator[Block]:
-    r"""Yields each paragraph with the blank lines after it, the first with those before it as well.
+    r"""Yields each paragraph with the blank lines after it; the first also with those before it.
 
     Example:
         >>> [block.text for block in paragraphs([Line("a\n"), Line("\n"), Line("b")])]

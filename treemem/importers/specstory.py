@@ -1,8 +1,8 @@
-"""Reads SpecStory's Markdown of a coding session in .specstory/history.
+"""Reads coding sessions that SpecStory wrote as Markdown in .specstory/history.
 
-Turns begin with headings such as "_**User (time)**_"; a heading in a code fence is content. Later
-files put tool calls and thinking in tags, earlier ones begin them with "Tool use:". A file is
-rewritten each time, so content that is no longer in it was replaced.
+Turns begin with headings such as "_**User (time)**_"; a heading in a code fence is content. Newer
+files put tool calls and thinking in tags; older ones begin tool calls with "Tool use:". SpecStory
+rewrites the whole file each time, so content that is no longer in it was replaced.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ class SpecStory(Importer):
 
 
 class _Reading:
-    """One pass over a file: the open turn, and whether its last line is in a fence."""
+    """One pass over a file: the open turn, and the fence that is open at its end."""
 
     def __init__(self, file: LogFile) -> None:
         self._file = file
@@ -106,8 +106,8 @@ class _Reading:
     def _is_turn(self, head: re.Match[str], before: list[str]) -> bool:
         """Whether a heading begins a turn. before: the last non-blank line, and the last line.
 
-        A fence that was never closed must not swallow the rest: a heading after a rule, or one with
-        a later time after a blank line, begins a turn there too.
+        An unclosed fence must not swallow the rest of the file: after a blank line, a heading that
+        follows a rule, or has a time not before the last one, begins a turn inside a fence too.
         """
         if self._fence is None:
             return True
@@ -124,7 +124,7 @@ class _Reading:
             self._fence = fence_after(self._fence, text)
 
     def _turn(self) -> Iterator[Event]:
-        """Yields the open turn as a message; the text before the first one names the session."""
+        """Yields the open turn as a message; the text before the first turn names the session."""
         lines, self._lines, self._chars = self._lines, [], 0
         if self._head is None:
             self._main = self._current = self._source("".join(lines)[:_PREAMBLE_CHARS_MAX])
@@ -156,8 +156,8 @@ class _Reading:
         )
 
     def _source_of(self, head: re.Match[str]) -> Source:
-        """The session, or its sub-agents, whose turns are marked."""
-        assert self._main is not None  # a preamble, maybe empty, precedes the first heading
+        """The session, or the source of its sub-agents, whose turns are marked."""
+        assert self._main is not None  # a preamble, possibly empty, precedes the first heading
         if head.group(2) is None:
             return self._main
         return Source(
@@ -216,7 +216,7 @@ def add_pieces(content: Content, lines: list[str]) -> None:
     for piece in _pieces(lines):
         if piece.kind is None and not piece.text.strip():
             continue
-        # A rule between two texts may be the model's own: it stays.
+        # A rule between two texts may be the model's own, so it stays.
         if before is not None and before.kind is None and piece.kind is None:
             content.add("---")
         content.add(piece.text, piece.kind, piece.name)
@@ -247,16 +247,16 @@ def _pieces(lines: list[str]) -> Iterator[Piece]:
 
 
 def _stands_alone(lines: list[str], at: int) -> bool:
-    """Whether a rule has blank lines around it, or nothing: else it underlines a heading."""
+    """Whether a rule has only blank lines around it; otherwise it underlines a heading."""
     before = lines[at - 1] if at else ""
     after = lines[at + 1] if at + 1 < len(lines) else ""
     return not before.strip() and not after.strip()
 
 
 def _end(lines: list[str], start: int, closes: re.Pattern[str]) -> int:
-    """The line after the one that closes a tag: one outside of fences; if none is near, the first.
+    """The index after the line that closes a tag: outside fences or, if none is near, the first.
 
-    Near, so that many tags in a fence that is never closed are not searched repeatedly.
+    Only near lines, so that many tags in an unclosed fence do not each scan the whole turn.
     """
     fence, first = None, None
     for at in range(start, len(lines)):
@@ -271,7 +271,7 @@ def _end(lines: list[str], start: int, closes: re.Pattern[str]) -> int:
 
 
 def _words(lines: list[str]) -> Iterator[Piece]:
-    """Reads a text; in early files one that begins with "Tool use:" is a call."""
+    """Reads a text. In older files, one that begins with "Tool use:" is a tool call."""
     text = "".join(lines).strip("\r\n")
     if not text:
         return

@@ -1,7 +1,7 @@
 """Reads Telegram Desktop's result.json: one chat, or all chats of an account.
 
-The messages are streamed, at any nesting depth. Contacts, sessions and other parts of an account's
-export are skipped.
+Streams the messages at either nesting depth. Skips contacts, sessions and other parts of an
+account's export.
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ _OTHER_DATA = frozenset({
     "sessions", "web_sessions", "other_data",
 })  # fmt: skip
 _LISTS = ("chats", "left_chats")
-# Ids of people, groups and channels are numbered separately; a supergroup that becomes public, or a
-# chat with a bot, keeps its id.
+# Each family is numbered separately. A supergroup keeps its id when it becomes public, and bots are
+# numbered like people.
 _FAMILY_OF = {
     "saved_messages": "saved", "replies": "replies", "personal_chat": "user", "bot_chat": "user",
     "private_group": "group", "private_supergroup": "channel", "public_supergroup": "channel",
@@ -59,7 +59,7 @@ class Telegram(Importer):
         lists = [as_dict(value.get(key)) for key in _LISTS]
         if any(isinstance(entry.get("list"), list) and "about" in entry for entry in lists):
             return 0.95
-        # In an account's export the contacts may fill the whole head.
+        # In an account's export, contacts may fill the whole head.
         is_account = "personal_information" in value and "about" in value
         return 0.85 if is_account and "Telegram" in text_or_empty(value.get("about")) else 0.0
 
@@ -101,7 +101,7 @@ _CHATS: tuple[tuple[str, ...], ...] = ((), *((key, "list", "[]") for key in _LIS
 
 
 def _is_entered(path: tuple[str, ...]) -> bool:
-    """Whether a path leads to messages: a chat's list, or a chat in the lists of chats."""
+    """Whether a path leads to messages: a list of messages, a chat, or a list of chats."""
     if path in _CHATS or (path[:-1] in _CHATS and path[-1] == "messages"):
         return True
     return path[:1] in (("chats",), ("left_chats",)) and path[1:] in ((), ("list",))
@@ -135,14 +135,14 @@ def _event(value: object) -> Message | Skipped:
     return build_message(
         content,
         first_nonempty(fields.get("from"), fields.get("author"), fields.get("from_id")),
-        # Only the number includes the zone: the date next to it is the exporting machine's.
+        # Only the number is unambiguous: the date is in the exporting machine's time zone.
         sent_at(fields.get("date_unixtime")) or sent_at(fields.get("date")),
         external_id=id_text(fields.get("id")),
     )
 
 
 def _words(text: object) -> str:
-    """The text of a string, or of a list of strings and of objects with a text."""
+    """The text of a string, or of a list of strings and objects with a text."""
     if isinstance(text, list):
         return "".join(
             piece if isinstance(piece, str) else text_or_empty(as_dict(piece).get("text"))
@@ -152,7 +152,7 @@ def _words(text: object) -> str:
 
 
 def _add_media(content: Content, fields: dict[str, object]) -> None:
-    """Adds media as markers. Paths are omitted: they differ from export to export."""
+    """Adds media as markers. Omits paths, which differ from export to export."""
     media_type = text_or_empty(fields.get("mime_type")) or None
     if "photo" in fields:
         content.add(marker("photo"), "marker")

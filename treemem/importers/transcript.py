@@ -1,7 +1,7 @@
 """Reads transcripts of meetings and subtitles: WebVTT, SubRip (SRT) and SBV.
 
-Merges neighbouring cues of one speaker to a message. Times in such a file are offsets: they become
-ids, and times of day only if the file's name has the start of the recording.
+Merges neighbouring cues of one speaker into a message. Times in the file are offsets: they become
+ids, and also message times if the file name contains the start of the recording.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ MERGED = "fragment of a message, merged"
 NO_SPEECH = "cue without words"
 NOTE = "header, note or style"
 
-# Characters after which a message ends with the next sentence; at twice the number it ends anyway.
+# Characters after which a message ends with the next sentence, or at twice the number in any case.
 MESSAGE_CHARS = 1_500
 
 _LINES_LOOKED_AT = 8
 _SENTENCE_END = re.compile(r"[.!?…。！？][\"'»”’)\]]*\Z")
-# Zoom's names of recordings, for example GMT20240115-150000_Recording.transcript.vtt.
+# Zoom's file names, for example GMT20240115-150000_Recording.transcript.vtt.
 _RECORDING_START = re.compile(r"GMT(\d{8}-\d{6})(?!\d)")
 _TIME = r"(?:(\d{1,3}):)?(\d{1,2}):(\d{2})[.,](\d{1,3})"
 _ARROW = re.compile(rf"\s*{_TIME}\s*-->\s*{_TIME}(?:\s.*)?\s*\Z")
@@ -45,7 +45,7 @@ _NAME = re.compile(
     r"(?P<name>\w[\w.'’-]{0,30}(?: (?:\([^()\n]{1,30}\)|\w[\w.'’-]{0,30})){0,4}):[ \t]+(?=\S)"
 )
 _PARTICLES = frozenset("de da di del der den van von la le al bin ibn y e".split())
-# Words before a colon that introduce something and are no name.
+# Words before a colon that introduce a text and are not names.
 _NO_NAMES = frozenset(
     "note warning question answer q a example step tip hint update agenda summary action todo "
     "problem solution result option chapter part section first second third today tomorrow "
@@ -70,7 +70,7 @@ class Transcript(Importer):
         lines = [line for line in head_lines(head) if line.strip()][:_LINES_LOOKED_AT]
         if lines and re.match(r"WEBVTT(?:\s|\Z)", lines[0]):
             return 0.95
-        # A number, and the times below it; in SBV the times alone.
+        # A number and, below it, the times; in SBV only the times.
         return 0.9 if any(map(is_times, lines[:2])) else 0.0
 
     def read(self, file: LogFile) -> Iterator[Event]:
@@ -138,7 +138,7 @@ class _Reading:
         self._texts, self._chars = [], 0
 
     def _id(self) -> str:
-        """The start of the message; a second one with the same start is numbered."""
+        """The start of the message as its id; further ones with the same start are numbered."""
         seconds, ms = divmod(self._start_ms, 1000)
         start = f"{seconds // 3600:02}:{seconds // 60 % 60:02}:{seconds % 60:02}.{ms:03}"
         self._ids[start] = self._ids.get(start, 0) + 1
@@ -146,7 +146,7 @@ class _Reading:
 
     def _without_repeats(self, cue: Cue) -> Cue:
         """Drops repeated lines: live captions show each line twice, as it is spoken and above the
-        next one."""
+        next."""
         self._rolls = self._rolls or is_rolling(cue)
         if not self._rolls:
             return cue
@@ -173,7 +173,7 @@ def _began_at(name: str) -> datetime | None:
 
 @dataclass(slots=True)
 class Cue:
-    """A cue. start_ms: from the recording's beginning. line: the line number of its times."""
+    """A cue. start_ms: since the start of the recording. line: the line number of its times."""
 
     start_ms: int
     line: int
@@ -182,7 +182,7 @@ class Cue:
 
 @dataclass(frozen=True, slots=True)
 class Speech:
-    """One speaker's text in a cue. changes: another speaker than before, even if unnamed."""
+    """One speaker's text in a cue. changes: whether the speaker changed, even if unnamed."""
 
     speaker: str | None
     text: str
@@ -191,7 +191,7 @@ class Speech:
 
 @dataclass(frozen=True, slots=True)
 class Note:
-    """A block that is no cue: the header, a comment, a style sheet."""
+    """A block that is not a cue: the header, a comment, a style sheet."""
 
     line: int
 
@@ -209,8 +209,8 @@ def is_times(line: str) -> bool:
 def cues(lines: Iterable[Line]) -> Iterator[Cue | Note]:
     """Yields the cues and notes of a file in order.
 
-    A block without times continues the cue before it: many tools wrongly write blank lines in
-    speech.
+    A block without times continues the cue before it, since many tools wrongly write blank lines
+    in speech.
     """
     open_cue: Cue | None = None
     in_note = False
@@ -240,8 +240,8 @@ def cues(lines: Iterable[Line]) -> Iterator[Cue | Note]:
 
 
 def _id_at(lines: list[str]) -> int | None:
-    """The index in a cue's lines of the next cue's identifier: after the last blank line, or a
-    number that lacks one."""
+    """The index in a cue's lines of the next cue's identifier: the last line, if it follows a blank
+    line or is a number; else None."""
     last = len(lines) - 1
     if last >= 1 and not lines[last - 1].strip() and lines[last].strip():
         return last
@@ -257,7 +257,7 @@ def _start_ms(text: str) -> int:
 
 
 def is_rolling(cue: Cue) -> bool:
-    """Whether words have times of their own: live captions, which repeat the line above."""
+    """Whether words have times of their own, as in live captions, which repeat the line above."""
     return any(_STAMP.search(line) for line in cue.lines)
 
 
@@ -288,7 +288,7 @@ def _plain(text: str) -> str:
 
 
 def _is_name(text: str) -> bool:
-    """Whether the text before a colon is a name: capitalized, and no common word."""
+    """Whether the text before a colon is a name: capitalized, and not a common word."""
     names = [name for name in text.split() if not name.startswith("(")]
     if not names or names[0].lower() in _NO_NAMES:
         return False

@@ -1,7 +1,7 @@
 """Builds messages from documents with markup (HTML, Word, PDF).
 
-Such a document is read as blocks of visible text, with markers for pictures. A message's id depends
-on its text only, not on the file's date, so that an edited document adds only the new parts.
+Takes blocks of visible text, with markers for pictures. A message's id depends only on its text,
+not on the file's date, so that an edited document adds only its new parts.
 
 Tested in tests/importers/test_rendered.py.
 """
@@ -29,7 +29,7 @@ _TICKS = re.compile("`+")
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """A range of a block that represents a picture. Offsets in characters, end exclusive."""
+    """A range of a block that stands for a picture: offsets in characters, end exclusive."""
 
     start: int
     end: int
@@ -39,9 +39,9 @@ class Mark:
 
 @dataclass(frozen=True, slots=True)
 class Rendered:
-    """A block of visible text. page: the page it begins on, if there are pages.
+    """A block of visible text. page: the page on which it begins; None without pages.
 
-    author, sent_at: of this block alone, such as a comment's; None uses the document's.
+    author, sent_at: those of this block, such as a comment; None for the document's.
     """
 
     text: str
@@ -54,7 +54,7 @@ class Rendered:
 
 @dataclass(slots=True)
 class DocumentInfo:
-    """A document's own metadata. sent_at: when it was last changed, else created."""
+    """A document's metadata. sent_at: the time of the last change, or else of creation."""
 
     title: str | None = None
     author: str | None = None
@@ -89,7 +89,7 @@ class BlockText:
         self.add(text)
 
     def take(self) -> tuple[str, tuple[Mark, ...]]:
-        """Returns the text and marks so far, and starts the next block."""
+        """Returns the text and marks so far, and begins the next block."""
         text, marks = "".join(self._pieces), tuple(self._marks)
         self._pieces, self._marks, self.chars, self.is_blank = [], [], 0, True
         return text, marks
@@ -144,7 +144,7 @@ class _Placed:
 
 
 def _messages(blocks: Iterable[Rendered], file: LogFile) -> Iterator[Message]:
-    """Merges neighbouring blocks to messages; only blanks at the end are dropped."""
+    """Merges neighbouring blocks into messages; drops only blanks at the end."""
     placed, at = _Placed(), 0
     for text in merge_blocks(placed.through(blocks), SECTION_CHARS_MAX):
         pieces = placed.take(at + len(text))
@@ -168,7 +168,7 @@ def _messages(blocks: Iterable[Rendered], file: LogFile) -> Iterator[Message]:
 
 
 def _pieces(block: Rendered) -> Iterator[Rendered]:
-    """Splits a block that is too long after a sentence, never inside a marker."""
+    """Splits a block that is too long, after a sentence and never inside a marker."""
     at, number = 0, 0
     while at < len(block.text):
         end = len(block.text)
@@ -189,7 +189,7 @@ def _pieces(block: Rendered) -> Iterator[Rendered]:
 
 
 def fenced(block: Rendered) -> Rendered:
-    """Puts preformatted text into a fence longer than any in it.
+    """Puts preformatted text into a fence longer than any inside it.
 
     Example:
         >>> fenced(Rendered("a  b")).text

@@ -1,7 +1,7 @@
 """Reads content blocks of the AI SDK and of agents that write similar ones.
 
-Pure. The same tool call or result has several names in such logs; here they become the blocks that
-content.BlockReader reads.
+Pure. Such logs write the same tool call or result under several names; this module converts them to
+the blocks that content.BlockReader reads.
 
 Tested in tests/importers/test_cursor.py and test_cline.py.
 """
@@ -24,7 +24,7 @@ _REFERENCE = re.compile(r"[a-z][a-z0-9+.-]*:", re.IGNORECASE)
 
 
 def text_in_tag(text: str, names: Iterable[str]) -> str | None:
-    r"""The text inside one of the tags, if the tag encloses the whole text; else None.
+    r"""The text inside a tag with one of the names; None unless it encloses the whole text.
 
     Example:
         >>> text_in_tag("<task>\nShip it.\n</task>", ["task"]), text_in_tag("<task> ", ["task"])
@@ -40,7 +40,7 @@ def text_in_tag(text: str, names: Iterable[str]) -> str | None:
 
 
 def json_text(value: object, content: Content) -> str:
-    """JSON of a value for a text; attachments become markers in it and blobs of the content."""
+    """A value as JSON; its attachments become markers, and blobs of the content."""
     if isinstance(value, str):
         return value
     shown, blobs = without_base64(value)
@@ -71,7 +71,7 @@ def add_block(reader: BlockReader, content: Content, block: object) -> None:
 
 
 def result_blocks(output: object) -> object:
-    """The result of a tool as blocks, without the wrappers around them.
+    """The result of a tool as blocks, without the objects wrapped around them.
 
     Example:
         >>> result_blocks({"type": "text", "value": "ok"})

@@ -1,4 +1,4 @@
-"""Examines the first bytes of a file, to recognize its format or describe it in an error.
+"""Examines the first bytes of a file, to recognize its format or to describe it in an error.
 
 Pure. A head is the first HEAD_BYTES of a file; a shorter one is the whole file.
 
@@ -22,11 +22,11 @@ _MAGIC = (
     (b"SQLite format 3\0", "SQLite"), (b"\x7fELF", "ELF"), (b"GGUF", "GGUF"),
     (b"7z\xbc\xaf\x27\x1c", "7-Zip"), (b"RIFF", "RIFF"), (b"OggS", "Ogg"), (b"ID3", "MP3"),
 )  # fmt: skip
-# Control characters that do not occur in a text: all but BEL, BS, HT, LF, VT, FF, CR, ESC.
+# Control characters that do not occur in text: all but BEL, BS, HT, LF, VT, FF, CR, ESC.
 _CONTROLS = bytes(set(range(32)) - {7, 8, 9, 10, 11, 12, 13, 27}) + b"\x7f"
 _CONTROL_SHARE_MAX = 0.01
 _JSON_START = re.compile(rb"\s*(?:\{\s*[\"}]|\[\s*(?:[\[{\"\]]|-?\d+(?:\.\d+)?\s*[,\]]))")
-# A string that is cut off extends to the end: nothing in it is taken for syntax.
+# An incomplete string extends to the end, so that nothing in it is taken for syntax.
 _TOKEN = re.compile(rb'"(?:[^"\\]++|\\.)*+(?:"|\Z)|[\[\]{},]', re.DOTALL)
 _CLOSING = {b"{": b"}", b"[": b"]", b'"': b'"'}
 _SCALAR = re.compile(rb"-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?|true|false|null|NaN|-?Infinity")
@@ -46,7 +46,7 @@ def is_whole(head: bytes) -> bool:
 
 @lru_cache(maxsize=4)
 def head_objects(head: bytes) -> tuple[list[object], bytes]:
-    """The JSON values of the head's whole lines, without damaged ones, and the cut last line.
+    """The JSON values of the head's whole lines, except invalid ones, and the incomplete last line.
 
     Callers must not change them: the result is cached, since most importers need it.
     """
@@ -54,7 +54,7 @@ def head_objects(head: bytes) -> tuple[list[object], bytes]:
     rest = b"" if is_whole(head) else lines.pop()
     values: list[object] = []
     for line in filter(None, map(strip_padding, lines)):
-        # Subtle: a parser is slow to reject prose; this test rejects most of it.
+        # Subtle: the parser is slow to reject prose; this test rejects most of it.
         if line[-1:] != _CLOSING.get(line[:1]) and not _SCALAR.fullmatch(line):
             continue
         try:
@@ -65,7 +65,7 @@ def head_objects(head: bytes) -> tuple[list[object], bytes]:
 
 
 def head_lines(head: bytes) -> list[str]:
-    r"""The head's lines as text, without line ends and BOM; omits a line that is cut off.
+    r"""The head's lines as text, without line ends and BOM; omits an incomplete last line.
 
     Example:
         >>> head_lines(b"\xef\xbb\xbfone\r\ntwo")
@@ -79,10 +79,10 @@ def head_lines(head: bytes) -> list[str]:
 
 @lru_cache(maxsize=4)
 def head_value(head: bytes) -> object:
-    """The JSON document that begins with this head, closed after its last whole value.
+    """Parses the JSON document that begins with this head, closed after its last whole value.
 
-    None if it is not a single JSON value: text, or several lines of JSON. Callers must not change
-    the value.
+    Returns None unless it is a single JSON value. Callers must not change the result, which is
+    cached.
 
     Example:
         >>> head_value(b'{"a": [1, 2]}')
@@ -102,7 +102,7 @@ def head_value(head: bytes) -> object:
 
 
 def _closed(body: bytes) -> bytes | None:
-    """A truncated JSON text up to its last whole value, with the open brackets closed."""
+    """Cuts truncated JSON after its last whole value and closes the open brackets."""
     open_brackets: list[bytes] = []
     end, closing = 0, b""
     for token in _TOKEN.finditer(body):
@@ -122,18 +122,18 @@ def _closed(body: bytes) -> bytes | None:
             open_brackets.pop()
             end, closing = token.end(), b"".join(reversed(open_brackets))
             if not open_brackets:
-                return None  # A whole value with more after it: JSON Lines.
+                return None  # A whole value followed by another: JSON Lines.
     return body[:end] + closing if end else None
 
 
 def has_key(data: bytes, key: str, values: str | None = None) -> bool:
-    """Whether the beginning of a JSON text has a key, with one of the values (a|b) if any."""
+    """Whether the beginning of a JSON text contains a key; values: with one of these (a|b)."""
     value = f'"(?:{values})"' if values else ""
     return re.search(rf'"{key}"\s*:\s*{value}'.encode(), data) is not None
 
 
 def is_text(head: bytes) -> bool:
-    r"""Whether the head is text: no known binary file, hardly any control characters.
+    r"""Whether the head is text: not a known binary format, and hardly any control characters.
 
     Example:
         >>> is_text(b"plain"), is_text(b"\x00\x01\x02\x03"), is_text(b"%PDF-1.7 text")
@@ -184,7 +184,7 @@ def describe_content(head: bytes) -> str:
 
 
 def _as_utf8(head: bytes) -> bytes:
-    """Converts a head with a UTF-16 BOM to UTF-8; returns any other, or a broken one, unchanged."""
+    """Converts a head with a UTF-16 BOM to UTF-8; returns others, and invalid ones, unchanged."""
     if not head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         return head
     try:

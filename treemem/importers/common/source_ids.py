@@ -1,7 +1,7 @@
 """Builds source ids and message times.
 
-Pure apart from resolving a path. A source id is printable, at most a few hundred characters long,
-and the same each time the same file is read.
+Pure apart from resolving paths. A source id is printable, at most a few hundred characters long,
+and the same each time a file is read.
 
 Tested in tests/importers/test_chat.py.
 """
@@ -22,14 +22,14 @@ _HASH_HEX_LENGTH = 6
 _UUID = re.compile("-".join(f"[0-9a-fA-F]{{{length}}}" for length in (8, 4, 4, 4, 12)))
 _NUMBER = re.compile(r"\d{9,20}(?:\.\d{1,9})?")
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-# The first number that is no time in a unit, and the unit's scale; each unit covers the years 1973
-# to 5138.
+# The upper limit of the numbers in a unit (exclusive), and the unit's number per second. Each unit
+# covers the years 1973 to 5138.
 _SCALES = ((10**11, 1), (10**14, 1_000), (10**17, 1_000_000), (10**20, 1_000_000_000))
 _SECONDS_MIN = 10**8
 
 
 def is_uuid(text: str) -> bool:
-    """Whether a text is a UUID in its usual form.
+    """Whether a text is a UUID with hyphens.
 
     Example:
         >>> is_uuid("5c0375b4-57a5-4f26-b12d-d022ee4e51b7"), is_uuid("u1")
@@ -39,9 +39,9 @@ def is_uuid(text: str) -> bool:
 
 
 def file_key(file: LogFile) -> str:
-    """The file's stem and the beginning of a hash of its path; the stem alone for stdin.
+    """The file's stem and a short hash of its path; the stem alone if it has no path.
 
-    Two files of the same name are two histories; only the path distinguishes them.
+    Files with the same name are different histories; only the path tells them apart.
     """
     place = file.place
     if place is None:
@@ -50,7 +50,7 @@ def file_key(file: LogFile) -> str:
 
 
 def place_key(name: str, place: str) -> str:
-    """A name and the beginning of a hash of its place, which distinguishes equal names.
+    """A name and a short hash of its place, which tells equal names apart.
 
     Example:
         >>> place_key("#dev", "/home/ana/logs")
@@ -61,7 +61,7 @@ def place_key(name: str, place: str) -> str:
 
 
 def printable(name: str) -> str:
-    r"""A name fit for a source id; a hash keeps names apart that had to be changed.
+    r"""A name fit for a source id; a name that has to be changed gets a hash, to stay distinct.
 
     Example:
         >>> printable("notes 2026")
@@ -77,17 +77,17 @@ def printable(name: str) -> str:
 
 
 def one_line(text: object) -> str | None:
-    """A title on one line, limited in length; None if it is no text or blank."""
+    """A title on one line, limited in length; None if it is blank or not a string."""
     if not isinstance(text, str):
         return None
     return " ".join(text[: 4 * TITLE_CHARS_MAX].split())[:TITLE_CHARS_MAX] or None
 
 
 def sent_at(value: object) -> str | None:
-    """The time of a message: text unchanged, a number since 1970 as ISO 8601 in UTC.
+    """The time of a message: text unchanged, a Unix time as ISO 8601 in UTC.
 
-    The size of a number gives its unit: seconds, milli-, micro- or nanoseconds. A number below 10⁸
-    is an offset or a counter (as seconds it would be before March 1973): None.
+    A number's size determines its unit: seconds, milli-, micro- or nanoseconds. None for a number
+    below 10⁸, which is an offset or a counter (as seconds it would be before March 1973).
 
     Example:
         >>> sent_at(1_700_000_000), sent_at(1_700_000_000_000)
@@ -104,6 +104,6 @@ def sent_at(value: object) -> str | None:
     scale = next((scale for limit, scale in _SCALES if abs(value) < limit), 0)
     if not scale or abs(value) < _SECONDS_MIN:
         return None
-    # Subtle: integers are divided as integers, since a float cannot hold nanoseconds.
+    # Subtle: integers are divided as integers, since a float cannot represent nanoseconds.
     micros = value * 1_000_000 // scale if isinstance(value, int) else round(value / scale * 1e6)
     return (_EPOCH + timedelta(microseconds=micros)).isoformat()

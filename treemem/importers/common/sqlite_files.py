@@ -1,7 +1,7 @@
-"""Reads SQLite files of other programs: never writes, never locks for long.
+"""Reads the SQLite files of other programs: never writes, never locks for long.
 
-The program may be running. The file is opened read-only but with its -wal file. Damage raises
-ImportFileError. No column guarantees its declared type: importers check the values.
+The program may be running, so the file is opened read-only together with its -wal file. Damage
+raises ImportFileError. SQLite does not enforce declared types: importers check the values.
 
 Tested in tests/importers/test_llm.py and test_cursor.py.
 """
@@ -40,7 +40,7 @@ class Tables:
     def rows(self, sql: str, parameters: tuple[object, ...] = ()) -> Iterator[tuple[Any, ...]]:
         """Yields the rows of a query; text that is not UTF-8 contains lone surrogates.
 
-        A parameter with lone surrogates matches no row, since SQLite cannot be asked for it.
+        A parameter with lone surrogates matches no row, since it cannot be passed to SQLite.
         """
         try:
             yield from self._connection.execute(sql, parameters)
@@ -62,7 +62,7 @@ def table_columns(file: LogFile, head: bytes) -> dict[str, frozenset[str]]:
 
 
 def companions(file: LogFile) -> Iterable[LogFile]:
-    """The -wal file next to it, which contains the latest writes."""
+    """The -wal file next to a database, which contains the latest writes."""
     wal = file.neighbour(f"{file.name}-wal")
     return () if wal is None else (wal,)
 
@@ -88,7 +88,7 @@ def open_tables(file: LogFile) -> Iterator[Tables]:
 
 
 def _restrain(connection: Any) -> None:
-    """Disables functions of a hostile schema and limits the size of values."""
+    """Disables functions that a hostile schema could call, and limits the size of values."""
     connection.text_factory = lambda data: data.decode("utf-8", "surrogateescape")
     connection.execute("PRAGMA query_only = ON")
     connection.execute("PRAGMA trusted_schema = OFF")

@@ -1,9 +1,8 @@
-"""Reads the store of Cursor's agent, store.db: messages by the hash of their content, and a root
-that lists them in order.
+"""Reads the store of Cursor's agent, store.db: messages stored by content hash, and a root that
+lists them in order.
 
-The root is a protobuf message; only the lengths of its fields are read, to find the hashes. A
-message that the root does not list was summarized if it is older than all listed ones, else
-rewound.
+The root is a protobuf message, of which only the framing is read, to find the hashes. A message
+that the root does not list was summarized if it is older than all listed ones, or else rewound.
 
 Tested in tests/importers/test_cursor.py.
 """
@@ -58,7 +57,7 @@ def read(file: LogFile) -> Iterator[Event]:
 
 
 def _meta(tables: Tables) -> dict[str, Any]:
-    """The session's metadata: JSON, written in hexadecimal digits."""
+    """The session's metadata: JSON, encoded in hexadecimal digits."""
     for _, value in tables.rows(_META):
         meta = json_or_none(value)
         if not isinstance(meta, dict) and isinstance(value, str):
@@ -89,7 +88,7 @@ def _ordered(tables: Tables, root_id: str | None) -> Iterator[tuple[str, bool]]:
 
 
 def _without_system(tables: Tables, listed: list[str]) -> list[str]:
-    """The listed ids without system prompts, which are listed repeatedly."""
+    """The listed ids without those of system prompts, which are listed repeatedly."""
     roles = (
         (blob_id, as_dict(json_object(_blob(tables, blob_id))).get("role")) for blob_id in listed
     )
@@ -97,7 +96,7 @@ def _without_system(tables: Tables, listed: list[str]) -> list[str]:
 
 
 def _hashes(root: object) -> list[str]:
-    """The hashes that a root lists, in order: those in its first field, else those in any."""
+    """The hashes that a root lists, in order: those in field 1, or else those in any field."""
     if not isinstance(root, bytes):
         return []
     hashes = [(field, data.hex()) for field, data in _fields(root) if len(data) == _HASH_BYTES]
@@ -106,7 +105,7 @@ def _hashes(root: object) -> list[str]:
 
 
 def _fields(data: bytes) -> Iterator[tuple[int, bytes]]:
-    """Yields number and bytes of each length-delimited field of a protobuf message; ends at damage.
+    """Yields number and bytes of a protobuf message's length-delimited fields; stops at damage.
 
     The encoding is described at https://protobuf.dev/programming-guides/encoding/.
     """
@@ -129,7 +128,7 @@ def _fields(data: bytes) -> Iterator[tuple[int, bytes]]:
 
 
 def _varint(data: bytes, at: int) -> tuple[int, int]:
-    """A number of seven bits per byte, and the offset after it; a truncated one ends the data."""
+    """Reads a varint; returns it and the offset after it; (0, the end) if it is truncated."""
     value = shift = 0
     while at < len(data) and shift < 64:
         byte = data[at]

@@ -1,7 +1,7 @@
 """Reads the store of Cursor's editor, state.vscdb: conversations and messages as rows of JSON.
 
-A conversation's row lists its messages ("bubbles") in order; each has a row of its own, or in older
-versions is inside the conversation's. A message that is no longer listed was rewound.
+A conversation's row lists its messages ("bubbles") in order; each has a row of its own or, in older
+versions, is inside the conversation's row. A message that is no longer listed was rewound.
 
 Tested in tests/importers/test_cursor.py.
 """
@@ -49,7 +49,7 @@ def read(file: LogFile) -> Iterator[Event]:
 
 
 class _Store:
-    """An open store. Holds the ids of the conversations, and one conversation."""
+    """An open store. Holds all conversation ids, and one conversation at a time."""
 
     def __init__(self, file: LogFile, tables: Tables) -> None:
         self._file = file
@@ -60,13 +60,13 @@ class _Store:
         return next((value for (value,) in self._tables.rows(sql, (key,))), None)
 
     def _keys(self, prefix: str) -> list[str]:
-        """The rest of each key with this prefix, which ends in ":"; ";" is the next character."""
+        """The rest of each key with this prefix, which ends in ":"; ";" follows it in ASCII."""
         bounds = (prefix, prefix[:-1] + ";")
         keys = (key for (key,) in self._tables.rows(_KEYS, bounds) if isinstance(key, str))
         return [key.removeprefix(prefix) for key in keys]
 
     def conversations(self) -> list[str]:
-        """The ids of the conversations by their start, sub-agents after all without a parent."""
+        """The ids of the conversations in the order they began, sub-agents last."""
         order: list[tuple[float, str]] = []
         for composer_id in self._keys(_COMPOSER):
             head = json_object(self._value(_VALUE, _COMPOSER + composer_id)) or {}
@@ -119,7 +119,7 @@ class _Store:
         yield from self._rewound(speech, composer_id, [key for key in stored if key not in seen])
 
     def _rewound(self, speech: Speech, composer_id: str, ids: list[str]) -> Iterator[Event]:
-        """Yields the messages that the conversation no longer lists, by their times."""
+        """Yields the messages that a conversation no longer lists, ordered by time."""
         bubble_rows = [(bubble_id, self._bubble(composer_id, bubble_id)) for bubble_id in ids]
         bubble_rows.sort(key=lambda pair: str(as_dict(pair[1]).get("createdAt")))
         for bubble_id, bubble in bubble_rows:
@@ -148,7 +148,7 @@ class _Store:
         )
 
     def old_chats(self) -> Iterator[Event]:
-        """Yields the chats of the first versions: all of a workspace in one value."""
+        """Yields the chats of the first versions, stored as one value per workspace."""
         head = json_object(self._value(_ITEM, _OLD_CHATS))
         for tab in map(as_dict, as_list(as_dict(head).get("tabs"))):
             tab_id = as_text(tab.get("tabId"))
@@ -167,7 +167,7 @@ class _Store:
 
 
 def _summary(composer_id: str, summary: dict[str, Any]) -> Iterator[Message]:
-    """The summary of the conversation so far."""
+    """Yields the summary of a conversation's earlier part."""
     text = as_text(summary.get("summary"))
     if text is not None and not text.isspace():
         yield Message(

@@ -1,7 +1,7 @@
 """Reads conversations that Cursor exported as Markdown: a title, then turns between rules.
 
-The text is not changed. A rule and a name inside a fence are content, unless a fence is never
-closed.
+Leaves the text unchanged. Inside a code fence, horizontal rules and speaker names are content. If
+the file leaves a fence open, all fences are ignored.
 
 Tested in tests/importers/test_cursor.py.
 """
@@ -38,7 +38,7 @@ def read_export(file: LogFile, name: str) -> Iterator[Event]:
 
 
 def _turns(lines: Iterator[Line], *, has_fences: bool) -> Iterator[tuple[Role, str]]:
-    """Yields role and text of each turn: it begins with a rule, a blank line and a name."""
+    """Yields role and text of each turn, which begins with a rule and a speaker's name."""
     role: Role | None = None
     pieces: list[str] = []
     pending: list[str] = []  # a rule and blank lines that may begin the next turn
@@ -64,7 +64,7 @@ def _turns(lines: Iterator[Line], *, has_fences: bool) -> Iterator[tuple[Role, s
 
 
 def _fence_behind(line: Line, fence: str) -> str:
-    """The fence that is open after a line; fence is the one open before it."""
+    """Returns the fence that is open after a line; fence: the one open before it, or ""."""
     mark = _FENCE.match(line.text) if line.is_start else None
     if mark is None:
         return fence

@@ -1,7 +1,7 @@
 """Reads Cursor's conversations: state.vscdb, store.db, transcripts, and exported Markdown.
 
-A conversation is a source. The same one may be in a store and in a transcript; they are separate
-sources, and a transcript is read only if it is named.
+A conversation is a source. If it is in a store and in a transcript, these are separate sources, and
+the transcript is read only if the user names it.
 
 Tested in tests/importers/test_cursor.py.
 """
@@ -100,13 +100,13 @@ def _transcript(file: LogFile) -> Iterator[Event]:
 
 
 def _transcript_id(session_id: str) -> str:
-    """The source id of a transcript. A store may contain the same session in other pieces."""
+    """The source id of a transcript. A store may split the same session into other messages."""
     return f"{Cursor.name}/{printable(session_id)}/transcript"
 
 
 def _is_turn(value: object) -> bool:
-    """Whether a JSON value can only be a turn of a transcript: a role, and a message with content.
-    Claude Code's records name a session as well."""
+    """Whether a JSON value can only be a turn of a transcript: a role, and a message with content,
+    but no session id, which Claude Code's records have."""
     turn = as_dict(value)
     message = as_dict(turn.get("message"))
     is_own = turn.keys() >= _OWN_KEYS and not _CLAUDE_KEYS & turn.keys()

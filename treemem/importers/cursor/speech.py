@@ -45,8 +45,8 @@ class Speech:
         self.blocks = BlockReader()
 
     def message(self, value: dict[str, Any], blocks: object, **fields: Any) -> Message | Skipped:
-        """The message of a record in the AI SDK's or a provider's form. fields: further fields of
-        Message."""
+        """Builds the message of a record in the AI SDK's or a provider's form. fields: further ones
+        of Message."""
         role = ROLE_OF.get(as_text(value.get("role")))
         if role is None:
             return Skipped(NO_ROLE)
@@ -94,7 +94,7 @@ class Speech:
     # -- bubbles -----------------------------------------------------------------------------
 
     def bubble(self, bubble: dict[str, Any], **fields: Any) -> Message | Skipped:
-        """The message of a bubble in the editor's store: text, thinking, a call with its result."""
+        """Builds the message of a bubble: text, thinking, a tool call with its result."""
         role = ROLE_OF.get(_hashable(bubble.get("type")))
         if role is None:
             return Skipped(NO_ROLE)
@@ -147,7 +147,7 @@ def finished(content: Content, role: Role, kind: MessageKind, **fields: Any) -> 
 
 
 def json_object(value: object) -> dict[str, Any] | None:
-    """The object in a column, as text or as bytes; None for anything else."""
+    """Parses the JSON object in a column of text or bytes; None for anything else."""
     parsed = json_or_none(value)
     return parsed if isinstance(parsed, dict) else None
 
@@ -158,7 +158,7 @@ def _add_context(content: Content, text: str) -> None:
 
 
 def _is_context(text: str) -> bool:
-    """Whether a text begins and ends with elements that the editor adds to a prompt."""
+    """Whether a text begins and ends with tags that the editor adds to a prompt."""
     first, last = _ELEMENT.match(text), _END.search(text[-_TAG_CHARS_MAX:])
     return (
         first is not None

@@ -1,7 +1,7 @@
-"""Reads Word documents (.docx): paragraphs, tables, notes and comments, a message per section.
+"""Reads Word documents (.docx): paragraphs, tables, notes and comments, one message per section.
 
-The package is streamed part by part; nothing is unpacked to disk. A part with a document type
-declaration (the way to an entity bomb), or over a size limit, is refused.
+Streams the package part by part and unpacks nothing to disk. Refuses a part that is over the size
+limit or has a document type declaration, which could define an entity bomb.
 
 Tested in tests/importers/test_rendered.py.
 """
@@ -58,7 +58,7 @@ class Docx(Importer):
             return 0.0
         if b"word/document.xml" in head:
             return 0.9
-        # The part may be after a large picture; only the archive's directory shows it.
+        # The document part may follow a large picture, so only the archive's directory shows it.
         with contextlib.suppress(ImportFileError, *_DAMAGE), file.open() as stream:
             return 0.9 if _MAIN in zipfile.ZipFile(stream).namelist() else 0.0
         return 0.0
@@ -76,7 +76,7 @@ class Docx(Importer):
 
 
 class _Package:
-    """The parts of a Word document. Raises ImportFileError and the types in _DAMAGE."""
+    """The parts of a Word document. Methods raise ImportFileError and the types in _DAMAGE."""
 
     def __init__(self, stream: BinaryIO, label: str) -> None:
         self._zip = zipfile.ZipFile(stream)
@@ -103,7 +103,7 @@ class _Package:
                 yield from reader.read(self._parts(part, PART_BYTES_MAX))
 
     def _pictures(self, name: str) -> Pictures:
-        """A function that returns the marker of a part's picture by its relationship id."""
+        """Returns a function that maps relationship ids in a part to the markers of pictures."""
         links = f"word/_rels/{name}.xml.rels"
         targets = {}
         if links in self._names:
@@ -117,7 +117,7 @@ class _Package:
         return picture
 
     def _picture(self, part: str) -> Attachment | None:
-        """The picture's bytes are read once, since a small document may show one often."""
+        """Reads a picture; each only once, since a small document may show it often."""
         media_type = _MEDIA_TYPES.get(posixpath.splitext(part)[1].lower())
         if media_type is None or part not in self._names:
             return None
@@ -131,7 +131,7 @@ class _Package:
         return self._markers[part]
 
     def _parts(self, name: str, bytes_max: int) -> Iterator[bytes]:
-        """Yields a part's bytes in pieces, up to a limit, whatever size the archive claims."""
+        """Yields a part's bytes in chunks, up to a limit, whatever size the archive claims."""
         read_bytes = 0
         with self._zip.open(name) as stream:
             while piece := stream.read(_PIECE_BYTES):

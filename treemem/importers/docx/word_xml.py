@@ -1,7 +1,7 @@
-"""Streams the XML of a Word document as events: builds no tree, expands no entity.
+"""Parses the XML of a Word document as a stream: builds no tree, expands no entities.
 
-Pure. Elements are known by their local names, since the strict and the transitional form of the
-format differ only in namespaces.
+Pure. Matches elements by local name, since the strict and transitional variants of the format
+differ only in namespaces.
 
 Tested in tests/importers/test_rendered.py.
 """
@@ -23,16 +23,16 @@ Pictures = Callable[[str], Attachment | None]
 _SEPARATOR = " "
 _HEADING_LEVELS = 6
 _LIST_DEPTH_SHOWN = 8
-# Elements whose text is not part of the document, or is in it a second time.
+# Elements whose text is not part of the document, or repeats text that is.
 _LEFT_OUT = frozenset({"del", "moveFrom", "Fallback", "instrText", "delText", "rPr", "sectPr"})
 _BREAKS = {"br": "\n", "cr": "\n", "tab": "\t", "noBreakHyphen": "\u2011", "softHyphen": ""}
 _NOTES = ("separator", "continuationSeparator", "continuationNotice")
 
 
 class PartReader:
-    """Feeds a part to expat; subclasses handle its elements.
+    """Feeds a part to expat; subclasses handle the elements.
 
-    Raises ExpatError for damaged XML, ValueError for a document type or excessive nesting.
+    Raises ExpatError for malformed XML, ValueError for a document type or excessive nesting.
     """
 
     def __init__(self) -> None:
@@ -96,7 +96,7 @@ class _Core(PartReader):
 
 
 def read_core(pieces: Iterable[bytes], about: DocumentInfo) -> None:
-    """Fills in the document's metadata."""
+    """Reads the document's metadata into about."""
     core = _Core()
     core.feed(pieces)
     about.title = core.fields.get("title", "").strip() or None
@@ -127,7 +127,7 @@ def read_styles(pieces: Iterable[bytes]) -> dict[str, str]:
 
 
 class _Links(PartReader):
-    """A part's relationships: the part of each id."""
+    """A part's relationships: the target part of each id."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -149,7 +149,7 @@ def read_links(pieces: Iterable[bytes]) -> list[tuple[str, str]]:
 
 
 class _Paragraph:
-    """An open paragraph. level: of its heading, 0 for none; depth: in a list."""
+    """An open paragraph. level: the heading level, 0 for none. depth: the list depth."""
 
     def __init__(self) -> None:
         self.text = BlockText()
@@ -164,7 +164,7 @@ class Paragraphs(PartReader):
         super().__init__()
         self._styles, self._pictures = styles, pictures
         self._blocks: deque[tuple[Rendered, str]] = deque()
-        self._open: list[_Paragraph] = []  # a text box contains paragraphs within one
+        self._open: list[_Paragraph] = []  # a text box nests paragraphs inside one
         self._left_out = 0
         self._rows: list[list[BlockText]] = []  # the cells of the open tables
         self._skips_note = False
@@ -172,7 +172,7 @@ class Paragraphs(PartReader):
         self._sent_at: str | None = None
 
     def read(self, pieces: Iterable[bytes]) -> Iterator[Rendered]:
-        """Yields the blocks as they are read; few wait at a time."""
+        """Yields the blocks as they are read, and holds only a few."""
         for piece in pieces:
             self._parser.Parse(piece, False)
             yield from self._ready(keep=1)
@@ -180,7 +180,7 @@ class Paragraphs(PartReader):
         yield from self._ready(keep=0)
 
     def _ready(self, keep: int) -> Iterator[Rendered]:
-        """Yields all blocks but the last, whose distance from the next is not known yet."""
+        """Yields all blocks but the last, whose distance to the next is not known yet."""
         while len(self._blocks) > keep:
             block, kind = self._blocks.popleft()
             together = kind and self._blocks and self._blocks[0][1] == kind
@@ -267,8 +267,8 @@ class Paragraphs(PartReader):
             self._put(text, marks, False, "row")
 
     def _put(self, text: str, marks: tuple[Mark, ...], is_heading: bool, kind: str) -> None:
-        """Adds a whole block; within a table to the open cell. kind: items of a list and rows of a
-        table have no blank line between them."""
+        """Adds a whole block, or appends it to the open table cell. Blocks of the same kind (list
+        items, table rows) have no blank line between them."""
         if self._rows and self._rows[-1]:
             cell = self._rows[-1][-1]
             cell.add(" " if cell.chars else "")
@@ -283,7 +283,7 @@ def _number(value: str) -> int:
 
 
 def _heading_level(style: str) -> int:
-    """1 to 6 for the style of a heading, 0 for any other.
+    """The level 1 to 6 of a heading style, 0 for any other style.
 
     Example:
         >>> _heading_level("heading 2"), _heading_level("title"), _heading_level("normal")
@@ -297,6 +297,6 @@ def _heading_level(style: str) -> int:
 
 
 def _outline_level(value: str) -> int:
-    """The level of an outline, which counts from 0; 9 is body text."""
+    """The heading level of an outline level, which counts from 0; 9 is body text."""
     level = int(value) + 1 if value.isdecimal() and len(value) == 1 else 0
     return min(level, _HEADING_LEVELS) if level <= 9 else 0

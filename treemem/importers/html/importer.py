@@ -1,7 +1,7 @@
-"""Reads HTML: the visible text, a message per section.
+"""Reads the visible text of HTML documents, one message per section.
 
-Headings, lists and tables are written as in Markdown; white space is collapsed as a browser does,
-except in preformatted text. Nothing is fetched and no script is run.
+Writes headings, lists and tables as in Markdown, and collapses white space as browsers do, except
+in preformatted text. Fetches nothing and runs no scripts.
 
 Tested in tests/importers/test_rendered.py.
 """
@@ -85,18 +85,18 @@ class Html(Importer):
 
 
 def _ascii(head: bytes) -> bytes:
-    """The ASCII characters of a head in UTF-16; any other head unchanged."""
+    """Reduces a head in UTF-16 to its ASCII characters; returns any other head unchanged."""
     return head[2:].replace(b"\0", b"") if head[:2] in (b"\xff\xfe", b"\xfe\xff") else head
 
 
 def _decoded(file: LogFile) -> str:
-    """Decodes a file in the encoding that it declares, else like any text."""
+    """Decodes a file in the encoding that it declares, or else like any text file."""
     head = file.head()
     named = _CHARSET.search(head[:_CHARSET_BYTES])
     charset = named.group(1).decode("ascii").lower() if named else "utf-8"
     plain = charset.replace("_", "-") in ("utf-8", "utf8", "us-ascii", "ascii")
     if not plain and head[:2] not in (b"\xff\xfe", b"\xfe\xff") and head[:3] != b"\xef\xbb\xbf":
-        # As browsers do: a declared Latin-1 is Windows-1252, and a declared UTF-16 is ignored.
+        # As in browsers, a declared Latin-1 means Windows-1252, and a declared UTF-16 is ignored.
         charset = "cp1252" if charset in ("iso-8859-1", "latin-1", "latin1") else charset
         with file.open() as stream:
             data = stream.read()
@@ -110,7 +110,7 @@ def _decoded(file: LogFile) -> str:
 class _Page:
     """Builds the blocks of a page from its tags.
 
-    Each block has a kind: items of a list and rows of a table have no blank line between them.
+    Each block has a kind; list items and table rows have no blank line between them.
     """
 
     def __init__(self) -> None:
@@ -123,7 +123,7 @@ class _Page:
         self._title: list[str] = []
         self._meta: dict[str, str] = {}
 
-    # -- what was found ----------------------------------------------------------------
+    # -- results -----------------------------------------------------------------------
 
     def about(self) -> DocumentInfo:
         def first(names: tuple[str, ...]) -> str | None:
@@ -142,7 +142,7 @@ class _Page:
             yield Rendered(block.text + ("\n" if together else "\n\n"), block.is_heading,
                            block.marks)  # fmt: skip
 
-    # -- what it is made of ------------------------------------------------------------
+    # -- tags and text -----------------------------------------------------------------
 
     def read(self, text: str) -> None:
         for token in tokenize(text):
@@ -167,9 +167,9 @@ class _Page:
         elif tag.name == "body":
             self._hidden.clear()
         elif tag.name in _HIDDEN:
-            # Subtle: a browser heeds the slash in drawings only; there <title/> hides nothing.
+            # Subtle: browsers heed the slash only in drawings, where <title/> hides nothing.
             is_empty = tag.is_closed and (self._hidden or tag.name == "svg")
-            # One of each is enough, since the first end tag ends all inside it.
+            # One of each is enough, since an end tag closes everything inside its element.
             if not is_empty and tag.name not in self._hidden:
                 self._hidden.append(tag.name)
         elif self._hidden:
@@ -263,7 +263,7 @@ class _Page:
     def _image(self, attributes: dict[str, str]) -> None:
         source, alt = attributes.get("src", ""), attributes.get("alt")
         if alt is not None and not alt.strip():
-            return  # marked as decoration by the page
+            return  # the page marks it as decoration
         image = read_attachment({"type": "image", "source": source}) if source else None
         if image is None or image.blob is None:
             label = " ".join((alt or source).split())[:300]

@@ -1,7 +1,7 @@
-"""Splits HTML into tags and text, in one pass whose time is linear in the length of the page.
+"""Splits HTML into tags and text, in time linear in the length of the page.
 
 Pure. Follows the HTML standard's tokenizer (html.spec.whatwg.org, 13.2.5) with regard to text:
-whatever is never closed extends to the end. The standard library's parser takes quadratic time for
+anything unclosed extends to the end. The standard library's parser takes quadratic time for
 unclosed tags: a minute for 200 kB.
 
 Tested in tests/importers/test_rendered.py.
@@ -20,7 +20,7 @@ _ATTRIBUTE = re.compile(
 )
 _OPEN_QUOTE = re.compile(r"""\s*=\s*["']""")
 _TAG_END = re.compile(r"[\s/]*>")
-# Elements whose content is no markup: it extends to their own end tag.
+# Elements whose content is not markup, and extends to their end tag.
 _RAW = frozenset({"script", "style", "textarea", "title", "xmp", "iframe", "noembed", "noframes"})
 _LONG_NUMBER = re.compile(r"&#(?=[0-9]{12}|[xX][0-9A-Fa-f]{12})")
 
@@ -56,7 +56,7 @@ def tokenize(page: str) -> Iterator[Tag | str]:
             if tag is None:
                 return
             yield tag
-            # Subtle: in a drawing <title/> is empty; in a page nobody writes it so.
+            # Subtle: in a drawing <title/> is an empty element; pages do not write it.
             if tag.name in _RAW and not tag.is_end and not (tag.is_closed and tag.name == "title"):
                 end = _raw_end(page, tag.name, at)
                 raw = page[at:end]
@@ -77,7 +77,7 @@ def tokenize(page: str) -> Iterator[Tag | str]:
 
 
 def unescaped(text: str) -> str:
-    """Replaces character references; a number that is no character stays.
+    """Replaces character references, except numbers that are not characters.
 
     Example:
         >>> unescaped("caf&eacute; &#8364; &#99999999999999;")
@@ -89,7 +89,7 @@ def unescaped(text: str) -> str:
 
 
 def _tag(page: str, opening: int) -> tuple[Tag | None, int]:
-    """The tag at this position, and the offset after it; None for one that never ends."""
+    """The tag at an offset, and the offset after it; None for a tag that never ends."""
     is_end = page[opening + 1] == "/"
     name = _NAME.match(page, opening + 1 + is_end)
     assert name is not None

@@ -1,7 +1,7 @@
 """Reads the llm command line tool's logs.db: a SQLite file with every prompt and response.
 
-Each conversation is a source. The tool has had three generations of tables, and an upgraded file
-contains several; a message stored in two of them is read once.
+Each conversation is a source. The tool has had three generations of tables, of which an upgraded
+file contains several; a message stored in two of them is read once.
 
 Tested in tests/importers/test_llm.py.
 """
@@ -61,7 +61,7 @@ class LlmLogs(Importer):
 
 
 def _conversations(file: LogFile, shared: Shared) -> Iterator[Event]:
-    """Yields every conversation: first its older tables, then what the newer ones add."""
+    """Yields every conversation: first its older tables, then the additions of the newer ones."""
     responses, turns = Responses(shared), Turns(shared)
     names: dict[object, object] = {}
     if shared.has("conversations", "id", "name"):
@@ -89,7 +89,7 @@ def _source(file: LogFile, conversation: object, title: object) -> Source:
 
 
 def _first_generation(file: LogFile, shared: Shared) -> Iterator[Event]:
-    """Reads the single table of the first versions: a chat is its first row and the replies."""
+    """Reads the single table of the first versions: a chat is a row and the replies to it."""
     for table in ("log", "logs"):
         if not shared.columns.get(table, frozenset()) >= _FIRST_TABLE | {"system"}:
             continue

@@ -1,7 +1,7 @@
-"""Reads the older tables of llm's logs.db: one row is a response with its prompt.
+"""Reads the older tables of llm's logs.db, in which a row is a prompt with its response.
 
-A row yields up to five messages: the system prompt if it changed, the fragments, the tool results,
-the prompt, and the response. Rows are ordered by id, never by time: ids are ULIDs, which increase.
+A row yields the system prompt if it changed, the fragments, the tool results, the prompt, and the
+response. Rows are ordered by id, not by time: ids are ULIDs, which increase.
 
 Tested in tests/importers/test_llm.py.
 """
@@ -23,7 +23,7 @@ _IDS = "SELECT conversation_id, id FROM responses {without} ORDER BY id"
 _RESPONSE = (
     "SELECT id, prompt, system, response, datetime_utc, {reasoning} FROM responses WHERE id = ?"
 )
-# A response that the newer tables contain as well was written twice.
+# A response that the newer tables also contain was written twice.
 _NOT_A_TURN = "WHERE id NOT IN (SELECT id FROM turns)"
 _CALL_IDS = "SELECT response_id, id FROM tool_calls ORDER BY id"
 _CALL = "SELECT name, arguments, tool_call_id FROM tool_calls WHERE id = ?"
@@ -49,7 +49,7 @@ class Responses:
         if shared.has("responses", *needed):
             without = _NOT_A_TURN if shared.has("turns", "id") else ""
             self._of = self._grouped(_IDS.format(without=without))
-        # No index leads from a response to its calls: one pass instead of one query for each.
+        # No index leads from a response to its calls, so one pass replaces a query for each.
         self._calls = self._results = {}
         if shared.has("tool_calls", "id", "response_id", "name", "arguments", "tool_call_id"):
             self._calls = self._grouped(_CALL_IDS)
@@ -103,7 +103,7 @@ class Responses:
     def _fragments(
         self, table: str, role: Any, response_id: object, time: str | None, seen: set[str]
     ) -> Iterator[Message]:
-        """Yields each fragment once in a conversation, however often prompts use it."""
+        """Yields each fragment once per conversation, however often prompts use it."""
         if not self._shared.has(table, "response_id", "fragment_id", "order"):
             return
         for (fragment_id,) in self._rows(_FRAGMENTS.format(table=table), (response_id,)):
@@ -119,7 +119,7 @@ class Responses:
                 content.add_tool_use(str(name), text, call_id, self._shared.blocks.names)
 
     def _results_of(self, response_id: object) -> Content:
-        """The results of the tools called by the previous response."""
+        """Reads the results of the tools that the previous response called."""
         content = Content()
         has_exception = self._shared.has("tool_results", "exception")
         sql = _RESULT.format(exception="exception" if has_exception else "NULL")
@@ -140,7 +140,7 @@ class Responses:
 def _message(
     content: Content, role: Role, response_id: object, time: str | None
 ) -> Iterator[Message]:
-    """Yields the message of a role in a row, unless it is empty."""
+    """Yields the message with one role in a row, unless it is empty."""
     if content.is_empty:
         return
     yield content.message(

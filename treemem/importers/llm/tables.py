@@ -1,6 +1,6 @@
 """Reads the rows that both generations of llm's logs.db share: fragments, attachments, times.
 
-The modules that read the turns and responses decide which message they belong to.
+turns.py and responses.py decide to which messages these belong.
 
 Tested in tests/importers/test_llm.py.
 """
@@ -24,7 +24,7 @@ _FRAGMENT = "SELECT hash, content FROM fragments WHERE id = ?"
 
 
 class Shared:
-    """The rows that several messages may refer to."""
+    """The rows to which several messages may refer."""
 
     def __init__(self, tables: Tables, columns: dict[str, frozenset[str]]) -> None:
         self.tables = tables
@@ -46,7 +46,7 @@ class Shared:
         return None
 
     def add_attachment(self, content: Content, attachment_id: object) -> None:
-        """Adds a marker and a digest; the path or URL of a file that is only referred to."""
+        """Adds a marker with a digest, or with the path or URL of a file that is not stored."""
         if not self.has("attachments", "id", "type", "path", "url", "content"):
             return
         for media_type, path, url, stored in self.tables.rows(_ATTACHMENT, (attachment_id,)):
@@ -62,7 +62,7 @@ class Shared:
 
 
 def fragment_message(role: Role, name: str, text: str, time: str | None) -> Message:
-    """The message of a fragment, a document in front of prompts; the same one each time."""
+    """The message of a fragment, a document placed before prompts; always the same one."""
     return Message(
         role=role,
         text=text,
@@ -74,7 +74,7 @@ def fragment_message(role: Role, name: str, text: str, time: str | None) -> Mess
 
 
 def utc(value: object) -> str | None:
-    """A time of the database, which is in UTC even without a zone.
+    """A time in the database, which is in UTC even without a zone.
 
     Example:
         >>> utc("2024-05-01 10:00:00.5"), utc("2024-05-01T10:00:00+00:00"), utc(None)
@@ -87,7 +87,7 @@ def utc(value: object) -> str | None:
 
 
 def is_ulid(row_id: object) -> bool:
-    """Whether an id is globally unique; numbers and names are unique in their file only.
+    """Whether an id is a ULID and so globally unique; others are unique only in their file.
 
     Example:
         >>> is_ulid("01jx3ye9h0t3yb2c1q6rxnz0aa"), is_ulid(7)

@@ -1,8 +1,8 @@
 """Reads the newer tables of llm's logs.db: a tree of messages, and turns that point into it.
 
-A message row includes its history by hash, so forks and repeated histories share rows; a turn names
-its last row. Each message is read once in each thread. Two conversations with the same beginning
-stay two.
+A message row refers to its predecessor by hash, so forks and repeated histories share rows; a turn
+names its last row. A message is read once per thread. Two conversations with the same beginning
+remain separate.
 
 Tested in tests/importers/test_llm.py.
 """
@@ -56,7 +56,7 @@ class _Occurrence(NamedTuple):
 
 
 class Turns:
-    """The turns of one file by thread. Holds hashes only."""
+    """The turns of one file by thread. Holds only ids and hashes."""
 
     def __init__(self, shared: Shared) -> None:
         self._shared = shared
@@ -79,7 +79,7 @@ class Turns:
             for thread, name, tip in self._rows(_THREADS):
                 self._names[thread], self._tips[thread] = name, tip
         for turn, thread, input_hash, output_hash, when in self._rows(_TURNS):
-            # A failed call has no output; its prompt is a message all the same.
+            # A failed call has no output, but its prompt is still a message.
             new_turn = _Turn(
                 input_hash, input_hash if output_hash is None else output_hash, utc(when)
             )
@@ -94,8 +94,8 @@ class Turns:
     def read(self, thread: str, known: Counter[bytes]) -> Iterator[Message | Skipped]:
         """Yields the messages of a thread in the order of its turns.
 
-        known: how often the older tables contain each message (message_digest), since a
-        carried-over history repeats them.
+        known: how often the older tables contain each message, by message_digest; a history carried
+        over from them repeats these.
         """
         turns = self._turns.get(thread, [])
         tip = self._tips.get(thread)
@@ -105,7 +105,7 @@ class Turns:
         for turn in turns:
             new = self._chain(turn.output, seen)
             # Subtle: a chain without a parent in this thread repeats its history under other hashes
-            # (a system prompt in front changes all of them).
+            # (a system prompt at the front changes all of them).
             is_anew = bool(new) and self._parent[new[0]] not in seen
             repeats = Counter(count) if is_anew else Counter[bytes]()
             inherited = set() if seen else self._inherited(turn, new)
@@ -136,25 +136,25 @@ class Turns:
                 )
 
     def _inherited(self, turn: _Turn, chain: list[object]) -> set[object]:
-        """The messages at the beginning of a thread that another thread contains already: a fork's,
-        or the history that a client sends with each call. Ends at the last answer in the input."""
+        """The messages that another thread already contains: a fork's beginning, or a history that
+        a client sends with each call. Ends at the last answer in the input."""
         history = chain[: chain.index(turn.input) + 1] if turn.input in chain else []
         while history and self._role.get(history[-1]) != "assistant":
             history.pop()
         return {message_hash for message_hash in history if message_hash in self._first}
 
     def _chain(self, tip: object, seen: set[object]) -> list[object]:
-        """The hashes from the root, or from after a seen one, to the tip."""
+        """The hashes from the root, or from behind a seen message, to the tip."""
         chain: dict[object, None] = {}
         while tip in self._parent and tip not in seen and tip not in chain:
             chain[tip] = None
             tip = self._parent[tip]
         return list(chain)[::-1]
 
-    # -- one message -----------------------------------------------------------------------
+    # -- messages --------------------------------------------------------------------------
 
     def _build(self, message_hash: object, time: str | None) -> list[Message | Skipped]:
-        """The fragments that a message refers to, and the message itself last, or a Skipped."""
+        """Builds the fragments of a message, and last the message itself or a Skipped."""
         content = Content()
         fragments: dict[str, str] = {}
         try:
@@ -199,8 +199,8 @@ class Turns:
             content.add(as_text(text) or as_text(payload.get("text")) or "")
 
     def _add_pieces(self, content: Content, pieces: object, fragments: dict[str, str]) -> None:
-        """Adds a text with references to fragments, which are documents of their own: a marker
-        each."""
+        """Adds a text, in which each reference to a fragment becomes a marker, since fragments are
+        messages of their own."""
         for piece in map(as_dict, as_list(pieces)):
             content.add(as_text(piece.get("literal")) or "")
             fragment_id = piece.get("fragment")

@@ -1,7 +1,7 @@
-"""Reads a mail's content: decodes headers and body, and marks attachments and quotes.
+"""Reads the content of an email message: decodes headers and body, marks attachments and quotes.
 
-Never raises for a malformed mail: what cannot be decoded stays unchanged. Quoted lines are marked
-as other people's text.
+Never raises on malformed input: an undecodable header stays unchanged, and a body falls back to
+UTF-8, then Windows-1252. Quoted lines are marked as other people's text.
 
 Tested in tests/importers/test_mail.py.
 """
@@ -27,7 +27,7 @@ _PARTS_MAX = 500
 _HEADER_CHARS_MAX = 8_000
 _DIGEST_HEX_SHOWN = 12
 _QUOTE = re.compile(r"^(?:>.*(?:\n|\Z))+", re.MULTILINE)
-# The lines that mail programs write before a whole mail quoted below the answer.
+# The lines that mail programs write above a message quoted in full below the answer.
 _BELOW = re.compile(
     r"^(?:-{3,} ?(?:Original Message|Forwarded message|Ursprüngliche Nachricht|"
     r"Weitergeleitete Nachricht|Message d'origine|Mensaje original) ?-{3,}|"
@@ -38,7 +38,7 @@ _ID = re.compile(r"<([^<>\s]+)>")
 
 
 def header(mail: Mail, name: str) -> str | None:
-    """A header's text with its encoded words decoded, on one line; None if it is missing."""
+    """The text of a header on one line, with encoded words decoded; None if it is missing."""
     value = _raw(mail, name)
     if value is None:
         return None
@@ -52,7 +52,7 @@ def header(mail: Mail, name: str) -> str | None:
 
 
 def _raw(mail: Mail, name: str) -> str | None:
-    """A header's raw text; bytes that should not be in it are UTF-8, or else Windows-1252."""
+    """A header's raw text, with non-ASCII bytes decoded as UTF-8, or else Windows-1252."""
     for known, value in mail.raw_items():
         if known.lower() == name.lower():
             data = str(value).encode("utf-8", "surrogateescape")
@@ -73,7 +73,7 @@ def sender(mail: Mail) -> str | None:
 
 
 def sent_at(mail: Mail) -> str | None:
-    """The date with its zone, as ISO 8601; unchanged if it cannot be parsed."""
+    """The Date header as ISO 8601 with its zone; unchanged if it cannot be parsed."""
     value = header(mail, "Date")
     if value is None:
         return None
@@ -92,7 +92,7 @@ def ids_in(mail: Mail, name: str) -> list[str]:
 
 
 def add_body(content: Content, mail: Mail) -> None:
-    """Adds the text and attachments of a mail."""
+    """Adds the text and attachments of a message."""
     for index, part in enumerate(_leaves(mail, _DEPTH_MAX)):
         if index >= _PARTS_MAX:
             content.add(marker("parts left out"), "marker")
@@ -101,7 +101,7 @@ def add_body(content: Content, mail: Mail) -> None:
 
 
 def _leaves(mail: Mail, depth: int) -> Iterator[Mail]:
-    """Yields the parts to show: of alternatives the plain one, or else the last."""
+    """Yields the parts to show; of alternatives, the plain text or else the last."""
     parts = _inside(mail)
     if parts is None or depth <= 0:
         yield mail
@@ -117,8 +117,8 @@ def _leaves(mail: Mail, depth: int) -> Iterator[Mail]:
 
 
 def _inside(mail: Mail) -> list[Mail] | None:
-    """The mails or parts in a mail; None if it contains text or bytes."""
-    # Subtle: get_payload() decodes a payload that is no list, which can fail.
+    """The messages or parts inside a message; None if it contains text or bytes."""
+    # Subtle: get_payload() decodes a payload that is not a list, which can fail.
     if not mail.is_multipart():
         return None
     inner = mail.get_payload()
@@ -153,7 +153,7 @@ def _add_part(content: Content, part: Mail) -> None:
 
 
 def _add_forwarded(content: Content, part: Mail) -> None:
-    """Adds a mail inside a mail, with its headers: all of it is other people's text."""
+    """Adds a message inside a message, with its headers, all marked as other people's text."""
     for mail in _inside(part) or ():
         whole = Content()
         heading = [f"{name}: {value}" for name in ("From", "Date", "Subject")
@@ -167,8 +167,8 @@ def _add_forwarded(content: Content, part: Mail) -> None:
 
 
 def _add_words(content: Content, text: str) -> None:
-    """Adds a body and marks the quotes in it. Line ends at its end are omitted: whether there are
-    any depends on what follows in the file."""
+    """Adds a body and marks its quotes. Omits line ends at its end, since their number depends on
+    the next message in the file."""
     text = text.replace("\r\n", "\n").rstrip("\n")
     start = content.add(text)
     below = _BELOW.search(text)
@@ -200,7 +200,7 @@ def _payload(part: Mail) -> bytes:
 
 
 def _text(part: Mail) -> str:
-    """A part's text in its declared charset; in UTF-8 or Windows-1252 if that fails."""
+    """A part's text in its declared charset; if that fails, in UTF-8 or Windows-1252."""
     data = _payload(part)
     try:
         named = part.get_content_charset() or "utf-8"

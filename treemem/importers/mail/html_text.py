@@ -1,7 +1,7 @@
-"""Converts an HTML mail to plain text.
+"""Converts the HTML of an email message to plain text.
 
 Pure. Keeps lines, paragraphs, lists and quotes, and drops hidden elements and layout. Takes linear
-time even if tags are never closed; the standard library's parser takes quadratic time, a minute for
+time even for unclosed tags; the standard library's parser takes quadratic time, a minute for
 200 kB.
 
 Tested in tests/importers/test_mail.py.
@@ -18,19 +18,19 @@ _BLOCKS = frozenset(
     "p div table tr ul ol h1 h2 h3 h4 h5 h6 pre section article header footer hr dl dd dt".split()
 )
 _TIGHT = frozenset({"div", "tr", "dd", "dt"})
-# Subtle: possessive, and never beyond a "<", so that a tag that is never closed is scanned once.
+# Subtle: possessive, and never beyond a "<", so that an unclosed tag is scanned only once.
 _TAG = re.compile(
     r"""<(/?)([A-Za-z][A-Za-z0-9]*+)(?:[^<>"']|"[^"<]*+"|'[^'<]*+'|["'])*+>|<[!?][^<>]*+>"""
 )
 _SPACE = re.compile(r"[ \t\r\n\f]+")
 _EMPTY_LINES = re.compile(r"\n{3,}")
 _QUOTES_SHOWN = 8
-# Python refuses to parse numbers of thousands of digits.
+# Python refuses to parse numbers with thousands of digits.
 _LONG_NUMBER = re.compile(r"&#(?=x?[0-9A-Fa-f]{9})")
 
 
 def text_of(page: str) -> str:
-    r"""The text of a page; quoted blocks have "> " before each line.
+    r"""The text of a page, with "> " before each line of a quoted block.
 
     Example:
         >>> text_of("<p>Hello <b>Ann</b>,</p><blockquote>we ship<br>today</blockquote>")
@@ -48,7 +48,7 @@ def text_of(page: str) -> str:
 
 
 def _pieces(page: str) -> Iterator[tuple[str | None, bool, str]]:
-    """Yields tags (name, whether it is an end tag, "") and texts (None, False, text)."""
+    """Yields tags as (name, whether it is an end tag, "") and texts as (None, False, text)."""
     at = 0
     while at < len(page):
         opening = page.find("<", at)

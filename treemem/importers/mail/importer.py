@@ -1,7 +1,7 @@
 """Reads mail: mbox files, and single messages (.eml).
 
-An mbox is streamed mail by mail, twice: first the threads, then the mails. A mail is identified by
-its Message-ID, in any file; a thread is a source.
+Streams an mbox twice: first to find the threads, then to read the messages. A message is identified
+by its Message-ID across files; a thread is a source.
 
 Tested in tests/importers/test_mail.py.
 """
@@ -33,7 +33,7 @@ _LINE_BYTES_MAX = 1024**2
 _HEADERS_BYTES_MAX = 256 * 1024
 # "From ann@example.org Mon Jan 1 10:00:00 2024"; the address may contain blanks.
 _FROM_LINE = re.compile(rb"From [^\r\n]*\d\d?:\d\d[^\r\n]*\b(?:19|20)\d\d\b")
-# Thunderbird keeps a deleted mail in its file until the folder is compacted.
+# Thunderbird keeps deleted messages in the file until the folder is compacted.
 _EXPUNGED = 0x0008
 _QUOTED_FROM = re.compile(rb">+From ")
 _HEADER = re.compile(rb"(?!-)[A-Za-z][A-Za-z0-9-]*:(?:[ \t]|\r?$)", re.MULTILINE)
@@ -46,7 +46,7 @@ _SUBJECT_LEAD = re.compile(r"(?:(?:re|aw|fwd?|wg|sv|antw)\s?(?:\[\d+\])?:\s*)+",
 
 
 class MailImporter(Importer):
-    """Imports mailboxes and mails; its sources are the threads."""
+    """Imports mailboxes and single messages; its sources are the threads."""
 
     name = "mail"
     version = 1
@@ -89,7 +89,7 @@ class MailImporter(Importer):
 
 
 class _Raw:
-    """The bytes of one mail in the file, without those over the limit."""
+    """The bytes of one message in the file, without those over the limit."""
 
     def __init__(self) -> None:
         self._bytes = io.BytesIO()
@@ -105,7 +105,7 @@ class _Raw:
     def parsed(self) -> Mail | Skipped:
         self._bytes.seek(0)
         try:
-            # Subtle: the parser needs twice the mail's size, so no copy of it is kept.
+            # Subtle: the parser needs twice the message's size, so its bytes are not copied.
             return email.message_from_binary_file(self._bytes)
         except RecursionError:
             return Skipped(TOO_DEEP, problem=True, detail=f"{self.size_bytes:,} bytes")
@@ -123,7 +123,7 @@ class _Raw:
 
 
 def _mails(file: LogFile) -> Iterator[_Raw | Skipped]:
-    """Yields the mails of an mbox, or the one in a file."""
+    """Yields the messages of an mbox, or the one in an .eml file."""
     with file.open() as stream:
         first = stream.readline(_LINE_BYTES_MAX)
         while first and not first.strip(b" \t\r\n\0"):
@@ -142,7 +142,7 @@ def _mails(file: LogFile) -> Iterator[_Raw | Skipped]:
 
 
 def _lines(stream: BinaryIO, *, is_mbox: bool) -> Iterator[tuple[bytes, bool]]:
-    """Yields each line, or piece of one, and whether it separates two mails. Unquotes ">From "."""
+    """Yields each line, or piece of one, and whether it separates messages. Unquotes ">From "."""
     after_blank, starts = False, True
     while line := stream.readline(_LINE_BYTES_MAX):
         is_head = is_mbox and starts and after_blank and _FROM_LINE.match(line) is not None
@@ -167,9 +167,9 @@ def _thread_title(raw: _Raw) -> Iterator[_Raw | Skipped]:
 
 
 def _roots(file: LogFile) -> dict[str, str]:
-    """The first id of the thread of every mail in the file that answers another, by its own id.
+    """Maps the id of every reply in the file to the first id of its thread.
 
-    References lists the whole thread from its beginning; In-Reply-To only the previous mail.
+    References lists the whole thread from its beginning, In-Reply-To only the previous message.
     """
     roots: dict[str, str] = {}
     for item in _mails(file):
@@ -184,14 +184,14 @@ def _roots(file: LogFile) -> dict[str, str]:
 
 
 def _roots_by_id(above: dict[str, str]) -> dict[str, str]:
-    """The root of every id that has a parent; each path is followed once."""
+    """Maps every id that has a parent to its root; follows each path once."""
     tops: dict[str, str] = {}
     for mail_id in above:
         path: dict[str, int] = {}
         while mail_id in above and mail_id not in tops and mail_id not in path:
             path[mail_id] = len(path)
             mail_id = above[mail_id]
-        # Subtle: of mails that answer each other in a circle every one must have the same root.
+        # Subtle: messages that answer each other in a circle must all have the same root.
         circle = list(path)[path[mail_id] :] if mail_id in path else []
         top = min(circle) if circle else tops.get(mail_id, mail_id)
         tops.update(dict.fromkeys(path, top))
@@ -222,7 +222,7 @@ def _message(mail: Mail) -> Message | Skipped:
     content = Content()
     subject = header(mail, "Subject")
     if subject and not _SUBJECT_LEAD.match(subject):
-        # Subtle: only if it is the sender's own; "Re: Tank" is somebody else's text.
+        # Subtle: added only if it is the sender's own; "Re: Tank" is somebody else's text.
         content.add(subject, "text", "subject")
     try:
         add_body(content, mail)

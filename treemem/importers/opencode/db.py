@@ -1,7 +1,7 @@
-"""Reads opencode.db: sessions, messages and parts as rows of JSON, and the newer table of entries.
+"""Reads opencode.db: the message and part tables, or the newer table of entries, with rows of JSON.
 
-Both layouts may be in one file. A session is read from the one with separate parts if it has rows
-there, so that no turn is read twice.
+A file may have both layouts. A session stored in both is read from the message and part tables, so
+no turn is read twice.
 
 Tested in tests/importers/test_opencode.py.
 """
@@ -56,7 +56,7 @@ def read(file: LogFile, source_of: Callable[[LogFile, dict[str, Any]], Source]) 
 
 
 class _Database:
-    """An open file. Holds ids, and one message at a time."""
+    """An open database. Holds ids, and one message at a time."""
 
     def __init__(self, tables: Tables) -> None:
         self._rows = tables.rows
@@ -78,7 +78,7 @@ class _Database:
         return groups
 
     def sessions(self) -> Iterator[dict[str, Any]]:
-        """Yields every session in the shape of its file, those without a row last."""
+        """Yields every session in the shape of a session file; those without a row last."""
         known = self._columns.get("session", frozenset())
         names = {"parent": "parent_id", "title": "title", "revert": "revert"}
         chosen = {key: name if name in known else "NULL" for key, name in names.items()}
@@ -96,7 +96,7 @@ class _Database:
     def messages(self, session: dict[str, Any]) -> Iterator[Event]:
         speech, reverted = Speech(), Reverted(session)
         message_ids = self._messages.get(session["id"], ())
-        # One pass per session: a copy of the file may lack the index from a message to its parts.
+        # One pass per session, since a copy may lack the index from messages to parts.
         parts = self._grouped(_PART_ROWS, (session["id"],)) if message_ids else {}
         for message_id in message_ids:
             for (data,) in self._rows(_MESSAGE, (message_id,)):

@@ -1,7 +1,7 @@
 """Reads opencode's sessions: a folder of small files, a database, or an export.
 
-A session is a source. In the folder the session's own file is read, with the files of its messages
-and their parts; those are read by themselves only if the session's file is missing.
+A session is a source. In the folder, reads the session's file together with the files of its
+messages and their parts; they are read on their own only if the session file is missing.
 
 Tested in tests/importers/test_opencode.py.
 """
@@ -154,7 +154,7 @@ def _read_object(file: LogFile) -> dict[str, Any] | Skipped:
 
 
 def _lone_message(file: LogFile, head: dict[str, Any]) -> Iterator[Event]:
-    """Reads a message's file: skips it if its session's file exists."""
+    """Reads a message's file on its own; skips it if the session's file exists."""
     session_id = str(head.get("sessionID"))
     projects = [item.stem for item in _json_files(file, "..", "..", "project")]
     for project in [*projects, _GLOBAL]:
@@ -187,7 +187,7 @@ def _export(file: LogFile, value: dict[str, Any]) -> Iterator[Event]:
         yield speech.message(head, as_list(as_dict(entry).get("parts")), active=active)
 
 
-# -- what is what ----------------------------------------------------------------------------
+# -- recognizing -----------------------------------------------------------------------------
 
 
 def created(head: dict[str, Any]) -> float:

@@ -1,8 +1,8 @@
 """Builds a message of opencode from its head and its parts.
 
 Pure. Folder, database and export contain the same two objects. A fork copies messages under new ids
-but keeps their times: a message's id is the millisecond in which it began, so a fork's copies are
-the same messages.
+but with their times. Messages are therefore identified by role and time in milliseconds, so the
+copies match.
 
 Tested in tests/importers/test_opencode.py.
 """
@@ -32,7 +32,7 @@ _BOOKKEEPING = frozenset(
 
 
 class Speech:
-    """Builds the messages of one session in the session's order."""
+    """Builds the messages of one session. Call in the session's order."""
 
     def __init__(self) -> None:
         self._blocks = BlockReader()
@@ -41,7 +41,7 @@ class Speech:
     def message(
         self, head: dict[str, Any], parts: Iterable[object], *, active: bool
     ) -> Message | Skipped:
-        """The message of the layout with separate parts."""
+        """Builds a message from the layout with separate parts."""
         role = _ROLE_OF.get(as_text(head.get("role")))
         if role is None:
             return Skipped(NO_ROLE)
@@ -58,7 +58,7 @@ class Speech:
         return self._finished(content, head, role, kind, active=active)
 
     def entry(self, entry: dict[str, Any], *, active: bool) -> Message | Skipped:
-        """The message of the newer layout, in which one object contains all of it."""
+        """Builds a message from the newer layout, in which one object contains all of it."""
         kind = as_text(entry.get("type"))
         content = Content()
         try:
@@ -87,7 +87,7 @@ class Speech:
         )
 
     def _name(self, head: dict[str, Any], role: Role, time: object) -> str | None:
-        """The id of the message in every copy of it; repetitions in a session are numbered."""
+        """The id that all copies of a message share; repetitions in a session are numbered."""
         if not isinstance(time, int) or isinstance(time, bool) or time <= 0:
             own = as_text(head.get("id"))
             return f"opencode:{own}" if own else None
@@ -119,7 +119,7 @@ class Speech:
         return False
 
     def _add_tool(self, content: Content, part: dict[str, Any]) -> None:
-        """Adds a call and its result, which are one part."""
+        """Adds a call and its result, which share a part."""
         name = as_text(part.get("tool")) or as_text(part.get("name")) or "tool"
         call_id = as_text(part.get("callID")) or as_text(part.get("id"))
         state = as_dict(part.get("state"))
@@ -136,7 +136,7 @@ class Speech:
             self._add_file(content, as_dict(file))
 
     def _add_file(self, content: Content, part: dict[str, Any]) -> None:
-        """Adds an attachment; the content of a text file is in a synthetic part next to it."""
+        """Adds an attachment; the content of a text file is in a synthetic part beside it."""
         url = as_text(part.get("url")) or as_text(part.get("uri"))
         if url is not None:
             media_type = as_text(part.get("mime"))
@@ -148,7 +148,7 @@ class Speech:
     def _add_entry(
         self, content: Content, entry: dict[str, Any], kind: str | None
     ) -> tuple[Role, MessageKind] | None:
-        """Adds the content of an entry; returns role and kind, or None if it has none."""
+        """Adds the content of an entry; returns role and kind, or None if it is not a message."""
         text = as_text(entry.get("text")) or ""
         if kind == "user":
             content.add(text)
@@ -181,12 +181,12 @@ class Speech:
 
 
 class Reverted:
-    """Decides which messages of a session were reverted: one of them, and all that follow it."""
+    """Decides which messages of a session were reverted: one message and all after it."""
 
     def __init__(self, session: dict[str, Any]) -> None:
         revert = as_dict(session.get("revert"))
         self._from = as_text(revert.get("messageID"))
-        # Only parts of that message were reverted: it stays, those after it do not.
+        # Only parts of that message were reverted, so it stays active; those after it do not.
         self._keeps_it = as_text(revert.get("partID")) is not None
         self._is_reached = False
 

@@ -1,7 +1,6 @@
 """Reads Slack exports: a folder per channel with a file per day, and lists of people and channels.
 
-Reads a day at a time with the lists in the export's root, which contain no messages. Slack's
-announcements are skipped.
+Reads a day at a time, with names from the lists in the export's root. Skips Slack's announcements.
 
 Tested in tests/importers/test_slack.py.
 """
@@ -83,8 +82,8 @@ class Slack(Importer):
 
 
 class _Reading:
-    """One pass over a day. key: the prefix of its messages' ids; None if no list identifies the
-    channel, so that ids are unique only within it."""
+    """One pass over a day. _key: the prefix of unique message ids; None if no list identifies the
+    channel, so that ids are unique only in their source."""
 
     def __init__(self, file: LogFile, lists: Iterable[LogFile]) -> None:
         self._file = file
@@ -97,8 +96,7 @@ class _Reading:
         if team or known:
             name = "/".join(printable(part) for part in (team, known or folder) if part)
         else:
-            # Subtle: the day's own name is not part of it, since all days of a channel are one
-            # source.
+            # Subtle: without the file's name, since all days of a channel are one source.
             place = (file.place or "").removesuffix(file.name)
             name = place_key(folder, place) if place else printable(file.stem)
         title = channel.title if channel else folder or None
@@ -108,7 +106,7 @@ class _Reading:
         is_open = False
         for member in read_members(self._file):
             if isinstance(member, JsonMember) and member.key is not None:
-                yield Skipped(NOT_A_MESSAGE)  # a single object; a day is an array
+                yield Skipped(NOT_A_MESSAGE)  # a day is an array, not an object
                 return
             event = member if isinstance(member, Skipped) else self._event(member.value)
             if isinstance(event, Message) and not is_open:
@@ -139,8 +137,8 @@ class _Reading:
         content.add(self._names.readable(_words(fields)))
         for attachment in dicts_in(fields.get("attachments")):
             text = self._names.readable(_attached_words(attachment))
-            # A bot's attachments are its own text; elsewhere they are link previews or shared
-            # messages, which are other people's.
+            # A bot's attachments are its own text. Other attachments are link previews or shared
+            # messages: other people's text.
             content.add(text, *((None, None) if _is_bot(fields) else ("marker", "attachment")))
         for shared in [*dicts_in(fields.get("files")), *dicts_in([fields.get("file")])]:
             content.add(
@@ -193,7 +191,7 @@ def _is_bot(fields: dict[str, object]) -> bool:
 
 
 def _words(fields: dict[str, object]) -> str:
-    """The message's text; if it has none, the text of its blocks."""
+    """The message's text, or else the text of its blocks."""
     text = text_or_empty(fields.get("text"))
     return text or "\n".join(_block_texts(fields.get("blocks"), _DEPTH_MAX))
 
@@ -219,7 +217,7 @@ def _block_texts(value: object, depth: int) -> Iterator[str]:
 
 
 def _inline(element: dict[str, object]) -> str:
-    """A piece of a line: text, or a replacement for a person, a link or an emoji."""
+    """The text of an inline element: text itself, a person, a link or an emoji."""
     if user := text_or_empty(element.get("user_id")):
         return f"<@{user}>"
     if element.get("type") == "emoji":
@@ -228,7 +226,7 @@ def _inline(element: dict[str, object]) -> str:
 
 
 def _attached_words(attachment: dict[str, object]) -> str:
-    """An attachment's text; its fallback only if it has no other."""
+    """An attachment's text, or else its fallback."""
     pieces = [text_or_empty(attachment.get(key)) for key in ("pretext", "title", "text")]
     for field in dicts_in(attachment.get("fields")):
         title, value = text_or_empty(field.get("title")), text_or_empty(field.get("value"))

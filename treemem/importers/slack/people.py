@@ -1,6 +1,6 @@
-"""Resolves names in a Slack export: of people and channels, from the lists in its root.
+"""Resolves the names of people and channels in a Slack export, from the lists in its root.
 
-Pure. An unknown id is its own name.
+Pure. An unknown id stays unchanged.
 
 Tested in tests/importers/test_slack.py.
 """
@@ -38,7 +38,7 @@ class Channel:
 
 @dataclass(frozen=True, slots=True)
 class Directory:
-    """Names by id; channels by the folder of their days. team: the workspace's id."""
+    """Names by id, and channels by the name of their folder. team: the workspace's id."""
 
     team: str | None
     people: dict[str, str]
@@ -52,10 +52,8 @@ class Directory:
         return self.people.get(known, known) if known else None
 
     def readable(self, text: str) -> str:
-        """A text as people saw it: references as @name and #channel, entities such as "&lt;"
-        decoded.
-
-        Only Slack's own encoding is decoded; links stay unchanged.
+        """The text as people saw it: with references as @name and #channel, and "&lt;", "&gt;" and
+        "&amp;" decoded. Links stay unchanged.
         """
         return _ENTITY.sub(lambda match: _CHAR_OF[match[1]], _REFERENCE.sub(self._named, text))
 
@@ -76,7 +74,7 @@ class Directory:
 def directory(people_lists: tuple[bytes, ...], channel_lists: tuple[bytes, ...]) -> Directory:
     """Reads the lists of one export; ignores damaged ones.
 
-    Cached, since thousands of days share the lists. Subtle: by their bytes, so that changed lists
+    Cached, since thousands of days share the lists; the key is their bytes, so that changed lists
     are read again.
     """
     people: dict[str, str] = {}
@@ -93,7 +91,7 @@ def directory(people_lists: tuple[bytes, ...], channel_lists: tuple[bytes, ...])
             own_team = team
         teams.update([team] if team else [])
     if own_team is None and teams:
-        # The list also contains people of other workspaces that share a channel.
+        # The list also contains people from other workspaces that share a channel.
         own_team = min(teams, key=lambda team: (-teams[team], team))
     channels, names = _channels(channel_lists, people)
     return Directory(own_team, people, channels, names)

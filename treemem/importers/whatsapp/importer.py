@@ -1,7 +1,7 @@
-"""Reads WhatsApp chats from "export chat": one text file, in the phone's language.
+"""Reads WhatsApp chats exported with "Export chat": a text file in the phone's language.
 
 Separates people's messages from WhatsApp's notices. A first pass over the file determines the order
-of day and month, and who is a person.
+of day and month, and which authors are people.
 
 Tested in tests/importers/test_whatsapp.py.
 """
@@ -23,11 +23,11 @@ from treemem.types import Message, Source
 BEFORE_THE_FIRST = "line before the first message"
 DELETED = "deleted message"
 
-# A message longer than this continues as another: a file without further heads is no chat.
+# A longer message is split, since a file without further heads is not a chat.
 TEXT_CHARS_MAX = 1_000_000
 
 _LINES_LOOKED_AT = 400
-# "Speakers" in a program's log.
+# Levels that look like speakers in a program's log.
 _LEVELS = frozenset({"debug", "info", "notice", "warn", "warning", "error", "fatal", "critical"})
 _AUTHORS_MAX = 10_000
 _TITLE = re.compile(
@@ -35,7 +35,7 @@ _TITLE = re.compile(
     r"(.+?)(?:\s?\(\d+\))?",
     re.IGNORECASE,
 )
-# After the mark of WhatsApp's own text, these stand for the sender's content in any language:
+# After the mark of WhatsApp's own text, these represent content from the sender, in any language:
 # "image omitted", "<attached: 1.jpg>", "POLL:".
 _SENT = re.compile(
     r"<[^<>\n]{1,300}>|[^\n]*\b(?:omitted|weggelassen|omitid[oa]s?|omis(?:e|es)?|omess[oi]|oculto|"
@@ -78,7 +78,7 @@ class WhatsApp(Importer):
             return 0.0
         lines = [line for line in head_lines(head)[:_LINES_LOOKED_AT] if line.strip()]
         if not lines or (first := head_of(lines[0])) is None:
-            # A file may begin with a line of the exporter's.
+            # The file may begin with a line added by the exporter.
             first = head_of(lines[1]) if len(lines) > 1 else None
         if first is None:
             return 0.0
@@ -91,8 +91,8 @@ class WhatsApp(Importer):
 
 
 class _Reading:
-    """Two passes over a file. people: everybody with a message that WhatsApp did not write; in
-    groups it writes notices under the group's name, which is no person."""
+    """Two passes over a file. _people: all authors of a message that WhatsApp did not generate. In
+    groups it writes notices under the group's name, which is not a person."""
 
     def __init__(self, file: LogFile) -> None:
         self._file = file
@@ -112,7 +112,7 @@ class _Reading:
             yield event
 
     def _items(self) -> Iterator[tuple[Head, str, int] | Skipped]:
-        """Yields each message's head, its text and the number of its first line."""
+        """Yields each message's head, text and first line number."""
         head: Head | None = None
         pending: list[str] = []
         number = at = chars = 0
@@ -126,7 +126,7 @@ class _Reading:
             if match is not None or chars >= TEXT_CHARS_MAX:
                 if head is not None:
                     yield head, "".join(pending), at
-                # A line without a head continues the last sender's message.
+                # Without a new head, the rest of a long message keeps its sender.
                 head = match[1] if match else head
                 pending, at, chars = [], number, 0
             text = match[1].text if match else line.text
@@ -153,8 +153,8 @@ class _Reading:
         return Source(f"whatsapp/{key}", WhatsApp.name, name, origin=self._file.label)
 
     def _event(self, head: Head, body: str, line: int, *, is_first: bool) -> Message | Skipped:
-        """The message of a head and its text. is_first: the file's first, where WhatsApp announces
-        encryption."""
+        """Builds the message of a head and its text. is_first: whether it is the file's first, in
+        which WhatsApp announces encryption."""
         text = _without_end(body)
         sent_at = time_of(head, is_month_first=self._order.is_month_first)
         is_generated = text.startswith(GENERATED)
@@ -178,8 +178,8 @@ class _Reading:
 
 
 def _add_words(content: Content, text: str) -> None:
-    """Adds a text in which "<attached: …>", "<This message was edited>" and the name of a file
-    above its caption are markers."""
+    """Adds a text, with "<attached: …>", "<This message was edited>" and a file name above its
+    caption as markers."""
     content.add(text)
     first = text.split("\n", 1)[0]
     if _FILE_SENT.fullmatch(first.strip(MARKS + " \r")):
@@ -189,12 +189,12 @@ def _add_words(content: Content, text: str) -> None:
 
 
 def _without_end(body: str) -> str:
-    """A message without the end of its last line, which the next head adds."""
+    """Removes the line end of the last line, which only the next head adds."""
     return body.removesuffix("\n").removesuffix("\r")
 
 
 def chat_title(file: LogFile) -> str | None:
-    """The chat that a file is named after, or the archive or folder of a "_chat.txt".
+    """The chat in the name of a file, or in that of the archive or folder of a "_chat.txt".
 
     Example:
         >>> chat_title(LogFile("WhatsApp Chat with Ann (1).txt")), chat_title(LogFile("a.txt"))

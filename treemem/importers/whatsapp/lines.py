@@ -1,6 +1,6 @@
-"""Reads the head of a line in a WhatsApp export, author and time, in the forms that phones write.
+"""Parses time and author at the beginning of a line in a WhatsApp export, in all forms of phones.
 
-Pure. One line does not show the order of day and month; Order weighs all of them.
+Pure. One line does not show the order of day and month; Order examines all of them.
 
 Tested in tests/importers/test_whatsapp.py.
 """
@@ -24,8 +24,8 @@ _CLOCK = (
     r"(?P<hour>\d{1,2})[:.](?P<minute>\d{2})SECONDS"
     rf"(?:\s?(?P<late>{_MORNING}|{_EVENING}))?"
 )
-# Subtle: iPhones write seconds and Android phones none, and an iPhone's 2024-01-05 is followed by a
-# comma. Without that rule half of all program logs would be chats.
+# Subtle: Android phones write no seconds, and an iPhone's 2024-01-05 is followed by a comma. Else
+# half of all program logs would look like chats.
 _BRACKETED = _CLOCK.replace("SECONDS", r"(?:[:.](?P<second>\d{2}))?")
 _DASHED = _CLOCK.replace("SECONDS", "(?P<second>(?!))?")
 _HEADS = {
@@ -39,15 +39,15 @@ _HEADS = {
 }
 _EVENING_WORD = re.compile(_EVENING, re.IGNORECASE)
 _AUTHOR = re.compile(r"(?P<author>[^\r\n]{1,120}?):(?: |(?=[\r\n]|\Z))")
-# A notice may quote a name with a colon in it: 'Ann changed the group name to "Plan: B"'.
+# A notice may quote a name with a colon: 'Ann changed the group name to "Plan: B"'.
 _QUOTES = re.compile('["“”„«»]')
 _BUDDHIST_YEARS = 543
 
 
 @dataclass(frozen=True, slots=True)
 class Head:
-    """A line that begins a message. author: None for a notice. numbers: the three of the date in
-    their order. stamp: date and time as written. text: the rest, including marks."""
+    """A line that begins a message. author: None for a notice. numbers: the date's three numbers
+    in file order. stamp: date and time as written. text: the rest, including marks."""
 
     stamp: str
     numbers: tuple[int, int, int]
@@ -59,9 +59,9 @@ class Head:
 
 
 def head_of(line: str, form: str | None = None) -> tuple[str, Head] | None:
-    """The form ("[" or "-") and the head of a line; None for one that continues a message.
+    """Returns the form ("[" or "-") and the head of a line; None for one that continues a message.
 
-    form: the only one to accept, once the file's first head has determined it.
+    form: the only form to accept, once the file's first head has determined it.
     """
     for name in (form,) if form else _HEADS:
         match = _HEADS[name].match(line)
@@ -97,8 +97,8 @@ def _stamp(match: re.Match[str]) -> str:
 
 
 def _name(text: str) -> str | None:
-    """A sender without the marks around a number, and without the "~" before a name that is in
-    nobody's contacts."""
+    """A sender without the marks around a phone number, and without the "~" before a name that is
+    not in the contacts."""
     bare = text.translate(dict.fromkeys(map(ord, MARKS))).replace("\u202f", " ")
     return bare.replace("\xa0", " ").removeprefix("~").strip() or None
 
@@ -106,10 +106,10 @@ def _name(text: str) -> str | None:
 class Order:
     """Decides which of a date's first two numbers is the day, from the whole file.
 
-    A number over 12 decides. Else the order in which dates decrease less often; else the number
-    that changes more often is the day; else the usual order: the month first only with slashes, a
-    two-digit year and AM or PM. Subtle: the usual order may turn out wrong when the chat has grown,
-    and then all messages would be new.
+    A number over 12 is the day; else the order in which dates decrease less often wins; else the
+    number that changes more often is the day; else the month is first only with slashes, two-digit
+    years and AM or PM. Subtle: this last guess may prove wrong when the chat has grown, and then
+    all messages are new.
     """
 
     def __init__(self) -> None:
@@ -149,7 +149,7 @@ class Order:
 
 
 def time_of(head: Head, *, is_month_first: bool) -> str:
-    """The time as ISO 8601 without a zone; the stamp unchanged if it is no date.
+    """The time as ISO 8601 without a zone; the stamp unchanged if it is not a valid date.
 
     Example:
         >>> _, head = head_of("[1/4/23, 7:02:11 PM] Ann: hi")
