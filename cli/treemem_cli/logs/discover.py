@@ -106,7 +106,7 @@ def _question(log: FormatLogs) -> str:
 
 
 def _seconds_per_leaf(context: click.Context) -> float | None:
-    """Model time per leaf as measured in the memory; None without one, which is not created."""
+    """The measured model seconds per leaf; None if there are none. Creates no memory file."""
     from treemem import default_database_path
     from treemem.ingest import discovery
 
