@@ -1,9 +1,9 @@
 """Reads Aider's .aider.chat.history.md: Markdown with a session after each "# aider chat started
 at".
 
-Lines with "#### " are the user's text, lines with "> " are aider's own output, and all others are
-the model's answer. Inside the code fences of an answer these marks are content. Reads the file
-twice, first to learn in which sessions marked lines still end in two blanks, as aider writes them.
+Lines that begin with "#### " are the user's text, with "> " aider's own output; all others are the
+model's answer. Inside the code fences of an answer these marks are content. Reads the file twice,
+first to learn in which sessions marked lines still end in two blanks, as aider writes them.
 """
 
 from __future__ import annotations

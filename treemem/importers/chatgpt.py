@@ -261,7 +261,7 @@ def kind_of(message: dict[str, Any], role: Role) -> MessageKind:
 
 
 def is_bookkeeping(message: dict[str, Any]) -> str | None:
-    """The content type of a record that is no message, such as the model's thinking time."""
+    """The content type of a record that is not a message, such as the model's thinking time."""
     content_type = _content_type(message)
     return content_type if content_type in _BOOKKEEPING else None
 

@@ -283,7 +283,7 @@ def read_content(record: dict[str, Any], blocks: BlockReader) -> Content:
 
 
 def kind_of(role: Role, spoken: list[str]) -> MessageKind:
-    """Classifies a message. The tool injects texts in both roles, and its summary as the user's."""
+    """Classifies a message. The tool injects texts in both roles, and summaries as the user."""
     pieces = [piece.strip() for piece in spoken if not piece.isspace()]
     if role == "system":
         return "injected"

@@ -95,7 +95,7 @@ class _Reading:
                 yield Skipped(NO_MESSAGE, line)
 
     def _records(self) -> Iterator[tuple[int | None, object]]:
-        """Yields the lines, or the elements of a document, of which a single object is one."""
+        """Yields lines, or the elements of a document; a single object is one element."""
         if head_value(self._file.head()) is not None:
             for value in read_conversations(self._file, _holds_messages):
                 yield None, value

@@ -119,7 +119,7 @@ def item_speech(item: dict[str, Any], blocks: BlockReader) -> Speech | str:
 
 
 def event_of(payload: dict[str, Any]) -> Event | None:
-    """The event in a payload; None if it shows no message."""
+    """The event in a payload; None if it does not show a message."""
     event_type = payload.get("type")
     if event_type == "user_message":
         images = tuple(url for url in as_list(payload.get("images")) if isinstance(url, str))

@@ -159,7 +159,7 @@ class Layers:
         """Whether the user typed an item, judged by the texts that the screen may show for it.
 
         If the screen shows the user's messages from the first turn on, Codex itself added every
-        other item of the user.
+        other item in the user's role.
         """
         # Uses up all its texts, whichever of them the screen showed.
         shown = sum(_use_up(self._shown, ("user", key)) for key in keys)

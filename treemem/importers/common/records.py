@@ -225,7 +225,7 @@ def _object_at_end(text: str, start: int, first_key: str) -> tuple[dict[str, obj
     """The first object after start that reaches to the end of the text, and its offset."""
     at, tries = start, 0
     while tries < RECOVERY_TRIES_MAX and (at := text.find('{"', at + 1)) >= 0:
-        # Subtle: a record truncated after a nested object ends in that object, which is no record.
+        # Subtle: a record truncated after a nested object ends in that object, not a record.
         # An object after ":", "," or "[" counts as nested, unless it begins with the same key as
         # the last good record.
         before = text[max(start, at - 8) : at].rstrip()

@@ -127,7 +127,7 @@ def _closed(body: bytes) -> bytes | None:
 
 
 def has_key(data: bytes, key: str, values: str | None = None) -> bool:
-    """Whether the beginning of a JSON text contains a key; values: with one of these (a|b)."""
+    """Whether the beginning of a JSON text has a key. values: its value is one of these (a|b)."""
     value = f'"(?:{values})"' if values else ""
     return re.search(rf'"{key}"\s*:\s*{value}'.encode(), data) is not None
 

@@ -167,7 +167,7 @@ class _Page:
         elif tag.name == "body":
             self._hidden.clear()
         elif tag.name in _HIDDEN:
-            # Subtle: browsers heed the slash only in drawings, where <title/> hides nothing.
+            # Subtle: browsers honour the slash only in drawings, where <title/> hides nothing.
             is_empty = tag.is_closed and (self._hidden or tag.name == "svg")
             # One of each is enough, since an end tag closes everything inside its element.
             if not is_empty and tag.name not in self._hidden:

@@ -1,4 +1,4 @@
-"""Parses time and author at the beginning of a line in a WhatsApp export, in all forms of phones.
+"""Parses time and author at the start of a WhatsApp line, as iPhones and Android write them.
 
 Pure. One line does not show the order of day and month; Order examines all of them.
 
