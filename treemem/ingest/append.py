@@ -1,7 +1,7 @@
-"""Stores messages in hand at the end of a source, for Memory.append.
+"""Appends a caller's messages to a source, for Memory.append.
 
-Secrets are redacted and tokens counted before the one transaction, which stores the messages with
-the job that seals them.
+Redacts secrets and counts tokens first, then stores the messages and the job that seals them in
+one transaction.
 
 Tested in tests/store/test_messages.py.
 """
@@ -29,7 +29,7 @@ def append_messages(
     added: Sequence[Message],
     redaction: Redaction,
 ) -> list[str]:
-    """Stores the messages and returns their ids. One with an id of its own is stored once; one
+    """Stores the messages and returns their ids. A message with an external_id is stored once; one
     without is new each time. Raises UsageError for values that cannot be stored."""
     originals = [messages.storable(message) for message in added]
     redacted = [redaction.redact(message) for message in originals]

@@ -1,7 +1,7 @@
-"""Keeps the bytes of attachments in a folder, if the user asks for it. The memory has none of them.
+"""Writes attachments to a folder, if the user asks for it. The memory file never contains them.
 
-A blob's file is named by the digest of its bytes, so each is kept once, and no name from a log
-reaches the disk.
+Files are named by the digest of their bytes, so each attachment is written once and no name from a
+log reaches the disk.
 
 Tested in tests/importers/common/test_archives.py.
 """
@@ -18,8 +18,8 @@ from treemem.types import Blob, Message
 
 
 def without_content(message: Message, folder: Path | None) -> Message:
-    """The message without the bytes of its attachments, which are written to the folder first;
-    None drops them."""
+    """Returns the message without the bytes of its attachments, after writing them to the folder.
+    folder: None to drop them."""
     if not message.blobs:
         return message
     if folder is not None:
@@ -30,7 +30,7 @@ def without_content(message: Message, folder: Path | None) -> Message:
 
 
 def path_of(blob: Blob, folder: Path) -> Path:
-    """The path of a blob's bytes: two letters of its digest, the digest, a known suffix.
+    """The path of a blob's file: two digits of its digest, then the digest with a suffix.
 
     Example:
         >>> path_of(Blob("image/png", 3, "709e80c88487"), Path("blobs")).as_posix()
@@ -41,7 +41,7 @@ def path_of(blob: Blob, folder: Path) -> Path:
 
 
 def _keep(blob: Blob, folder: Path) -> None:
-    """Writes a file whole or not at all: a blob's name never has a half-written one."""
+    """Writes a blob's file atomically: the final name never holds a partial file."""
     path = path_of(blob, folder)
     if blob.content is None or path.exists():
         return

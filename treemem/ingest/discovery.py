@@ -1,7 +1,7 @@
-"""Finds the logs that the agents on this machine keep, and their number and size.
+"""Finds the logs of the agents on this machine, and counts their files and bytes.
 
-Looks at names, sizes and dates alone and reads no log. The places are those of the importers
-(Importer.places), unless an environment variable of the tool names another folder.
+Reads names, sizes and dates, but no log. Looks in the places that the importers list
+(Importer.places), unless a tool's environment variable names another folder.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ from treemem.store.usage import UsageRow
 from treemem.times import from_ms
 from treemem.types import TreeShape
 
-# Bytes of a log file for each token of its messages: names of fields, ids and copies for the screen
-# are no text. The demo's log has 8.9, chats of short messages have more.
+# Bytes of a log file per token of its messages: field names, ids and copies for display add to the
+# text. The demo's log has 8.9; chats with short messages have more.
 BYTES_PER_TOKEN = 8
 
-# A folder below the home folder, the variable that names another one, and what the tool appends to
-# its value. The first variable that is set counts.
+# A folder below the home folder, the variable that overrides it, and the path that the tool appends
+# to the variable's value. The first variable that is set counts.
 _OVERRIDES = (
     (".claude/", "CLAUDE_CONFIG_DIR", ""),
     (".codex/", "CODEX_HOME", ""),
@@ -44,9 +44,9 @@ _WILD = "*?["
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where the files of a format are: below folder, by a pattern with "/" between its steps.
+    """Where the files of a format are: a folder and a glob pattern below it, with "/" separators.
 
-    is_loose: they may be anywhere in the home folder, which is too large to be watched as a whole.
+    is_loose: the folder is the home folder, which is too large to watch as a whole.
     """
 
     format: str
@@ -55,12 +55,12 @@ class Place:
     is_loose: bool = False
 
     def files(self) -> Iterator[Path]:
-        """The files that are there now, ordered by name; none if the folder is missing."""
+        """Yields the files that exist now, sorted by path; none if the folder is missing."""
         with contextlib.suppress(OSError):
             yield from filter(may_be_file, sorted(self.folder.glob(self.pattern)))
 
     def matches(self, path: Path) -> bool:
-        """Whether a path fits the place.
+        """Whether a path is below the folder and matches the pattern.
 
         Example:
             >>> place = Place("x", Path("logs"), "*/*.jsonl")
@@ -76,8 +76,8 @@ class Place:
 class FormatLogs:
     """The logs of one format.
 
-    size_bytes: with the files that are read together with them. newest: when the last of them was
-    written, ISO 8601 in UTC. tokens: estimated from the bytes.
+    size_bytes: includes companion files. newest: the latest modification time of a log, ISO 8601
+    in UTC. tokens: estimated from size_bytes.
     """
 
     format: str
@@ -88,7 +88,7 @@ class FormatLogs:
     tokens: int
 
     def leaves(self) -> int:
-        """How many leaves they would have, estimated from the tokens."""
+        """The number of leaves that the logs would fill, estimated from the tokens."""
         return -(-self.tokens // TreeShape().leaf_tokens_max)
 
 
@@ -97,7 +97,7 @@ def places(
     home: Path | None = None,
     importers: Iterable[Importer] = IMPORTERS,
 ) -> list[Place]:
-    """Where each format's files would be on this machine, whether or not there are any."""
+    """The places of each format's logs on this machine, whether or not they exist."""
     patterns = [(importer.name, importer.places) for importer in importers]
     return _places(patterns, environ, home)
 
@@ -107,7 +107,7 @@ def companion_places(
     home: Path | None = None,
     importers: Iterable[Importer] = IMPORTERS,
 ) -> list[Place]:
-    """Where the files would be that are read together with those, and have most of the bytes."""
+    """The places of the companion files, which are read with the logs and may be far larger."""
     patterns = [(importer.name, importer.beside) for importer in importers]
     return _places(patterns, environ, home)
 
@@ -115,8 +115,8 @@ def companion_places(
 def discover(
     log_places: Sequence[Place] | None = None, companions: Sequence[Place] | None = None
 ) -> list[FormatLogs]:
-    """The logs in these places (None: all), one value per format, the largest first. companions:
-    places whose bytes are added to those of formats with logs (None: all)."""
+    """Finds the logs in these places; one value per format, the largest first. companions: places
+    whose bytes are added to formats that have logs. None means all places."""
     files: dict[str, dict[Path, os.stat_result]] = {}
     folders: dict[str, set[Path]] = {}
     for place in places() if log_places is None else log_places:
@@ -136,8 +136,8 @@ def discover(
 
 
 def seconds_per_leaf(by_level: Iterable[UsageRow]) -> float | None:
-    """The seconds of model work per leaf of a memory, groups and roots included; None where no
-    leaf has a model's summary. by_level: Memory.usage("level")."""
+    """Seconds of model time per leaf, with the time for groups and roots; None if no model has
+    summarized a leaf. by_level: Memory.usage("level")."""
     rows = list(by_level)
     leaves = sum(row.jobs for row in rows if row.key == "0")
     return sum(row.seconds for row in rows) / leaves if leaves else None
@@ -193,7 +193,7 @@ def _place(name: str, pattern: str, environ: Mapping[str, str], home: Path) -> P
 
 
 def _fits(steps: Sequence[str], pattern: Sequence[str]) -> bool:
-    """Whether the steps of a path fit a pattern; "**" fits any number of steps."""
+    """Whether the parts of a path match a pattern; "**" matches any number of parts."""
     if not pattern:
         return not steps
     if pattern[0] == "**":

@@ -1,9 +1,9 @@
 """Reads log files and stores their messages, in batches, and reports on every record.
 
-Importers yield events. This module counts them, has the messages matched with those of the memory
-file (matching.py), counts the tokens of the new ones, and stores each batch in one transaction,
-together with the job that seals it. One batch is in memory, and the next one while its tokens are
-counted.
+Importers yield events. This module counts them, matches the messages with those in the memory file
+(matching.py), counts the tokens of the new ones, and stores each batch in one transaction with
+the job that seals it. At most two batches are in memory: one is stored while the tokens of the
+next are counted.
 """
 
 from __future__ import annotations
@@ -36,8 +36,8 @@ from treemem.worker import source_jobs
 # A batch is stored once it has this many messages, or characters of text.
 BATCH_MESSAGES_MAX = 1_000
 BATCH_CHARS_MAX = 4_000_000
-# Why a record is skipped. A model server, or an agent that treemem calls, may log the calls: the
-# making of a summary is no conversation.
+# Why a record is skipped. A model server or agent that treemem calls may log those calls, which
+# are not conversations.
 OWN_CALL = "treemem's own model call"
 OVERSIZE = "message over the size limit"
 
@@ -50,10 +50,10 @@ _HASH_BLOCK_BYTES = 1 << 20
 class Options:
     """How files are ingested.
 
-    importer: None to detect the format. keep_blobs: a folder for the bytes of attachments, None
-    to drop them. growing: the files are read again and again, so only the latest state of each
-    is remembered as read. aliases_in: the file whose aliases count where the messages are stored
-    in another one, for a trial.
+    importer: None to detect the format. keep_blobs: the folder to write attachments to; None to
+    drop them. growing: the files are read repeatedly, so only the latest state of each is
+    recorded as read. aliases_in: the memory file to look aliases up in, for a trial that stores
+    the messages in another one.
     """
 
     redaction: Redaction
@@ -71,7 +71,7 @@ def ingest_all(
     finish: Callable[[], object],
     options: Options,
 ) -> IngestReport:
-    """Stores what the files contain, those in archives too. Calls finish after each."""
+    """Stores the messages of the files and of archive members. Calls finish after each report."""
     report = IngestReport()
     for file in files:
         if file.path is not None and is_own(database.path, file.path):
@@ -87,8 +87,8 @@ def ingest_all(
 def file_reports(
     database: Database, file: LogFile, clock: Clock, options: Options
 ) -> Iterator[FileReport]:
-    """Ingests a file and yields its report; of an archive, a report of the members that are
-    skipped, and one of each other member."""
+    """Ingests a file and yields its report. For an archive, yields one report for all skipped
+    members, if any, and one for each other member."""
     try:
         with archives.open_archive(file) as archive:
             if archive is None:
@@ -117,10 +117,10 @@ def _note_error(report: FileReport, file: LogFile, error: ImportFileError | OSEr
 
 @dataclass(slots=True)
 class _Batch:
-    """Messages to be stored together, by source, in order of arrival.
+    """Messages to be stored together, by source, in the order of the log.
 
-    data_version: of the file before the first was matched; it differs once others have written.
-    chars: of the texts, secrets included.
+    data_version: PRAGMA data_version before the first match; it changes when another connection
+    writes. chars: the length of the texts before redaction.
     """
 
     data_version: int
@@ -138,7 +138,7 @@ class _Batch:
 
 
 class FileIngest:
-    """The ingest of one file. report: what became of every record, filled by run()."""
+    """Ingests one file. report: the outcome of every record, filled in by run()."""
 
     def __init__(self, database: Database, file: LogFile, clock: Clock, options: Options) -> None:
         self._database = database
@@ -150,7 +150,7 @@ class FileIngest:
         self.report = FileReport(file.label, found=file.found)
 
     def run(self) -> FileReport:
-        """Stores what the file contains. A file that cannot be read ends up as report.error."""
+        """Stores the file's messages. If the file cannot be read, sets report.error."""
         try:
             self._run()
         except (ImportFileError, OSError) as error:
@@ -161,7 +161,7 @@ class FileIngest:
         importer = self._options.importer or importers.detect(self._file)
         self.report.format = importer.name
         digest = _digest_of(self._file, importer, self._options.redaction.label)
-        # Whether the bytes of its attachments were kept is not remembered.
+        # The file must be read again for its attachments: whether they were written is not stored.
         may_be_known = self._options.keep_blobs is None
         if may_be_known and imported_files.load(self._database, digest, self.report):
             return
@@ -178,7 +178,7 @@ class FileIngest:
                     if pending is not None:
                         self._store(pending[0], pending[1].result())
                     pending = (batch, future)
-            except (ImportFileError, OSError):  # damage: what was read before it is whole
+            except (ImportFileError, OSError):  # messages before the damage are intact
                 if pending is not None:
                     self._store(pending[0], pending[1].result())
                 raise
@@ -204,7 +204,7 @@ class FileIngest:
             yield batch
 
     def _messages(self, importer: Importer) -> Iterator[tuple[Source, Message]]:
-        """The messages that are to be stored, and their sources. Every record is reported."""
+        """Yields the messages to store, with their sources. Counts every record in the report."""
         current: str | None = None
         for event in importer.read(self._file):
             if isinstance(event, Source):
@@ -234,15 +234,15 @@ class FileIngest:
         return source.id
 
     def _may_miss_messages(self, source: Source) -> bool:
-        """Whether messages may be stored that the file no longer contains. Asked before its first
-        source is opened, since to find them the file is read once more."""
+        """Whether stored messages may be missing from the file. True only at its first source,
+        since one extra reading of the file finds those of all its sources."""
         if self._sources or not (source.snapshot or source.rewritten):
             return False
         return sources.has_format(self._database, source.format)
 
     def _retire_missing(self, importer: Importer) -> None:
-        """Retires what the log no longer contains before anything new of it is stored, so that a
-        crash in between leaves no mixture of both to be sealed."""
+        """Retires the messages that the log no longer contains. Runs before any new message is
+        stored, so that a crash in between never lets old and new be sealed together."""
         matcher = self._matcher()
         log_sources: dict[str, Source] = {}
         in_log: dict[str, set[LogMessage]] = {}
@@ -271,7 +271,8 @@ class FileIngest:
     # -- storing -----------------------------------------------------------------------
 
     def _new_in(self, batch: _Batch) -> list[PreparedMessage]:
-        """The messages of a batch that are not stored yet. Renamed ones get their stored ids."""
+        """The messages of a batch that are not stored. Gives those with a renamed author their
+        stored ids, in the batch."""
         items = [item for items in batch.by_source.values() for item in items]
         unknown = matching.unknown_of(self._database, items)
         stored_ids = matching.renamed(self._database, unknown)
@@ -309,7 +310,7 @@ def _digest_of(file: LogFile, importer: Importer, redaction_label: str) -> str:
         with part.open() as stream:
             while block := stream.read(_HASH_BLOCK_BYTES):
                 state.update(block)
-        # Subtle: only a companion's end is marked, so that a file alone keeps its digest.
+        # Subtle: only companions end with a mark, so a file without any is hashed as before.
         state.update(b"" if part is file else b"\0end\0")
     return state.hexdigest()
 

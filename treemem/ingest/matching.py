@@ -1,13 +1,12 @@
 """Decides whether the memory file has a message: as it is, in an older version, or not at all.
 
-A message is known by its id, a hash over its words (ids.py). Its id is new although the message
-is not when
+A message is known by its id, a hash over its words (ids.py). A known message gets a different id if
 
 - its secrets were redacted under another policy: it is found by its alias;
-- its author has changed his name: it is found by its identity;
-- its record was half written at the last reading: see torn_records.py.
+- its author was renamed: it is found by its identity;
+- it was only half written when the log was last read: see torn_records.py.
 
-Nothing is written here. Each message is redacted once, and each of its ids is computed once.
+Writes nothing. Redacts each message once, and computes each of its ids once.
 """
 
 from __future__ import annotations
@@ -32,7 +31,7 @@ PARENT_AGENT = "parent agent"
 
 
 class _Header(NamedTuple):
-    """What redaction leaves as it is of a message in a source: its identity and its times."""
+    """The properties of a message that redaction does not change: source, identity and time."""
 
     source_id: str
     identity: str | None
@@ -46,9 +45,9 @@ class _Header(NamedTuple):
 
 
 class MessageMatcher:
-    """Matches the messages of one reading of a log, in their order, with those of the file.
+    """Matches the messages of a log, in order, with those in the memory file. Use one per reading.
 
-    aliases_in: the file whose aliases count, None for the same one.
+    aliases_in: the memory file to look aliases up in; None for the same file.
     """
 
     def __init__(
@@ -61,7 +60,7 @@ class MessageMatcher:
         self._torn_records: dict[str, TornRecordMatcher] = {}
 
     def match(self, message: Message, source: Source) -> PreparedMessage:
-        """Redacts the next message of the log and gives it the id by which the file knows it.
+        """Redacts the log's next message and gives it its stored id, or a new one if it is unknown.
         Raises UsageError for values that cannot be stored."""
         message = messages.storable(message)
         redacted = self._redaction.redact(message)
@@ -71,22 +70,22 @@ class MessageMatcher:
             item = self._stored_copy(message, redacted, header)
             message, redacted = _from_parent(message), _from_parent(redacted)
         item = item or self._prepare(message, redacted, header)
-        if source.snapshot:  # what it no longer contains was replaced before
+        if source.snapshot:  # retire_missing has replaced the torn one
             return item
         if source.id not in self._torn_records:
             self._torn_records[source.id] = TornRecordMatcher.of(self._database, source.id)
         return self._torn_records[source.id].match(item, message.text)
 
     def identify(self, message: Message, redacted: Message, source_id: str) -> PreparedMessage:
-        """Gives a storable message with an id of its own the id by which the file knows it.
-        redacted: equal where the message has no secrets."""
+        """Gives a storable message with an id of its own its stored id, or a new one if it is
+        unknown. redacted: the message without secrets; equal to message if it has none."""
         return self._prepare(message, redacted, _Header.of(message, source_id))
 
     def match_again(
         self, items: Sequence[PreparedMessage], source_id: str
     ) -> list[PreparedMessage]:
-        """Matches messages that are not stored yet once more: another process may have stored
-        them under another policy since."""
+        """Matches the messages that are not stored again, since another process may have stored
+        them under another policy in the meantime."""
         known = messages.seqs_by_id(self._database, [item.id for item in items])
         return [
             item if item.id in known else self._known_under_other_policy(item, source_id)
@@ -96,10 +95,10 @@ class MessageMatcher:
     def next_repetition(
         self, message: Message, source_id: str, source_seq: int, taken: Container[str]
     ) -> PreparedMessage:
-        """A redacted message without an id of its own as a new one: under the first of the ids of
-        its repetitions that neither the source nor taken has.
+        """Prepares a redacted message without an id of its own as a new message. Its id is that of
+        the first repetition that is neither in the source nor in taken.
 
-        Repetitions are numbered without gaps, so it is searched by doubling and halving.
+        Repetitions are numbered without gaps, so a galloping binary search finds it.
         """
         sent_at, sent_at_ms = times.parse(message.sent_at)
 
@@ -141,7 +140,7 @@ class MessageMatcher:
         return self._known_under_other_policy(item, source_id)
 
     def _id(self, message: Message, header: _Header) -> str:
-        """The id of these words. Equal messages without an id in the log are counted."""
+        """The id of a message. Equal messages without a log id are numbered."""
         if header.identity is not None:
             return ids.version_id(message, header.identity)
         first = ids.anonymous_id(message, header.source_id, header.sent_at, 0)
@@ -156,10 +155,10 @@ class MessageMatcher:
         return messages.has_aliases(self._aliases_in)
 
     def _known_under_other_policy(self, item: PreparedMessage, source_id: str) -> PreparedMessage:
-        """The message under its stored id, if it was stored with more or fewer secrets redacted.
+        """Returns the message with its stored id if it was stored with different redactions.
 
-        With fewer redacted now than is stored, as after something was allowed, it is a new
-        version of the stored message. A scrubbed message never gets its secrets back.
+        If fewer secrets are redacted now than in the stored message, because a value has been
+        allowed since, it is a new version. A scrubbed message never gets its secrets back.
         """
         log_id = item.log_id or item.id
         alias = self._redaction.alias(log_id)
@@ -178,7 +177,8 @@ class MessageMatcher:
     def _stored_copy(
         self, message: Message, redacted: Message, header: _Header
     ) -> PreparedMessage | None:
-        """The message if it is stored, as where a sub-agent's log repeats its parent's."""
+        """The message if it is already stored, for example from the parent agent's log; else
+        None."""
         if not message.unique_id:
             return None
         item = self._prepare(message, redacted, header)
@@ -190,7 +190,7 @@ def _is_task(message: Message) -> bool:
 
 
 def _from_parent(message: Message) -> Message:
-    """A sub-agent's task, said by the agent that set it: no rule in it is the user's."""
+    """Attributes a sub-agent's task to its parent agent: rules in it are not the user's."""
     return replace(message, role="other", author=message.author or PARENT_AGENT)
 
 
@@ -198,17 +198,16 @@ def _from_parent(message: Message) -> Message:
 
 
 def unknown_of(database: Database, items: Sequence[PreparedMessage]) -> list[PreparedMessage]:
-    """Those whose ids no stored message has."""
+    """The messages whose ids are not stored."""
     known = messages.seqs_by_id(database, [item.id for item in items])
     return [item for item in items if item.id not in known]
 
 
 def renamed(database: Database, unknown: Iterable[PreparedMessage]) -> dict[str, str]:
-    """The ids of stored messages that differ from unknown ones in their author's name alone, by
-    the ids of those.
+    """Maps the ids of unknown messages to stored ones that differ only in the author's name.
 
-    People change their names, and an export gives everything they ever said under the new one.
-    That is no edit: the message is known, under the name that it was stored with.
+    When a person is renamed, an export shows all their messages under the new name. That is not
+    an edit: the message keeps its stored id and the name it was stored with.
     """
     named = [item for item in unknown if item.identity is not None and item.message.author]
     identities = [item.identity for item in named if item.identity is not None]
@@ -225,8 +224,8 @@ def renamed(database: Database, unknown: Iterable[PreparedMessage]) -> dict[str,
 
 
 class LogMessage(NamedTuple):
-    """A message that a log contains, without its words. replaces: the row number of the message
-    that it is a new version of."""
+    """A message of a log, without its text. replaces: the row number of the stored message that
+    it is a new version of; None if there is none."""
 
     id: str
     identity: str | None
@@ -234,7 +233,7 @@ class LogMessage(NamedTuple):
 
 
 def has_news(history: Sequence[Member], in_log: AbstractSet[LogMessage]) -> bool:
-    """Whether a log contains a message of which its source's history has no version."""
+    """Whether a log contains a message that the history has no version of."""
     message_ids = {member.id for member in history}
     identities = {member.identity for member in history} - {None}
     return any(
@@ -244,5 +243,5 @@ def has_news(history: Sequence[Member], in_log: AbstractSet[LogMessage]) -> bool
 
 
 def stored_seqs(database: Database, in_log: AbstractSet[LogMessage]) -> set[int]:
-    """The row numbers of those messages of a log that are stored."""
+    """The row numbers of the log's messages that are stored."""
     return set(messages.seqs_by_id(database, [entry.id for entry in in_log]).values())

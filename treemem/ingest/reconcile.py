@@ -1,7 +1,7 @@
-"""Takes what a log no longer contains out of its source's history, when it is read again.
+"""Retires the messages that a log no longer contains when it is read again.
 
-Words stay stored; only the states of messages in one source change. Whether a log contains all of
-its source, the importer decides: Source.snapshot and Source.rewritten.
+The messages stay stored; only their states in this source change. The importer says whether a log
+contains its whole source: see Source.snapshot and Source.rewritten.
 """
 
 from __future__ import annotations
@@ -20,15 +20,15 @@ def retire_missing(
     database: Database, source: Source, in_log: AbstractSet[LogMessage], clock: Clock
 ) -> None:
     """Replaces or abandons the messages that a log no longer contains, in one transaction. Does
-    nothing where the source is not stored."""
+    nothing if the source is not stored."""
     with database.transaction():
         source_seq = sources.seq_of(database, source.id)
         if source_seq is None:
             return
         if source.snapshot:
             replace_missing(database, source_seq, in_log)
-            # Should the document go back to an earlier state, that has to be read: also after a
-            # crash, so the states are forgotten before anything of this one is stored.
+            # If the document returns to an earlier state, that state must be read again, even after
+            # a crash. So the states are forgotten before any message of this one is stored.
             imported_files.forget_states(database, source.id)
         elif source.rewritten:
             abandon_taken_back(database, source_seq, in_log)
@@ -36,7 +36,7 @@ def retire_missing(
 
 
 def replace_missing(database: Database, source_seq: int, in_log: AbstractSet[LogMessage]) -> None:
-    """Marks what is no longer in a document as replaced."""
+    """Marks the messages that are no longer in a document as replaced."""
     present = stored_seqs(database, in_log)
     missing = [
         member.position
@@ -49,10 +49,10 @@ def replace_missing(database: Database, source_seq: int, in_log: AbstractSet[Log
 def abandon_taken_back(
     database: Database, source_seq: int, in_log: AbstractSet[LogMessage]
 ) -> None:
-    """Marks as abandoned what a tool took out of the end of its log before it went on.
+    """Marks as abandoned the messages that a tool removed from the end of its log.
 
-    Only if the log contains something new: otherwise it may be an older copy. Only what comes
-    after everything that is still there: what is missing before that, a compaction left out.
+    Does nothing unless the log contains a new message: it may be an older copy. Only messages
+    after the last one still present count; those missing earlier were dropped by a compaction.
     """
     history = messages.history(database, source_seq)
     if not has_news(history, in_log):

@@ -1,7 +1,7 @@
-"""Recognizes a message whose record was half written when its log was read last.
+"""Recognizes a message that was only half written when its log was last read.
 
-Where a log gives its messages ids, the versions of one share an identity. Where it gives none, a
-line that was cut off within its words would stay beside the whole one for good.
+In logs with message ids, all versions of a message share an identity. Without ids, the cut-off
+line would otherwise be kept next to the complete one forever.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ WHERE s.id = ? AND sm.state = 'active' ORDER BY sm.position DESC LIMIT 2
 @dataclass(frozen=True, slots=True)
 class _Last:
     """The last stored message of a source. header: role, kind, author and time. previous_id: of
-    the message before it, None where it is the only one."""
+    the message before it; None if there is none."""
 
     seq: int
     id: str
@@ -32,7 +32,7 @@ class _Last:
 
 
 class TornRecordMatcher:
-    """Watches the messages of one source, in order, for the whole of its last stored one."""
+    """Looks for the complete version of a source's last stored message, as its log is read."""
 
     def __init__(self, last: _Last | None) -> None:
         self._last = last
@@ -40,7 +40,7 @@ class TornRecordMatcher:
 
     @classmethod
     def of(cls, database: Database, source_id: str) -> TornRecordMatcher:
-        """A matcher for the end of a source as it is stored now."""
+        """Returns a matcher for the last stored message of a source."""
         rows = database.rows(_LAST_TWO, (source_id,))
         if not rows or rows[0][-1] is not None:
             return cls(None)
@@ -48,9 +48,9 @@ class TornRecordMatcher:
         return cls(_Last(seq, message_id, tuple(header), text, rows[1][1] if rows[1:] else None))
 
     def match(self, item: PreparedMessage, log_text: str) -> PreparedMessage:
-        """The next message of the log. It replaces the last stored one if it is in the same place,
-        has the same author and time, and its text begins with that one's. log_text: its text
-        before redaction."""
+        """Returns the log's next message. It replaces the last stored message if it has the same
+        predecessor, role, kind, author and time, and its text begins with the stored text.
+        log_text: its text before redaction."""
         last, previous_id, self._previous_id = self._last, self._previous_id, item.id
         if last is None or item.identity is not None:
             return item
@@ -59,7 +59,8 @@ class TornRecordMatcher:
             return item
         message = item.message
         header = (message.role, message.kind, message.author, item.sent_at)
-        # Subtle: a log without times that is begun anew may well begin as its end did.
+        # Subtle: a log without times that was started afresh may begin with the same words as
+        # the stored message, so its first message never counts as in place.
         is_in_place = previous_id == last.previous_id and (
             previous_id is not None or item.sent_at is not None
         )

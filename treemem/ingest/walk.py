@@ -1,7 +1,7 @@
-"""Finds the files below the paths that the user named.
+"""Finds the files at and below the paths that the user named, and reads none of them.
 
-Reads none of them. What may not be opened is not skipped but returned like a file, so that reading
-it reports the error.
+A file or folder without read permission is returned like any file, so that reading it reports the
+error.
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ from pathlib import Path
 from treemem.errors import UsageError
 from treemem.importers.common.base import LogFile
 
-# Names that are no logs: skipped silently in a folder, unless they are named themselves.
+# Folders that contain no logs: skipped silently, unless the user names them.
 IGNORED_FOLDERS = {".git", "node_modules", "__pycache__", ".venv"}
 
 
 def find_files(paths: Iterable[str | Path]) -> Iterator[LogFile]:
-    """The files at and below the paths, ordered by name in each folder. Raises UsageError at once,
-    before the first file is read, for a path that does not exist."""
+    """The files at and below the paths, sorted within each path. Raises UsageError at the call, not
+    during iteration, for a path that does not exist or is no regular file."""
     checked = [Path(path) for path in paths]
     for path in checked:
         _check(path)
@@ -28,7 +28,7 @@ def find_files(paths: Iterable[str | Path]) -> Iterator[LogFile]:
 
 
 def is_folder(path: Path) -> bool:
-    """Whether it is a folder. False where its state may not be read."""
+    """Whether the path is a folder; False if permissions prevent the check."""
     try:
         return path.is_dir()
     except OSError:
@@ -36,7 +36,7 @@ def is_folder(path: Path) -> bool:
 
 
 def may_be_file(path: Path) -> bool:
-    """Whether it is a regular file, or its state may not be read."""
+    """Whether the path is a regular file; True if permissions prevent the check."""
     try:
         return stat.S_ISREG(path.stat().st_mode)
     except (FileNotFoundError, NotADirectoryError):
@@ -62,7 +62,7 @@ def _below(path: Path) -> Iterator[LogFile]:
 
 
 def _walk(path: Path) -> Iterator[Path]:
-    """The files below a folder, and the folders that may not be read."""
+    """Yields the files below a folder, and the folders that cannot be read."""
     unreadable: list[Path] = []
     for folder, folders, names in os.walk(path, onerror=lambda error: _note(error, unreadable)):
         folders[:] = [name for name in folders if name not in IGNORED_FOLDERS]
@@ -74,6 +74,6 @@ def _walk(path: Path) -> Iterator[Path]:
 
 
 def _note(error: OSError, unreadable: list[Path]) -> None:
-    """Notes a folder that may not be read. One that was removed in the meantime is ignored."""
+    """Records a folder that cannot be read, unless it was removed in the meantime."""
     if not isinstance(error, FileNotFoundError | NotADirectoryError):
         unreadable.append(Path(error.filename))

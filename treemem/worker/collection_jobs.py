@@ -1,7 +1,7 @@
-"""Runs the jobs that lay out the trees above the sources: the global tree, and topics with theirs.
+"""Runs the jobs that lay out the trees above the sources: the global tree and the topics' trees.
 
-These trees are laid out anew from all their members, at most once an interval, so their cost is
-bounded by time, however often the sources grow. Groups that stay the same keep their summaries.
+Each layout starts from all members, at most once per ROOT_INTERVAL_MS, so its cost does not depend
+on how often the sources grow. Unchanged groups keep their summaries.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ def admit(
 ) -> None:
     """Queues the jobs for the trees above the sources, in the transaction that changed a root.
 
-    at_once: makes them due now, not an interval after the last one was done.
+    at_once: makes them due now instead of an interval after the last one finished.
     """
     for kind in kinds:
         last_ms = None if at_once else jobs.last_done_ms(database, kind)
@@ -50,16 +50,16 @@ GROUP BY n.seq ORDER BY n.started_at_ms, min(s.seq)
 
 
 def roots(database: Database) -> list[int]:
-    """The roots of all sources, on any level, by when the source began. Sources with the same
-    content share one."""
+    """The roots of all sources, ordered by start time. They may be on different levels. Sources
+    with the same content share a root."""
     return [seq for (seq,) in database.rows(_ROOTS)]
 
 
 class CollectionWork:
     """Does the jobs of KINDS.
 
-    after_tree: called in the transaction in which a tree gets another root. Every step is a
-    transaction that leaves the trees consistent; repeating one changes nothing.
+    after_tree: called in the transaction that changes a tree's root. Every step is a transaction
+    that leaves the trees consistent, and is idempotent.
     """
 
     def __init__(
@@ -71,7 +71,7 @@ class CollectionWork:
         self._after_tree = after_tree
 
     def run(self, claim: Claim) -> None:
-        """Does a job and ends it."""
+        """Does a job and marks it as done."""
         if claim.kind == "global":
             self._lay_out(claim, "global", "", lambda database, _key: roots(database))
         else:
@@ -96,8 +96,8 @@ class CollectionWork:
         members_of: Callable[[Database, str], list[int]],
         root_changed: Callable[[str], None] = lambda _key: None,
     ) -> None:
-        """Lays a tree out over its members as they are now, with a summary for every group, in
-        short transactions. root_changed: called in a transaction that gave it another root."""
+        """Lays a tree out over its current members, with a summary for every group, in short
+        transactions. root_changed: called in each transaction that changes the root."""
         while True:
             with self._database.transaction():
                 member_seqs = members_of(self._database, key)
@@ -110,7 +110,7 @@ class CollectionWork:
             self._renew(claim)
 
     def _cover(self, scope: str, key: str, member_seqs: list[int]) -> bool:
-        """Returns whether the tree has another root now."""
+        """Lays the tree out over these members. Returns whether its root has changed."""
         before = builder.ensure_tree(self._database, scope, key)
         producer = extractive_views.ensure_producer(self._database)
         for node_seq in builder.lay_out(self._database, before, member_seqs, self._shape):
@@ -122,7 +122,7 @@ class CollectionWork:
         return True
 
     def _renew(self, claim: Claim) -> None:
-        """Renews the lease of a job that has more to do."""
+        """Renews the lease of an unfinished job. Raises LeaseLostError if it was lost."""
         if not jobs.renew(self._database, claim, self._clock()):
             raise LeaseLostError(f"Job {claim.seq} ({claim.kind}) was given to another worker.")
 
@@ -132,7 +132,7 @@ class CollectionWork:
 
 def check_trees(database: Database, shape: TreeShape) -> Iterator[tuple[str, str, bool]]:
     """Yields, for each tree above the sources, the kind of job that lays it out, its name, and
-    whether it covers its members as they are now."""
+    whether it covers its current members."""
     covers = _covers(database, "global", "", roots(database), shape)
     yield "global", "the global tree", covers
     for topic in topic_store.topics(database):

@@ -1,8 +1,8 @@
-"""Runs the jobs that give the nodes of a tree their vectors, and says which of them are due.
+"""Queues and runs the jobs that compute vectors for the nodes of a tree.
 
-A job goes through one tree in small steps, each stored when it is done, so a kill repeats at
-most the call in flight. A text that was embedded before is not embedded again, and groups need
-no call at all. No transaction is open while the model runs.
+A job processes one tree in small steps and stores each one, so a kill repeats at most the call in
+flight. A text with a stored vector is not embedded again, and groups need no call. No
+transaction is open while the model runs.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ from treemem.tree import builder
 
 KIND = "embed"
 PRIORITY = 30
-# Nodes that one query looks for.
+# Nodes that one query returns, besides REFUSED_MAX refused ones.
 NODES_A_STEP = 64
-# Nodes whose texts the model refuses, before the job fails.
+# A job stops early when the model refuses more nodes than this.
 REFUSED_MAX = 8
 
 
@@ -57,8 +57,8 @@ def admit_all(database: Database, now_ms: int) -> None:
 
 
 def withdraw(database: Database) -> None:
-    """Deletes the waiting jobs, in the caller's transaction: another embedder, or none, is in
-    use now."""
+    """Deletes the waiting jobs, in the caller's transaction, after the embedder in use has
+    changed."""
     database.execute("DELETE FROM job WHERE kind = ? AND state = 'todo'", (KIND,))
 
 
@@ -67,8 +67,8 @@ def _admit(database: Database, scope: str, key: str, now_ms: int) -> None:
     jobs.admit(database, KIND, f"{scope}:{key}", payload, now_ms, priority=PRIORITY)
 
 
-# Subtle: the groups of a tree above the sources are reached from its root only, and that tree may
-# contain roots and tails that their sources have replaced since.
+# Subtle: groups of a tree above the sources can be reached only from its root, and that tree may
+# contain roots and tails that their sources have since replaced.
 _WITHOUT = """
 WITH RECURSIVE member (seq) AS (
   SELECT node_seq FROM tree_node WHERE tree_seq = :tree
@@ -84,7 +84,7 @@ ORDER BY n.level, n.seq DESC LIMIT :limit
 def _without_vector(
     database: Database, tree_seq: int, embedder_seq: int, limit: int
 ) -> list[tuple[int, int]]:
-    """(node, level) of nodes without a vector, lower levels first, and newer nodes first."""
+    """(node, level) of nodes without a vector, lower levels first, then newer nodes first."""
     sql = _WITHOUT.format(table=vectors.table_of(embedder_seq))
     return [(row[0], row[1]) for row in database.rows(sql, {"tree": tree_seq, "limit": limit})]
 
@@ -95,7 +95,7 @@ def _without_vector(
 class EmbedWork:
     """Does the embed jobs of one database with one embedder.
 
-    embedder_seq: of the embedder's table, see vectors.ensure. ready: False while the embedder
+    embedder_seq: the number of its table, see vectors.ensure. ready: False while the embedder
     cannot be used, for example because its server is down.
     """
 
@@ -132,22 +132,22 @@ class EmbedWork:
         return cls(database, embedder, embedder_seq, dimensions, clock, progress)
 
     def run(self, claim: Claim, budget: Budget) -> None:
-        """Embeds the nodes of a tree that have no vector, and ends the job. Raises
-        BudgetSpentError if a limit is met between two calls; all answers are stored."""
+        """Embeds the nodes of a tree that have no vector, and marks the job as done. Raises
+        BudgetSpentError at a limit between two calls; all answers are stored by then."""
         refused: dict[int, ModelError] = {}
         while nodes := self._due(claim, refused):
             for node_seq, level in nodes:
                 try:
                     self._embed(node_seq, level, budget)
                 except ModelError as error:
-                    # A text that the model refuses must not block the others.
+                    # A text that the model refuses must not block the rest.
                     if not self.ready or len(refused) == REFUSED_MAX:
                         raise
                     refused[node_seq] = error
                 except DatabaseError:
                     if vectors.exists(self._database, self._seq):
                         raise
-                    break  # its table was dropped meanwhile
+                    break  # the table was dropped in the meantime
         if refused:
             raise next(iter(refused.values()))
         with self._database.transaction():
@@ -203,7 +203,8 @@ class EmbedWork:
         *,
         whole: bool = False,
     ) -> None:
-        """Stores the windows whose digests are in vector_of; whole: the leaf's own vector, too."""
+        """Stores the windows whose digests are in vector_of. whole: stores the leaf's own vector
+        too."""
         rows = [
             WindowVector(ordinal, window.first_span, window.start, window.last_span, window.end,
                          digest, vector_of[digest])
@@ -218,8 +219,8 @@ class EmbedWork:
                     vectors.put_node(self._database, self._seq, leaf_seq, parts)
 
     def _embed_group(self, node_seq: int, budget: Budget) -> None:
-        """Stores the mean of the leaves' vectors. Embeds leaves that have none yet, since a tree
-        above the sources may come before theirs."""
+        """Stores the mean of the leaves' vectors. Embeds leaves without one first, since a tree
+        above the sources may be processed before the sources' own trees."""
         leaves = builder.leaves_below(self._database, node_seq)
         if not leaves:  # the group is gone
             return

@@ -1,4 +1,4 @@
-"""Stores which model a memory file uses for a role, and queues the work that this makes due.
+"""Stores which model a memory file uses for a role, and queues the work this requires.
 
 Tested in tests/models/test_endpoint.py.
 """

@@ -1,8 +1,8 @@
-"""Does several summary jobs at once: a thread for each slot, tree jobs on the calling thread.
+"""Runs summary jobs in parallel, one thread per slot, and tree jobs on the calling thread.
 
-Each slot has one claim at a time, with its own lease and its own client; all of them spend from
-one budget. An endpoint that cannot be reached is left out until it answers again, and its jobs
-go to the others. With one slot, a plain Worker does everything.
+Each slot has one claim at a time, with its own lease and client; all slots share one budget. An
+endpoint that cannot be reached is left out until it answers again, and its jobs go to the others.
+With one slot, a plain Worker does everything.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ from treemem.worker.summary_jobs import KIND as SUMMARY_KIND
 from treemem.worker.summary_jobs import SummaryWork
 from treemem.worker.worker import TREE_KINDS, Worker, finish_run
 
-# Seconds after which a slot without a job looks for one again if nothing wakes it.
+# Seconds after which an idle slot looks for a job, unless it is woken earlier.
 IDLE_SECONDS = 0.5
-# Seconds between two checks whether an endpoint that was left out is back.
+# Seconds between checks whether an endpoint that was left out is back.
 PROBE_SECONDS = 5.0
 
 
@@ -61,8 +61,8 @@ def work(
 class _Slots:
     """One run with several slots.
 
-    A participant is active from when it begins to look for a job until it finds none. The run
-    ends when none is active, since an active one may still make a job due.
+    A participant is active from when it looks for a job until it finds none. An active one may
+    still make a job due, so the run ends when none is active.
     """
 
     def __init__(
@@ -106,7 +106,7 @@ class _Slots:
                 thread.join()
             self._report_progress()
         except BaseException as error:
-            # Such as a second Ctrl-C: the calls in flight are not waited for.
+            # For example a second Ctrl-C: does not wait for the calls in flight.
             self._stop(error)
             for worker in self._workers:
                 worker.abandon()
@@ -119,11 +119,11 @@ class _Slots:
     def _run_slot(self, slot: Slot, worker: Worker) -> None:
         try:
             self._take_part(worker, slot)
-        except BaseException as error:  # the calling thread raises it again
+        except BaseException as error:  # re-raised by the calling thread
             self._stop(error)
 
     def _take_part(self, worker: Worker, slot: Slot | None) -> None:
-        """Does one job after another until no participant is active. slot: None for tree jobs."""
+        """Does jobs until no participant is active. slot: None for tree jobs."""
         kinds = TREE_KINDS if slot is None else (SUMMARY_KIND,)
         active = True
         try:
@@ -152,12 +152,12 @@ class _Slots:
             self._active += 1
 
     def _wake_others(self) -> None:
-        """Wakes slots that wait: the job just done may have made another one due."""
+        """Wakes idle slots: the job just done may have made another one due."""
         with self._changed:
             self._changed.notify_all()
 
     def _rest(self) -> bool:
-        """Waits for a job; returns False if no participant is left that could make one due."""
+        """Waits for a job; returns False if no participant is active to make one due."""
         with self._changed:
             self._active -= 1
             if self._active == 0:
@@ -179,7 +179,7 @@ class _Slots:
     # -- endpoints ---------------------------------------------------------------------
 
     def _leave_out(self, endpoint: str, reason: str) -> bool:
-        """Gives an endpoint's slots no more jobs; returns whether another endpoint is left."""
+        """Stops giving jobs to an endpoint's slots; returns whether another endpoint is left."""
         with self._budget.counting() as report:
             report.left_out[endpoint] = reason
         with self._changed:
@@ -187,7 +187,7 @@ class _Slots:
             return any(slot.endpoint not in self._probe_at for slot in self._slots)
 
     def _is_usable(self, slot: Slot) -> bool:
-        """Whether the slot's endpoint is in use; checks from time to time one that was left out."""
+        """Whether the slot's endpoint is in use. Checks one that was left out at intervals."""
         with self._changed:
             probe_at = self._probe_at.get(slot.endpoint)
             if probe_at is None:

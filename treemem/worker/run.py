@@ -1,7 +1,7 @@
-"""Does one call of Memory.work or Memory.embed, first without and then with models.
+"""Runs one call of Memory.work or Memory.embed.
 
-Jobs that need no model come first, since the nodes that they seal can be worked on in the same
-run; then vectors, which make search better at once; then summaries.
+Jobs without a model come first, so that the nodes they seal are processed in the same run; then
+vectors, which improve search at once; then summaries.
 
 Tested in tests/worker/test_embed_jobs.py.
 """
@@ -40,7 +40,7 @@ def limits(
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """One call of Memory.work or Memory.embed, with the arguments that both have."""
+    """One call of Memory.work or Memory.embed, with the arguments they share."""
 
     database: Database
     clock: Clock
@@ -50,8 +50,8 @@ class Run:
     interrupted: threading.Event | None = None
 
     def work(self, *, upgrade: bool = False) -> WorkReport:
-        """See Memory.work. An embedder that cannot be opened is named in the report, and the
-        summaries go on without it."""
+        """See Memory.work. If the embedder cannot be opened, the report names it and the summaries
+        are still made."""
         report = self._do_tree_jobs()
         if self.limits.max_calls == 0 or report.stopped_by != "empty":
             return report
@@ -118,8 +118,8 @@ class Run:
             )  # fmt: skip
 
     def _budget(self, report: WorkReport) -> Budget:
-        """The budget of the next part of the run, which goes on counting in this report. Each
-        part measures its own seconds, so those that the report has are taken off."""
+        """The budget of the next part of the run, which adds to this report. Each part measures
+        its own seconds, so those already in the report are subtracted from the limit."""
         within = self.limits
         if within.max_seconds is not None:
             within = replace(within, max_seconds=max(0.0, within.max_seconds - report.seconds))
@@ -127,8 +127,8 @@ class Run:
 
 
 def work_on_sources(database: Database, clock: Clock, shape: TreeShape) -> None:
-    """Does the jobs of the sources alone. The trees above them are laid out anew from all sources,
-    at most once an interval, so they wait until the last file is stored."""
+    """Does only the jobs of the sources. The trees above them are laid out from all sources, at
+    most once per interval, so they wait until the last file is stored."""
     Worker(database, clock, shape, budget=Budget(Limits(0))).run(source_jobs.KINDS)
 
 

@@ -1,8 +1,8 @@
 """Runs the jobs of a source: sealing its leaves, and the summaries that need no model.
 
-They take milliseconds, so `ingest` runs them at once and a source's tree is complete on any
-machine. Each step is a transaction of its own, and the last one ends the job: a crash anywhere
-repeats a step, and repeating it changes nothing.
+They take milliseconds, so `ingest` runs them at once, and every source has a complete tree without
+a model. Each step is one transaction, and the last one ends the job. After a crash a step is
+repeated, which changes nothing.
 
 Tested in tests/tree/test_builder.py.
 """
@@ -23,7 +23,7 @@ from treemem.worker.collection_jobs import AfterTree
 KINDS = ("seal", "extract")
 SEAL_PRIORITY = 100
 EXTRACT_PRIORITY = 90
-# Nodes that get their summaries in one transaction.
+# Nodes that are summarized in one transaction.
 EXTRACT_BATCH = 64
 
 _MISSING = """
@@ -36,14 +36,14 @@ ORDER BY tn.level, tn.position LIMIT :limit
 
 
 def admit_seal(database: Database, source_id: str, now_ms: int) -> None:
-    """Queues the sealing of a source, in the transaction that stores its messages."""
+    """Queues the job that seals a source, in the transaction that stores its messages."""
     jobs.admit(database, "seal", source_id, {"source": source_id}, now_ms, priority=SEAL_PRIORITY)
 
 
 class SourceWork:
     """Does the jobs of KINDS.
 
-    after_tree: called in a job's last transaction, when a tree has its new root.
+    after_tree: called in a job's last transaction, once the tree has its new root.
     """
 
     def __init__(
@@ -55,7 +55,7 @@ class SourceWork:
         self._after_tree = after_tree
 
     def run(self, claim: Claim) -> None:
-        """Does a job and ends it."""
+        """Does a job and marks it as done."""
         if claim.kind == "seal":
             self._seal(claim)
         else:
@@ -106,8 +106,8 @@ class SourceWork:
                     return
 
     def _finish_tree(self, scope: str, key: str, producer: int) -> None:
-        """Once every sealed node has its summary: renews the root and the open tail, stores
-        theirs, and queues the trees above the sources."""
+        """Renews the root and the open tail, stores their summaries, and queues the trees above
+        the sources. Every sealed node must have its summary."""
         before = builder.ensure_tree(self._database, scope, key)
         source_seq = sources.seq_of(self._database, key) if scope == "source" else None
         builder.refresh_root(self._database, before, source_seq, self._shape)
@@ -121,7 +121,7 @@ class SourceWork:
 
 
 def _missing(database: Database, tree_seq: int, producer: int) -> list[tuple[int, int]]:
-    """The next nodes to summarize, all of one level, so that their children are done."""
+    """The next nodes to summarize, all on one level, so that their children are done."""
     parameters = {"tree": tree_seq, "producer": producer, "limit": EXTRACT_BATCH}
     rows = database.rows(_MISSING, parameters)
     return [(seq, level) for seq, level in rows if level == rows[0][1]]

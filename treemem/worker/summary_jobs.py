@@ -1,8 +1,8 @@
-"""Runs the jobs in which a model summarizes a node, and says which of them are due.
+"""Queues and runs the jobs in which a model summarizes a node.
 
-Every answer is stored as soon as it is paid, so it is never paid twice; the summary, the end of
-the job and the jobs of the parents that became ready are one transaction. No transaction is
-open while the model runs.
+Every answer is stored as soon as it arrives, so it is never paid for twice. One transaction stores
+the summary, ends the job and queues the parents that became ready. No transaction is open while
+the model runs.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ class SummaryWork:
 
     producer, extractive: the seqs of the summarizer and of the extractive one as producers.
     alive: called after a call has failed; returns whether the model can be used at all.
-    upgrade: includes nodes that a weaker model has summarized, or failed to summarize. ready:
+    upgrade: also covers nodes that a weaker model has summarized or failed to summarize. ready:
     False while the model cannot be used, for example because its file is missing.
     """
 
@@ -113,15 +113,15 @@ class SummaryWork:
                     self.admit_tree(tree, self._clock())
 
     def _mark_dead(self) -> None:
-        """Marks the nodes of dead jobs as failed: a worker may have died with its job."""
+        """Marks the nodes of dead jobs as failed, since a worker that died could not do so."""
         for job in jobs.listing(self._database, ["dead"], DEAD_JOBS_MAX):
             prefix, _, node_id = job.dedupe_key.rpartition(":")
             if prefix == f"{KIND}:{self._summarizer.name}":
                 self._mark_failed(node_id, job.error or "no answer")
 
     def admit_tree(self, tree: builder.TreeRow, now_ms: int) -> None:
-        """Queues jobs for the nodes of the tree that are ready, and for its root, which becomes due
-        an interval after its last summary."""
+        """Queues jobs for the nodes of the tree that are ready, and for its root, which is due an
+        interval after its last summary."""
         parameters = self._parameters(tree=tree.seq)
         for node_id, level in self._database.rows(_READY_IN_TREE, parameters):
             self._admit(node_id, NODE_PRIORITY + level, now_ms, now_ms)
@@ -149,7 +149,7 @@ class SummaryWork:
 
     def _admit(self, node_id: str, priority: int, now_ms: int, not_before_ms: int) -> None:
         key = f"{self._summarizer.name}:{node_id}"
-        # A node never changes, so the running job is enough: a second one would pay again.
+        # A node never changes, so the running job suffices; a second one would pay again.
         if jobs.is_running(self._database, KIND, key):
             return
         jobs.admit(
@@ -160,11 +160,11 @@ class SummaryWork:
     # -- working -----------------------------------------------------------------------
 
     def run(self, claim: Claim, budget: Budget) -> None:
-        """Does a job and ends it. Raises BudgetSpentError if a limit is met between two calls."""
+        """Does a job and marks it as done. Raises BudgetSpentError at a limit between two calls."""
         # Read first: the node and its place in a tree may be gone when an answer arrives.
         purpose = usage.purpose_of(self._database, claim.seq, claim.payload["node"])
-        # A root may have been replaced meanwhile, and a job whose worker died may have been
-        # admitted and done again before its lease expired.
+        # The root may have been replaced in the meantime, and if a worker died, the same job may
+        # have been admitted and done again before its lease expired.
         if purpose is None or self._is_summarized(purpose.node_seq):
             with self._database.transaction():
                 jobs.finish(self._database, [claim], self._clock())
@@ -198,14 +198,14 @@ class SummaryWork:
         return summaries.summary_by(self._database, node_seq, self._producer) is not None
 
     def _is_there(self, node_seq: int) -> bool:
-        """Whether the node still exists: a root can be replaced while the model works on it. Its
-        number is never used again."""
+        """Whether the node still exists: a root can be replaced while the model works on it. Row
+        numbers are never reused."""
         sql = "SELECT 1 FROM node WHERE seq = ?"
         return self._database.value(sql, (node_seq,)) is not None
 
     def job_failed(self, claim: Claim, message: str) -> None:
-        """Marks the node as failed after the last attempt: it keeps its extractive view, and the
-        nodes above it do not wait for it."""
+        """Marks the node as failed after the last attempt: it keeps its extractive view, and its
+        ancestors no longer wait for it."""
         if jobs.get(self._database, claim.seq).state == "dead":
             self._mark_failed(claim.payload["node"], message)
 
@@ -227,7 +227,7 @@ class SummaryWork:
 
 
 class _PaidClient:
-    """A client that takes answers paid for before from the file, and stores a new one at once."""
+    """A client that reuses answers stored in the file, and stores each new one at once."""
 
     def __init__(
         self,
@@ -296,8 +296,8 @@ def view_of(
     summarizer: Summarizer,
     client: Client,
 ) -> View:
-    """The summarizer's view of a node. The node needs its extractive view, whose producer is
-    extractive_seq. Stores nothing. Raises the client's ModelError."""
+    """The summarizer's view of a node, which must have an extractive view. Stores nothing.
+    extractive_seq: the extractive producer. Raises the client's ModelError."""
     if level == 0:
         return summarizer.summarize_leaf(_leaf(database, node_seq, extractive_seq), client)
     children = summaries.children(database, node_seq, extractive_seq)
@@ -329,9 +329,9 @@ def _cited(database: Database, children: Sequence[Child]) -> dict[str, Message]:
 
 # -- SQL -------------------------------------------------------------------------------
 
-# A model's view of a node builds on the node's extractive view, and on the views of its sealed
-# children and of sources' roots by this model or by one of a rank of at least :floor. Above the
-# sources, models summarize the roots only.
+# A model's view of a node requires the node's extractive view, and views of its sealed children and
+# of sources' roots by this model or one of at least rank :floor. Above the sources, models
+# summarize only the roots.
 _SEEN = """
 EXISTS (SELECT 1 FROM summary s JOIN producer p ON p.seq = s.producer_seq
   WHERE s.node_seq = {node} AND (p.seq = :producer OR p.rank >= :floor))

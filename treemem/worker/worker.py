@@ -1,7 +1,7 @@
-"""Takes jobs from the queue, does them, and stops when the budget is spent.
+"""Claims jobs, does them, and stops when none is due or the budget is spent.
 
-It owns leases, interruptions and the circuit breaker; source_jobs, collection_jobs, embed_jobs
-and summary_jobs say how a job is done. No transaction is open while a model runs.
+Handles leases, interruptions and the circuit breaker; source_jobs, collection_jobs, embed_jobs and
+summary_jobs do the jobs. No transaction is open while a model runs.
 
 Tested in tests/queue/test_jobs.py and tests/worker/test_pool.py.
 """
@@ -43,10 +43,10 @@ def _no_other_worker(_reason: str) -> bool:
 class Worker:
     """Does the jobs of one database until none is due or the budget is spent.
 
-    summaries, embedding: do the jobs that need a model; None leaves those jobs in the queue. An
-    interruption lets the current job end if it needs no model, and releases it otherwise.
-    leave_out: called with the reason when this worker's model cannot be used; returns whether
-    other workers go on with its jobs.
+    summaries, embedding: do the jobs that need a model; None leaves those jobs in the queue. On
+    an interruption, a job without a model finishes and a job with one is released. leave_out:
+    called with the reason when this worker's model cannot be used; returns whether other workers
+    continue with its jobs.
     """
 
     def __init__(
@@ -79,7 +79,7 @@ class Worker:
         self._abandoned = False
 
     def run(self, tree_kinds: Sequence[str] = TREE_KINDS) -> WorkReport:
-        """Works until no job is due, a limit is met, or it is interrupted."""
+        """Does jobs until none is due, a limit is met, or the run is interrupted."""
         kinds = [*tree_kinds]
         if self._budget.limits.max_calls != 0:
             kinds += self._model_work
@@ -95,7 +95,7 @@ class Worker:
 
     def step(self, kinds: Sequence[str]) -> Outcome:
         """Does one job of these kinds. Returns "nothing" if none is due, and "spent" if a limit
-        stopped the job half-way; the answers it was given so far are stored."""
+        stopped the job halfway; the answers so far are stored."""
         with self._claiming:
             claims = [] if self._abandoned else jobs.claim(self._database, kinds, self._clock())
             if not claims:
@@ -106,7 +106,7 @@ class Worker:
         return outcome
 
     def abandon(self) -> None:
-        """Releases the current job, from another thread, and takes no other one."""
+        """Releases the current job and claims no other. Called from another thread."""
         with self._claiming:
             self._abandoned = True
             claim = self._current
@@ -158,7 +158,7 @@ class Worker:
         if isinstance(error, ModelError) and work is not None and not work.ready:
             self._without_model(claim, work, error, message)
         else:
-            # A job without a model fails by its own data; the other sources must not wait for it.
+            # A job without a model fails because of its own data; other sources must not wait.
             breaker = work is not None
             jobs.fail(self._database, claim, message, self._clock(), breaker=breaker)
             if work is not None:
@@ -168,10 +168,10 @@ class Worker:
     def _without_model(
         self, claim: Claim, work: SummaryWork | EmbedWork, error: ModelError, message: str
     ) -> None:
-        """Handles a model that is missing or down: releases the job without counting the attempt,
-        and pauses its kind if no other worker goes on."""
+        """Handles a model that is missing or down: returns the job to the queue, and pauses its
+        kind if no other worker continues. The attempt counts only if the model failed in it."""
         if error.recoverable:
-            # It failed during this job. A job that takes down every server has to end.
+            # The model failed during this job. A job that takes down every server must end as dead.
             jobs.fail(self._database, claim, message, self._clock(), breaker=False, wait=False)
             work.job_failed(claim, message)
         else:
@@ -187,7 +187,7 @@ class Worker:
         try:
             jobs.release(self._database, claim, self._clock())
         except DatabaseError:
-            # The file cannot be written now; the job is claimed again when its lease runs out.
+            # The file cannot be written; the job is claimed again when its lease expires.
             return
 
     @contextmanager
