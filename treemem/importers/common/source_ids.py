@@ -22,8 +22,8 @@ _HASH_HEX_LENGTH = 6
 _UUID = re.compile("-".join(f"[0-9a-fA-F]{{{length}}}" for length in (8, 4, 4, 4, 12)))
 _NUMBER = re.compile(r"\d{9,20}(?:\.\d{1,9})?")
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-# The upper limit of the numbers in a unit (exclusive), and the unit's number per second. Each unit
-# covers the years 1973 to 5138.
+# The limit of a unit's numbers (exclusive), and the number of units in a second. Each unit covers
+# the years 1973 to 5138.
 _SCALES = ((10**11, 1), (10**14, 1_000), (10**17, 1_000_000), (10**20, 1_000_000_000))
 _SECONDS_MIN = 10**8
 

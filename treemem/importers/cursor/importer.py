@@ -106,7 +106,7 @@ def _transcript_id(session_id: str) -> str:
 
 def _is_turn(value: object) -> bool:
     """Whether a JSON value can only be a turn of a transcript: a role, and a message with content,
-    but no session id, which Claude Code's records have."""
+    but none of the keys of Claude Code's records."""
     turn = as_dict(value)
     message = as_dict(turn.get("message"))
     is_own = turn.keys() >= _OWN_KEYS and not _CLAUDE_KEYS & turn.keys()

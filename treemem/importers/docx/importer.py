@@ -117,7 +117,7 @@ class _Package:
         return picture
 
     def _picture(self, part: str) -> Attachment | None:
-        """Reads a picture; each only once, since a small document may show it often."""
+        """Reads each picture only once, since a small document may show it often."""
         media_type = _MEDIA_TYPES.get(posixpath.splitext(part)[1].lower())
         if media_type is None or part not in self._names:
             return None

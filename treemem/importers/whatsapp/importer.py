@@ -23,7 +23,7 @@ from treemem.types import Message, Source
 BEFORE_THE_FIRST = "line before the first message"
 DELETED = "deleted message"
 
-# A longer message is split, since a file without further heads is not a chat.
+# Longer messages are split: a file without further heads is probably not a chat.
 TEXT_CHARS_MAX = 1_000_000
 
 _LINES_LOOKED_AT = 400
