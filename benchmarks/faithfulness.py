@@ -21,11 +21,13 @@ import importlib.util
 import itertools
 import os
 
-from benchmarks import evidence, harness, round_trip, samples, statements, trust_report
-from benchmarks.planted import PlantedLog, planted_log, survival
-from benchmarks.samples import Conversation, Sample
-from benchmarks.statements import EXTRACTIVE
-from benchmarks.trust_report import Results
+from benchmarks import harness
+from benchmarks.data import samples
+from benchmarks.data.samples import Conversation, Sample
+from benchmarks.trust import evidence, report, round_trip, statements
+from benchmarks.trust.planted import PlantedLog, planted_log, survival
+from benchmarks.trust.report import Results
+from benchmarks.trust.statements import EXTRACTIVE
 from treemem import Memory, ModelError, Scope
 from treemem.models.manifests import find
 
@@ -45,10 +47,10 @@ def main() -> None:
                 sample = samples.sample(name, options.data, options.leaves)
                 for model in (None, *options.models):
                     _measure_sample(results, sample, model, options.seconds, folder)
-    aims = trust_report.aims(results)
-    trust_report.show(results, aims)
-    harness.write(options, machine, trust_report.as_json(results), aims)
-    if options.sample and (missed := trust_report.missed(aims)):
+    aims = report.aims(results)
+    report.show(results, aims)
+    harness.write(options, machine, report.as_json(results), aims)
+    if options.sample and (missed := report.missed(aims)):
         sys.exit(f"missed: {'; '.join(missed)}")
 
 

@@ -27,7 +27,7 @@ from collections.abc import Callable
 from typing import Any
 
 from benchmarks import harness
-from benchmarks.export_logs import BUILDERS, SUFFIXES, Talk
+from benchmarks.data.export_logs import BUILDERS, SUFFIXES, Talk
 from benchmarks.harness import MB, Aim, shown
 from treemem.importers import LogFile, by_name
 from treemem.importers.common import archives

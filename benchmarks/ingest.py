@@ -21,8 +21,8 @@ import time
 from typing import Any
 
 from benchmarks import harness
+from benchmarks.data.logs import Writer
 from benchmarks.harness import MB, Aim, median_of, paired, shown
-from benchmarks.logs import Writer
 
 GROWTH = 1.01
 LABELS = {
@@ -90,7 +90,7 @@ def _run(name: str, log: Path, folder: Path, database: Path) -> dict[str, Any]:
     os.sync()
     began = time.perf_counter()
     result = harness.child(
-        "benchmarks.ingest_contenders", name, log, folder / "rows.jsonl", database
+        "benchmarks.contenders.ingest", name, log, folder / "rows.jsonl", database
     )
     return {**result, "process_seconds": time.perf_counter() - began}
 

@@ -27,8 +27,8 @@ import orjson
 
 from benchmarks import harness
 from benchmarks.harness import MB, shown
-from benchmarks.latency_chats import KINDS, SESSION_MESSAGES
-from benchmarks.latency_worker import BARE, PLACES
+from benchmarks.retrieval.latency_chats import KINDS, SESSION_MESSAGES
+from benchmarks.retrieval.latency_worker import BARE, PLACES
 
 Runs = Sequence[dict[str, Any]]
 
@@ -59,7 +59,9 @@ def main() -> None:
 
 
 def _worker(command: str, settings: dict[str, Any]) -> dict[str, Any]:
-    return harness.child("benchmarks.latency_worker", command, orjson.dumps(settings).decode())
+    return harness.child(
+        "benchmarks.retrieval.latency_worker", command, orjson.dumps(settings).decode()
+    )
 
 
 def _cold(settings: dict[str, Any], count: int) -> list[dict[str, Any]]:

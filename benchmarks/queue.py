@@ -23,8 +23,8 @@ import time
 from typing import Any
 
 from benchmarks import harness
+from benchmarks.contenders.queue import CONTENDERS, drain, opened
 from benchmarks.harness import ROOT, Aim, median_of, shown
-from benchmarks.queue_contenders import CONTENDERS, drain, opened
 
 BATCH = 32
 # Seconds that a worker may work before it is killed.
@@ -112,7 +112,7 @@ def _one_life(name: str, database: Path, log: Path, life: int, pause: float | No
     """
     before = log.stat().st_size
     # Not with -m: huey finds a task by the name of its module.
-    code = "from benchmarks.queue_contenders import work; work()"
+    code = "from benchmarks.contenders.queue import work; work()"
     command = [sys.executable, "-c", code, *map(str, (name, database, log, life))]
     worker = subprocess.Popen(command, cwd=ROOT)
     if pause is not None:

@@ -24,13 +24,15 @@ from contextlib import nullcontext
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
-from benchmarks import harness, recall_sample, samples
+from benchmarks import harness
+from benchmarks.data import samples
+from benchmarks.data.samples import Conversation
 from benchmarks.harness import percent
-from benchmarks.measures import Returned, coverage, mean, support
-from benchmarks.recall_baselines import EMBEDDER, Vectors
-from benchmarks.recall_shelf import Shelf
-from benchmarks.recall_systems import System, is_ours, system_named
-from benchmarks.samples import Conversation
+from benchmarks.retrieval import sample
+from benchmarks.retrieval.baselines import EMBEDDER, Vectors
+from benchmarks.retrieval.measures import Returned, coverage, mean, support
+from benchmarks.retrieval.shelf import Shelf
+from benchmarks.retrieval.systems import System, is_ours, system_named
 from treemem.models.manifests import installed
 from treemem.text.tokens import count_tokens
 
@@ -108,7 +110,7 @@ def _measured(options: argparse.Namespace, systems: Sequence[System]) -> dict[st
     files = {path.stem: list(samples.conversations(path.parent, path.stem))
              for path in options.data}  # fmt: skip
     results = {}
-    for name, conversations in ({"sample": recall_sample.conversations()} | files).items():
+    for name, conversations in ({"sample": sample.conversations()} | files).items():
         if (name == "sample") == options.sample:
             chosen = part(conversations, options.half, options.questions)
             results[name] = measure(chosen, systems, budgets)

@@ -16,7 +16,7 @@ import treemem
 ROOT = Path(__file__).parent.parent
 MODULES = sorted([*ROOT.glob("treemem/**/*.py"), *ROOT.glob("cli/**/*.py")])
 TESTS = sorted(ROOT.glob("tests/**/*.py"))
-FOLDERS = sorted({path.parent for path in MODULES})
+FOLDERS = sorted({path.parent for path in (*MODULES, *ROOT.glob("benchmarks/**/*.py"))})
 FUNCTION_LINES_MAX = 60
 MODULE_LINES_MAX = 600
 FOLDER_FILES_MAX = 18

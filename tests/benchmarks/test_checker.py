@@ -8,8 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks import checker, quantities, wording
-from benchmarks.checker import Cited, unsupported, wrong_speaker
+from benchmarks import wording
+from benchmarks.trust import checker, quantities
+from benchmarks.trust.checker import Cited, unsupported, wrong_speaker
 
 ANA = Cited("Ana", "I moved 1,000 files to /srv/export on May 8, 2023. Two failed with E_LOCK.")
 BEN = Cited("Ben", "We do not use Redis. The pump in Kranj was repaired by Irena on Monday.")

@@ -9,24 +9,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from benchmarks import (
-    harness,
-    latency,
-    measures,
-    recall_packing,
-    recall_sample,
-    recall_systems,
-)
-from benchmarks.measures import EXCERPT_WORDS, Returned, coverage, support
-from benchmarks.recall_packing import Piece, cut, excerpt, pack, render, whole, windows
-from benchmarks.samples import Conversation
+from benchmarks import harness, latency
+from benchmarks.data.samples import Conversation
+from benchmarks.retrieval import measures, packing, sample, systems
+from benchmarks.retrieval.measures import EXCERPT_WORDS, Returned, coverage, support
+from benchmarks.retrieval.packing import Piece, cut, excerpt, pack, render, whole, windows
 from treemem import Message
 from treemem.text.tokens import count_tokens
 
 LONG = [f"word{number}" for number in range(100)]
 
 
-@pytest.mark.parametrize("module", [measures, recall_packing, recall_systems, latency, harness])
+@pytest.mark.parametrize("module", [measures, packing, systems, latency, harness])
 def test_the_examples_are_true(module: ModuleType) -> None:
     assert doctest.testmod(module).failed == 0
 
@@ -145,8 +139,8 @@ def test_an_excerpt_has_the_questions_words_in_its_middle() -> None:
 
 
 def test_the_sample_has_forty_questions_that_its_evidence_answers() -> None:
-    conversations = recall_sample.conversations()
-    assert conversations == recall_sample.conversations()
+    conversations = sample.conversations()
+    assert conversations == sample.conversations()
     assert sum(len(conversation.questions) for conversation in conversations) == 40
     for conversation in conversations:
         texts = {message.external_id: message.text for message in conversation.messages}

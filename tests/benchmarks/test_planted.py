@@ -6,9 +6,10 @@ import doctest
 
 import pytest
 
-from benchmarks import planted_words, talk
-from benchmarks.planted import PlantedLog, planted_log, survival
-from benchmarks.planted_words import CLOSED, OPENED, RULES
+from benchmarks.data import talk
+from benchmarks.trust import planted_words
+from benchmarks.trust.planted import PlantedLog, planted_log, survival
+from benchmarks.trust.planted_words import CLOSED, OPENED, RULES
 from treemem import Statement
 from treemem.types import StatementKind
 

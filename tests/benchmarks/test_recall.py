@@ -9,12 +9,13 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks import latency, latency_worker, recall, recall_sample
-from benchmarks.latency_chats import KINDS, Chats
-from benchmarks.recall_baselines import Vectors
-from benchmarks.recall_shelf import Shelf
-from benchmarks.recall_systems import system_named
-from benchmarks.samples import Conversation
+from benchmarks import latency, recall
+from benchmarks.data.samples import Conversation
+from benchmarks.retrieval import latency_worker, sample
+from benchmarks.retrieval.baselines import Vectors
+from benchmarks.retrieval.latency_chats import KINDS, Chats
+from benchmarks.retrieval.shelf import Shelf
+from benchmarks.retrieval.systems import system_named
 from treemem import Memory
 from treemem.text.tokens import count_tokens
 
@@ -23,7 +24,7 @@ NAMES = ("treemem", "bm25", "bm25@times", "bm25-pieces", "bm25-windows", "leaves
 
 @pytest.fixture(scope="module")
 def conversation() -> Conversation:
-    whole = recall_sample.conversations()[0]
+    whole = sample.conversations()[0]
     return replace(whole, questions=whole.questions[:5])
 
 

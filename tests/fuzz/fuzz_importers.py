@@ -87,7 +87,7 @@ def _run(name: str, seconds: int, keep: Path) -> bool:
 @cache
 def seeds_of(name: str) -> list[bytes]:
     """Valid logs of a format, damaged ones, and past crashes."""
-    from benchmarks.export_logs import BUILDERS, Talk
+    from benchmarks.data.export_logs import BUILDERS, Talk
     from treemem.errors import ImportFileError
     from treemem.importers import LogFile, detect
 
@@ -105,7 +105,7 @@ def seeds_of(name: str) -> list[bytes]:
 
 def label_of(name: str) -> str:
     """A file name of the format."""
-    from benchmarks.export_logs import SUFFIXES
+    from benchmarks.data.export_logs import SUFFIXES
 
     return f"log{SUFFIXES.get(name, '.jsonl')}"
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from benchmarks.export_logs import BUILDERS, Talk
+from benchmarks.data.export_logs import BUILDERS, Talk
 from tests.fuzz.fuzz_importers import SEEDS, label_of, seeds_of, with_odd_value
 from tests.fuzz.importer_checks import check, check_lines
 from treemem.errors import TreememError

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.export_logs import BUILDERS, Talk
+from benchmarks.data.export_logs import BUILDERS, Talk
 from tests.conftest import FakeClock
 from tests.fuzz.fuzz_importers import label_of
 from tests.importers.test_cursor import BUBBLES, CHAT, conversation, editor

@@ -13,8 +13,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from benchmarks.measures import ADVERSARIAL
-from benchmarks.samples import Question
+from benchmarks.data.samples import Question
+from benchmarks.retrieval.measures import ADVERSARIAL
 from benchmarks.wording import content_stems, sentences
 from treemem import Memory, Message, Node, Scope, Statement
 from treemem.text.tokens import count_many, count_tokens

@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from benchmarks.samples import Conversation
+from benchmarks.data.samples import Conversation
 from benchmarks.wording import content_stems
 from treemem import Message
 from treemem.text.tokens import count_tokens

@@ -1,7 +1,7 @@
 """Ranks pieces of a conversation for a question, in the ways that treemem is compared with.
 
 A ranking yields groups of pieces, the best first. All baselines put them into the budget in the
-same way (recall_packing.py).
+same way (packing.py).
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from benchmarks.measures import EXCERPT_WORDS
-from benchmarks.recall_packing import Group, Piece, cut, excerpt, pack, tokens_of, whole, windows
-from benchmarks.samples import Conversation
+from benchmarks.data.samples import Conversation
+from benchmarks.retrieval.measures import EXCERPT_WORDS
+from benchmarks.retrieval.packing import Group, Piece, cut, excerpt, pack, tokens_of, whole, windows
 from benchmarks.wording import STOP_WORDS
 from treemem.store.database import driver
 
 if TYPE_CHECKING:
-    from benchmarks.recall_shelf import Shelf
+    from benchmarks.retrieval.shelf import Shelf
     from treemem.models.client import LlamaClient
 
 WINDOW_TOKENS = 500

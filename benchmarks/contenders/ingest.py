@@ -1,6 +1,6 @@
 """Runs one contender of the ingest benchmark, and prints its figures as JSON.
 
-    python -m benchmarks.ingest_contenders NAME LOG ROWS DATABASE
+    python -m benchmarks.contenders.ingest NAME LOG ROWS DATABASE
 
 Every contender opens its file, stores durably (synchronous=FULL) and closes it; seconds are the
 time from the one to the other, without the imports at the top of modules.

@@ -13,8 +13,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from benchmarks import talk
-from benchmarks.samples import Conversation, Question
+from benchmarks.data import talk
+from benchmarks.data.samples import Conversation, Question
 from treemem import Message
 
 CONVERSATIONS = 2

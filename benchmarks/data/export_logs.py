@@ -21,7 +21,7 @@ from email.message import EmailMessage
 from email.utils import format_datetime
 from typing import Any
 
-from benchmarks.logs import Writer
+from benchmarks.data.logs import Writer
 
 # Turns in a conversation of an export that holds several.
 TURNS_PER_CHAT = 40

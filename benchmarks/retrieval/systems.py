@@ -12,9 +12,9 @@ import re
 from contextlib import ExitStack
 from typing import Any, Protocol
 
-from benchmarks.recall_baselines import BASELINES, DATED, Baseline, Vectors
-from benchmarks.recall_shelf import Shelf
-from benchmarks.samples import Conversation
+from benchmarks.data.samples import Conversation
+from benchmarks.retrieval.baselines import BASELINES, DATED, Baseline, Vectors
+from benchmarks.retrieval.shelf import Shelf
 from treemem import Memory, Scope
 
 OURS = "treemem"

@@ -10,7 +10,7 @@ from collections import Counter
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from benchmarks.checker import Cited, Finding, unsupported, wrong_speaker
+from benchmarks.trust.checker import Cited, Finding, unsupported, wrong_speaker
 from treemem import Memory, Node, Scope, Statement, Summary
 
 # A summary may have a third of its leaf's tokens, or this many for a short open tail.

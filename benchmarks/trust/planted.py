@@ -13,8 +13,8 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from benchmarks import talk
-from benchmarks.planted_words import (
+from benchmarks.data import talk
+from benchmarks.trust.planted_words import (
     CLOSED,
     OPENED,
     QUESTIONS,

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from benchmarks.evidence import SHARES
 from benchmarks.harness import Aim, percent, show_aims, show_table, shown
-from benchmarks.statements import Figures
+from benchmarks.trust.evidence import SHARES
+from benchmarks.trust.statements import Figures
 from treemem_cli.render import safe
 
 Tables = dict[tuple[str, str], dict[str, Counter[str]]]

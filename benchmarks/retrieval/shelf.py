@@ -8,8 +8,8 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
+from benchmarks.data.samples import Conversation
 from benchmarks.harness import ROOT
-from benchmarks.samples import Conversation
 from treemem import Memory, Message, Scope, Statement
 from treemem.times import now_ms, parse
 

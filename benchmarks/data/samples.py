@@ -14,7 +14,7 @@ from typing import Any
 import orjson
 
 import treemem.demo
-from benchmarks.planted import PlantedLog, planted_log
+from benchmarks.trust.planted import PlantedLog, planted_log
 from treemem import Memory, Message, Scope
 from treemem.text.tokens import count_many
 

@@ -10,7 +10,7 @@ import re
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 
-from benchmarks import quantities
+from benchmarks.trust import quantities
 from benchmarks.wording import STOP_WORDS, content_stems, folded, sentences, straight
 
 # Share of a clause's content words that another clause needs to be taken for its source.

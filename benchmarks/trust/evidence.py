@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
-from benchmarks.samples import Question, leaf_ids
+from benchmarks.data.samples import Question, leaf_ids
 from benchmarks.wording import telling_signs
 from treemem import Memory, Message
 from treemem.text.tokens import count_many

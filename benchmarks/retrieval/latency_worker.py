@@ -1,6 +1,6 @@
 """Fills the file of the latency benchmark, and searches it warm or cold.
 
-    python -m benchmarks.latency_worker COMMAND SETTINGS
+    python -m benchmarks.retrieval.latency_worker COMMAND SETTINGS
 
 takes its settings as JSON and prints one JSON object.
 """
@@ -18,7 +18,7 @@ from typing import Any
 import orjson
 
 from benchmarks import harness
-from benchmarks.latency_chats import SESSION_MESSAGES, Chats, Query
+from benchmarks.retrieval.latency_chats import SESSION_MESSAGES, Chats, Query
 from treemem import Memory, Scope
 from treemem.store.database import driver
 
