@@ -1,8 +1,8 @@
 """Opens the SQLite file, runs transactions and SQL, and translates the driver's errors.
 
-No other module uses the driver. Here is all that keeps the file safe: FULL synchronous commits,
-IMMEDIATE write transactions, the choice of journal, the notice of a missing -wal file. No table is
-known here.
+No other module imports the driver. Everything that keeps the file safe is here: FULL synchronous
+commits, IMMEDIATE write transactions, the choice of journal mode, and the check for a lost -wal
+file. Knows no tables.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from treemem.store.open_marker import OpenMarker
 
 
 def _driver() -> Any:
-    """pysqlite3, which has a recent SQLite, or else the standard library's sqlite3."""
+    """pysqlite3, which bundles a recent SQLite, or else the standard library's sqlite3."""
     if os.environ.get("TREEMEM_SQLITE") != "stdlib":
         with contextlib.suppress(ImportError):
             import pysqlite3
@@ -47,9 +47,9 @@ driver = _driver()
 BUSY_TIMEOUT_MS = 30_000
 SQLITE_VERSION: tuple[int, ...] = tuple(driver.sqlite_version_info)
 # SQLite before 3.51.3 can corrupt a WAL file when two connections checkpoint and write at the same
-# time (sqlite.org/wal.html, "the WAL-reset bug"). With it, a rollback journal is used.
+# time (sqlite.org/wal.html, "the WAL-reset bug"), so older versions use a rollback journal.
 WAL_SAFE_SINCE = (3, 51, 3)
-# For FTS5 external content, UPDATE … RETURNING and STRICT tables.
+# Required for STRICT tables (3.37) and UPDATE … RETURNING (3.35).
 SQLITE_VERSION_MIN = (3, 37, 0)
 
 Row = tuple[Any, ...]
@@ -57,14 +57,14 @@ Parameters = Mapping[str, Any] | tuple[Any, ...]
 
 
 def json_list(values: Iterable[object]) -> str:
-    """The values as a JSON list: one SQL parameter for any number of them, for json_each()."""
+    """The values as a JSON list, to pass any number of them as one parameter of json_each()."""
     return orjson.dumps(list(values)).decode()
 
 
 def storable_text(text: str) -> tuple[str, bytes | None]:
-    """The text as SQLite can hold it, and its exact bytes where these differ, else None.
+    """Returns the text as SQLite can store it, and its exact bytes if that is a different text.
 
-    A lone surrogate has no UTF-8. U+FFFD takes its place, so offsets stay right.
+    Lone surrogates have no UTF-8 encoding. Each is replaced by U+FFFD, so offsets stay valid.
     """
     try:
         text.encode()
@@ -128,8 +128,8 @@ class Database:
         execute("PRAGMA cache_size = -32000")
         execute("PRAGMA temp_store = MEMORY")
         if SQLITE_VERSION >= WAL_SAFE_SINCE:
-            # A file from elsewhere may have hostile views and triggers. (In older versions,
-            # triggers could not write to FTS5 then.)
+            # A file from elsewhere may contain hostile views and triggers. (In older versions this
+            # setting keeps triggers from writing to FTS5.)
             execute("PRAGMA trusted_schema = OFF")
         if version < migrations.SCHEMA_VERSION:
             self._migrate()
@@ -172,10 +172,10 @@ class Database:
 
     @contextlib.contextmanager
     def transaction(self) -> Iterator[None]:
-        """A write transaction. A nested one joins the outer one.
+        """Runs a write transaction. A nested one joins the outer one.
 
         It begins IMMEDIATE, since a transaction that reads first and writes later fails at once
-        if another process has committed in between.
+        if another connection has committed in between.
         """
         with self._lock, self._translated():
             if self._depth == 0:
@@ -203,7 +203,7 @@ class Database:
 
     @contextlib.contextmanager
     def reading(self) -> Iterator[None]:
-        """A read transaction: several reads see the same state of the file."""
+        """Runs a read transaction, in which all reads see the same state of the file."""
         with self._lock, self._translated():
             if self._depth or self._connection.in_transaction:
                 yield
@@ -218,8 +218,8 @@ class Database:
 
     @contextlib.contextmanager
     def undurable(self) -> Iterator[None]:
-        """A write transaction whose commit may be lost in a power cut; without its fsync it is
-        several times faster. Only for leases: if a claim is lost, the job just waits again."""
+        """Runs a write transaction whose commit may be lost in a power cut. In WAL mode it skips
+        the fsync, which is several times faster. Only for leases: a lost claim can be repeated."""
         with self._lock:
             if self._wal and self._depth == 0:
                 self._connection.execute("PRAGMA synchronous = NORMAL")
@@ -249,7 +249,7 @@ class Database:
             return row
 
     def value(self, sql: str, parameters: Parameters = ()) -> Any:
-        """The first column of the first row, None without a row."""
+        """The first column of the first row; None if there is no row."""
         row = self.row(sql, parameters)
         return None if row is None else row[0]
 
@@ -267,14 +267,14 @@ class Database:
         return hasattr(self._connection, "enable_load_extension")
 
     def has_vector_functions(self) -> bool:
-        """Whether sqlite-vec's functions can be used. Loads them at the first call."""
+        """Whether sqlite-vec's functions are available. The first call loads them."""
         with self._lock:
             if self._vector_functions is None:
                 self._vector_functions = self._load_vector_functions()
             return self._vector_functions
 
     def _load_vector_functions(self) -> bool:
-        # Its Python package is not imported: that would load numpy and the other driver.
+        # Importing its Python package would load numpy and the standard library's driver.
         package = importlib.util.find_spec("sqlite_vec")
         if package is None or package.origin is None or not self.can_load_extensions():
             return False
@@ -306,11 +306,11 @@ class Database:
         with self._lock:
             if isinstance(self._connection, _Closed):
                 return
-            # If killed between closing the file and removing the marker, nothing is lost.
+            # A kill between closing the file and removing the marker loses nothing.
             self._marker.put(wal=False)
             self._connection.close()
             self._connection = _Closed(self.path)
-            if _wal_path(self.path).exists():  # another process still has it open
+            if _wal_path(self.path).exists():  # another process has the database open
                 self._marker.put(wal=True)
             if not _wal_path(self.path).exists():
                 self._marker.remove()
@@ -318,7 +318,7 @@ class Database:
     # -- lost files and errors ---------------------------------------------------------
 
     def _notice_lost_wal(self) -> None:
-        """Adds a notice if a process died with this file open, and the -wal file is missing."""
+        """Adds a notice if a process died with this file open and the -wal file is missing."""
         if self._marker.is_stale() and not _wal_path(self.path).exists():
             self.notices.append(
                 f"{self.path.name} was not closed properly and its -wal file is gone. What was "
@@ -338,7 +338,7 @@ class Database:
             return
         with contextlib.suppress(driver.DatabaseError):
             self._connection.execute("SELECT 1 FROM sqlite_schema LIMIT 1").fetchone()
-        if _wal_path(self.path).exists():  # it had not been needed yet
+        if _wal_path(self.path).exists():  # it did not exist before the first read
             return
         self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
         raise DatabaseError(

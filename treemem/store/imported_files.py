@@ -1,6 +1,6 @@
-"""Stores which files were read to their end, since reading one again adds nothing.
+"""Stores which files were read completely, so that they are not read again.
 
-A file is identified by a digest of its bytes and of how it was read.
+A file is identified by a digest of its bytes, the importer and the redaction rules.
 
 Tested in tests/ingest/test_files.py.
 """
@@ -29,7 +29,7 @@ WHERE EXISTS (SELECT 1 FROM json_each(source_ids) WHERE value = :source)
 
 
 def load(database: Database, digest: str, report: FileReport) -> bool:
-    """Returns whether the file was read before; if so, fills its report."""
+    """Returns whether the file was read before; if so, fills in its report."""
     row = database.row(_LOAD, (digest,))
     if row is None:
         return False
@@ -41,15 +41,15 @@ def load(database: Database, digest: str, report: FileReport) -> bool:
 
 
 def remember(database: Database, digest: str, report: FileReport, *, growing: bool) -> None:
-    """Stores that a file was read completely. growing: deletes its earlier states, since it is
-    read again and again."""
-    # An empty file is not stored: it belongs to no source, so forget_states would not find it when
-    # a document that was filled meanwhile is empty again.
+    """Records that a file was read completely. growing: deletes the records of its earlier states,
+    since it is read repeatedly."""
+    # An empty file is not recorded: it belongs to no source, so forget_states could not find it
+    # when a document that has been filled in the meantime is empty again.
     if report.added + report.known == 0:
         return
     with database.transaction():
         if growing:
-            # If that was another file, it is read once more.
+            # If this deletes the record of another file, that file is just read again.
             earlier = (json.dumps(report.sources), report.records)
             database.execute(_FORGET_EARLIER, earlier)
         database.execute(
@@ -60,7 +60,7 @@ def remember(database: Database, digest: str, report: FileReport, *, growing: bo
 
 
 def forget_states(database: Database, source_id: str) -> None:
-    """Deletes every state of a source's files, so that each is read again."""
+    """Deletes the records of all states of a source's files, so that they are read again."""
     database.execute(_FORGET_STATES, {"source": source_id})
 
 

@@ -1,7 +1,7 @@
 """Stores messages and the histories of sources, and reads them back.
 
-Owns the tables message, message_alias and source_message. Whether a message is known is decided in
-ingest/matching.py, and when leaves are sealed in tree/. No log is read here.
+Owns the tables message, message_alias and source_message. ingest/matching.py decides whether a
+message is known, and tree/ when leaves are sealed.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from treemem.store.database import Database, Row, storable_text
 from treemem.text.fts import extra_words
 from treemem.types import MESSAGE_KINDS, ROLES, Blob, Message, Part
 
-# Longer messages are refused.
+# Messages with more characters than this are refused.
 TEXT_BYTES_MAX = 256 * 1024 * 1024
 _IN_CHUNK = 500
 _PAGE_MESSAGES = 500
@@ -27,9 +27,9 @@ _PAGE_MESSAGES = 500
 class PreparedMessage:
     """A message with its ids and times, ready to be stored: see ingest/matching.py.
 
-    id: by which the file knows it. log_id: the id over the words of the log, None where nothing
-    was redacted; redacted: the labels of what was. alias: a keyed hash of the log_id, stored with
-    the message. replaces: the row number of the message that this one is a new version of.
+    id: its id in the memory file. log_id: the id before redaction; None if nothing was redacted.
+    redacted: the labels of the redacted secrets. alias: a keyed hash of the log_id, stored with the
+    message. replaces: the row number of the message that this one is a new version of.
     """
 
     message: Message
@@ -45,15 +45,15 @@ class PreparedMessage:
 
 @dataclass(frozen=True, slots=True)
 class AddCounts:
-    """How many messages of one batch were new, and how many were known."""
+    """The numbers of new and of already known messages in one batch."""
 
     added: int
     known: int
 
 
 def storable(message: Message) -> Message:
-    """The message without lone surrogates in its fields, which SQLite cannot hold. Its text is
-    left as it is: of that the exact bytes are stored.
+    """Returns the message without lone surrogates in its fields, which SQLite cannot store. The
+    text is unchanged, since its exact bytes are stored as well.
 
     Raises UsageError for an unknown role or kind, and for a text that is too long.
     """
@@ -98,8 +98,8 @@ _MEMBER_INSERT = """
 INSERT INTO source_message (source_seq, position, message_seq, session, state, open_from)
 VALUES (?, ?, ?, ?, ?, 0)
 """
-# Subtle: the + keeps SQLite from walking through the source's whole history for each batch,
-# which would make a long log cost its length squared.
+# Subtle: the + keeps SQLite from scanning the source's whole history for each batch, which would
+# take quadratic time for a long log.
 _MEMBERS_OF = """
 SELECT message_seq, position, state FROM source_message
 WHERE +source_seq = ? AND message_seq IN ({marks})
@@ -122,7 +122,7 @@ _REOPEN = "UPDATE source SET open_position = min(open_position, ?) WHERE seq = ?
 
 
 def seqs_by_id(database: Database, message_ids: Sequence[str]) -> dict[str, int]:
-    """The row numbers of those messages that are stored, by their ids."""
+    """The row numbers of the messages that are stored, by id."""
     return dict(
         _chunked(database, "SELECT id, seq FROM message WHERE id IN ({marks})", message_ids)
     )
@@ -138,9 +138,9 @@ def add(
 ) -> AddCounts:
     """Stores a batch of one source's messages, inside the caller's transaction.
 
-    tokens: by message id, for every message that is new. snapshot: the batch comes from a whole
-    document, so a message that was replaced in it is active again. A message that only another
-    source has joins this one and counts as known, since nothing is stored twice.
+    tokens: by message id, for every new message. snapshot: the batch comes from a complete
+    document, so a replaced message that occurs in it becomes active again. A message that only
+    another source has is added to this one's history and counts as known.
     """
     seq_of = seqs_by_id(database, [item.id for item in batch])
     new = list({item.id: item for item in batch if item.id not in seq_of}.values())
@@ -162,8 +162,8 @@ def _join(
     *,
     snapshot: bool,
 ) -> None:
-    """Puts those messages of the batch that the source does not have into its history: in the
-    places of the versions that they replace, or at its end."""
+    """Adds the messages that the source does not have to its history: in place of the unsealed
+    versions that they replace, or else at the end. Updates the states of the others."""
     members = _members(database, source_seq, list(seq_of.values()))
     joining = {item.id: item for item in batch if seq_of[item.id] not in members}
     newest = {item.identity: item.id for item in joining.values() if item.identity is not None}
@@ -184,7 +184,7 @@ def _join(
         position += own_position == position
     database.many(_MEMBER_INSERT, rows)
     if freed:
-        members = _members(database, source_seq, list(seq_of.values()))  # some have moved
+        members = _members(database, source_seq, list(seq_of.values()))  # some were moved
     for item in batch:
         if item.id not in joining:
             position, before = members[seq_of[item.id]]
@@ -200,17 +200,17 @@ def _state_of(item: PreparedMessage) -> str:
 def _members(
     database: Database, source_seq: int, seqs: Sequence[int]
 ) -> dict[int, tuple[int, str]]:
-    """Positions and states of those of the messages that the source has."""
+    """(position, state) of the messages that the source has, by row number."""
     rows = _chunked(database, _MEMBERS_OF, seqs, (), (source_seq,))
     return {seq: (position, state) for seq, position, state in rows}
 
 
 def _replace_older(database: Database, source_seq: int, older: Sequence[Row]) -> dict[str, int]:
-    """Marks versions of messages as replaced. older: of each the identity (where there is none,
-    the id of the new version), the position, and whether nothing of it is sealed.
+    """Marks older versions of messages as replaced. older: rows of (key, position, is unsealed),
+    where the key is the identity, or the id of the new version if there is no identity.
 
     Unsealed versions move to the end of the history. Returns the positions that this frees for
-    the new versions, by the same identities or ids.
+    the new versions, by key.
     """
     freed: dict[str, int] = {}
     for identity, position, is_open in older:
@@ -223,7 +223,7 @@ def _replace_older(database: Database, source_seq: int, older: Sequence[Row]) ->
 
 
 def next_position(database: Database, source_seq: int) -> int:
-    """The position behind the last message of a source's history."""
+    """The position after the last message of a source's history."""
     sql = "SELECT coalesce(max(position), -1) + 1 FROM source_message WHERE source_seq = ?"
     return int(database.value(sql, (source_seq,)))
 
@@ -239,7 +239,7 @@ def _message_row(seq: int, item: PreparedMessage, tokens: int) -> tuple[object, 
 
 
 def search_text(author: str | None, text: str) -> str | None:
-    """The words that full text indexes beside a message's author and text; None for none."""
+    """The words to index besides a message's author and text; None if there are none."""
     return extra_words(f"{author}: {text}" if author else text)
 
 
@@ -257,9 +257,9 @@ INSERT INTO message_fts (rowid, text) SELECT seq, text FROM message_search WHERE
 
 
 def rewrite(database: Database, seq: int, message: Message, tokens: int, scrubbed: str) -> None:
-    """Stores other words of a message, in the caller's transaction. Its id stays.
+    """Replaces a message's content, in the caller's transaction. Its id does not change.
 
-    scrubbed: the id that it would have with these words, by which doctor checks them.
+    scrubbed: the id that the new content would have, which doctor checks it against.
     """
     database.execute(_FORGET_WORDS, (seq,))
     text, exact = storable_text(message.text)
@@ -273,7 +273,7 @@ def rewrite(database: Database, seq: int, message: Message, tokens: int, scrubbe
 
 
 def rebuild_index(database: Database) -> None:
-    """Indexes all messages anew. Before SQLite 3.42 an index keeps deleted words in its pages."""
+    """Rebuilds the full-text index. Before SQLite 3.42, its pages keep deleted words."""
     database.execute("INSERT INTO message_fts (message_fts) VALUES ('rebuild')")
 
 
@@ -307,7 +307,7 @@ GROUP BY message_seq HAVING max(state = 'active') = 0
 
 
 def message_from(row: Row, session: str | None = None) -> Message:
-    """Makes a Message of a row of COLUMNS."""
+    """Builds a Message from a row of COLUMNS."""
     id_, role, text, exact, author, sent_at, external_id, kind, extras, tokens = row
     more = orjson.loads(extras) if extras else {}
     return Message(
@@ -335,7 +335,7 @@ def by_seq(database: Database, seqs: Iterable[int]) -> dict[int, Message]:
 
 
 def all_messages(database: Database) -> Iterator[tuple[int, Message]]:
-    """Every message with its row number, in order, a page in memory at a time."""
+    """Yields (row number, message) for every message in order, reading a page at a time."""
     last_seq = 0
     while rows := database.rows(_ALL, (last_seq, _PAGE_MESSAGES)):
         for seq, *row in rows:
@@ -344,7 +344,7 @@ def all_messages(database: Database) -> Iterator[tuple[int, Message]]:
 
 
 def of_no_history(database: Database, seqs: Iterable[int]) -> list[int]:
-    """Those that are active in no source: on abandoned branches, or replaced."""
+    """The row numbers of the messages that are abandoned or replaced in all of their sources."""
     return [row[0] for row in _chunked(database, _NO_HISTORY, list(seqs))]
 
 
@@ -366,7 +366,7 @@ WHERE sm.source_seq = ? ORDER BY sm.position
 
 
 def history(database: Database, source_seq: int) -> list[Member]:
-    """The history of a source in its order, abandoned and replaced messages too."""
+    """The history of a source in order, including abandoned and replaced messages."""
     return [Member(*row) for row in database.rows(_HISTORY, (source_seq,))]
 
 
@@ -399,8 +399,8 @@ UPDATE source SET open_position = min(open_position, coalesce(
 
 
 def reopen(database: Database, source_seq: int, starts: Iterable[tuple[int, int]]) -> None:
-    """Marks messages of a source as unsealed, each from a character on. starts: row numbers of
-    messages, and those characters."""
+    """Marks messages of a source as unsealed, each from a given character on. starts: pairs of
+    message row number and first unsealed character."""
     rows = [(start, source_seq, seq) for seq, start in starts]
     database.many(_REOPEN_MESSAGE, rows)
     database.execute(_REOPEN_SOURCE, {"source": source_seq})
@@ -432,8 +432,8 @@ WHERE identity IN ({marks}) AND author IS NOT NULL ORDER BY seq
 
 
 class AliasedMessage(NamedTuple):
-    """A message that was stored with some of its secrets redacted. is_scrubbed: they were taken
-    out after it was stored."""
+    """A message that was stored with an alias. is_scrubbed: secrets were removed from it after it
+    was stored."""
 
     seq: int
     id: str
@@ -453,15 +453,15 @@ class Version(NamedTuple):
 
 
 def has_aliases(database: Database) -> bool:
-    """Whether any message was stored redacted."""
+    """Whether any message has an alias, which redacted messages get."""
     return bool(database.value("SELECT EXISTS (SELECT 1 FROM message_alias)"))
 
 
 def by_alias(
     database: Database, alias: str, source_id: str, message_id: str
 ) -> AliasedMessage | None:
-    """The stored message with this alias, None where there is none. Of several, one in this
-    source comes first, then the one with this id."""
+    """The stored message with this alias; None if there is none. Of several, prefers one in this
+    source, then the one with this id."""
     row = database.row(_BY_ALIAS, {"alias": alias, "source": source_id, "id": message_id})
     if row is None:
         return None
@@ -470,10 +470,10 @@ def by_alias(
 
 
 def is_stored_unredacted(database: Database, log_id: str, alias: str, source_id: str) -> bool:
-    """Whether a message was stored with its secrets, and is that of this source: the source has
-    it, or they were scrubbed since and the source has not stored it redacted.
+    """Whether a message was stored with its secrets and belongs to this source: either the source
+    has it, or it has been scrubbed since and the source has no redacted version of it.
 
-    log_id: the id over the words with the secrets; alias: its alias.
+    log_id: the id before redaction. alias: the alias of log_id.
     """
     parameters = {"id": log_id, "source": source_id, "alias": alias}
     return database.value(_IS_STORED_UNREDACTED, parameters) is not None
@@ -500,8 +500,8 @@ def _chunked(
     after: tuple[object, ...] = (),
     before: tuple[object, ...] = (),
 ) -> list[Row]:
-    """Runs sql over all keys, some at a time in the place of {marks}. before, after: values of
-    the parameters on both sides of them."""
+    """Runs sql for all keys, a chunk at a time in place of {marks}, and joins the rows. before,
+    after: values of the parameters before and after the keys."""
     rows: list[Row] = []
     for start in range(0, len(keys), _IN_CHUNK):
         chunk = keys[start : start + _IN_CHUNK]

@@ -1,12 +1,12 @@
-"""Defines the schema of a memory file, and brings a file up to date in ordered steps.
+"""Defines the schema of a memory file, and migrates files to it in ordered steps.
 
-A step, once released, never changes; a new one is added below it. What is stored is of two kinds:
-truth (source, message, message_alias, source_message, node, leaf_span, node_child, tree,
-tree_node), which nothing can rebuild, and views (summary, statement, citation, the full-text
-tables, the vectors), which can be rebuilt from it. Topics are views, but for the names, pins and
-merges that a user has chosen. The queue and the record of paid model calls are neither.
+A released step never changes; new ones are added below it. Most tables are of two kinds: truth
+(source, message, message_alias, source_message, node, leaf_span, node_child, tree, tree_node),
+which cannot be rebuilt, and views (summary, statement, citation, the full-text tables, the
+vectors), which can be rebuilt from truth. Topics are views, except for the names, pins and merges
+that a user has chosen. The queue and the record of paid model calls are neither.
 
-The comments in the DDL describe each table and column; store/schema_page.py prints them as a page.
+The comments in the DDL describe each table and column; schema_page.py prints them as a page.
 
 Tested in tests/store/test_database.py.
 """
@@ -41,7 +41,7 @@ CREATE TABLE source (               -- a session, a chat or a document
   created_at_ms INTEGER NOT NULL    -- when it was first stored
 ) STRICT;
 
-CREATE TABLE message (              -- a message, word for word; never changed but by a scrub
+CREATE TABLE message (              -- a message, verbatim; changed only by a scrub
   seq INTEGER PRIMARY KEY,
   id TEXT NOT NULL UNIQUE CHECK (length(id) = 32),  -- hash over its content, see ids.py
   identity TEXT,                    -- the same for all its versions; NULL without an id
@@ -56,8 +56,8 @@ CREATE TABLE message (              -- a message, word for word; never changed b
   search_text TEXT,                 -- indexed in addition to the text, see text/fts.py
   chars INTEGER NOT NULL,           -- length of the text; length() stops at a NUL
   tokens INTEGER NOT NULL CHECK (tokens >= 0),
-  extras TEXT                       -- JSON: parts, tool ids, blobs, and the id that it would
-                                    -- have since a scrub; NULL if empty
+  extras TEXT                       -- JSON: parts, tool ids, blobs, and after a scrub the id
+                                    -- of the scrubbed text; NULL if empty
 ) STRICT;
 CREATE INDEX message_identity ON message (identity) WHERE identity IS NOT NULL;
 
@@ -72,7 +72,7 @@ CREATE TABLE source_message (       -- the messages of a source, in order of arr
   source_seq INTEGER NOT NULL REFERENCES source,
   position INTEGER NOT NULL CHECK (position >= 0),  -- 0, 1, … in the source
   message_seq INTEGER NOT NULL REFERENCES message,
-  session TEXT,                     -- the log's session of it; NULL without one
+  session TEXT,                     -- the session id in the log; NULL without one
   state TEXT NOT NULL CHECK (state IN ('active','abandoned','replaced')),
   open_from INTEGER,                -- first character in no sealed leaf; NULL if all are
   PRIMARY KEY (source_seq, position)
@@ -133,13 +133,13 @@ CREATE TABLE tree_node (            -- the sealed nodes of a source's tree, leve
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX tree_node_node ON tree_node (node_seq);
 
-CREATE TABLE imported_file (        -- files read to their end; they are not read again
-  digest TEXT PRIMARY KEY,          -- over the importer, its version and all bytes
+CREATE TABLE imported_file (        -- files that were read completely and are not read again
+  digest TEXT PRIMARY KEY,          -- over importer, version, redaction rules and all bytes
   source_ids TEXT NOT NULL,         -- JSON list
   records INTEGER NOT NULL,
   messages INTEGER NOT NULL,        -- in the file, whether new or known
   skipped TEXT NOT NULL,            -- JSON {reason: count}
-  problems TEXT NOT NULL,           -- JSON list of the first ones, in words
+  problems TEXT NOT NULL,           -- JSON list of the first problems, as sentences
   problem_count INTEGER NOT NULL
 ) STRICT, WITHOUT ROWID;
 """
@@ -166,7 +166,7 @@ CREATE TABLE topic_leaf (           -- the leaves of a topic; a leaf has at most
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX topic_leaf_node ON topic_leaf (node_seq);
 
-CREATE TABLE leaf_profile (         -- the terms of a leaf, from which topics are found
+CREATE TABLE leaf_profile (         -- the terms of a leaf, which topics are built from
   node_seq INTEGER PRIMARY KEY REFERENCES node ON DELETE CASCADE,
   terms TEXT NOT NULL               -- JSON {term: weight}
 ) STRICT;
@@ -176,7 +176,7 @@ VIEWS = """
 CREATE TABLE producer (             -- a summarizer, with its version
   seq INTEGER PRIMARY KEY,
   name TEXT NOT NULL UNIQUE,        -- such as 'extractive/1'
-  rank INTEGER NOT NULL             -- of several summaries, that of the highest rank is shown
+  rank INTEGER NOT NULL             -- the usable summary of the highest rank is shown
 ) STRICT;
 
 CREATE TABLE summary (              -- one producer's summary of one node
@@ -247,11 +247,11 @@ CREATE TABLE citation (             -- the messages that a statement cites, in o
 CREATE INDEX citation_message ON citation (message_seq);
 """
 
-# Each embedder has a table of its own, vector_N by its seq, which vectors.py creates and drops.
+# Each embedder has its own table, vector_N for seq N, which vectors.py creates and drops.
 EMBEDDERS = """
 CREATE TABLE embedder (             -- an embedder that has vectors in this file
   seq INTEGER PRIMARY KEY AUTOINCREMENT,
-  name TEXT NOT NULL UNIQUE,        -- with a digest of weights, pooling and prefix
+  name TEXT NOT NULL UNIQUE,        -- includes a digest of weights, pooling and prefix
   setting TEXT NOT NULL,            -- the setting that opens it, see store/settings.py
   dimensions INTEGER NOT NULL CHECK (dimensions BETWEEN 1 AND 65536)
 ) STRICT;
@@ -264,8 +264,8 @@ CREATE TABLE IF NOT EXISTS {table} (  -- the vectors of embedder N, of nodes and
   start INTEGER NOT NULL,           -- and a character of its message
   last_span INTEGER NOT NULL,       -- where a window ends
   "end" INTEGER NOT NULL,           -- exclusive
-  digest BLOB NOT NULL,             -- of the embedded text; of a node, of its parts' vectors
-  vector BLOB NOT NULL,             -- a signed byte a dimension, scaled to a maximum of 127
+  digest BLOB NOT NULL,             -- of a window's text; for a node, of its parts' vectors
+  vector BLOB NOT NULL,             -- one signed byte per dimension, scaled to at most 127
   PRIMARY KEY (node_seq, ordinal)
 ) STRICT
 """
@@ -278,7 +278,7 @@ CREATE INDEX IF NOT EXISTS {table}_node ON {table} (node_seq) WHERE ordinal = 0
 
 
 def _full_text(table: str, words: str) -> str:
-    """A full-text index over a table. words: SQL of the text, with {0} before each column."""
+    """DDL of a full-text index of a table. words: SQL for the text, with {0} before each column."""
     return f"""
 CREATE VIEW {table}_search AS SELECT seq, {words.format("")} AS text FROM {table};
 CREATE VIRTUAL TABLE {table}_fts USING fts5(
@@ -293,9 +293,9 @@ END;
 """  # noqa: S608
 
 
-# The indexed text of a message: its author, its words, and other forms of them. Words are stemmed,
-# since a question seldom has the forms of its answer. (LoCoMo, 500 tokens: 58 % of the evidence is
-# found instead of 49 %, and 63 % with the author.)
+# The indexed text of a message: its author, its text, and search_text. Words are stemmed, since a
+# question seldom uses the same inflections as its answer. (LoCoMo, 500 tokens: finds 58 % of the
+# evidence instead of 49 %, and 63 % with the author.)
 _WORDS = "{0}text || coalesce(char(10) || {0}search_text, '')"
 FULL_TEXT = _full_text("message", "coalesce({0}author || ': ', '') || " + _WORDS) + _full_text(
     "statement", _WORDS
@@ -332,7 +332,7 @@ CREATE UNIQUE INDEX job_waiting ON job (dedupe_key) WHERE state = 'todo';
 CREATE INDEX job_next ON job (priority DESC, seq) WHERE state = 'todo';
 CREATE INDEX job_leases ON job (lease_until_ms) WHERE state = 'running';
 
-CREATE TABLE breaker (              -- failures of a kind of job without a success in between
+CREATE TABLE breaker (              -- failures of a kind of job since its last success
   kind TEXT PRIMARY KEY,
   job_seqs TEXT NOT NULL,           -- JSON list of the jobs that failed
   paused_until_ms INTEGER,          -- NULL if not paused
@@ -344,10 +344,10 @@ USAGE = """
 CREATE TABLE usage (                -- a paid model call; outlives its node and its job
   seq INTEGER PRIMARY KEY,
   at_ms INTEGER NOT NULL,           -- when the answer was stored
-  job_seq INTEGER NOT NULL,         -- the job it was made for, which may be deleted
+  job_seq INTEGER NOT NULL,         -- the job that made the call, which may be deleted
   producer TEXT NOT NULL,           -- the summarizer's name, with its version
   level INTEGER NOT NULL,           -- of the node; 0 for a leaf
-  scope TEXT,                       -- of the first tree that had the node; NULL for none
+  scope TEXT,                       -- of the first tree with the node; NULL without one
   key TEXT,                         -- of that tree
   tokens_in INTEGER NOT NULL,       -- of the whole prompt, as the model counts
   tokens_out INTEGER NOT NULL,      -- of the answer, as the model counts
@@ -386,7 +386,7 @@ def apply(
 def split_script(script: str, is_complete: Callable[[str], bool]) -> list[str]:
     """Splits a script into SQL statements; a trigger is one statement.
 
-    executescript would first commit the open transaction.
+    The driver's executescript would first commit the open transaction.
 
     Example:
         >>> split_script("SELECT 1;SELECT 2;", lambda sql: sql.endswith(";"))

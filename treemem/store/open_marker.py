@@ -1,7 +1,7 @@
 """Writes a small file beside the database while a process has it open.
 
-It distinguishes a deleted -wal file from one that was never needed, and says which process has
-locked the database.
+The file tells a deleted -wal file from one that never existed, and names the process that has the
+database open.
 
 Tested in tests/store/test_database.py and tests/regressions/test_storage.py.
 """
@@ -16,13 +16,13 @@ from typing import Any
 
 
 class OpenMarker:
-    """The marker NAME-open of a database, with the id of the process that opened it last."""
+    """The file NAME-open beside a database, with the id of the process that last opened it."""
 
     def __init__(self, path: Path) -> None:
         self._path = path.with_name(path.name + "-open")
 
     def put(self, *, wal: bool) -> None:
-        """wal: whether this process uses a -wal file."""
+        """Writes the marker for this process. wal: whether it uses a -wal file."""
         with contextlib.suppress(OSError):
             self._path.write_text(json.dumps({"pid": os.getpid(), "wal": wal}))
 
@@ -37,7 +37,7 @@ class OpenMarker:
         return used_wal and pid is not None and pid != os.getpid() and not _is_alive(pid)
 
     def holder(self) -> str:
-        """ " (process PID has it open)", or "" if no other process has."""
+        """Returns " (process PID has it open)", or "" if no other process does."""
         pid = self._pid()
         if pid is None or pid == os.getpid() or not _is_alive(pid):
             return ""

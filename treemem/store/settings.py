@@ -13,7 +13,7 @@ EMBEDDER: Final = "embedder"
 # The redaction policy, as JSON, and the key of its fingerprints, in hexadecimal.
 REDACTION: Final = "redaction"
 REDACTION_KEY: Final = "redaction key"
-# Set from a scrub's first write until nothing of the secrets is left in the file.
+# Set from a scrub's first write until no trace of the secrets is left in the file.
 SCRUB_PENDING: Final = "scrub pending"
 
 _PUT = """
@@ -24,7 +24,7 @@ _PUT_NEW = "INSERT OR IGNORE INTO setting (name, value) VALUES (?, ?)"
 
 
 def get(database: Database, name: str) -> str | None:
-    """The value of a setting, None if it is not set."""
+    """The value of a setting; None if it is not set."""
     value: str | None = database.value("SELECT value FROM setting WHERE name = ?", (name,))
     return value
 
@@ -38,6 +38,6 @@ def put(database: Database, name: str, value: str | None) -> None:
 
 
 def put_new(database: Database, name: str, value: str) -> str:
-    """Sets a setting unless it is set; returns the value that it has now."""
+    """Sets a setting unless it is already set. Returns its value afterwards."""
     database.execute(_PUT_NEW, (name, value))
     return get(database, name) or value

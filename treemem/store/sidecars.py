@@ -1,7 +1,7 @@
 """Recognizes a memory file and the files beside it, which must never be read as logs.
 
-Subtle: it does so without opening them. Closing any of them drops the locks that SQLite has for
-the whole process, and other processes would treat the database as unused.
+Subtle: opens none of them. Closing any of them would drop the POSIX locks that SQLite holds for the
+whole process, and other processes would treat the database as unused.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ def beside(memory: Path) -> list[Path]:
 
 
 def is_own(memory: Path, path: Path) -> bool:
-    """Whether a path leads to one of these files, under any name or link."""
+    """Whether a path leads to one of these files, by whatever name or link."""
     try:
         status = path.stat()
     except OSError:

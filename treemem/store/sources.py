@@ -1,6 +1,6 @@
 """Stores sources: sessions and documents, each with a history of messages (messages.py).
 
-Owns the table source, but for the position from which on a history is unsealed.
+Owns the table source, except its column open_position.
 
 Tested in tests/store/test_messages.py.
 """
@@ -23,8 +23,8 @@ RETURNING seq
 
 
 def ensure(database: Database, source: Source, now_ms: int) -> int:
-    """The row number of a source, which is inserted if it is new. Raises UsageError for an id
-    that is empty, overlong or not printable."""
+    """Returns the row number of a source, and inserts it if it is new. Raises UsageError if the id
+    is empty, too long or not printable."""
     if not source.id or len(source.id) > 512 or not source.id.isprintable():
         raise UsageError(f"A source id has 1 to 512 printable characters, not {source.id!r}.")
     title, _ = storable_text(source.title or "")
@@ -39,7 +39,7 @@ def ensure(database: Database, source: Source, now_ms: int) -> int:
 
 
 def seq_of(database: Database, source_id: str) -> int | None:
-    """The row number of a source; None where it is not stored."""
+    """The row number of a source; None if it is not stored."""
     seq = database.value("SELECT seq FROM source WHERE id = ?", (source_id,))
     return None if seq is None else int(seq)
 
@@ -57,12 +57,12 @@ WHERE sm.message_seq IN (SELECT value FROM json_each(?)) ORDER BY s.seq
 
 
 def of_messages(database: Database, message_seqs: Iterable[int]) -> list[tuple[int, str]]:
-    """Row numbers and ids of the sources that have any of these messages."""
+    """(row number, id) of each source that has any of these messages."""
     return [(row[0], row[1]) for row in database.rows(_OF_MESSAGES, (json_list(message_seqs),))]
 
 
 def titles(database: Database) -> Sequence[tuple[int, str]]:
-    """The titles of sources, by row number."""
+    """(row number, title) of each source with a title."""
     return database.rows("SELECT seq, title FROM source WHERE title IS NOT NULL")
 
 

@@ -1,7 +1,7 @@
 """Stores summaries with their statements and citations.
 
 A summary is keyed by node and producer, so a better model adds one and overwrites none. A
-statement is stored once, with the node it was written for; the nodes above refer to it.
+statement is stored once, for the node it was written for; summaries above refer to it.
 
 Tested in tests/worker/test_summary_jobs.py.
 """
@@ -24,7 +24,7 @@ from treemem.types import Later, Message, Rejection, Statement, Summary
 
 Item = TypeVar("Item", Draft, ChildStatement, Draft | ChildStatement)
 
-# Rejections that are stored with a summary.
+# Rejections that are stored with a summary, at most.
 REJECTIONS_MAX = 50
 REJECTION_CHARS_MAX = 400
 
@@ -35,7 +35,7 @@ ON CONFLICT (name) DO UPDATE SET rank = excluded.rank RETURNING seq
 
 
 def ensure_producer(database: Database, name: str, rank: int) -> int:
-    """The seq of a producer, stored if it is missing."""
+    """Returns the seq of a producer, and stores it if it is missing."""
     return int(database.value(_PRODUCER, (name, rank)))
 
 
@@ -46,7 +46,7 @@ SELECT ls.start, ls."end", ls.tokens, {messages.COLUMNS}
 FROM leaf_span ls JOIN message m ON m.seq = ls.message_seq
 WHERE ls.node_seq = ? ORDER BY ls.ordinal
 """  # noqa: S608
-# A tail is open only below its own source's root; the trees above the sources treat it as any
+# A tail counts as open only below its own source's root; trees above the sources treat it like any
 # other leaf.
 _CHILDREN = """
 SELECT nc.child_seq, EXISTS (
@@ -74,7 +74,7 @@ _RELATIONS = """
 SELECT kind, statement_seq, other_seq FROM statement_relation WHERE summary_seq = ?
 ORDER BY statement_seq, other_seq
 """
-# In the order of the children, and of the leaves below them.
+# Ordered by child, then by leaf below the child.
 _SETTLING = """
 WITH RECURSIVE below (child, path, node_seq) AS (
   SELECT ordinal, '', child_seq FROM node_child WHERE node_seq = :node
@@ -95,18 +95,18 @@ WHERE ss.summary_seq = ? ORDER BY c.statement_seq, c.ordinal
 
 
 def excerpts(database: Database, leaf_seq: int) -> list[Excerpt]:
-    """The messages of a leaf, or the stretches of them that it contains, in order."""
+    """The messages of a leaf in order, or the parts of them that it contains."""
     rows = database.rows(_EXCERPTS, (leaf_seq,))
     return [Excerpt(messages.message_from(row[3:]), *row[:3]) for row in rows]
 
 
 def child_seqs(database: Database, node_seq: int) -> list[int]:
-    """The children of a group, in order; of a leaf, none."""
+    """The children of a group, in order; empty for a leaf."""
     return [row[0] for row in database.rows(_CHILDREN, (node_seq,))]
 
 
 def child_statements(database: Database, summary_seq: int) -> list[ChildStatement]:
-    """The statements of a summary, for the summary of a parent."""
+    """The statements of a summary, as input for a parent's summary."""
     cited: dict[int, list[str]] = {}
     for statement_seq, message_id in database.rows(_CHILD_STATEMENT_CITATIONS, (summary_seq,)):
         cited.setdefault(statement_seq, []).append(message_id)
@@ -128,12 +128,12 @@ def child_statements(database: Database, summary_seq: int) -> list[ChildStatemen
 
 
 def statement_texts(database: Database, node_seq: int, producer_seq: int) -> list[str]:
-    """The texts of a producer's view of a node, in order; empty without such a view."""
+    """The texts of a producer's view of a node, in order; empty if there is none."""
     return [text for (text,) in database.rows(_TEXTS, (node_seq, producer_seq))]
 
 
 def spare(database: Database, summary_seq: int) -> list[ChildStatement]:
-    """The statements that a summary had no room for, the most important first."""
+    """The statements that did not fit into a summary, the most important first."""
     return [
         ChildStatement(seq, kind, text, speaker, importance, (message_id,), tokens)
         for seq, kind, text, speaker, importance, tokens, message_id in database.rows(
@@ -145,8 +145,8 @@ def spare(database: Database, summary_seq: int) -> list[ChildStatement]:
 def settling(
     database: Database, node_seq: int, producer_seq: int
 ) -> dict[int, list[ChildStatement]]:
-    """The statements that say that something is done, by the ordinal of the child below which
-    they are. producer_seq: of the extractive producer, which reads every sentence."""
+    """The statements that report something as done, by the ordinal of the child they are below.
+    producer_seq: the extractive producer, which reads every sentence."""
     by_child: dict[int, list[ChildStatement]] = {}
     parameters = {"node": node_seq, "producer": producer_seq}
     for child, seq, kind, text, speaker, importance, tokens in database.rows(_SETTLING, parameters):
@@ -158,8 +158,8 @@ def settling(
 def children(
     database: Database, node_seq: int, extractive_seq: int, *, producer_seq: int | None = None
 ) -> list[Child]:
-    """The children of a group, for its summary. producer_seq: whose views of them; None for
-    those that are shown."""
+    """The children of a group, as input for its summary. producer_seq: whose views to use; None
+    for the shown ones."""
     settled = settling(database, node_seq, extractive_seq)
     group = []
     for number, (child_seq, is_open) in enumerate(database.rows(_CHILDREN, (node_seq,))):
@@ -183,13 +183,13 @@ _BY_PRODUCER = "SELECT seq FROM summary WHERE node_seq = ? AND producer_seq = ?"
 
 
 def shown_summary(database: Database, node_seq: int) -> int | None:
-    """The usable view of a node by the producer of the highest rank; None without one."""
+    """The seq of a node's usable view with the highest rank; None if there is none."""
     seq: int | None = database.value(_SHOWN, (node_seq,))
     return seq
 
 
 def summary_by(database: Database, node_seq: int, producer_seq: int) -> int | None:
-    """A producer's view of a node, usable or not; None without one."""
+    """The seq of a producer's view of a node, usable or not; None if there is none."""
     seq: int | None = database.value(_BY_PRODUCER, (node_seq, producer_seq))
     return seq
 
@@ -220,7 +220,7 @@ _CITE_INSERT = "INSERT INTO citation (statement_seq, ordinal, message_seq) VALUE
 
 
 def put(database: Database, node_seq: int, producer_seq: int, view: View, now_ms: int) -> None:
-    """Stores a producer's view of a node, unless there is one, in the caller's transaction."""
+    """Stores a producer's view of a node unless it has one, in the caller's transaction."""
     if summary_by(database, node_seq, producer_seq) is not None:
         return
     rejections = [
@@ -242,7 +242,7 @@ def put(database: Database, node_seq: int, producer_seq: int, view: View, now_ms
 
 
 def _counted(items: Sequence[Item]) -> list[Item]:
-    """The statements, with the tokens of those counted that have none."""
+    """The statements, with tokens counted where they are missing."""
     numbers = iter(count_many([item.text for item in items if not item.tokens]))
     return [item if item.tokens else replace(item, tokens=next(numbers)) for item in items]
 
@@ -283,7 +283,7 @@ def _clean(text: str | None) -> str:
 
 
 def rebuild_index(database: Database) -> None:
-    """Indexes all statements anew. Before SQLite 3.42 an index keeps deleted words in its pages."""
+    """Rebuilds the full-text index. Before SQLite 3.42, its pages keep deleted words."""
     database.execute("INSERT INTO statement_fts (statement_fts) VALUES ('rebuild')")
 
 
@@ -297,7 +297,7 @@ JOIN summary made ON made.seq = st.summary_seq
 JOIN producer p ON p.seq = made.producer_seq
 WHERE ss.summary_seq = ? ORDER BY ss.ordinal
 """
-# A statement also has the citations of those that say the same.
+# A statement also gets the citations of its duplicates.
 _CITATIONS = """
 SELECT ss.statement_seq, c.message_seq FROM summary_statement ss
 JOIN (SELECT statement_seq AS seq, statement_seq AS source FROM summary_statement
@@ -329,7 +329,7 @@ WHERE s.node_seq = ? ORDER BY p.rank DESC, s.seq DESC
 def statements(
     database: Database, summary_seq: int | None, *, cite: bool = True
 ) -> tuple[Statement, ...]:
-    """The statements of a summary, in order. cite: with the messages that they cite."""
+    """The statements of a summary, in order. cite: includes the messages that they cite."""
     if summary_seq is None:
         return ()
     cited: dict[int, list[int]] = {}
@@ -351,8 +351,8 @@ def statements(
 
 
 def _later(database: Database, summary_seq: int) -> dict[tuple[int, str], Later]:
-    """The later statements that closed or superseded those of a summary, as any summary relates
-    them, by (statement, kind of relation)."""
+    """The later statements that close or supersede those of a summary, by (statement, kind of
+    relation). Uses the relations of all summaries."""
     later = {}
     for statement_seq, kind, text, other_seq in database.rows(_LATER, (summary_seq,)):
         ids = tuple(row[0] for row in database.rows(_CITED_IDS, (other_seq,)))

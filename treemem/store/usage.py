@@ -1,7 +1,7 @@
-"""Stores what each model call has cost, and sums it.
+"""Stores the cost of each model call, and sums it.
 
-A row is written in the transaction that stores the paid answer, so there is neither without the
-other. It stays when its node is replaced.
+A row is written in the transaction that stores the answer, so neither exists without the other. It
+remains when its node is replaced.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ UsageKey = Literal["day", "source", "level", "model", "job"]
 
 @dataclass(frozen=True, slots=True)
 class Purpose:
-    """The purpose of a call: a job, a node with its level, and the first tree that contains the
-    node. scope, key: None without such a tree."""
+    """The purpose of a call: a job, a node and its level, and the first tree that contains the
+    node. scope, key: None if no tree does."""
 
     job_seq: int
     node_seq: int
@@ -104,10 +104,10 @@ def sums(
     since: str | datetime | None = None,
     until: str | datetime | None = None,
 ) -> list[UsageRow]:
-    """The sums over the calls between since and until, one row a key, in the keys' order.
+    """Sums the calls between since and until, one row per key, ordered by key.
 
-    Days, and times without a zone, are in local time. Both limits are inclusive; a day without a
-    time means from its start, or to its end. Raises UsageError.
+    Days, and times without a zone, are in local time. Both limits are inclusive; a date without a
+    time means the start of the day for since, and its end for until. Raises UsageError.
     """
     if by not in _KEYS:
         raise UsageError(f"Usage is summed by {', '.join(_KEYS)}, not by {by!r}.")
@@ -129,7 +129,7 @@ def recent_calls(
 
 
 def _moment_ms(name: str, value: str | datetime | None, edge: time) -> int | None:
-    """Milliseconds since 1970 UTC. edge: the time of a day without one."""
+    """Milliseconds since 1970 UTC. edge: the time to use for a date without one."""
     if value is None:
         return None
     try:

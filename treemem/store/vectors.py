@@ -1,13 +1,12 @@
-"""Stores vectors in one table for each embedder, and searches them exactly.
+"""Stores vectors in one table per embedder, and searches them exhaustively.
 
-A node has a vector of its own (ordinal 0), a leaf also one for each of its windows. Embedders
-never mix: each has its own table, number of dimensions and coverage. If sqlite-vec loads, SQLite
-computes the cosines, else numpy does, over the same bytes.
+Every node has a vector of its own (ordinal 0); a leaf also has one for each of its windows. Each
+embedder has its own table, dimensions and coverage. SQLite computes the cosines if sqlite-vec can
+be loaded; otherwise numpy does, from the same bytes.
 
-A vector is stored as a signed byte for each number. Only its direction matters, so it is scaled
-by itself: its largest number becomes 127. Against 32-bit floats the cosines change by at most
-0.002; for each of 40 questions about the demo's session the best window and the best 20 were the
-same.
+A vector is stored as one signed byte per dimension. Only its direction matters, so each is scaled
+until its largest component is 127. Compared with 32-bit floats, cosines change by at most 0.002;
+for each of 40 questions about the demo's session, the best window and the best 20 were the same.
 """
 
 from __future__ import annotations
@@ -65,7 +64,7 @@ class StoredEmbedder:
 
 @dataclass(frozen=True, slots=True)
 class EmbedderChoice:
-    """The embedder to search with. missing: what the embedder in use lacks, see missing()."""
+    """The embedder to search with. missing: a sentence for the user, see missing()."""
 
     seq: int
     name: str
@@ -93,7 +92,7 @@ class WindowVector:
 
 
 def pack(vectors: Vector) -> list[bytes]:
-    """The bytes of each row; no row may be all zero.
+    """Packs each row into bytes. No row may be all zeros.
 
     Example:
         >>> import numpy as np
@@ -107,7 +106,7 @@ def pack(vectors: Vector) -> list[bytes]:
 
 
 def unpack(rows: Sequence[bytes]) -> Vector:
-    """The vectors of these bytes, of length 1. At least one row, and all of the same size."""
+    """Unpacks rows into unit vectors. Needs at least one row, and rows of equal size."""
     import numpy as np
 
     raw = np.frombuffer(b"".join(rows), dtype=np.int8).reshape(len(rows), -1).astype(np.float32)
@@ -116,7 +115,7 @@ def unpack(rows: Sequence[bytes]) -> Vector:
 
 
 def _mean(rows: Sequence[bytes]) -> bytes:
-    """The mean direction of several vectors; the first one's if they cancel out."""
+    """The mean direction of several vectors; that of the first if they cancel out."""
     import numpy as np
 
     parts = unpack(rows)
@@ -143,7 +142,7 @@ def table_of(embedder_seq: int) -> str:
 
 
 def ensure(database: Database, name: str, setting: str, dimensions: int) -> int:
-    """The seq of an embedder; creates its row and table if they are missing."""
+    """Returns the seq of an embedder, and creates its row and table if they are missing."""
     with database.transaction():
         seq = int(database.value(_ENSURE, (name, setting, dimensions)))
         for sql in (VECTORS, VECTORS_BY_DIGEST, VECTORS_OF_NODES):
@@ -165,7 +164,7 @@ def seq_of(database: Database, name: str) -> int | None:
 
 
 def exists(database: Database, embedder_seq: int) -> bool:
-    """Whether the embedder still has vectors in this file; they may be pruned at any time."""
+    """Whether the embedder still has a table in this file; it may be pruned at any time."""
     sql = "SELECT 1 FROM embedder WHERE seq = ?"
     return database.value(sql, (embedder_seq,)) is not None
 
@@ -181,10 +180,10 @@ def stored(database: Database) -> list[StoredEmbedder]:
 
 
 def choose(database: Database, setting: str | None) -> EmbedderChoice | None:
-    """Chooses the vectors to search: of the embedders that can be opened, those of the one that
-    covers the most nodes, and of equals those of the one in use.
+    """Chooses the embedder to search with: among those that can be opened, the one that covers the
+    most nodes. A tie goes to the embedder in use.
 
-    setting: of the embedder in use. Returns None if it is None, or if nothing can be searched.
+    setting: that of the embedder in use. Returns None if it is None, or if no embedder is usable.
     """
     if setting is None:
         return None
@@ -207,7 +206,7 @@ def choose(database: Database, setting: str | None) -> EmbedderChoice | None:
 
 
 def missing(database: Database, setting: str | None) -> str | None:
-    """A sentence that tells what the embedder in use lacks; None if it covers every node, or if
+    """A sentence about the vectors that the embedder in use lacks; None if it covers every node or
     setting is None."""
     if setting is None:
         return None
@@ -245,12 +244,12 @@ _OF_NODES = "DELETE FROM {table} WHERE node_seq IN (SELECT value FROM json_each(
 
 
 def digest_of(text: str) -> bytes:
-    """A digest of a window's text, to find its vector for another leaf or a later tail."""
+    """The digest of a window's text, which finds its vector again for another leaf or tail."""
     return hashlib.blake2b(text.encode("utf-8", "replace"), digest_size=16).digest()
 
 
 def known(database: Database, embedder_seq: int, digests: Iterable[bytes]) -> dict[bytes, bytes]:
-    """The packed vectors of texts that were embedded before, by digest."""
+    """The packed vectors of texts that are already embedded, by digest."""
     packed: dict[bytes, bytes] = {}
     remaining = list(digests)
     for start in range(0, len(remaining), DIGESTS_A_QUERY):
@@ -263,7 +262,7 @@ def known(database: Database, embedder_seq: int, digests: Iterable[bytes]) -> di
 def put_windows(
     database: Database, embedder_seq: int, node_seq: int, rows: Iterable[WindowVector]
 ) -> None:
-    """Stores or replaces windows of a leaf, in the caller's transaction."""
+    """Inserts or replaces windows of a leaf, in the caller's transaction."""
     values = [
         (node_seq, row.ordinal, row.first_span, row.start, row.last_span, row.end, row.digest,
          row.vector)
@@ -273,16 +272,16 @@ def put_windows(
 
 
 def put_node(database: Database, embedder_seq: int, node_seq: int, parts: Sequence[bytes]) -> None:
-    """Stores a node's own vector, the mean of its packed parts, in the caller's transaction. It
-    is stored last: from now on the node counts as embedded."""
+    """Stores a node's own vector, the mean of its packed parts, in the caller's transaction. Call
+    it last, since the node counts as embedded from then on."""
     digest = hashlib.blake2b(b"".join(parts), digest_size=16).digest()
     row = (node_seq, 0, 0, 0, 0, 0, digest, _mean(parts))
     database.execute(_PUT.format(table=table_of(embedder_seq)), row)
 
 
 def remove(database: Database, node_seqs: Iterable[int], embedder_seq: int | None = None) -> None:
-    """Deletes the vectors of nodes, in the caller's transaction. embedder_seq: None for those of
-    every embedder."""
+    """Deletes the vectors of nodes, in the caller's transaction. embedder_seq: None for all
+    embedders."""
     nodes = json_list(node_seqs)
     all_seqs = [row[0] for row in database.rows(_EMBEDDERS)]
     for seq in all_seqs if embedder_seq is None else [embedder_seq]:
@@ -290,15 +289,14 @@ def remove(database: Database, node_seqs: Iterable[int], embedder_seq: int | Non
 
 
 def remove_gone(database: Database) -> int:
-    """Deletes the vectors of deleted nodes, of every embedder, in the caller's transaction.
-    Returns their number."""
+    """Deletes all vectors of deleted nodes, in the caller's transaction. Returns their number."""
     return sum(
         database.changed(_GONE.format(table=table_of(seq))) for seq, *_ in database.rows(_EMBEDDERS)
     )
 
 
 def drop(database: Database, embedder_seq: int) -> None:
-    """Deletes all vectors of an embedder, in the caller's transaction."""
+    """Deletes an embedder and all its vectors, in the caller's transaction."""
     database.execute(f"DROP TABLE IF EXISTS {table_of(embedder_seq)}")
     database.execute("DELETE FROM embedder WHERE seq = ?", (embedder_seq,))
 
@@ -320,9 +318,9 @@ def scores(
     *,
     limit: int | None = None,
 ) -> list[WindowScore]:
-    """Scores the windows of these leaves, None for all leaves, by their cosine with the query.
+    """Scores the windows of these leaves by their cosine with the query. leaf_seqs: None for all.
 
-    limit: returns the best ones, best first; None returns all of them in no defined order.
+    limit: returns at most this many, best first; None returns all, in no defined order.
     Raises NotFoundError if the embedder was pruned, ModelError if the dimensions differ.
     """
     rows = _scored(database, embedder_seq, query_vector, leaf_seqs, limit)
@@ -332,7 +330,7 @@ def scores(
 def node_vectors(
     database: Database, embedder_seq: int, node_seqs: Sequence[int]
 ) -> dict[int, Vector]:
-    """The vectors of these nodes, of length 1, without nodes that have none."""
+    """The unit vectors of these nodes, by node; nodes without a vector are left out."""
     packed = packed_node_vectors(database, embedder_seq, node_seqs)
     return dict(zip(packed, unpack(list(packed.values())), strict=True)) if packed else {}
 
@@ -340,7 +338,7 @@ def node_vectors(
 def packed_node_vectors(
     database: Database, embedder_seq: int, node_seqs: Sequence[int]
 ) -> dict[int, bytes]:
-    """As node_vectors, but packed."""
+    """Like node_vectors, but packed."""
     sql = (f"SELECT v.node_seq, v.vector FROM {table_of(embedder_seq)} v "  # noqa: S608
            f"WHERE v.ordinal = 0 AND {_THESE}")  # fmt: skip
     return dict(database.rows(sql, {"nodes": json_list(node_seqs)}))
@@ -353,7 +351,7 @@ def _scored(
     node_seqs: Sequence[int] | None,
     limit: int | None,
 ) -> list[Row]:
-    """Rows of _COLUMNS and the cosine."""
+    """Rows of _COLUMNS, followed by the cosine."""
     _check_query(database, embedder_seq, query_vector)
     source = f"FROM {table_of(embedder_seq)} v WHERE v.ordinal > 0 AND " + (
         _ANY if node_seqs is None else _THESE
@@ -387,7 +385,7 @@ def _check_query(database: Database, embedder_seq: int, query_vector: Vector) ->
 
 
 def _by_numpy(cursor: Any, query: bytes, limit: int | None) -> list[Row]:
-    """Scores as sqlite-vec does, batch by batch, so that memory is bounded by the limit."""
+    """Scores as sqlite-vec does, in batches. With a limit, memory use is bounded."""
     query_vector = unpack([query])[0]
     best: list[Row] = []
     cosine_min = -2.0
