@@ -110,6 +110,8 @@ def test_a_picture_in_a_page_leaves_its_digest_and_its_bytes() -> None:
     [
         ('<html><meta charset="iso-8859-1">caf\xe9 \x93ok\x94'.encode("latin-1"), "café “ok”"),
         ('<html><meta charset="windows-1251">Привет'.encode("cp1251"), "Привет"),
+        ('<html><meta charset="utf-16">café'.encode(), "café"),
+        ('<html><meta charset="UTF-16LE">café'.encode(), "café"),
         ('<html><meta charset="no-such">café'.encode(), "café"),
         ('<html><meta charset="zip">café'.encode(), "café"),
         ("\ufeff<html>café".encode(), "café"),

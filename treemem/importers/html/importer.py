@@ -57,7 +57,7 @@ class Html(Importer):
     """Imports HTML documents."""
 
     name = "html"
-    version = 1
+    version = 2
     is_document = True
     description = "HTML documents, a message for every section"
     kept = "the text that is seen; headings, lists, tables; title, author, date; image markers"
@@ -94,14 +94,16 @@ def _decoded(file: LogFile) -> str:
     head = file.head()
     named = _CHARSET.search(head[:_CHARSET_BYTES])
     charset = named.group(1).decode("ascii").lower() if named else "utf-8"
+    # As in browsers, a page that can declare UTF-16 in ASCII is not in it: it is read as UTF-8.
     plain = charset.replace("_", "-") in ("utf-8", "utf8", "us-ascii", "ascii")
+    plain = plain or charset.startswith("utf-16")
     if not plain and head[:2] not in (b"\xff\xfe", b"\xfe\xff") and head[:3] != b"\xef\xbb\xbf":
-        # As in browsers, a declared Latin-1 means Windows-1252, and a declared UTF-16 is ignored.
+        # As in browsers, a declared Latin-1 means Windows-1252.
         charset = "cp1252" if charset in ("iso-8859-1", "latin-1", "latin1") else charset
         with file.open() as stream:
             data = stream.read()
         try:
-            return "" if charset.startswith("utf-16") else data.decode(charset, "replace")
+            return data.decode(charset, "replace")
         except (LookupError, ValueError):
             pass  # an unknown encoding
     return "".join(line.text for line in document_lines(file))
