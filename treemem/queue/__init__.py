@@ -1,4 +1,4 @@
-"""Stores jobs in the memory file and limits what a run of them may spend.
+"""Stores jobs in the memory file and limits the calls, tokens and time of a run.
 
 Read jobs, budget, hours.
 """

@@ -1,7 +1,7 @@
-"""Limits what one run of the worker spends, and counts what it has spent.
+"""Limits and counts the model calls, tokens and seconds of one run of the worker.
 
-All threads of the run share one budget: a call is counted before it is made, so that the limit of
-calls is never exceeded, and everything is counted under one lock.
+All threads of a run share one budget and count under one lock. A call is counted before it is made,
+so the limit on calls is never exceeded.
 
 Tested in tests/worker/test_summary_jobs.py and tests/worker/test_pool.py.
 """
@@ -21,14 +21,14 @@ from treemem.times import Clock, now_ms
 
 
 class BudgetSpentError(Exception):
-    """A limit was met between two calls of one job. The answers so far are stored."""
+    """Raised when a limit is met between two calls of a job. The answers so far are stored."""
 
 
 @dataclass(frozen=True, slots=True)
 class Limits:
     """When a run stops. None means no limit; max_calls = 0 means only jobs without a model.
 
-    hours: no model call begins outside them.
+    hours: the hours in which model calls may begin.
     """
 
     max_calls: int | None = None
@@ -38,10 +38,10 @@ class Limits:
 
 
 class Budget:
-    """The limits of one run, and the report in which it counts.
+    """The limits of one run, and its report.
 
-    clock: for hours. interrupted: set from another thread to stop. report: counts on in this
-    one; None begins a new one.
+    clock: used for hours. interrupted: set by another thread to stop the run. report: the report
+    to add to; None for a new one.
     """
 
     def __init__(
@@ -58,7 +58,7 @@ class Budget:
         self._interrupted = interrupted or threading.Event()
         self._started_at = time.monotonic()
         self._calls_in_flight = 0
-        # A thread that has it waits for nothing else, least of all the database.
+        # A thread that holds the lock must not wait for anything else, such as the database.
         self._lock = threading.Lock()
 
     @property
@@ -67,7 +67,7 @@ class Budget:
         return time.monotonic() - self._started_at
 
     def stop_reason(self) -> str | None:
-        """Why the run has to stop, as in WorkReport.stopped_by; None while it goes on."""
+        """Why the run must stop, as in WorkReport.stopped_by; None if it may continue."""
         with self._lock:
             return self._stop_reason()
 
@@ -75,8 +75,8 @@ class Budget:
     def call(self) -> Iterator[None]:
         """Reserves one model call. Raises BudgetSpentError if no more is allowed.
 
-        The tokens and seconds of calls in flight are not known yet, so max_tokens and
-        max_seconds can be exceeded by them; max_calls cannot.
+        Calls in flight can exceed max_tokens and max_seconds, since their tokens and seconds are
+        not known yet. They cannot exceed max_calls.
         """
         with self._lock:
             if not self._has_room():
@@ -90,7 +90,7 @@ class Budget:
 
     @contextmanager
     def counting(self) -> Iterator[WorkReport]:
-        """The report, for one thread at a time to count in."""
+        """Locks the report, so that one thread at a time changes it."""
         with self._lock:
             yield self.report
 

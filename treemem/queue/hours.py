@@ -1,7 +1,7 @@
 """Reads hours of the day, such as 22:00-07:00, in which model calls may begin.
 
-They are hours of the machine's wall clock, also on the days on which clocks change: an hour that
-the clock skips does not occur, one that it repeats occurs twice.
+Hours are wall-clock time on this machine. When clocks change, a skipped hour does not occur, and a
+repeated one occurs twice.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ _DAY_MINUTES = 24 * 60
 
 @dataclass(frozen=True, slots=True)
 class Hours:
-    """From start, inclusive, to end, exclusive, in minutes after midnight; past midnight if end is
-    before start."""
+    """The time from start (inclusive) to end (exclusive), in minutes after midnight. It spans
+    midnight if end is before start."""
 
     start: int
     end: int
@@ -42,7 +42,7 @@ class Hours:
         return cls(start, end % _DAY_MINUTES)
 
     def contain(self, now_ms: int) -> bool:
-        """Whether the time is within these hours."""
+        """Whether a time, in milliseconds since 1970 UTC, is within these hours."""
         now = _local(now_ms)
         minute = now.hour * 60 + now.minute
         if self.start < self.end:
@@ -63,7 +63,7 @@ class Hours:
 
 
 def _local(now_ms: int) -> datetime:
-    """The time on this machine's wall clock, without its zone."""
+    """The wall-clock time on this machine, without a time zone."""
     return datetime.fromtimestamp(now_ms / 1000, UTC).astimezone().replace(tzinfo=None)
 
 

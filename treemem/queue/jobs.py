@@ -5,9 +5,9 @@
                ^            | fail, lease run out
                +------------+----------------> dead   (after max_attempts)
 
-A job is admitted in the transaction that makes it due, waits at most once, is claimed under a
-lease, and is never lost. What a job does is not known here. Times are milliseconds since 1970
-UTC and come from the caller.
+A job is admitted in the transaction that creates its work. At most one job per dedupe key waits. A
+claimed job has a lease, so it is never lost. Times are milliseconds since 1970 UTC and come from
+the caller.
 """
 
 from __future__ import annotations
@@ -27,20 +27,20 @@ from treemem.types import Job
 
 LEASE_MS = 60_000
 ATTEMPTS_MAX = 5
-# The wait after the first failed attempt, and the longest one.
+# The shortest wait, after the first failed attempt, and the longest.
 BACKOFF_FIRST_MS = 5_000
 BACKOFF_MAX_MS = 3_600_000
-# Different jobs of a kind that fail without a success in between, before the kind is paused.
+# A kind is paused when this many different jobs of it fail without a success in between.
 BREAKER_FAILURES = 3
 BREAKER_PAUSE_MS = 600_000
-# Finished jobs that prune leaves in the table.
+# prune deletes done jobs whose seq is this far below the newest job's, or farther.
 DONE_JOBS_MAX = 1_000
 ERROR_CHARS_MAX = 500
 
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """A job that a worker has claimed. token: proves that the lease is still the worker's."""
+    """A job that a worker has claimed. token: proves that the worker still has the lease."""
 
     seq: int
     kind: str
@@ -71,8 +71,8 @@ def admit(
     not_before_ms: int | None = None,
     max_attempts: int = ATTEMPTS_MAX,
 ) -> None:
-    """Queues a job, in the caller's transaction. If the same job waits already, that one becomes
-    due earlier, or more urgent, where this one would be."""
+    """Queues a job, in the caller's transaction. If the same job already waits, it gets the earlier
+    due time and the higher priority of the two."""
     parameters = {
         "kind": kind, "key": f"{kind}:{key}", "payload": orjson.dumps(payload).decode(),
         "priority": priority, "max_attempts": max_attempts, "now": now_ms,
@@ -85,7 +85,7 @@ _RUNNING = "SELECT 1 FROM job WHERE dedupe_key = ? AND state = 'running'"
 
 
 def is_running(database: Database, kind: str, key: str) -> bool:
-    """Whether such a job is claimed, even by a worker that has died; see recover_expired."""
+    """Whether the job is claimed, even by a worker that has died; see recover_expired."""
     return database.row(_RUNNING, (f"{kind}:{key}",)) is not None
 
 
@@ -99,7 +99,7 @@ _LAST_DONE = "SELECT max(finished_at_ms) FROM job WHERE kind = ? AND state = 'do
 
 
 def last_done_ms(database: Database, kind: str) -> int | None:
-    """When a job of this kind was last finished; None if never, or if it was pruned."""
+    """When a job of this kind was last done; None if never, or if it was pruned."""
     finished_at_ms = database.value(_LAST_DONE, (kind,))
     return None if finished_at_ms is None else int(finished_at_ms)
 
@@ -126,7 +126,7 @@ def claim(
 ) -> list[Claim]:
     """Claims up to limit due jobs of these kinds, the most urgent first.
 
-    The commit need not be durable: after a power cut the job just waits again.
+    The commit need not be durable: a claim lost in a power cut leaves the job waiting.
     """
     token = secrets.token_hex(8)
     sql = _CLAIM.format(marks=",".join("?" * len(kinds)))
@@ -159,9 +159,9 @@ _RESET_BREAKER = "DELETE FROM breaker WHERE kind = ?"
 
 
 def finish(database: Database, claims: Iterable[Claim], now_ms: int) -> None:
-    """Ends jobs together with their results, in the caller's transaction.
+    """Marks jobs as done, in the transaction that stores their results.
 
-    Raises LeaseLostError, which rolls the results back, if any lease was lost.
+    Raises LeaseLostError if any lease was lost, which rolls back the results.
     """
     kinds = set()
     for claim in claims:
@@ -175,7 +175,7 @@ def finish(database: Database, claims: Iterable[Claim], now_ms: int) -> None:
         database.execute(_RESET_BREAKER, (kind,))
 
 
-# running -> todo | dead, or done if the same job waits already
+# running -> todo | dead, or done if the same job already waits
 _GIVE_BACK = """
 UPDATE job SET token = NULL, lease_until_ms = NULL, error = coalesce(:error, error),
   not_before_ms = :not_before, attempts = attempts - :uncounted,
@@ -198,10 +198,10 @@ def fail(
     breaker: bool = True,
     wait: bool = True,
 ) -> None:
-    """Ends an attempt that failed: the job waits, longer after each attempt, or is dead.
+    """Ends a failed attempt: the job waits, longer after each attempt, or is dead after its last.
 
-    breaker: whether the failure counts against the whole kind, because other jobs are likely to
-    fail for the same cause. wait: False if another worker may try at once.
+    breaker: whether the failure counts toward pausing the kind, because other jobs are likely to
+    fail for the same reason. wait: False if another worker may try at once.
     """
     spent = claim.attempts >= int(
         database.value("SELECT max_attempts FROM job WHERE seq = ?", (claim.seq,)) or 0
@@ -213,7 +213,7 @@ def fail(
 
 
 def release(database: Database, claim: Claim, now_ms: int) -> None:
-    """Gives a job back, for example after Ctrl-C; the attempt does not count."""
+    """Returns a job to the queue, for example after Ctrl-C. The attempt does not count."""
     _give_back(database, claim, now_ms, uncounted=1)
 
 
@@ -227,7 +227,7 @@ def _give_back(
     wait_ms: int = 0,
     uncounted: int = 0,
 ) -> bool:
-    """Returns False, and changes nothing, if the lease was lost."""
+    """Ends a claim without a result. Returns False, and changes nothing, if the lease was lost."""
     with database.transaction():
         changed = database.changed(
             _GIVE_BACK,
@@ -239,7 +239,7 @@ def _give_back(
 
 
 def backoff_ms(attempts: int, jitter: float | None = None) -> int:
-    """The wait after this many attempts: doubles each time, plus jitter of up to a quarter.
+    """The wait after this many attempts: doubles each time, plus up to a quarter of jitter.
 
     jitter: 0.0 to 1.0; None for a random one.
 
@@ -259,7 +259,7 @@ WHERE state = 'running' AND lease_until_ms <= ?
 
 
 def recover_expired(database: Database, now_ms: int) -> int:
-    """Lets jobs with expired leases wait again, or makes them dead after their last attempt.
+    """Returns jobs with expired leases to the queue, or makes them dead after their last attempt.
     Returns their number."""
     rows = database.rows(_EXPIRED, (now_ms,))
     for seq, kind, payload, attempts, token, max_attempts in rows:
@@ -285,7 +285,7 @@ ON CONFLICT (kind) DO UPDATE SET job_seqs = '[]', paused_until_ms = excluded.pau
 
 def _count_failure(database: Database, claim: Claim, reason: str, now_ms: int) -> None:
     """Pauses a kind when BREAKER_FAILURES different jobs of it have failed without a success in
-    between; one or two jobs that fail again and again do not pause it."""
+    between. Fewer jobs do not pause it, however often they fail."""
     with database.transaction():
         failing = set(orjson.loads(database.value(_FAILING, (claim.kind,)) or "[]")) | {claim.seq}
         database.execute(
@@ -298,20 +298,20 @@ def _count_failure(database: Database, claim: Claim, reason: str, now_ms: int) -
 
 
 def pause(database: Database, kind: str, reason: str, now_ms: int) -> None:
-    """Lets no job of a kind be claimed for BREAKER_PAUSE_MS."""
+    """Prevents claims of a kind for BREAKER_PAUSE_MS."""
     with database.transaction():
         until = now_ms + BREAKER_PAUSE_MS
         database.execute(_PAUSE, {"kind": kind, "until": until, "reason": reason[:ERROR_CHARS_MAX]})
 
 
 def resume(database: Database, kind: str) -> None:
-    """Ends the pause of a kind, and forgets its failures."""
+    """Ends the pause of a kind and resets its failures."""
     with database.transaction():
         database.execute(_RESET_BREAKER, (kind,))
 
 
 def paused(database: Database, now_ms: int) -> dict[str, str]:
-    """The kinds that are paused now, with the reasons."""
+    """The reasons of the paused kinds, by kind."""
     sql = "SELECT kind, reason FROM breaker WHERE paused_until_ms > ?"
     return dict(database.rows(sql, (now_ms,)))
 
@@ -355,8 +355,8 @@ def counts(database: Database) -> dict[str, dict[str, int]]:
 
 
 def retry(database: Database, seq: int, now_ms: int) -> Job:
-    """Makes a waiting or dead job due now, with all its attempts left. Raises UsageError for one
-    that runs or is done, or if the same job waits already."""
+    """Makes a waiting or dead job due now and resets its attempts. Raises UsageError if it is
+    running or done, or if the same job already waits."""
     with database.transaction():
         job = get(database, seq)
         if job.state not in ("dead", "todo"):
@@ -399,7 +399,7 @@ def rewrite_breaker_reason(database: Database, kind: str, reason: str) -> None:
 
 
 def prune(database: Database) -> None:
-    """Deletes all but the newest DONE_JOBS_MAX finished jobs."""
+    """Deletes done jobs, except those among the newest DONE_JOBS_MAX seqs."""
     sql = "DELETE FROM job WHERE state = 'done' AND seq <= (SELECT max(seq) FROM job) - ?"
     with database.transaction():
         database.execute(sql, (DONE_JOBS_MAX,))

@@ -1,4 +1,4 @@
-"""Cuts histories into leaves, builds trees of groups over them, and reads trees back.
+"""Splits histories into leaves, builds trees of groups above them, and reads trees.
 
 Read sealing, layout, builder, unsealing, browse.
 """

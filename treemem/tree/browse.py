@@ -1,6 +1,6 @@
-"""Reads nodes, trees and sources from the file as the values of treemem.types.
+"""Reads nodes, trees and sources from the file as values of treemem.types.
 
-Callers read in one transaction, see Database.reading. Nothing is written.
+Callers read in one transaction, see Database.reading.
 
 Tested in tests/test_memory.py.
 """
@@ -22,12 +22,12 @@ _NODE_COLUMNS = (
 )
 _BY_PREFIX = f"SELECT {_NODE_COLUMNS} FROM node n WHERE n.id >= ? AND n.id < ? LIMIT 6"  # noqa: S608
 _BY_SEQ = f"SELECT {_NODE_COLUMNS} FROM node n WHERE n.seq = ?"  # noqa: S608
-# Hexadecimal digits of an id that a caller has to give.
+# The fewest hexadecimal digits that identify a node.
 PREFIX_LENGTH_MIN = 4
 
 
 def node_row(database: Database, prefix: str) -> Row:
-    """The row of the one node whose id begins with prefix. Raises NotFoundError and
+    """The row of the only node whose id begins with prefix. Raises NotFoundError or
     AmbiguousIdError."""
     digits = prefix.strip().lower()
     is_hexadecimal = all(c in "0123456789abcdef" for c in digits)
@@ -72,10 +72,10 @@ def node_from(
     cite: bool = False,
     all_views: bool = False,
 ) -> Node:
-    """The Node of a row of _NODE_COLUMNS.
+    """Builds the Node of a row of _NODE_COLUMNS.
 
-    summary_seq: the view to show; None for the best one. cite: with the messages that the
-    statements cite. all_views: with the list of all producers' views.
+    summary_seq: the view to show; None for the best one. cite: includes the messages that the
+    statements cite. all_views: includes the list of all producers' views.
     """
     seq, node_id, level, tokens, message_count, started, ended, provisional = row
     shown = summary_seq if summary_seq is not None else summaries.shown_summary(database, seq)
@@ -92,7 +92,7 @@ def node_from(
 
 
 def expand(database: Database, prefix: str) -> list[Node] | list[Message]:
-    """A group's children, or the messages of a leaf, cut to the stretches that it contains."""
+    """A group's children, or a leaf's messages, cut to the parts that the leaf contains."""
     row = node_row(database, prefix)
     if row[2] > 0:
         return [
@@ -123,7 +123,7 @@ def _row_of(database: Database, node_seq: int) -> Row:
 
 
 def tree(database: Database, scope: Scope, *, cite: bool) -> Tree:
-    """The tree of a scope, from the root down; without a root if nothing is stored yet."""
+    """The tree of a scope, with its nodes from the root down. root_id is None for an empty tree."""
     kind = "global" if scope.kind == "everything" else scope.kind
     if scope.kind == "source":
         scope = Scope.source(source_row(database, scope.key or "")[1])
@@ -155,8 +155,8 @@ SELECT n.id FROM up JOIN node n ON n.seq = up.seq GROUP BY n.id ORDER BY max(up.
 
 
 def breadcrumb(database: Database, source_id: str, leaf_seq: int | None) -> tuple[str, ...]:
-    """The node ids from the source's root down to a leaf; empty if leaf_seq is None, as it is for
-    messages that no leaf contains yet."""
+    """The node ids from the source's root down to a leaf; empty if leaf_seq is None, which means
+    that no leaf contains the message yet."""
     tree_row = builder.find_tree(database, "source", source_id)
     if tree_row is None or leaf_seq is None:
         return ()
@@ -169,7 +169,7 @@ def breadcrumb(database: Database, source_id: str, leaf_seq: int | None) -> tupl
 
 @dataclass(frozen=True, slots=True)
 class SourceView:
-    """A source with its counts. open_messages: not completely in sealed leaves."""
+    """A source with its counts. open_messages: messages not completely in sealed leaves."""
 
     source: Source
     messages: int
@@ -206,13 +206,13 @@ def sources(database: Database) -> list[SourceView]:
 
 
 def source(database: Database, name: str) -> SourceView:
-    """The source that source_row finds."""
+    """The source with this name, see source_row."""
     return _source_view(database, source_row(database, name))
 
 
 def source_row(database: Database, name: str) -> Row:
-    """The row of the source with this id; else of the only one whose id begins with name; else of
-    the only one whose id contains it after the format. Raises NotFoundError and
+    """The row of the source whose id is name; else of the only one whose id begins with it; else
+    of the only one whose id contains it after the format. Raises NotFoundError or
     AmbiguousIdError."""
     rows = database.rows(_SOURCES)
     exact = [row for row in rows if row[1] == name]
@@ -253,7 +253,7 @@ Reason = Literal["only picked out", "a weaker model", "the model's view was not 
 
 @dataclass(frozen=True, slots=True)
 class UpgradableNode:
-    """A node that could have a better summary than the one that is shown, and why."""
+    """A node that could have a better summary than its shown one, and the reason."""
 
     id: str
     level: int
@@ -284,8 +284,8 @@ GROUP BY n.seq ORDER BY t.seq, n.level, placed.node_seq
 def upgradable(database: Database, rank: int, source_id: str | None) -> list[UpgradableNode]:
     """The nodes whose shown view is extractive, or by a model of a lower rank.
 
-    rank: of the model in use, 0 for none. Leaves out nodes that this model, or a better one, has
-    failed to summarize. source_id: None for all sources.
+    rank: that of the model in use; 0 for none. Leaves out nodes that this model or a better one
+    has failed to summarize. source_id: None for all sources.
     """
     nodes = []
     parameters = {"rank": rank, "source": source_id}

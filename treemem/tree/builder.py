@@ -1,6 +1,6 @@
-"""Stores the nodes of trees: leaves, groups and roots, as sealing and layout decide.
+"""Stores the nodes of trees: leaves, groups and roots, as computed by sealing and layout.
 
-Works for trees of any scope, inside the caller's transaction. Makes no summaries.
+Works for trees of any scope, in the caller's transaction. Makes no summaries.
 """
 
 from __future__ import annotations
@@ -17,13 +17,14 @@ from treemem.text import tokens
 from treemem.tree import layout, sealing
 from treemem.types import Span, TreeShape
 
-# Leaves whose tokens one call of seal reads at most.
+# One call of seal reads the tokens of at most about this many leaves.
 OPEN_LEAVES_MAX = 64
 
 
 @dataclass(frozen=True, slots=True)
 class TreeRow:
-    """One scope's tree. root_seq, tail_seq: None without a root, or without an open tail."""
+    """The tree of a scope. root_seq: None if it has no root. tail_seq: None if it has no open
+    tail."""
 
     seq: int
     scope: str
@@ -43,7 +44,7 @@ SELECT seq, scope, key, root_seq, tail_seq FROM tree WHERE scope = ? AND key = ?
 
 
 def ensure_tree(database: Database, scope: str, key: str) -> TreeRow:
-    """The tree of a scope, created if it is missing."""
+    """Returns the tree of a scope, and creates it if it is missing."""
     row = database.row(_TREE_ENSURE, (scope, key))
     assert row is not None
     return TreeRow(*row)
@@ -77,8 +78,8 @@ WHERE seq = :source
 def seal(database: Database, source_seq: int, source_id: str, shape: TreeShape) -> int:
     """Seals the full leaves at the head of a source's open tail and adds them to its tree.
 
-    Returns the number of leaves. Sealing is complete when it is 0; the caller repeats the call
-    in new transactions, so that none gets long.
+    Returns the number of leaves; 0 means that sealing is complete. The caller repeats the call in
+    new transactions, to keep each one short.
     """
     pieces = _open_pieces(database, source_seq, shape)
     whole_chars = {piece.position: piece.end for piece in pieces}
@@ -103,8 +104,8 @@ def seal(database: Database, source_seq: int, source_id: str, shape: TreeShape) 
 
 
 def _open_pieces(database: Database, source_seq: int, shape: TreeShape) -> list[sealing.Piece]:
-    """The head of the open tail, about OPEN_LEAVES_MAX leaves long, in order. Messages that are
-    too long for a leaf are split."""
+    """The first pieces of the open tail, in order, for about OPEN_LEAVES_MAX leaves. Splits
+    messages that are too long for a leaf."""
     limit = shape.leaf_tokens_max
     pieces: list[sealing.Piece] = []
     token_count = 0
@@ -154,7 +155,7 @@ WHERE seq IN ({marks})
 
 
 def _put_leaf(database: Database, spans: Sequence[Span], *, provisional: bool = False) -> int:
-    """Stores a leaf of these spans, unless it exists: sources may share leaves."""
+    """Stores a leaf with these spans unless it exists, since sources may share leaves."""
     leaf_id = ids.leaf_id(spans)
     existing = _existing(database, leaf_id, provisional=provisional)
     if existing is not None:
@@ -176,7 +177,7 @@ def _put_leaf(database: Database, spans: Sequence[Span], *, provisional: bool = 
 def _put_group(
     database: Database, child_seqs: Sequence[int], level: int, *, provisional: bool = False
 ) -> int:
-    """Stores a group of these nodes, in order, unless it exists."""
+    """Stores a group with these children, in order, unless it exists."""
     marks = ",".join("?" * len(child_seqs))
     rows = {row[0]: row for row in database.rows(_CHILDREN.format(marks=marks), tuple(child_seqs))}
     children = [rows[seq] for seq in child_seqs]
@@ -201,7 +202,7 @@ def _existing(database: Database, node_id: str, *, provisional: bool) -> int | N
     if row is None:
         return None
     if row[1] and not provisional:
-        # An open tail that filled up exactly is sealed with the same content.
+        # An open tail that was exactly full is sealed with the same content and id.
         database.execute("UPDATE node SET provisional = 0 WHERE seq = ?", (row[0],))
     return int(row[0])
 
@@ -222,7 +223,7 @@ SELECT n.seq FROM below JOIN node n ON n.seq = below.seq WHERE n.level = 0 ORDER
 
 
 def leaves_below(database: Database, node_seq: int) -> list[int]:
-    """The leaves below a node; of a leaf, the leaf itself."""
+    """The leaves below a node; for a leaf, the leaf itself."""
     return [seq for (seq,) in database.rows(_LEAVES_BELOW, (node_seq,))]
 
 
@@ -238,7 +239,7 @@ INSERT INTO tree_node (tree_seq, level, position, node_seq) VALUES (?, ?, ?, ?)
 
 
 def extend(database: Database, tree: TreeRow, member_seqs: Sequence[int], shape: TreeShape) -> None:
-    """Adds leaves, in order, to a source's tree, and stores the groups that they fill."""
+    """Appends leaves to a source's tree, and stores the groups that they fill."""
     levels = frontier(database, tree, shape)
     growth = layout.grow(
         [_ids_of(database, level) for level in levels],
@@ -303,12 +304,12 @@ def refresh_root(
 ) -> int | None:
     """Renews the root of a source's tree, so that it covers the frontier and the open tail.
 
-    source_seq: None for a tree without an open tail. Deletes provisional nodes that no tree
-    needs any more, with their summaries. Returns the root, None for an empty tree.
+    source_seq: None for a tree without an open tail. Deletes provisional nodes that no tree needs
+    any more, with their summaries. Returns the root; None for an empty tree.
     """
     pieces = [] if source_seq is None else _open_pieces(database, source_seq, shape)
     if any(sealing.seal(pieces, shape.leaf_tokens_max)):
-        return tree.root_seq  # more was appended meanwhile, and the job to seal it waits
+        return tree.root_seq  # more was appended since; the job that seals it is queued
     tail_seq = None
     if pieces:
         tail_seq = _put_leaf(database, [_span_of(piece) for piece in pieces], provisional=True)
@@ -322,8 +323,8 @@ def refresh_root(
 
 
 def release(database: Database, node_seq: int | None) -> None:
-    """Deletes a provisional node that nothing refers to, and those below it that only it
-    referred to."""
+    """Deletes a provisional node that nothing refers to, and the provisional nodes below it that
+    only it referred to."""
     pending = [] if node_seq is None else [node_seq]
     while pending:
         seq = pending.pop()
@@ -333,7 +334,8 @@ def release(database: Database, node_seq: int | None) -> None:
 
 
 def _root_over(database: Database, child_seqs: Sequence[int]) -> int | None:
-    """The root over these nodes; a single node is its own root."""
+    """Returns the root above these nodes, and stores it if needed. A single node is its own
+    root."""
     if len(child_seqs) <= 1:
         return child_seqs[0] if child_seqs else None
     marks = ",".join("?" * len(child_seqs))
@@ -350,11 +352,11 @@ def _root_over(database: Database, child_seqs: Sequence[int]) -> int | None:
 def lay_out(
     database: Database, tree: TreeRow, member_seqs: Sequence[int], shape: TreeShape
 ) -> list[int]:
-    """Lays out the tree of a topic, or the global tree, over these members, in order, each once.
+    """Lays out a topic's tree or the global tree over these members, in order, without duplicates.
     Returns its groups, children before parents.
 
-    All of the groups are provisional. Deletes those that no tree needs any more. Changes nothing
-    if the tree covers these members already.
+    All groups are provisional. Deletes groups that no tree needs any more. Changes nothing if the
+    tree already covers exactly these members.
     """
     members, seqs = _members(database, member_seqs)
     groups = layout.layers(members, shape.fanout)
@@ -377,8 +379,8 @@ def drop(database: Database, tree: TreeRow) -> None:
 def affordable(
     database: Database, member_seqs: Sequence[int], groups_max: int, shape: TreeShape
 ) -> int:
-    """The number of leading members over which a tree needs at most groups_max new groups on its
-    lowest level; the levels above need a fraction of that."""
+    """The number of leading members to lay out so that at most groups_max new groups are needed on
+    the lowest level. The levels above need a fraction of that."""
     members, _ = _members(database, member_seqs)
     new = 0
     for start in range(0, len(members) - shape.fanout + 1, shape.fanout):
@@ -390,7 +392,7 @@ def affordable(
 
 
 def root_id_over(database: Database, member_seqs: Sequence[int], shape: TreeShape) -> str | None:
-    """The id of the root of a tree over these members; None for no members."""
+    """The id that the root of a tree over these members has; None without members."""
     members, _ = _members(database, member_seqs)
     groups = layout.layers(members, shape.fanout)
     if groups:
@@ -401,7 +403,7 @@ def root_id_over(database: Database, member_seqs: Sequence[int], shape: TreeShap
 def _members(
     database: Database, seqs: Sequence[int]
 ) -> tuple[list[tuple[str, int]], dict[str, int]]:
-    """(id, level) of these nodes in their order, and their seqs by id."""
+    """(id, level) of these nodes in the given order, and their seqs by id."""
     sql = "SELECT n.seq, n.id, n.level FROM json_each(?) j JOIN node n ON n.seq = j.value"
     rows = database.rows(sql, (json_list(seqs),))
     node_of = {seq: (node_id, level) for seq, node_id, level in rows}

@@ -1,10 +1,9 @@
-"""Groups an ordered list of members into a tree, fanout children a group, level by level.
+"""Groups an ordered list of members into a tree, level by level, with fanout children per group.
 
-Pure; the rule is the same for every scope. A source only grows at its end, so a group is created
-when it is full and never changes; the nodes that are in no full group are the frontier, fewer
-than fanout on each level. The members of a topic, and of the global tree, also change in the
-middle, so such a tree is laid out anew from all of them; groups that stay the same have the same
-ids.
+Pure; the rule is the same for every scope. A source grows only at its end, so a group is created
+when it is full and never changes. The nodes in no full group are the frontier, fewer than fanout on
+each level. The members of topics and of the global tree also change in the middle, so these trees
+are laid out from all members each time; unchanged groups get the same ids.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ Id = TypeVar("Id")
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """A group: its level, which is one above its highest child, its id, its children in order."""
+    """A group: its level, one above its highest child; its id; and its children in order."""
 
     level: int
     id: str
@@ -37,7 +36,7 @@ class Growth:
 
 
 def grow(frontier: Sequence[Sequence[str]], members: Sequence[str], fanout: int) -> Growth:
-    """Adds leaves, in order, to a tree with this frontier, lowest level first.
+    """Appends leaves to a tree with this frontier, which is given lowest level first.
 
     Creates fewer than members / (fanout - 1) + levels groups.
 
@@ -75,7 +74,7 @@ def _add(levels: list[list[str]], groups: list[Group], member: str, fanout: int)
 
 def root_children(frontier: Sequence[Sequence[Id]], tail: Id | None) -> tuple[Id, ...]:
     """The children of a root, oldest first: the frontier from the highest level down, then the
-    open tail, None if there is none.
+    open tail. tail: None if there is none.
 
     Example:
         >>> root_children([["leaf9"], ["group1"]], "tail")
@@ -86,11 +85,11 @@ def root_children(frontier: Sequence[Sequence[Id]], tail: Id | None) -> tuple[Id
 
 
 def layers(members: Sequence[tuple[str, int]], fanout: int) -> tuple[Group, ...]:
-    """The groups of a tree over all its members, children before parents and the root last; none
+    """The groups of a tree over all its members, children before parents and the root last; empty
     for fewer than two members, which need no root.
 
-    members: (id, level) in order, each id once. Levels may differ; a group is one above its
-    highest child. Groups the members as grow and root_children do.
+    members: (id, level) in order, with unique ids. Levels may differ; a group is one above its
+    highest child. Groups members as grow and root_children do.
 
     Example:
         >>> [len(group.child_ids) for group in layers([(str(n), 0) for n in range(18)], 8)]

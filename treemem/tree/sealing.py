@@ -1,8 +1,8 @@
 """Decides where one leaf ends and the next begins.
 
-Pure. Leaves are cut greedily from the start of the open tail. A cut depends only on the messages
-up to the first one that no longer fits, so it makes no difference when, or in how many steps, a
-history is sealed.
+Pure. Leaves are cut greedily from the start of the open tail. A cut depends only on the messages up
+to the first one that does not fit, so the leaves are the same whenever, and in however many steps,
+a history is sealed.
 """
 
 from __future__ import annotations
@@ -12,16 +12,16 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
 LEAF_PIECES_MAX = 1_000
-# Pieces whose tool calls have no result yet, for which a cut is moved.
+# A cut is moved for at most this many pieces whose tool calls have no result yet.
 WAITING_PIECES_MAX = 8
 
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """A message, or a stretch of one that is too long for a leaf.
+    """A message, or a part of one that is too long for a leaf.
 
-    position: of the message in its source. start, end: characters of the message. use_ids,
-    result_ids: of the tool calls that it makes and answers; empty for stretches of a long
+    position: that of the message in its source. start, end: character offsets into the message.
+    use_ids, result_ids: the ids of the tool calls it makes and answers; empty for parts of a long
     message.
     """
 
@@ -37,9 +37,9 @@ class Piece:
 def split(
     piece: Piece, text: str, limit: int, cut: Callable[[str, int], list[tuple[int, int]]]
 ) -> list[Piece]:
-    """Splits a piece into stretches of at most limit tokens, which join to exactly its text.
+    """Splits a piece into parts of at most limit tokens, whose concatenation is exactly its text.
 
-    cut(text, limit) returns the end and the tokens of each stretch (see tokens.cut).
+    cut(text, limit) returns the end and the token count of each part (see tokens.cut).
 
     Example:
         >>> whole = Piece(0, "m", 0, 4, 4)
@@ -84,16 +84,16 @@ def _cut_index(leaf: list[Piece], following: Piece, limit: int) -> int:
     for cut in range(len(leaf), 0, -1):
         if not any(use < cut <= result for use, result in pairs):
             return cut
-    # Interleaved calls that do not all fit into one leaf: one pair has to be separated.
+    # Interleaved calls do not all fit into one leaf, so one pair must be separated.
     return len(leaf)
 
 
 def _pairs_that_fit(pieces: list[Piece], limit: int) -> list[tuple[int, int]]:
-    """(index of a call, index of its result) of the pairs that fit into one leaf.
+    """(index of a call, index of its result) for each pair that fits into one leaf.
 
-    A call without a result yet counts as answered after the last piece, but only in the latest
-    WAITING_PIECES_MAX pieces with such calls: calls that are never answered must not make every
-    leaf short.
+    A call without a result counts as answered after the last piece, but only in the last
+    WAITING_PIECES_MAX pieces with such calls, so that calls never answered do not shorten every
+    leaf.
     """
     answered = {
         result_id: index for index, piece in enumerate(pieces) for result_id in piece.result_ids

@@ -1,8 +1,7 @@
-"""Takes nodes out of the trees whose messages have other words now, so they can be sealed anew.
+"""Removes nodes whose messages have changed from their trees, so that they can be sealed again.
 
-A leaf ends where the next message does not fit, so a source is unsealed from the first changed
-leaf on. Everything happens in the caller's transaction, in this order: detach, delete, seal
-(builder.py), release.
+A leaf ends where the next message does not fit, so a source is unsealed from the first changed leaf
+on. The caller runs these steps in one transaction: detach, delete, seal (builder.py), release.
 
 Tested in tests/privacy/test_scrub.py.
 """
@@ -22,7 +21,7 @@ WITH RECURSIVE above (seq) AS (
   UNION SELECT nc.node_seq FROM above JOIN node_child nc ON nc.child_seq = above.seq)
 SELECT n.seq FROM above JOIN node n ON n.seq = above.seq ORDER BY n.level DESC, n.seq
 """
-# A root is above all nodes of its tree, but there is none while jobs for it wait.
+# The root would cover all nodes of its tree, but a tree has none while jobs for it wait.
 _TREES = """
 SELECT seq, scope, key, root_seq, tail_seq FROM tree t
 WHERE root_seq IN (SELECT value FROM json_each(:nodes))
@@ -61,10 +60,10 @@ def nodes_above(database: Database, message_seqs: Iterable[int]) -> list[int]:
 def detach(
     database: Database, node_seqs: Iterable[int], source_seqs: Mapping[str, int], shape: TreeShape
 ) -> set[int]:
-    """Takes nodes, and what comes after them in sources, out of their trees. Their messages are
-    unsealed again. source_seqs: the row numbers of the sources with these nodes, by their ids.
+    """Removes nodes, and the nodes after them in sources, from their trees, and unseals their
+    messages. source_seqs: the row numbers of the sources with these nodes, by source id.
 
-    Returns the nodes that may be in no tree any more, for release.
+    Returns the nodes that may no longer be in any tree, for release.
     """
     nodes = json_list(node_seqs)
     loose = {seq for (seq,) in database.rows(_BELOW, (nodes,))}
@@ -83,8 +82,8 @@ def delete(database: Database, node_seqs: Iterable[int]) -> None:
 
 
 def release(database: Database, node_seqs: Iterable[int]) -> None:
-    """Makes those of the nodes provisional that were not sealed again, and deletes those that
-    neither a tree nor a topic has."""
+    """Makes the nodes that were not sealed again provisional, and deletes those that belong to no
+    tree or topic."""
     seqs = list(node_seqs)
     database.execute(_LOOSEN, (json_list(seqs),))
     for seq in seqs:
@@ -94,9 +93,10 @@ def release(database: Database, node_seqs: Iterable[int]) -> None:
 def _unseal(
     database: Database, tree: builder.TreeRow, source_seq: int, nodes: str, shape: TreeShape
 ) -> list[int]:
-    """Unseals a source from the first of these nodes on. Returns the nodes that its tree lost."""
+    """Unseals a source from the first of these nodes on. Returns the nodes removed from its
+    tree."""
     first = database.value(_FIRST_POSITION, (tree.seq, nodes))
-    if first is None:  # all of the messages are in the open tail, or on abandoned branches
+    if first is None:  # the messages are in the open tail or on abandoned branches
         return []
     messages.reopen(database, source_seq, database.rows(_STARTS, (tree.seq, first)))
     lost = []
