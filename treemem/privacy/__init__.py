@@ -1,5 +1,5 @@
 """Finds secrets in texts, keeps them out of the memory file, and removes them from it.
 
 Read policy.py first, then redactor.py, assignments.py, patterns.py; scrub.py and reseal.py remove
-what is stored.
+secrets that are already stored.
 """

@@ -1,7 +1,7 @@
-"""Finds values that a text assigns to the name of a secret: `password = "…"`.
+"""Finds values that a text assigns to the name of a secret, such as `password = "…"`.
 
-Pure. Most assignments of that form are code, types, labels or examples, so a value counts only
-where it can be a secret: a quoted literal, or characters that are no word.
+Pure. Most such assignments are code, types, labels or examples, so a value counts only if it is a
+quoted literal, or characters that form no word.
 
 Tested in tests/privacy/test_redactor.py.
 """
@@ -28,7 +28,7 @@ from treemem.privacy.patterns import (
     WORDS_FOR_SECRET,
 )
 
-# Longer literals and names are not searched to their ends.
+# Only this many characters of a literal or a name are searched.
 QUOTED_CHARS_MAX = 2_048
 NAME_CHARS_MAX = 64
 
@@ -42,15 +42,15 @@ class Assigned(NamedTuple):
 
 
 class _Name(NamedTuple):
-    """The name before a value. kind: "password", "secret", "token", "key" or "auth". bound: how
-    closely the value is bound to it, see _bound."""
+    """The name before a value. kind: "password", "secret", "token", "key" or "auth". bound: the
+    form of the assignment, see _bound."""
 
     text: str
     kind: str
     bound: str
 
 
-# Behind the word: a digit, the end of a quoted or indexed name, a type, and the sign.
+# The word, then up to two digits, the end of a quoted or indexed name, a type, and the sign.
 _BEHIND = re.compile(
     rf"(?P<word>{WORDS_FOR_PASSWORD}|{WORDS_FOR_SECRET}|{WORDS_FOR_KEY})[0-9]{{0,2}}"
     r"(?:\\{0,3}[\"'`])?\]?[ \t]{0,16}"
@@ -76,8 +76,8 @@ _WORDS = re.compile(r"[A-Za-z]*[0-9]{0,2}")
 
 
 def assigned(text: str) -> Iterator[Assigned]:
-    """The secrets that are assigned to names in a text, ordered by the stems of the names."""
-    # Subtle: this is the only character that gets longer in lower case, which would move offsets.
+    """Yields the secrets that are assigned to names in a text, in the order of STEMS."""
+    # Subtle: U+0130 is the only character that is longer in lower case, which would shift offsets.
     low = text.replace("\u0130", "i").lower()
     for stem in STEMS:
         at = low.find(stem)
@@ -91,7 +91,8 @@ def assigned(text: str) -> Iterator[Assigned]:
 
 
 def _at(text: str, low: str, at: int) -> Assigned | None:
-    """The assignment to a name with a stem at this offset. low: the text in lower case."""
+    """The secret assigned to a name with a stem at this offset; None if there is none. low: the
+    text in lower case."""
     behind = _BEHIND.match(low, at)
     if behind is None:
         return None
@@ -114,12 +115,12 @@ def _at(text: str, low: str, at: int) -> Assigned | None:
 
 
 def _name(low: str, at: int, behind: re.Match[str]) -> _Name | None:
-    """The name that ends with a word for a secret; None where it does not name one."""
+    """The name that ends with the word matched by behind; None if it does not name a secret."""
     begins = at
     while begins > max(0, at - NAME_CHARS_MAX) and low[begins - 1] in _NAME_CHAR:
         begins -= 1
     if low[begins] in "nrt" and low[begins - 1 : begins] == "\\":
-        begins += 1  # the escaped end of a line
+        begins += 1  # the letter of an escaped newline, return or tab
     before = low[begins:at]
     kind = _kind(behind["word"], before)
     bound = _bound(low, begins, behind)
@@ -129,12 +130,12 @@ def _name(low: str, at: int, behind: re.Match[str]) -> _Name | None:
 
 
 def _kind(word: str, before: str) -> str | None:
-    """The kind of secret that a word names; None for none. before: the rest of the name."""
+    """The kind of secret that a word names; None if it names none. before: the name before it."""
     kinds = [kind for kind in re.split(r"[_.-]", before) if kind]
     if (kinds and kinds[-1] in NOT_SECRET_KINDS) or before.endswith(NOT_SECRET_ENDS):
         return None
     if word.startswith(("pass", "pwd")):
-        # "bypass", "first_pass = 1" and "compass" name no passwords; "DB_PASS" does.
+        # "bypass" and "compass" name no passwords; "DB_PASS" does.
         whole = word not in ("pass", "pwd") or not before or before[-1] in "_-."
         return "password" if whole else None
     if word.startswith("key"):
@@ -147,9 +148,9 @@ def _kind(word: str, before: str) -> str | None:
 
 
 def _bound(low: str, begins: int, behind: re.Match[str]) -> str | None:
-    """How a value is bound to its name; None where it is not. "line": NAME=value on a line of its
-    own. "tight": name=value, and name: value. "loose": name = value. "quoted": only a quoted value
-    counts. "markup": between tags."""
+    """The form of an assignment; None if it is not one. "line": NAME=value on its own line.
+    "tight": name=value or name: value. "loose": name = value. "quoted": only a quoted value counts.
+    "markup": a value between tags."""
     sign, sign_at = behind["sign"], behind.start("sign")
     touches = low[sign_at - 1] not in " \t"
     tight = touches and behind.end() == behind.end("sign")
@@ -181,7 +182,7 @@ def _quoted(text: str, opening: re.Match[str], name: _Name, scheme: bool) -> Ass
     if end < 0:
         if limit < len(text):
             return None
-        end = limit  # the text was cut inside of the value
+        end = limit  # the text was cut within the value
     if name.kind == "auth" and (match := _SCHEME.match(text, start, end)):
         start, scheme = match.end(), True
     value = text[start:end]
@@ -199,7 +200,7 @@ def _bare(text: str, start: int, name: _Name, scheme: bool) -> Assigned | None:
     usual = _BARE_PASSWORD if name.kind == "password" else _BARE
     pattern = {"line": _TO_LINE_END, "markup": _MARKUP}.get(name.bound, usual)
     match = pattern.match(text, start)
-    # A call, an index or a template: code that fetches the value, not the value.
+    # A call, an index or a template is code that fetches the value.
     if match is None or (name.bound != "markup" and text[match.end() : match.end() + 1] in _OPENS):
         return None
     value = match[0].rstrip(".,:;") if name.bound == "tight" else match[0]
@@ -214,7 +215,7 @@ def _bare(text: str, start: int, name: _Name, scheme: bool) -> Assigned | None:
 
 
 def _is_password(value: str, name: _Name) -> bool:
-    """Whether a value without quotes is a password, not a word of code or prose."""
+    """Whether an unquoted value is a password, and not a word of code or prose."""
     if name.bound in ("line", "markup"):
         return len(value) >= 4 and not _CALL.fullmatch(value)
     if value.isdecimal():
@@ -229,7 +230,7 @@ def _is_password(value: str, name: _Name) -> bool:
 
 
 def label_of(name: str, kind: str) -> str:
-    """The label of a secret with this name."""
+    """The marker's label for a secret with this name and kind."""
     if kind == "password":
         return "password"
     if ("aws" in name and "secret" in name) or "secret_access_key" in name:
@@ -238,14 +239,14 @@ def label_of(name: str, kind: str) -> str:
 
 
 def _is_mixed(value: str) -> bool:
-    """Whether a value behind "Basic" or "Bearer" is no word: it has letters of both cases."""
+    """Whether a value after "Basic" or "Bearer" is not a word: it mixes upper and lower case."""
     return len(value) >= 8 and not value.isupper() and not value.islower() and (
         _MEMBER.fullmatch(value) is None
     )  # fmt: skip
 
 
 def _is_placeholder(value: str) -> bool:
-    """Whether a value is a placeholder of a secret, an example, a path, a digest or a variable."""
+    """Whether a value is a placeholder for a secret, an example, a path, a digest or a variable."""
     low = value.lower().strip("<>[]{}()*_-.:;,! ")
     return (
         low in PLACEHOLDERS
@@ -258,8 +259,8 @@ def _is_placeholder(value: str) -> bool:
 
 
 def _is_random(value: str, chars_min: int, digits_min: int = 1) -> bool:
-    """Whether characters look drawn at random, unlike names, numbers and words. digits_min: for a
-    value with digits; one with letters alone has to be long and of both cases."""
+    """Whether a value looks random, unlike names, numbers and words. digits_min: applies to values
+    with digits; a value without any must be long letters of both cases."""
     if len(value) < chars_min or not value.isascii() or SEQUENCE.search(value):
         return False
     letters = sum(char.isalpha() for char in value)

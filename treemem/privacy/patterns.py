@@ -1,7 +1,7 @@
 """Lists the formats of well-known tokens and the words that name a secret.
 
-Data alone. The formats are those that the services publish and that secret scanners agree on.
-VERSION counts up with every change, so that logs are read again under the new rules.
+Contains only data. The formats are those that the services publish and that secret scanners agree
+on. Every change must increment VERSION, so that logs are read again under the new rules.
 
 Tested in tests/privacy/test_redactor.py.
 """
@@ -17,18 +17,18 @@ RUN_CHARS = 20
 
 
 class Rule(NamedTuple):
-    """A format. label: for the marker. begins: a pattern of the letters that a token begins with,
-    without anything before them. rest: a pattern of what follows."""
+    """A token format. label: the label for its marker. begins: a pattern for the first characters
+    of the token. rest: a pattern for the characters after them."""
 
     label: str
     begins: str
     rest: str
 
 
-# Each begins where no letter or digit precedes it, and contains a run of RUN_CHARS word characters,
-# with at most six other characters before that.
-# Subtle: every repetition has an upper limit. A longer run than any real token is no token, and a
-# text that was written to keep a pattern busy must not succeed.
+# Each token begins where no letter or digit precedes it, and contains a run of RUN_CHARS word
+# characters that begins at most six characters after its start.
+# Subtle: every repetition has an upper limit. A run longer than any real token is not a token, and
+# a hostile text must not cause excessive backtracking.
 TOKENS = (
     Rule("aws-key", r"A(?:KIA|SIA|BIA|CCA)", r"[A-Z2-7]{16}(?![A-Za-z0-9+/])"),
     Rule("anthropic-key", r"sk-ant-", r"[A-Za-z0-9_-]{20,400}"),
@@ -83,7 +83,7 @@ TOKENS = (
     Rule("1password-token", r"ops_eyJ", r"[A-Za-z0-9+/]{200,4000}={0,3}"),
 )  # fmt: skip
 
-# Tokens without such a run behind their beginning. begins: a literal that is searched for first.
+# Tokens without such a run near their beginning. begins: a literal that is searched for first.
 ODD_TOKENS = (
     Rule("slack-webhook", "hooks.slack.com/services/",
          r"(?<=hooks\.slack\.com/services/)T[A-Z0-9]{6,14}/B[A-Z0-9]{6,14}/[A-Za-z0-9]{16,32}"),
@@ -103,14 +103,14 @@ PII = (
          r"(?:[ -]?[0-9]{2,4}){0,2}(?![\w-]|\.[0-9])"),
 )  # fmt: skip
 
-# The words that end the name of a secret, and the stems that they are searched by.
+# The words that end the name of a secret, and the stems used to search for them.
 WORDS_FOR_PASSWORD = "pass(?:word|wd|wort|phrase|code)?|pwd"  # noqa: S105
 WORDS_FOR_SECRET = "secret|token|credentials?|auth(?:orization)?|signature"  # noqa: S105
 WORDS_FOR_KEY = "key(?:_?base)?"
 STEMS = ("pass", "pwd", "secret", "token", "credential", "auth", "signature", "key")
 
-# "key" names a secret behind one of KEY_KINDS alone, "signature" behind one of SIGNATURE_KINDS,
-# and no word names one behind NOT_SECRET_KINDS.
+# "key" names a secret only after one of KEY_KINDS, "signature" only after one of SIGNATURE_KINDS,
+# and no word does after one of NOT_SECRET_KINDS.
 KEY_KINDS = tuple(
     "api access secret private auth encryption signing account master client shared service "
     "subscription session deploy admin security hmac".split()
@@ -123,7 +123,7 @@ NOT_SECRET_KINDS = frozenset(
 NOT_SECRET_ENDS = ("page", "next", "continuation", "pagination", "sync", "publickey")
 SIGNATURE_KINDS = ("amz", "goog")
 
-# Values in the place of a secret in examples, whole and in lower case.
+# Whole values, in lower case, that take the place of a secret in examples.
 PLACEHOLDERS = frozenset(
     "password passwd passphrase pass pwd secret token key apikey api-key api_key credentials "
     "changeme change-me change_me replaceme replace-me todo tbd none null nil undefined true false "
@@ -140,5 +140,5 @@ EXAMPLE = re.compile(
     r"|dummy|redacted|xxxx|\*\*\*|\.\.\.|…|<[^>]|\$\{|\$\(|\{\{|%\(|%s",
     re.IGNORECASE,
 )
-# Sequences that no random generator draws, though somebody may choose them for a password.
+# Sequences that a random generator is unlikely to produce, though a person may choose them.
 SEQUENCE = re.compile(r"abcdef|abc123|0{6}|1234567", re.IGNORECASE)

@@ -1,8 +1,8 @@
-"""Stores the redaction policy and key of a memory file, and redacts by them.
+"""Stores the redaction policy and key of a memory file, and redacts with them.
 
-Ids of stored messages are hashes over words without secrets. A redacted message therefore keeps a
-keyed hash of the id that it has in its log, its alias: by that it is found again when the log is
-read under another policy or newer rules (ingest/matching.py).
+The id of a stored message is a hash of its redacted content. A redacted message therefore also has
+an alias, a keyed hash of its id before redaction, by which it is found when its log is read under
+another policy or newer rules (ingest/matching.py).
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from treemem.store import settings
 from treemem.store.database import Database
 from treemem.types import Message
 
-# What a caller may ask for: True is the file's policy, "pii" personal data too, False nothing.
+# What to redact: True applies the file's policy, "pii" adds personal data, False redacts nothing.
 Redact = bool | Literal["pii"]
 
 ALLOW_CHARS_MAX = 512
@@ -32,9 +32,9 @@ _LAST_WORD = re.compile(r"[!-~]+\Z")
 
 @dataclass(frozen=True, slots=True)
 class Policy:
-    """Which texts a memory file takes for secrets.
+    """What counts as a secret in a memory file.
 
-    pii: e-mail addresses, phone numbers, IBANs and card numbers too. allow: exceptions, see
+    pii: includes e-mail addresses, phone numbers, IBANs and card numbers. allow: exceptions, see
     redactor.Redactor.
     """
 
@@ -43,8 +43,8 @@ class Policy:
 
 
 class Redactions:
-    """Shows and changes the policy of one memory file. A change applies to what is stored from
-    then on; Memory.scrub applies it to what is stored already."""
+    """Shows and changes the policy of one memory file. A change applies to messages stored from
+    then on; Memory.scrub applies it to those already stored."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -54,8 +54,9 @@ class Redactions:
         return policy_of(self._database)
 
     def allow(self, pattern: str) -> Policy:
-        """Allows a value, a pattern with * and ?, or a fingerprint such as "#3f2a": it is no
-        secret. Raises UsageError for an empty or overlong one."""
+        """Exempts a value, a pattern with * and ?, or a fingerprint such as "#3f2a" from redaction.
+        Raises UsageError if it is empty, too long, unprintable or only wildcards, or if ALLOW_MAX
+        patterns are allowed already."""
         if not pattern.strip("*? ") or len(pattern) > ALLOW_CHARS_MAX or not pattern.isprintable():
             raise UsageError(
                 f"A pattern to allow has 1 to {ALLOW_CHARS_MAX} printable characters and not only "
@@ -70,7 +71,7 @@ class Redactions:
             return self._put(replace(before, allow=allow))
 
     def disallow(self, pattern: str) -> Policy:
-        """Removes an allowed pattern. Raises UsageError where it is not allowed."""
+        """Removes an allowed pattern. Raises UsageError if there is no such pattern."""
         with self._database.transaction():
             before = self.policy
             if pattern not in before.allow:
@@ -79,7 +80,7 @@ class Redactions:
             return self._put(replace(before, allow=allow))
 
     def set_pii(self, on: bool) -> Policy:
-        """Sets whether personal data is redacted as well."""
+        """Sets whether personal data is redacted too."""
         with self._database.transaction():
             return self._put(replace(self.policy, pii=on))
 
@@ -99,8 +100,8 @@ def policy_of(database: Database) -> Policy:
 
 
 def key_of(database: Database, *, keep: bool) -> bytes:
-    """The key of a memory file's fingerprints and aliases, drawn and stored at the first call.
-    keep: False to store nothing; a file without a key has nothing that was made with one."""
+    """The key of a memory file's fingerprints and aliases, generated and stored on first use.
+    keep: False to store nothing; a file without a key has no fingerprints or aliases to match."""
     value = settings.get(database, settings.REDACTION_KEY)
     if value is None and keep:
         with database.transaction():
@@ -119,8 +120,8 @@ def redactor_of(database: Database, redact: Redact = True, *, keep: bool = True)
 class Redaction:
     """Redacts the texts of one call.
 
-    redactor: None to redact nothing. label: names the rules and the policy; a file that was read
-    under another label is read again.
+    redactor: None to redact nothing. label: identifies the rules and the policy; a log that was
+    read under another label is read again.
     """
 
     def __init__(self, key: bytes, redactor: Redactor | None, label: str) -> None:
@@ -140,16 +141,16 @@ class Redaction:
         return cls(key, Redactor(key, policy.allow, pii=pii), f"redacted {rules}")
 
     def redact(self, message: Message) -> Message:
-        """The message without secrets; the same object where it has none."""
+        """The message without secrets; the same object if it has none."""
         return message if self._redactor is None else self._redactor.redact(message)
 
     def text(self, text: str | None) -> str | None:
-        """A text without secrets."""
+        """The text without secrets; None for None."""
         return text if text is None or self._redactor is None else self._redactor.redact_text(text)
 
     def title(self, text: str | None, chars_max: int) -> str | None:
-        """A title without secrets. Of one that was cut to chars_max characters the last word may
-        be a piece of a secret, and becomes "…"."""
+        """The title without secrets. If it has chars_max characters, it may have been cut within a
+        secret, so its last word is replaced by "…" unless it is a marker."""
         redacted = self.text(text)
         if self._redactor is None or text is None or redacted is None or len(text) < chars_max:
             return redacted
@@ -157,11 +158,11 @@ class Redaction:
         return redacted if len(redacted) in ends else _LAST_WORD.sub("…", redacted)
 
     def excerpt(self, text: str | None) -> str | None:
-        """A text without secrets that was cut, perhaps within one."""
+        """A text that may have been cut within a secret, without secrets or parts of them."""
         if text is None or self._redactor is None:
             return text
         return self._redactor.redact_excerpt(text)
 
     def alias(self, log_id: str) -> str:
-        """A keyed hash of the id that a message has in its log."""
+        """A keyed hash of a message's id before redaction."""
         return hashlib.blake2b(log_id.encode(), key=self._key, digest_size=8).hexdigest()

@@ -1,8 +1,8 @@
-"""Finds secrets in texts and replaces them by markers such as `[redacted: aws-key #3f2a]`.
+"""Finds secrets in texts and replaces them with markers such as `[redacted: aws-key #3f2a]`.
 
-Pure. Of a secret only four hex digits of a keyed hash are left, so that equal secrets stay
-equal. A marker is never taken for a secret, so redacting twice changes nothing. The formats of
-secrets are in patterns.py, and values assigned to names in assignments.py.
+Pure. A marker contains four hex digits of a keyed hash, so that equal secrets get equal markers.
+Markers are never treated as secrets, so redaction is idempotent. patterns.py lists the formats of
+secrets, and assignments.py finds values assigned to names.
 """
 
 from __future__ import annotations
@@ -22,21 +22,21 @@ from treemem.types import Message, Part
 
 FINGERPRINT = re.compile(r"#[0-9a-f]{4}")
 MARKER = re.compile(r"\[redacted: ([a-z0-9-]{1,40}) #[0-9a-f]{4}\]")
-# The length of the key of fingerprints.
+# The length of the key for fingerprints.
 KEY_BYTES = 32
-# How often a text is searched again after a replacement.
+# A text is searched at most this many times, again after each round of replacements.
 ROUNDS_MAX = 8
-# Beginnings of tokens that are tried in one run of characters.
+# False beginnings of tokens that are tried in one run of characters.
 FAILURES_A_RUN_MAX = 64
-# Characters of a private key's block, and those searched before an end without a beginning.
+# Characters in a private key block, and those searched before an END line without a BEGIN line.
 PEM_CHARS_MAX = 65_536
 PEM_CHARS_BEFORE_MAX = 8_192
-# In a text that was cut, a run of this many characters may be a piece of a secret.
+# In a text that was cut, a run of this many characters may be part of a secret.
 CUT_RUN_CHARS = 16
 
 
 class Secret(NamedTuple):
-    """A secret in a text: offsets, end exclusive, and the label for its marker."""
+    """A secret in a text: its offsets, end exclusive, and the label for its marker."""
 
     start: int
     end: int
@@ -61,7 +61,7 @@ def markers_in(text: str, author: str | None) -> Counter[str]:
 
 
 def labels_added(before: Message, after: Message) -> list[str]:
-    """The labels of the secrets that were taken out of a message."""
+    """The labels of the secrets that were redacted in a message, one per secret."""
     added = markers_in(after.text, after.author) - markers_in(before.text, before.author)
     return [label_of(marker) for marker in added.elements()]
 
@@ -79,11 +79,11 @@ def label_of(marker: str) -> str:
 
 
 class Redactor:
-    """Replaces secrets by markers.
+    """Replaces secrets with markers.
 
-    key: for the fingerprints, KEY_BYTES random bytes of one memory file. allow: exceptions, each a
-    value, in which * and ? match any characters, or a fingerprint such as "#3f2a". pii: e-mail
-    addresses, phone numbers, IBANs and credit cards too.
+    key: KEY_BYTES random bytes of one memory file, for fingerprints. allow: exceptions, each a
+    value with the wildcards * and ?, or a fingerprint such as "#3f2a". pii: also redacts e-mail
+    addresses, phone numbers, IBANs and card numbers.
     """
 
     def __init__(self, key: bytes, allow: Sequence[str] = (), *, pii: bool = False) -> None:
@@ -94,9 +94,9 @@ class Redactor:
         self._patterns = re.compile("|".join(patterns)) if patterns else None
 
     def redact(self, message: Message) -> Message:
-        """The message without secrets in its text and author's name; the same object where there
-        are none. Its parts cover the same words as before: a part that lies within a secret covers
-        the marker; one that begins or ends within a secret begins or ends behind the marker."""
+        """The message without secrets in its text and author's name; the same object if there are
+        none. Its parts cover the same words as before: a part within a secret covers the marker,
+        and one that begins or ends within a secret begins or ends after the marker."""
         text, moves = self._redacted(message.text)
         author = None if message.author is None else self.redact_text(message.author)
         if text is message.text and author == message.author:
@@ -105,19 +105,19 @@ class Redactor:
         return replace(message, text=text, author=author, parts=parts)
 
     def redact_text(self, text: str) -> str:
-        """The text without secrets; the same object where there are none."""
+        """The text without secrets; the same object if there are none."""
         return self._redacted(text)[0]
 
     def redact_excerpt(self, text: str) -> str:
-        """The same for a text that was cut somewhere: long runs of characters, which may be pieces
-        of secrets, and everything behind the name of a secret are replaced by "…"."""
+        """Like redact_text, for a text that was cut: also replaces long runs of characters, which
+        may be parts of secrets, and everything after the name of a secret with "…"."""
         text = self.redact_text(text)
         text = _LONG_RUN.sub("…", text)
         name = _NAME.search(text)
         return text if name is None else text[: name.end()] + "…"
 
     def secrets(self, text: str) -> list[Secret]:
-        """The secrets of a text in order. None overlaps another one, or a marker."""
+        """The secrets of a text, in order. They overlap neither each other nor a marker."""
         candidates = [*_private_keys(text), *_tokens(text), *_passwords(text)]
         candidates += [Secret(*assignment) for assignment in assigned(text)]
         if self._pii:
@@ -134,7 +134,7 @@ class Redactor:
         return f"[redacted: {label} {self._fingerprint(secret, label)}]"
 
     def _fingerprint(self, secret: str, label: str) -> str:
-        if label == "private-key":  # the same key, whichever way its lines are broken
+        if label == "private-key":  # equal keys may have different line breaks
             secret = re.sub(r"\\[nrt]|\s", "", secret)
         data = secret.encode("utf-8", "surrogatepass")
         return "#" + hashlib.blake2b(data, key=self._key, digest_size=16).hexdigest()[:4]
@@ -145,8 +145,8 @@ class Redactor:
         return self._patterns is not None and self._patterns.match(secret) is not None
 
     def _redacted(self, text: str) -> tuple[str, list[_Moves]]:
-        """The new text, and the moves of each round: some secrets are only found once the one
-        beside them is replaced."""
+        """The redacted text, and the moves of each round: some secrets are found only after a
+        neighboring one is replaced."""
         moves = []
         for _ in range(ROUNDS_MAX):
             secrets = self.secrets(text)
@@ -179,7 +179,7 @@ def _replaced(text: str, secrets: Sequence[Secret], replacements: Sequence[str])
 
 
 class _Moves(NamedTuple):
-    """The offsets of one round's secrets, and by how many characters the text behind each moves."""
+    """The offsets of one round's secrets, and by how many characters the text after each moves."""
 
     starts: list[int]
     ends: list[int]
@@ -194,8 +194,8 @@ class _Moves(NamedTuple):
         return cls([secret.start for secret in secrets], [secret.end for secret in secrets], shifts)
 
     def moved(self, start: int, end: int) -> tuple[int, int]:
-        """The offsets of a stretch of the old text in the new one. A stretch within a secret
-        becomes the whole marker; otherwise an offset within a secret moves behind its marker."""
+        """Maps a range of the old text to the new one. A range within a secret becomes the whole
+        marker; otherwise an offset within a secret moves to the end of its marker."""
         first, last = self._within(start), self._within(end)
         inside = first is not None and end <= self.ends[first]
         new_start = self._shifted(start)
@@ -204,12 +204,12 @@ class _Moves(NamedTuple):
         return new_start, self._shifted(end if last is None else self.ends[last])
 
     def _within(self, offset: int) -> int | None:
-        """The number of the secret that an offset lies inside of, None for none."""
+        """The index of the secret that contains an offset; None if no secret does."""
         at = bisect_right(self.starts, offset) - 1
         return at if at >= 0 and self.starts[at] < offset < self.ends[at] else None
 
     def _shifted(self, offset: int) -> int:
-        """The new value of an offset that lies in no secret."""
+        """The new value of an offset that is not within a secret."""
         at = bisect_right(self.ends, offset) - 1
         return offset + (self.shifts[at] if at >= 0 else 0)
 
@@ -222,8 +222,8 @@ def _moved(part: Part, rounds: Iterable[_Moves]) -> Part:
 
 
 def _united(secrets: Sequence[Secret]) -> list[Secret]:
-    """The secrets in order, overlapping ones joined. A joined one has the label of the one that
-    comes first in the argument: a format says more than an assignment."""
+    """Sorts the secrets and merges overlapping ones. A merged one gets the label that comes first
+    in the argument, since a format is more specific than an assignment."""
     rank = {secret: number for number, secret in reversed(list(enumerate(secrets)))}
     united: list[tuple[int, Secret]] = []
     for secret in sorted(rank):
@@ -244,17 +244,17 @@ _NAME = re.compile(
     r"(?:pass(?:word|wd|phrase)?|pwd|secret|token|key|auth\w{0,10}|credentials?)[\"'\\]{0,4}\s{0,4}[=:]",
     re.IGNORECASE,
 )  # fmt: skip
-# Every token contains a run of this many characters, unlike most words. To search for runs first is
-# ten times as fast as to search for the beginnings of all tokens.
+# Every token contains a run of this many characters, unlike most words. Searching for runs first is
+# ten times as fast as searching for the beginnings of all tokens.
 _RUN = re.compile(rf"\b[\w-]{{{RUN_CHARS},}}", re.ASCII)
 _DIGIT_OR_CAPITAL = re.compile(r"[A-Z0-9]")
 _BEFORE_RUN = 6  # "ya29." and the like
-# Subtle: where a terminal's colours are in a text, a letter precedes the token: "\x1b[31mghp_…".
+# Subtle: after a terminal color code, a letter precedes the token: "\x1b[31mghp_…".
 _BOUNDARY = r"(?:(?<![A-Za-z0-9])|(?<=[0-9]m))"
 
 
 def _any_of(beginnings: Iterable[str]) -> str:
-    """One pattern for all of them, grouped by their first letters, so that most are never tried."""
+    """One pattern for all beginnings, grouped by first letter, so that most are never tried."""
     by_letter: dict[str, list[str]] = {}
     for beginning in beginnings:
         letter = "" if beginning.startswith("(") else beginning[0]
@@ -310,7 +310,7 @@ _PEM_LINES_BEFORE = re.compile(r"(?:(?:\s|[nr]\\){1,8}[A-Za-z0-9+/=]{4,128}){1,4
 
 
 def _private_keys(text: str) -> Iterator[Secret]:
-    """Blocks of private keys, with the beginning or the end cut off too."""
+    """Yields private key blocks, including those whose beginning or end was cut off."""
     if "PRIVATE KEY" not in text:
         return
     done = 0
@@ -391,13 +391,13 @@ def _personal(text: str) -> Iterator[Secret]:
 
 
 def _luhn(digits: Sequence[int]) -> bool:
-    """Whether the check digit of a card number is right (ISO/IEC 7812-1)."""
+    """Whether the check digit of a card number is valid (ISO/IEC 7812-1)."""
     doubled = [digit if at % 2 == 0 else sum(divmod(2 * digit, 10))
                for at, digit in enumerate(reversed(digits))]  # fmt: skip
     return sum(doubled) % 10 == 0
 
 
 def _iban(text: str) -> bool:
-    """Whether the check digits of an IBAN are right (ISO 13616): it is 1 modulo 97."""
+    """Whether the check digits of an IBAN are valid (ISO 13616): it is 1 modulo 97."""
     plain = text.replace(" ", "")
     return int("".join(str(int(char, 36)) for char in plain[4:] + plain[:4])) % 97 == 1

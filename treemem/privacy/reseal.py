@@ -1,7 +1,7 @@
-"""Seals sources anew when words of their messages have changed.
+"""Seals sources again after the content of their messages has changed.
 
-Nodes that come out the same keep their summaries and vectors. Those that contained the changed
-words, and all above them, are deleted with everything that was made of them.
+Unchanged nodes keep their summaries and vectors. Leaves with changed messages, and all nodes above
+them, are deleted with everything derived from them.
 
 Tested in tests/privacy/test_scrub.py.
 """
@@ -21,10 +21,10 @@ from treemem.worker import collection_jobs, source_jobs
 def reseal_sources(
     database: Database, message_seqs: Sequence[int], now_ms: int, shape: TreeShape
 ) -> int:
-    """Seals the sources of messages that have other words now, from the first leaf with one of
-    them on, and admits the jobs for summaries and the trees above. Needs a transaction.
+    """Seals the sources of changed messages again, from the first leaf with one of them on, and
+    admits the jobs for summaries and the trees above. Runs in the caller's transaction.
 
-    Returns the number of nodes above these messages, all of which are deleted.
+    Returns the number of deleted nodes: the leaves with these messages and all nodes above.
     """
     nodes = unsealing.nodes_above(database, message_seqs)
     affected = sources.of_messages(database, message_seqs)

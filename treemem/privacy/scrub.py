@@ -1,9 +1,9 @@
-"""Removes secrets from what is stored, wherever they have spread.
+"""Removes secrets from all stored texts.
 
-First everything is read, so that a secret is also found where nothing around it shows that it is
-one: in a title that was cut, in the name of a topic. Then it is removed source by source, each in
-one transaction that leaves the file whole: after a kill the next scrub goes on. At the end the
-file is written anew, since its free pages still have what was deleted.
+First reads all messages, so that their secrets are also found in texts without telling context,
+such as a cut title or the name of a topic. Then rewrites source by source, each in one transaction
+that leaves the file consistent, so the next scrub continues after a kill. Finally rewrites the
+file, since its free pages still contain deleted text.
 """
 
 from __future__ import annotations
@@ -27,15 +27,15 @@ from treemem.topics import store as topics
 from treemem.tree import unsealing
 from treemem.types import Message, TreeShape
 
-# Secrets of messages that are looked for in other texts: their least length, and how many.
+# The shortest secrets of messages that are searched for in other texts, and how many are.
 VALUE_CHARS_MIN = 6
 VALUES_MAX = 100_000
 
 
 @dataclass(slots=True)
 class _Secrets:
-    """The secrets of all messages. seqs: of the messages with secrets; labels: one per secret;
-    markers: by value, of those that are long enough to be looked for elsewhere."""
+    """The secrets of all messages. seqs: the messages with secrets. labels: one per secret.
+    markers: by secret, for those long enough to be searched for elsewhere."""
 
     seqs: list[int] = field(default_factory=list)
     labels: list[str] = field(default_factory=list)
@@ -52,8 +52,8 @@ def scrub_file(
     dry_run: bool = False,
     progress: StepProgress | None = None,
 ) -> ScrubReport:
-    """See Memory.scrub. work: does the jobs without a model that wait. progress: called with the
-    number of messages that are done, and of those that have secrets."""
+    """See Memory.scrub. work: does the waiting jobs that need no model. progress: called with the
+    number of messages rewritten so far and the number of messages with secrets."""
     redactor = redactor_of(database, redact, keep=not dry_run)
     secrets = _find_secrets(database, redactor)
     affected = sources.of_messages(database, secrets.seqs)
@@ -108,8 +108,8 @@ def _scrub_source(
     source_seq: int,
     left: set[int],
 ) -> int:
-    """Rewrites those messages of a source that are left, and seals it and all other sources of
-    these messages anew. Returns the number of deleted nodes."""
+    """Rewrites the messages of a source that are in left, removes them from left, and reseals all
+    their sources. Returns the number of deleted nodes."""
     with database.transaction():
         history = messages.history(database, source_seq)
         seqs = [member.seq for member in history if member.seq in left]
@@ -124,7 +124,7 @@ def _scrub_source(
 
 
 def _id_of(database: Database, seq: int, message: Message) -> str:
-    """The id that a message would have with these words, as the first of its repetitions."""
+    """The id that a message would have with this content, as its first repetition."""
     is_global = message.unique_id and message.external_id is not None
     source_id = "" if is_global else sources.of_messages(database, [seq])[0][1]
     sent_at = None if message.sent_at is None else str(message.sent_at)
@@ -135,19 +135,19 @@ def _id_of(database: Database, seq: int, message: Message) -> str:
 
 
 class TextCleaner:
-    """Removes secrets from texts that were made of messages. markers: of the messages' secrets, by
-    their values."""
+    """Removes secrets from texts derived from messages. markers: the marker of each secret of a
+    message, by secret."""
 
     def __init__(self, redactor: Redactor, markers: dict[str, str]) -> None:
         self._redactor = redactor
-        # Subtle: by their beginnings, since each of very many texts may contain each of them.
+        # Subtle: keyed by their beginnings, since testing every secret in every text would be slow.
         self._secrets: dict[str, list[tuple[str, str]]] = {}
         for value, marker in markers.items():
             self._secrets.setdefault(value[:VALUE_CHARS_MIN], []).append((value, marker))
 
     def clean(self, text: str) -> str:
-        """The text without secrets of its own or of messages, and without the beginning of one of
-        those at its end, where it was cut."""
+        """The text without its own secrets or those of messages, and without a part of a message's
+        secret at its end, where it may have been cut."""
         text = self._redactor.redact_text(text)
         for value, marker in self._begun_in(text):
             text = text.replace(value, marker)
@@ -157,7 +157,7 @@ class TextCleaner:
         return text
 
     def clean_problems(self, text: str) -> str:
-        """The same for a JSON list of problems: place and reason, then an excerpt in brackets."""
+        """Like clean, for a JSON list of problems: place, reason, and an excerpt in brackets."""
         problems = []
         for problem in json.loads(text):
             reason, bracket, excerpt = self.clean(problem).partition(" (")
@@ -165,16 +165,16 @@ class TextCleaner:
         return json.dumps(problems)
 
     def _begun_in(self, text: str) -> list[tuple[str, str]]:
-        """The secrets whose beginnings are in the text, and their markers, the longest first,
-        since one may contain another."""
+        """(secret, marker) for each secret whose beginning is in the text, longest first, since
+        one may contain another."""
         pieces = {text[at : at + VALUE_CHARS_MIN] for at in range(len(text))}
         begun = [secret for piece in pieces for secret in self._secrets.get(piece, ())]
         return sorted(begun, key=lambda secret: (-len(secret[0]), secret[0]))
 
 
 class TextOwner(NamedTuple):
-    """A column with words of logs, and its owner's functions for it. texts: keys and values.
-    rewrite: stores another value."""
+    """A column with text from logs, and its owner's functions. texts: returns (key, text) pairs.
+    rewrite: stores a new text for a key."""
 
     column: str
     texts: Callable[[Database], Iterable[tuple[Any, str]]]
@@ -194,7 +194,7 @@ TEXT_OWNERS = (
 MESSAGE_COLUMNS = (
     "message.author", "message.text", "message.exact", "message.search_text", "message.extras",
 )  # fmt: skip
-# Deleted with the nodes above such a message.
+# Deleted with the leaves that contain such a message and the nodes above them.
 NODE_COLUMNS = (
     "leaf_profile.terms", "model_output.text", "statement.search_text", "statement.speaker",
     "statement.text", "summary.rejections",
@@ -202,7 +202,7 @@ NODE_COLUMNS = (
 
 
 def _clean_texts(database: Database, cleaner: TextCleaner, *, write: bool) -> int:
-    """The number of texts of all owners that have secrets. write: cleans them."""
+    """Returns the number of texts that have secrets. write: also rewrites them."""
     count = 0
     for owner in TEXT_OWNERS:
         for key, text in owner.texts(database):
