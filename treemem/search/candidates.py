@@ -1,8 +1,8 @@
-"""Collects the candidates of a search: the messages of a scope, whole or in parts, with how well
-each matches the query.
+"""Collects the candidates of a search: messages of a scope, whole or in parts, each with the
+strength of its match.
 
-A scope of some thousand messages is read whole. In a larger one full text and the vectors
-find the best hits, and the messages around them are read too.
+A scope of up to FIELD_MAX messages is read whole. In a larger one, full text and vectors find the
+best hits, and the messages around them are read too.
 """
 
 from __future__ import annotations
@@ -24,22 +24,22 @@ from treemem.text import bm25, fts, windows
 from treemem.text.cache import cached
 from treemem.types import Include, Scope
 
-# Messages of a scope that is read whole.
+# The most messages of a scope that is read whole.
 FIELD_MAX = 3_000
-# The BM25 of a message that full text finds under another form, such as a hash by its beginning.
+# The BM25 of a message that full text finds by another form, such as a hash by its prefix.
 MATCHED_OTHERWISE = 1.0
-# A longer message may have several windows.
+# A message with more tokens may have several windows.
 LONG_TOKENS = 150
-# A longer message is cut even where no word of it matches and it has no vector.
+# A message with more tokens is cut even if it matches no word and has no vector.
 VAST_TOKENS = 1_500
 PART_TOKENS = 300
-# A window with more tokens, as of rare signs, is cut as well.
+# A window with more tokens, such as one of rare characters, is cut too.
 WINDOW_TOKENS_MAX = 600
 # A speaker's name with more bytes costs more than SPEAKER_TOKENS.
 NAME_BYTES = 24
-# Bytes of memory for the edges of windows of the long messages that were searched last.
+# Bytes of the cache of window edges of long messages.
 EDGES_BYTES_MAX = 8_000_000
-# Characters between two windows that are more than the spaces between their words.
+# A gap of more characters between two windows is more than whitespace.
 HOLE_CHARS = 40
 
 # The source and the position of a message.
@@ -50,12 +50,12 @@ Window = tuple[int, int, float | None]
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """The messages to search, and the query in the forms that they are compared with.
+    """The messages to search, and the query in the forms they are compared with.
 
-    times: messages outside are left out. hint: when the query says that it was, to mark the
-    candidates within. expression: in FTS5's syntax, in place of the words. is_broad: messages
-    from all over the scope, or over the hinted time, are read as well. include: further kinds
-    of messages, see types.INCLUDES.
+    times: messages outside are left out. hint: the time that the query mentions; candidates
+    within it are marked. expression: in FTS5's syntax, replaces the words. is_broad: also read
+    messages from the whole scope, or from the hinted time. include: further kinds of messages,
+    see types.INCLUDES.
     """
 
     words: str
@@ -72,8 +72,8 @@ class Target:
 class Collected:
     """The candidates of a search in the order of their places.
 
-    total: messages in the whole scope, at least. companions: for the place of a tool call those
-    of its results, and the other way round.
+    total: a lower bound of the messages in the scope. companions: the places of its results for
+    the place of a tool call, and vice versa.
     """
 
     candidates: Sequence[Candidate]
@@ -82,9 +82,9 @@ class Collected:
 
 
 class _Part(NamedTuple):
-    """A message or a part of it, before it is compared with the words of the query.
+    """A message or a part of one, before it is compared with the words of the query.
 
-    text: of the whole message; None where no word matches.
+    text: of the whole message; None if no word matches.
     """
 
     row: HistoryRow
@@ -97,7 +97,7 @@ class _Part(NamedTuple):
 
 
 def collect(database: Database, target: Target, cited: Collection[int] = ()) -> Collected:
-    """Collects the candidates of a scope. cited: messages to read in a large scope in any case.
+    """Collects the candidates of a scope. cited: messages always read, even in a large scope.
     Raises NotFoundError for an unknown source or topic."""
     reader = history.open_scope(database, target.scope, target.times, target.include)
     total = reader.count()
@@ -123,7 +123,7 @@ def collect(database: Database, target: Target, cited: Collection[int] = ()) -> 
 
 
 def _expressions(target: Target) -> tuple[str | None, str | None]:
-    """FTS5 expressions for all and for any of the query's words; None where it has none."""
+    """FTS5 expressions for all and for any of the query's words; None if it has no words."""
     if target.expression:
         return target.expression, target.expression
     words = bm25.content_words(fts.terms(target.words))
@@ -144,8 +144,8 @@ JOIN json_each(:seqs) j ON j.value = ls.message_seq
 def _windows(
     database: Database, query: QueryVector | None, rows: Sequence[HistoryRow]
 ) -> dict[int, list[Window]]:
-    """The windows with vectors of each message, in order. A message may be in several leaves, as
-    where sources have a common beginning; each of its windows is returned once."""
+    """The windows with vectors of each message, in order. A message may be in several leaves, such
+    as when sources begin with the same messages; each of its windows is returned once."""
     if query is None or not rows:
         return {}
     seqs = orjson.dumps([row.message_seq for row in rows]).decode()
@@ -169,7 +169,7 @@ def _parts(
     texts: Mapping[int, str],
     windows_of: Mapping[int, Sequence[Window]],
 ) -> list[_Part]:
-    """A part for each message, or for each of its windows where they have vectors.
+    """A part for each message, or for each of its windows if they have vectors.
 
     texts: of the messages that match a word.
     """
@@ -191,13 +191,13 @@ def _parts(
 
 
 def _more_for_name(author: str | None) -> int:
-    """The tokens, at most, by which a speaker's name is longer than others."""
+    """An upper bound of the tokens by which a speaker's name exceeds SPEAKER_TOKENS."""
     return 0 if author is None else max(0, len(author.encode()) - NAME_BYTES) // 2
 
 
 def _without_holes(scored: Iterable[Window], chars: int) -> list[Window]:
-    """The windows of a message, in order, and the stretches between them that are not space:
-    a part of the message may be in no leaf yet, or have no vector yet.
+    """The windows of a message, in order, and the stretches between them that are not whitespace:
+    parts of the message that are in no leaf yet, or have no vector yet.
 
     Example:
         >>> _without_holes([(0, 100, 0.5), (101, 200, 0.1)], 400)
@@ -217,7 +217,7 @@ def _without_holes(scored: Iterable[Window], chars: int) -> list[Window]:
 
 
 def _cut_long(parts: Iterable[_Part]) -> list[_Part]:
-    """The parts, with long ones cut: into windows where the text is known, else evenly."""
+    """The parts, with long ones cut: into windows if the text is known, otherwise evenly."""
     cut: list[_Part] = []
     for part in parts:
         if part.tokens <= LONG_TOKENS:
@@ -250,7 +250,7 @@ def _cut_evenly(part: _Part) -> list[_Part]:
 
 
 def _cut_at(part: _Part, edges: Sequence[tuple[int, int]]) -> list[_Part]:
-    """Cuts a part at edges that count from its own beginning."""
+    """Cuts a part at edges, which are offsets in the part."""
     if len(edges) < 2:
         return [part]
     tokens_a_char = (part.tokens - SPEAKER_TOKENS) / max(1, part.end - part.start)
@@ -274,8 +274,8 @@ def _texts(database: Database, seqs: Iterable[int]) -> dict[int, str]:
 
 
 def _bm25(parts: Sequence[_Part], query: str, total: int) -> list[float]:
-    """The BM25 of each part. A message that matches, but in no part by a word, gets
-    MATCHED_OTHERWISE in all of them."""
+    """The BM25 of each part. If a message matches, but none of its parts contains a word of the
+    query, all its parts get MATCHED_OTHERWISE."""
     matching = [index for index, part in enumerate(parts) if part.text is not None]
     counted = []
     for index in matching:
@@ -293,7 +293,7 @@ def _bm25(parts: Sequence[_Part], query: str, total: int) -> list[float]:
 
 
 def _named_speakers(query: str, rows: Iterable[HistoryRow]) -> set[str]:
-    """The speakers whose name, or the first word of it, is in the query."""
+    """The speakers whose name, or its first word, is in the query."""
     words = {word.lower() for word in fts.terms(query)}
     authors = {row.author for row in rows if row.author}
     return {author for author in authors if author.split() and author.split()[0].lower() in words}
@@ -314,7 +314,7 @@ def _candidates(
 
 
 def _companions(rows: Iterable[HistoryRow]) -> dict[Place, list[Place]]:
-    """The places of tool calls and of their results, each with those that belong to it."""
+    """Maps the place of each tool call to those of its results, and vice versa."""
     first_place: dict[tuple[int, str], Place] = {}
     companions: dict[Place, list[Place]] = {}
     for row in rows:

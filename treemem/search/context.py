@@ -1,7 +1,7 @@
-"""Renders a selection as a context: its text, and the passages that it consists of.
+"""Renders a selection as a context: its text, and the passages it consists of.
 
-Messages and statements are grouped by source and day, in the order of time. The tokens of a
-passage are those of its text; where it comes from is in its fields.
+Messages and statements are grouped by source and day, in time order. The tokens of a passage are
+those of its text; its origin is in its fields.
 Tested in tests/search/test_engine.py.
 """
 
@@ -46,7 +46,7 @@ class Selection:
 class MessageCache:
     """The messages that one search returns, each read once.
 
-    mark_inactive: some may be in no history, and are marked so.
+    mark_inactive: mark messages that are in no history.
     """
 
     def __init__(self, database: Database, *, mark_inactive: bool = False) -> None:
@@ -55,7 +55,7 @@ class MessageCache:
         self._messages: dict[int, Message] = {}
 
     def read(self, seqs: Iterable[int]) -> Mapping[int, Message]:
-        """At least these messages, by their numbers."""
+        """These messages, and possibly others, by their row numbers."""
         missing = {seq for seq in seqs if seq not in self._messages}
         if missing:
             read = messages.by_seq(self._database, missing)
@@ -113,7 +113,7 @@ class ContextRenderer:
     # -- grouping ----------------------------------------------------------------------
 
     def _groups(self, selection: Selection) -> list[_Group]:
-        """The messages and statements by source and day, in the order of time."""
+        """The messages and statements by source and day, in time order."""
         candidates = self._scored.candidates
         of_message = [candidates[index].message_seq for index in selection.indexes]
         cited = (one.message_seqs for one in (*selection.standing, *selection.statements))
@@ -149,7 +149,7 @@ class ContextRenderer:
     def _add_message(
         self, groups: dict[tuple[int, str | None], _Group], indexes: Sequence[int]
     ) -> None:
-        """Adds a line for a message, of which these candidates are selected."""
+        """Adds a line for a message; indexes are those of its selected candidates."""
         parts = [self._scored.candidates[index] for index in indexes]
         message = self._message(parts[0])
         text = message.text if parts[0].is_whole else self._excerpt(parts)
@@ -158,7 +158,7 @@ class ContextRenderer:
         group.lines.append(Line(parts[0].place, f"{_speaker(message)}: {text}"))
 
     def _excerpt(self, parts: Sequence[Candidate]) -> str:
-        """The text of parts of a message. Selections of one search have most parts in common."""
+        """The text of parts of a message. Cached: the attempts of one search share most parts."""
         edges = tuple((part.start, part.end) for part in parts)
         key = (parts[0].message_seq, edges)
         if key not in self._excerpts:
@@ -171,8 +171,8 @@ class ContextRenderer:
         statement: RankedStatement,
         index: int,
     ) -> None:
-        """Adds a line for a statement: before that of its message where the question asks for its
-        kind; otherwise only where the text of the message does not contain it."""
+        """Adds a line for a statement: before that of its message if the question asks for its
+        kind; otherwise only if the text of the message does not contain it."""
         candidate = self._scored.candidates[index]
         group = self._group_of(groups, candidate)
         is_wanted = statement.kind in intent.STATEMENTS_FIRST.get(self._kind, ())

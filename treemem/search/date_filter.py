@@ -1,11 +1,11 @@
-"""Finds the time that a question is limited to ("what did we say on Friday?"), and reads limits.
+"""Finds the time that a question is limited to ("what did we say on Friday?"), and parses the
+`since` and `until` that a caller gives.
 
-Pure, and English only. This module decides whether words of time limit a question;
-date_phrases.py reads the time that they mean. It prefers to miss a limit over inventing one: a
-deadline ("due on Friday"), a plan ("what will we do on Friday"), a comparison ("faster than last
-week"), a month's name as a word ("we may") and quoted words limit nothing. An event may have
-been mentioned at another time than it happened, so a limit is mostly a reason to prefer
-messages, not to leave out all others.
+Pure, and English only. This module decides whether a time expression limits a question;
+date_phrases.py reads the time it means. It would rather miss a limit than invent one: a deadline
+("due on Friday"), a plan ("what will we do on Friday"), a comparison ("faster than last week"), a
+month's name as a word ("we may") and quoted words limit nothing. People mention events before or
+after they happen, so a limit usually ranks matching messages higher instead of excluding the rest.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ _TO_WHOM = frozenset(
     "the a an my our your his her its their this that these those me you him us them it "
     "everyone everybody someone somebody".split()
 )
-# Words that may follow "in March" or "in 2024"; any other could belong to a name.
+# Words that may follow "in March" or "in 2024"; after any other word it could be part of a name.
 _GOES_ON = frozenset(
     "and or but what who whom whose which when where why how did was were had has have is are "
     "i we you he she it they the a an my our your his her their this that these there for with "
@@ -69,10 +69,10 @@ _GOES_ON = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class When:
-    """The stretch of time that a question is limited to.
+    """The time that a question is limited to.
 
-    since: inclusive; until: exclusive; in the zone of now, None where that side is open.
-    phrase: the words that name it, query[start:end].
+    since: inclusive; until: exclusive; both in the zone of now, None if open. phrase: the words
+    that name it, query[start:end].
     """
 
     since: datetime | None
@@ -93,12 +93,12 @@ class When:
 
 
 def find(query: str, now: datetime) -> When | None:
-    """The time that a question is limited to; None where it is not certain that there is one.
+    """The time that a question is limited to; None unless it is certain that there is one.
 
-    now: the time of the question, with the user's zone. Times joined by "and" or "or" give the
-    stretch over both, others their intersection, and None where that is empty. A name without a
-    year means the last one: "on Friday" the last Friday before today, "in March" the last
-    March that has begun.
+    now: the time of the question, in the user's zone. Times joined by "and" or "or" give the
+    period that covers them all, others their intersection, or None if that is empty. A name
+    without a year means the most recent one: "on Friday" the last Friday before today, "in March"
+    the last March that has begun.
 
     Example:
         >>> now = datetime(2026, 11, 27, 12, tzinfo=UTC)
@@ -132,10 +132,10 @@ def find(query: str, now: datetime) -> When | None:
 
 
 def bound(value: str | datetime, edge: Literal["since", "until"], now: datetime) -> int:
-    """Reads a limit that a user gives, as milliseconds since 1970 UTC, inclusive at both edges.
+    """Parses a limit that a caller gives, as milliseconds since 1970 UTC, inclusive.
 
-    value: an ISO day or time, in UTC where it has no zone, or words as in find, in the zone of
-    now. A period such as a day or "last week" begins with its first millisecond and ends with
+    value: an ISO day or time, in UTC if it has no zone, or words as in find, in the zone of now.
+    For a period such as a day or "last week", "since" returns its first millisecond and "until"
     its last. Raises UsageError.
 
     Example:
@@ -168,9 +168,9 @@ def bound(value: str | datetime, edge: Literal["since", "until"], now: datetime)
 
 @dataclass(frozen=True, slots=True)
 class _Limit:
-    """The words from number first to after (exclusive), and the time that they name; see When.
+    """The words from number first to after (exclusive), and the time they name; see When.
 
-    lead: the preposition, or "". shape: the period that they were read as.
+    lead: the preposition, or "". shape: the period they were read as.
     """
 
     since: datetime | None
@@ -213,8 +213,8 @@ def _read_limit(words: list[Word], i: int, now: datetime, lead: str = "") -> _Li
 
 
 def _read_stretch(reader: PeriodReader, i: int, lead: str) -> _Limit | None:
-    """A stretch from one period to another, or between two. Names without a year are taken so that
-    they follow each other: "from November to February 2024" begins in 2023."""
+    """A range from one period to another, or between two. Names without a year are read so that
+    the second follows the first: "from November to February 2024" begins in 2023."""
     one = _read(reader, i + 1)
     same_month = one is None and reader.at(i + 1).isdigit()  # between 3 and 9 May
     after = one[1] if one else i + 2
@@ -274,7 +274,7 @@ def _intersection(one: _Limit, other: _Limit) -> _Limit | None:
 
 def _order(moment: datetime | None) -> int:
     """A sort key for moments; an open side comes first."""
-    # Subtle: Python compares times of one zone by their clocks, which show an hour twice in autumn.
+    # Subtle: Python compares times of one zone by wall clock, which repeats an hour in autumn.
     return 0 if moment is None else times.to_ms(moment)
 
 
@@ -287,7 +287,7 @@ def _is_meant(words: list[Word], limit: _Limit, now: datetime) -> bool:
     if began is not None and times.to_ms(began) >= times.to_ms(now):
         return False
     if began is None and ends is not None and times.to_ms(ends) > times.to_ms(now):
-        return False  # before a day in the future: a deadline
+        return False  # "before" a future day: a deadline
     return (
         _fits(words, limit, now)
         and not _is_refused(words, limit)
@@ -356,8 +356,8 @@ def _is_quoted(words: list[Word], first: int) -> bool:
 
 
 def _looks_back(words: list[Word], limit: _Limit) -> bool:
-    """Whether the nearest verb with a tense, before the words or else after them, is in the past;
-    also if there is none, as in "standup on Friday"."""
+    """Whether the nearest verb with a tense, before the words or else after them, is in the past.
+    True if there is no such verb, as in "standup on Friday"."""
     begin = limit.first - len(_sentence_before(words, limit.first))
     nearest = [*range(limit.first - 1, begin - 1, -1), *range(limit.after, len(words))]
     for i in nearest:

@@ -1,9 +1,9 @@
-"""Reads English words for a period: "last week", "5 May 2024".
+"""Reads English expressions for a period: "last week", "5 May 2024".
 
-Pure. This module knows the grammar and the calendar: the day, week or month that words mean at a
-given moment in its zone. date_filter.py decides whether they limit a question. Weeks begin on
-Monday. Parts of a day are wide: a morning is midnight to noon, an afternoon noon to 18:00, an
-evening 17:00 to midnight, a night 18:00 to 6:00.
+Pure. This module knows the grammar and the calendar: the day, week or month that an expression
+means at a given moment in its zone. date_filter.py decides whether it limits a question. Weeks
+begin on Monday. Parts of a day are wide: a morning is midnight to noon, an afternoon noon to
+18:00, an evening 17:00 to midnight, a night 18:00 to 6:00.
 Tested in tests/search/test_date_filter.py.
 """
 
@@ -32,7 +32,7 @@ _NUMBERS = {
     "eight": 8, "nine": 9, "ten": 10, "eleven": 11, "twelve": 12,
 }  # fmt: skip
 _PARTS = {"morning": (0, 12), "afternoon": (12, 18), "evening": (17, 24), "night": (18, 30)}
-# Days to either side that "two months ago" may mean as well.
+# By unit, the days before and after that an expression such as "two months ago" may also mean.
 _SLACK_DAYS = {"day": 0, "week": 3, "month": 15, "year": 183}
 _MONTHS_LONG = {"month": 1, "quarter": 3, "year": 12}
 
@@ -69,14 +69,14 @@ class Word:
 
 @dataclass(frozen=True, slots=True)
 class Period:
-    """A stretch of time that words name; both ends in the user's zone, end exclusive.
+    """A period that words name; both ends in the user's zone, end exclusive.
 
     kind: a "day" or a part of one; a "span" of the calendar, such as a week; "recent" for the
     last days, weeks or months up to the end of today.
     sure: the words alone exclude a future time, or they contain a year.
     bare: a mere name, which means a time only after a word such as "in" or "since".
     cycle_days: the days after which a name without a year occurs again; otherwise 0.
-    rough: the wider stretch that "two months ago" may mean.
+    rough: the wider period that "two months ago" may mean.
     capital: the month cannot be mistaken for the word "may", "march", "mar" or "august".
     """
 
@@ -172,7 +172,7 @@ class PeriodReader:
         return Period(since, until, "recent", bare=not (the or past)), after + 1
 
     def _last(self, i: int) -> Read | None:
-        # Subtle: "the last Friday" is one of a row, not the one before today.
+        # Subtle: "the last Friday" is the last of a series, not the one before today.
         if self.at(i) != "last" or (i and self._words[i - 1].text == "the"):
             return None
         name = self._owner(i + 1)
@@ -200,8 +200,8 @@ class PeriodReader:
         return None
 
     def _ago(self, i: int) -> Read | None:
-        """The day some units before today, months before on the same day of the month if there is
-        one; for hours the moment."""
+        """The day that many units before today, for months the same day of the month if it
+        exists; for hours the exact time."""
         count, after = self._number(i) or (0, 0)
         unit = self._unit(after) if count else ""
         if self.at(after + 1) != "ago" or not (unit == "hour" or unit in _SLACK_DAYS):
@@ -252,7 +252,7 @@ class PeriodReader:
 
     def _month(self, i: int, up_to: date) -> Read | None:
         if self.at(i) not in _MONTHS or (i and _DAY.fullmatch(self._words[i - 1].text)):
-            return None  # a day before it that the month does not have is a mistake, not a month
+            return None  # after a day that the month does not have, it is a mistake, not a month
         year, after = self._its_year(i + 1)
         first = _latest(_MONTHS[self.at(i)], 1, year, up_to)
         if first is None:
@@ -320,8 +320,8 @@ class PeriodReader:
         return replace(day, start=part.start, end=part.end), i + 1
 
     def _midnight(self, day: date) -> datetime:
-        # Subtle: if clocks skip midnight this is the moment of the change, and if they repeat it
-        # the first of the two, so days neither overlap nor leave a gap.
+        # Subtle: if the clocks skip midnight, this is the moment of the change; if they repeat it,
+        # the first of the two. So days neither overlap nor leave a gap.
         return datetime.combine(day, time(), tzinfo=self._now.tzinfo)
 
     def _days(self, first: date, count: int, *, sure: bool = True) -> Period:
@@ -337,12 +337,12 @@ class PeriodReader:
         return Period(start, end, "day")
 
     def _weekend(self, up_to: date) -> Period:
-        """The last Saturday and Sunday that began by a day."""
+        """The last weekend that began on or before a day."""
         saturday = up_to - timedelta(days=(up_to.weekday() - 5) % 7)
         return replace(self._days(saturday, 2), kind="span")
 
     def _unit_around(self, day: date, unit: str, steps: int) -> Period:
-        """The week, month, quarter or year that contains a day, moved by a number of them."""
+        """The week, month, quarter or year that contains a day, moved by steps of that unit."""
         if unit == "week":
             monday = day + timedelta(days=7 * steps - day.weekday())
             return replace(self._days(monday, 7), kind="span")
@@ -352,8 +352,8 @@ class PeriodReader:
         return Period(start, end, "span")
 
     def _back(self, count: int, unit: str, minutes: int = 0) -> datetime:
-        """The start of the day some units before now; for hours the moment, that many minutes
-        earlier."""
+        """The start of the day count units before now; for hours the exact time, less the
+        minutes."""
         if unit == "hour":  # elapsed hours, even if the clocks changed
             moment = self._now.astimezone(UTC) - timedelta(hours=count, minutes=minutes)
             return moment.astimezone(self._now.tzinfo)
@@ -373,7 +373,7 @@ def _first_of(month_number: int) -> date:
 
 
 def _latest(month: int, day: int, year: int | None, up_to: date) -> date | None:
-    """The day in a year, or without one in the last year in which it came by a day; None if
+    """The day in that year, or, without a year, its latest occurrence on or before up_to; None if
     the month has no such day.
 
     Example:

@@ -1,7 +1,7 @@
-"""Searches a memory: prepare, collect candidates, score, select, render.
+"""Searches a memory: prepares the query, collects candidates, scores, selects, renders.
 
-Each step is a function of frozen values. Whatever was not available is named in the result. Text
-from logs is returned as it is; whoever prints it has to make it safe for a terminal.
+Each step is a function of frozen values. The result names what was not available. Text from logs
+is returned unchanged; callers that print it must make it safe for a terminal.
 """
 
 from __future__ import annotations
@@ -28,19 +28,19 @@ from treemem.types import SearchResult
 if TYPE_CHECKING:
     from treemem.search.query import Embed
 
-# The best messages whose further statements are read.
+# The number of best messages whose statements are read.
 STATED_MESSAGES_MAX = 200
-# The best candidates, which a reranker rates.
+# The number of best candidates that a reranker rates.
 RERANKED_MAX = 60
-# The worth of a standing instruction that has nothing to do with the query, a standard score.
+# The worth, a standard score, of a standing instruction unrelated to the query.
 UNREACHED_WORTH = -3.0
 
 
 def search(database: Database, query: Query, embedder: str | None, embed: Embed) -> SearchResult:
-    """The passages that answer a query, in the order of time.
+    """The passages that answer a query, in time order.
 
-    embedder: the setting of that name, None without one. embed: where it raises ModelError, words
-    alone are compared. Raises UsageError, and NotFoundError for the scope.
+    embedder: the setting of that name, None if unset. embed: if it raises ModelError, only words
+    are compared. Raises UsageError, and NotFoundError for the scope.
     """
     prepared = prepare(database, query, embedder, embed)
     with database.reading():
@@ -66,7 +66,7 @@ def search(database: Database, query: Query, embedder: str | None, embed: Embed)
 
 
 def _is_assisted(candidates: Sequence[Candidate]) -> bool:
-    """Whether people and an assistant speak."""
+    """Whether both people and an assistant speak."""
     return {"user", "assistant"} <= {candidate.role for candidate in candidates}
 
 
@@ -77,8 +77,8 @@ def _weights(prepared: Prepared, candidates: Sequence[Candidate]) -> Weights:
 
 
 def _allowed(candidates: Sequence[Candidate], *, is_broad: bool) -> list[bool]:
-    """Which candidates may be returned: for a broad question about a time all of that time, for
-    any other broad one all there are, and else those that have to do with the query."""
+    """Which candidates may be returned: for a broad question about a time, all from that time; for
+    any other broad question, all; for a narrow one, those related to the query."""
     if not is_broad:
         return scoring.reached(candidates)
     in_time = [candidate.in_time for candidate in candidates]
@@ -92,9 +92,9 @@ def _reranked(
     weights: Weights,
     cache: MessageCache,
 ) -> tuple[Scored, list[str]]:
-    """Adds a reranker's ratings to the scores, and notes why where it failed.
+    """Adds a reranker's ratings to the scores; returns a note if it failed.
 
-    The best candidates are rated; the others get the worst of their ratings.
+    Only the best candidates are rated; the others get the lowest of these ratings.
     """
     rerank = prepared.query.rerank
     indexes = compress(range(len(allowed)), allowed)
@@ -126,7 +126,7 @@ def _material(
     companions: Mapping[Place, Sequence[Place]],
     roots: Sequence[RankedStatement],
 ) -> Material:
-    """Everything that may be selected, each kind in its order of preference."""
+    """Everything that may be selected, each kind in order of preference."""
     utilities = [
         utility if is_allowed else -math.inf
         for utility, is_allowed in zip(packing.utilities(scored, weights), allowed, strict=True)
@@ -145,7 +145,8 @@ def _material(
 
 
 def _worth_of_messages(scored: Scored, allowed: Sequence[bool]) -> dict[int, float]:
-    """The standard score of each message's best candidate, of those that may be returned."""
+    """The standard score of the best candidate of each message, among those that may be
+    returned."""
     standard = scoring.standard(scored.scores, len(scored.scores))
     worth: dict[int, float] = {}
     for candidate, score in compress(zip(scored.candidates, standard, strict=True), allowed):
@@ -157,7 +158,7 @@ def _worth_of_messages(scored: Scored, allowed: Sequence[bool]) -> dict[int, flo
 def _standing(
     database: Database, candidates: Sequence[Candidate], worth: Mapping[int, float]
 ) -> list[RankedStatement]:
-    """The instructions of people to an assistant that hold from then on, the most fitting first."""
+    """The standing instructions of people to an assistant, the most relevant first."""
     if not _is_assisted(candidates):
         return []
     of_people = {candidate.message_seq: worth.get(candidate.message_seq, UNREACHED_WORTH)
@@ -172,8 +173,8 @@ def _first(
     worth: Mapping[int, float],
     roots: Sequence[RankedStatement],
 ) -> list[RankedStatement]:
-    """The statements that the question asks for: decisions, open points or rules. Where it asks for
-    a summary, those of the roots, or those of them about its subject."""
+    """The statements that the question asks for: decisions, open points or rules. If it asks for a
+    summary, those of the roots, limited to its subject if it names one."""
     kinds = intent.STATEMENTS_FIRST.get(prepared.kind, ())
     if prepared.kind != "about":
         return statements.of_messages(database, worth, kinds) if kinds else []
@@ -188,7 +189,7 @@ def _first(
 
 
 def _subject(query: Query) -> set[str]:
-    """The stems of the words that a summary is to be about; none if about everything."""
+    """The stems of the subject of a question for a summary; empty if it names none."""
     text = query.text
     when = date_filter.find(text, query.now)
     if when is not None:

@@ -21,9 +21,9 @@ from treemem.types import Include, Scope
 if TYPE_CHECKING:
     from treemem.store.vectors import Vector
 
-# Messages that full text returns at most, and as many again that the vectors return.
+# The most messages that full text returns, and the most that the vectors return.
 HITS_MAX = 80
-# Hits requested for each that is returned: some belong to no history any more.
+# Hits requested for each one returned, since some no longer belong to a history.
 HITS_REQUESTED_FACTOR = 4
 # Messages read before and after a hit.
 REACH_MESSAGES = 8
@@ -31,7 +31,7 @@ REACH_MESSAGES = 8
 
 @dataclass(frozen=True, slots=True)
 class TimeRange:
-    """Times in milliseconds UTC, both inclusive; None is open."""
+    """Times in milliseconds since 1970 UTC, both inclusive; None is open."""
 
     since_ms: int | None = None
     until_ms: int | None = None
@@ -41,7 +41,7 @@ class TimeRange:
         return self.since_ms is None and self.until_ms is None
 
     def contains(self, ms: int | None) -> bool:
-        """Whether a time lies within; an unknown one only lies within an open range."""
+        """Whether a time is within the range; an unknown time is only within an open range."""
         if ms is None:
             return self.is_open
         return (self.since_ms is None or self.since_ms <= ms) and (
@@ -145,10 +145,10 @@ ORDER BY j.key
 
 @dataclass(frozen=True, slots=True)
 class ScopeReader:
-    """Reads the messages of a scope. `open_scope` makes one.
+    """Reads the messages of a scope. Created by `open_scope`.
 
-    history, where: SQL conditions; parameters: of the second one. is_whole: whether the scope
-    is everything that is active and was really said.
+    history, where: SQL conditions; parameters: of where. is_whole: whether the scope is all
+    active messages that no tool injected.
     """
 
     database: Database
@@ -158,14 +158,14 @@ class ScopeReader:
     is_whole: bool
 
     def count(self) -> int:
-        """The number of messages, or somewhat more: in the whole scope shared ones count twice."""
+        """The number of messages, or somewhat more. A message counts once for each source."""
         if self.is_whole:
             return int(self.database.value(_COUNT_ALL))
         return int(self._value("SELECT count(*)" + _HISTORY + "{where}"))
 
     def rows(self) -> list[HistoryRow]:
-        """All messages in the order of their places. Meant for a small scope: a message that
-        sources share is read for each of them."""
+        """All messages in the order of their places. For small scopes only: a message that sources
+        share is read once for each of them."""
         return _first_rows(self._rows(_ROWS))
 
     def rows_of(self, seqs: Iterable[int]) -> list[HistoryRow]:
@@ -180,7 +180,7 @@ class ScopeReader:
         return _first_rows(self._rows(_STRETCHES, stretches=around))
 
     def seqs_in(self, times: TimeRange, limit: int) -> list[int]:
-        """The messages of a time; of more than limit some, evenly spread over the histories."""
+        """The messages in a time range; of more than limit, a sample spread evenly."""
         inside = _HISTORY + "{where}"
         in_time = _IN_TIME.format("hint_")
         hint = {"hint_since": times.since_ms, "hint_until": times.until_ms}
@@ -191,8 +191,8 @@ class ScopeReader:
         return [seq for (seq,) in rows]
 
     def best_by_words(self, matches: Iterable[str | None]) -> list[int]:
-        """The HITS_MAX messages that match best by the first FTS5 expression, and by the later
-        ones where that gives few."""
+        """Up to about HITS_MAX messages that best match the first FTS5 expression, or the later ones if
+        that finds few."""
         in_scope = _IN_SCOPE if self.where else ""
         sql = _BEST_BY_WORDS.format(in_scope=in_scope)
         hits: dict[int, None] = {}
@@ -203,7 +203,7 @@ class ScopeReader:
         return list(hits)
 
     def best_by_vector(self, query: QueryVector) -> list[int]:
-        """The HITS_MAX messages that are nearest to the query."""
+        """The HITS_MAX messages nearest to the query."""
         leaves = [leaf for (leaf,) in self._rows(_LEAVES)] if self.where else None
         limit = HITS_REQUESTED_FACTOR * HITS_MAX
         best = vectors.scores(
@@ -231,9 +231,9 @@ class ScopeReader:
 def open_scope(
     database: Database, scope: Scope, times: TimeRange, include: Container[Include] = ()
 ) -> ScopeReader:
-    """A reader for the messages of a scope within times that belong to a history and were
-    really said, and for those that are to be included. Raises NotFoundError for an unknown
-    source or topic."""
+    """A reader for the messages of a scope within times that belong to a history and were not
+    injected by a tool, and for the kinds in include. Raises NotFoundError for an unknown source
+    or topic."""
     history = " AND ".join((
         "1" if "abandoned" in include else _ACTIVE,
         "1" if "injected" in include else _SAID_BY_SOMEONE,
@@ -269,7 +269,7 @@ def _first_rows(rows: Iterable[Row]) -> list[HistoryRow]:
 
 
 def matched_among(database: Database, match: str | None, seqs: Sequence[int]) -> set[int]:
-    """Those of the messages that an FTS5 expression matches; none for None."""
+    """The messages among seqs that an FTS5 expression matches; none if match is None."""
     if match is None or not seqs:
         return set()
     parameters = {"match": match, "first": min(seqs), "last": max(seqs)}
@@ -277,8 +277,8 @@ def matched_among(database: Database, match: str | None, seqs: Sequence[int]) ->
 
 
 def stretches(places: Iterable[Row]) -> list[tuple[int, int, int]]:
-    """The positions within REACH_MESSAGES of places (source, position), as stretches (source,
-    first, last) that do not touch.
+    """The positions within REACH_MESSAGES of places (source, position), as disjoint stretches
+    (source, first, last).
 
     Example:
         >>> stretches([(1, 40), (1, 50), (2, 50)])

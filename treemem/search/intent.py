@@ -64,8 +64,8 @@ _COMPILED = tuple(
     (kind, re.compile(pattern, re.IGNORECASE | re.VERBOSE)) for kind, pattern in _RULES
 )
 _SENTENCE = re.compile(r"[^.?!\n]+")
-# Questions for a person, a place, a time, a number or a reason are narrow, whatever their other
-# words are.
+# Questions for a person, a place, a time, a number or a reason are narrow, whatever else they
+# contain.
 _NARROW = re.compile(
     r"""\A\W*(?:(?:so|and|but|also|ok|okay|please|hey|(?:can|could|would)\ you|tell\ me|remind\ me
         |do\ you\ (?:know|remember))[,:\ ]+)*

@@ -1,7 +1,8 @@
 """Packs the best candidates into a budget of tokens.
 
 Pure. Small gaps between packed messages are filled, and a tool call and its results are packed
-together or not at all.
+together or not at all. selection.py divides the budget between statements and messages, and calls
+this.
 """
 
 from __future__ import annotations
@@ -17,9 +18,9 @@ from treemem.search.weights import Weights
 # Estimated tokens of a passage's header, and of the mark for a gap.
 HEADER_TOKENS = 9
 GAP_TOKENS = 2
-# Parts of a message for which a further one loses more and more of its utility.
+# The most better parts of a message for which a further part loses utility.
 AGAIN_MAX = 3
-# Candidates that are tried, the best ones.
+# The number of best candidates that are tried.
 TRIED_MAX = 2_000
 
 # The source and the position of a message.
@@ -28,11 +29,11 @@ Place = tuple[int, int]
 
 @dataclass(frozen=True, slots=True)
 class Ranking:
-    """Candidates in the order in which they are packed. `rank` makes one.
+    """Candidates in packing order. Created by `rank`.
 
-    scored: in the order of their places. utilities: of each, -inf for one that may not be packed
-    for itself. order: indexes, the best first. indexes_at: of the candidates at a place that
-    has companions. fill_tokens: the largest gap that is filled.
+    scored: in the order of their places. utilities: -inf for a candidate that may only be packed
+    as a companion. order: indexes, the best first. indexes_at: of the candidates at
+    each place that has companions. fill_tokens: the largest gap that is filled.
     """
 
     scored: Scored
@@ -45,7 +46,7 @@ class Ranking:
 
 @dataclass(slots=True)
 class Packed:
-    """Tokens left of a budget, indexes of the packed candidates, sources that have a header."""
+    """The tokens left of a budget, the packed candidates, and the sources that have a header."""
 
     left: float
     chosen: set[int] = field(default_factory=set)
@@ -53,8 +54,8 @@ class Packed:
 
 
 def utilities(scored: Scored, weights: Weights) -> list[float]:
-    """The utility of each candidate: its score, less for its tokens, and less for a further part
-    of a message of which a better part can be packed."""
+    """The utility of each candidate: its score, reduced for its tokens and for each better part of
+    the same message."""
     values = list(scored.scores)
     candidates = scored.candidates
     if weights.cost:
@@ -88,7 +89,7 @@ def rank(
 
 
 def pack(ranking: Ranking, before: Packed, keep: float = 0.0) -> Packed:
-    """Packs candidates, the best ones first, beside those packed before, until only keep tokens
+    """Packs candidates, the best first, in addition to those packed before, until only keep tokens
     are left."""
     packed = Packed(before.left, set(before.chosen), set(before.headed))
     candidates = ranking.scored.candidates
@@ -122,8 +123,8 @@ def _pack_one(ranking: Ranking, packed: Packed, index: int, keep: float) -> None
 
 
 def _with_companions(ranking: Ranking, packed: Packed, index: int) -> list[int]:
-    """The candidate, and the best one of each message that belongs to it or to one of those, where
-    none of that message is packed."""
+    """The candidate, and the best candidate of each of its direct and indirect companions of which
+    no part is packed."""
     first = ranking.scored.candidates[index]
     group = [index]
     seen = {(first.source_seq, first.position)}
@@ -142,8 +143,8 @@ def _with_companions(ranking: Ranking, packed: Packed, index: int) -> list[int]:
 def _gap(
     ranking: Ranking, packed: Packed, index: int, step: int, wanted: set[int]
 ) -> list[int] | None:
-    """The candidates between one and the nearest packed one in a direction, where they may fill
-    the gap; None where there is none near."""
+    """The candidates that fill the gap between one and the nearest packed one in a direction; None
+    if none is near enough."""
     candidates = ranking.scored.candidates
     source = candidates[index].source_seq
     between: list[int] = []

@@ -1,4 +1,4 @@
-"""Prepares a search: checks the query, reads its times, its kind and its vector.
+"""Prepares a search: checks the query, and finds its time limits, its kind and its vector.
 
 Tested in tests/search/test_engine.py.
 """
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     # Makes the vector of a text under an embedder setting. May raise ModelError.
     Embed = Callable[[str, str], Vector]
 
-# Rates how well each of some texts answers a query; larger is better, on any scale.
+# Rates how well each text answers a query; larger is better, on any scale.
 Rerank = Callable[[str, Sequence[str]], Sequence[float]]
 
 Mode = Literal["auto", "verbatim", "summary"]
@@ -46,9 +46,9 @@ _MATCH = "SELECT 1 FROM message_fts WHERE message_fts MATCH ? LIMIT 1"
 class Query:
     """The parameters of a search, as the caller gives them.
 
-    now: the time that words such as "last week" count from, with its zone. tuning: weights in
-    place of the tuned ones. is_fts: text is an expression in FTS5's syntax. include: further
-    kinds of messages to search, see types.INCLUDES.
+    now: the time, with its zone, that expressions such as "last week" are relative to. tuning:
+    weights that replace the defaults. is_fts: text is an expression in FTS5's syntax. include:
+    further kinds of messages to search, see types.INCLUDES.
     """
 
     text: str
@@ -66,7 +66,7 @@ class Query:
 
 @dataclass(frozen=True, slots=True)
 class Prepared:
-    """A query that was checked. notes: sentences about what is missing, for the result."""
+    """A checked query. notes: sentences about what is missing, for the result."""
 
     query: Query
     kind: QuestionKind
@@ -82,7 +82,7 @@ class Prepared:
 def prepare(database: Database, query: Query, embedder: str | None, embed: Embed) -> Prepared:
     """Checks a query and embeds it, outside of a transaction.
 
-    embedder: the setting of that name, None without one. Raises UsageError.
+    embedder: the setting of that name, None if unset. Raises UsageError.
     """
     _check(database, query)
     times = TimeRange(_bound(query, "since"), _bound(query, "until"))
@@ -102,7 +102,7 @@ def prepare(database: Database, query: Query, embedder: str | None, embed: Embed
 
 
 def without_pruned_vectors(database: Database, prepared: Prepared) -> Prepared:
-    """The query without its vector where the vectors to compare it with are gone meanwhile."""
+    """The query, without its vector if the vectors to compare it with have since been deleted."""
     vector = prepared.target.vector
     if vector is None or vectors.exists(database, vector.embedder_seq):
         return prepared
@@ -136,7 +136,7 @@ def _hint(query: Query, times: TimeRange) -> TimeRange | None:
 
 
 def _kind(query: Query) -> QuestionKind:
-    """The kind of the question; narrow where messages or an expression are wanted."""
+    """The kind of the question; always narrow for the mode "verbatim" and for an expression."""
     if query.mode == "verbatim" or query.is_fts:
         return "narrow"
     return intent.kind_of(query.text)
@@ -146,7 +146,7 @@ def _embedded(
     database: Database, query: Query, embedder: str | None, embed: Embed
 ) -> tuple[QueryVector | None, tuple[str, ...]]:
     """The query's vector under the embedder that covers most, and notes about what is missing.
-    An FTS5 expression has no meaning to compare."""
+    An FTS5 expression is not embedded."""
     if query.is_fts:
         return None, ()
     if embedder is None:

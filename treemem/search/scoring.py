@@ -1,4 +1,4 @@
-"""Scores candidates: by their own match with the query, and by that of the messages around them.
+"""Scores candidates by their own match with the query and by that of the messages around them.
 
 Pure. Scores spread along a source and fade with the distance in tokens, so that a long
 message separates its neighbours where short turns do not.
@@ -15,18 +15,18 @@ from typing import Any, NamedTuple
 
 from treemem.search.weights import WORTHLESS_TOKENS, Weights
 
-# Tokens that the line of a message has beside its text.
+# Tokens of a message's line in addition to its text.
 SPEAKER_TOKENS = 4
-# The factor for messages of tools: long output matches many words and answers few questions.
+# The factor for tool messages: long output matches many words but answers few questions.
 TOOL_WEIGHT = 0.5
-# Tokens around a match within which a message still has to do with the query.
+# Messages within this many tokens of a match are related to the query.
 REACH_TOKENS = 500
 # The length assumed for each message that was not read, between two that were.
 SKIPPED_TOKENS = 20
-# The standard score from which on a cosine counts as a match.
+# The least standard score with which a cosine counts as a match.
 MATCHING_COSINE_MIN = 1.0
 
-# Source, position and first character: the order in which candidates were said.
+# Source, position and first character: the order of candidates in the log.
 CandidatePlace = tuple[int, int, int]
 
 
@@ -35,7 +35,7 @@ class Candidate(NamedTuple):
 
     start, end: characters of the message. tokens: of the text and the speaker. bm25: with the
     query, 0 where no word matches. cosine: with the query, None without a vector.
-    speaker_is_named: by the query. in_time: said when the query says.
+    speaker_is_named: by the query. in_time: sent in the time that the query mentions.
     """
 
     message_seq: int
@@ -87,7 +87,7 @@ def _columns(candidates: Sequence[Candidate]) -> Any:
 
 
 def fragments(candidates: Sequence[Candidate]) -> float:
-    """The share of messages that are too short to say anything by themselves."""
+    """The share of messages that are too short to be meaningful by themselves."""
     if not candidates:
         return 0.0
     short = sum(one.is_whole and one.tokens <= WORTHLESS_TOKENS for one in candidates)
@@ -97,7 +97,7 @@ def fragments(candidates: Sequence[Candidate]) -> float:
 def score(candidates: Sequence[Candidate], weights: Weights, total: int) -> Scored:
     """Scores candidates, which are in the order of their places.
 
-    total: the messages in the whole scope, at least; those that are no candidates count as
+    total: a lower bound of the messages in the scope; those that are not candidates count as
     matching no word.
     """
     if not candidates:
@@ -140,7 +140,7 @@ def _standard_cosines(cosines: Sequence[float | None]) -> list[float]:
 def _spread(
     gaps: Sequence[float], own: Sequence[float], weights: Weights
 ) -> dict[str, list[float]]:
-    """The parts of the scores that candidates get from those around them, by name.
+    """The parts of the scores that candidates get from their neighbours, by name.
 
     gaps: the distances between neighbours, in tokens.
     """
@@ -160,8 +160,8 @@ def _spread(
 
 
 def _skipped(columns: Any) -> list[float]:
-    """The tokens of the messages between each candidate and the next one that were not read.
-    Another source is infinitely far."""
+    """The assumed tokens of the unread messages between each candidate and the next. Candidates of
+    different sources are infinitely far apart."""
     sources, positions = columns.source_seq, columns.position
     return [
         math.inf if source != next_source else SKIPPED_TOKENS * (after - position - 1)
@@ -179,7 +179,7 @@ def _gaps(columns: Any) -> list[float]:
 
 
 def _means(own: Sequence[float], fades: Sequence[float]) -> list[float]:
-    """At each place the mean of all values, each weighted by the fades between it and the place."""
+    """At each place, the mean of all values, weighted by the fades between them and the place."""
     before, before_mass = _faded_sums(own, fades)
     after, after_mass = _faded_sums(own[::-1], fades[::-1])
     after.reverse()
@@ -193,7 +193,7 @@ def _means(own: Sequence[float], fades: Sequence[float]) -> list[float]:
 
 
 def _faded_sums(own: Sequence[float], fades: Sequence[float]) -> tuple[list[float], list[float]]:
-    """At each place the sum of the faded values before it, and the sum of their weights."""
+    """At each place, the sum of the faded values before it, and the sum of their weights."""
     sums, masses = [0.0], [0.0]
     total = mass = 0.0
     for value, fade in zip(own, fades, strict=False):
@@ -205,8 +205,8 @@ def _faded_sums(own: Sequence[float], fades: Sequence[float]) -> tuple[list[floa
 
 
 def _maxima(own: Sequence[float], fades: Sequence[float]) -> list[float]:
-    """At each place the largest value, each multiplied by the fades between it and the place.
-    Values are not negative."""
+    """At each place, the largest of all values, each multiplied by the fades between it and the
+    place. Values are not negative."""
     return _faded_maxima(_faded_maxima(own, fades)[::-1], fades[::-1])[::-1]
 
 
@@ -222,8 +222,8 @@ def _faded_maxima(own: Sequence[float], fades: Sequence[float]) -> list[float]:
 
 
 def reached(candidates: Sequence[Candidate]) -> list[bool]:
-    """Which candidates have to do with the query: those that match it by a word, by meaning or
-    by time, and those within REACH_TOKENS of them."""
+    """Which candidates are related to the query: those that match it by a word, by meaning or by
+    time, and those within REACH_TOKENS of them."""
     if not candidates:
         return []
     columns = _columns(candidates)
@@ -241,7 +241,7 @@ def reached(candidates: Sequence[Candidate]) -> list[bool]:
 def _within_reach(
     matching: Sequence[bool], tokens: Sequence[int], skipped: Sequence[float]
 ) -> list[bool]:
-    """Which candidates match, or come within REACH_TOKENS after one that does."""
+    """Which candidates match, or are at most REACH_TOKENS after one that does."""
     within = []
     distance = math.inf
     for matches, length, between in zip(matching, tokens, (math.inf, *skipped), strict=False):
@@ -256,7 +256,7 @@ def _within_reach(
 
 
 def standard(values: Sequence[float], total: int) -> list[float]:
-    """The standard scores of values; up to total, further values are taken to be 0.
+    """The standard scores of values, padded with zeros to total values.
 
     Example:
         >>> standard([1.0, 3.0], 2), standard([5.0], 1)

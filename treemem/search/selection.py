@@ -22,21 +22,21 @@ from treemem.text.tokens import count_by_lines
 
 # The share of the budget for the kind of statement that a question asks for.
 FIRST_SHARE = 0.6
-# Tokens up to which the same words, such as "Yes, please", are no repetition.
+# Equal texts of at most this many tokens, such as "Yes, please", do not count as a repetition.
 REPEATED_TOKENS_MIN = 16
-# Attempts to fill the budget, and further ones with ever less room if nothing fitted.
+# Attempts to fill the budget, and further ones that halve the room each time if nothing fitted.
 TRIES = 5
 HALVINGS = 6
-# The share of the budget from which on a context counts as full.
+# A context that uses this share of the budget counts as full.
 FULL = 0.97
 
 
 @dataclass(frozen=True, slots=True)
 class Material:
-    """All that the context of a query may contain.
+    """Everything that the context of a query may contain.
 
-    ranking: of the candidates. standing, first: statements that come before all else, the
-    preferred ones first. beside: further statements, the best ones first.
+    ranking: of the candidates. standing, first: statements selected before all else, in order of
+    preference. beside: further statements, the best first.
     """
 
     query: Query
@@ -49,7 +49,7 @@ class Material:
 
 
 def stated_share(query: Query, weights: Weights) -> float:
-    """The share of the budget, after the first statements, for further ones."""
+    """The share of the budget left by the standing and first statements that goes to others."""
     return {"verbatim": 0.0, "summary": 1.0}.get(query.mode, weights.stated)
 
 
@@ -58,8 +58,8 @@ def select(
 ) -> tuple[Selection, int]:
     """The selection that fills the query's budget best, and the tokens of its text.
 
-    The tokens of headers and marks are estimated, so a selection is rendered, its tokens are
-    counted, and another attempt is made with the room corrected.
+    The tokens of headers and marks are estimates, so each selection is rendered and counted, and
+    the next attempt corrects the room.
     """
     ranking = material.ranking
     budget = float(material.query.budget_tokens)
@@ -84,7 +84,7 @@ def select(
 
 
 def _attempt(material: Material, ranking: Ranking, room: float, cache: MessageCache) -> Selection:
-    """Selects statements and candidates of at most room tokens, by the estimate."""
+    """Selects statements and candidates of at most room estimated tokens."""
     mode = material.query.mode
     standing = statements.in_order(material.standing, material.weights.standing * room)
     left = room - _tokens(standing)
@@ -126,8 +126,8 @@ def _beside(
 
 
 def _repeated(ranking: Ranking, selection: Selection, cache: MessageCache) -> set[int]:
-    """The selected candidates that repeat another one word for word, as copies of a forked
-    session do."""
+    """The selected candidates that repeat another word for word, such as those of a forked
+    session."""
     candidates = ranking.scored.candidates
     messages = cache.read(candidates[index].message_seq for index in selection.indexes)
     first: dict[tuple[str, str], int] = {}
@@ -139,13 +139,13 @@ def _repeated(ranking: Ranking, selection: Selection, cache: MessageCache) -> se
         is_long = part.tokens > REPEATED_TOKENS_MIN
         if is_long and first.setdefault(words, part.message_seq) != part.message_seq:
             repeated.add(index)
-    # Subtle: one that was excluded before can come back as a companion; that is no reason to try
-    # again.
+    # Subtle: a candidate that was excluded before can return as a companion; excluding it again
+    # would change nothing.
     return {index for index in repeated if ranking.utilities[index] > -math.inf}
 
 
 def _without(ranking: Ranking, excluded: set[int], weights: Weights) -> Ranking:
-    """The ranking without candidates, which can only be packed as companions then."""
+    """The ranking with these candidates excluded: they can only be packed as companions."""
     utilities = [
         -math.inf if index in excluded else utility
         for index, utility in enumerate(ranking.utilities)

@@ -1,7 +1,7 @@
 """Cuts excerpts out of messages, and lays out the text of a passage.
 
-Pure. An excerpt is a literal stretch of a message, with a mark where something was left out.
-Parts of a message that touch are one excerpt.
+Pure. An excerpt is literal text of a message, with marks for omitted text. Adjacent parts of a
+message are joined.
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ from dataclasses import dataclass
 from treemem.text.windows import WINDOW_WORDS, WORD, WORD_CHARS_MAX
 
 GAP = "…"
-# Words of an excerpt, and further ones up to the end of a sentence: fewer say too little by
-# themselves, and more are better spent on another message. In text without spaces the words are
-# those of windows.py, and as many as a window has are enough.
+# Words of an excerpt, and the most further words up to the end of a sentence: a shorter excerpt
+# says too little, and the tokens of a longer one are better spent on another message. In text
+# without spaces, words are those of windows.py, and an excerpt has as many as a window.
 EXCERPT_WORDS = 85
 EXCERPT_WORDS_MORE = 10
 _SPACED = re.compile(r"\S+")
@@ -33,8 +33,8 @@ class Line:
 
 
 def stretches(text: str, wanted: Collection[Stretch]) -> list[Stretch]:
-    """Merges the wanted stretches of a message that touch, in order; a window that is alone is cut
-    or extended to the length of an excerpt.
+    """Merges adjacent stretches of a message, in order, and cuts or extends a single window to the
+    length of an excerpt.
 
     Example:
         >>> stretches("one two", [(0, 3), (3, 7)])
@@ -46,7 +46,7 @@ def stretches(text: str, wanted: Collection[Stretch]) -> list[Stretch]:
 
 
 def _joined(text: str, wanted: Iterable[Stretch]) -> list[Stretch]:
-    """The stretches in order, those with only space between them as one."""
+    """The stretches in order; those with only whitespace between them are joined."""
     joined: list[Stretch] = []
     for start, end in sorted(wanted):
         if joined and not text[joined[-1][1] : start].strip():
@@ -57,7 +57,7 @@ def _joined(text: str, wanted: Iterable[Stretch]) -> list[Stretch]:
 
 
 def _fitted(text: str, start: int, end: int) -> Stretch:
-    """A window, cut or extended to the length of an excerpt; a longer stretch as it is."""
+    """A window, cut or extended to the length of an excerpt; a longer stretch unchanged."""
     start, end = _begin_of_word(text, start), _end_of_word(text, end)
     words = list(_SPACED.finditer(text, start, end))
     if EXCERPT_WORDS <= len(words) <= WINDOW_WORDS:
@@ -66,8 +66,8 @@ def _fitted(text: str, start: int, end: int) -> Stretch:
 
 
 def _long_enough(text: str, start: int, end: int) -> Stretch:
-    """The stretch extended by the words that it lacks, after it and then before it. Only very long
-    words are cut."""
+    """The stretch, extended by the missing words, first after it and then before it. Only very
+    long words are cut."""
     start, end = _begin_of_word(text, start), _end_of_word(text, end)
     lack = EXCERPT_WORDS - len(_SPACED.findall(text, start, end))
     parts_lack = WINDOW_WORDS - sum(1 for _ in WORD.finditer(text, start, end))
@@ -90,7 +90,7 @@ def _long_enough(text: str, start: int, end: int) -> Stretch:
 
 
 def _begin_of_word(text: str, at: int) -> int:
-    """The beginning of the word around a position; the position itself in a very long word."""
+    """The start of the word around a position; the position itself in a very long word."""
     if 0 < at < len(text) and not text[at].isspace():
         for begin in range(at, max(0, at - WORD_CHARS_MAX) - 1, -1):
             if begin == 0 or text[begin - 1].isspace():
@@ -108,8 +108,8 @@ def _end_of_word(text: str, at: int) -> int:
 
 
 def _first_end(text: str, words: Sequence[re.Match[str]]) -> int:
-    """The end of the first of the words that ends a sentence or a line; if there is none, of the
-    last one that may be added."""
+    """The end of the first word that ends a sentence or a line; if there is none, of the last
+    word that may be added."""
     for word in words[:EXCERPT_WORDS_MORE]:
         if word.group()[-1] in ".!?:;" or text[word.end() : word.end() + 1] == "\n":
             return word.end()
@@ -117,7 +117,7 @@ def _first_end(text: str, words: Sequence[re.Match[str]]) -> int:
 
 
 def excerpt(text: str, wanted: Collection[Stretch]) -> str:
-    """The stretches as one text, with marks where text of the message was left out.
+    """The stretches as one text, with marks for omitted text.
 
     Example:
         >>> excerpt("short", [(0, 5)])
@@ -133,7 +133,7 @@ def excerpt(text: str, wanted: Collection[Stretch]) -> str:
 
 
 def body(lines: Sequence[Line]) -> str:
-    """The lines of a passage in order, with marks where messages between them were left out."""
+    """The lines of a passage in order, with marks for omitted messages."""
     ordered = sorted(lines, key=lambda line: line.place)
     parts: list[str] = []
     last: int | None = None

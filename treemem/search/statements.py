@@ -1,8 +1,8 @@
 """Reads the statements of summaries that can be part of an answer, and chooses among them.
 
-A statement was checked against its messages when it was stored. It is worth as much as the
-best of them, and adds only what was not chosen before. Standing instructions are the rules
-among them that a person gave an assistant.
+A statement was checked against its messages when it was stored. It is worth as much as the best
+of them, and gains only by words not chosen before. Standing instructions are rules that a person
+gave an assistant.
 """
 
 from __future__ import annotations
@@ -26,18 +26,18 @@ from treemem.topics import store as topic_store
 from treemem.tree import builder
 from treemem.types import STATEMENT_KINDS, Scope, StatementKind
 
-# Statements that are compared with each other, the best ones.
+# The number of best statements that are compared with each other.
 CANDIDATES_MAX = 400
-# Exponents of a statement's new words and of its tokens: both count less than in proportion.
+# Exponents of a statement's new words and of its tokens: both count less than proportionally.
 NOVELTY_POWER = 0.7
 COST_POWER = 0.7
 # Added to a standard score, so that a statement a little below the mean is still worth something.
 WORTH_ABOVE = 2.0
-# Tokens of a line's speaker and its mark.
+# Tokens of the speaker and the mark of a line.
 LINE_TOKENS = 6
 
-# Phrases by which a person tells an assistant how to act from now on. A mere fact ("never
-# worked") is no instruction.
+# Phrases with which a person tells an assistant how to act from now on. A mere fact ("never
+# worked") is not an instruction.
 _STANDING = re.compile(
     r"""^\W*(?:please\ )?(?:always|never|do\ not|don't|from\ now\ on|whenever|remember\ to|avoid
         |only\ use|make\ sure\ (?:you|to)|keep\ in\ mind)\b
@@ -52,8 +52,8 @@ _STANDING = re.compile(
 class RankedStatement:
     """A statement that can be returned.
 
-    message_seqs: the messages it cites. worth: the standard score of the best of them, 0 where
-    they were not scored.
+    message_seqs: the messages it cites. worth: the standard score of the best of them, 0 if none
+    was scored.
     """
 
     seq: int
@@ -68,7 +68,7 @@ class RankedStatement:
 
     @cached_property
     def stems(self) -> frozenset[str]:
-        """The distinct stems of its words without the very common ones."""
+        """The distinct stems of its words, without function words."""
         return frozenset(bm25.content_stems(self.text))
 
     @property
@@ -78,7 +78,7 @@ class RankedStatement:
 
 
 class _Row(NamedTuple):
-    """A statement with one of the messages that it cites."""
+    """A statement with one of the messages it cites."""
 
     seq: int
     kind: StatementKind
@@ -107,8 +107,8 @@ JOIN summary su ON su.seq = s.summary_seq JOIN producer p ON p.seq = su.producer
 JOIN citation c ON c.statement_seq = s.seq
 WHERE ss.summary_seq = :summary ORDER BY ss.ordinal, c.ordinal
 """  # noqa: S608
-# The same sentence of the same message may be a statement of several nodes, as of an open tail and
-# of the leaf that it became. One that is closed or superseded for one node is so for all.
+# The same sentence of the same message may be a statement of several nodes, such as of an open tail
+# and of the leaf it became. If it is closed or superseded in one node, it is in all.
 _OVER = """
 SELECT DISTINCT c.message_seq, s.kind, s.text FROM json_each(:seqs) j
 JOIN citation c ON c.message_seq = j.value JOIN statement s ON s.seq = c.statement_seq
@@ -131,15 +131,15 @@ def of_messages(
     worth: Mapping[int, float],
     kinds: Sequence[StatementKind] = STATEMENT_KINDS,
 ) -> list[RankedStatement]:
-    """The statements of these kinds that cite these messages and still hold. worth: of each
-    message."""
+    """The statements of these kinds that cite these messages and are not closed or superseded.
+    worth: of each message."""
     parameters = {"seqs": orjson.dumps(list(worth)).decode(), "kinds": orjson.dumps(kinds).decode()}
     return _from_rows(database, database.rows(_OF_MESSAGES, parameters), worth)
 
 
 def of_root(database: Database, scope: Scope) -> list[RankedStatement]:
-    """The statements of the root of a scope that still hold, in its order. A session has no tree
-    of its own: those of its sources' roots."""
+    """The statements of the root of a scope that still hold, in its order. A session has no tree,
+    so its statements are those of its sources' roots."""
     statements: list[RankedStatement] = []
     for kind, key in _trees(database, scope):
         tree = builder.find_tree(database, kind, key)
@@ -192,7 +192,7 @@ def is_standing(rule: RankedStatement) -> bool:
 
 
 def in_order(candidates: Iterable[RankedStatement], budget_tokens: float) -> list[RankedStatement]:
-    """The statements that fit, the first ones first, without those whose words another has."""
+    """The statements that fit, in order, without those whose words an earlier one contains."""
     chosen: list[RankedStatement] = []
     left = budget_tokens
     for statement in candidates:
@@ -205,7 +205,7 @@ def in_order(candidates: Iterable[RankedStatement], budget_tokens: float) -> lis
 
 
 def rank(statement: RankedStatement) -> tuple[float, int]:
-    """A sort key: the statements with the most worth come first."""
+    """A sort key: the statements with the highest worth come first."""
     return -statement.worth, statement.seq
 
 
@@ -214,8 +214,8 @@ def choose(
 ) -> list[RankedStatement]:
     """Chooses the statements that together add most for their tokens, greedily.
 
-    known: the stems of what was chosen before. Of a statement's words only those count that
-    nothing chosen has, each by how rare it is among the candidates.
+    known: the stems chosen before. Only words of a statement that are not chosen yet count, each
+    by its rarity among the candidates.
     """
     ranked = sorted(candidates, key=rank)[:CANDIDATES_MAX]
     counts = Counter(chain.from_iterable(statement.stems for statement in ranked))
@@ -224,7 +224,7 @@ def choose(
     seen = set(known)
 
     def utility(statement: RankedStatement) -> float:
-        # Subtle: a set's order differs from run to run, and with it what a plain sum rounds to.
+        # Subtle: the order of a set differs between runs, and a plain sum would round differently.
         gain = math.fsum(map(rarity.__getitem__, statement.stems - seen))
         weight = max(0.01, statement.worth + WORTH_ABOVE)
         return float(weight * gain**NOVELTY_POWER / statement.cost_tokens**COST_POWER)
@@ -238,7 +238,7 @@ def choose(
         statement = ranked[index]
         if statement.cost_tokens > left:
             continue
-        now = -utility(statement)  # never better than before: chosen statements took from it
+        now = -utility(statement)  # never better than before, as fewer of its words are new
         if now > before + 1e-9 and heap and now > heap[0][0]:
             heapq.heappush(heap, (now, index))
             continue

@@ -1,6 +1,6 @@
-"""Lists the weights of a search, and chooses those that fit a scope and a question.
+"""Lists the weights of a search, and chooses those for a scope and a question.
 
-Tuned on half of the conversations of public data sets and checked on the other half, see
+They were tuned on half of the conversations of public data sets and checked on the other half, see
 benchmarks/recall.py. Scores are sums of standard scores: 1 is one standard deviation above the
 mean of the scope. Distances are in tokens.
 Tested in tests/search/test_scoring.py.
@@ -19,13 +19,13 @@ from treemem.search.intent import QuestionKind
 class Weights:
     """The weights of the parts of a score, and of the budget.
 
-    words, meaning: the BM25 of the text, and the cosine of its vector; words_alone: the BM25
-    where there are no vectors. speaker: the query names the speaker. own: all three, for the
-    message itself. near, around: the mean of the own scores within near_tokens or
-    around_tokens; best: the best of them within best_tokens. person: a person speaks, where
-    an assistant takes part. in_time: it was said when the query says. rerank: the rating of a
-    reranker. again: subtracted for each better part of the same message. cost: subtracted for
-    each e-fold of tokens. fill: the tokens of a gap that is filled. stated: the share of the
+    words, meaning: the BM25 of the text, and the cosine of its vector; words_alone: the BM25 if
+    there are no vectors. speaker: the query names the speaker. own: all three, for the message
+    itself. near, around: the mean of the own scores, fading over near_tokens or around_tokens;
+    best: the best of them, fading over best_tokens. person: a person speaks, if an assistant takes
+    part. in_time: it was sent in the time that the query mentions. rerank: the rating of a
+    reranker. again: subtracted for each better part of the same message. cost: subtracted for each
+    e-fold of tokens. fill: the largest gap that is filled, in tokens. stated: the share of the
     budget for statements of summaries. standing: the largest share for standing instructions.
     """
 
@@ -72,12 +72,12 @@ class Weights:
         return replace(self, **changes)
 
 
-# Changes for broad questions: many messages, those of people first, and each once.
+# Changes for broad questions: many messages, those of people first, one part of each.
 KINDS: dict[QuestionKind, dict[str, float]] = {
     "order": {"near": 0.0, "best": 0.0, "person": 6.0, "again": 5.0},
     "about": {"person": 6.0, "again": 9.0, "cost": 3.0},
 }
-# For scopes where a message says something by itself: chats, and sessions with an assistant.
+# For scopes where a message is meaningful by itself: chats, and sessions with an assistant.
 TALK = Weights()
 # For scopes where people speak in fragments: the subject of a stretch counts more than a message.
 MEETING = Weights(
@@ -87,15 +87,16 @@ MEETING = Weights(
 # Changes where an assistant takes part: its answers are long, so messages of people, and single
 # sentences of the rest, say more for their tokens.
 ASSISTED: dict[str, float] = {"person": 4.0, "stated": 0.07}
-# Tokens, with the speaker, up to which a message says nothing by itself.
+# A message of at most this many tokens, with the speaker, is not meaningful by itself.
 WORTHLESS_TOKENS = 9
-# The shares of such messages from which on a scope is partly and wholly a meeting.
+# A scope is treated partly as a meeting above the first share of such messages, and wholly above
+# the second.
 FRAGMENTS_NONE, FRAGMENTS_ALL = 0.1, 0.35
 
 
 def fitting(fragments: float, *, assisted: bool = False) -> Weights:
-    """The weights for a scope. fragments: the share of messages that say nothing by themselves.
-    assisted: people and an assistant speak."""
+    """The weights for a scope. fragments: the share of messages too short to be meaningful by
+    themselves. assisted: people and an assistant speak."""
     share = (fragments - FRAGMENTS_NONE) / (FRAGMENTS_ALL - FRAGMENTS_NONE)
     talk = replace(TALK, **ASSISTED) if assisted else TALK
     return talk.blended(MEETING, min(1.0, max(0.0, share)))
