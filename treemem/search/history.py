@@ -191,8 +191,8 @@ class ScopeReader:
         return [seq for (seq,) in rows]
 
     def best_by_words(self, matches: Iterable[str | None]) -> list[int]:
-        """Up to about HITS_MAX messages that best match the first FTS5 expression, or the later ones if
-        that finds few."""
+        """Up to about HITS_MAX messages that best match the first FTS5 expression, or the later
+        ones if that finds few."""
         in_scope = _IN_SCOPE if self.where else ""
         sql = _BEST_BY_WORDS.format(in_scope=in_scope)
         hits: dict[int, None] = {}

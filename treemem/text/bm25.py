@@ -1,7 +1,7 @@
 """Scores how well texts match the words of a query: BM25, with frequencies of the searched scope.
 
-Pure. A word that is common in one scope may be rare in another, so the frequencies are those of
-the texts that are searched, not of the whole file.
+Pure. A word that is common in one scope may be rare in another, so frequencies are counted in the
+searched texts, not in the whole file.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ from treemem.text.stop_words import FUNCTION_WORDS
 # The usual constants (Robertson and Zaragoza, The Probabilistic Relevance Framework, 2009).
 K1 = 1.2
 B = 0.75
-# Words whose stems are cached.
+# The number of words whose stems are cached.
 STEMS_CACHED_MAX = 50_000
-# Bytes for the counted stems of the texts, and for the stems of the statements, searched last.
+# Bytes of the cache of stem counts, and of the cache of the stems of statements.
 COUNTS_BYTES_MAX = 32_000_000
 STATEMENTS_BYTES_MAX = 8_000_000
 _OPERATORS = re.compile(
@@ -35,13 +35,13 @@ _WORD = re.compile(r"[^\W_]+")
 
 
 def content_words(words: Sequence[str]) -> list[str]:
-    """The words without those of grammar, unless there are no others."""
+    """The words without function words, unless there are no others."""
     return [word for word in words if word not in FUNCTION_WORDS] or list(words)
 
 
 @functools.lru_cache(maxsize=STEMS_CACHED_MAX)
 def stem(word: str) -> str:
-    """The stem of a lower-case word as full text compares it: without accents and endings."""
+    """The stem of a lower-case word as full text compares it, without accents."""
     if not word.isascii():
         parts = unicodedata.normalize("NFKD", word)
         word = "".join(part for part in parts if not unicodedata.combining(part))
@@ -49,7 +49,7 @@ def stem(word: str) -> str:
 
 
 def stems(text: str) -> list[str]:
-    """The stems of a text's words, in order, then those of the other forms that it is found by."""
+    """The stems of a text's words, in order, then those of its extra words; see fts.py."""
     words = _WORD.findall(text.lower())
     extra = fts.extra_words(text)
     return [stem(word) for word in (words + extra.split() if extra else words)]
@@ -75,7 +75,7 @@ def stem_counts(text: str) -> StemCounts:
 
 @cached(STATEMENTS_BYTES_MAX)
 def content_stems(text: str) -> tuple[str, ...]:
-    """The distinct stems of a text without those of words of grammar.
+    """The distinct stems of a text, without those of function words.
 
     Example:
         >>> content_stems("This was what they decided.")
@@ -90,7 +90,7 @@ def _function_stems() -> frozenset[str]:
 
 
 def query_stems(query: str) -> list[str]:
-    """The distinct stems of a query without words of grammar, unless there are no others."""
+    """The distinct stems of a query, without function words unless there are no others."""
     return list(dict.fromkeys(stems(" ".join(content_words(fts.terms(query))))))
 
 
@@ -106,9 +106,9 @@ def expression_words(expression: str) -> str:
 
 
 def scores(texts: Sequence[StemCounts], query: Sequence[str], total: int) -> list[float]:
-    """The BM25 of each text with a query, which is given as its distinct stems.
+    """The BM25 of each text. query: its distinct stems.
 
-    total: the number of all texts; those that are not given contain no word of the query.
+    total: the number of all texts; those not in texts contain no word of the query.
     """
     matches = [[(word, counts[word]) for word in query if word in counts] for counts, _ in texts]
     frequency = Counter(word for match in matches for word, _ in match)

@@ -1,7 +1,7 @@
-"""Caches the results of functions of a text in memory, in a limited number of bytes.
+"""Caches results of pure functions of a text in a limited amount of memory.
 
-The text itself is the key, so a changed text is another key, and no entry is ever out of date.
-The least recently used entry is dropped first.
+The text itself is the key, so no entry is ever out of date. The least recently used entry is
+dropped first.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from collections import OrderedDict
 from collections.abc import Callable
 from typing import TypeVar
 
-# Bytes of an entry beside its text and its value.
+# Bytes of an entry in addition to its text and its value.
 ENTRY_BYTES = 250
 
 Value = TypeVar("Value")
@@ -22,9 +22,9 @@ Value = TypeVar("Value")
 def cached(bytes_max: int) -> Callable[[Callable[[str], Value]], Callable[[str], Value]]:
     """Decorates a pure function of a text: caches its results in at most bytes_max bytes.
 
-    Strings within a result are not counted: stems are shared with other results. Where most of
-    them are new, as in hexadecimal dumps, the cache takes up to three times as much. A result
-    larger than a tenth of bytes_max is not cached.
+    Strings in a result are not counted, since most stems are shared with other results. If most
+    are new, as in hexadecimal dumps, the cache takes up to three times as much. A result larger
+    than a tenth of bytes_max is not cached.
 
     Example:
         >>> @cached(1_000_000)

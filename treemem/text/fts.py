@@ -1,10 +1,9 @@
-"""Adds the words to a text that FTS5's tokenizer misses, and builds safe FTS5 expressions.
+"""Finds the words of a text that FTS5's tokenizer misses, and builds safe FTS5 expressions.
 
 Pure. The tokenizer (TOKENIZER) splits a text at all characters but letters, digits and marks,
-folds case and the accents of Latin letters, and stems English. `extra_words` returns what it
-misses: the pairs of characters of scripts without spaces, the pieces of camelCase names, letters
-that are typed in several ways, emoji, and names such as C++. Queries are converted to the same
-forms.
+folds case and the accents of Latin letters, and stems English. It misses character pairs in
+scripts without spaces, pieces of camelCase names, letters that can be typed in several ways,
+emoji, and names such as C++: `extra_words` returns these. Queries are converted to the same forms.
 """
 
 from __future__ import annotations
@@ -16,12 +15,12 @@ from collections.abc import Callable, Iterable, Iterator
 
 from treemem.errors import DatabaseError, UsageError
 
-# Marks belong to words: they are the vowels of Hindi or Tamil. Variation selectors do not, since
+# Marks are part of words, since they are the vowels of Hindi or Tamil. Variation selectors are not:
 # one after an emoji would be a word.
 TOKENIZER = (
     "porter unicode61 remove_diacritics 2 categories 'L* N* Co Mn Mc' separators '\ufe0e\ufe0f'"
 )
-# Distinct words, and characters, of a query that are read.
+# The most distinct words, and the most characters, of a query that are read.
 QUERY_TERMS_MAX = 64
 QUERY_CHARS_MAX = 20_000
 
@@ -32,7 +31,7 @@ _DOTTED = re.compile(_NUMBER)
 _HEX = re.compile(r"(?:0x)?([0-9a-f]{6,64})", re.IGNORECASE)
 
 _HUMP = re.compile(r"(?<=[a-z])(?=[A-Z])|(?<=[0-9A-Z])(?=[A-Z][a-z]{2})")
-# A quick test, since few characters begin a match: whether _HUMPED or _SIGNED finds something.
+# A quick test whether _HUMPED or _SIGNED matches: few characters can begin a match.
 _HAS_NAME = re.compile(
     r"[A-Z+#](?:(?<=[a-z].)|(?<=[0-9A-Z].)[a-z]{2}|(?<=[Cc]\+)\+|(?<=[CcFf]#)|(?<=\.N)ET)"
 )
@@ -51,7 +50,7 @@ def _any_word() -> re.Pattern[str]:
 
 
 def extra_words(text: str) -> str | None:
-    """The further words under which a text is found; None if its own words are enough.
+    """The further words by which a text can be found; None if its own words are enough.
 
     Example:
         >>> extra_words("使用缓存 now")
@@ -69,7 +68,7 @@ def extra_words(text: str) -> str | None:
 
 def _other_forms(text: str) -> list[str]:
     """The plain forms of words that the tokenizer does not fold. The last character of an unspaced
-    run is added alone, so that each character begins a word."""
+    run is also added alone, so that every character begins a word."""
     from treemem.text import unicode_forms
 
     forms: list[str] = []
@@ -84,7 +83,7 @@ def _other_forms(text: str) -> list[str]:
 
 
 def _names(text: str) -> Iterator[str]:
-    """The pieces of camelCase names, and words for names that are written with signs."""
+    """The pieces of camelCase names, and words for names written with signs, such as C++."""
     for name in dict.fromkeys(_HUMPED.findall(text)):
         yield from _pieces(name)
     for match in _SIGNED.finditer(text):
@@ -92,7 +91,7 @@ def _names(text: str) -> Iterator[str]:
 
 
 def _pieces(name: str) -> list[str]:
-    """The words of a camelCase name in lower case; none for another word.
+    """The words of a camelCase name, in lower case; empty for any other word.
 
     Example:
         >>> _pieces("getHTTPResponse"), _pieces("plain"), _pieces("x7Kq9Zm")
@@ -108,10 +107,10 @@ def _pieces(name: str) -> list[str]:
 
 
 def terms(text: str) -> list[str]:
-    """The first distinct words of a query in order, at most QUERY_TERMS_MAX.
+    """The first distinct words of a query, in order, at most QUERY_TERMS_MAX.
 
-    Words are as typed, in lower case except for camelCase names. An unspaced run is returned as
-    pairs, and a number with dots as one word.
+    Words are in lower case, except camelCase names, which stay as typed. An unspaced run is
+    returned as pairs, and a number with dots as one word.
 
     Example:
         >>> terms('Why did "AND" fail in retryAfter, v2.3.1?')
@@ -145,8 +144,8 @@ def _terms_of(word: str) -> list[str]:
 def match_expression(words: Iterable[str], *, every: bool) -> str:
     """An FTS5 expression that matches all or any of the words. Nothing in a word is syntax.
 
-    A single unspaced character matches every pair that begins with it, six or more
-    hexadecimal digits every longer hash, a camelCase name also its pieces.
+    A single unspaced character matches every pair that begins with it, six or more hexadecimal
+    digits match every longer hash, and a camelCase name also matches its pieces.
 
     Example:
         >>> match_expression(["a", "near"], every=False)
@@ -198,7 +197,7 @@ def check_fts(expression: str, run: Callable[[str], object]) -> str:
     """Returns an expression unchanged if FTS5 accepts it.
 
     run: searches the full-text table for it. Raises UsageError, with FTS5's reason and an
-    example, for an invalid expression; any other fault of the database is raised unchanged.
+    example, for an invalid expression; other database errors are raised unchanged.
     """
     if not expression.strip():
         raise _refused(expression, "it is empty")

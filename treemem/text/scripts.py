@@ -1,7 +1,7 @@
 """Lists the scripts that are written without spaces, as ranges for a character class.
 
-The three uses differ: where a script lacks spaces only in part, or is rare, it depends on the use
-whether its letters count one by one. Tested in tests/text/test_windows.py.
+The three uses differ in the scripts that use some spaces, such as Korean, and in rare scripts.
+Tested in tests/text/test_windows.py.
 """
 
 _THAI_LAO = "\u0e00-\u0eff"
@@ -21,11 +21,11 @@ _YIJING = "\u4dc0-\u4dff"
 
 _ALWAYS = _THAI_LAO + _MYANMAR + _KHMER + _KANA + _HAN + _HAN_COMPATIBILITY
 
-# Compared character by character when a statement is checked. Korean is not: it has spaces.
+# Compared character by character when a statement is checked. Korean has spaces, so it is not.
 COMPARED_BY_CHARACTER = _ALWAYS + _YIJING
 # Two characters count as a word where a text is cut into windows.
 COUNTED_BY_PAIR = _ALWAYS + _HANGUL + _RARE_HAN
-# Indexed as pairs of characters. Korean too: its particles are joined to the word.
+# Indexed as pairs of characters. Korean is too, since its particles are attached to words.
 INDEXED_BY_PAIR = (
     COUNTED_BY_PAIR + _JAMO + _IDEOGRAPHIC_MARKS + _BOPOMOFO_AND_OLD_JAMO + _MORE_KANA
     + _MORE_MYANMAR

@@ -1,8 +1,8 @@
-"""Splits texts into sentences: what a message says in its own voice, and what a statement says.
+"""Splits messages and statements into sentences.
 
-The two splits differ on purpose. A summary shows sentences word for word, so a split that is
-missed does less harm than a wrong one. A check compares clauses, so every split is taken that
-is not inside a number or a name.
+The two splits differ on purpose. A summary shows sentences of messages word for word, so a missed
+split does less harm than a wrong one. A check compares clauses, so it splits at every mark that is
+not inside a number or a name.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from collections.abc import Iterator
 
 from treemem.types import Message
 
-# Characters of a sentence that can be shown. Shorter ones say nothing, longer ones are data.
+# Characters of a sentence that can be shown. Shorter ones say too little, longer ones are data.
 SENTENCE_CHARS_MIN = 12
 SENTENCE_CHARS_MAX = 400
 _FENCE = re.compile(r"^(```+|~~~+).*?(?:^\1[^\n]*$|\Z)", re.MULTILINE | re.DOTALL)
@@ -22,7 +22,7 @@ _SENTENCE = re.compile(r"(?:[^.!?…\n。！？]|[.!?](?=[\w.!?]))+[.!?…。！
 
 
 def split_sentences(text: str) -> list[str]:
-    """The sentences of a text of any length; a dot inside a number or a name ends none.
+    """The sentences of a text, of any length. A dot inside a number or a name does not end one.
 
     Example:
         >>> split_sentences("It takes 1.5 s in a.py. Good!")

@@ -1,7 +1,7 @@
 """Provides the two stemmers: Porter's for search, the English Snowball stemmer for statements.
 
-Search stems as FTS5 does, so that both rank the same words; statements are compared by the
-newer stemmer, which keeps more words apart.
+Search stems words as FTS5 does, so that both match the same words. Statements are compared with
+the newer stemmer, which conflates fewer words.
 """
 
 from __future__ import annotations

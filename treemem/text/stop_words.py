@@ -1,11 +1,11 @@
-"""Lists the English words that say little by themselves, one list for each use.
+"""Lists English words that carry little meaning by themselves, one list for each use.
 
 Tested in tests/text/test_bm25.py.
 """
 
 from __future__ import annotations
 
-# Words of grammar. A search ignores them unless a query has no others.
+# Function words. A search ignores them unless a query has no others.
 FUNCTION_WORDS = frozenset(
     "a about an and any are as at be been but by can could did do does for from had has have "
     "how i if in into is it its me my no not of on or our should so than that the their them "
@@ -13,8 +13,8 @@ FUNCTION_WORDS = frozenset(
     "would you your".split()
 )
 
-# Those, further pronouns and contractions, and fillers of chats. The check of a statement does
-# not look for them in the messages that it cites.
+# These, further pronouns and contractions, and chat fillers. The check of a statement does not
+# require them in the messages it cites.
 STOP_WORDS = FUNCTION_WORDS | frozenset(
     "after again all also am because before being doing down during each few further get got "
     "having he her here hers him his itself just let more most nor now off once only other ours "
@@ -26,8 +26,8 @@ STOP_WORDS = FUNCTION_WORDS | frozenset(
     "yeah well like really actually please thanks hi hey wow um uh hmm".split()
 )
 
-# Words that two statements often share although they are about different things. They do not
-# help to decide whether one closes or replaces the other.
+# Words that statements about different things often share. They do not count when deciding whether
+# one statement closes or replaces another.
 ROUTINE_WORDS = (
     "go going today yesterday now already finally morning evening week news good great time thing"
 )

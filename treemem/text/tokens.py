@@ -1,8 +1,8 @@
-"""Counts the tokens of texts by cl100k_base, without a network, and cuts texts by tokens.
+"""Counts the tokens of texts in cl100k_base, without network access, and cuts texts by tokens.
 
-The vocabulary is that of the bpe-openai package, checked against the published hash; tiktoken
-itself would download it at first use. A text is counted in blocks, so the time is linear for any
-input; the edge of a block may add one token.
+The vocabulary comes from the bpe-openai package, checked against the published hash; tiktoken
+itself would download it on first use. A text is counted in blocks, so the time is linear for any
+input; the edge of a block may add a token.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from tiktoken import Encoding
 
-# Characters that are counted at once.
+# Characters counted at once.
 BLOCK_CHARS = 8_192
 _VOCABULARY_SHA256 = "223921b76ee99bde995b7ff738513eef100fb51d18c93597a113bcffe865b2a7"
 _VOCABULARY = "data/cl100k_base.tiktoken.gz"
@@ -30,14 +30,14 @@ _PATTERN = (
     r"'(?i:[sdmt]|ll|ve|re)|[^\r\n\p{L}\p{N}]?+\p{L}++|\p{N}{1,3}+| ?[^\s\p{L}\p{N}]++[\r\n]*+"
     r"|\s++$|\s*[\r\n]|\s+(?!\S)|\s"
 )
-# A line with its end, and with the next lines that begin with whitespace. The pattern above never
+# A line with its end and the following lines that begin with whitespace. The pattern above never
 # matches across two such pieces.
 _LINES = re.compile(r"(?:[^\n]++|\n(?!\S))++\n?+|\n")
-# Texts from which on two threads count.
+# The least number of texts that are counted on two threads.
 _POOL_TEXTS_MIN = 64
-# The share of a stretch after which a cut may fall on a natural end.
+# A cut falls on a natural end only after this share of the stretch.
 _CUT_SHARE = 0.6
-# Bytes of memory for the lines counted last.
+# Bytes of the cache of counted lines.
 LINES_BYTES_MAX = 4_000_000
 
 
@@ -57,7 +57,7 @@ def count_tokens(text: str) -> int:
 
 
 def count_by_lines(text: str) -> int:
-    """The same as count_tokens, quicker for a text with lines that were counted before.
+    """The same as count_tokens, but faster for a text with lines that were counted before.
 
     Example:
         >>> count_by_lines("hello\\nworld") == count_tokens("hello\\nworld")
@@ -76,8 +76,8 @@ def _tokens_of_line(line: str) -> int:
 
 
 def count_many(texts: Sequence[str]) -> list[int]:
-    """The tokens of each text, counted on two threads if there are many: tiktoken releases
-    Python's lock.
+    """The tokens of each text. Many texts are counted on two threads, since tiktoken releases the
+    GIL.
 
     Example:
         >>> count_many(["a", "b c"])
@@ -94,8 +94,8 @@ def count_many(texts: Sequence[str]) -> list[int]:
 def cut(text: str, limit: int) -> list[tuple[int, int]]:
     """Cuts a text into stretches of at most limit tokens; returns the end and the tokens of each.
 
-    The last end is len(text). A cut falls on a blank line, or else on the end of a line or
-    sentence or on a space, if one is near.
+    The last end is len(text). A cut falls on a blank line, the end of a line or sentence, or a
+    space, in this order of preference, if one is near.
 
     Example:
         >>> cut("one two three four", 2)
@@ -119,12 +119,12 @@ def _stretch(text: str, start: int, limit: int) -> tuple[int, int]:
         tokens = count_tokens(text[start:end])
         if tokens <= limit or end - start <= 1:
             return end, tokens
-        # Subtle: the pieces of a word that is cut can have more tokens than the word.
+        # Subtle: the pieces of a cut word can have more tokens than the word.
         room = room * 9 // 10
 
 
 def _reach(text: str, start: int, room: int) -> int:
-    """The end of the text of room tokens from start, counted block by block."""
+    """The end of the text that fits room tokens from start, counted block by block."""
     end = start
     while end < len(text) and room > 0:
         block = text[end : end + BLOCK_CHARS]

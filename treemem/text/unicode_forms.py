@@ -1,6 +1,6 @@
-"""Finds the words that FTS5's tokenizer does not fold, and gives them one plain form.
+"""Finds words that FTS5's tokenizer does not fold, and converts them to one plain form.
 
-Pure. Imported only for text that is not ASCII: the patterns take some 20 ms to compile.
+Pure. Imported only for text that is not ASCII: the patterns take about 20 ms to compile.
 Tested in tests/text/test_fts.py.
 """
 
@@ -12,9 +12,9 @@ import unicodedata
 from treemem.text.scripts import INDEXED_BY_PAIR as _UNSPACED
 
 _INVISIBLE = "\u00ad\u200b-\u200f\u2060-\u2064\ufe00-\ufe0f\ufeff"
-# Letters that the tokenizer does not fold: forms that only look different (NFKC), letters with a
-# stroke, Greek accents, ё, the points and variants of Hebrew and Arabic, and capitals that SQLite
-# does not know. The list comes from a trial of every letter.
+# Letters that the tokenizer does not fold: compatibility forms (NFKC), letters with a stroke, Greek
+# accents, ё, the points and variants of Hebrew and Arabic, and capitals that SQLite does not know.
+# The list was found by testing every letter.
 _VARIANT = (
     "\u00aa\u00b2\u00b3\u00b5\u00b9\u00ba\u00bc-\u00be\u00c6\u00d0\u00d8\u00de\u00df\u00e6\u00f0"
     "\u00f8\u00fe\u0110\u0111\u0126\u0127\u0131-\u0133\u013f-\u0142\u0149\u0152\u0153\u017f"
@@ -29,7 +29,7 @@ _VARIANT = (
     "\uff21-\uff3a\uff41-\uff5a\U000104b0-\U000104d3\U0001d400-\U0001d7ff\U0001e900-\U0001e921"
 ) + _INVISIBLE  # fmt: skip
 _EMOJI = "\u231a-\u23ff\u2600-\u27bf\u2b05-\u2b55\U0001f1e6-\U0001faff"
-# Unspaced characters with another form, such as jamo, half-width kana and sara am.
+# Unspaced characters that have another form, such as jamo, half-width kana and sara am.
 _UNSPACED_VARIANT = (
     "\u0e33\u0eb3\u0edc\u0edd\u1100-\u11ff\u3099\u309a\u309f\u30ff\u3130-\u318f\u31f0-\u31ff"
     "\ua960-\ua97f\ud7b0-\ud7ff\uf900-\ufaff\uff66-\uffdc\U0002f800-\U0002fa1f"
@@ -45,12 +45,12 @@ _IS_UNSPACED = re.compile(f"[{_UNSPACED}]")
 _IS_EMOJI = re.compile(f"[{_EMOJI}]")
 _VARIES = re.compile(f"[{_VARIANT}{_UNSPACED_VARIANT}]")
 _IN_NEED = re.compile(f"[{_UNSPACED}{_VARIANT}{_EMOJI}]")
-# Subtle: it looks behind, or a long word would be tried once for each of its letters.
+# Subtle: without the lookbehind, a long word would be tried once for each of its letters.
 _NEEDY = re.compile(
     rf"(?<![^\W_])(?<![{_SIGNS}])(?:[^\W_{_UNSPACED}{_VARIANT}]|(?![{_VARIANT}])[{_SIGNS}])*+"
     rf"[{_UNSPACED}{_VARIANT}](?:[^\W_]|[{_UNSPACED}{_VARIANT}{_SIGNS}])*+(?:\.\d++)*+|[{_EMOJI}]"
 )
-# Marks that may be left out. Subtle: not those of Cyrillic, where й is another letter than и.
+# Marks that may be omitted. Subtle: Cyrillic marks may not, since й and и are different letters.
 _OPTIONAL = re.compile(
     "(?<![\u0400-\u04ff])[\u0300-\u036f]+|[\u0591-\u05bd\u05bf\u05c1\u05c2\u05c4\u05c5\u05c7"
     f"\u0610-\u061a\u0640\u064b-\u065f\u0670\u06d6-\u06ed{_INVISIBLE}]+"
@@ -62,8 +62,8 @@ _ALIKE = str.maketrans({
 
 
 def needy(text: str) -> list[str]:
-    """The words of a text with a letter that the tokenizer does not fold, and digits after them,
-    so that neighbours in the text are neighbours in its other forms.
+    """The words of a text with a letter that the tokenizer does not fold, with the digits after
+    them, so that neighbours in the text are neighbours in its plain form.
 
     Example:
         >>> needy("plain café, Straße, 版本2.3.1")

@@ -1,7 +1,7 @@
 """Cuts the text of a leaf into windows, the pieces that are embedded and excerpted.
 
-Pure and deterministic. A message is a window of its own; a long one is cut into nearly equal
-parts at the ends of sentences or lines, and no part is left out.
+Pure and deterministic. A short message is one window; a long one is cut into nearly equal parts at
+the ends of sentences or lines, without omissions.
 """
 
 from __future__ import annotations
@@ -12,14 +12,14 @@ from dataclasses import dataclass
 
 from treemem.text.scripts import COUNTED_BY_PAIR
 
-# Words of a window at most; a part of a long message has at least half as many.
+# The most words of a window; a part of a long message has at least half as many.
 WINDOW_WORDS = 120
-# Words up to which neighbouring short messages are merged; 0 merges none.
+# Neighbouring short messages are merged up to this many words; 0 merges none.
 MERGE_WORDS = 0
-# Characters between two spaces up to which they are one word; a longer path or key is several.
+# The most characters of one word; a longer path or key counts as several.
 WORD_CHARS_MAX = 24
 
-# Emoji, and scripts so rare that each of their letters costs as much as a word.
+# Emoji, and rare scripts, of which each letter costs as much as a word.
 _RARE = "\U00010000-\U0001ffff"
 # A word, a piece of a long one, or about as much of a script without spaces.
 WORD = re.compile(
@@ -39,10 +39,10 @@ class SpanText:
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """A piece of a leaf: from character start of the message in span number first_span to character
-    end (exclusive) of the one in last_span, counted from the beginning of the messages.
+    """A piece of a leaf, from character start of the message of span number first_span to character
+    end (exclusive) of the message of last_span.
 
-    text: a line "speaker: words" for each span, as it is embedded.
+    text: a line "speaker: words" for each span, as embedded.
     """
 
     first_span: int
@@ -54,8 +54,8 @@ class Window:
 
 
 def cut_windows(spans: Sequence[SpanText]) -> list[Window]:
-    """The windows of a leaf in order. Together they contain each character but whitespace exactly
-    once; a leaf of whitespace is one window.
+    """The windows of a leaf, in order. Together they contain every character except whitespace
+    exactly once; a leaf of whitespace is one window.
 
     Example:
         >>> spans = [SpanText("Ana", "We ship."), SpanText("Ben", "")]
@@ -88,8 +88,8 @@ def _of_span(number: int, span: SpanText) -> Iterator[Window]:
 
 
 def _next_size(text: str, words: Sequence[tuple[int, int]], done: int) -> int:
-    """The number of words of the next window, after the first ones done: near an equal share of
-    the rest, at the end of a sentence if possible."""
+    """The number of words of the next window. done: words in earlier windows. The window is near an
+    equal share of the rest, and ends with a sentence if possible."""
     left = len(words) - done
     if left <= WINDOW_WORDS:
         return left
