@@ -1,7 +1,6 @@
 """Compares a clause of a statement with the run of clauses that contains its words.
 
-Pure. The two say the same if persons, negation, certainty, amounts and the order of the words
-agree. Tested in tests/verify/test_check.py and tests/verify/test_refusals.py.
+Pure. The two mean the same if persons, negation, certainty, amounts and word order agree. Tested in tests/verify/test_check.py and tests/verify/test_refusals.py.
 """
 
 from __future__ import annotations
@@ -24,9 +23,9 @@ from treemem.verify.words import (
     stem,
 )
 
-# The least share of the words that must keep their order.
+# The least share of words that must keep their order.
 ORDER_MIN = 0.5
-# Content words between a subject and its verb.
+# The most content words between a subject and its verb.
 BETWEEN_MAX = 3
 
 
@@ -35,7 +34,7 @@ def difference(
 ) -> str:
     """How a clause differs from the run that contains its words, "" if it does not.
 
-    subject: the speaker that the clause is about, None for another subject. aliases: speakers by
+    subject: the speaker whom the clause is about, None for another subject. aliases: speakers by
     the lower-case words of their names. whole: the statement, which may contain a condition.
     """
     return (
@@ -78,7 +77,7 @@ def _certainty(clause: str, run: Run, whole: str) -> str:
 
 
 def opposite(text: str, other: str) -> bool:
-    """Whether a text has a word whose opposite, but not the word itself, is in the other text.
+    """Whether a text contains a word whose opposite, but not the word itself, is in the other.
 
     Example:
         >>> opposite("The cache is enabled.", "The cache is disabled.")
@@ -99,7 +98,7 @@ def _heard(text: str) -> frozenset[str]:
 
 @functools.lru_cache(maxsize=20_000)
 def _opposable(text: str) -> tuple[tuple[frozenset[str], frozenset[str]], ...]:
-    """For every word with an opposite, the words of its side and of the other."""
+    """For every word with an opposite, the words of its side and of the opposite side."""
     return tuple(
         (frozenset(own), frozenset(opposed))
         for word in split_words(text)
@@ -114,7 +113,7 @@ def _amount(clause: str, source: str) -> str:
 
 
 def speaks(text: str) -> bool:
-    """Whether a text has "I", "we" or "you" outside quotation marks.
+    """Whether a text contains "I", "we" or "you" outside quotation marks.
 
     Example:
         >>> speaks("Ana sold my boat."), speaks('Ana said "I sold it".')
@@ -134,7 +133,7 @@ def _joint(clause: str, run: Run) -> str:
 
 
 def _is_mixed(run: Run) -> bool:
-    """Whether a clause after the first has a subject of its own: two assertions would be mixed."""
+    """Whether a clause after the first has its own subject, which would mix two assertions."""
     for part in run.clauses[1:]:
         linked = [word for word in split_words(part.text) if word.lower not in lexicon.LINKS]
         if not linked or not _is_past_or_finite(part.text):
@@ -274,7 +273,7 @@ def _subject_before(
 
 
 def _order(clause: str, run: Run, subject: str | None, aliases: dict[str, str]) -> str:
-    """Refuses a clause in which few words keep their order, or names change places."""
+    """Refuses a clause in which too few words keep their order, or names change places."""
     heard = [
         run.author.lower() if lexicon.PRONOUNS.get(word.lower) == "i"
         else aliases.get(word.name, "").lower() or word.stem

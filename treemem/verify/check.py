@@ -1,9 +1,9 @@
-"""Checks whether messages support a statement. Of a model's statements only these are stored.
+"""Checks whether messages support a statement. Unsupported statements of a model are not stored.
 
 Pure, and independent of who wrote the statement. Every clause must be supported by a run of
-neighbouring clauses of one message: the run contains its content words, about the same person,
-with the same negation, the same certainty and the same order. The statement cites the messages
-of these runs; no model is asked for its sources.
+neighbouring clauses of one message: the run contains the clause's content words in about the same
+order, with the same person, negation and certainty. The statement cites the messages of these
+runs; the model is not asked for its sources.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ from treemem.verify.alignment import speaks
 from treemem.verify.clauses import Run, counts, inherits, runs, split_clauses, statement_clauses
 from treemem.verify.words import numbers, split_words, stem, stems
 
-# Words of a statement.
+# The fewest and the most words of a statement, and its fewest content words.
 WORDS_MIN = 3
 WORDS_MAX = 60
 CONTENT_WORDS_MIN = 2
-# Messages that a statement may cite.
+# The most messages that a statement may cite.
 SUPPORT_MAX = 3
 # The least share of different words in a text of WORDS_TO_REPEAT words or more.
 DISTINCT_MIN = 0.6
@@ -63,7 +63,7 @@ _TURN_LABEL = re.compile(r"^(?:the )?(?:assistant|user|tool|system|human)\s*:", 
 class Verdict:
     """The outcome of a check.
 
-    reason: why a statement must not be stored, "" if it may. evidence: the excerpts it cites.
+    reason: why the statement must not be stored, "" if it may be. evidence: the excerpts it cites.
     """
 
     reason: str
@@ -114,7 +114,7 @@ def _source(excerpts: Sequence[Excerpt]) -> str:
 
 
 def _more_often(text: str, source: str) -> str:
-    """Refuses a word that occurs more often than in the source: it replaces another word."""
+    """Refuses a word that occurs more often than in the source, since it replaces another word."""
     own = Counter(word.stem for word in split_words(text) if counts(word))
     source_counts = Counter(word.stem for word in split_words(source))
     repeated = any(count > max(1, source_counts[stemmed]) for stemmed, count in own.items())
@@ -159,7 +159,7 @@ def _supported(
             own = subject == run.author or (len(missing) <= 2 and speaks(run.text))
             if not (own and _is_author(missing, run.author, aliases)):
                 continue
-        # A longer run could only add a negation or a doubt from around the words.
+        # A longer run could only add a negation or doubt from the surrounding words.
         if any(run.holds(smaller) for smaller in covering):
             continue
         covering.append(run)
@@ -177,7 +177,7 @@ def _is_author(missing: frozenset[str], author: str, aliases: dict[str, str]) ->
 
 
 def _aliases(speakers: Sequence[str]) -> dict[str, str]:
-    """The speakers by the lower-case words of their names, without words that two of them share."""
+    """The speakers by the lower-case words of their names, without words shared by two of them."""
     named: dict[str, set[str]] = {}
     for speaker in speakers:
         for word in split_words(speaker):
@@ -186,7 +186,7 @@ def _aliases(speakers: Sequence[str]) -> dict[str, str]:
 
 
 def _subject_of(clause: str, aliases: dict[str, str]) -> str | None:
-    """The speaker whose name a clause begins with, None where it begins with none."""
+    """The speaker whose name a clause begins with; None if there is none."""
     heads = [word.name for word in split_words(clause)[:3]]
     for skipped in ("and", "but", "so", "then", "the", "professor"):
         if heads and heads[0] == skipped and skipped not in aliases:
@@ -195,7 +195,7 @@ def _subject_of(clause: str, aliases: dict[str, str]) -> str | None:
 
 
 def _sharper(reason: str, text: str, excerpts: Sequence[Excerpt]) -> str:
-    """A more exact reason for "words not in its source": the kind of the missing words."""
+    """A more specific reason than "words not in its source": the kind of the missing words."""
     if reason != "words not in its source":
         return reason
     source = _source(excerpts)
@@ -211,7 +211,7 @@ def _foreign(own: set[str], known: frozenset[str] | set[str]) -> str:
 
 
 def _form(text: str) -> str:
-    """The reason to refuse a text that is no statement, whatever its source."""
+    """The reason to refuse a text that is not a statement, whatever its source; "" if it is."""
     count = len(text.split())
     spaced = any(word.text.isascii() for word in split_words(text))
     if count < WORDS_MIN and (spaced or len(split_words(text)) < WORDS_MIN):

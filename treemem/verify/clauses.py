@@ -15,7 +15,7 @@ from treemem.text.sentences import split_sentences
 from treemem.verify import lexicon
 from treemem.verify.words import REPORTING_VERBS, Word, split_words, stems
 
-# Clauses in a run.
+# The most clauses in a run.
 RUN_CLAUSES_MAX = 6
 
 
@@ -57,7 +57,7 @@ class Run:
 
     @property
     def asks(self) -> bool:
-        """Whether it belongs to a question."""
+        """Whether the run is part of a question."""
         return any(
             (clause.closes or split_words(clause.text)[0].lower in lexicon.INVERTED)
             and clause.sentence.rstrip(" \"')*").endswith("?")
@@ -65,7 +65,7 @@ class Run:
         )
 
     def holds(self, other: Run) -> bool:
-        """Whether all clauses of another run are among these."""
+        """Whether this run contains all clauses of another."""
         return other.message == self.message and all(
             clause in self.clauses for clause in other.clauses
         )
@@ -111,7 +111,7 @@ def _heard(text: str) -> frozenset[str]:
 
 
 def inherits(clause: str) -> bool:
-    """Whether a clause that begins with no name has the subject of the clause before it.
+    """Whether a clause that does not begin with a name has the subject of the clause before it.
 
     Example:
         >>> inherits("and stored them"), inherits("because the disk was full")
@@ -133,8 +133,8 @@ def inherits(clause: str) -> bool:
 
 
 def statement_clauses(text: str) -> list[tuple[str, bool]]:
-    """The clauses of a statement to check one by one, each with whether it begins a sentence. A
-    clause of fewer than two content words is joined to its neighbour.
+    """The clauses of a statement to check separately, each with whether it begins a sentence. A
+    clause with fewer than two content words is joined to its neighbour.
 
     Example:
         >>> statement_clauses("Ana sent files and folders, and Ben stored them on the server.")

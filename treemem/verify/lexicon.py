@@ -1,4 +1,4 @@
-"""Lists the English words and phrases by which statements are split and compared.
+"""Lists the English words and phrases used to split and compare statements.
 
 Data only; alignment.py and clauses.py explain their use. Tested in tests/verify/test_check.py.
 """
@@ -35,7 +35,7 @@ AFTER = re.compile(
     r"|how about|must|ha(?:s|ve) to)\b",
     re.IGNORECASE,
 )
-# Looked for in the whole sentence, since a condition applies to all of it.
+# Matched in the whole sentence, since a condition applies to all of it.
 CONDITION = re.compile(
     r"\b(?:if|unless|in case|as long as|as soon as|provided|whenever"
     r"|once (?:the|we|i|you|he|she|it|they))\b|^\W*when\b",
@@ -71,7 +71,7 @@ OPPOSITES = tuple(
         ("inside", "outside"), ("push pushed", "pull pulled"),
     )
 )  # fmt: skip
-# By word: the words of its own side, and those of the opposite.
+# By word, the words of its own side and those of the opposite side.
 OPPOSED: dict[str, list[tuple[frozenset[str], frozenset[str]]]] = {}
 for _pair in OPPOSITES:
     for _own, _other in (_pair, _pair[::-1]):

@@ -1,7 +1,7 @@
 """Decides whether a later statement repeats, closes or replaces an earlier one.
 
-Pure. When in doubt it decides for neither: a rule or an open point that is removed by mistake is
-lost to the reader, one that stays too long is only a nuisance.
+Pure. When in doubt, it reports no relation: a rule or open point dropped by mistake is lost to the
+reader, while one kept too long is only a nuisance.
 """
 
 from __future__ import annotations
@@ -16,17 +16,18 @@ from treemem.verify.alignment import opposite
 from treemem.verify.lexicon import CLAUSE_END
 from treemem.verify.words import Word, split_words, stems
 
-# The least share of an open point's stems in the sentence that closes it; more where that sentence
-# has other stems besides.
+# The least share of an open point's stems in the sentence that closes it, and the least share if
+# that sentence contains other stems.
 CLOSED_SHARE_MIN = 0.6
 OTHER_WORDS_SHARE_MIN = 0.75
-# The least share of the shorter statement's stems, and of the stems of both (the second where the
-# newer one announces a change), that a statement has in common with one it replaces.
+# What a statement must have in common with one it replaces: the share of the shorter one's stems
+# and of the stems of both, and the number of stems. If the newer one announces a change, the third
+# is the share of the stems of both.
 REPLACED_SHARE_MIN = 0.6
 REPLACED_WORDS_MIN = 2
 UPDATED_ALIKE_MIN = 0.4
 
-# Stems that announce an open point, and do not distinguish one from another.
+# Stems that announce an open point but do not distinguish one from another.
 _OPENING = frozenset(
     stem
     for text in (
@@ -88,7 +89,7 @@ _NAME = re.compile(r"(?<=[\w,;] )[A-Z][\w-]+")
 
 
 def key(text: str) -> tuple[object, ...]:
-    """A key that two statements share if they say the same in almost the same words.
+    """A key that two statements share if they mean the same in almost the same words.
 
     Example:
         >>> key("We ship on Friday.") == key("we  shipped on friday")
@@ -108,7 +109,7 @@ def subject_of(text: str) -> frozenset[str]:
 
 
 def settles(text: str) -> bool:
-    """Whether a sentence says that something is done. Whether it closes an open point, see closes.
+    """Whether a sentence says that something is done; closes decides if that is an open point.
 
     Example:
         >>> settles("The lock is fixed now."), settles("The lock will be fixed tomorrow.")
@@ -132,8 +133,8 @@ def _is_past(word: Word) -> bool:
 
 
 def closes(later: str, open_point: str) -> bool:
-    """Whether a later sentence closes an open point: it says that something is done, and that is
-    the subject of the point, not another thing of its kind.
+    """Whether a later sentence closes an open point: it says that the subject of the point is done,
+    not something similar.
 
     Example:
         >>> closes("I asked Lea about the key, she sent it.", "I still need Lea's key.")
@@ -145,7 +146,7 @@ def closes(later: str, open_point: str) -> bool:
         return False
     subject, heard = subject_of(open_point), stems(later)
     announced = _DONE.search(later) is not None
-    # An act of the point in the past tense: "rotate the key", "the key is rotated".
+    # An action of the open point in the past tense: "rotate the key", "the key is rotated".
     acts = frozenset(word.stem for word in split_words(later) if _is_past(word)) & subject
     if not (announced or acts):
         return False
@@ -160,19 +161,19 @@ def closes(later: str, open_point: str) -> bool:
 
 
 def _covers(things: frozenset[str], heard: frozenset[str], later: str) -> bool:
-    """Whether a later sentence, with the stems heard, has enough of the stems of an open point."""
+    """Whether a later sentence, with the stems heard, contains enough stems of an open point."""
     shared = things & heard
     if len(shared) < min(2, len(things)):
         return False
-    # Where other stems replace a missing one, it may be about another thing.
+    # If other stems replace a missing one, the sentence may be about something else.
     extra = heard - things - _OPENING - _COMMON - stems(" ".join(_DONE.findall(later)))
     least = OTHER_WORDS_SHARE_MIN if extra else CLOSED_SHARE_MIN
     return len(shared) >= least * len(things)
 
 
 def _is_other(later: str, open_point: str) -> bool:
-    """Whether a word has different neighbours in the two: the parking slot and the delivery slot,
-    the filter for the press and the filter for the pump."""
+    """Whether a word has different neighbours in the two: "the parking slot" and "the delivery
+    slot", "the filter for the press" and "the filter for the pump"."""
     later_stems, open_stems = stems(later), stems(open_point)
     for ours, theirs in zip(_beside(later), _beside(open_point), strict=True):
         for word in ours.keys() & theirs.keys():
@@ -182,8 +183,8 @@ def _is_other(later: str, open_point: str) -> bool:
 
 
 def _beside(text: str) -> tuple[dict[str, str], dict[str, str]]:
-    """For every stem, the stem right before it, and the next one with at most two stop words in
-    between. Acts and common words are not counted as neighbours."""
+    """For every stem, the stem right before it, and the next one after at most two stop words.
+    Actions and common words do not count as neighbours."""
     before: dict[str, str] = {}
     after: dict[str, str] = {}
     content = [(at, word) for at, word in enumerate(split_words(text)) if word.stem]
@@ -198,7 +199,7 @@ def _beside(text: str) -> tuple[dict[str, str], dict[str, str]]:
 
 
 def _without_asked(open_point: str, things: frozenset[str]) -> list[frozenset[str]]:
-    """The stems of a question without the thing asked for: "which colour the labels get"."""
+    """The stems of a question without the thing it asks for: "which colour the labels get"."""
     match = _ASKED.search(open_point)
     if match is None:
         return []
@@ -206,7 +207,7 @@ def _without_asked(open_point: str, things: frozenset[str]) -> list[frozenset[st
 
 
 def closed_by(open_point: str, later: Sequence[str]) -> int | None:
-    """The index of the first of the later sentences that closes an open point, or None."""
+    """The index of the first later sentence that closes an open point, or None."""
     return next((at for at, text in enumerate(later) if closes(text, open_point)), None)
 
 
@@ -214,7 +215,7 @@ def closed_by(open_point: str, later: Sequence[str]) -> int | None:
 
 
 def fewest_shared(text: str) -> int:
-    """The least number of stems that a statement shares with one that replaces it."""
+    """The least number of stems that a statement must share with one that replaces it."""
     return max(REPLACED_WORDS_MIN, round(UPDATED_ALIKE_MIN * len(_topic(text))))
 
 
@@ -240,7 +241,7 @@ def replaces(newer: str, older: str) -> bool:
 
 
 def _differs(newer: str, older: str) -> bool:
-    """Whether they differ in a value, in negation, or by an opposite."""
+    """Whether two statements differ in a value, in negation, or by opposite words."""
     ours, theirs = _values(newer), _values(older)
     if ours and theirs and not ours & theirs:
         return True
@@ -266,7 +267,7 @@ def _topic(text: str) -> frozenset[str]:
 
 @functools.lru_cache(maxsize=20_000)
 def _names(text: str) -> frozenset[str]:
-    """The names inside a sentence and the possessive at its head, which distinguish its subject."""
+    """The names in a sentence and the possessive at its start, which distinguish its subject."""
     inside = {name.lower() for name in _NAME.findall(text)}
     head = split_words(text)[:1]
     owned = {word.name for word in head if word.name != word.lower}
@@ -274,7 +275,7 @@ def _names(text: str) -> frozenset[str]:
 
 
 def index(texts: Iterable[str]) -> dict[str, list[int]]:
-    """By stem, the indexes of the texts that contain it."""
+    """The indexes of the texts that contain each stem."""
     postings: dict[str, list[int]] = {}
     for at, text in enumerate(texts):
         for stem in stems(text):

@@ -25,7 +25,7 @@ SPEECH_VERBS = frozenset(
     "say says said saying tell tells told telling ask asks asked asking mention mentions "
     "mentioned explain explains explained wonder wonders wondered".split()
 )
-# Verbs of intention; one of them in the source supports any other.
+# Verbs of intention; any of them in the source supports any other.
 WISH_VERBS = frozenset(
     "want wants wanted need needs needed plan plans planned hope hopes hoped wish wishes suggest "
     "suggests suggested".split()
@@ -61,7 +61,7 @@ _SMALL_NUMBERS = {
 class Word:
     """A word of a text.
 
-    stem: what it is compared by, "" for a stop word. start: its offset in characters.
+    stem: the form used for comparison, "" for a stop word. start: its offset in characters.
     """
 
     text: str
@@ -110,7 +110,7 @@ def split_words(text: str) -> tuple[Word, ...]:
 
 
 def stems(text: str) -> frozenset[str]:
-    """The stems of the words of a text that are no stop words.
+    """The stems of the words of a text, without stop words.
 
     Example:
         >>> sorted(stems("The exports were running"))
@@ -120,7 +120,7 @@ def stems(text: str) -> frozenset[str]:
 
 
 def numbers(text: str) -> set[str]:
-    """The numbers of a text, without the commas of thousands.
+    """The numbers of a text, without thousands separators.
 
     Example:
         >>> sorted(numbers("1,000 of 2.50"))
@@ -130,7 +130,7 @@ def numbers(text: str) -> set[str]:
 
 
 def names_by_role(text: str) -> dict[str, str]:
-    """The preposition before every name and number, by its stem; "" without one.
+    """The preposition before each name and number, by the stem of the latter; "" without one.
 
     Example:
         >>> names_by_role("Anton moved from Graz to Wels.")
@@ -144,7 +144,7 @@ def names_by_role(text: str) -> dict[str, str]:
 
 
 def misplaced_number(statement: str, source: str) -> bool:
-    """Whether a number is beside other words than in the source. Units that several numbers of the
+    """Whether a number is next to other words than in the source. Units that several numbers of the
     source share, such as euros, are ignored.
 
     Example:
