@@ -1,7 +1,7 @@
-"""Summarizes nodes: picks out statements, or asks a model and checks what it answers.
+"""Summarizes nodes: picks out statements, or asks a model and checks its answers.
 
 Read base.py, extractive.py, rollup.py, model_summarizer.py, backends.py and exam.py in this order.
-A new summarizer that needs no model of treemem's is a module with a Summarizer and a line in
+A new summarizer that uses none of treemem's models is a module with a Summarizer and an entry in
 SUMMARIZERS. The first makes the view that every node has; the others are chosen by name.
 """
 
@@ -19,8 +19,8 @@ SUMMARIZERS: tuple[Summarizer, ...] = (EXTRACTIVE,)
 def by_name(name: str) -> Summarizer | None:
     """The summarizer that a setting chooses, None for the name of a model.
 
-    name: the producer's name without its version. The extractive summarizer is not chosen,
-    since it runs in any case.
+    name: the producer's name without its version. The extractive summarizer cannot be chosen,
+    since it always runs.
     """
     for summarizer in SUMMARIZERS:
         if summarizer is not EXTRACTIVE and summarizer.name.partition("/")[0] == name:

@@ -19,7 +19,7 @@ from treemem.types import ServedModel
 if TYPE_CHECKING:
     from treemem.models.manifests import InstalledModel
 
-# Tokens of context: a prompt is a window and a task, and more context would only cost memory.
+# Tokens of context: enough for a window and a task; more would only use memory.
 CONTEXT_TOKENS_MAX = 4_096
 # Tokens of context for a model that reads a leaf in one window.
 WHOLE_LEAF_TOKENS_MAX = 8_192
@@ -34,8 +34,8 @@ SERVED_BYTES = 100_000_000_000
 class Slot:
     """A place where one model call at a time can be made.
 
-    endpoint: the server's address, empty for a local model. alive: whether it can be used,
-    asked after a call that failed.
+    endpoint: the server's address, empty for a local model. alive: whether it can be used; called
+    after a failed call.
     """
 
     summarizer: Summarizer
@@ -49,8 +49,8 @@ def slots_of(setting: str) -> Iterator[list[Slot]]:
     """Opens what the setting "summarizer" names: one slot for a local model, one or more for
     each of a served model's servers, neighbours at different servers.
 
-    A local model is loaded at the first question, and servers are not asked yet. Raises
-    ModelError where a model is not installed or its file is damaged.
+    A local model is loaded by its first call, and no server is contacted yet. Raises ModelError if
+    a model is not installed or its file is damaged.
     """
     from treemem.models import serving
     from treemem.models.manifests import installed
@@ -75,9 +75,9 @@ def slots_of(setting: str) -> Iterator[list[Slot]]:
 
 
 def summarizer_of(setting: str) -> Summarizer:
-    """The summarizer that a setting names. No model is read, loaded or asked.
+    """The summarizer that a setting names. No model is loaded or called.
 
-    Raises ModelError where the model is not installed.
+    Raises ModelError if the model is not installed.
     """
     from treemem.models import serving
     from treemem.models.manifests import installed
@@ -102,7 +102,7 @@ def client_of(model: InstalledModel) -> Iterator[Client]:
 
 
 def served_identity(served: ServedModel) -> str:
-    """Named after the model alone: on whichever server it runs, it is the same producer."""
+    """The identity of a served model: derived from its name alone, so the same on any server."""
     from treemem.models.responses import clean
 
     name = clean(served.model or "")
@@ -113,14 +113,14 @@ def served_identity(served: ServedModel) -> str:
 def identity(model: InstalledModel) -> str:
     """The name under which a model's exam result is stored.
 
-    The digest is of the published file: another llama.cpp may quantize it to other bytes, but the
-    model is the same.
+    The digest is of the published file: another llama.cpp may quantize it to different bytes, but
+    the model is the same.
     """
     return f"{model.name}-{model.quantization}@{model.source_sha256[:8]}"
 
 
 def exam_of(setting: str) -> exam.ExamResult | None:
-    """The exam result of the model that a setting names; None where it has taken no exam."""
+    """The exam result of the model that a setting names; None if it has not taken the exam."""
     name = identity_of(setting)
     return None if name is None else exam.result_of(name)
 
@@ -148,8 +148,8 @@ def _rank(result: exam.ExamResult | None, size_bytes: int) -> int:
 
 
 def identity_of(setting: str) -> str | None:
-    """The name under which the exam result of a setting's model is stored; None where the model is
-    not installed."""
+    """The name under which the exam result of a setting's model is stored; None if the model is not
+    installed."""
     from treemem.models import manifests, serving
 
     served = serving.from_setting(setting)
@@ -184,8 +184,8 @@ def _with_exam(name: str, size_bytes: int) -> ModelSummarizer:
 def checked_choice(role: str, choice: str | ServedModel) -> str | None:
     """The setting to store for a choice; None for the choice "none".
 
-    Raises ModelError where the model is not installed or no server has it, UsageError where it is
-    for another role.
+    Raises ModelError if the model is not installed or no server has it, UsageError if it is for
+    another role.
     """
     if isinstance(choice, str) and "://" in choice:
         choice = ServedModel((choice,))
@@ -204,7 +204,7 @@ def checked_choice(role: str, choice: str | ServedModel) -> str | None:
 
 
 def _check_installed(role: str, name: str) -> None:
-    """Raises ModelError where there is no such model, UsageError where it is for another role."""
+    """Raises ModelError if there is no such model, UsageError if it is for another role."""
     from treemem.models.manifests import installed
 
     model = installed(name)

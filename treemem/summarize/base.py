@@ -1,7 +1,8 @@
-"""Defines what a summarizer is given and what it offers: a view of a leaf and one of a group.
+"""Defines the Summarizer contract: from the content of a leaf or a group to a view.
 
 A summarizer writes nothing and reads no file. The worker reads a node's content, stores the
-view under the summarizer's name, and decides by its rank which view of a node is shown.
+view under the summarizer's name, and decides by its rank which view of a node is shown. To add
+one, see CONTRIBUTING.md; they are registered in `__init__.py`.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 KIND_ORDER: dict[StatementKind, int] = {
     "gist": 0, "decision": 1, "constraint": 2, "open": 3, "error": 4, "fact": 5,
 }  # fmt: skip
-# Rules and open points, which reach the root in their own words.
+# Rules and open points, which reach the root word for word.
 BINDING: tuple[StatementKind, ...] = ("constraint", "open")
 
 
@@ -42,7 +43,7 @@ class LeafContent:
 
 @dataclass(frozen=True, slots=True)
 class GroupContent:
-    """A node above others to summarize.
+    """A group or root to summarize.
 
     children: in order. cited: by id, the messages that the children's statements cite; empty
     while the extractive summary is made.
@@ -63,8 +64,8 @@ class Client(Protocol):
 class Summarizer(Protocol):
     """Proposes the statements of a node.
 
-    name: of the producer, with a version; what would give other views has another name. rank:
-    the view of the highest rank is shown; 0 is the extractive summarizer's alone.
+    name: of the producer, with a version; anything that changes the views needs another name.
+    rank: the view of the highest rank is shown; 0 is reserved for the extractive summarizer.
     """
 
     @property
@@ -83,7 +84,7 @@ class Summarizer(Protocol):
 
 
 class NoClient:
-    """Takes the place of a client where a summarizer needs no model."""
+    """The client passed to a summarizer that needs no model."""
 
     def answer(self, prompt: Prompt, *, max_tokens: int, stop: Sequence[str] = ()) -> NoReturn:
         del prompt, max_tokens, stop

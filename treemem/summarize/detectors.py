@@ -36,7 +36,7 @@ _CONSTRAINT = r"""
     |(?:do\ not|don't)\ let|(?:^|(?<=[:,]\ ))always\ [a-z]+
     |without\ (?:asking|telling)\ me|until\ i\ say)\b
 """
-# Rules when a person says them; an assistant's advice is full of such phrases.
+# Rules only if a person says them; an assistant's advice is full of such phrases.
 _WISH = r"""
     ^\W*(?:please\ )?(?:make\ sure|be\ sure\ to|stick\ to
     |keep\ [^,;]{2,60}\ (?:at|below|under|within|out)|always\ [a-z]+|never\ [a-z]+|only\ use
@@ -100,8 +100,8 @@ _ERROR = r"""
 _FLAGS = re.IGNORECASE | re.VERBOSE
 
 CONSTRAINT_WEIGHT = 3.0
-# In order of precedence. An open point comes before a decision, since a decision that is not made
-# yet is open.
+# In order of precedence. An open point comes before a decision, since a decision not yet made is
+# an open point.
 KINDS: tuple[tuple[StatementKind, re.Pattern[str], float], ...] = (
     ("constraint", re.compile(_CONSTRAINT, _FLAGS), CONSTRAINT_WEIGHT),
     ("open", re.compile(_OPEN, _FLAGS), 2.5),
@@ -157,7 +157,7 @@ _TIME_WORDS = frozenset(
     "february march april june july august september october november december week month year "
     "deadline".split()
 )
-# Lines of one tool result.
+# The most lines shown of one tool result.
 TOOL_ERRORS_MAX = 2
 
 

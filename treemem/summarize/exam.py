@@ -1,6 +1,6 @@
-"""Measures once what a model can do, in a short exam.
+"""Examines once how well a model can summarize.
 
-A model is asked in each mode as for a summary, and its answers go through the same checks. A
+A model is called in each mode as for a summary, and its answers go through the same checks. A
 point is a retelling that passed and contains the required words, or a note that passed. The
 mode with the larger share of points is used; a model below SHARE_MIN in both is not used at all.
 The result is stored beside the models.
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
     from treemem.models.client import Generation
 
-# Below this share of the points in every mode a model is not used.
+# A model with a smaller share of the points in every mode is not used.
 SHARE_MIN = 0.25
 # A leaf is read in one window if this share of the notes on a long text passes. Below it a model
 # that can retell does so: a 1.5B model passed 12 of 16 notes on the exam's plain windows, but on

@@ -1,7 +1,7 @@
 """Summarizes without a model, by picking sentences of the messages word for word.
 
-Deterministic, and takes a few milliseconds a leaf. The view of a leaf has its own sentences by
-kind; rollup.py makes the view of a group.
+Deterministic, and takes a few milliseconds per leaf. The view of a leaf contains sentences of its
+messages, by kind; rollup.py makes the view of a group.
 """
 
 from __future__ import annotations
@@ -37,9 +37,9 @@ ROOM: dict[StatementKind, float] = {
 _ROLE_WEIGHT = {"user": 1.3, "assistant": 1.0, "document": 1.1, "tool": 0.7, "system": 0.5}
 _RULING = ("user", "system", "document")
 BINDING_MAX = 100  # rules and open points of a leaf; most leaves have fewer sentences
-# Weight of each further sentence of a message, against the one before: it adds less than another
-# message's first (LoCoMo, evidence in the summary at a tenth, a fifth and a third of a leaf's
-# tokens: 44 / 66 / 81 % without, 46 / 71 / 90 % with it).
+# Weight of each further sentence of a message relative to the one before: it adds less than the
+# first of another message (LoCoMo, evidence in the summary at a tenth, a fifth and a third of a
+# leaf's tokens: 44 / 66 / 81 % without, 46 / 71 / 90 % with it).
 AGAIN = 0.5
 SETTLING_MAX = 60
 SPARE_MAX = 12
@@ -75,7 +75,7 @@ class Extractive:
 
 
 def summarize_leaf(excerpts: Sequence[Excerpt]) -> View:
-    """The statements of a leaf by kind, the gists first, and within a kind in the leaf's order."""
+    """The statements of a leaf by kind, gists first, and within a kind in the leaf's order."""
     candidates = _weighed(_closed(_candidates(excerpts)))
     if not candidates:
         return View((), 0)
@@ -85,7 +85,7 @@ def summarize_leaf(excerpts: Sequence[Excerpt]) -> View:
     room = int(budget * chars / max(1, tokens))
     chosen = _gists(candidates, int(room * ROOM["gist"]))
     taken = {candidate.place for candidate in chosen}
-    # Rules and open points are not lost here, however little room there is.
+    # Rules and open points are included however little room there is.
     binding = [c for c in candidates if c.draft.kind in BINDING]
     chosen += sorted(binding, key=lambda c: (-c.draft.importance, c.place))[:BINDING_MAX]
     left = room - _chars(chosen)
@@ -211,7 +211,7 @@ def _tool_errors(excerpt: Excerpt) -> Iterator[tuple[str, str]]:
 
 def _gists(candidates: Sequence[_Candidate], room: int) -> list[_Candidate]:
     """The sentences that share most words with the rest of the leaf. Rules, open points and
-    decisions are left out, since they are shown under their own kind."""
+    decisions are excluded, since they are shown under their own kind."""
     counts = Counter(word for candidate in candidates for word in candidate.words)
     speaking = [c for c in candidates if c.draft.kind not in (*BINDING, "decision")]
     pool = [c for c in speaking if len(c.words) >= CONTENT_WORDS_FULL] or speaking
@@ -252,7 +252,7 @@ def _chars(chosen: Sequence[_Candidate]) -> int:
 
 
 def _closed(candidates: Sequence[_Candidate]) -> list[_Candidate]:
-    """The candidates, with open points that are closed later in the same leaf made facts."""
+    """The candidates; open points that are closed later in the same leaf become facts."""
     if not any(c.draft.kind == "open" for c in candidates):
         return list(candidates)
     settling = [c for c in candidates if c.draft.settles]
@@ -267,7 +267,7 @@ def _closed(candidates: Sequence[_Candidate]) -> list[_Candidate]:
 
 
 def _weighed(candidates: Sequence[_Candidate]) -> list[_Candidate]:
-    """The candidates, each further one of a message weighed AGAIN times the one before."""
+    """The candidates, with the importance of each further one of a message reduced by AGAIN."""
     seen: Counter[tuple[str, ...]] = Counter()
     weight: dict[int, float] = {}
     for candidate in sorted(candidates, key=lambda c: (-c.draft.importance, c.place)):

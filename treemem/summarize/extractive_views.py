@@ -29,7 +29,7 @@ def view_of(database: Database, node_seq: int, level: int, producer: int) -> Vie
 
 
 def put(database: Database, node_seq: int, producer: int, now_ms: int) -> None:
-    """Gives a node its view, unless it has one, in the transaction that makes the node."""
+    """Stores a node's view, unless it has one, in the transaction that creates the node."""
     if summaries.summary_by(database, node_seq, producer) is None:
         level = database.value("SELECT level FROM node WHERE seq = ?", (node_seq,))
         view = view_of(database, node_seq, level, producer)

@@ -1,10 +1,9 @@
 """Summarizes by asking a model, and checks every statement of its answers.
 
-The model only proposes: verify.check finds the messages that support a statement, and refuses
-one that none supports, with a reason. In the mode "retell" a model shortens single sentences
-of the extractive summary, and the speaker stays the one of the sentence. In the mode "notes" it
-reads a leaf window by window and takes notes. The exam measures in which mode a model does
-better.
+The model only proposes: verify.check finds the messages that support a statement, and refuses an
+unsupported one with a reason. In the mode "retell" a model shortens single sentences of the
+extractive summary without changing their speaker. In the mode "notes" it reads a leaf window by
+window and takes notes. The exam measures in which mode a model does better.
 """
 
 from __future__ import annotations
@@ -28,13 +27,13 @@ if TYPE_CHECKING:
 
 # Part of the producer's name: another one makes all views anew.
 PROMPT_VERSION = 3
-# Sentences of a leaf that are retold, and the words of the shortest of them.
+# The most sentences of a leaf that are retold, and the fewest words of such a sentence.
 RETOLD_MAX = 16
 RETOLD_WORDS_MIN = 7
 # Tokens of an answer.
 RETELLING_TOKENS_MAX = 48
 NOTES_TOKENS_MAX = 240
-# Statements that must pass for a view to be shown.
+# The least number of statements that must pass for a view to be shown.
 PASSED_MIN = 1
 _RETOLD: tuple[StatementKind, ...] = ("gist", "decision", "error", "fact")
 _KIND_WEIGHT: dict[StatementKind, float] = {

@@ -1,9 +1,9 @@
 """Summarizes a group from its children's statements, by reference and without new words.
 
-Pure and deterministic. All rules and open points are taken over, and of the other statements the
-most important that fit. A statement that repeats another is taken once, with the citations of
-both; an open point that a later child closes is left out; a statement that a later one replaces
-is marked as superseded.
+Pure and deterministic. The view contains all rules and open points, and the most important other
+statements that fit. A repeated statement is included once, with all its citations; an open point
+that a later child closes is left out; a statement that a later one replaces is marked as
+superseded.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ REST_SHARE = 0.4
 ROOM: tuple[tuple[StatementKind, float], ...] = (
     ("gist", 0.4), ("decision", 0.6), ("error", 0.6), ("fact", 1.0),
 )  # fmt: skip
-# A stem in more statements than this distinguishes none of them.
+# A stem in more statements than this does not distinguish them.
 STEM_STATEMENTS_MAX = 200
-# Statements compared with one, those that share most stems with it.
+# The most statements compared with one: those that share most stems with it.
 NEAREST_MAX = 32
 _REPLACEABLE: tuple[StatementKind, ...] = ("decision", "constraint", "fact")
 
@@ -65,8 +65,8 @@ def summarize_group(children: Sequence[Child]) -> View:
 
 
 def _merged(offered: Sequence[_Offered]) -> tuple[list[_Offered], list[Relation]]:
-    """The statements without repetitions, each at its first place. Of repetitions of different
-    kinds a rule or an open point is taken."""
+    """The statements without repetitions, each at its first place. If repetitions differ in kind,
+    a rule or an open point is preferred."""
     groups: dict[object, list[_Offered]] = {}
     for statement in offered:
         groups.setdefault(relations.key(statement.item.text), []).append(statement)
@@ -159,7 +159,7 @@ def _comes_later(statement: _Offered, other: _Offered) -> bool:
 def _chosen(
     offered: Sequence[_Offered], children: Sequence[Child], older: frozenset[int]
 ) -> list[_Offered]:
-    """All rules and open points, and of the rest what fits and was not replaced.
+    """All rules and open points, and the other statements that fit and were not replaced.
 
     older: the numbers of the statements that were replaced.
     """

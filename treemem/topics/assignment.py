@@ -25,9 +25,9 @@ if TYPE_CHECKING:
 
     Vectors = Mapping[int, NDArray[Any]]
 
-# Leaves read in one step, between which a job's lease is renewed.
+# Leaves read in one step; a job's lease is renewed between steps.
 LEAVES_AT_ONCE = 128
-# Leaves of a topic, and statements of each, that its name is made of.
+# The most leaves of a topic, and the most statements of each, that its name is based on.
 NAME_LEAVES_MAX = 48
 NAME_STATEMENTS_MAX = 40
 
@@ -43,7 +43,7 @@ class State:
     topics: tuple[Topic, ...]
 
     def lost(self) -> set[int]:
-        """The leaves of topics that no source has any more: tails that have grown since."""
+        """The leaves of topics that no source contains any more: tails that have since grown."""
         return {seq for topic in self.topics for seq in topic.leaves} - self.leaves.keys()
 
 
@@ -74,7 +74,7 @@ def read_batch(database: Database) -> bool:
 
 
 def _texts(database: Database, leaf_seq: int) -> list[str]:
-    """The texts of a leaf without tool output, which names everything, and without thinking."""
+    """The texts of a leaf, without tool output, which mentions everything, and without thinking."""
     texts = []
     for excerpt in summaries.excerpts(database, leaf_seq):
         message = excerpt.message
@@ -93,7 +93,7 @@ def _texts(database: Database, leaf_seq: int) -> list[str]:
 
 
 def place(database: Database) -> None:
-    """Assigns the leaves that are in no topic yet, and creates new topics of them."""
+    """Assigns the leaves that are in no topic yet to existing or new topics."""
     while True:
         with database.transaction():
             _replace_lost_tails(database, _state(database))
@@ -183,7 +183,7 @@ def _replace_lost_tails(database: Database, before: State) -> None:
 
 
 class TopicNamer:
-    """Names topics. The leaves with each term are counted once, for the first name."""
+    """Names topics. The leaves that contain each term are counted once, for the first name."""
 
     def __init__(self, database: Database) -> None:
         self._database = database

@@ -49,7 +49,7 @@ class Leaf:
 
 @dataclass(frozen=True, slots=True)
 class Placing:
-    """Where leaves go.
+    """The topics that leaves are assigned to.
 
     joined: by leaf, the ids of the topics it joins, the nearest first. created: the leaves of
     each new topic.
@@ -64,7 +64,7 @@ def place(
     topics: Mapping[str, Sequence[int]],
     vectors: Mapping[int, Floats] | None = None,
 ) -> Placing:
-    """Where the leaves go that are in no topic yet.
+    """Assigns the leaves that are in no topic yet.
 
     leaves: all leaves, in order. topics: the row numbers of their leaves, by id. vectors: of
     leaves, by row number. A leaf joins up to TOPICS_OF_A_LEAF topics whose centres it is near.
@@ -92,7 +92,7 @@ def place(
 class EarlierTopic:
     """A topic before a rebuild.
 
-    fixed: pinned by the user, so it stays as it is. named: by the user, so it does not get lost.
+    fixed: pinned by the user, so it stays unchanged. named: by the user, so it is not deleted.
     merged: by the user, so communities that lie mostly in it stay together.
     """
 
@@ -109,7 +109,7 @@ def rebuild(
 ) -> tuple[dict[str, tuple[int, ...]], tuple[tuple[int, ...], ...]]:
     """Clusters all leaves anew: the leaves of the topics that keep their ids, and of new topics.
 
-    A topic keeps its id where the new one that shares most with it has at least half of it.
+    A topic keeps its id if the new one that shares most with it has at least half of its leaves.
     """
     space = _Space(leaves, vectors or {})
     fixed = {name: list(topic.leaves) for name, topic in topics.items() if topic.fixed}
@@ -173,7 +173,7 @@ def _heirs(groups: Sequence[tuple[int, ...]], topics: Mapping[str, EarlierTopic]
 def _join(
     space: _Space, topics: Mapping[str, Sequence[int]], seqs: Iterable[int]
 ) -> dict[int, tuple[str, ...]]:
-    """By leaf, the topics that it is near, the nearest first; without leaves near none."""
+    """The topics near each leaf, the nearest first; leaves near no topic are left out."""
     names = [name for name, members in topics.items() if members]
     centres = space.centres([topics[name] for name in names])
     joined = {}
@@ -248,7 +248,7 @@ class _Space:
         self._vectors = _centred({seq: vectors[seq] for seq in self._order if seq in vectors})
 
     def ordered(self, seqs: Iterable[int]) -> list[int]:
-        """The leaves in the order in which they were given at first."""
+        """The leaves in their original order."""
         return sorted(seqs, key=self._order.__getitem__)
 
     def _weighed(self, terms: Mapping[str, float]) -> dict[str, float]:
@@ -314,7 +314,7 @@ def _unit(terms: Mapping[str, float]) -> dict[str, float]:
 
 
 def _centred(vectors: Mapping[int, Floats]) -> dict[int, Floats]:
-    """Unit vectors around their mean, so that what all leaves share makes none similar."""
+    """Unit vectors around their mean, so that features common to all leaves do not count."""
     import numpy as np
 
     if not vectors:

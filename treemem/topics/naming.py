@@ -1,6 +1,6 @@
-"""Names a topic by a few words that its statements contain and the rest does not.
+"""Names a topic by a few words that distinguish its statements from the rest.
 
-Pure. No word is made up: all are spelled as in a statement.
+Pure. No word is invented: all are spelled as in a statement.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ PHRASE_SHARE = 0.5
 
 
 def name(leaves: Sequence[Sequence[str]], term_leaves: Mapping[str, int], total: int) -> str:
-    """A name of up to PARTS_MAX parts, the most distinctive first; "" where no word qualifies.
+    """A name of up to PARTS_MAX parts, the most distinctive first; "" if no word qualifies.
 
     leaves: the statements of every leaf of the topic. term_leaves: how many of all leaves
     contain each term. total: the number of all leaves.

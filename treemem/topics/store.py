@@ -38,7 +38,7 @@ class Topic:
 
 @dataclass(frozen=True, slots=True)
 class PlacedLeaf:
-    """A leaf of a topic. source_id: of the first source whose tree has it, None where none has."""
+    """A leaf of a topic. source_id: of the first source whose tree contains it, None if none."""
 
     id: str
     tokens: int
@@ -49,8 +49,8 @@ class PlacedLeaf:
 
 # -- leaves ----------------------------------------------------------------------------
 
-# Sealed leaves and open tails of all sources that have their extractive summary, in time order;
-# those without times first, in the order of their sources.
+# Sealed leaves and open tails of all sources that have an extractive summary, in time order; those
+# without times come first, in the order of their sources.
 _LEAVES = """
 SELECT n.seq, n.id FROM (
   SELECT tn.node_seq AS node_seq, s.seq AS source_seq, tn.position AS place
@@ -212,7 +212,7 @@ _REMOVE_LEAF = "DELETE FROM topic_leaf WHERE node_seq = ?"
 
 
 def create(database: Database, leaf_ids: Sequence[str]) -> str:
-    """Creates an empty topic whose id is made of these leaves' ids, and returns the id."""
+    """Creates an empty topic with an id derived from these leaves' ids, and returns the id."""
     attempt = 0
     while True:
         topic_id = ids.topic_id(leaf_ids, attempt)
@@ -235,7 +235,7 @@ def set_members(database: Database, topic_id: str, leaf_seqs: Sequence[int]) -> 
 
 
 def remove_leaf(database: Database, node_seq: int) -> None:
-    """Takes a leaf out of every topic, and deletes it if nothing else refers to it."""
+    """Removes a leaf from every topic, and deletes it if nothing else refers to it."""
     database.execute(_REMOVE_LEAF, (node_seq,))
     builder.release(database, node_seq)
 
@@ -304,10 +304,10 @@ def names(database: Database) -> Sequence[tuple[int, str]]:
 
 
 def rewrite_name(database: Database, topic_seq: int, name: str) -> None:
-    """Stores another name; whose it is stays as it was."""
+    """Stores another name, without changing whether it is the user's."""
     database.execute("UPDATE topic SET name = ? WHERE seq = ?", (name, topic_seq))
 
 
 def set_pinned(database: Database, topic_id: str, *, pinned: bool) -> None:
-    """Pins a topic, so that a rebuild leaves it as it is, or unpins it."""
+    """Pins a topic, so that a rebuild leaves it unchanged, or unpins it."""
     database.execute("UPDATE topic SET pinned = ? WHERE id = ?", (pinned, topic_id))

@@ -1,6 +1,6 @@
 """Weighs the terms of a leaf: its content words by their stems, and its entities.
 
-Pure. Names, identifiers and file names are entities, which weigh more; the statements of a leaf
+Pure. Names, identifiers and file names are entities, which weigh more. The statements of a leaf
 count in addition to its text. Words for times and places are left out.
 """
 
@@ -29,7 +29,7 @@ _ENTITY = re.compile(
 )
 _LINK = re.compile(r"https?://\S+")
 _WORD = re.compile(r"[^\W\d_][^\W_]*(?:['’][^\W_]+)*")
-# Not at the head of a sentence, where every word has a capital.
+# Not at the start of a sentence, where every word is capitalized.
 _NAME = re.compile(r"(?<=[a-z0-9,;)’'] )[^\W\d_a-z][^\W_]+")
 _WHEN = frozenset(
     "monday tuesday wednesday thursday friday saturday sunday january february march april may "
@@ -112,7 +112,7 @@ def terms_in(text: str) -> Iterator[Term]:
 def _divided(text: str) -> tuple[list[str], str]:
     """The file names and identifiers of a text, and the text to look for words in."""
     text = _LINK.sub(" ", text)
-    # Most tokens are plain words, which need no expression.
+    # Most tokens are plain words, which need no regular expression.
     odd = [token for token in text.split() if not (token.isalpha() and token[1:].islower())]
     short = [token for token in odd if len(token) <= TOKEN_CHARS_MAX]
     matches = [match for token in short for match in _ENTITY.finditer(token)]
@@ -124,7 +124,7 @@ def _divided(text: str) -> tuple[list[str], str]:
 
 @functools.lru_cache(maxsize=50_000)
 def term_of(word: str) -> str:
-    """The stem that a word is compared by, "" for a word that belongs to no topic.
+    """The stem used to compare a word, "" for a word that does not indicate a topic.
 
     Example:
         >>> term_of("Invoices"), term_of("said"), term_of("Monday")

@@ -1,6 +1,7 @@
 """Compares a clause of a statement with the run of clauses that contains its words.
 
-Pure. The two mean the same if persons, negation, certainty, amounts and word order agree. Tested in tests/verify/test_check.py and tests/verify/test_refusals.py.
+Pure. The two mean the same if persons, negation, certainty, amounts and word order agree.
+Tested in tests/verify/test_check.py and tests/verify/test_refusals.py.
 """
 
 from __future__ import annotations
