@@ -200,7 +200,7 @@ def test_damage_is_reported_once_and_not_while_a_line_is_being_written(
 def test_a_file_that_cannot_be_stored_does_not_keep_others_from_being_stored(
     memory: Memory, logs: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("treemem.store.messages.TEXT_BYTES_MAX", 100)
+    monkeypatch.setattr("treemem.store.messages.TEXT_CHARS_MAX", 100)
     append(logs / "a.jsonl", line("long " * 100))
     with following(memory, Target.of(logs), poll=True) as events:
         append(logs / "b.jsonl", line("first"))

@@ -218,7 +218,7 @@ class FileIngest:
                 assert current is not None, f"{importer.name} yielded a message before its source"
                 if self._is_own_call.setdefault(current, begins_own_call(event.text)):
                     self.report.note(Skipped(OWN_CALL))
-                elif len(event.text) > messages.TEXT_BYTES_MAX:
+                elif len(event.text) > messages.TEXT_CHARS_MAX:
                     self.report.note(_oversize(event))
                 else:
                     self.report.records += 1
@@ -252,7 +252,7 @@ class FileIngest:
                 current = event.id
                 log_sources.setdefault(current, event)
                 in_log.setdefault(current, set())
-            elif isinstance(event, Message) and len(event.text) <= messages.TEXT_BYTES_MAX:
+            elif isinstance(event, Message) and len(event.text) <= messages.TEXT_CHARS_MAX:
                 item = matcher.match(self._without_blobs(event), log_sources[current])
                 in_log[current].add(LogMessage(item.id, item.identity, item.replaces))
         for source in log_sources.values():
@@ -316,7 +316,7 @@ def _digest_of(file: LogFile, importer: Importer, redaction_label: str) -> str:
 
 
 def _oversize(message: Message) -> Skipped:
-    detail = f"{len(message.text):,} characters, {messages.TEXT_BYTES_MAX:,} are allowed"
+    detail = f"{len(message.text):,} characters, {messages.TEXT_CHARS_MAX:,} are allowed"
     return Skipped(OVERSIZE, problem=True, detail=detail)
 
 

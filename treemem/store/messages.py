@@ -18,7 +18,7 @@ from treemem.text.fts import extra_words
 from treemem.types import MESSAGE_KINDS, ROLES, Blob, Message, Part
 
 # Messages with more characters than this are refused.
-TEXT_BYTES_MAX = 256 * 1024 * 1024
+TEXT_CHARS_MAX = 256 * 1024 * 1024
 _IN_CHUNK = 500
 _PAGE_MESSAGES = 500
 
@@ -62,10 +62,10 @@ def storable(message: Message) -> Message:
     if message.kind not in MESSAGE_KINDS:
         raise UsageError(f"A message's kind is one of {', '.join(MESSAGE_KINDS)}, "
                          f"not {message.kind!r}.")  # fmt: skip
-    if len(message.text) > TEXT_BYTES_MAX:
+    if len(message.text) > TEXT_CHARS_MAX:
         raise UsageError(
             f"A message of {len(message.text):,} characters is over the limit of "
-            f"{TEXT_BYTES_MAX:,}. Split it before it is stored."
+            f"{TEXT_CHARS_MAX:,}. Split it before it is stored."
         )
     changes: dict[str, object] = {}
     for name in ("external_id", "author", "session", "sent_at"):

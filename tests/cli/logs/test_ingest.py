@@ -90,7 +90,7 @@ def test_the_most_frequent_reasons_are_listed(tmp_path: Path) -> None:
 def test_a_message_over_the_size_limit_is_reported_and_the_others_are_stored(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(messages, "TEXT_BYTES_MAX", 50)
+    monkeypatch.setattr(messages, "TEXT_CHARS_MAX", 50)
     log = tmp_path / "log.jsonl"
     log.write_text(line(1) + json.dumps({"role": "user", "content": "long " * 20}) + "\n" + line(2))
     report = run_json("ingest", str(log))
