@@ -8,7 +8,7 @@ from email.message import EmailMessage
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from tests.helpers.reading import (
@@ -222,7 +222,14 @@ def test_other_texts_are_not_recognized(text: str) -> None:
     assert detect(LogFile("x.txt", data=text.encode())).name == "plain-text"
 
 
+def test_an_encoded_word_in_an_impossible_charset_stays_as_it_is() -> None:
+    data = "From: a@x.example\nMessage-ID: <1@x>\nDate: 1\nSubject: =?uôf-8?q?plan?=\n\nword\n"
+    (message,) = messages_in(events_of(data.encode(), "a.eml", "mail"))
+    assert message.text == "=?uôf-8?q?plan?=\n\nword"
+
+
 @given(st.integers(0, 2**32))
+@example(30651)
 @settings(deadline=None, max_examples=80)
 def test_a_damaged_mailbox_never_breaks_the_import(seed: int) -> None:
     message = mail(5, "See the plan.\n")

@@ -46,7 +46,7 @@ def header(mail: Mail, name: str) -> str | None:
     value = value[:_HEADER_CHARS_MAX]
     try:
         decoded = str(email.header.make_header(email.header.decode_header(value)))
-    except (email.errors.HeaderParseError, LookupError, ValueError):
+    except (email.errors.MessageError, LookupError, ValueError):
         decoded = value
     return one_line(decoded)
 
