@@ -20,3 +20,9 @@ def run_json(*arguments: str, stdin: str | None = None) -> Any:
     assert result.exit_code == 0, result.output
     assert result.stdout.isascii()
     return json.loads(result.stdout)
+
+
+def stored() -> str:
+    """The messages of the only source, as printed."""
+    (source,) = run_json("source", "list")
+    return run("source", "show", source["source"]["id"], "--messages").output

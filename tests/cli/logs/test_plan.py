@@ -8,25 +8,9 @@ from pathlib import Path
 import pytest
 
 from tests.helpers.command_line import run, run_json
-from tests.helpers.fake_model import FakeClient, use
-from tests.helpers.logs import ClaudeSession, prose
+from tests.helpers.fake_model import FakeClient
+from tests.helpers.logs import prose
 from treemem import Memory
-
-
-@pytest.fixture
-def log(tmp_path: Path) -> str:
-    session = ClaudeSession("one")
-    session.say(*(prose(number, 8) for number in range(60)))
-    return str(session.write(tmp_path))
-
-
-@pytest.fixture
-def model(monkeypatch: pytest.MonkeyPatch) -> FakeClient:
-    """Sets a fake summarizer for the default memory."""
-    client = FakeClient()
-    with Memory.open() as memory:
-        use(monkeypatch, memory, client)
-    return client
 
 
 def test_a_plan_prints_every_figure_and_how_to_measure_the_time(log: str) -> None:

@@ -2,35 +2,16 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING
 
-import pytest
-
 from tests.helpers.command_line import run, run_json
-from tests.helpers.fake_model import FakeClient, use
-from tests.helpers.logs import ClaudeSession, prose
+from tests.helpers.fake_model import FakeClient
+from tests.helpers.logs import prose
 from treemem import Memory, Message
 from treemem.store.database import Database
 
 if TYPE_CHECKING:
     from tests.conftest import FakeClock
-
-
-@pytest.fixture
-def log(tmp_path: Path) -> str:
-    session = ClaudeSession("one")
-    session.say(*(prose(number, 8) for number in range(60)))
-    return str(session.write(tmp_path))
-
-
-@pytest.fixture
-def model(monkeypatch: pytest.MonkeyPatch) -> FakeClient:
-    """Sets a fake summarizer for the default memory."""
-    client = FakeClient()
-    with Memory.open() as memory:
-        use(monkeypatch, memory, client)
-    return client
 
 
 def test_usage_is_a_table_with_a_total(log: str, model: FakeClient) -> None:

@@ -4,25 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
-
 from tests.helpers.command_line import run, run_json
-from tests.helpers.secret_samples import ALNUM
-
-TOKEN = "ghp_" + ALNUM
-TEXT = f"We push with {TOKEN}.\n\nThe password = 'tr0ub4dor-zz' is Ana's, ana@example.org.\n"
-
-
-@pytest.fixture
-def log(tmp_path: Path) -> str:
-    path = tmp_path / "notes.txt"
-    path.write_text(TEXT)
-    return str(path)
-
-
-def stored() -> str:
-    (source,) = run_json("source", "list")
-    return run("source", "show", source["source"]["id"], "--messages").output
 
 
 def test_ingest_says_what_it_redacted(log: str) -> None:

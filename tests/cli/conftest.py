@@ -1,0 +1,27 @@
+"""Gives the tests of the command line a log and a fake model."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.helpers.fake_model import FakeClient, use
+from tests.helpers.logs import ClaudeSession, prose
+from treemem import Memory
+
+
+@pytest.fixture
+def log(tmp_path: Path) -> str:
+    session = ClaudeSession("one")
+    session.say(*(prose(number, 8) for number in range(60)))
+    return str(session.write(tmp_path))
+
+
+@pytest.fixture
+def model(monkeypatch: pytest.MonkeyPatch) -> FakeClient:
+    """Sets a fake summarizer for the default memory."""
+    client = FakeClient()
+    with Memory.open() as memory:
+        use(monkeypatch, memory, client)
+    return client
