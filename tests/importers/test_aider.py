@@ -171,3 +171,25 @@ def test_every_block_of_a_damaged_history_is_counted(seed: int, cut: int) -> Non
     for event in by_name("aider").read(LogFile("x.md", data=bytes(data))):
         current = event.id if isinstance(event, Source) else current
         assert isinstance(event, Source | Skipped) or (current and event.text.strip())
+
+
+def test_a_history_below_other_text_is_recognized_under_any_name() -> None:
+    text = "-*- coding: utf-8 -*-\n\n> checks passed  \n" + FIRST + SECOND
+    events = read(text, "talks-with-aider.md")
+    messages = [event for event in events if isinstance(event, Message)]
+    assert [message.role for message in messages].count("user") == 2
+    asked = next(message for message in messages if message.role == "user")
+    assert (asked.text, asked.sent_at) == ("round per line\n\nnot per sum", "2026-03-01T09:00:00")
+
+
+def test_text_above_the_first_session_is_nobodys_answer() -> None:
+    assert role_and_text("Kept since spring.\n\n> checks passed  \n" + FIRST)[:2] == [
+        ("other", "Kept since spring."),
+        ("tool", "checks passed"),
+    ]
+
+
+@pytest.mark.parametrize("quoted", ["# Notes\n\n{}", "Look:\n\n```\n\n{}```\n"])
+def test_a_document_that_quotes_a_session_stays_a_document(quoted: str) -> None:
+    data = quoted.replace("{}", FIRST).encode()
+    assert detect(LogFile("notes.md", data=data)).name == "markdown"

@@ -165,3 +165,39 @@ def test_other_logs_are_not_recognized(text: str) -> None:
 def test_a_damaged_log_never_breaks_the_import(seed: int) -> None:
     for text in (IRSSI, WEECHAT, ZNC, HEXCHAT, MIRC):
         assert_reads("irc", mutated(text.encode(), seed), "#ops.2024-01-01.log")
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "[04:10:00] *** Quits: ana (~ana@farm.example) (Ping timeout)",
+        "[04:10:00] *** Parts: ana (~ana@farm.example)",
+        "[04:10:00] *** ana is now known as ana_away",
+        "04:10 -!- ana [~ana@farm.example] has quit [Quit: bye]",
+        "04:10 -!- mode/#ops [+o ben] by ana",
+        "2024-01-02 04:10:00\t<--\tana (~ana@farm.example) has left #ops",
+        "2024-01-02 04:10:00\t--\tMode #ops [+o ben] by ana",
+        "Jan 02 04:10:00 *\tana (~ana@farm.example) has joined",
+        "[04:10] * ana was kicked by ben (enough)",
+    ],
+)
+def test_a_day_on_which_people_only_come_and_go_is_a_log_without_messages(line: str) -> None:
+    text = f"{line}\n" * 3
+    assert detect(LogFile("#ops_20240102.log", data=text.encode())).name == "irc"
+    events = events_of(text, "#ops_20240102.log", "irc")
+    assert messages_in(events) == []
+    assert sources_in(events) == []
+    assert reasons_in(events) == ["notice of the service"] * 3
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "[04:10:00] *** Starting the backup of /srv",
+        "04:10 -- done, 14 files",
+        "2024-01-02 04:10:00 --> opening the valve",
+    ],
+)
+def test_a_programs_log_with_stars_and_dashes_stays_text(line: str) -> None:
+    data = (f"{line}\n" * 3).encode()
+    assert detect(LogFile("backup_20240102.log", data=data)).name == "plain-text"

@@ -231,3 +231,22 @@ def test_every_turn_of_a_damaged_file_is_a_message_or_counted(
     for event in by_name("specstory").read(LogFile("x.md", data=bytes(data))):
         current = event.id if isinstance(event, Source) else current
         assert isinstance(event, Source | Skipped) or (current and event.text)
+
+
+@pytest.mark.parametrize(
+    ("heading", "label", "sent_at"),
+    [
+        ("# Fix the gate (2025-04-01 10:00Z)\n\n", "gate.md", "2025-04-01T10:00Z"),
+        ("# 2025-04-01 10:00:30 +0200\n\n", "gate.md", "2025-04-01T10:00:30+0200"),
+        ("", "2025-04-01_10-00-30Z-fix-the-gate.md", "2025-04-01T10:00:30Z"),
+        ("# Fix the gate\n\n", "2025-04-01_10-00-fix-the-gate.md", "2025-04-01T10:00"),
+        ("# Fix the gate\n\n", "gate.md", None),
+    ],
+)
+def test_a_session_without_times_has_that_of_its_heading_or_name(
+    heading: str, label: str, sent_at: str | None
+) -> None:
+    text = f"{heading}_**User**_\n\nopen the gate\n\n---\n\n_**Assistant**_\n\nOpened.\n"
+    events = by_name("specstory").read(LogFile(label, data=text.encode()))
+    times = [event.sent_at for event in events if isinstance(event, Message)]
+    assert times == [sent_at, sent_at]

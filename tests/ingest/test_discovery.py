@@ -112,6 +112,19 @@ def test_a_place_knows_its_files_by_their_paths(pattern: str, path: str, fits: b
     assert Place("x", Path("/f"), pattern).matches(Path(path)) is fits
 
 
+@pytest.mark.parametrize(
+    "below",
+    ["subagents", "subagents/workflows/nightly", "subagents/agent-a/subagents/workflows/b/c"],
+)
+def test_the_agents_of_a_session_are_found_at_every_depth(home: Path, below: str) -> None:
+    path = home / ".claude/projects/-farm/0c0ffee0" / below / "agent-a77c.jsonl"
+    path.parent.mkdir(parents=True)
+    path.write_text("{}\n")
+    claude = [place for place in places({}, home) if place.format == "claude-code"]
+    assert path in [found for place in claude for found in place.files()]
+    assert any(place.matches(path) for place in claude)
+
+
 def test_files_read_together_with_a_log_count_with_its_bytes(tmp_path: Path) -> None:
     storage = tmp_path / ".local" / "share" / "opencode" / "storage"
     for name in ("session/p/s.json", "message/s/m.json", "part/m/a.json", "part/m/b.json"):

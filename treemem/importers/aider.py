@@ -27,6 +27,11 @@ _HISTORY_NAME = "aider.chat.history.md"
 _BLOCK_CHARS_MAX = 8 * 1024 * 1024
 _START = re.compile(r"# aider chat started at (\d{4}-\d\d-\d\d) (\d\d:\d\d:\d\d)\s*\Z")
 _START_BYTES = re.compile(rb"\s*# aider chat started at \d{4}-\d\d-\d\d \d\d:\d\d:\d\d")
+# A session's start below other text, and aider's or the user's first line in it.
+_LATER_START = re.compile(
+    r"(?:\A|\n[ \t]*\r?\n)# aider chat started at \d{4}-\d\d-\d\d \d\d:\d\d:\d\d\s*\n"
+    r"(?:####|>)(?: |\r?\n)"
+)
 _USER = re.compile(r"####(?: |[\r\n]*\Z)")
 _TOOL = re.compile(r">(?: |[\r\n]*\Z)")
 # A line without a line end is a piece of a longer line.
@@ -42,7 +47,7 @@ class Aider(Importer):
     """Imports .aider.chat.history.md."""
 
     name = "aider"
-    version = 1
+    version = 2
     description = "aider's chat history (Markdown)"
     kept = "prompts, answers, aider's own output"
     dropped = "the marks in front of lines"
@@ -51,6 +56,8 @@ class Aider(Importer):
     def recognizes(self, file: LogFile, head: bytes) -> float:
         if _START_BYTES.match(head.removeprefix(b"\xef\xbb\xbf")):
             return 0.95
+        if b"# aider chat started at " in head and _begins_below(head):
+            return 0.9
         # A history whose beginning was cut off.
         return 0.9 if file.name.endswith(_HISTORY_NAME) and head and is_text(head) else 0.0
 
@@ -177,7 +184,7 @@ class _Reading:
             )
             yield self._source
         yield Message(
-            role=kind,
+            role="other" if kind == "assistant" and self._is_preamble else kind,
             text=text,
             sent_at=self._started,
             external_id=external_id,
@@ -185,12 +192,32 @@ class _Reading:
             unique_id=external_id is not None,
         )
 
+    @property
+    def _is_preamble(self) -> bool:
+        """Whether nobody has asked anything yet and a session starts below: the text may be the
+        end of an earlier answer, or a note that somebody put there."""
+        return self._heads == 0 and not self._asked and len(self._marked_after) > 1
+
     def _id(self) -> str | None:
         """A message's id, from its session, its position and the prompt before it. The last message
         of a history may have grown when the file is next read; its id stays the same."""
         if self._started is None:
             return None
         return f"{Aider.name}:{self._started}:{self._ordinal}:{digest_of(self._asked)}"
+
+
+def _begins_below(head: bytes) -> bool:
+    """Whether a history begins below other text. Not in a fence, and not once below a heading: a
+    document may quote a session."""
+    text = head.decode("utf-8", "replace")
+    fence, at, starts, is_titled = None, 0, 0, False
+    for start in _LATER_START.finditer(text):
+        for line in text[at : start.start()].split("\n"):
+            is_titled = is_titled or (not starts and fence is None and line.startswith("# "))
+            fence = fence_after(fence, line)
+        starts += fence is None
+        at = start.start() + 1
+    return starts > is_titled
 
 
 def _key(file: LogFile) -> str:

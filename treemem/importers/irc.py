@@ -41,9 +41,18 @@ _TABBED = re.compile(r"(?P<who>[^\t]{0,60})\t(?P<text>.*)", re.DOTALL)
 # HexChat writes the same star before actions and before server notices.
 _SERVER_NOTICE = re.compile(
     r"\S+ (?:\([^()]*\) )?(?:has (?:joined|quit|left|changed the topic|set the topic)\b|"
-    r"is now known as |sets? mode |gives? (?:channel|voice)|removes? (?:channel|voice)|"
+    r"is now known as |was kicked by \S+ \(|sets? mode |gives? (?:channel|voice)|"
+    r"removes? (?:channel|voice)|"
     r"\[[^\]\s]*\] has (?:joined|quit|left))|(?:You are|Now talking|Topic for|Disconnected|"
     r"Connect)"
+)
+# What a server reports, in the words of every client; a program's log has stars or dashes too.
+_SERVICE = re.compile(
+    r"(?:-!-|\*\*\*|===|-->|<--|--|=!=|\*)\s+(?:(?:Joins|Parts|Quits): \S+ \(|"
+    r"\S+ (?:[(\[][^()\[\]]*[)\]] )?(?:has (?:joined|quit|left|changed the topic|set the topic)\b|"
+    r"is now known as \S|was kicked (?:by|from) \S|(?:sets? |changes? )(?:mode|topic)\b|"
+    r"changed the topic\b|(?:gives?|removes?) (?:channel|voice))|"
+    r"(?:[Mm]ode|ServerMode)[ /]?[#&]|(?:Topic for|Irssi: |Now talking))"
 )
 _DAY_LINE = re.compile(
     r"(?:--- (?:Log opened|Log closed|Day changed)|\*{4} (?:BEGIN|ENDING) LOGGING AT|"
@@ -57,7 +66,7 @@ class Irc(Importer):
     """Imports IRC logs; all files of a channel are one source."""
 
     name = "irc"
-    version = 1
+    version = 2
     description = "IRC logs: irssi, WeeChat, ZNC, HexChat, mIRC, EnergyMech"
     kept = "nick, text, actions, notices of people, time without a zone"
     dropped = "joins, parts, modes, topics, colours, the signs of channel operators"
@@ -84,7 +93,10 @@ class Irc(Importer):
         # Any table may have dates, tabs and text; "<nick>" or a notice proves a chat.
         is_table = all("\t" in line and " <" not in line for line in lines)
         has_notice = any(isinstance(item, Spoken) and item.nick is None for item in read)
-        return 0.85 if spoken and (has_notice or not is_table) else 0.0
+        if spoken:
+            return 0.85 if has_notice or not is_table else 0.0
+        # On a quiet day people only come and go.
+        return 0.85 if 2 * sum(map(_is_service, lines)) > len(lines) else 0.0
 
     def companions(self, file: LogFile) -> Iterable[LogFile]:
         # Subtle: the date in the name counts as content. Otherwise two quiet days with the same few
@@ -121,6 +133,14 @@ class Irc(Importer):
                 yield Message(
                     role="other", text=item.text, author=item.nick, sent_at=_time(item, day)
                 )
+
+
+def _is_service(line: str) -> bool:
+    """Whether a line is a notice of an IRC server, behind its time."""
+    for pattern in (_DATED, _MONTHLY, _DAILY):
+        if (match := pattern.match(line)) is not None:
+            return _SERVICE.match(_FORMATTING.sub("", line[match.end() :]).lstrip()) is not None
+    return False
 
 
 def _time(spoken: Spoken, day: date | None) -> str | None:

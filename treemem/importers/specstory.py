@@ -36,6 +36,9 @@ _TIME = re.compile(r"(?:\A|\s)(\d{4}-\d\d-\d\d[ T]\d\d:\d\d(?::\d\d)?(?:Z|[+-]\d
 _SESSION = re.compile(r"<!-- [^\r\n]{1,100}? Session ([^\s()]{1,200}) \([^\r\n]*\) -->")
 _TITLE = re.compile(r"# ([^\r\n]+)")
 _TITLE_TIME = re.compile(r"\s*\(?\d{4}-\d\d-\d\d[ T]\d\d:\d\d(?::\d\d)?(?:Z|[+-]\d{4})?\)?\s*\Z")
+_STARTED = re.compile(
+    r"(?<!\d)(\d{4}-\d\d-\d\d)[ T_](\d\d)[:-](\d\d)(?:[:-](\d\d)(?!\d))?(Z|[ ]?[+-]\d\d:?\d\d)?"
+)
 _FILE_TIME = re.compile(r"\A\d{4}-\d\d-\d\d_\d\d-\d\d(?:-\d\d)?Z?-?")
 _MESSAGE_ID = re.compile(r"<!-- message-id: (\S{1,200}) -->[ \t]*[\r\n]*\Z")
 _ROLES: dict[str, Role] = {"User": "user", "Agent": "assistant", "Assistant": "assistant"}
@@ -56,7 +59,7 @@ class SpecStory(Importer):
     """Imports the files below .specstory/history."""
 
     name = "specstory"
-    version = 1
+    version = 2
     is_document = True
     description = "SpecStory session histories (Markdown)"
     kept = "turns, thinking, tool calls with their results, sub-agents' turns"
@@ -83,6 +86,7 @@ class _Reading:
         self._chars = 0
         self._fence: str | None = None
         self._time = ""
+        self._started: str | None = None
         self._main: Source | None = None
         self._current: Source | None = None
 
@@ -132,7 +136,7 @@ class _Reading:
             if any(map(str.strip, lines)):
                 yield Skipped(PREAMBLE)
             return
-        message = _message(self._head, lines)
+        message = _message(self._head, lines, None if self._time else self._started)
         if isinstance(message, str):
             yield Skipped(message)
             return
@@ -147,6 +151,9 @@ class _Reading:
         title = one_line(_TITLE_TIME.sub("", heading.group(1))) if heading else None
         by_name = _FILE_TIME.sub("", self._file.stem).replace("-", " ")
         key = printable(session.group(1)) if session else file_key(self._file)
+        self._started = started_at(heading.group(1) if heading else "") or started_at(
+            self._file.stem
+        )
         return Source(
             f"{SpecStory.name}/{key}",
             SpecStory.name,
@@ -169,8 +176,25 @@ class _Reading:
         )
 
 
-def _message(head: re.Match[str], lines: list[str]) -> Message | str:
-    """The message of a turn, or the reason to skip it."""
+def started_at(text: str) -> str | None:
+    """The time in a session's heading, or in the name of its file; None without one.
+
+    Example:
+        >>> started_at("Fix the login (2025-04-01 10:00Z)"), started_at("2025-04-01_10-00-30Z-fix")
+        ('2025-04-01T10:00Z', '2025-04-01T10:00:30Z')
+        >>> started_at("2025-04-01_10-00-fix"), started_at("Fix the login")
+        ('2025-04-01T10:00', None)
+    """
+    match = _STARTED.search(text)
+    if match is None:
+        return None
+    seconds = f":{match[4]}" if match[4] else ""
+    return f"{match[1]}T{match[2]}:{match[3]}{seconds}{(match[5] or '').strip()}"
+
+
+def _message(head: re.Match[str], lines: list[str], started: str | None) -> Message | str:
+    """The message of a turn, or the reason to skip it. started: the session's time, for turns
+    of the first versions, which have none."""
     named = _MESSAGE_ID.match(lines[0]) if lines else None
     content = Content()
     add_pieces(content, lines[1:] if named else lines)
@@ -181,7 +205,7 @@ def _message(head: re.Match[str], lines: list[str]) -> Message | str:
         role=role,
         text=content.text,
         kind="summary" if role == "user" and is_continuation(content.spoken) else "said",
-        sent_at=_time_of(head),
+        sent_at=_time_of(head) or started,
         external_id=named.group(1) if named else None,
         parts=tuple(content.parts),
     )

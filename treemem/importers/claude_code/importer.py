@@ -41,9 +41,10 @@ class ClaudeCode(Importer):
     dropped = "usage, model names, signatures, a tool result's copy for the screen, bookkeeping"
     places = (
         ".claude/projects/*/*.jsonl",
-        ".claude/projects/*/*/subagents/*.jsonl",
+        # Agents may start agents, and workflows keep theirs in folders of their own.
+        ".claude/projects/*/*/subagents/**/*.jsonl",
         ".config/claude/projects/*/*.jsonl",
-        ".config/claude/projects/*/*/subagents/*.jsonl",
+        ".config/claude/projects/*/*/subagents/**/*.jsonl",
     )
 
     def recognizes(self, file: LogFile, head: bytes) -> float:
