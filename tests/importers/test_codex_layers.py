@@ -69,7 +69,7 @@ def test_newer_items_of_a_turn_are_events_like_the_older_ones() -> None:
     done = [
         {"type": "UserMessage", "id": "1", "content": [{"type": "text", "text": "fix it"}]},
         {"type": "AgentMessage", "id": "2", "content": [{"type": "Text", "text": "Fixed."}]},
-        {"type": "CommandExecution", "id": "3", "command": "ls"},
+        {"type": "ContextCompaction", "id": "3"},
     ]
     rows = [
         meta(),

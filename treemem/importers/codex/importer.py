@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from treemem.importers.codex.completed import items_of
 from treemem.importers.codex.items import (
     BARE_ITEMS,
     EMPTY,
@@ -44,7 +45,7 @@ class Codex(Importer):
     """Imports the rollouts below ~/.codex/sessions."""
 
     name = "codex"
-    version = 1
+    version = 2
     description = "Codex session logs (rollouts, JSON Lines)"
     kept = "turns, reasoning summaries, tool calls and results, rolled-back turns, summaries, forks"
     dropped = "the second layer of each turn, encrypted reasoning, replaced history, bookkeeping"
@@ -101,18 +102,21 @@ class _Reading:
     def events(self) -> Iterator[Event]:
         records = _records(self._file, parse_json)
         return events_of(
-            records, lambda at, item: self._message(at, item.value), lambda _: self._source
+            records, lambda at, item: self._messages(at, item.value), lambda _: self._source
         )
 
-    def _message(self, ordinal: int, value: object) -> Message | str:
-        """The message of a record, or the reason to skip it."""
+    def _messages(self, ordinal: int, value: object) -> list[Message] | str:
+        """The messages of a record, or the reason to skip it."""
         if not isinstance(value, dict):
             return NOT_AN_OBJECT
         record = without_envelope(value)
         self._turn.note(record)
-        speech = self._speech(record)
-        if isinstance(speech, str):
-            return speech
+        speeches = self._calls(record) or self._speech(record)
+        if isinstance(speeches, str):
+            return speeches
+        return [self._message(ordinal, record, speech) for speech in speeches]
+
+    def _message(self, ordinal: int, record: Record, speech: Speech) -> Message:
         content = speech.content
         text = content.text
         scope = self._turn.id or self._root_id
@@ -129,7 +133,24 @@ class _Reading:
             active=self._survey.is_active(ordinal),
         )
 
-    def _speech(self, record: Record) -> Speech | str:
+    def _calls(self, record: Record) -> list[Speech] | str:
+        """The tool call and the result in a completed item, without those that items repeat; empty
+        if the record is no tool call."""
+        if record.kind != "event_msg" or record.payload.get("type") != "item_completed":
+            return []
+        items = items_of(as_dict(record.payload.get("item")))
+        if not items:
+            return []
+        new = [item for item in items if not self._layers.repeats_call(item)]
+        speeches = [item_speech(item, self._blocks) for item in new]
+        spoken = [speech for speech in speeches if not isinstance(speech, str)]
+        return spoken or (EMPTY if new else LOGGED_TWICE)
+
+    def _speech(self, record: Record) -> list[Speech] | str:
+        speech = self._single_speech(record)
+        return speech if isinstance(speech, str) else [speech]
+
+    def _single_speech(self, record: Record) -> Speech | str:
         kind, payload = record.kind, record.payload
         if kind == "response_item":
             return self._item(payload)

@@ -235,6 +235,7 @@ def _completed(item: dict[str, Any]) -> Event | None:
     if item_type == "plan":
         return Event("assistant", as_text(item.get("text")) or "")
     if item_type == "reasoning":
-        texts = [*texts_of(item.get("summary_text")), *texts_of(item.get("raw_content"))]
+        summary = item.get("summary_text") or item.get("summary")
+        texts = [*texts_of(summary), *texts_of(item.get("raw_content") or item.get("content"))]
         return Event(THINKING, "\n\n".join(texts))
     return None

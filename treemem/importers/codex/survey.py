@@ -46,6 +46,8 @@ class Survey:
         # How often events show a speaker's text, and how often items contain it.
         self._shown: dict[tuple[str, int], int] = {}
         self._in_items: dict[tuple[str, int], int] = {}
+        # Hashes of the ids of tool calls and of results among the items.
+        self._calls: set[int] = set()
         # The user's turns and the rollbacks in order: (ordinal, hashes, is item), (ordinal, count,
         # turns).
         self._turns: list[tuple[int, tuple[int, ...], bool]] = []
@@ -74,6 +76,7 @@ class Survey:
         shown = shown_texts(item)
         if shown is None:
             self._answered |= "role" not in item
+            self._calls.update(_call_keys(item))
             return
         speaker, texts = shown
         keys = _keys(texts)
@@ -147,6 +150,7 @@ class Layers:
         self._in_items = survey._in_items.copy()
         self._shown = survey._shown.copy()
         self._all_shown = survey._shown_from_start
+        self._calls = survey._calls.copy()
 
     def repeats(self, speaker: str, key: int) -> bool:
         """Whether an event repeats the text of an item."""
@@ -154,6 +158,14 @@ class Layers:
 
     def repeats_event(self, event: Event) -> bool:
         return self.repeats(event.speaker, _key(event.text))
+
+    def repeats_call(self, item: dict[str, Any]) -> bool:
+        """Whether the call or result in a completed item repeats an item, or an earlier event."""
+        keys = _call_keys(item)
+        if not self._calls.isdisjoint(keys):
+            return True
+        self._calls.update(keys)
+        return False
 
     def is_typed(self, keys: tuple[int, ...]) -> bool:
         """Whether the user typed an item, judged by the texts that the screen may show for it.
@@ -191,6 +203,16 @@ class Turn:
 
 def _count(counts: dict[tuple[str, int], int], key: tuple[str, int]) -> None:
     counts[key] = counts.get(key, 0) + 1
+
+
+def _call_keys(item: dict[str, Any]) -> set[int]:
+    """Hashes by which copies of a tool call, or of a result, are recognized."""
+    kind = as_text(item.get("type")) or ""
+    is_result = kind.endswith("_output")
+    if not is_result and not kind.endswith("_call"):
+        return set()
+    ids = filter(None, (as_text(item.get("call_id")), as_text(item.get("id"))))
+    return {hash((is_result, name)) for name in ids}
 
 
 def _use_up(counts: dict[tuple[str, int], int], key: tuple[str, int]) -> bool:

@@ -7,7 +7,7 @@ recovered from a damaged line. Never raises on damage. Knows no format.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import BinaryIO, NamedTuple, TypeVar
 
 import orjson
@@ -124,14 +124,14 @@ def strip_padding(line: bytes) -> bytes:
 
 def events_of(
     items: Iterable[Item | Skipped],
-    message_of: Callable[[int, Item], Message | str],
+    messages_of: Callable[[int, Item], Message | Sequence[Message] | str],
     source_of: Callable[[Item], Source],
 ) -> Iterator[Event]:
-    """Turns each item into an event; yields a source before the first message and at each change.
+    """Turns each item into events; yields a source before the first message and at each change.
 
-    message_of: returns the message of an item, or the reason to skip it; receives the item's number
-    (skipped ones count) and the item. source_of: returns the item's source, always as the same
-    object.
+    messages_of: returns an item's message or messages, or the reason to skip it; receives the
+    item's number (skipped ones count) and the item. source_of: returns the item's source, always
+    as the same object.
     """
     current: Source | None = None
     for ordinal, item in enumerate(items):
@@ -140,18 +140,18 @@ def events_of(
             continue
         line: int | None = getattr(item, "line", None)
         try:
-            message = message_of(ordinal, item)
+            messages = messages_of(ordinal, item)
         except RecursionError:
             yield Skipped(TOO_DEEP, line, problem=True)
             continue
-        if isinstance(message, str):
-            yield Skipped(message, line)
+        if isinstance(messages, str):
+            yield Skipped(messages, line)
             continue
         source = source_of(item)
         if source is not current:
             current = source
             yield source
-        yield message
+        yield from (messages,) if isinstance(messages, Message) else messages
 
 
 def _decoded(data: bytes) -> str:
