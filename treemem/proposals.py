@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from treemem.types import Message, Rejection, StatementKind
+from treemem.types import Message, Origin, Rejection, StatementKind
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +36,7 @@ class Draft:
     """A new statement with the ids of the messages it cites.
 
     tokens: of its text; 0 if not counted. settles: it says that something is done, and can close
-    an earlier open point.
+    an earlier open point. origin: the weakest of the words it rests on.
     """
 
     kind: StatementKind
@@ -46,6 +46,7 @@ class Draft:
     importance: float
     tokens: int = 0
     settles: bool = False
+    origin: Origin = "pasted"
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +54,8 @@ class ChildStatement:
     """A statement of a child node, which the parent's summary can repeat by its number.
 
     also: the numbers of statements with the same meaning, whose citations it includes.
-    superseded_by: the number of the later statement that replaces it.
+    superseded_by: the number of the later statement that replaces it. origin: the weakest of the
+    words it rests on.
     """
 
     seq: int
@@ -65,6 +67,7 @@ class ChildStatement:
     tokens: int = 0
     also: tuple[int, ...] = ()
     superseded_by: int | None = None
+    origin: Origin = "pasted"
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,7 +21,17 @@ Include = Literal["abandoned", "injected"]
 # tool injected as a user's message, and the tool's own summaries.
 INCLUDES: tuple[Include, ...] = ("abandoned", "injected")
 
-PartKind = Literal["text", "thinking", "tool_use", "tool_result", "marker"]
+Origin = Literal["typed", "assistant", "person", "document", "agent", "pasted", "tool", "result"]
+# Whose words a stretch of a message is, from the strongest to the weakest: typed by the user; an
+# assistant's; another person's; a document's; another agent's or session's; pasted by the user;
+# put there by the tool; a tool's result. Only words that the user typed can give an order.
+ORIGINS: tuple[Origin, ...] = (
+    "typed", "assistant", "person", "document", "agent", "pasted", "tool", "result",
+)  # fmt: skip
+
+PartKind = Literal[
+    "text", "code", "thinking", "tool_use", "tool_result", "marker", "pasted", "injected", "agent"
+]
 
 StatementKind = Literal["gist", "decision", "fact", "open", "error", "constraint"]
 STATEMENT_KINDS: tuple[StatementKind, ...] = (
@@ -50,8 +60,11 @@ class TreeShape:
 class Part:
     """A part of a message's text that is not plain speech.
 
+    kind: "pasted" for words that the user only pasted, "injected" for those that a tool added,
+    "agent" for those of another agent or session, "code" for a block between fences.
     start, end: offsets into Message.text in characters, end exclusive.
-    name: the tool's name for tool_use and tool_result, the media type for a marker.
+    name: the tool's name for tool_use and tool_result, the media type for a marker, the element
+    for injected, the author for agent.
     """
 
     kind: PartKind
@@ -78,6 +91,7 @@ class Blob:
 class Message:
     """A message, word for word.
 
+    role: left empty, it is "user" without an author and "other" with one.
     text: verbatim; parts mark tool calls, results and thinking in it.
     sent_at: ISO 8601, with a zone if it is known; a datetime; or None.
     external_id: its id in the log. unique_id: True if that id is globally unique (a UUID), False
@@ -86,10 +100,11 @@ class Message:
     kind: "said" for real turns, "summary" for a compaction summary in a log, "injected" for
         context that a tool added as a user's message.
     active: False for a turn on an abandoned branch.
+    origin: whose words the text outside of the parts is; None to derive it from role and kind.
     id, tokens: set by the store; tokens are counted with cl100k_base.
     """
 
-    role: str = "user"
+    role: str = ""
     text: str = ""
     author: str | None = None
     sent_at: str | datetime | None = None
@@ -102,8 +117,13 @@ class Message:
     blobs: tuple[Blob, ...] = ()
     unique_id: bool = False
     active: bool = True
+    origin: Origin | None = None
     id: str | None = None
     tokens: int | None = None
+
+    def __post_init__(self) -> None:
+        if not self.role:
+            object.__setattr__(self, "role", "other" if self.author else "user")
 
     @property
     def speaker(self) -> str:
@@ -118,7 +138,8 @@ class Source:
     id: stable and readable, such as "claude-code/5c0375b4-…". parent_id: the source that started
     this one (for a sub-agent's session). snapshot: the file contains the whole document each time
     it is read, so messages missing from it were replaced. rewritten: the file contains the whole
-    session, and its tool removes turns from it when the user goes back.
+    session, and its tool removes turns from it when the user goes back. project: the working
+    directory or repository that the log names; None without one.
     """
 
     id: str
@@ -128,6 +149,7 @@ class Source:
     parent_id: str | None = None
     snapshot: bool = False
     rewritten: bool = False
+    project: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,6 +208,7 @@ class Statement:
     text: a quotation if the producer is extractive, else written by a model and checked.
     producer: its origin, such as "extractive/1".
     speaker: who said it; None if it cites several people.
+    origin: the weakest origin of the words it rests on.
     messages: the cited messages, including those of statements with the same meaning.
     closed_by: the statement that closed an open point. superseded_by: the one that replaced it.
     """
@@ -197,6 +220,7 @@ class Statement:
     speaker: str | None
     messages: tuple[Message, ...] = ()
     importance: float = 0.0
+    origin: Origin = "pasted"
     closed_by: Later | None = None
     superseded_by: Later | None = None
 

@@ -211,6 +211,8 @@ def test_a_task_for_a_sub_agent_sets_no_rule_in_the_users_name(
     task, answer = memory.messages(f"claude-code/{SESSION}/agent-a1")
     assert (task.role, task.author) == ("other", "parent agent")
     assert (answer.role, answer.author) == ("assistant", None)
-    assert rules_of(memory, f"claude-code/{SESSION}/agent-a1") == [(rule, "parent agent")]
+    tree = memory.tree(Scope.source(f"claude-code/{SESSION}/agent-a1"))
+    assert rule in {statement.text for statement in tree.statements}
+    assert rules_of(memory, f"claude-code/{SESSION}/agent-a1") == []
     context = memory.search("who calls parse?", budget_tokens=400)
     assert context.standing == ("Always run the tests before you push.",)

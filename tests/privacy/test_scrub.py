@@ -344,6 +344,7 @@ NO_WORDS = set(
     setting.name setting.value
     source.id source.format source.origin source.parent_id
     message.id message.identity message.external_id message.role message.kind message.sent_at
+    message.origin statement.origin rule_choice.state
     message_alias.alias source_message.session source_message.state
     node.id tree.scope tree.key
     imported_file.digest imported_file.source_ids imported_file.skipped
@@ -399,6 +400,8 @@ def test_an_owner_stores_a_rewritten_text(memory: Memory, database: Database) ->
     database.execute("UPDATE job SET error = 'failed'")
     database.execute("INSERT INTO breaker VALUES ('seal', '[]', NULL, 'failed often')")
     database.execute("INSERT INTO imported_file VALUES ('d', '[]', 1, 1, '{}', '[\"bad\"]', 1)")
+    database.execute("UPDATE source SET project = '/w/shop'")
+    database.execute("INSERT INTO rule_choice VALUES (1, 'Never ask.', '/w/shop', 'pinned', 0)")
     for owner in scrub.TEXT_OWNERS:
         key, text = next(iter(owner.texts(database)))
         assert text

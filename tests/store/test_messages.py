@@ -114,7 +114,7 @@ def test_all_fields_of_a_message_come_back(memory: Memory) -> None:
     assert stored.tokens
 
 
-@pytest.mark.parametrize("role", ["", "User", "robot"])
+@pytest.mark.parametrize("role", [" ", "User", "robot"])
 def test_an_unknown_role_is_refused_and_nothing_is_stored(memory: Memory, role: str) -> None:
     with pytest.raises(UsageError, match="role"):
         memory.append("s", [Message(text="fine"), Message(role=role, text="not fine")])

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from treemem.origins.marking import mark
 from treemem.text.sentences import (
     SENTENCE_CHARS_MAX,
     SENTENCE_CHARS_MIN,
@@ -24,7 +25,8 @@ TEXTS = st.lists(
 
 
 def spoken(message: Message) -> list[str]:
-    return list(spoken_sentences(message, 0, len(message.text)))
+    marked = mark(message)
+    return [sentence.text for sentence in spoken_sentences(marked, 0, len(message.text))]
 
 
 def test_code_and_tool_calls_are_not_speech() -> None:
@@ -41,7 +43,13 @@ def test_marks_at_the_head_of_a_line_are_left_out(lead: str) -> None:
 
 def test_only_the_stretch_asked_for_is_read() -> None:
     text = f"{SPEECH} {SPEECH}"
-    assert list(spoken_sentences(Message(text=text), len(SPEECH), len(text))) == [SPEECH]
+    assert list(spoken_sentences(Message(text=text), len(SPEECH), len(text))) == [(SPEECH, "typed")]
+
+
+def test_what_the_user_only_quotes_is_said_by_nobody_who_can_give_orders() -> None:
+    text = f"> {SPEECH}"
+    sentences = spoken_sentences(mark(Message(text=text)), 0, len(text))
+    assert list(sentences) == [(SPEECH, "pasted")]
 
 
 @settings(deadline=None)

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from treemem.ingest.matching import MessageMatcher
+from treemem.origins.marking import mark
 from treemem.privacy.policy import Redaction
 from treemem.store import messages, sources
 from treemem.store.database import Database
@@ -31,7 +32,7 @@ def append_messages(
 ) -> list[str]:
     """Stores the messages and returns their ids. A message with an external_id is stored once; one
     without is new each time. Raises UsageError for values that cannot be stored."""
-    originals = [messages.storable(message) for message in added]
+    originals = [mark(messages.storable(message)) for message in added]
     redacted = [redaction.redact(message) for message in originals]
     counts = count_many([message.text for message in redacted])
     source = replace(source, title=redaction.text(source.title))

@@ -228,7 +228,8 @@ class FileIngest:
         known = self._sources.get(source.id)
         if known is None or (source.title and not known.title):
             title = self._options.redaction.title(source.title, TITLE_CHARS_MAX)
-            self._sources[source.id] = replace(source, title=title)
+            project = self._options.redaction.text(source.project)
+            self._sources[source.id] = replace(source, title=title, project=project)
         if source.id not in self.report.sources:
             self.report.sources.append(source.id)
         return source.id

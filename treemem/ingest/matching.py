@@ -20,6 +20,7 @@ from typing import NamedTuple
 
 from treemem import ids, times
 from treemem.ingest.torn_records import TornRecordMatcher
+from treemem.origins.marking import mark
 from treemem.privacy.policy import Redaction
 from treemem.privacy.redactor import labels_added, markers_in
 from treemem.store import messages
@@ -62,7 +63,7 @@ class MessageMatcher:
     def match(self, message: Message, source: Source) -> PreparedMessage:
         """Redacts the log's next message and gives it its stored id, or a new one if it is unknown.
         Raises UsageError for values that cannot be stored."""
-        message = messages.storable(message)
+        message = mark(messages.storable(message))
         redacted = self._redaction.redact(message)
         header = _Header.of(message, source.id)
         item = None
@@ -191,7 +192,7 @@ def _is_task(message: Message) -> bool:
 
 def _from_parent(message: Message) -> Message:
     """Attributes a sub-agent's task to its parent agent: rules in it are not the user's."""
-    return replace(message, role="other", author=message.author or PARENT_AGENT)
+    return replace(message, role="other", author=message.author or PARENT_AGENT, origin="agent")
 
 
 # -- whole batches ---------------------------------------------------------------------

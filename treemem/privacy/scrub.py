@@ -19,7 +19,15 @@ from treemem.privacy.redactor import Redactor, labels_added
 from treemem.privacy.reseal import reseal_sources
 from treemem.queue import jobs
 from treemem.reports import ScrubReport, StepProgress
-from treemem.store import imported_files, messages, migrations, settings, sources, summaries
+from treemem.store import (
+    imported_files,
+    messages,
+    migrations,
+    rule_choices,
+    settings,
+    sources,
+    summaries,
+)
 from treemem.store.database import SQLITE_VERSION, Database
 from treemem.text.tokens import count_tokens
 from treemem.times import Clock
@@ -184,8 +192,11 @@ class TextOwner(NamedTuple):
 
 TEXT_OWNERS = (
     TextOwner("source.title", sources.titles, sources.rewrite_title),
+    TextOwner("source.project", sources.projects, sources.rewrite_project),
     TextOwner("imported_file.problems", imported_files.problem_texts,
               imported_files.rewrite_problems, TextCleaner.clean_problems),
+    TextOwner("rule_choice.text", rule_choices.texts, rule_choices.rewrite_text),
+    TextOwner("rule_choice.project", rule_choices.projects, rule_choices.rewrite_project),
     TextOwner("topic.name", topics.names, topics.rewrite_name),
     TextOwner("job.error", jobs.error_texts, jobs.rewrite_error),
     TextOwner("breaker.reason", jobs.breaker_reasons, jobs.rewrite_breaker_reason),

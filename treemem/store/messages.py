@@ -13,9 +13,10 @@ from typing import NamedTuple
 import orjson
 
 from treemem.errors import UsageError
+from treemem.origins.marking import mark
 from treemem.store.database import Database, Row, storable_text
 from treemem.text.fts import extra_words
-from treemem.types import MESSAGE_KINDS, ROLES, Blob, Message, Part
+from treemem.types import MESSAGE_KINDS, ORIGINS, ROLES, Blob, Message, Part
 
 # Messages with more characters than this are refused.
 TEXT_CHARS_MAX = 256 * 1024 * 1024
@@ -62,6 +63,9 @@ def storable(message: Message) -> Message:
     if message.kind not in MESSAGE_KINDS:
         raise UsageError(f"A message's kind is one of {', '.join(MESSAGE_KINDS)}, "
                          f"not {message.kind!r}.")  # fmt: skip
+    if message.origin not in (None, *ORIGINS):
+        raise UsageError(f"A message's origin is one of {', '.join(ORIGINS)}, "
+                         f"not {message.origin!r}.")  # fmt: skip
     if len(message.text) > TEXT_CHARS_MAX:
         raise UsageError(
             f"A message of {len(message.text):,} characters is over the limit of "
@@ -91,8 +95,8 @@ def storable(message: Message) -> Message:
 
 _MESSAGE_INSERT = """
 INSERT INTO message (seq, id, identity, external_id, role, author, kind, sent_at, sent_at_ms,
-  text, exact, search_text, chars, tokens, extras)
-VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+  text, exact, search_text, chars, tokens, extras, origin)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 """
 _MEMBER_INSERT = """
 INSERT INTO source_message (source_seq, position, message_seq, session, state, open_from)
@@ -235,6 +239,7 @@ def _message_row(seq: int, item: PreparedMessage, tokens: int) -> tuple[object, 
         seq, item.id, item.identity, message.external_id, message.role,
         message.author, message.kind, item.sent_at, item.sent_at_ms,
         text, exact, search_text(message.author, text), len(text), tokens, _extras(message),
+        message.origin,
     )  # fmt: skip
 
 
@@ -249,7 +254,7 @@ SELECT 'delete', seq, text FROM message_search WHERE seq = ?
 """
 _REWRITE = """
 UPDATE message SET author = :author, text = :text, exact = :exact, search_text = :search_text,
-  chars = :chars, tokens = :tokens, extras = :extras WHERE seq = :seq
+  chars = :chars, tokens = :tokens, extras = :extras, origin = :origin WHERE seq = :seq
 """
 _INDEX_WORDS = """
 INSERT INTO message_fts (rowid, text) SELECT seq, text FROM message_search WHERE seq = ?
@@ -267,7 +272,7 @@ def rewrite(database: Database, seq: int, message: Message, tokens: int, scrubbe
         _REWRITE,
         {"seq": seq, "author": message.author, "text": text, "exact": exact,
          "search_text": search_text(message.author, text), "chars": len(text), "tokens": tokens,
-         "extras": _extras(message, scrubbed)},
+         "extras": _extras(message, scrubbed), "origin": message.origin},
     )  # fmt: skip
     database.execute(_INDEX_WORDS, (seq,))
 
@@ -295,7 +300,8 @@ def _extras(message: Message, scrubbed: str | None = None) -> str | None:
 # -- reading ---------------------------------------------------------------------------
 
 COLUMNS = (
-    "m.id, m.role, m.text, m.exact, m.author, m.sent_at, m.external_id, m.kind, m.extras, m.tokens"
+    "m.id, m.role, m.text, m.exact, m.author, m.sent_at, m.external_id, m.kind, m.extras, "
+    "m.tokens, m.origin"
 )
 _MESSAGES_BY_SEQ = f"SELECT m.seq, {COLUMNS} FROM message m WHERE m.seq IN ({{marks}})"  # noqa: S608
 
@@ -307,10 +313,10 @@ GROUP BY message_seq HAVING max(state = 'active') = 0
 
 
 def message_from(row: Row, session: str | None = None) -> Message:
-    """Builds a Message from a row of COLUMNS."""
-    id_, role, text, exact, author, sent_at, external_id, kind, extras, tokens = row
+    """Builds a Message from a row of COLUMNS. Marks one that was stored before origins were."""
+    id_, role, text, exact, author, sent_at, external_id, kind, extras, tokens, origin = row
     more = orjson.loads(extras) if extras else {}
-    return Message(
+    message = Message(
         role=role,
         text=_exact_text(text, exact),
         author=author,
@@ -323,9 +329,11 @@ def message_from(row: Row, session: str | None = None) -> Message:
         tool_result_ids=tuple(more.get("results", ())),
         blobs=tuple(Blob(*blob) for blob in more.get("blobs", ())),
         unique_id=bool(more.get("unique")),
+        origin=origin,
         id=id_,
         tokens=tokens,
     )
+    return message if origin else mark(message)
 
 
 def by_seq(database: Database, seqs: Iterable[int]) -> dict[int, Message]:

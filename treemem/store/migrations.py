@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from sqlite_utils import Database
 
 APPLICATION_ID = 0x74726D6D  # "trmm"
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 
 TRUTH = """
 CREATE TABLE setting (              -- choices that belong to this file, see store/settings.py
@@ -277,6 +277,23 @@ CREATE INDEX IF NOT EXISTS {table}_node ON {table} (node_seq) WHERE ordinal = 0
 """
 
 
+# Step 2. Rows from before it have NULL: origins are then derived when a message is read.
+ORIGINS = """
+ALTER TABLE source ADD COLUMN project TEXT;   -- working directory or repository; NULL without one
+ALTER TABLE message ADD COLUMN origin TEXT;   -- whose words its plain text is, see types.py
+ALTER TABLE statement ADD COLUMN origin TEXT; -- the weakest of the words it rests on
+
+CREATE TABLE rule_choice (          -- rules that the user pinned or dropped
+  seq INTEGER PRIMARY KEY,
+  text TEXT NOT NULL,               -- the rule, word for word
+  project TEXT NOT NULL,            -- where it was given; '' for a rule that the user wrote here
+  state TEXT NOT NULL CHECK (state IN ('pinned','dropped')),
+  chosen_at_ms INTEGER NOT NULL,
+  UNIQUE (text, project)
+) STRICT;
+"""
+
+
 def _full_text(table: str, words: str) -> str:
     """DDL of a full-text index of a table. words: SQL for the text, with {0} before each column."""
     return f"""
@@ -377,6 +394,11 @@ def apply(
         for script in scripts:
             for sql in split_script(script, is_complete):
                 database.conn.execute(sql)
+
+    @steps()
+    def m002_origins(database: Database) -> None:
+        for sql in split_script(ORIGINS, is_complete):
+            database.conn.execute(sql)
 
     steps.apply(Database(connection))
     connection.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")

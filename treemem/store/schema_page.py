@@ -6,6 +6,7 @@ The page is generated from the DDL in migrations.py, which creates the tables.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 
 from treemem.store import migrations
 
@@ -15,6 +16,7 @@ Generated from the DDL in `treemem/store/migrations.py` by `python -m treemem.st
 Columns that end in `_ms` are milliseconds since 1970 UTC. A `seq` is a row number in this file.
 """
 _TABLE = re.compile(r"CREATE TABLE (?:IF NOT EXISTS )?(\w+) \( *-- (.*)\n((?:  .*\n)+)")
+_ADDED = re.compile(r"ALTER TABLE (\w+) ADD COLUMN (.*)")
 _COLUMN = re.compile(r"\"?([a-z_]+)\"? ([A-Z]+)(.*)")
 _CHOICES = re.compile(r"IN \(('.*?')\)")
 _REFERENCE = re.compile(r"REFERENCES (\w+)")
@@ -25,25 +27,31 @@ def markdown() -> str:
     ddl = "".join((
         migrations.TRUTH, migrations.TOPICS, migrations.VIEWS, migrations.EMBEDDERS,
         migrations.VECTORS.format(table="vector_N"), migrations.QUEUE, migrations.USAGE,
+        migrations.ORIGINS,
     ))  # fmt: skip
-    return "\n".join([_HEADING, *(_section(*table) for table in _TABLE.findall(ddl))])
+    added: dict[str, list[str]] = {}
+    for table, column in _ADDED.findall(ddl):
+        added.setdefault(table, []).append(column.replace(";", "", 1))
+    sections = (_section(table, description, [*body.splitlines(), *added.get(table, ())])
+                for table, description, body in _TABLE.findall(ddl))  # fmt: skip
+    return "\n".join([_HEADING, *sections])
 
 
-def _section(table: str, description: str, body: str) -> str:
+def _section(table: str, description: str, lines: Iterable[str]) -> str:
     rows: list[list[str]] = []
-    for line in body.splitlines():
+    for line in lines:
         declaration, _, comment = (part.strip() for part in line.partition("--"))
         column = _COLUMN.match(declaration)
         if column is not None:
             rows.append([column[1], column[2], comment, *_details(column[3])])
         elif not declaration and line.startswith(" " * 10):  # continues the comment above
             rows[-1][2] += f" {comment}"
-    lines = [
+    printed = [
         f"| `{name}` | {kind} | {'; '.join(filter(None, meaning))} |"
         for name, kind, *meaning in rows
     ]
     heading = f"## {table}\n\n{description[0].upper()}{description[1:]}.\n"
-    return "\n".join([heading, "| column | type | meaning |", "|---|---|---|", *lines, ""])
+    return "\n".join([heading, "| column | type | meaning |", "|---|---|---|", *printed, ""])
 
 
 def _details(constraints: str) -> list[str]:

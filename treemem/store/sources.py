@@ -14,10 +14,10 @@ from treemem.store.database import Database, json_list, storable_text
 from treemem.types import Source
 
 _ENSURE = """
-INSERT INTO source (id, format, title, origin, parent_id, created_at_ms)
-VALUES (:id, :format, :title, :origin, :parent_id, :now)
+INSERT INTO source (id, format, title, origin, parent_id, project, created_at_ms)
+VALUES (:id, :format, :title, :origin, :parent_id, :project, :now)
 ON CONFLICT (id) DO UPDATE SET title = coalesce(excluded.title, title),
-  parent_id = coalesce(excluded.parent_id, parent_id)
+  parent_id = coalesce(excluded.parent_id, parent_id), project = coalesce(project, excluded.project)
 RETURNING seq
 """
 
@@ -33,7 +33,8 @@ def ensure(database: Database, source: Source, now_ms: int) -> int:
             _ENSURE,
             {"id": source.id, "format": source.format, "title": title or None,
              "origin": storable_text(source.origin or "")[0] or None,
-             "parent_id": source.parent_id, "now": now_ms},
+             "parent_id": source.parent_id, "now": now_ms,
+             "project": storable_text(source.project or "")[0] or None},
         )
     )  # fmt: skip
 
@@ -68,3 +69,12 @@ def titles(database: Database) -> Sequence[tuple[int, str]]:
 
 def rewrite_title(database: Database, source_seq: int, title: str) -> None:
     database.execute("UPDATE source SET title = ? WHERE seq = ?", (title, source_seq))
+
+
+def projects(database: Database) -> Sequence[tuple[int, str]]:
+    """(row number, project) of each source with a project."""
+    return database.rows("SELECT seq, project FROM source WHERE project IS NOT NULL")
+
+
+def rewrite_project(database: Database, source_seq: int, project: str) -> None:
+    database.execute("UPDATE source SET project = ? WHERE seq = ?", (project, source_seq))

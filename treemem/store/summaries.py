@@ -15,18 +15,22 @@ from typing import TypeVar
 import orjson
 
 from treemem import times
+from treemem.origins.spans import origin_of_words
 from treemem.proposals import Child, ChildStatement, Draft, Excerpt, View
 from treemem.store import messages
 from treemem.store.database import Database, Row
 from treemem.text.fts import extra_words
 from treemem.text.tokens import count_many
-from treemem.types import Later, Message, Rejection, Statement, Summary
+from treemem.types import Later, Message, Origin, Rejection, Statement, Summary
 
 Item = TypeVar("Item", Draft, ChildStatement, Draft | ChildStatement)
 
 # Rejections that are stored with a summary, at most.
 REJECTIONS_MAX = 50
 REJECTION_CHARS_MAX = 400
+
+# The origin of a statement that was stored before origins were: it binds nobody.
+UNKNOWN: Origin = "pasted"
 
 _PRODUCER = """
 INSERT INTO producer (name, rank) VALUES (?, ?)
@@ -54,7 +58,7 @@ SELECT nc.child_seq, EXISTS (
 FROM node_child nc WHERE nc.node_seq = ? ORDER BY nc.ordinal
 """
 _CHILD_STATEMENTS = """
-SELECT st.seq, st.kind, st.text, st.speaker, st.importance, st.tokens
+SELECT st.seq, st.kind, st.text, st.speaker, st.importance, st.tokens, st.origin
 FROM summary_statement ss JOIN statement st ON st.seq = ss.statement_seq
 WHERE ss.summary_seq = ? ORDER BY ss.ordinal
 """
@@ -64,7 +68,7 @@ JOIN statement st ON st.seq = ss.statement_seq
 WHERE s.node_seq = ? AND s.producer_seq = ? ORDER BY ss.ordinal
 """
 _SPARE = """
-SELECT st.seq, st.kind, st.text, st.speaker, st.importance, st.tokens, min(m.id)
+SELECT st.seq, st.kind, st.text, st.speaker, st.importance, st.tokens, st.origin, min(m.id)
 FROM statement st JOIN citation c ON c.statement_seq = st.seq
 JOIN message m ON m.seq = c.message_seq
 WHERE st.summary_seq = ? AND st.kept_back = 1
@@ -121,9 +125,9 @@ def child_statements(database: Database, summary_seq: int) -> list[ChildStatemen
     return [
         ChildStatement(
             seq, kind, text, speaker, importance, tuple(cited.get(seq, ())), tokens,
-            tuple(also.get(seq, ())), replaced.get(seq),
+            tuple(also.get(seq, ())), replaced.get(seq), origin or UNKNOWN,
         )
-        for seq, kind, text, speaker, importance, tokens in rows
+        for seq, kind, text, speaker, importance, tokens, origin in rows
     ]  # fmt: skip
 
 
@@ -135,8 +139,10 @@ def statement_texts(database: Database, node_seq: int, producer_seq: int) -> lis
 def spare(database: Database, summary_seq: int) -> list[ChildStatement]:
     """The statements that did not fit into a summary, the most important first."""
     return [
-        ChildStatement(seq, kind, text, speaker, importance, (message_id,), tokens)
-        for seq, kind, text, speaker, importance, tokens, message_id in database.rows(
+        ChildStatement(
+            seq, kind, text, speaker, importance, (message_id,), tokens, origin=origin or UNKNOWN
+        )
+        for seq, kind, text, speaker, importance, tokens, origin, message_id in database.rows(
             _SPARE, (summary_seq,)
         )
     ]
@@ -203,8 +209,8 @@ VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 """
 _STATEMENT_INSERT = """
 INSERT INTO statement (seq, summary_seq, kind, text, search_text, speaker, importance, tokens,
-  settles, kept_back)
-VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+  settles, kept_back, origin)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 """
 _NEXT_STATEMENT = """
 SELECT coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'statement'), 0) + 1
@@ -260,7 +266,8 @@ def _put_statements(
     database.many(
         _STATEMENT_INSERT,
         [(seq_of_draft[id(d)], summary_seq, d.kind, text := _clean(d.text), extra_words(text),
-          _clean(d.speaker), d.importance, d.tokens, int(d.settles), int(id(d) in hidden_ids))
+          _clean(d.speaker), d.importance, d.tokens, int(d.settles), int(id(d) in hidden_ids),
+          d.origin)
          for d in drafts],
     )  # fmt: skip
     cited = sorted({message_id for draft in drafts for message_id in draft.message_ids})
@@ -290,7 +297,7 @@ def rebuild_index(database: Database) -> None:
 # -- reading a view --------------------------------------------------------------------
 
 _STATEMENTS = """
-SELECT st.seq, st.kind, st.text, p.name, st.speaker, st.importance
+SELECT st.seq, st.kind, st.text, p.name, st.speaker, st.importance, st.origin
 FROM summary_statement ss
 JOIN statement st ON st.seq = ss.statement_seq
 JOIN summary made ON made.seq = st.summary_seq
@@ -363,10 +370,11 @@ def _later(database: Database, summary_seq: int) -> dict[tuple[int, str], Later]
 def _statement_from(
     row: Row, cited: tuple[Message, ...], closed_by: Later | None, superseded_by: Later | None
 ) -> Statement:
-    seq, kind, text, producer, speaker, importance = row
+    seq, kind, text, producer, speaker, importance, origin = row
     return Statement(
-        seq, kind, text, producer, speaker or None, cited, importance, closed_by, superseded_by
-    )
+        seq, kind, text, producer, speaker or None, cited, importance,
+        origin or origin_of_words(text, cited), closed_by, superseded_by,
+    )  # fmt: skip
 
 
 def views_of(database: Database, node_seq: int) -> tuple[Summary, ...]:

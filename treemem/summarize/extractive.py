@@ -11,16 +11,17 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
+from treemem.origins.spans import plain_origin
 from treemem.proposals import Draft, Excerpt, View
 from treemem.summarize import rollup
 from treemem.summarize.base import BINDING, KIND_ORDER, Client, GroupContent, LeafContent
 from treemem.summarize.detectors import kind_of, specifics, tool_errors, words_of
 from treemem.text.sentences import spoken_sentences
 from treemem.text.tokens import count_many, count_tokens
-from treemem.types import StatementKind
+from treemem.types import Message, Origin, StatementKind
 from treemem.verify import relations
 
-NAME = "extractive/2"
+NAME = "extractive/3"
 RANK = 0
 # A leaf's summary has at most a third of its tokens …
 LEAF_SHARE = 3
@@ -35,7 +36,17 @@ ROOM: dict[StatementKind, float] = {
 }  # fmt: skip
 # A person's words weigh more than an assistant's.
 _ROLE_WEIGHT = {"user": 1.3, "assistant": 1.0, "document": 1.1, "tool": 0.7, "system": 0.5}
-_RULING = ("user", "system", "document")
+# The weight of a user's words that are not the user's own.
+_FOREIGN_WEIGHT = 0.7
+# The origins whose wishes are rules, and the kinds that the other origins cannot set: pasted text
+# and another agent's words bind nobody.
+_RULING: tuple[Origin, ...] = ("typed", "document")
+KINDS_BARRED: dict[Origin, tuple[StatementKind, ...]] = {
+    "agent": ("constraint",),
+    "pasted": ("constraint", "decision", "open"),
+    "tool": ("constraint", "decision", "open"),
+    "result": ("constraint", "decision", "open"),
+}
 BINDING_MAX = 100  # rules and open points of a leaf; most leaves have fewer sentences
 # Weight of each further sentence of a message relative to the one before: it adds less than the
 # first of another message (LoCoMo, evidence in the summary at a tenth, a fifth and a third of a
@@ -164,23 +175,37 @@ def _drafts(excerpt: Excerpt) -> Iterator[tuple[Draft, frozenset[str]]]:
     message = excerpt.message
     if message.kind != "said":
         return
-    weight = _ROLE_WEIGHT.get(message.role, 1.0)
     cited = (message.id or "",)
-    for text in spoken_sentences(message, excerpt.start, excerpt.end):
+    for text, origin in spoken_sentences(message, excerpt.start, excerpt.end):
+        weight = _ROLE_WEIGHT.get(message.role, 1.0) if origin != "pasted" else _FOREIGN_WEIGHT
         words = words_of(text)
         lower = frozenset(map(str.lower, words))
         content = frozenset(word for word in lower if len(word) >= CONTENT_CHARS_MIN)
-        kind, kind_weight = kind_of(text, lower, by_person=message.role in _RULING)
-        if kind in ("error", "constraint") and text.endswith("?"):
+        kind, kind_weight = kind_of(text, lower, by_person=origin in _RULING)
+        is_question = kind in ("error", "constraint") and text.endswith("?")
+        if is_question or kind in KINDS_BARRED.get(origin, ()):
             kind, kind_weight = "fact", 1.0
         importance = weight * kind_weight * _density(words, lower, len(content))
         draft = Draft(
-            kind, text, message.speaker, cited, round(importance, 4),
-            settles=kind != "open" and relations.settles(text),
+            kind, text, speaker_of(message, origin), cited, round(importance, 4),
+            settles=kind != "open" and relations.settles(text), origin=origin,
         )  # fmt: skip
         yield draft, content
     for line, tool in _tool_errors(excerpt):
-        yield Draft("error", line, tool, cited, round(0.4 * weight, 4)), frozenset()
+        weight = _ROLE_WEIGHT.get(message.role, 1.0)
+        importance = round(0.4 * weight, 4)
+        yield Draft("error", line, tool, cited, importance, origin="result"), frozenset()
+
+
+def speaker_of(message: Message, origin: Origin) -> str:
+    """Who says words of this origin in a message.
+
+    Example:
+        >>> speaker_of(Message("user"), "typed"), speaker_of(Message("user"), "pasted")
+        ('user', 'pasted')
+    """
+    is_own = origin == plain_origin(message)
+    return message.speaker if is_own else origin
 
 
 def density(text: str) -> float:

@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from treemem.models.chat import Prompt
+from treemem.origins.spans import origin_of_span, weakest
 from treemem.proposals import Child, ChildStatement, Draft, Excerpt, View
 from treemem.summarize import extractive, prompts, rollup
 from treemem.summarize.base import BINDING, KIND_ORDER, Client, GroupContent, LeafContent
@@ -263,8 +264,9 @@ def _as_excerpt(statement: ChildStatement, cited: Mapping[str, Message]) -> Exce
     may say nothing that its children's statements do not say."""
     first = cited[statement.message_ids[0]]
     words = Message(
-        role=first.role, author=statement.speaker or first.author, text=statement.text, id=first.id
-    )
+        role=first.role, author=statement.speaker or first.author, text=statement.text,
+        id=first.id, origin=statement.origin,
+    )  # fmt: skip
     return Excerpt(words, 0, len(statement.text))
 
 
@@ -321,15 +323,21 @@ class _Checked:
             # As in the extractive summary, the same in fewer words counts more.
             gain = ((8 + len(original.text.split())) / (8 + len(text.split()))) ** 0.5
             speaker, importance = original.speaker, original.importance * gain
-            ids = original.message_ids
+            ids, origin = original.message_ids, original.origin
         else:
             ids = tuple(dict.fromkeys(excerpt.message.id or "" for excerpt in verdict.evidence))
             if kind in BINDING and not any((kind, i) in self._binding for i in ids):
                 kind = "fact"
-            speakers = {excerpt.message.speaker for excerpt in verdict.evidence}
+            origin = weakest(
+                origin_of_span(excerpt.message, excerpt.start, excerpt.end)
+                for excerpt in verdict.evidence
+            )
+            if kind in extractive.KINDS_BARRED.get(origin, ()):
+                kind = "fact"
+            speakers = {extractive.speaker_of(e.message, origin) for e in verdict.evidence}
             speaker = min(speakers) if len(speakers) == 1 else None
             importance = _KIND_WEIGHT[kind] * extractive.density(text)
-        return Draft(kind, text, speaker, ids, round(importance, 4), tokens)
+        return Draft(kind, text, speaker, ids, round(importance, 4), tokens, origin=origin)
 
     def view(self, items: Sequence[Draft | ChildStatement], answers: Sequence[Generation]) -> View:
         """The view of these statements, unusable where too few of the model's passed."""

@@ -9,13 +9,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from typing import NamedTuple
 
-from treemem.types import Message
+from treemem.origins.spans import origin_of_part, plain_origin
+from treemem.types import Message, Origin, PartKind
 
 # Characters of a sentence that can be shown. Shorter ones say too little, longer ones are data.
 SENTENCE_CHARS_MIN = 12
 SENTENCE_CHARS_MAX = 400
-_FENCE = re.compile(r"^(```+|~~~+).*?(?:^\1[^\n]*$|\Z)", re.MULTILINE | re.DOTALL)
+# Parts of a message that may be prose.
+_SPEECH_PARTS: frozenset[PartKind] = frozenset({"text", "pasted", "agent"})
 _END = re.compile(r"[.!?…][\"')\]*_]*\s+(?=[A-Z0-9\"'(\[`*_])|[。！？]")
 _LEAD = re.compile(r"\s*(?:[-*+•>#|]+\s+|\d{1,3}[.)]\s+|\[[ xX]\]\s+)*")
 _SENTENCE = re.compile(r"(?:[^.!?…\n。！？]|[.!?](?=[\w.!?]))+[.!?…。！？]*")
@@ -31,36 +34,45 @@ def split_sentences(text: str) -> list[str]:
     return [found.strip() for found in _SENTENCE.findall(text) if found.strip()]
 
 
-def spoken_sentences(message: Message, start: int, end: int) -> Iterator[str]:
-    """The sentences between start and end that a message says in its own voice.
+class SpokenSentence(NamedTuple):
+    """A sentence of a message. origin: whose words it is."""
 
-    Code fences, tool calls and results, thinking and attachment markers are left out, and so
-    are list marks, heading marks and quotation marks at the head of a line.
+    text: str
+    origin: Origin
+
+
+def spoken_sentences(message: Message, start: int, end: int) -> Iterator[SpokenSentence]:
+    """The sentences between start and end that somebody says in prose.
+
+    Code, tool calls and results, thinking, attachments and what a tool added are left out, and so
+    are list marks, heading marks and quotation marks at the head of a line. message: marked, see
+    origins/marking.py.
 
     Example:
         >>> message = Message(text="- We ship on Friday. Nobody objects to that.")
-        >>> list(spoken_sentences(message, 0, len(message.text)))
+        >>> [sentence.text for sentence in spoken_sentences(message, 0, len(message.text))]
         ['We ship on Friday.', 'Nobody objects to that.']
     """
-    for speech_start, speech_end in _speech(message, start, end):
+    for speech_start, speech_end, origin in _speech(message, start, end):
         for line_start, line_end in _lines(message.text, speech_start, speech_end):
-            yield from _in_line(message.text, line_start, line_end)
+            for sentence in _in_line(message.text, line_start, line_end):
+                yield SpokenSentence(sentence, origin)
 
 
-def _speech(message: Message, start: int, end: int) -> Iterator[tuple[int, int]]:
-    """The stretches between start and end that are speech."""
-    masked = [(part.start, part.end) for part in message.parts if part.kind != "text"]
-    if "```" in message.text or "~~~" in message.text:
-        masked += [match.span() for match in _FENCE.finditer(message.text)]
+def _speech(message: Message, start: int, end: int) -> Iterator[tuple[int, int, Origin]]:
+    """The stretches between start and end that are speech, with their origins."""
+    plain = plain_origin(message)
     at = start
-    for mask_start, mask_end in sorted(masked):
-        if mask_start >= end:
+    for part in sorted(message.parts, key=lambda part: (part.start, part.end)):
+        if part.start >= end:
             break
-        if mask_start > at:
-            yield at, mask_start
-        at = max(at, mask_end)
+        if part.start > at:
+            yield at, part.start, plain
+        if part.kind in _SPEECH_PARTS and part.end > max(at, start):
+            yield max(at, part.start), min(part.end, end), origin_of_part(part.kind, plain)
+        at = max(at, part.end)
     if at < end:
-        yield at, end
+        yield at, end, plain
 
 
 def _lines(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:

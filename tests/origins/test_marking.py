@@ -1,0 +1,48 @@
+"""Marking what the author of a message did not type."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from treemem.origins.marking import mark
+from treemem.types import Message, Part
+
+
+def marked(text: str, **fields: object) -> list[tuple[str, str]]:
+    message = mark(Message(text=text, **fields))  # type: ignore[arg-type]
+    return [(part.kind, text[part.start : part.end]) for part in message.parts]
+
+
+def test_code_between_fences_is_marked_in_every_message() -> None:
+    text = "Use this:\n```\nx = 1\n```\nIt works."
+    fence = "```\nx = 1\n```"
+    assert marked(text) == [("code", fence)]
+    assert marked(text, role="assistant") == [("code", fence)]
+
+
+def test_an_unclosed_fence_lasts_to_the_end() -> None:
+    assert marked("Look:\n~~~\nnever\nagain") == [("code", "~~~\nnever\nagain")]
+
+
+def test_wrappers_and_quotations_are_marked_where_the_user_speaks() -> None:
+    text = "<system-reminder>Never stop.</system-reminder> Why?\n> Because."
+    assert marked(text) == [
+        ("injected", "<system-reminder>Never stop.</system-reminder>"), ("pasted", "> Because."),
+    ]  # fmt: skip
+    assert marked(text, role="assistant") == []
+
+
+def test_parts_of_the_importer_stay_and_are_not_marked_again() -> None:
+    part = Part("tool_result", 0, 8, "Bash")
+    message = mark(Message(text="> output", parts=(part,)))
+    assert message.parts == (part,)
+
+
+@given(st.text(alphabet="<>a/`~ \n|-x", max_size=80))
+def test_marking_twice_is_marking_once(text: str) -> None:
+    once = mark(Message(text=text))
+    assert mark(once) == once
+    ends = [0, *(end for part in once.parts for end in (part.start, part.end))]
+    assert sorted(ends[1:]) == [e for p in sorted(once.parts, key=lambda p: p.start)
+                                for e in (p.start, p.end)]  # fmt: skip
