@@ -92,6 +92,6 @@ def test_no_character_is_stronger_than_any_part_around_it(message: Message) -> N
     plain = plain_origin(message)
     for span in spans_of(message):
         for part in message.parts:
-            if part.start < span.end and part.end > span.start:
+            if max(part.start, span.start) < min(part.end, span.end):
                 own = origin_of_part(part.kind, plain)
                 assert ORIGINS.index(span.origin) >= ORIGINS.index(own)
