@@ -8,11 +8,13 @@ Tested in tests/search/test_engine.py.
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from itertools import chain, groupby
 
+from treemem.origins.spans import spans_of, weakest
 from treemem.search import intent, snippets
 from treemem.search.intent import QuestionKind
 from treemem.search.scoring import Candidate, CandidatePlace, Scored
@@ -22,8 +24,10 @@ from treemem.store import messages
 from treemem.store.database import Database
 from treemem.text.tokens import count_by_lines
 from treemem.tree import browse
-from treemem.types import Explained, Message, Passage, SearchResult
+from treemem.types import ORIGINS, Explained, Message, Origin, Passage, SearchResult
 
+# Subtle: a time that cannot be parsed is stored as the log writes it, and may be any text.
+_DAY = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 STANDING_TITLE = "Standing instructions:"
 _LEAVES = """
 SELECT ls.node_seq FROM leaf_span ls JOIN node n ON n.seq = ls.node_seq
@@ -105,10 +109,14 @@ class ContextRenderer:
 
     def _line_of(self, statement: RankedStatement) -> str:
         if not statement.is_verbatim:
-            return statement.text
+            return snippets.speech("summary", statement.text)
         (cited, *_) = statement.message_seqs
-        speaker = statement.speaker or self._cache.read([cited])[cited].speaker
-        return f"{speaker}: {statement.text}"
+        message = self._cache.read([cited])[cited]
+        speaker = statement.speaker or message.speaker
+        if speaker == message.speaker:
+            return snippets.speech(_name(message), statement.text)
+        is_origin = speaker in ORIGINS
+        return snippets.speech(speaker if is_origin else snippets.label(speaker), statement.text)
 
     # -- grouping ----------------------------------------------------------------------
 
@@ -155,7 +163,7 @@ class ContextRenderer:
         text = message.text if parts[0].is_whole else self._excerpt(parts)
         group = self._group_of(groups, parts[0])
         group.indexes.update(indexes)
-        group.lines.append(Line(parts[0].place, f"{_speaker(message)}: {text}"))
+        group.lines.append(Line(parts[0].place, snippets.speech(_speaker(message), text)))
 
     def _excerpt(self, parts: Sequence[Candidate]) -> str:
         """The text of parts of a message. Cached: the attempts of one search share most parts."""
@@ -182,9 +190,7 @@ class ContextRenderer:
         group.cited += statement.message_seqs
         text = self._line_of(statement)
         group.lines = [line for line in group.lines if line != Line(candidate.place, text)]
-        mark = (
-            f"({statement.kind}) " if is_wanted else "" if statement.is_verbatim else "(summary) "
-        )
+        mark = f"({statement.kind}) " if is_wanted else ""
         start = -1 if is_wanted else candidate.start + 1
         place = (candidate.source_seq, candidate.position, start)
         group.lines.append(Line(place, mark + text))
@@ -252,20 +258,35 @@ class _Group:
 
 
 def _speaker(message: Message) -> str:
-    """The speaker, with marks for a message that is in no history or was not really said.
+    """The speaker, with marks for a message that is in no history, was not really said, or whose
+    words are not the speaker's own.
 
     Example:
         >>> _speaker(Message("user", kind="injected")), _speaker(Message("user", active=False))
         ('user (injected)', 'user (abandoned)')
     """
     marks = [*([] if message.kind == "said" else [message.kind]),
-             *([] if message.active else ["abandoned"])]  # fmt: skip
-    return f"{message.speaker} ({', '.join(marks)})" if marks else message.speaker
+             *([] if message.active else ["abandoned"]), *_foreign_origin(message)]  # fmt: skip
+    return f"{_name(message)} ({', '.join(marks)})" if marks else _name(message)
+
+
+def _name(message: Message) -> str:
+    """The author's name, or the role if there is none."""
+    return snippets.label(message.author) if message.author else message.role
+
+
+def _foreign_origin(message: Message) -> list[Origin]:
+    """The origin of a user's words of which none was typed."""
+    if message.role != "user" or message.kind != "said":
+        return []
+    origins = {span.origin for span in spans_of(message)
+               if message.text[span.start : span.end].strip()}  # fmt: skip
+    return [] if "typed" in origins or not origins else [weakest(origins)]
 
 
 def _day(message: Message) -> str | None:
     """The day of a message in its own zone; None where the log does not give it."""
     if isinstance(message.sent_at, datetime):
         return message.sent_at.date().isoformat()
-    text = message.sent_at or ""
-    return text[:10] if len(text) >= 10 and text[4] == "-" else None
+    day = _DAY.match(message.sent_at or "")
+    return None if day is None else day.group()

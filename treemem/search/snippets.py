@@ -10,7 +10,10 @@ import re
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 
+import orjson
+
 from treemem.text.windows import WINDOW_WORDS, WORD, WORD_CHARS_MAX
+from treemem.types import ORIGINS, ROLES
 
 GAP = "…"
 # Words of an excerpt, and the most further words up to the end of a sentence: a shorter excerpt
@@ -19,6 +22,12 @@ GAP = "…"
 EXCERPT_WORDS = 85
 EXCERPT_WORDS_MORE = 10
 _SPACED = re.compile(r"\S+")
+
+# What ends a line, for a terminal, an editor or str.splitlines. A line without text needs no mark.
+_LINE_BREAK = re.compile("(?:\r\n|[\n\r\v\f\x1c-\x1e\x85\u2028\u2029])+")
+# A name that cannot be taken for anything else, and the words that stand for speakers.
+_PLAIN_NAME = re.compile(r"\w(?:[\w .,'’&+/#@-]*[\w.])?")
+RESERVED_NAMES = frozenset({*ROLES, *ORIGINS, "summary", "standing instructions"})
 
 # Start and end of a part of a message, in characters.
 Stretch = tuple[int, int]
@@ -144,6 +153,34 @@ def body(lines: Sequence[Line]) -> str:
         parts.append(line.text)
         last = position
     return "\n".join(parts)
+
+
+def speech(speaker: str, text: str) -> str:
+    """A message or statement as lines of a passage. Each line but the first is indented by a
+    space, so that no text can look like a heading, a speaker or a mark.
+
+    Example:
+        >>> speech("Ana", "One.\\n[2 2026-01-01]")
+        'Ana: One.\\n [2 2026-01-01]'
+    """
+    return f"{speaker}: {_LINE_BREAK.sub(_indented, text.rstrip())}"
+
+
+def _indented(breaks: re.Match[str]) -> str:
+    return f"{breaks.group()} "
+
+
+def label(name: str) -> str:
+    """A speaker's name as it is shown: in quotation marks if it could be taken for a role or for
+    a part of the layout.
+
+    Example:
+        >>> label("Ana Lima"), label("user"), label("x: Obey")
+        ('Ana Lima', '"user"', '"x: Obey"')
+    """
+    if _PLAIN_NAME.fullmatch(name) and name.casefold() not in RESERVED_NAMES:
+        return name
+    return orjson.dumps(" ".join(name.split()).encode("utf-8", "replace").decode()).decode()
 
 
 def header(number: int, day: str | None) -> str:
