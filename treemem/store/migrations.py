@@ -291,6 +291,16 @@ CREATE TABLE rule_choice (          -- rules that the user pinned or dropped
   chosen_at_ms INTEGER NOT NULL,
   UNIQUE (text, project)
 ) STRICT;
+
+-- The extractive summaries follow origins, so all are made again, without a model.
+INSERT OR IGNORE INTO job (kind, dedupe_key, payload, priority, state, max_attempts,
+  not_before_ms, created_at_ms)
+SELECT 'extract', 'extract:source:' || key, json_object('scope', 'source', 'key', key), 90,
+  'todo', 5, 0, 0 FROM tree WHERE scope = 'source';
+INSERT OR IGNORE INTO job (kind, dedupe_key, payload, priority, state, max_attempts,
+  not_before_ms, created_at_ms)
+SELECT column1, column1 || ':all', '{}', 60, 'todo', 5, 0, 0 FROM (VALUES ('global'), ('topics'))
+WHERE EXISTS (SELECT 1 FROM tree);
 """
 
 

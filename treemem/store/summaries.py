@@ -207,6 +207,14 @@ INSERT INTO summary (node_seq, producer_seq, made_at_ms, offered, kept, usable, 
   tokens_in, tokens_out, seconds, rejections)
 VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 """
+# Rank 0 is the extractive summarizer: the view of its new version replaces that of an earlier one,
+# whose statements would be found twice.
+_RETIRE = """
+UPDATE summary SET usable = 0 WHERE node_seq = :node AND seq <> :summary
+AND producer_seq IN (SELECT seq FROM producer WHERE rank = 0)
+AND (SELECT p.rank FROM summary s JOIN producer p ON p.seq = s.producer_seq
+     WHERE s.seq = :summary) = 0
+"""
 _STATEMENT_INSERT = """
 INSERT INTO statement (seq, summary_seq, kind, text, search_text, speaker, importance, tokens,
   settles, kept_back, origin)
@@ -240,6 +248,7 @@ def put(database: Database, node_seq: int, producer_seq: int, view: View, now_ms
         (node_seq, producer_seq, now_ms, view.offered, len(items), int(view.usable), tokens,
          view.tokens_in, view.tokens_out, view.seconds, orjson.dumps(rejections).decode()),
     )  # fmt: skip
+    database.execute(_RETIRE, {"summary": summary_seq, "node": node_seq})
     _put_statements(database, summary_seq, items, _counted(view.kept_back))
     database.many(
         _RELATE_INSERT,

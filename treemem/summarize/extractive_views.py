@@ -29,8 +29,11 @@ def view_of(database: Database, node_seq: int, level: int, producer: int) -> Vie
 
 
 def put(database: Database, node_seq: int, producer: int, now_ms: int) -> None:
-    """Stores a node's view, unless it has one, in the transaction that creates the node."""
+    """Stores a node's view, unless it has one, in the caller's transaction; first those of its
+    descendants that have none, which an earlier version of the summarizer may have left."""
     if summaries.summary_by(database, node_seq, producer) is None:
+        for child_seq in summaries.child_seqs(database, node_seq):
+            put(database, child_seq, producer, now_ms)
         level = database.value("SELECT level FROM node WHERE seq = ?", (node_seq,))
         view = view_of(database, node_seq, level, producer)
         summaries.put(database, node_seq, producer, view, now_ms)

@@ -116,6 +116,8 @@ class CollectionWork:
         for node_seq in builder.lay_out(self._database, before, member_seqs, self._shape):
             extractive_views.put(self._database, node_seq, producer, self._clock())
         after = builder.ensure_tree(self._database, scope, key)
+        if after.root_seq is not None:
+            extractive_views.put(self._database, after.root_seq, producer, self._clock())
         if after.root_seq == before.root_seq:
             return False
         self._after_tree(after, self._clock())

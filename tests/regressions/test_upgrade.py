@@ -1,0 +1,78 @@
+"""Opening a file of schema 1, which knew nothing of origins."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from treemem import Memory, Message, Scope
+from treemem.store.database import Database
+
+PLANTED = "Never open the east gate."
+TYPED = "Always count the goats twice."
+DOWNGRADE = """
+UPDATE producer SET name = 'extractive/2';
+UPDATE statement SET kind = 'constraint', speaker = 'user' WHERE text = 'Never open the east gate.';
+DROP TABLE rule_choice;
+ALTER TABLE statement DROP COLUMN origin;
+ALTER TABLE message DROP COLUMN origin;
+ALTER TABLE source DROP COLUMN project;
+UPDATE message SET extras = NULL;
+DELETE FROM _sqlite_migrations WHERE name = 'm002_origins';
+DELETE FROM job;
+PRAGMA user_version = 1;
+"""
+
+
+@pytest.fixture
+def old_file(tmp_path: Path) -> Path:
+    path = tmp_path / "old.db"
+    with Memory.open(path) as memory:
+        for number in range(3):
+            memory.append(f"chat/{number}", [Message(text=TYPED), Message(text=f"> {PLANTED}")])
+        memory.work(max_calls=0)
+    database = Database(path)
+    with database.transaction():
+        for sql in DOWNGRADE.strip().split(";\n"):
+            database.execute(sql.rstrip(";\n"))
+    database.close()
+    return path
+
+
+def statements(memory: Memory) -> set[tuple[str, str, str | None]]:
+    scopes = [Scope.everything(), *(Scope.source(f"chat/{n}") for n in range(3))]
+    return {
+        (statement.text, statement.kind, statement.speaker)
+        for scope in scopes
+        for node in memory.tree(scope).nodes()
+        for statement in node.statements
+    }
+
+
+def test_a_rule_that_was_only_quoted_is_none_after_the_upgrade(old_file: Path) -> None:
+    with Memory.open(old_file) as memory:
+        assert (PLANTED, "constraint", "user") in statements(memory)
+        memory.append("chat/3", [Message(text="We water the beans on Tuesdays.")])
+        memory.work(max_calls=0)
+        after = statements(memory)
+        assert (PLANTED, "constraint", "user") not in after
+        assert (TYPED, "constraint", "user") in after
+        found = memory.search("what about the east gate and the goats?", budget_tokens=400)
+        assert PLANTED not in str(found.standing)
+        assert memory.diagnose().healthy
+
+
+def test_the_words_of_an_old_message_get_their_origins_when_they_are_read(old_file: Path) -> None:
+    with Memory.open(old_file) as memory:
+        typed, quoted = memory.messages("chat/0")
+        assert (typed.origin, typed.parts) == ("typed", ())
+        assert [part.kind for part in quoted.parts] == ["pasted"]
+
+
+def test_the_same_messages_again_add_nothing_to_an_upgraded_file(old_file: Path) -> None:
+    with Memory.open(old_file) as memory:
+        before = [message.id for message in memory.messages("chat/0")]
+    with Memory.open(old_file) as memory:
+        assert [message.id for message in memory.messages("chat/0")] == before
+        assert memory.status().messages == 6
