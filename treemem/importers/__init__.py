@@ -34,6 +34,7 @@ from treemem.importers.pi import Pi
 from treemem.importers.plain_text import PlainText
 from treemem.importers.slack.importer import Slack
 from treemem.importers.specstory import SpecStory
+from treemem.importers.streams.heads import HEAD_BYTES
 from treemem.importers.telegram import Telegram
 from treemem.importers.transcript import Transcript
 from treemem.importers.whatsapp.importer import WhatsApp
@@ -76,6 +77,12 @@ IMPORTERS: tuple[Importer, ...] = (
 )
 
 
+# How much of a file is looked at, in bytes, until its format is recognized.
+_HEADS_BYTES = (HEAD_BYTES, 8 * HEAD_BYTES, 64 * HEAD_BYTES)
+# The highest score of an importer that reads any text, or guesses from part of a record.
+_VAGUE_MAX = 0.5
+
+
 def by_name(name: str) -> Importer:
     """Returns the importer of a format. Raises UsageError for an unknown name."""
     for importer in IMPORTERS:
@@ -86,10 +93,17 @@ def by_name(name: str) -> Importer:
 
 
 def detect(file: LogFile) -> Importer:
-    """Returns the importer that scores a file highest. Raises UnknownFormatError if all score 0."""
-    head = file.head()
-    scores = [importer.recognizes(file, head) for importer in IMPORTERS]
-    best = max(scores)
+    """Returns the importer that scores a file highest. Raises UnknownFormatError if all score 0.
+
+    Looks further into a file whose first records no importer of a certain format knows: a log may
+    begin with bookkeeping, with one long record, or with a heading of many lines.
+    """
+    for head_bytes in _HEADS_BYTES:
+        head = file.head(head_bytes)
+        scores = [importer.recognizes(file, head) for importer in IMPORTERS]
+        best = max(scores)
+        if best > _VAGUE_MAX or head.is_whole:
+            break
     if best > 0:
         return IMPORTERS[scores.index(best)]
     raise UnknownFormatError(

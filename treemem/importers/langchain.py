@@ -20,6 +20,7 @@ from treemem.importers.common.base import Event, Importer, LogFile, Skipped
 from treemem.importers.common.coerce import as_dict, as_list, as_text
 from treemem.importers.common.content import BlockReader, Content
 from treemem.importers.common.exports import read_conversations
+from treemem.importers.common.json_members import has_several_values
 from treemem.importers.common.records import TOO_DEEP, read_records
 from treemem.importers.common.sniffing import head_objects, head_value
 from treemem.importers.common.source_ids import file_key, printable
@@ -96,7 +97,9 @@ class _Reading:
 
     def _records(self) -> Iterator[tuple[int | None, object]]:
         """Yields lines, or the elements of a document; a single object is one element."""
-        if head_value(self._file.head()) is not None:
+        # Subtle: a line may be longer than the head, which then looks like that of a document.
+        is_document = head_value(self._file.head()) is not None
+        if is_document and not has_several_values(self._file):
             for value in read_conversations(self._file, _holds_messages):
                 yield None, value
             return

@@ -26,7 +26,7 @@ from treemem.importers.chat.messages import (
 )
 from treemem.importers.common.base import Event, Importer, LogFile, Skipped
 from treemem.importers.common.coerce import id_text
-from treemem.importers.common.json_members import read_members
+from treemem.importers.common.json_members import has_several_values, read_members
 from treemem.importers.common.records import TOO_DEEP, read_records
 from treemem.importers.common.sniffing import has_key, head_objects, head_value, is_blank, is_whole
 from treemem.importers.common.source_ids import file_key, one_line, printable
@@ -64,7 +64,9 @@ class ChatJsonl(Importer):
 
     def read(self, file: LogFile) -> Iterator[Event]:
         reading = _Reading(file)
-        return reading.document() if _is_document(file.head()) else reading.lines()
+        # Subtle: a line may be longer than the head, which then looks like that of a document.
+        is_document = _is_document(file.head()) and not has_several_values(file)
+        return reading.document() if is_document else reading.lines()
 
 
 class _Reading:

@@ -48,8 +48,7 @@ class ClaudeCode(Importer):
     )
 
     def recognizes(self, file: LogFile, head: bytes) -> float:
-        del file  # The name proves nothing: many tools write .jsonl.
-        return certainty(head)
+        return certainty(head, file.stem)
 
     def read(self, file: LogFile) -> Iterator[Event]:
         yield from _Reading(file, Survey.of(file)).events()

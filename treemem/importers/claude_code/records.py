@@ -11,10 +11,11 @@ import re
 from collections.abc import Callable, Iterator
 
 from treemem.importers.common.base import LogFile, Skipped
-from treemem.importers.common.coerce import as_dict, as_list
+from treemem.importers.common.coerce import as_dict, as_list, as_text
 from treemem.importers.common.json_members import read_members, read_value
 from treemem.importers.common.records import Record, read_records
 from treemem.importers.common.sniffing import has_key, head_objects, head_value
+from treemem.importers.common.source_ids import is_uuid
 
 _MARKS = ("parentUuid", "isSidechain", "leafUuid", "isSnapshotUpdate")
 _NAMES = frozenset({"uuid", "sessionId"})
@@ -27,13 +28,17 @@ _LIST_KEY = "loglines"
 _OVER_LINES = re.compile(rb"(?:\xef\xbb\xbf)?\s*\{[ \t]*\r?\n")
 
 
-def certainty(head: bytes) -> float:
-    """Scores, from 0 to 0.95, how certainly a head consists of Claude Code's records."""
+def certainty(head: bytes, name: str) -> float:
+    """Scores, from 0 to 0.95, how certainly a head consists of Claude Code's records. name: of the
+    file, without its suffix."""
     if _has_loglines(head) or _is_single(head):
         return 0.95
     objects, rest = head_objects(head)
     if any(map(_is_record, objects)):
         return 0.95
+    # New versions write records of new types, and a log may begin with many of them.
+    if is_uuid(name) and any(_is_of_session(value, name) for value in objects):
+        return 0.9
     # The first line is longer than the head: only its beginning can be examined.
     long_line = not objects and any(has_key(rest, mark) for mark in _MARKS[:2])
     return 0.9 if long_line else 0.0
@@ -69,6 +74,12 @@ def _is_single(head: bytes) -> bool:
         return False
     value = as_dict(head_value(head))
     return _is_record(value) and not _NAMES.isdisjoint(value)
+
+
+def _is_of_session(value: object, session_id: str) -> bool:
+    """Whether a JSON value is a record of this session, of whatever type."""
+    fields = as_dict(value)
+    return fields.get("sessionId") == session_id and as_text(fields.get("type")) is not None
 
 
 def _is_record(value: object) -> bool:

@@ -21,10 +21,10 @@ from pathlib import Path, PurePosixPath
 from typing import BinaryIO
 
 from treemem.errors import ImportFileError
+from treemem.importers.streams.heads import HEAD_BYTES, Head, read_head
 from treemem.reports import Skipped
 from treemem.types import Message, Source
 
-HEAD_BYTES = 65_536
 # Buffer size in bytes. With the default of 8 KiB, every fourth record of a log needs a system call.
 _BUFFER_BYTES = 131_072
 
@@ -59,10 +59,10 @@ class LogFile:
             reason = error.strerror or type(error).__name__
             raise ImportFileError(f"{self.label} cannot be read: {reason}.") from error
 
-    def head(self) -> bytes:
-        """The first 64 KiB, for format detection."""
+    def head(self, head_bytes: int = HEAD_BYTES) -> Head:
+        """The beginning of the file, for format detection; in JSON with shortened strings."""
         with self.open() as stream:
-            return stream.read(HEAD_BYTES)
+            return read_head(stream, head_bytes)
 
     @property
     def size_bytes(self) -> int:

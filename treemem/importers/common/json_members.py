@@ -66,6 +66,15 @@ def read_members(
         yield from _Cutter(stream, member_bytes_max).members()
 
 
+def has_several_values(file: LogFile) -> bool:
+    """Whether a file has JSON values one after the other, as JSON Lines does. False also if the
+    first one is too long for a line."""
+    with file.open() as stream:
+        cutter = _Cutter(stream, member_bytes_max=0)
+        cutter.skip_bom()
+        return cutter.skip_value(MEMBER_BYTES_MAX) and cutter.is_at_value()
+
+
 class NestedMember(NamedTuple):
     """A value inside a document. path: the keys that lead to it, "[]" for an element of a list. An
     entered container is first yielded empty, then its members."""
@@ -128,6 +137,21 @@ class _Cutter:
     def skip_bom(self) -> None:
         if self._peek() == b"\xef":
             self._at += 3
+
+    def skip_value(self, size_bytes_max: int) -> bool:
+        """Skips the value at the current position; returns False if it is longer than this."""
+        self._peek()
+        depth, in_string, size_bytes = 0, False, 0
+        while True:
+            end, depth, in_string, is_whole = self._scan(depth, in_string)
+            size_bytes += end - self._at
+            self._at = end
+            if is_whole or size_bytes > size_bytes_max or not self._more():
+                return is_whole
+
+    def is_at_value(self) -> bool:
+        """Whether an object or an array follows."""
+        return self._peek() in (b"{", b"[")
 
     def nested(
         self, path: tuple[str, ...], is_entered: Callable[[tuple[str, ...]], bool]

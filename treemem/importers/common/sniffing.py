@@ -1,6 +1,6 @@
 """Examines the first bytes of a file, to recognize its format or to describe it in an error.
 
-Pure. A head is the first HEAD_BYTES of a file; a shorter one is the whole file.
+Pure. A head is a Head, or the first HEAD_BYTES of a file; a shorter one is the whole file.
 
 Tested in tests/importers/test_detection.py.
 """
@@ -12,8 +12,8 @@ import json
 import re
 from functools import lru_cache
 
-from treemem.importers.common.base import HEAD_BYTES
 from treemem.importers.common.records import parse_json, strip_padding
+from treemem.importers.streams.heads import HEAD_BYTES, Head
 
 _MAGIC = (
     (b"\x89PNG\r\n\x1a\n", "PNG"), (b"\xff\xd8\xff", "JPEG"), (b"GIF87a", "GIF"),
@@ -41,7 +41,8 @@ def is_blank(head: bytes) -> bool:
 
 
 def is_whole(head: bytes) -> bool:
-    return len(head) < HEAD_BYTES
+    """Whether the head is the whole file."""
+    return head.is_whole if isinstance(head, Head) else len(head) < HEAD_BYTES
 
 
 @lru_cache(maxsize=4)
@@ -153,7 +154,8 @@ def is_json(head: bytes) -> bool:
         return False
     if not is_whole(head):
         return True
-    return any(_is_json_text(text) for text in (body, body.split(b"\n", 1)[0]))
+    closed = _closed(body) or b""
+    return any(_is_json_text(text) for text in (body, body.split(b"\n", 1)[0], closed))
 
 
 def describe_content(head: bytes) -> str:

@@ -29,7 +29,7 @@ HTML_BYTES_MAX = 32 * 1024 * 1024
 
 _SUFFIXES = (".html", ".htm", ".xhtml", ".shtml")
 _START = re.compile(
-    rb"(?:\xef\xbb\xbf)?\s*(?:<\?xml[^>]*>\s*)?(?:<!--.{0,4000}?-->\s*){0,3}"
+    rb"(?:\xef\xbb\xbf)?\s*(?:<\?xml[^>]*>\s*)?(?:<!--(?:[^-]++|-(?!->))*+-->\s*)*+"
     rb"(?:<!doctype\s+html|<html[\s>])",
     re.IGNORECASE | re.DOTALL,
 )

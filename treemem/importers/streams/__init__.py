@@ -1,0 +1,1 @@
+"""Turns the bytes of a file into those that importers read; see heads.py for detection."""
