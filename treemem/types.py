@@ -327,6 +327,28 @@ class Passage:
 
 
 @dataclass(frozen=True, slots=True)
+class Standing:
+    """An instruction or a preference of the user's for good, word for word; str() gives its text.
+
+    sent_at: as in Message; of a rule that was pinned in the user's own words, when that was.
+    project: the working directory or repository that it was given in; None without one, or if it
+    holds everywhere. message_ids, source_id: where it was said; empty and None if it was not.
+    pinned: the user pinned it, so it holds everywhere.
+    """
+
+    text: str
+    speaker: str
+    sent_at: str | None = None
+    project: str | None = None
+    message_ids: tuple[str, ...] = ()
+    source_id: str | None = None
+    pinned: bool = False
+
+    def __str__(self) -> str:
+        return self.text
+
+
+@dataclass(frozen=True, slots=True)
 class SearchResult:
     """The answer to a query.
 
@@ -339,7 +361,7 @@ class SearchResult:
     tokens: int
     passages: tuple[Passage, ...]
     missing: tuple[str, ...] = ()
-    standing: tuple[str, ...] = ()
+    standing: tuple[Standing, ...] = ()
     kind: str = "narrow"
 
 

@@ -215,4 +215,4 @@ def test_a_task_for_a_sub_agent_sets_no_rule_in_the_users_name(
     assert rule in {statement.text for statement in tree.statements}
     assert rules_of(memory, f"claude-code/{SESSION}/agent-a1") == []
     context = memory.search("who calls parse?", budget_tokens=400)
-    assert context.standing == ("Always run the tests before you push.",)
+    assert list(map(str, context.standing)) == ["Always run the tests before you push."]

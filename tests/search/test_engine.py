@@ -604,9 +604,12 @@ def test_standing_instructions_are_part_of_every_context_of_their_scope(
     )
     tell(memory, "The walrus sleeps.", "Where?", source="other")
     found = memory.search("walrus", budget_tokens=400)
-    assert found.standing == (PROJECT[0],)
-    assert lines(found)[:2] == ["Standing instructions:", f"- user: {PROJECT[0]}"]
-    assert memory.search("walrus", scope=Scope.source("s")).standing == (PROJECT[0],)
+    assert list(map(str, found.standing)) == [PROJECT[0]]
+    assert lines(found)[:2] == ["Standing instructions:", f"- [2026-01-05] user: {PROJECT[0]}"]
+    (rule,) = memory.search("walrus", scope=Scope.source("s")).standing
+    assert (rule.text, rule.speaker, rule.source_id) == (PROJECT[0], "user", "s")
+    assert rule.sent_at == START.isoformat()
+    assert rule.message_ids == (memory.messages("s")[0].id,)
     assert memory.search("walrus", scope=Scope.source("other")).standing == ()
 
 
@@ -616,7 +619,7 @@ def test_standing_instructions_take_a_small_share(memory: Memory) -> None:
     tell(memory, *(text for rule in rules for text in (rule, "Fine.")), *[prose(1, 9)] * 4)
     found = memory.search("hall zoo", budget_tokens=200)
     assert 1 <= len(found.standing) < len(rules)
-    assert count_tokens("\n".join(found.standing)) <= 0.15 * 200
+    assert count_tokens("\n".join(map(str, found.standing))) <= 0.15 * 200
 
 
 # -- the same again --------------------------------------------------------------------

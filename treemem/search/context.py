@@ -15,10 +15,11 @@ from datetime import datetime
 from itertools import chain, groupby
 
 from treemem.origins.spans import spans_of, weakest
-from treemem.search import intent, snippets
+from treemem.search import intent, snippets, standing
 from treemem.search.intent import QuestionKind
 from treemem.search.scoring import Candidate, CandidatePlace, Scored
 from treemem.search.snippets import Line, Stretch
+from treemem.search.standing import RankedRule
 from treemem.search.statements import RankedStatement
 from treemem.store import messages
 from treemem.store.database import Database
@@ -42,7 +43,7 @@ _SOURCE_ID = "SELECT id FROM source WHERE seq = ?"
 class Selection:
     """The contents of a context. indexes: of candidates, in the order of their places."""
 
-    standing: Sequence[RankedStatement] = ()
+    standing: Sequence[RankedRule] = ()
     statements: Sequence[RankedStatement] = ()
     indexes: Sequence[int] = ()
 
@@ -96,14 +97,14 @@ class ContextRenderer:
             tokens,
             tuple(passages),
             tuple(notes),
-            tuple(rule.text for rule in selection.standing),
+            tuple(rule.standing for rule in selection.standing),
             self._kind,
         )
 
     def _joined(self, selection: Selection, passages: Sequence[str]) -> str:
         parts = list(passages)
         if selection.standing:
-            rules = (f"- {self._line_of(rule)}" for rule in selection.standing)
+            rules = (standing.line(rule) for rule in selection.standing)
             parts.insert(0, "\n".join([STANDING_TITLE, *rules]))
         return "\n".join(parts)
 
@@ -124,7 +125,7 @@ class ContextRenderer:
         """The messages and statements by source and day, in time order."""
         candidates = self._scored.candidates
         of_message = [candidates[index].message_seq for index in selection.indexes]
-        cited = (one.message_seqs for one in (*selection.standing, *selection.statements))
+        cited = (statement.message_seqs for statement in selection.statements)
         self._cache.read([*of_message, *chain.from_iterable(cited)])
         groups: dict[tuple[int, str | None], _Group] = {}
         for _, indexes in groupby(

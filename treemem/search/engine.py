@@ -12,13 +12,14 @@ from dataclasses import replace
 from itertools import compress
 from typing import TYPE_CHECKING
 
-from treemem.search import date_filter, intent, packing, scoring, selection, statements
+from treemem.search import date_filter, intent, packing, scoring, selection, standing, statements
 from treemem.search.candidates import collect
 from treemem.search.context import ContextRenderer, MessageCache, Selection
 from treemem.search.packing import Place
 from treemem.search.query import Prepared, Query, prepare, without_pruned_vectors
 from treemem.search.scoring import Candidate, Scored
 from treemem.search.selection import Material
+from treemem.search.standing import RankedRule
 from treemem.search.statements import RankedStatement
 from treemem.search.weights import Weights, fitting
 from treemem.store.database import Database
@@ -59,7 +60,7 @@ def search(database: Database, query: Query, embedder: str | None, embed: Embed)
         if not prepared.has_words:
             return renderer.result(Selection(), 0, notes)
         material = _material(
-            database, prepared, scored, weights, allowed, collected.companions, roots
+            database, prepared, scored, weights, allowed, collected.companions, roots, cache
         )
         chosen, tokens = selection.select(material, renderer, cache)
         return renderer.result(chosen, tokens, notes)
@@ -125,6 +126,7 @@ def _material(
     allowed: Sequence[bool],
     companions: Mapping[Place, Sequence[Place]],
     roots: Sequence[RankedStatement],
+    cache: MessageCache,
 ) -> Material:
     """Everything that may be selected, each kind in order of preference."""
     utilities = [
@@ -138,7 +140,7 @@ def _material(
         prepared.kind,
         weights,
         packing.rank(scored, utilities, weights, companions),
-        standing=_standing(database, scored.candidates, worth) if weights.standing else [],
+        standing=_standing(database, scored.candidates, worth, cache) if weights.standing else [],
         first=_first(database, prepared, worth, roots),
         beside=_beside(database, worth) if needs_more else [],
     )
@@ -156,15 +158,19 @@ def _worth_of_messages(scored: Scored, allowed: Sequence[bool]) -> dict[int, flo
 
 
 def _standing(
-    database: Database, candidates: Sequence[Candidate], worth: Mapping[int, float]
-) -> list[RankedStatement]:
+    database: Database,
+    candidates: Sequence[Candidate],
+    worth: Mapping[int, float],
+    cache: MessageCache,
+) -> list[RankedRule]:
     """The standing instructions of people to an assistant, the most relevant first."""
     if not _is_assisted(candidates):
         return []
     of_people = {candidate.message_seq: worth.get(candidate.message_seq, UNREACHED_WORTH)
                  for candidate in candidates if candidate.role == "user"}  # fmt: skip
     rules = statements.of_messages(database, of_people, ("constraint",))
-    return sorted(filter(statements.is_standing, rules), key=statements.rank)
+    ranked = sorted(filter(statements.is_standing, rules), key=statements.rank)
+    return [standing.of_statement(database, rule, cache.read) for rule in ranked]
 
 
 def _first(

@@ -15,6 +15,7 @@ from treemem.search.context import ContextRenderer, MessageCache, Selection
 from treemem.search.intent import QuestionKind
 from treemem.search.packing import Packed, Ranking
 from treemem.search.query import Query
+from treemem.search.standing import RankedRule
 from treemem.search.statements import RankedStatement
 from treemem.search.weights import Weights
 from treemem.text import bm25
@@ -43,7 +44,7 @@ class Material:
     kind: QuestionKind
     weights: Weights
     ranking: Ranking
-    standing: Sequence[RankedStatement]
+    standing: Sequence[RankedRule]
     first: Sequence[RankedStatement]
     beside: Sequence[RankedStatement]
 
@@ -98,7 +99,7 @@ def _attempt(material: Material, ranking: Ranking, room: float, cache: MessageCa
     packed = packing.pack(ranking, Packed(left), keep=share * left)
     beside: list[RankedStatement] = []
     if share:
-        beside = _beside(material, packed, [*standing, *first], cache)
+        beside = _beside(material, packed, standing, first, cache)
         packed.left -= _tokens(beside)
     if mode != "summary":
         packed = packing.pack(ranking, packed)
@@ -106,7 +107,11 @@ def _attempt(material: Material, ranking: Ranking, room: float, cache: MessageCa
 
 
 def _beside(
-    material: Material, packed: Packed, others: Sequence[RankedStatement], cache: MessageCache
+    material: Material,
+    packed: Packed,
+    standing: Sequence[RankedRule],
+    others: Sequence[RankedStatement],
+    cache: MessageCache,
 ) -> list[RankedStatement]:
     """Further statements that add to the packed candidates and to the other statements."""
     parts = [material.ranking.scored.candidates[index] for index in packed.chosen]
@@ -118,7 +123,8 @@ def _beside(
         if statement.seq not in taken and not whole.issuperset(statement.message_seqs)
     )
     candidates = list(islice(left, statements.CANDIDATES_MAX))
-    known = {stem for statement in others for stem in statement.stems}
+    known = {stem for rule in standing for stem in rule.stems}
+    known.update(stem for statement in others for stem in statement.stems)
     messages = cache.read(part.message_seq for part in parts)
     for part in parts:
         known.update(bm25.stem_counts(messages[part.message_seq].text[part.start : part.end])[0])
@@ -153,5 +159,5 @@ def _without(ranking: Ranking, excluded: set[int], weights: Weights) -> Ranking:
     return packing.rank(ranking.scored, utilities, weights, ranking.companions)
 
 
-def _tokens(lines: Sequence[RankedStatement]) -> float:
+def _tokens(lines: Sequence[RankedStatement | RankedRule]) -> float:
     return sum(statement.cost_tokens for statement in lines)

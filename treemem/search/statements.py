@@ -15,7 +15,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain
-from typing import NamedTuple
+from typing import NamedTuple, Protocol, TypeVar
 
 import orjson
 
@@ -75,6 +75,19 @@ class RankedStatement:
     def cost_tokens(self) -> int:
         """The tokens of its line in a context."""
         return self.tokens + LINE_TOKENS
+
+
+class _HasWords(Protocol):
+    """A statement or a rule. See RankedStatement."""
+
+    @property
+    def stems(self) -> frozenset[str]: ...
+
+    @property
+    def cost_tokens(self) -> int: ...
+
+
+Choosable = TypeVar("Choosable", bound=_HasWords)
 
 
 class _Row(NamedTuple):
@@ -191,9 +204,9 @@ def is_standing(rule: RankedStatement) -> bool:
     return _STANDING.search(rule.text) is not None
 
 
-def in_order(candidates: Iterable[RankedStatement], budget_tokens: float) -> list[RankedStatement]:
+def in_order(candidates: Iterable[Choosable], budget_tokens: float) -> list[Choosable]:
     """The statements that fit, in order, without those whose words an earlier one contains."""
-    chosen: list[RankedStatement] = []
+    chosen: list[Choosable] = []
     left = budget_tokens
     for statement in candidates:
         if statement.cost_tokens > left:

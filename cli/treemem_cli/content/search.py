@@ -100,7 +100,7 @@ def _print(result: SearchResult, *, explain: bool) -> None:
     if result.standing:
         screen.print("Standing instructions", style="bold yellow")
         for rule in result.standing:
-            screen.print(f"- {safe(rule)}", markup=False)
+            screen.print(f"- {safe(rule.text)}", markup=False)
         screen.print()
     for passage in result.passages:
         screen.print(safe(_heading(passage)), style="bold cyan", markup=False)
