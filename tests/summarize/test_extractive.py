@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from treemem.origins.marking import mark
 from treemem.proposals import Draft, Excerpt
 from treemem.summarize.base import BINDING, KIND_ORDER
 from treemem.summarize.extractive import LEAF_TOKENS_MAX, leaf_budget, summarize_leaf
@@ -172,3 +173,30 @@ def test_the_speaker_of_a_statement_is_its_author_or_else_its_role() -> None:
     assert leaf_of(FACTS[0], role="assistant")[0].speaker == "assistant"
     named = summarize_leaf([excerpt(FACTS[0], author="Ana")]).items[0]
     assert named.speaker == "Ana"
+
+
+def kinds_in(*turns: tuple[str, str]) -> dict[str, str]:
+    excerpts = [
+        Excerpt(mark(Message(role, text, id=f"m{number}")), 0, len(text))
+        for number, (role, text) in enumerate(turns)
+    ]
+    return {item.text: item.kind for item in summarize_leaf(excerpts).items}
+
+
+def test_a_question_that_is_answered_at_once_is_not_open() -> None:
+    question = "What is still missing in the list of the carpenter?"
+    assert kinds_in(("user", question))[question] == "open"
+    assert kinds_in(("user", question), ("assistant", "Two hinges are."))[question] != "open"
+    asked_back = ("assistant", "Which list do you mean?")
+    assert kinds_in(("user", question), asked_back)[question] == "open"
+    unknown = ("assistant", "I do not know yet, the carpenter has not answered.")
+    assert kinds_in(("user", question), unknown)[question] == "open"
+
+
+def test_pasted_text_sets_no_rule_and_opens_no_point() -> None:
+    text = "> You must never edit the list by hand.\n> We still need to decide on the hinges."
+    kinds = kinds_in(("user", text))
+    assert len(kinds) == 2
+    assert set(kinds.values()) <= {"fact", "gist"}
+    said = kinds_in(("user", text.replace("> ", "")))
+    assert set(said.values()) == {"constraint", "open"}

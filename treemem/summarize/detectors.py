@@ -65,9 +65,15 @@ _DECISION = r"""
 """
 _OPEN = r"""
     \b(?:todo|fixme|tbd)\b
-    |\b(?:still\ (?:need|needs|have|has|open|missing|unclear|to\ do|to\ be|pending|waiting|not)
+    |\b(?:still\ (?:need|needs|have|has|missing|unclear|to\ do|to\ be|pending|waiting|not)
     |not\ yet|yet\ to\ [a-z]+|stuck|(?:have|has)(?:n't|\ not)\ [^.]{1,40}\ yet
-    |(?:is|remains?|stays?|left)\ (?:open|unresolved|undecided|unclear)
+    |(?:is|remains?|stays?|left)\ (?:unresolved|undecided|unclear)
+    |(?:(?:questions?|issues?|points?|matters?|tickets?|tasks?|decisions?|choices?|problems?|bugs?
+        |requests?|prs?|items?|topics?|discussions?|threads?|defects?|votes?|actions?)\b
+        (?:\ (?!and\b|but\b|because\b)[\w'-]+){0,6}?
+        |(?:this|that|it|which|everything|all|rest|one|two|three|\d+)
+        (?:\ of\ (?:them|these|those))?)
+        \ (?:is|are|was|remains?|stays?|left|still)\ (?:still\ |left\ )?open\b
     |open\ (?:question|point|item)s?
     |need(?:s)?\ to\ (?:decide|check|ask|confirm|find\ out|figure|clarify|talk|follow)
     |follow[ -]up|waiting\ (?:for|on)|blocked\ (?:on|by)|to\ be\ (?:decided|confirmed|done)

@@ -7,9 +7,11 @@ messages, by kind; rollup.py makes the view of a group.
 from __future__ import annotations
 
 import math
+import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import zip_longest
 
 from treemem.origins.spans import plain_origin
 from treemem.proposals import Draft, Excerpt, View
@@ -56,6 +58,10 @@ SETTLING_MAX = 60
 SPARE_MAX = 12
 CONTENT_CHARS_MIN = 4
 CONTENT_WORDS_FULL = 7
+# A question for a fact, which the next speaker answers at once, and the characters of the answer
+# that are read.
+_ASKS_FOR_A_FACT = re.compile(r"\b(?:who|whose|what|which|when|where|how|why)\b", re.IGNORECASE)
+_ANSWER_CHARS = 400
 # Content words of a fact: "She laughed." says nothing without its context.
 CONTENT_WORDS_MIN = 3
 
@@ -161,8 +167,8 @@ def _candidates(excerpts: Sequence[Excerpt]) -> list[_Candidate]:
     """Every sentence of the excerpts once, in order."""
     candidates: list[_Candidate] = []
     seen: set[str] = set()
-    for excerpt in excerpts:
-        for draft, words in _drafts(excerpt):
+    for excerpt, reply in _with_replies(excerpts):
+        for draft, words in _drafts(excerpt, reply):
             key = normal(draft.text)
             if key not in seen:
                 seen.add(key)
@@ -170,7 +176,20 @@ def _candidates(excerpts: Sequence[Excerpt]) -> list[_Candidate]:
     return candidates
 
 
-def _drafts(excerpt: Excerpt) -> Iterator[tuple[Draft, frozenset[str]]]:
+def _with_replies(excerpts: Sequence[Excerpt]) -> Iterator[tuple[Excerpt, Message | None]]:
+    """Yields each excerpt with the next message, if somebody else says it."""
+    messages = [excerpt.message for excerpt in excerpts]
+    for excerpt, following in zip_longest(excerpts, messages[1:]):
+        is_reply = (
+            following is not None
+            and following.kind == "said"
+            and following.speaker != excerpt.message.speaker
+            and following.role != "tool"
+        )
+        yield excerpt, following if is_reply else None
+
+
+def _drafts(excerpt: Excerpt, reply: Message | None) -> Iterator[tuple[Draft, frozenset[str]]]:
     """The sentences of an excerpt as statements, each with its content words."""
     message = excerpt.message
     if message.kind != "said":
@@ -182,8 +201,9 @@ def _drafts(excerpt: Excerpt) -> Iterator[tuple[Draft, frozenset[str]]]:
         lower = frozenset(map(str.lower, words))
         content = frozenset(word for word in lower if len(word) >= CONTENT_CHARS_MIN)
         kind, kind_weight = kind_of(text, lower, by_person=origin in _RULING)
-        is_question = kind in ("error", "constraint") and text.endswith("?")
-        if is_question or kind in KINDS_BARRED.get(origin, ()):
+        if (text.endswith("?") and _is_no_statement(kind, text, reply)) or kind in KINDS_BARRED.get(
+            origin, ()
+        ):
             kind, kind_weight = "fact", 1.0
         importance = weight * kind_weight * _density(words, lower, len(content))
         draft = Draft(
@@ -195,6 +215,19 @@ def _drafts(excerpt: Excerpt) -> Iterator[tuple[Draft, frozenset[str]]]:
         weight = _ROLE_WEIGHT.get(message.role, 1.0)
         importance = round(0.4 * weight, 4)
         yield Draft("error", line, tool, cited, importance, origin="result"), frozenset()
+
+
+def _is_no_statement(kind: StatementKind, question: str, reply: Message | None) -> bool:
+    """Whether a question is neither an error, nor a rule, nor open: it was answered at once."""
+    if kind != "open":
+        return kind in ("error", "constraint")
+    if reply is None:
+        return False
+    if not _ASKS_FOR_A_FACT.search(question):
+        return False
+    answer = reply.text[:_ANSWER_CHARS]
+    lower = frozenset(map(str.lower, words_of(answer)))
+    return not answer.rstrip().endswith("?") and kind_of(answer, lower)[0] != "open"
 
 
 def speaker_of(message: Message, origin: Origin) -> str:
