@@ -32,10 +32,17 @@ def statements_view(statements: tuple[Statement, ...], width: int) -> Table:
         table.add_row(
             Text(statement.kind, style=_KIND_STYLES[statement.kind]),
             _with_later(statement, max(200, width * 3)),
-            Text(clip(statement.speaker or "", 16), style="dim"),
+            Text(clip(_speaker(statement), 16), style="dim"),
             Text(cited + (f" +{more}" if more > 0 else ""), style="dim"),
         )
     return table
+
+
+def _speaker(statement: Statement) -> str:
+    """Who said it; with the origin if it is attributed to the user, who did not type it."""
+    speaker = statement.speaker or ""
+    is_foreign = speaker == "user" and statement.origin != "typed"
+    return f"{speaker} ({statement.origin})" if is_foreign else speaker
 
 
 def _with_later(statement: Statement, width: int) -> Text:
