@@ -36,6 +36,7 @@ from treemem.importers.slack.importer import Slack
 from treemem.importers.specstory import SpecStory
 from treemem.importers.streams.heads import HEAD_BYTES
 from treemem.importers.telegram import Telegram
+from treemem.importers.trajectory.importer import Trajectory
 from treemem.importers.transcript import Transcript
 from treemem.importers.whatsapp.importer import WhatsApp
 
@@ -53,6 +54,7 @@ IMPORTERS: tuple[Importer, ...] = (
     Aider(),
     SpecStory(),
     Pi(),
+    Trajectory(),
     ChatGpt(),
     ClaudeAi(),
     LlmLogs(),

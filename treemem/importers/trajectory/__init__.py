@@ -1,0 +1,1 @@
+"""Reads trajectories of software agents; see importer.py."""
