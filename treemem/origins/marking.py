@@ -23,7 +23,8 @@ def mark(message: Message) -> Message:
     """The message with its origin set, and with a part for each stretch that is not plain speech.
 
     Code between fences becomes a part in every message; elements that a tool adds and pasted text
-    only where the user is said to have typed it.
+    only where the user is said to have typed it. A message that consists of such elements alone
+    is no turn of the user's: it becomes another agent's, or of the kind "injected".
 
     Example:
         >>> mark(Message(text="Why?\\n> It never works.")).parts
@@ -35,10 +36,12 @@ def mark(message: Message) -> Message:
     parts = list(message.parts)
     if origin == "typed":
         parts += [
-            Part(element.kind, element.start, element.end, element.name)
+            Part(*stretch)
             for start, end in _plain(message.text, parts)
-            for element in wrappers.elements(message.text, start, end)
+            for stretch in wrappers.stretches(message.text, start, end)
         ]
+        message = _without_user(message, parts)
+        origin = plain_origin(message)
     parts += [
         Part("code", *match.span())
         for start, end in _plain(message.text, parts)
@@ -51,6 +54,20 @@ def mark(message: Message) -> Message:
             for span in pasted.pasted_spans(message.text, start, end)
         ]
     return replace(message, origin=origin, parts=tuple(parts))
+
+
+def _without_user(message: Message, parts: list[Part]) -> Message:
+    """The message as its real author's, if the user typed nothing of it. parts: all its parts."""
+    if not parts or any(
+        not message.text[start:end].isspace() for start, end in _plain(message.text, parts)
+    ):
+        return message
+    agents = [part.name for part in parts if part.kind == "agent"]
+    if agents and all(part.kind in ("agent", "injected") for part in parts):
+        return replace(message, role="other", author=agents[0], origin="agent")
+    if not message.parts and wrappers.is_injected([message.text]):
+        return replace(message, kind="injected")
+    return message
 
 
 def _fences(text: str, start: int, end: int) -> Iterable[re.Match[str]]:

@@ -1,54 +1,405 @@
-"""Finds the elements in a user's message that a tool put there, such as <system-reminder>.
+"""Finds what tools put into a user's message: elements such as <system-reminder>, and notices.
 
-Pure. The elements of all tools are one table. An element that is not in it is pasted: nobody knows
-who wrote it.
+Pure. The wrappers of all tools are tables: ELEMENTS by the name of their tag, and _LINE, _REST
+and _AROUND by how their line begins. Each element is judged by itself. An element that is in no
+table is pasted: nobody knows who wrote it. What looks like a tag in code is none.
+
+An element of a tool ends at the last closing tag of its name, since its content may come from
+anywhere and contain a closing tag too.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from typing import NamedTuple
+from bisect import bisect_left
+from collections.abc import Iterator, Sequence
+from typing import Literal, NamedTuple
 
 from treemem.types import PartKind
 
-# What is between the tags was written by the tool, or by another agent or session.
-ELEMENTS: dict[str, PartKind] = {
-    "bash-stderr": "injected",
-    "bash-stdout": "injected",
-    "command-contents": "injected",
-    "command-message": "injected",
-    "command-name": "injected",
-    "cross-session-message": "agent",
-    "ide_opened_file": "injected",
-    "ide_selection": "injected",
-    "local-command-caveat": "injected",
-    "local-command-stderr": "injected",
-    "local-command-stdout": "injected",
-    "system-reminder": "injected",
-    "task-notification": "injected",
-    "teammate-message": "agent",
-    "user-prompt-submit-hook": "injected",
-}
-_OPENING = re.compile(r"<([a-zA-Z][\w:-]{0,60})(?:\s[^<>]{0,400})?>")
+Whose = Literal["injected", "agent", "pasted", "typed"]
+
+# What is between the tags, by the tag's name in lower case with "-" for "_". "typed": the user's,
+# so that only the tags are the tool's.
+_INJECTED = (
+    # Claude Code
+    "bash-stderr bash-stdout claude-md command-contents command-message command-name "
+    "function-results ide-diagnostics ide-opened-file ide-selection local-command-caveat "
+    "local-command-stderr local-command-stdout new-diagnostics post-tool-use-hook "
+    "pre-tool-use-hook session-start-hook skill-content skill-format stop-hook system-hint "
+    "system-reminder task-notification tool-use-error user-memory-input user-prompt-submit-hook "
+    "persisted-output",
+    # Codex
+    "agents-md apps-instructions codex-internal-context collaboration-mode environment-context "
+    "extension-context goal-context hook-prompt model-switch permissions personality-spec "
+    "plugins-instructions realtime-conversation recommended-plugins skill skills-instructions "
+    "subagent-notification turn-aborted user-instructions user-shell-command",
+    # Cline, Roo Code, Kilo Code
+    "automated-reminder environment-details explicit-instructions file-content final-file-content "
+    "folder-content git-commit git-working-state mode-notice switch-mode-notice "
+    "system-notice terminal-output url-content user-edits workspace-configuration "
+    "workspace-diagnostics",
+    # Cursor
+    "additional-data agent-notification agent-requestable-workspace-rules agent-skills "
+    "agent-transcripts always-applied-workspace-rules attached-files available-skills "
+    "code-selection cursor-commands cursor-rules cursor-rules-context current-file "
+    "edit-diff-history edit-history external-links folder-selection git-diff git-status "
+    "hooks-additional-context linter-errors manually-attached-skills mcp-file-system "
+    "open-and-recently-viewed-files project-layout recently-viewed-files rules "
+    "terminal-selection timestamp user-info user-rules",
+    # Copilot, Gemini CLI, opencode, Amp, Windsurf, Zed, Antigravity, Aider
+    "additional-metadata attachedfiles current-datetime customizations editorcontext "
+    "environment-info ephemeral-message open-files reminderinstructions repository-context "
+    "repo-map session-context state-snapshot todo-list tool-use-instructions user-information "
+    "user-state usermemory workspace-info workspace-information",
+    # Memories and retrieved passages, of hooks, servers and this engine
+    "claude-mem-context long-term-memory memories memory memory-context recalled-memories "
+    "relevant-memories retrieved-context retrieved-documents search-results session-memory "
+    "supermemory-context system-context treemem treemem-context",
+)
+_AGENT = (
+    "agent-message agent-result channel coordinator-message cross-session-message "
+    "delegated-task inter-agent-message parent-message peer-message send-message session-message "
+    "subagent-message subagent-result teammate-message teammate-result"
+)
+ELEMENTS: dict[str, Whose] = {
+    **dict.fromkeys(" ".join(_INJECTED).split(), "injected"),
+    **dict.fromkeys(_AGENT.split(), "agent"),
+    # A command for the shell is no wish to the assistant.
+    "bash-input": "pasted",
+}  # fmt: skip
+# Names that count in this spelling only, since people use the others in their own prompts.
+_EXACT: dict[str, Whose] = {
+    "INSTRUCTIONS": "injected",
+    "answer": "typed", "command-args": "typed", "feedback": "typed", "task": "typed",
+}  # fmt: skip
+# Elements around all that the user typed: the rest of such a message is the tool's.
+_QUERIES = frozenset(
+    {"user_query", "user_message", "user_input", "user_request", "userRequest", "USER_REQUEST"}
+)
+
+# How the line of a notice begins, and how far the notice goes: its line, the rest of the message,
+# or the rest without the elements in it that are the user's ("around").
+_LINE = (
+    r"\[Request interrupted by user(?: for tool use)?\]",
+    r"Caveat: The messages below were generated by the user while running local commands",
+    r"Full transcript available at: ",
+    r"Read the output file to retrieve the result: ",
+    r"The user opened the file .{1,400} in the IDE\b",
+    r"\[Image: (?:source|original) ",
+    r"Summarize the task tool output above and continue with your task\.",
+    r"Continue the conversation from where it left off without asking the user any further",
+)
+_CONTINUED = r"This session is being continued from a previous conversation"
+_REST = (
+    _CONTINUED,
+    r"# AGENTS\.md instructions",
+    r"Base directory for this skill: ",
+    r"[A-Z]\w{2,30}(?::\w{1,60})? hook (?:feedback|success|error|blocking error|stopped "
+    r"continuation|additional context)\b",
+    r"Contents of \S.{0,400}\b(?:CLAUDE|AGENTS|GEMINI|MEMORY)(?:\.local)?\.md\b",
+    r"Codebase and user instructions are shown below",
+    r"# (?:VSCode|Visual Studio Code) (?:Visible Files|Open Tabs)",
+    r"The user selected the lines? \d+ to \d+ from ",
+    r"\[ERROR\] ",
+    r"# Reminder: ",
+    r"Here is some more context about",
+    r"Output of custom command",
+    r"This is the Gemini CLI\. We are setting up the context for our chat\.",
+    r"Called the \w{1,60} tool with the following input: ",
+    r"I have \*added these files to the chat\*",
+    r"Here are summaries of some files present in my git repository",
+    r"The following items were attached by the user\. They are up-to-date",
+    r"Standing instructions[^\n]{0,80}:[ \t]*$",
+)
+_AROUND = (
+    r"\[TASK RESUMPTION\]",
+    r"The user (?:has )?(?:provided|denied|approved|rejected).{0,200}feedback\b",
+)
+
+_ATTRIBUTES = r"(?:\s(?:(?:\"[^\"]{0,400}\"|'[^']{0,400}'|[^<>\"']){0,150}+|[^<>]{0,400})/?)?"
+_NAME = r"[a-zA-Z][\w:.-]{0,60}"
+_TAG = re.compile(rf"<(?P<slash>/?)(?P<name>{_NAME})(?P<attributes>{_ATTRIBUTES})\s*>")
+_TOKEN = re.compile(
+    r"(?P<code>^[ \t]{0,3}(?P<fence>```+|~~~+)(?s:.*?)(?:^[ \t]{0,3}(?P=fence)[^\n]*$|\Z)"
+    r"|(?<!`)(?P<ticks>`{1,2})(?!`)[^`\n]{1,200}(?P=ticks)(?!`))"
+    rf"|^[ \t]*(?:(?P<line>{'|'.join(_LINE)})|(?P<rest>{'|'.join(_REST)})"
+    rf"|(?P<around>{'|'.join(_AROUND)}))"
+    rf"|{_TAG.pattern}",
+    re.MULTILINE,
+)  # fmt: skip
+_ALONE = re.compile(r"[ \t]{0,80}$", re.MULTILINE)
+_CONTINUATION = re.compile(rf"\s*{_CONTINUED}")
+_ATTRIBUTE = re.compile(r"([\w-]{1,40})\s*=\s*(?:\"([^\"]*)\"|'([^']*)'|([^\s\"'<>]+))")
+# The attributes that name an agent, the best first.
+_AUTHOR_KEYS = (
+    "from-name", "from_name", "name", "teammate_id", "agent_name", "agent_id", "agent-id", "agent",
+    "sender", "from", "source", "id",
+)  # fmt: skip
+_AUTHOR_CHARS_MAX = 100
+# The author of words in an element that names none.
+ANOTHER_AGENT = "another agent"
 
 
-class Element(NamedTuple):
-    """An element from its opening to its closing tag. name: of the tag."""
+class Stretch(NamedTuple):
+    """Characters start to end (exclusive) that the user did not type.
 
+    kind: "injected", "agent" or "pasted". name: the tag's name; the author for "agent"; None for a
+    notice.
+    """
+
+    kind: PartKind
     start: int
     end: int
-    kind: PartKind
+    name: str | None
+
+
+class _Tag(NamedTuple):
+    start: int
+    end: int
     name: str
+    attributes: str = ""
 
 
-def elements(text: str, start: int, end: int) -> Iterator[Element]:
-    """The outermost elements between start and end, in order."""
-    at = start
-    while match := _OPENING.search(text, at, end):
-        name = match.group(1)
-        closing = text.find(f"</{name}>", match.end(), end)
-        at = match.end()
-        if closing >= 0:
-            at = closing + len(name) + 3
-            yield Element(match.start(), at, ELEMENTS.get(name, "pasted"), name)
+def stretches(
+    text: str, start: int = 0, end: int | None = None, *, wraps: bool = False
+) -> list[Stretch]:
+    """The stretches between start and end that the user did not type, in order and disjoint.
+
+    wraps: whether the format puts all that the user typed into elements, so that such an element
+    counts wherever it is. Otherwise it counts only if nothing but the tool's is before it: the
+    user may have pasted it.
+    """
+    end = len(text) if end is None else end
+    return _Scan(text, start, end, wraps=wraps).stretches()
+
+
+def is_injected(pieces: Sequence[str]) -> bool:
+    """Whether tools put all of a user's text there. pieces: the texts of its blocks.
+
+    Example:
+        >>> is_injected(["<system-reminder>The list is empty.</system-reminder>"])
+        True
+        >>> is_injected(["<system-reminder>…</system-reminder> please go on"]), is_injected([])
+        (False, False)
+    """
+    pieces = [piece for piece in pieces if not piece.isspace()]
+    return bool(pieces) and all(map(_is_injected, pieces))
+
+
+def is_continuation(pieces: Sequence[str]) -> bool:
+    """Whether a user's text is a tool's summary of the session so far, which not all logs mark.
+
+    Example:
+        >>> is_continuation(["This session is being continued from a previous conversation "
+        ...                  "that ran out of context. We chose a port."])
+        True
+    """
+    return bool(pieces) and _CONTINUATION.match(pieces[0]) is not None
+
+
+def in_element(text: str, names: Sequence[str]) -> bool:
+    """Whether a text begins with an element of one of these names."""
+    tag = _TAG.match(text.lstrip()[:1_000])
+    return tag is not None and not tag["slash"] and tag["name"] in names
+
+
+def _is_injected(text: str) -> bool:
+    at = 0
+    for stretch in stretches(text):
+        is_tools = stretch.kind == "injected" or stretch.name in ELEMENTS
+        if not is_tools or not _is_blank(text, at, stretch.start):
+            return False
+        at = stretch.end
+    return _is_blank(text, at, len(text))
+
+
+class _Scan:
+    """One pass over a text from left to right.
+
+    is_inner: whether the text is inside an element that is the user's; another one in it is not.
+    """
+
+    def __init__(
+        self, text: str, start: int, end: int, *, wraps: bool, is_inner: bool = False
+    ) -> None:
+        self._text = text
+        self._end = end
+        self._wraps = wraps
+        self._is_inner = is_inner
+        self._tags = _Tags(text, start, end)
+        self._found: list[Stretch] = []
+        self._settled = start  # the end of the last stretch or element
+        self._has_words = False  # whether words outside of all wrappers came before
+        self._is_wrapped = False  # whether such words are the tool's
+
+    def stretches(self) -> list[Stretch]:
+        at = self._settled
+        while match := _TOKEN.search(self._text, at, self._end):
+            at = match.end()
+            if match["code"] is not None:
+                continue
+            if match["name"] is None:
+                at = self._notice(match)
+            elif match["slash"]:
+                self._stray(_tag_of(match))
+            else:
+                at = self._element(_tag_of(match))
+        if self._is_wrapped:
+            self._gap(self._end, "injected")
+        return self._found
+
+    def _notice(self, match: re.Match[str]) -> int:
+        """Takes in a notice; returns where to go on, as the other steps do."""
+        self._leave(match.start())
+        if match["around"] is not None:
+            self._is_wrapped = True
+            return match.end()
+        newline = self._text.find("\n", match.end(), self._end) if match["line"] else -1
+        return self._put(match.start(), self._end if newline < 0 else newline, "injected", None)
+
+    def _stray(self, tag: _Tag) -> None:
+        """Takes in a closing tag without an opening one: a tool's shows where its element ended."""
+        if _whose(tag.name) in ("injected", "agent"):
+            self._gap(tag.start, "pasted")
+            self._put(tag.start, tag.end, "injected", tag.name)
+
+    def _element(self, tag: _Tag) -> int:
+        whose = _whose(tag.name)
+        closing = self._tags.closing_of.get(tag.start)
+        if closing is None and tag.attributes.endswith("/"):
+            return tag.end
+        if whose in ("injected", "agent"):
+            return self._of_tool(tag, "agent" if whose == "agent" else "injected")
+        if closing is None:
+            return tag.end
+        if whose == "typed" and not self._is_inner and self._is_first(tag):
+            return self._of_user(tag, closing)
+        self._leave(tag.start)
+        return self._put_element(tag, closing, "pasted", tag.name)
+
+    def _is_first(self, tag: _Tag) -> bool:
+        """Whether only a tool's words are before an element that is the user's."""
+        is_behind_tools = self._is_wrapped or _is_blank(self._text, self._settled, tag.start)
+        return self._wraps or (is_behind_tools and not self._has_words)
+
+    def _of_user(self, tag: _Tag, closing: _Tag) -> int:
+        self._is_wrapped = self._is_wrapped or tag.name in _QUERIES
+        self._leave(tag.start)
+        self._put(tag.start, tag.end, "injected", tag.name)
+        inner = _Scan(self._text, tag.end, closing.start, wraps=False, is_inner=True)
+        self._found += inner.stretches()
+        # Further elements of its kind may be in what the tool added behind it.
+        self._has_words = self._has_words or self._is_wrapped
+        return self._put(closing.start, closing.end, "injected", tag.name)
+
+    def _of_tool(self, tag: _Tag, kind: PartKind) -> int:
+        """Takes in all between a tool's opening tag and the last closing tag of its name.
+
+        Words between two elements in it are pasted, since the first may have ended early.
+        """
+        last = self._tags.last_closing(tag)
+        if last is None:
+            if not self._is_distinct(tag):
+                return tag.end
+            last = _Tag(self._end, self._end, tag.name)
+        self._leave(tag.start)
+        self._settled = tag.start
+        for opening in self._tags.openings(tag.name, tag.start, last.end):
+            if opening.start >= self._settled:
+                closing = self._tags.closing_of.get(opening.start, last)
+                self._gap(opening.start, "pasted")
+                author = _author(opening.attributes) if kind == "agent" else tag.name
+                self._put_element(opening, closing, kind, author)
+        if self._settled < last.end:
+            self._gap(last.start, "pasted")
+            self._put(last.start, last.end, "injected", tag.name)
+        return last.end
+
+    def _is_distinct(self, tag: _Tag) -> bool:
+        """Whether a tag that is not closed is surely a tool's, not a word of the user's."""
+        is_alone = _ALONE.match(self._text, tag.end, self._end) is not None
+        return "-" in tag.name or "_" in tag.name or is_alone
+
+    def _leave(self, start: int) -> None:
+        """Ends the words before a wrapper at start."""
+        if self._is_wrapped:
+            self._gap(start, "injected")
+        self._has_words = self._has_words or not _is_blank(self._text, self._settled, start)
+
+    def _gap(self, end: int, kind: PartKind) -> None:
+        """Takes in the words since the last wrapper, if there are any."""
+        if not _is_blank(self._text, self._settled, end):
+            self._put(self._settled, end, kind, None)
+
+    def _put_element(self, tag: _Tag, closing: _Tag, kind: PartKind, name: str | None) -> int:
+        """Takes in an element: the tags are always the tool's."""
+        if kind == "injected":
+            return self._put(tag.start, closing.end, kind, name)
+        self._put(tag.start, tag.end, "injected", tag.name)
+        self._put(tag.end, closing.start, kind, name)
+        return self._put(closing.start, closing.end, "injected", tag.name)
+
+    def _put(self, start: int, end: int, kind: PartKind, name: str | None) -> int:
+        if start < end:
+            self._found.append(Stretch(kind, start, end, name))
+        self._settled = max(end, self._settled)
+        return end
+
+
+class _Tags:
+    """All tags of a text by name, those in code too.
+
+    closing_of: the closing tag of each element, by the start of its opening tag.
+    """
+
+    def __init__(self, text: str, start: int, end: int) -> None:
+        self.closing_of: dict[int, _Tag] = {}
+        self._openings: dict[str, list[_Tag]] = {}
+        self._last: dict[str, _Tag] = {}
+        waiting: dict[str, list[int]] = {}
+        for match in _TAG.finditer(text, start, end):
+            tag = _tag_of(match)
+            if not match["slash"]:
+                self._openings.setdefault(tag.name, []).append(tag)
+                waiting.setdefault(tag.name, []).append(tag.start)
+                continue
+            self._last[tag.name] = tag
+            if waiting.get(tag.name):
+                self.closing_of[waiting[tag.name].pop()] = tag
+
+    def last_closing(self, tag: _Tag) -> _Tag | None:
+        """The last closing tag of a tag's name behind it."""
+        last = self._last.get(tag.name)
+        return last if last is not None and last.start >= tag.end else None
+
+    def openings(self, name: str, start: int, end: int) -> Iterator[_Tag]:
+        """The opening tags of a name between start and end, in order."""
+        tags = self._openings.get(name, [])
+        for tag in tags[bisect_left(tags, start, key=lambda tag: tag.start) :]:
+            if tag.start >= end:
+                return
+            yield tag
+
+
+def _tag_of(match: re.Match[str]) -> _Tag:
+    return _Tag(match.start(), match.end(), match["name"], match["attributes"])
+
+
+def _whose(name: str) -> Whose | None:
+    """Whose the content of an element is; None if its name is in no table."""
+    if name in _QUERIES:
+        return "typed"
+    return _EXACT.get(name) or ELEMENTS.get(name.lower().replace("_", "-"))
+
+
+def _author(attributes: str) -> str:
+    """The name of the agent that an element's attributes tell."""
+    told = {match[1]: match[2] or match[3] or match[4] for match in
+            _ATTRIBUTE.finditer(attributes)}  # fmt: skip
+    names = (" ".join((told.get(key) or "").split()) for key in _AUTHOR_KEYS)
+    return next(filter(None, names), ANOTHER_AGENT)[:_AUTHOR_CHARS_MAX]
+
+
+def _is_blank(text: str, start: int, end: int) -> bool:
+    return not text[start:end].strip()
