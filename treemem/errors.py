@@ -39,12 +39,21 @@ class DatabaseVersionError(DatabaseError):
     """The file was written by a newer treemem, or is not a treemem database."""
 
 
+class DatabaseReplacedError(DatabaseError):
+    """The file at the path is no longer the one that is open, or was overwritten. The message says
+    where the content of the open file is. Open the memory again."""
+
+
 class ConstraintError(DatabaseError):
     """A row violates the schema: a bug in treemem, which affects only the current step."""
 
 
-class DiskFullError(DatabaseError):
-    """The disk is full; the transaction was rolled back."""
+class DiskError(DatabaseError):
+    """The disk failed to read or write; the transaction was rolled back."""
+
+
+class DiskFullError(DiskError):
+    """The disk is full, or a limit is reached; the transaction was rolled back."""
 
 
 class ImportFileError(TreememError):

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
 from treemem import config, times
+from treemem.errors import UsageError
 from treemem.models.embedders import QueryEmbedder
 from treemem.reports import (
     FileProgress,
@@ -77,15 +78,18 @@ class Memory:
         *,
         clock: Clock = now_ms,
         shape: TreeShape = TreeShape(),
+        must_exist: bool = False,
     ) -> Memory:
         """Opens a memory file, creating it if it is missing and migrating its schema.
 
-        path: None means TREEMEM_DB, or a file in the user's data folder. shape: must be the one
-        that the file was created with. Raises DatabaseError or a subclass if the file
-        cannot be used.
+        path: None means TREEMEM_DB, or a file in the user's data folder; ":memory:" a memory that
+        is lost at its end. shape: must be the one that the file was created with. must_exist: a
+        missing file is an error. Raises DatabaseError or a subclass if the file cannot be used.
         """
+        if path == "":
+            raise UsageError("The path of the memory file is empty.")
         chosen = Path(path) if path is not None else config.default_database_path()
-        return cls(Database(chosen), clock, shape)
+        return cls(Database(chosen, must_exist=must_exist), clock, shape)
 
     def __enter__(self) -> Self:
         return self
@@ -94,7 +98,10 @@ class Memory:
         self.close()
 
     def close(self) -> None:
-        """Closes the file. A closed memory cannot be used again."""
+        """Closes the file. A closed memory cannot be used again.
+
+        Raises DatabaseReplacedError if what was stored is not in the file at the path.
+        """
         self._queries.close()
         self._database.close()
 

@@ -1,8 +1,8 @@
 """Opens the SQLite file, runs transactions and SQL, and translates the driver's errors.
 
 No other module imports the driver. Everything that keeps the file safe is here: FULL synchronous
-commits, IMMEDIATE write transactions, the choice of journal mode, and the check for a lost -wal
-file. Knows no tables.
+commits, IMMEDIATE write transactions, the choice of journal mode, and the check that the path
+still leads to the open file before a transaction is acknowledged. Knows no tables.
 """
 
 from __future__ import annotations
@@ -19,14 +19,15 @@ import orjson
 
 from treemem.errors import (
     ConstraintError,
-    DatabaseCorruptError,
     DatabaseError,
-    DatabaseLockedError,
+    DatabaseReplacedError,
     DatabaseVersionError,
-    DiskFullError,
+    UsageError,
 )
-from treemem.store import migrations
-from treemem.store.open_marker import OpenMarker
+from treemem.store import migrations, sidecars, sqlite_errors
+from treemem.store.file import opening, rescue
+from treemem.store.file.guard import FileGuard, Loss, identity_of
+from treemem.store.file.open_marker import OpenMarker
 
 
 def _driver() -> Any:
@@ -51,6 +52,20 @@ SQLITE_VERSION: tuple[int, ...] = tuple(driver.sqlite_version_info)
 WAL_SAFE_SINCE = (3, 51, 3)
 # Required for STRICT tables (3.37) and UPDATE … RETURNING (3.35).
 SQLITE_VERSION_MIN = (3, 37, 0)
+
+# The path of a database that is never written to a disk.
+IN_MEMORY = ":memory:"
+UNDECODABLE = (
+    "Some stored text is not valid UTF-8: damaged bytes are shown as U+FFFD. "
+    "The rows are named by: treemem doctor"
+)
+# Losses after which the content of the open file is not at its path.
+_ELSEWHERE = ("gone", "replaced", "overwritten")
+# How often a file is opened again that is replaced at the same moment.
+CONNECT_TRIES = 3
+# The size of a -wal file from which on its pages are copied into the memory file. SQLite's own
+# limit is 1,000 pages, too.
+CHECKPOINT_BYTES = 1_000 * 4_120
 
 Row = tuple[Any, ...]
 Parameters = Mapping[str, Any] | tuple[Any, ...]
@@ -77,11 +92,14 @@ def storable_text(text: str) -> tuple[str, bytes | None]:
 class Database:
     """A connection to a memory file, usable from several threads.
 
-    notices: sentences for the user about this file or this SQLite. Raises DatabaseError or a
-    subclass if the file cannot be used.
+    path: ":memory:" for a database that is never written to a disk. must_exist: raise if there
+    is no file, instead of creating it. notices: sentences for the user about this file or this
+    SQLite. Raises DatabaseError or a subclass if the file cannot be used.
     """
 
-    def __init__(self, path: Path, *, busy_timeout_ms: int = BUSY_TIMEOUT_MS) -> None:
+    def __init__(
+        self, path: Path, *, busy_timeout_ms: int = BUSY_TIMEOUT_MS, must_exist: bool = False
+    ) -> None:
         if SQLITE_VERSION < SQLITE_VERSION_MIN:
             raise DatabaseError(
                 f"SQLite {driver.sqlite_version} is too old, 3.37 is needed. "
@@ -93,26 +111,49 @@ class Database:
         self._depth = 0
         self._wal = False
         self._vector_functions: bool | None = None
-        self._marker = OpenMarker(path)
-        self._wal_name = str(_wal_path(path))  # checked before every write
+        self._real = sidecars.real_path(path)
+        self._marker = OpenMarker(self._real)
+        self._guard: FileGuard | None = None
+        self._replaced: str | None = None  # the message, once the file was found replaced
+        self._is_rescued = False
+        self._has_written = False
         self._connection: Any = None
         with self._translated():
-            self._open(busy_timeout_ms)
+            if str(path) == IN_MEMORY:
+                self._connect(IN_MEMORY)
+                self._configure(busy_timeout_ms, existed=False)
+            else:
+                self._open(busy_timeout_ms, must_exist=must_exist)
 
-    def _open(self, busy_timeout_ms: int) -> None:
-        _check_folder(self.path)
-        existed = self.path.exists() and self.path.stat().st_size > 0
-        if existed:
+    def _open(self, busy_timeout_ms: int, *, must_exist: bool) -> None:
+        existed = opening.prepare(self.path, self._real, must_exist=must_exist)
+        leftovers = opening.set_aside_leftovers(self._real, self._marker)
+        if existed and not leftovers:
             self._notice_lost_wal()
-        self._connection = driver.connect(
-            str(self.path), isolation_level=None, check_same_thread=False, cached_statements=256
-        )
+        self.notices += leftovers + opening.mode_notices(self._real)
+        for _ in range(CONNECT_TRIES):
+            before = identity_of(self._real)
+            self._connect(str(self._real))
+            if identity_of(self._real) == before:
+                break
+            self._connection.close()
+        else:
+            raise DatabaseError(f"{self.path} is being replaced by another program. Try again.")
         try:
             self._configure(busy_timeout_ms, existed=existed)
+            self._guard = FileGuard(self.path, self._real, wal=self._wal)
+            if self._guard.is_unsettled():  # a process died, or runs a checkpoint
+                self._checkpoint()
         except BaseException:
             self._connection.close()
             raise
-        self._marker.put(wal=self._wal)
+        self._put_marker(wal=self._wal)
+
+    def _connect(self, name: str) -> None:
+        self._connection = driver.connect(
+            name, isolation_level=None, check_same_thread=False, cached_statements=256
+        )
+        self._connection.text_factory = self._text
 
     def _configure(self, busy_timeout_ms: int, *, existed: bool) -> None:
         execute = self._connection.execute
@@ -127,6 +168,8 @@ class Database:
         execute("PRAGMA secure_delete = ON")
         execute("PRAGMA cache_size = -32000")
         execute("PRAGMA temp_store = MEMORY")
+        # _acknowledge() runs the checkpoints, after it has looked at the file.
+        execute("PRAGMA wal_autocheckpoint = 0")
         if SQLITE_VERSION >= WAL_SAFE_SINCE:
             # A file from elsewhere may contain hostile views and triggers. (In older versions this
             # setting keeps triggers from writing to FTS5.)
@@ -179,8 +222,7 @@ class Database:
         """
         with self._lock, self._translated():
             if self._depth == 0:
-                self._rescue_lost_wal()
-                self._connection.execute("BEGIN IMMEDIATE")
+                self._begin()
             self._depth += 1
             try:
                 yield
@@ -193,6 +235,15 @@ class Database:
             if self._depth == 0:
                 self._commit()
 
+    def _begin(self) -> None:
+        self._connection.execute("BEGIN IMMEDIATE")  # which may have waited for long
+        try:
+            self._require_present()
+        except BaseException:
+            if self._connection.in_transaction:
+                self._connection.execute("ROLLBACK")
+            raise
+
     def _commit(self) -> None:
         try:
             self._connection.execute("COMMIT")
@@ -200,6 +251,23 @@ class Database:
             if self._connection.in_transaction:
                 self._connection.execute("ROLLBACK")
             raise
+        self._acknowledge()
+
+    def _acknowledge(self) -> None:
+        """Raises DatabaseReplacedError if what was just committed is not in the file at the path.
+        Nothing is acknowledged before."""
+        self._has_written = True
+        self._require_present()
+        if self._guard is not None and self._guard.wal_bytes >= CHECKPOINT_BYTES:
+            self._checkpoint()
+
+    def _checkpoint(self) -> None:
+        """Copies the pages of the -wal file into the memory file, as far as no reader needs them.
+        A full disk is no error: they stay in the -wal file."""
+        with contextlib.suppress(driver.DatabaseError):
+            self._connection.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchone()
+        if self._guard is not None:
+            self._guard.settle()
 
     @contextlib.contextmanager
     def reading(self) -> Iterator[None]:
@@ -208,6 +276,7 @@ class Database:
             if self._depth or self._connection.in_transaction:
                 yield
                 return
+            self._require_present()
             self._connection.execute("BEGIN")
             try:
                 yield
@@ -215,6 +284,7 @@ class Database:
                 # Nothing was written, and on a damaged page a COMMIT fails.
                 if self._connection.in_transaction:
                     self._connection.execute("ROLLBACK")
+            self._require_present()
 
     @contextlib.contextmanager
     def undurable(self) -> Iterator[None]:
@@ -230,21 +300,40 @@ class Database:
                 if self._wal and self._depth == 0:
                     self._connection.execute("PRAGMA synchronous = FULL")
 
-    def execute(self, sql: str, parameters: Parameters = ()) -> Any:
+    @contextlib.contextmanager
+    def _statement(self) -> Iterator[None]:
+        """Runs one statement. Outside a transaction it is one of its own."""
         with self._lock, self._translated():
+            is_alone = self._depth == 0 and not self._connection.in_transaction
+            changes = self._connection.total_changes
+            if is_alone:
+                self._require_present()
+            try:
+                yield
+            except OverflowError as error:
+                raise UsageError(
+                    "A number is too large: SQLite stores none above 9,223,372,036,854,775,807."
+                ) from error
+            except UnicodeEncodeError as error:
+                raise UsageError(f"{error.object!r} is not valid Unicode text.") from error
+            if is_alone and self._connection.total_changes != changes:
+                self._acknowledge()
+
+    def execute(self, sql: str, parameters: Parameters = ()) -> Any:
+        with self._statement():
             return self._connection.execute(sql, parameters)
 
     def many(self, sql: str, rows: Iterable[Parameters]) -> None:
-        with self._lock, self._translated():
+        with self._statement():
             self._connection.executemany(sql, rows)
 
     def rows(self, sql: str, parameters: Parameters = ()) -> list[Row]:
-        with self._lock, self._translated():
+        with self._statement():
             rows: list[Row] = self._connection.execute(sql, parameters).fetchall()
             return rows
 
     def row(self, sql: str, parameters: Parameters = ()) -> Row | None:
-        with self._lock, self._translated():
+        with self._statement():
             row: Row | None = self._connection.execute(sql, parameters).fetchone()
             return row
 
@@ -255,12 +344,12 @@ class Database:
 
     def insert(self, sql: str, parameters: Parameters = ()) -> int:
         """Runs an INSERT and returns the rowid of the new row."""
-        with self._lock, self._translated():
+        with self._statement():
             return int(self._connection.execute(sql, parameters).lastrowid)
 
     def changed(self, sql: str, parameters: Parameters = ()) -> int:
         """Runs an UPDATE or DELETE and returns the number of rows that it changed."""
-        with self._lock, self._translated():
+        with self._statement():
             return int(self._connection.execute(sql, parameters).rowcount)
 
     def can_load_extensions(self) -> bool:
@@ -292,6 +381,7 @@ class Database:
         data. Raises DatabaseLockedError while another process reads or writes."""
         with self._lock, self._translated():
             execute = self._connection.execute
+            self._require_present()
             # VACUUM makes a temporary copy of the file, which may not fit into memory.
             execute("PRAGMA temp_store = FILE")
             try:
@@ -300,26 +390,132 @@ class Database:
                     raise driver.OperationalError("the -wal file is locked by a reader")
             finally:
                 execute("PRAGMA temp_store = MEMORY")
+            if self._guard is not None:
+                self._guard.settle()
+                self._require_present()
 
     def close(self) -> None:
-        """Closes the connection. The last one to close merges the -wal file into the main file."""
+        """Closes the connection. The last one to close merges the -wal file into the main file.
+
+        Raises DatabaseReplacedError, after closing, if the file was replaced since the last step
+        and this connection had stored anything.
+        """
         with self._lock:
             if isinstance(self._connection, _Closed):
                 return
-            # A kill between closing the file and removing the marker loses nothing.
-            self._marker.put(wal=False)
+            said = self._replaced
+            with contextlib.suppress(DatabaseError), self._translated():
+                self._require_present()
+            if self._replaced is None and self._guard is not None:
+                # A kill between closing the file and removing the marker loses nothing.
+                self._put_marker(wal=False)
             self._connection.close()
             self._connection = _Closed(self.path)
-            if _wal_path(self.path).exists():  # another process has the database open
-                self._marker.put(wal=True)
-            if not _wal_path(self.path).exists():
-                self._marker.remove()
+            if self._guard is not None:
+                self._guard.close()
+            self._clear_marker()
+            if self._replaced is not None and self._replaced != said and self._is_rescued:
+                raise DatabaseReplacedError(self._replaced)
 
-    # -- lost files and errors ---------------------------------------------------------
+    def _put_marker(self, *, wal: bool) -> None:
+        if self._guard is not None:
+            self._marker.put(wal=wal, memory=self._guard.memory, wal_file=self._guard.wal)
+
+    def _clear_marker(self) -> None:
+        """Removes the marker, unless another process has the database open."""
+        if self._guard is None:
+            return
+        if self._replaced is None and _wal_path(self._real).exists():
+            self._put_marker(wal=True)
+        # While there is a -wal file, the marker tells which file it belongs to.
+        is_ours = self._replaced is None or self._marker.pid() == os.getpid()
+        if is_ours and not _wal_path(self._real).exists():
+            self._marker.remove()
+
+    # -- a file that was replaced, and errors --------------------------------------------
+
+    def _require_present(self) -> None:
+        """Raises DatabaseReplacedError if the path no longer leads to the open file."""
+        loss = None if self._is_rescued or self._guard is None else self._guard.loss()
+        if loss is not None and (self._replaced is None or loss.kind in _ELSEWHERE):
+            self._lose(loss)
+        if self._replaced is not None:
+            raise DatabaseReplacedError(self._replaced)
+
+    def _lose(self, loss: Loss) -> None:
+        """Saves what this connection alone still has. From now on every use of the database raises
+        a message that says where it is."""
+        self._replaced = loss.sentence  # in case that saving fails in an unforeseen way
+        if self._connection.in_transaction:
+            with contextlib.suppress(driver.Error):
+                self._connection.execute("ROLLBACK")
+        again = "Close every treemem process, then run the last step again."
+        if loss.kind == "relinked":
+            outcome = f"All that was stored before is in {self._real}. {again}"
+        elif loss.kind == "shm":
+            outcome = f"All that was stored is in the file and its -wal file. {again}"
+        elif loss.kind == "wal" and self._merge_wal():
+            outcome = f"What was stored has been saved into the main file. {again}"
+        elif self._has_written or loss.kind == "overwritten":
+            self._is_rescued = True
+            outcome = f"{self._rescue(loss)} The last step was not acknowledged."
+        else:
+            outcome = "Nothing was stored by this process. Run it again to use what is there now."
+        self._replaced = f"{loss.sentence} {outcome}"
+
+    def _merge_wal(self) -> bool:
+        """Copies the pages of a deleted -wal file, which is still open, into the main file.
+        Returns whether all were copied."""
+        try:
+            row = self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+        except driver.Error:
+            return False
+        return row is not None and row[0] == 0
+
+    def _rescue(self, loss: Loss) -> str:
+        """Copies the open file into a new one, and keeps its -wal file from being merged into
+        another file. Returns sentences that say what was saved and where."""
+        wal = _wal_path(self._real)
+        try:
+            target = rescue.copy_memory(self._connection, self._real, driver.connect)
+        except (driver.Error, OSError, ValueError) as error:
+            saved = f"What this process had stored before could not be saved ({error})."
+            with contextlib.suppress(OSError):
+                if self._guard is not None and identity_of(wal) == self._guard.wal is not None:
+                    saved += f" Its -wal file was kept as {rescue.copy_wal(self._real)}."
+        else:
+            saved = f"What this process had stored before was copied to {target}."
+            if loss.kind == "overwritten":
+                saved = (
+                    f"What could still be read was copied to {target}; what was overwritten before "
+                    f"may be missing there, see: treemem --db {target} doctor."
+                )
+        self._drop_wal(loss)
+        return saved
+
+    def _drop_wal(self, loss: Loss) -> None:
+        """Keeps SQLite from merging the -wal file into the content that is now at the path."""
+        guard, wal = self._guard, _wal_path(self._real)
+        if guard is None or guard.wal is None:
+            return
+        with contextlib.suppress(OSError):
+            if loss.kind == "overwritten" and identity_of(wal) == guard.wal:
+                os.truncate(wal, 0)  # SQLite would merge it when it closes the file
+            elif loss.kind in ("gone", "replaced"):
+                rescue.drop_sidecars(self._real, guard.is_own)
+
+    def _text(self, data: bytes) -> str:
+        """The text of a column. Damaged bytes are replaced, so that they stop no command."""
+        try:
+            return data.decode()
+        except UnicodeDecodeError:
+            if UNDECODABLE not in self.notices:
+                self.notices.append(UNDECODABLE)
+            return data.decode("utf-8", "replace")
 
     def _notice_lost_wal(self) -> None:
         """Adds a notice if a process died with this file open and the -wal file is missing."""
-        if self._marker.is_stale() and not _wal_path(self.path).exists():
+        if self._marker.is_stale() and not _wal_path(self._real).exists():
             self.notices.append(
                 f"{self.path.name} was not closed properly and its -wal file is gone. What was "
                 "stored last may be missing: run treemem doctor, then ingest the last logs again "
@@ -327,61 +523,27 @@ class Database:
             )
             self._marker.remove()
 
-    def _rescue_lost_wal(self) -> None:
-        """Saves the content of a -wal file that was deleted while it was in use, and raises
-        DatabaseError.
-
-        This connection still has the deleted file open. Other processes would create a new one,
-        and the two would overwrite each other.
-        """
-        if not self._wal or self._depth or os.path.exists(self._wal_name):  # noqa: PTH110
-            return
-        with contextlib.suppress(driver.DatabaseError):
-            self._connection.execute("SELECT 1 FROM sqlite_schema LIMIT 1").fetchone()
-        if _wal_path(self.path).exists():  # it did not exist before the first read
-            return
-        self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-        raise DatabaseError(
-            f"{_wal_path(self.path)} was deleted while the database was in use. What was stored "
-            "has been saved into the main file. Close every treemem process and start again; "
-            "the interrupted step is repeated."
-        )
-
     @contextlib.contextmanager
     def _translated(self) -> Iterator[None]:
         try:
             yield
         except driver.Error as error:
-            raise self._translate(error) from error
+            self._raise_replaced(error)
+            if isinstance(error, driver.IntegrityError):
+                raise ConstraintError(f"{self.path}: {error}") from error
+            holder = self._marker.holder()
+            raise sqlite_errors.translate(error, self.path, holder) from error
         except OSError as error:
             raise DatabaseError(f"{self.path}: {error.strerror or error}") from error
 
-    def _translate(self, error: Exception) -> DatabaseError:
-        text = str(error)
-        if isinstance(error, driver.IntegrityError):
-            return ConstraintError(f"{self.path}: {text}")
-        if "locked" in text or "busy" in text:
-            return DatabaseLockedError(
-                f"{self.path} is locked by another process{self._marker.holder()}. "
-                "Wait for it to finish, or stop it, and try again."
-            )
-        if "malformed" in text or "not a database" in text or "corrupt" in text:
-            return DatabaseCorruptError(
-                f"{self.path} is damaged or no SQLite database ({text}). It was not changed. "
-                f"Keep a copy; then `sqlite3 {self.path} .recover | sqlite3 recovered.sqlite3` "
-                "saves what is readable, and ingesting the logs again adds the rest."
-            )
-        if "disk is full" in text or "disk I/O error" in text:
-            return DiskFullError(
-                f"{self.path}: {text}. The last step was rolled back; free some space and run the "
-                "same command again."
-            )
-        if "readonly" in text or "unable to open" in text:
-            return DatabaseError(
-                f"{self.path} cannot be written ({text}). Check the permissions of the file and "
-                "its folder, or choose another file with --db."
-            )
-        return DatabaseError(f"{self.path}: {text}")
+    def _raise_replaced(self, error: Exception) -> None:
+        """Raises DatabaseReplacedError if that is why the driver failed."""
+        try:
+            self._require_present()
+        except OSError:
+            return
+        except DatabaseReplacedError as replaced:
+            raise replaced from error
 
 
 class _Closed:
@@ -396,15 +558,3 @@ class _Closed:
 
 def _wal_path(path: Path) -> Path:
     return path.with_name(path.name + "-wal")
-
-
-def _check_folder(path: Path) -> None:
-    if path.is_dir():
-        raise DatabaseError(f"{path} is a folder. Name a file with --db.")
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise DatabaseError(
-            f"The folder {path.parent} cannot be created ({error.strerror}). "
-            "Choose another place with --db."
-        ) from error

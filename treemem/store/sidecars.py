@@ -6,24 +6,41 @@ whole process, and other processes would treat the database as unused.
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 WAL = "-wal"
-SUFFIXES = ("", WAL, "-shm", "-journal", "-open")
+SHM = "-shm"
+JOURNAL = "-journal"
+SUFFIXES = ("", WAL, SHM, JOURNAL, "-open", "-open.new")
+# Follows the name of a memory file in the names of files that save its content.
+RESCUED = ".rescued-"
+
+
+def real_path(memory: Path) -> Path:
+    """Where a path leads. SQLite follows links and names its files after the real file."""
+    return Path(os.path.realpath(memory))
 
 
 def beside(memory: Path) -> list[Path]:
-    """The memory file and the files that may exist beside it."""
-    return [memory.with_name(memory.name + suffix) for suffix in SUFFIXES]
+    """The memory file and the files that may exist beside it, also beside the file that a link
+    leads to."""
+    files = [memory, real_path(memory)] if memory.is_symlink() else [memory]
+    return [file.with_name(file.name + suffix) for file in files for suffix in SUFFIXES]
 
 
 def is_own(memory: Path, path: Path) -> bool:
-    """Whether a path leads to one of these files, by whatever name or link."""
+    """Whether a path leads to one of these files, or to a rescued one, by whatever name or link."""
     try:
         status = path.stat()
     except OSError:
         return False
-    return any(_is(own, status.st_dev, status.st_ino) for own in beside(memory))
+    if any(_is(own, status.st_dev, status.st_ino) for own in beside(memory)):
+        return True
+    if RESCUED not in path.name:
+        return False
+    real = real_path(memory)
+    return real_path(path).parent == real.parent and path.name.startswith(real.name + RESCUED)
 
 
 def _is(own: Path, device: int, inode: int) -> bool:

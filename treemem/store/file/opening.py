@@ -1,0 +1,123 @@
+"""Prepares the place of a memory file before SQLite opens it.
+
+Creates the folder and the file with modes for their owner only, refuses what is no file, and sets
+aside -wal and -journal files of a file that was replaced.
+
+Tested in tests/store/file/test_opening.py.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+from pathlib import Path
+
+from treemem.errors import DatabaseError
+from treemem.store.file import modes, rescue
+from treemem.store.file.open_marker import OpenMarker
+from treemem.store.sidecars import JOURNAL, SHM, SUFFIXES, WAL
+
+
+def prepare(path: Path, real: Path, *, must_exist: bool) -> bool:
+    """Creates the file if it is missing, and returns whether it had content.
+
+    path: as the user wrote it; real: where it leads. must_exist: raise instead of creating it.
+    Raises DatabaseError if there can be no memory file.
+    """
+    if path.is_dir():
+        raise DatabaseError(f"{path} is a folder. Name a file with --db.")
+    if real.is_symlink():
+        raise DatabaseError(f"{path} is a link that leads back to itself. Name a file with --db.")
+    if path.is_symlink() and not real.parent.is_dir():
+        raise DatabaseError(f"{path} is a link to {real}, in a folder that does not exist.")
+    try:
+        status = real.stat()
+    except (FileNotFoundError, NotADirectoryError):
+        if must_exist:
+            raise DatabaseError(
+                f"File {path} does not exist; nothing is stored yet. "
+                "Check --db, or store a log: treemem ingest FILE"
+            ) from None
+        _create(path, real)
+        return False
+    if not stat.S_ISREG(status.st_mode):
+        raise DatabaseError(f"{path} is a {_kind(status.st_mode)}. Name a file with --db.")
+    _refuse_odd_sidecars(real)
+    return status.st_size > 0
+
+
+def _create(path: Path, real: Path) -> None:
+    try:
+        modes.create_folder(real.parent)
+    except OSError as error:
+        raise DatabaseError(
+            f"The folder {path.parent} cannot be created ({error.strerror}). "
+            "Choose another place with --db."
+        ) from error
+    _refuse_odd_sidecars(real)
+    try:
+        os.close(modes.create_file(real))
+    except FileExistsError:  # by another process, meanwhile
+        pass
+    except OSError as error:
+        raise DatabaseError(
+            f"{path} cannot be created ({error.strerror}). Check the permissions of its folder, "
+            "or choose another file with --db."
+        ) from error
+
+
+def _refuse_odd_sidecars(real: Path) -> None:
+    """SQLite follows a link, and waits for a pipe."""
+    for suffix in (WAL, SHM, JOURNAL):
+        file = real.with_name(real.name + suffix)
+        try:
+            mode = file.lstat().st_mode
+        except OSError:
+            continue
+        if not stat.S_ISREG(mode):
+            raise DatabaseError(
+                f"{file} is a {_kind(mode)}, but SQLite needs a file of this name. Move it away."
+            )
+
+
+def _kind(mode: int) -> str:
+    names = {
+        stat.S_IFDIR: "folder",
+        stat.S_IFLNK: "link",
+        stat.S_IFIFO: "named pipe",
+        stat.S_IFSOCK: "socket",
+    }
+    return names.get(stat.S_IFMT(mode), "device")
+
+
+def set_aside_leftovers(real: Path, marker: OpenMarker) -> list[str]:
+    """Renames -wal and -journal files that belong to a file that was replaced, and returns a
+    notice for each. Raises OSError."""
+    notices = []
+    for path in marker.leftovers():
+        target = rescue.set_aside(path, real)
+        if path.name.endswith(WAL):
+            real.with_name(real.name + SHM).unlink(missing_ok=True)
+        pid = marker.other()
+        holder = (
+            f"Process {pid} still has that file open and saves it at its next step. "
+            if pid is not None
+            else f"If you still have that file, put this one beside it as NAME{path.name[-4:]}. "
+            if path.name.endswith(WAL)
+            else ""
+        )
+        notices.append(
+            f"{path.name} belongs to a file that was at {real} before, and was kept as "
+            f"{target.name}. What was stored last in that file is not in this one. {holder}"
+            "Or ingest the last logs again (nothing is stored twice)."
+        )
+    return notices
+
+
+def mode_notices(real: Path) -> list[str]:
+    """Notices for a memory file that other users may read, and for a folder of its own."""
+    folders = [real.parent] if modes.is_shared(real.parent, real.name) else []
+    files = [real.with_name(real.name + suffix) for suffix in SUFFIXES]
+    # SQLite creates the others with the mode of the memory file.
+    own = modes.notices([real], folders)
+    return own or modes.notices(files, [])
