@@ -60,6 +60,18 @@ class ImportFileError(TreememError):
     """A file cannot be read as a log; nothing from it was stored."""
 
 
+class MissingPackageError(ImportFileError):
+    """A file needs a package that is not installed.
+
+    kind: what such files are, as in "3 files … need"; install: the command that installs it.
+    """
+
+    def __init__(self, label: str, kind: str, install: str) -> None:
+        super().__init__(f"{label} is {kind}. Reading it needs a package: {install}")
+        self.kind = kind
+        self.install = install
+
+
 class UnknownFormatError(ImportFileError):
     """No importer recognizes a file."""
 

@@ -48,7 +48,8 @@ class FileReport:
     """The result for one file: records = added + known + skipped.
 
     found: the user named a folder or an archive that contains it, not the file itself.
-    unknown: the error is an unknown format.
+    unknown: the error is an unknown format. needs: the error is that a package is missing: what
+    the file is, such as "compressed with Zstandard", and the command that installs the package.
     redacted: the number of secrets in the added messages, by label.
     """
 
@@ -64,6 +65,7 @@ class FileReport:
     error: str | None = None
     found: bool = False
     unknown: bool = False
+    needs: tuple[str, str] | None = None
     redacted: dict[str, int] = field(default_factory=dict)
 
     @property
@@ -86,6 +88,27 @@ class FileReport:
                 where = f"{self.path}:{skipped.line}" if skipped.line else self.path
                 detail = f" ({skipped.detail})" if skipped.detail else ""
                 self.problems.append(f"{where}: {skipped.reason}{detail}")
+
+
+def passed_over(reports: Iterable[FileReport]) -> list[str]:
+    """A sentence for each package that files need: how many they are, and how to install it."""
+    counts: dict[tuple[str, str], int] = {}
+    for report in reports:
+        if report.needs is not None:
+            counts[report.needs] = counts.get(report.needs, 0) + 1
+    return [needs_text(count, *needs) for needs, count in sorted(counts.items())]
+
+
+def needs_text(count: int, kind: str, install: str) -> str:
+    """Says how many files of a kind are passed over, and which command lets them be read.
+
+    Example:
+        >>> needs_text(3, "in PDF", "pip install x")
+        '3 files in PDF are passed over. Reading them needs a package: pip install x'
+    """
+    verb, them = ("is", "it") if count == 1 else ("are", "them")
+    files = f"{count_of(count, 'file')} {kind}"
+    return f"{files} {verb} passed over. Reading {them} needs a package: {install}"
 
 
 @dataclass(slots=True)

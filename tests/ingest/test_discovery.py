@@ -13,6 +13,7 @@ from tests.helpers.logs import ClaudeSession
 from treemem import Memory
 from treemem.importers import IMPORTERS, Importer, by_name
 from treemem.importers.claude_code.importer import ClaudeCode
+from treemem.importers.streams import compressed
 from treemem.ingest import discovery
 from treemem.ingest.discovery import BYTES_PER_TOKEN, Place, companion_places, discover, places
 from treemem.store.usage import UsageRow
@@ -123,6 +124,26 @@ def test_the_agents_of_a_session_are_found_at_every_depth(home: Path, below: str
     claude = [place for place in places({}, home) if place.format == "claude-code"]
     assert path in [found for place in claude for found in place.files()]
     assert any(place.matches(path) for place in claude)
+
+
+def test_compressed_logs_are_found_and_those_without_their_package_counted(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = home / ".codex/sessions/2026/03/01"
+    folder.mkdir(parents=True)
+    for name in ("rollout-a.jsonl", "rollout-b.jsonl.zst", "rollout-c.jsonl.gz", "rollout-d.txt"):
+        (folder / name).write_bytes(b"x" * 80)
+    (logs,) = discover([place for place in places({}, home) if place.format == "codex"], [])
+    assert (logs.files, logs.tokens) == (3, 80 * (1 + 5 + 5) // BYTES_PER_TOKEN)
+    assert logs.passed_over == ()
+    monkeypatch.setattr(compressed, "_ZSTD_MODULES", ())
+    result = run("discover", "codex")
+    text = (
+        "1 file compressed with Zstandard is passed over. Reading it needs a package: pip install"
+    )
+    assert text in result.stderr
+    shown = json.loads(run("discover", "codex", "--json").stdout)
+    assert shown[0]["passed_over"] == [f"{text} 'treemem[zstd]'"]
 
 
 def test_files_read_together_with_a_log_count_with_its_bytes(tmp_path: Path) -> None:

@@ -22,6 +22,7 @@ from treemem.errors import DatabaseLockedError, UsageError
 from treemem.importers import by_name
 from treemem.importers.claude_code.importer import ClaudeCode
 from treemem.importers.common.base import LogFile
+from treemem.importers.streams import compressed
 from treemem.ingest.discovery import Place, places
 from treemem.ingest.files import OWN_CALL
 from treemem.store.database import Database
@@ -71,6 +72,24 @@ def following(
 
 def added(events: list[WatchEvent]) -> int:
     return sum(event.report.added for event in events if event.report is not None)
+
+
+def test_files_that_need_a_package_are_counted_once_and_the_others_read(
+    memory: Memory, logs: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(compressed, "_ZSTD_MODULES", ())
+    for name in ("a.jsonl.zst", "b.jsonl.zst"):
+        (logs / name).write_bytes(b"\x28\xb5\x2f\xfd" + b"\0" * 20)
+    (logs / "c.jsonl").write_text(line("The lock opens at nine."))
+    events: list[WatchEvent] = []
+    Follower(memory, [Target.of(logs)], events.append).run(once=True)
+    notes = [event.text for event in events if event.kind == "note"]
+    assert [note for note in notes if "Zstandard" in note] == [
+        "2 files compressed with Zstandard are passed over. Reading them needs a package: "
+        "pip install 'treemem[zstd]'"
+    ]
+    assert [event.kind for event in events if event.kind == "error"] == []
+    assert added(events) == 1
 
 
 def test_without_watchfiles_folders_are_polled_and_a_note_says_so(

@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, BinaryIO
 
-from treemem.errors import ImportFileError
+from treemem.errors import ImportFileError, MissingPackageError
 from treemem.importers.common.attachments import Attachment
 from treemem.importers.common.base import Event, Importer, LogFile, Skipped
 from treemem.importers.common.rendered import BlockText, DocumentInfo, Rendered, rendered_events
@@ -40,7 +40,7 @@ _MAGIC_WITHIN = 1_024
 # The filters whose data is an unchanged picture file.
 _PICTURE_FILTERS = {"/DCTDecode": "image/jpeg", "/JPXDecode": "image/jp2"}
 _DETAIL_CHARS_MAX = 200
-_NEEDS = "reading PDF files needs the package pypdf: run `pip install 'treemem[documents]'`"
+_INSTALL = "pip install 'treemem[documents]'"
 
 
 class Pdf(Importer):
@@ -182,7 +182,7 @@ def _open_reader(stream: BinaryIO, label: str) -> PdfReader:
         from pypdf import PdfReader
         from pypdf.errors import DependencyError
     except ImportError as error:
-        raise ImportFileError(f"{label} cannot be read: {_NEEDS}.") from error
+        raise MissingPackageError(label, "in PDF", _INSTALL) from error
     reader = PdfReader(stream)
     if reader.is_encrypted:
         try:

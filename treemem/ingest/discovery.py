@@ -14,7 +14,9 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 
 from treemem.importers import IMPORTERS, Importer
+from treemem.importers.streams import compressed
 from treemem.ingest.walk import may_be_file
+from treemem.reports import needs_text
 from treemem.store.usage import UsageRow
 from treemem.times import from_ms
 from treemem.types import TreeShape
@@ -22,6 +24,9 @@ from treemem.types import TreeShape
 # Bytes of a log file per token of its messages: field names, ids and copies for display add to the
 # text. The demo's log has 8.9; chats with short messages have more.
 BYTES_PER_TOKEN = 8
+
+# A compressed log has about this many times the bytes of its file.
+COMPRESSED_RATIO = 5
 
 # A folder below the home folder, the variable that overrides it, and the path that the tool appends
 # to the variable's value. The first variable that is set counts.
@@ -45,6 +50,7 @@ _WILD = "*?["
 @dataclass(frozen=True, slots=True)
 class Place:
     """Where the files of a format are: a folder and a glob pattern below it, with "/" separators.
+    A file that matches is also found compressed, with a suffix such as ".zst" behind its name.
 
     is_loose: the folder is the home folder, which is too large to watch as a whole.
     """
@@ -57,7 +63,10 @@ class Place:
     def files(self) -> Iterator[Path]:
         """Yields the files that exist now, sorted by path; none if the folder is missing."""
         with contextlib.suppress(OSError):
-            yield from filter(may_be_file, sorted(self.folder.glob(self.pattern)))
+            # One pass over the folders, which may be many, finds the compressed files too.
+            pattern = self.pattern if self.pattern.endswith("*") else f"{self.pattern}*"
+            paths = sorted(self.folder.glob(pattern))
+            yield from filter(may_be_file, filter(self.matches, paths))
 
     def matches(self, path: Path) -> bool:
         """Whether a path is below the folder and matches the pattern.
@@ -69,7 +78,9 @@ class Place:
         """
         if not path.is_relative_to(self.folder):
             return False
-        return _fits(path.relative_to(self.folder).parts, self.pattern.split("/"))
+        parts, pattern = path.relative_to(self.folder).parts, self.pattern.split("/")
+        plain = (*parts[:-1], compressed.plain_name(parts[-1])) if parts else parts
+        return _fits(parts, pattern) or (plain != parts and _fits(plain, pattern))
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +88,8 @@ class FormatLogs:
     """The logs of one format.
 
     size_bytes: includes companion files. newest: the latest modification time of a log, ISO 8601
-    in UTC. tokens: estimated from size_bytes.
+    in UTC. tokens: estimated from size_bytes. passed_over: sentences that say how many of the
+    files need a package that is not installed.
     """
 
     format: str
@@ -86,6 +98,7 @@ class FormatLogs:
     size_bytes: int
     newest: str
     tokens: int
+    passed_over: tuple[str, ...] = ()
 
     def leaves(self) -> int:
         """The number of leaves that the logs would fill, estimated from the tokens."""
@@ -128,10 +141,7 @@ def discover(
     for place in companion_places() if companions is None else companions:
         if place.format in more:
             more[place.format] += sum(map(_size, place.files()))
-    logs = [
-        _format_logs(name, folders[name], list(stats.values()), more[name])
-        for name, stats in files.items()
-    ]
+    logs = [_format_logs(name, folders[name], stats, more[name]) for name, stats in files.items()]
     return sorted(logs, key=lambda format_logs: -format_logs.size_bytes)
 
 
@@ -151,18 +161,27 @@ def _size(path: Path) -> int:
 
 
 def _format_logs(
-    name: str, folders: set[Path], stats: list[os.stat_result], more_bytes: int
+    name: str, folders: set[Path], files: dict[Path, os.stat_result], more_bytes: int
 ) -> FormatLogs:
+    stats = list(files.values())
     size_bytes = more_bytes + sum(stat.st_size for stat in stats)
     newest = from_ms(max(stat.st_mtime_ns for stat in stats) // 1_000_000)
+    log_bytes = more_bytes + sum(_log_bytes(path, stat) for path, stat in files.items())
+    missing = sum(compressed.is_missing_for(path.name) for path in files)
     return FormatLogs(
         format=name,
         folders=tuple(sorted(folders)),
         files=len(stats),
         size_bytes=size_bytes,
         newest=newest or "",
-        tokens=size_bytes // BYTES_PER_TOKEN,
+        tokens=log_bytes // BYTES_PER_TOKEN,
+        passed_over=(needs_text(missing, *compressed.ZSTD_NEEDS),) if missing else (),
     )
+
+
+def _log_bytes(path: Path, stat: os.stat_result) -> int:
+    is_compressed = compressed.plain_name(path.name) != path.name
+    return stat.st_size * COMPRESSED_RATIO if is_compressed else stat.st_size
 
 
 def _places(

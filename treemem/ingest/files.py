@@ -15,7 +15,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from treemem import importers
-from treemem.errors import ImportFileError, UnknownFormatError
+from treemem.errors import ImportFileError, MissingPackageError, UnknownFormatError
 from treemem.importers.common import archives
 from treemem.importers.common.base import Importer, LogFile, Skipped
 from treemem.importers.common.source_ids import TITLE_CHARS_MAX
@@ -109,6 +109,8 @@ def file_reports(
 
 def _note_error(report: FileReport, file: LogFile, error: ImportFileError | OSError) -> None:
     report.unknown = isinstance(error, UnknownFormatError)
+    if isinstance(error, MissingPackageError):
+        report.needs = (error.kind, error.install)
     if isinstance(error, ImportFileError):
         report.error = str(error)
     else:

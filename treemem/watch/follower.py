@@ -27,7 +27,7 @@ from treemem.importers.common.base import LogFile
 from treemem.ingest.discovery import Place
 from treemem.ingest.walk import IGNORED_FOLDERS, find_files, is_folder, may_be_file
 from treemem.memory import Memory
-from treemem.reports import CUT_AT_END, FileReport, WorkReport
+from treemem.reports import CUT_AT_END, FileReport, WorkReport, passed_over
 from treemem.store.sidecars import WAL, beside, is_own
 from treemem.text.tokens import count_tokens
 from treemem.watch.debounce import Signature, WatchedFiles
@@ -147,6 +147,8 @@ class Follower:
         self._stopped = threading.Event()
         self._companions = _Companions()
         self._errors: dict[Path, str] = {}
+        self._passed_over: dict[Path, FileReport] = {}
+        self._passed_over_texts: list[str] = []
         self._loose: set[Path] = set()  # files whose changes the system does not report
         self._scan_at = 0.0
         self._finish_at = 0.0
@@ -285,6 +287,10 @@ class Follower:
         """Reports new messages, and an error or damage unless it is the one last reported."""
         if report.added:
             self._on_event(WatchEvent("read", "", path, report, seconds=seconds))
+        if report.needs is not None and report.found:
+            self._passed_over[path] = report
+            return
+        self._passed_over.pop(path, None)
         trouble = report.error or _damage(report)
         if trouble is None:
             self._errors.pop(path, None)
@@ -314,6 +320,10 @@ class Follower:
     def _finish(self) -> None:
         """Updates the trees above the sources that are due."""
         self._finish_at = time.monotonic() + RESCAN_SECONDS
+        texts = passed_over(self._passed_over.values())
+        for text in (text for text in texts if text not in self._passed_over_texts):
+            self._on_event(WatchEvent("note", text))
+        self._passed_over_texts = texts
         try:
             self._memory.work(max_calls=0, interrupted=self._stopped)
         except (DatabaseLockedError, DiskFullError) as error:

@@ -65,6 +65,8 @@ def discover_command(
         print_json(_rows(logs, _seconds_per_leaf(context)))
     elif not as_json:
         _print(logs, _seconds_per_leaf(context))
+        for text in (text for log in logs for text in log.passed_over):
+            note(text)
         if logs and not ingest:
             note("To store them: treemem discover --ingest. To follow them: treemem watch")
     if ingest and logs:
@@ -122,7 +124,7 @@ def _rows(logs: list[FormatLogs], per_leaf: float | None) -> list[dict[str, obje
         {
             "format": log.format, "folders": list(log.folders), "files": log.files,
             "size_bytes": log.size_bytes, "newest": log.newest, "tokens": log.tokens,
-            "leaves": log.leaves(),
+            "leaves": log.leaves(), "passed_over": list(log.passed_over),
             "model_seconds": None if per_leaf is None else round(log.leaves() * per_leaf),
         }
         for log in logs

@@ -115,7 +115,7 @@ def _print_table(first: str, rows: Sequence[tuple[str, Sequence[FileReport]]]) -
 
 def print_problems(files: Sequence[FileReport]) -> None:
     """Prints on stderr which records were damaged and which files could not be read."""
-    from treemem.reports import count_of
+    from treemem.reports import count_of, passed_over
 
     problems = [problem for file in files for problem in file.problems]
     for problem in problems[:PROBLEMS_SHOWN]:
@@ -128,12 +128,16 @@ def print_problems(files: Sequence[FileReport]) -> None:
         )
     # Other files in a folder of logs are not errors.
     unknown = [file for file in files if file.unknown and file.found]
-    errors = [file.error for file in files if file.error is not None and file not in unknown]
+    found = [file for file in files if file.needs and file.found]
+    errors = [file.error for file in files
+              if file.error is not None and file not in unknown and file not in found]  # fmt: skip
     for error in errors[:ERRORS_SHOWN]:
         note(f"Error: {error}")
     if len(errors) > ERRORS_SHOWN:
         more_files = count_of(len(errors) - ERRORS_SHOWN, "more file")
         note(f"… and {more_files} could not be read. All: --json")
+    for text in passed_over(found):
+        note(text)
     if unknown:
         note(f"Not read: {_by_suffix(unknown)} in an unknown format. Details: --json")
     if not files:

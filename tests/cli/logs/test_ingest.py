@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.helpers.command_line import run, run_json
+from treemem.importers.streams import compressed
 from treemem.store import messages
 from treemem_cli.logs.file_reports import FILES_SHOWN, PROBLEMS_SHOWN, REASONS_SHOWN
 
@@ -31,6 +32,26 @@ def test_many_files_are_summed_up_by_format(tmp_path: Path) -> None:
         [str(FILES_SHOWN + 1), "chat", str(FILES_SHOWN + 1), str(FILES_SHOWN + 1), "0", "0"],
         ["1", "markdown", "1", "1", "0", "0"],
     ]
+
+
+def test_files_that_need_a_package_are_counted_with_the_command(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(compressed, "_ZSTD_MODULES", ())
+    folder = tmp_path / "logs"
+    folder.mkdir()
+    (folder / "log.jsonl").write_text(line(1))
+    for name in ("a.jsonl.zst", "b.jsonl.zst"):
+        (folder / name).write_bytes(b"\x28\xb5\x2f\xfd" + b"\0" * 20)
+    result = run("ingest", str(folder))
+    assert result.exit_code == 0
+    assert (
+        "2 files compressed with Zstandard are passed over. Reading them needs a package: "
+        "pip install 'treemem[zstd]'"
+    ) in result.stderr
+    named = run("ingest", str(folder / "a.jsonl.zst"))
+    assert named.exit_code == 1
+    assert "pip install 'treemem[zstd]'" in named.stderr
 
 
 def test_other_files_in_a_folder_are_counted_by_suffix(tmp_path: Path) -> None:

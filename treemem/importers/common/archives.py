@@ -48,23 +48,29 @@ class Member(LogFile):
     archive: Archive | None = None
     inner: str = ""
 
-    def open(self) -> BinaryIO:
+    def _open_stored(self) -> BinaryIO:
         assert self.archive is not None
         return self.archive.open(self.inner)
 
     @property
     def size_bytes(self) -> int:
         assert self.archive is not None
+        if self.is_compressed:
+            with self.open_encoded() as stream:
+                return stream.seek(0, 2)
         return self.archive.size_of(self.inner)
 
     @property
     def place(self) -> str | None:
         assert self.archive is not None
-        return f"{self.archive.file.place or self.archive.file.label}!{self.inner}"
+        folder, separator, name = self.inner.rpartition("/")
+        plain = f"{folder}{separator}{self._plain_name(name)}"
+        inner = self.inner if self.archive.member(plain) else plain
+        return f"{self.archive.file.place or self.archive.file.label}!{inner}"
 
     @property
     def name(self) -> str:
-        return PurePosixPath(self.inner).name
+        return self._plain_name(PurePosixPath(self.inner).name)
 
     @property
     def folder(self) -> str:

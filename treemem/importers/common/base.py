@@ -21,6 +21,7 @@ from pathlib import Path, PurePosixPath
 from typing import BinaryIO
 
 from treemem.errors import ImportFileError
+from treemem.importers.streams import compressed, utf16
 from treemem.importers.streams.heads import HEAD_BYTES, Head, read_head
 from treemem.reports import Skipped
 from treemem.types import Message, Source
@@ -49,7 +50,26 @@ class LogFile:
     found: bool = False
 
     def open(self) -> BinaryIO:
-        """Opens the file for reading. Raises ImportFileError if that fails."""
+        """Opens the file for reading, decompressed and in UTF-8 if it is text in UTF-16. Raises
+        ImportFileError if that fails."""
+        stream = self.open_encoded()
+        start = stream.read(utf16.START_BYTES)
+        stream.seek(0)
+        encoding = utf16.encoding_of(start)
+        return stream if encoding is None else utf16.recoded(stream, *encoding)
+
+    def open_encoded(self) -> BinaryIO:
+        """Opens the file for reading, decompressed, in its own encoding."""
+        stream = self._open_stored()
+        start = stream.read(compressed.START_BYTES)
+        stream.seek(0)
+        method = compressed.method_of(start)
+        if method is None:
+            return stream
+        return compressed.decompressed(stream, method, self.label)
+
+    def _open_stored(self) -> BinaryIO:
+        """Opens the bytes as they are stored."""
         stored = self.path or self.spool
         if stored is None:
             return io.BytesIO(self.data or b"")
@@ -66,17 +86,41 @@ class LogFile:
 
     @property
     def size_bytes(self) -> int:
+        """The size of the file; of a compressed one, that of its content, which is counted."""
+        if self.is_compressed:
+            with self.open_encoded() as stream:
+                return stream.seek(0, 2)
         stored = self.path or self.spool
         return len(self.data or b"") if stored is None else stored.stat().st_size
 
     @property
+    def is_compressed(self) -> bool:
+        with self._open_stored() as stream:
+            return compressed.method_of(stream.read(compressed.START_BYTES)) is not None
+
+    @property
     def place(self) -> str | None:
-        """Identifies the file on this machine; None for bytes without a path."""
-        return None if self.path is None else str(self.path.resolve())
+        """Identifies the file on this machine; None for bytes without a path. A compressed file
+        has the place that it had before, unless there is another file now."""
+        if self.path is None:
+            return None
+        path = self.path.resolve()
+        plain = path.with_name(self._plain_name(path.name))
+        return str(path if plain != path and plain.exists() else plain)
 
     @property
     def name(self) -> str:
-        return (self.path or PurePosixPath(self.label)).name
+        """The file's name, without the suffix of a compressed file."""
+        return self._plain_name((self.path or PurePosixPath(self.label)).name)
+
+    def _plain_name(self, name: str) -> str:
+        plain = compressed.plain_name(name)
+        if plain == name:
+            return name
+        try:
+            return plain if self.is_compressed else name
+        except (ImportFileError, OSError):  # reading it reports the reason
+            return name
 
     @property
     def stem(self) -> str:
@@ -119,12 +163,12 @@ class LogFile:
     def on_disk(self) -> Iterator[Path]:
         """Yields a path for readers that need one; a temporary copy if the file has none."""
         stored = self.path or self.spool
-        if stored is not None:
+        if stored is not None and not self.is_compressed:
             yield stored
             return
         with tempfile.TemporaryDirectory(prefix="treemem-") as folder:
             copy = Path(folder) / "copy"
-            with self.open() as stream, copy.open("wb") as target:
+            with self.open_encoded() as stream, copy.open("wb") as target:
                 shutil.copyfileobj(stream, target)
             yield copy
 

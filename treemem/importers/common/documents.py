@@ -16,6 +16,7 @@ from typing import BinaryIO
 
 from treemem.importers.common.base import Event, LogFile
 from treemem.importers.common.source_ids import file_key, one_line
+from treemem.importers.streams import utf16
 from treemem.types import Message, Source
 
 PIECE_CHARS_MAX = 8_000
@@ -100,7 +101,7 @@ def document_lines(file: LogFile) -> Iterator[Line]:
     encoding, bom_bytes, is_blank = _survey(file)
     if is_blank:
         return
-    with file.open() as stream:
+    with file.open_encoded() as stream:
         stream.read(bom_bytes)
         yield from split_lines(_decoded(stream, encoding))
 
@@ -181,12 +182,13 @@ def _survey(file: LogFile) -> tuple[str, int, bool]:
     UTF-8, unless it has more invalid bytes than non-ASCII characters: one bad byte in a long text
     is damage, many are an older encoding.
     """
-    with file.open() as stream:
-        start = stream.read(3)
-    encoding, bom_bytes = _encoding_by_bom(start)
+    with file.open_encoded() as stream:
+        start = stream.read(utf16.START_BYTES)
+    utf8_bom_bytes = len(codecs.BOM_UTF8) if start.startswith(codecs.BOM_UTF8) else 0
+    encoding, bom_bytes = utf16.encoding_of(start) or ("utf-8", utf8_bom_bytes)
     escaped = other = 0
     is_blank = True
-    with file.open() as stream:
+    with file.open_encoded() as stream:
         stream.read(bom_bytes)
         for chunk in _decoded(stream, encoding):
             is_blank = is_blank and chunk.isspace()
@@ -196,14 +198,6 @@ def _survey(file: LogFile) -> tuple[str, int, bool]:
     if encoding == "utf-8" and not bom_bytes and escaped > other:
         encoding = _SINGLE_BYTE
     return encoding, bom_bytes, is_blank
-
-
-def _encoding_by_bom(start: bytes) -> tuple[str, int]:
-    if start.startswith(codecs.BOM_UTF8):
-        return "utf-8", 3
-    if start.startswith(codecs.BOM_UTF16_LE):
-        return "utf-16-le", 2
-    return ("utf-16-be", 2) if start.startswith(codecs.BOM_UTF16_BE) else ("utf-8", 0)
 
 
 def _decoded(stream: BinaryIO, encoding: str) -> Iterator[str]:

@@ -7,7 +7,6 @@ Tested in tests/importers/test_detection.py.
 
 from __future__ import annotations
 
-import codecs
 import json
 import re
 from functools import lru_cache
@@ -72,7 +71,7 @@ def head_lines(head: bytes) -> list[str]:
         >>> head_lines(b"\xef\xbb\xbfone\r\ntwo")
         ['one', 'two']
     """
-    lines = _as_utf8(head).decode("utf-8", "replace").removeprefix("\ufeff").split("\n")
+    lines = head.decode("utf-8", "replace").removeprefix("\ufeff").split("\n")
     if not is_whole(head):
         lines.pop()
     return [line.removesuffix("\r") for line in lines]
@@ -89,7 +88,7 @@ def head_value(head: bytes) -> object:
         >>> head_value(b'{"a": [1, 2]}')
         {'a': [1, 2]}
     """
-    body = strip_padding(_as_utf8(head))
+    body = strip_padding(head)
     try:
         return parse_json(body)
     except (ValueError, RecursionError):
@@ -140,7 +139,6 @@ def is_text(head: bytes) -> bool:
         >>> is_text(b"plain"), is_text(b"\x00\x01\x02\x03"), is_text(b"%PDF-1.7 text")
         (True, False, False)
     """
-    head = _as_utf8(head)
     if _magic(head) is not None:
         return False
     controls = len(head) - len(head.translate(None, _CONTROLS))
@@ -149,7 +147,7 @@ def is_text(head: bytes) -> bool:
 
 def is_json(head: bytes) -> bool:
     """Whether the head is JSON, JSON Lines, or the beginning of either."""
-    body = strip_padding(_as_utf8(head))
+    body = strip_padding(head)
     if _JSON_START.match(body) is None:
         return False
     if not is_whole(head):
@@ -174,8 +172,6 @@ def describe_content(head: bytes) -> str:
         return f"binary data ({magic})" if magic else "binary data"
     if not is_json(head):
         return "text"
-    if (plain := _as_utf8(head)) is not head:
-        return f"{describe_content(plain)}, in UTF-16"
     try:
         return _json_shape(json.loads(strip_padding(head)))
     except (ValueError, RecursionError):
@@ -183,16 +179,6 @@ def describe_content(head: bytes) -> str:
     if objects and head.split(b"\n", 1)[0].rstrip().endswith((b"}", b"]")):
         return f"JSON Lines, the first line {_json_shape(objects[0])}"
     return "a JSON array" if strip_padding(head).startswith(b"[") else "a JSON object"
-
-
-def _as_utf8(head: bytes) -> bytes:
-    """Converts a head with a UTF-16 BOM to UTF-8; returns others, and invalid ones, unchanged."""
-    if not head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
-        return head
-    try:
-        return codecs.getincrementaldecoder("utf-16")().decode(head).encode("utf-8")
-    except UnicodeError:
-        return head
 
 
 def _magic(head: bytes) -> str | None:

@@ -8,6 +8,7 @@ Tested in tests/importers/test_rendered.py.
 
 from __future__ import annotations
 
+import codecs
 import re
 from collections.abc import Iterator
 
@@ -24,6 +25,7 @@ from treemem.importers.common.rendered import (
 )
 from treemem.importers.common.sniffing import is_blank, is_text
 from treemem.importers.html.tokens import Tag, tokenize
+from treemem.importers.streams import utf16
 
 HTML_BYTES_MAX = 32 * 1024 * 1024
 
@@ -69,9 +71,9 @@ class Html(Importer):
             return 0.15 if by_name else 0.0
         if not is_text(head):
             return 0.0
-        if _START.match(_ascii(head)):
+        if _START.match(head):
             return 0.6 if by_name or file.suffix in ("", ".txt") else 0.3
-        return 0.45 if by_name and _ANY_TAG.search(_ascii(head)) else 0.0
+        return 0.45 if by_name and _ANY_TAG.search(head) else 0.0
 
     def read(self, file: LogFile) -> Iterator[Event]:
         if file.size_bytes > HTML_BYTES_MAX:
@@ -84,9 +86,11 @@ class Html(Importer):
         yield from rendered_events(file, self.name, page.about(), page.blocks())
 
 
-def _ascii(head: bytes) -> bytes:
-    """Reduces a head in UTF-16 to its ASCII characters; returns any other head unchanged."""
-    return head[2:].replace(b"\0", b"") if head[:2] in (b"\xff\xfe", b"\xfe\xff") else head
+def _is_unicode(file: LogFile) -> bool:
+    """Whether the first bytes tell that a page is in UTF-8 or UTF-16, whatever it declares."""
+    with file.open_encoded() as stream:
+        start = stream.read(utf16.START_BYTES)
+    return start.startswith(codecs.BOM_UTF8) or utf16.encoding_of(start) is not None
 
 
 def _decoded(file: LogFile) -> str:
@@ -97,7 +101,7 @@ def _decoded(file: LogFile) -> str:
     # As in browsers, a page that can declare UTF-16 in ASCII is not in it: it is read as UTF-8.
     plain = charset.replace("_", "-") in ("utf-8", "utf8", "us-ascii", "ascii")
     plain = plain or charset.startswith("utf-16")
-    if not plain and head[:2] not in (b"\xff\xfe", b"\xfe\xff") and head[:3] != b"\xef\xbb\xbf":
+    if not plain and not _is_unicode(file):
         # As in browsers, a declared Latin-1 means Windows-1252.
         charset = "cp1252" if charset in ("iso-8859-1", "latin-1", "latin1") else charset
         with file.open() as stream:
