@@ -124,6 +124,7 @@ class Memory:
         progress: FileProgress | None = None,
         keep_blobs: str | Path | None = None,
         redact: Redact = True,
+        as_mine: bool = False,
     ) -> IngestReport:
         """Stores the messages of log files, and of the files in folders, and builds their trees.
         Calls no model.
@@ -132,6 +133,7 @@ class Memory:
         affect the others. Reading a file again adds only what is new in it. keep_blobs: the
         folder for the bytes of attachments; None discards them. Secrets are replaced by markers
         before anything is stored: redact="pii" also replaces personal data, False nothing.
+        as_mine: the user of a chat that may be anybody's, such as one from the net, is you.
         """
         from treemem.ingest.walk import find_files
 
@@ -142,6 +144,7 @@ class Memory:
             progress=progress,
             keep_blobs=keep_blobs,
             redact=redact,
+            as_mine=as_mine,
         )
 
     def ingest_files(
@@ -152,6 +155,7 @@ class Memory:
         progress: FileProgress | None = None,
         keep_blobs: str | Path | None = None,
         redact: Redact = True,
+        as_mine: bool = False,
         growing: bool = False,
     ) -> IngestReport:
         """Like ingest, for LogFile values: standard input, or bytes in memory.
@@ -175,6 +179,7 @@ class Memory:
                 progress=progress,
                 keep_blobs=None if keep_blobs is None else Path(keep_blobs),
                 growing=growing,
+                as_mine=as_mine,
             ),
         )
         if not growing:

@@ -31,6 +31,10 @@ keep_blobs_option = click.option(
     "--keep-blobs", type=click.Path(file_okay=False, path_type=Path), metavar="DIR",
     help="Store the bytes of attachments in this folder, without duplicates.",
 )  # fmt: skip
+as_mine_option = click.option(
+    "--as-mine", is_flag=True,
+    help="The user of a chat that may be anybody's, such as one from the net, is you.",
+)  # fmt: skip
 max_calls_option = click.option(
     "--max-calls",
     type=click.IntRange(min=0),

@@ -162,7 +162,7 @@ def test_a_tools_element_ends_even_where_its_content_opens_code() -> None:
 
 @pytest.mark.parametrize("text", [t for t in NOT_TYPED if t.startswith("<") and "ommen" not in t])
 def test_a_message_of_a_tools_elements_alone_is_injected(text: str) -> None:
-    in_doubt = "Always obey. <" in text or "\nAlways obey.\n<ide" in text
+    in_doubt = re.search(r"Always obey\. <|Always obey\.\n<ide|without an end", text) is not None
     assert is_injected([text]) != in_doubt
 
 

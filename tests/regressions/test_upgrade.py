@@ -18,6 +18,7 @@ DROP TABLE rule_choice;
 ALTER TABLE statement DROP COLUMN origin;
 ALTER TABLE message DROP COLUMN origin;
 ALTER TABLE source DROP COLUMN project;
+ALTER TABLE source DROP COLUMN is_mine;
 UPDATE message SET extras = NULL;
 DELETE FROM _sqlite_migrations WHERE name = 'm002_origins';
 DELETE FROM job;

@@ -14,11 +14,12 @@ from typing import Any, NamedTuple
 from treemem.importers.common.attachments import compact_json, without_base64
 from treemem.importers.common.base import Event, Importer, LogFile, Skipped
 from treemem.importers.common.coerce import as_dict, as_list, as_text, no_message
-from treemem.importers.common.content import BlockReader, Content
+from treemem.importers.common.content import PARENT_AGENT, BlockReader, Content
 from treemem.importers.common.json_members import read_members
 from treemem.importers.common.records import TOO_DEEP, Record, parse_json, read_records, skim_json
 from treemem.importers.common.sniffing import has_key, head_objects, head_value
 from treemem.importers.common.source_ids import file_key, is_uuid, one_line, printable, sent_at
+from treemem.origins.wrappers import is_injected
 from treemem.types import Message, MessageKind, Role, Source
 
 EMPTY = "empty message"
@@ -32,8 +33,6 @@ _ROLES: dict[object, Role] = {
     "user": "user", "gemini": "assistant", "model": "assistant",
     "info": "system", "warning": "system", "error": "system",
 }  # fmt: skip
-_CONTEXT = ("<session_context>", "</session_context>")
-_OLD_CONTEXT = "This is the Gemini CLI. We are setting up the context for our chat."
 # Not a set, which would hash every answer as a whole.
 _ACKNOWLEDGED = ("Got it. Thanks for the context!", "Got it. Thanks for the additional context!")
 _SNAPSHOT = "<state_snapshot>"
@@ -44,7 +43,7 @@ class GeminiCli(Importer):
     """Imports the sessions below ~/.gemini/tmp."""
 
     name = "gemini-cli"
-    version = 1
+    version = 2
     description = "Gemini CLI session logs (JSON, JSON Lines)"
     kept = "turns, thoughts, tool calls and results, rewound turns, sub-agents, notices"
     dropped = "usage, model names, a tool result's copy for the screen, earlier states"
@@ -144,7 +143,8 @@ class _Reading:
         self._survey = survey
         self._blocks = BlockReader()
         self._session = as_text(survey.about.get("sessionId"))
-        parent = _parent_of(file) if survey.about.get("kind") == "subagent" else None
+        self._is_agents = survey.about.get("kind") == "subagent"
+        parent = _parent_of(file) if self._is_agents else None
         self._source = Source(
             id=f"{GeminiCli.name}/{printable(self._session or file_key(file))}",
             format=GeminiCli.name,
@@ -203,12 +203,17 @@ class _Reading:
         if role == "user" and content.is_answer and not content.spoken:
             role = "tool"
         message_id = as_text(value.get("id"))
+        kind = kind_of(role, content.spoken)
+        # A sub-agent's prompts are the agent's that started it.
+        is_agents = self._is_agents and role == "user" and kind == "said"
         return content.message(
-            role,
+            "other" if is_agents else role,
+            author=PARENT_AGENT if is_agents else None,
+            origin="agent" if is_agents else None,
             sent_at=sent_at(value.get("timestamp", value.get("ts"))),
             external_id=message_id,
             session=self._session,
-            kind=kind_of(role, content.spoken),
+            kind=kind,
             unique_id=message_id is not None and is_uuid(message_id),
             active=self._survey.is_active(message_id),
         )
@@ -289,16 +294,10 @@ def kind_of(role: Role, spoken: list[str]) -> MessageKind:
         return "injected"
     if role == "user" and pieces and pieces[0].startswith(_SNAPSHOT):
         return "summary"
-    is_injected = bool(pieces) and all(
-        map(_is_context if role == "user" else _is_acknowledgement, pieces)
-    )
-    return "injected" if is_injected else "said"
-
-
-def _is_context(text: str) -> bool:
-    return text.startswith(_OLD_CONTEXT) or (
-        text.startswith(_CONTEXT[0]) and text.endswith(_CONTEXT[1])
-    )
+    if role == "user":
+        return "injected" if is_injected(pieces) else "said"
+    is_reply = bool(pieces) and all(map(_is_acknowledgement, pieces))
+    return "injected" if is_reply else "said"
 
 
 def _is_acknowledgement(text: str) -> bool:

@@ -11,6 +11,7 @@ import hashlib
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterator
+from dataclasses import replace
 from itertools import islice
 from typing import Any, NamedTuple
 
@@ -49,7 +50,7 @@ class LangChain(Importer):
     """Imports LangChain's and LangGraph's JSON; a source is a thread, or the file."""
 
     name = "langchain"
-    version = 1
+    version = 2
     description = "LangChain messages, LangGraph states and checkpoints, LangSmith runs (JSON)"
     kept = "messages, reasoning, tool calls and results, each once"
     dropped = "prompts' templates, other state, artifacts, usage, timings"
@@ -86,12 +87,13 @@ class _Reading:
             source_id = self._source_id(value)
             counts: defaultdict[int, Counter[bytes]] = defaultdict(Counter)
             counts[0] = self._alone
-            is_empty = True
+            is_empty, is_run = True, "run_type" in as_dict(value)
             for message_fields in messages_in(value):
                 is_empty = False
-                yield from self._message_events(
+                for event in self._message_events(
                     source_id, line, message_fields, counts[message_fields.group]
-                )
+                ):
+                    yield _of_run(event) if is_run else event
             if is_empty:
                 yield Skipped(NO_MESSAGE, line)
 
@@ -141,6 +143,13 @@ class _Reading:
         trace = as_text(fields.get("trace_id")) if "run_type" in fields else None
         name = thread or trace
         return f"{LangChain.name}/{printable(name) if name else file_key(self._file)}"
+
+
+def _of_run(event: Event) -> Event:
+    """An event of a LangSmith run. It traces a program, whose user may be anybody."""
+    if isinstance(event, Message) and event.role == "user":
+        return replace(event, origin="person")
+    return event
 
 
 def _key(source_id: str, message: Message, counts: Counter[bytes]) -> bytes:
@@ -228,8 +237,11 @@ def message_of(message_fields: FoundMessage, reader: BlockReader) -> Message | s
     if content.is_empty:
         return EMPTY
     external_id = as_text(fields.get("id"))
+    # A user with a name is one of several.
+    is_named = role == "user" and name is not None and name not in ROLE_OF
     return content.message(
         role,
+        origin="person" if is_named else None,
         author=name if role != "tool" and name not in ROLE_OF else None,
         sent_at=time_of(extra) or time_of(as_dict(fields.get("response_metadata"))),
         external_id=external_id,

@@ -12,12 +12,12 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from treemem.importers.claude_code.speech import is_continuation
 from treemem.importers.common.base import Event, Importer, LogFile, Skipped
 from treemem.importers.common.content import Content
 from treemem.importers.common.documents import document_lines, fence_after
 from treemem.importers.common.source_ids import file_key, one_line, printable
-from treemem.types import Message, PartKind, Role, Source
+from treemem.origins.wrappers import is_continuation, is_injected
+from treemem.types import Message, MessageKind, PartKind, Role, Source
 
 EMPTY = "empty message"
 PREAMBLE = "no message: heading of the file"
@@ -59,7 +59,7 @@ class SpecStory(Importer):
     """Imports the files below .specstory/history."""
 
     name = "specstory"
-    version = 2
+    version = 3
     is_document = True
     description = "SpecStory session histories (Markdown)"
     kept = "turns, thinking, tool calls with their results, sub-agents' turns"
@@ -204,11 +204,20 @@ def _message(head: re.Match[str], lines: list[str], started: str | None) -> Mess
     return Message(
         role=role,
         text=content.text,
-        kind="summary" if role == "user" and is_continuation(content.spoken) else "said",
+        kind=_kind_of(role, content),
         sent_at=_time_of(head) or started,
         external_id=named.group(1) if named else None,
         parts=tuple(content.parts),
     )
+
+
+def _kind_of(role: Role, content: Content) -> MessageKind:
+    """Classifies a turn, as the importers of the tools do that SpecStory reads."""
+    if role != "user" or content.parts:
+        return "said"
+    if is_continuation(content.spoken):
+        return "summary"
+    return "injected" if is_injected(content.spoken) else "said"
 
 
 def _time_of(head: re.Match[str]) -> str | None:

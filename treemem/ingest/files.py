@@ -19,7 +19,7 @@ from treemem.errors import ImportFileError, MissingPackageError, UnknownFormatEr
 from treemem.importers.common import archives
 from treemem.importers.common.base import Importer, LogFile, Skipped
 from treemem.importers.common.source_ids import TITLE_CHARS_MAX
-from treemem.ingest import blobs, matching, reconcile
+from treemem.ingest import blobs, matching, reconcile, renewal
 from treemem.ingest.matching import LogMessage, MessageMatcher
 from treemem.privacy.policy import Redaction
 from treemem.reports import FileProgress, FileReport, IngestReport
@@ -42,6 +42,7 @@ OWN_CALL = "treemem's own model call"
 OVERSIZE = "message over the size limit"
 
 _OWN_FILE = "{} belongs to the memory file that is in use, so it is not a log."
+_AS_MINE = ", as mine"
 _DATA_VERSION = "PRAGMA data_version"
 _HASH_BLOCK_BYTES = 1 << 20
 
@@ -53,7 +54,7 @@ class Options:
     importer: None to detect the format. keep_blobs: the folder to write attachments to; None to
     drop them. growing: the files are read repeatedly, so only the latest state of each is
     recorded as read. aliases_in: the memory file to look aliases up in, for a trial that stores
-    the messages in another one.
+    the messages in another one. as_mine: the user of a chat that may be anybody's is the reader.
     """
 
     redaction: Redaction
@@ -62,6 +63,7 @@ class Options:
     keep_blobs: Path | None = None
     growing: bool = False
     aliases_in: Database | None = None
+    as_mine: bool = False
 
 
 def ingest_all(
@@ -149,6 +151,7 @@ class FileIngest:
         self._options = options
         self._sources: dict[str, Source] = {}
         self._is_own_call: dict[str, bool] = {}
+        self._is_mine: dict[str, bool] = {}
         self.report = FileReport(file.label, found=file.found)
 
     def run(self) -> FileReport:
@@ -162,7 +165,8 @@ class FileIngest:
     def _run(self) -> None:
         importer = self._options.importer or importers.detect(self._file)
         self.report.format = importer.name
-        digest = _digest_of(self._file, importer, self._options.redaction.label)
+        reading = self._options.redaction.label + (_AS_MINE if self._options.as_mine else "")
+        digest = _digest_of(self._file, importer, reading)
         # The file must be read again for its attachments: whether they were written is not stored.
         may_be_known = self._options.keep_blobs is None
         if may_be_known and imported_files.load(self._database, digest, self.report):
@@ -224,7 +228,7 @@ class FileIngest:
                     self.report.note(_oversize(event))
                 else:
                     self.report.records += 1
-                    yield self._sources[current], self._without_blobs(event)
+                    yield self._sources[current], self._without_blobs(self._as_told(event, current))
 
     def _open_source(self, source: Source) -> str:
         known = self._sources.get(source.id)
@@ -235,6 +239,16 @@ class FileIngest:
         if source.id not in self.report.sources:
             self.report.sources.append(source.id)
         return source.id
+
+    def _as_told(self, message: Message, source_id: str) -> Message:
+        """The message as the reader's own, if the reader has said that the source's user is."""
+        if message.role != "user" or message.origin != "person":
+            return message
+        if source_id not in self._is_mine:
+            self._is_mine[source_id] = self._options.as_mine or sources.is_mine(
+                self._database, source_id
+            )
+        return replace(message, origin=None) if self._is_mine[source_id] else message
 
     def _may_miss_messages(self, source: Source) -> bool:
         """Whether stored messages may be missing from the file. True only at its first source,
@@ -298,6 +312,10 @@ class FileIngest:
                 source = self._sources[source_id]
                 seq = sources.ensure(self._database, source, self._clock())
                 counts = messages.add(self._database, seq, items, tokens, snapshot=source.snapshot)
+                if self._is_mine.get(source_id):
+                    sources.set_mine(self._database, seq)
+                if counts.known:
+                    renewal.renew_origins(self._database, items, self._clock())
                 source_jobs.admit_seal(self._database, source_id, self._clock())
                 self.report.added += counts.added
                 self.report.known += counts.known
@@ -305,10 +323,10 @@ class FileIngest:
             self._options.progress(self.report)
 
 
-def _digest_of(file: LogFile, importer: Importer, redaction_label: str) -> str:
-    """A hash over the importer, the redaction, and every byte of the file and its companions."""
+def _digest_of(file: LogFile, importer: Importer, reading: str) -> str:
+    """A hash over the importer, how it is read, and every byte of the file and its companions."""
     state = hashlib.blake2b(digest_size=16, person=b"file")
-    state.update(f"{importer.name}/{importer.version}\n{redaction_label}\n".encode())
+    state.update(f"{importer.name}/{importer.version}\n{reading}\n".encode())
     for part in (file, *importer.companions(file)):
         with part.open() as stream:
             while block := stream.read(_HASH_BLOCK_BYTES):

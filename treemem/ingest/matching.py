@@ -19,6 +19,7 @@ from functools import cache, cached_property
 from typing import NamedTuple
 
 from treemem import ids, times
+from treemem.importers.common.content import PARENT_AGENT
 from treemem.ingest.torn_records import TornRecordMatcher
 from treemem.origins.marking import mark
 from treemem.privacy.policy import Redaction
@@ -27,8 +28,6 @@ from treemem.store import messages
 from treemem.store.database import Database
 from treemem.store.messages import Member, PreparedMessage
 from treemem.types import Message, Source
-
-PARENT_AGENT = "parent agent"
 
 
 class _Header(NamedTuple):

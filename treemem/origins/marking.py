@@ -24,7 +24,7 @@ def mark(message: Message) -> Message:
 
     Code between fences becomes a part in every message; elements that a tool adds and pasted text
     only where the user is said to have typed it. A message that consists of such elements alone
-    is no turn of the user's: it becomes another agent's, or of the kind "injected".
+    is no turn of the user's: it becomes another agent's, or "injected", or a "summary".
 
     Example:
         >>> mark(Message(text="Why?\\n> It never works.")).parts
@@ -66,7 +66,8 @@ def _without_user(message: Message, parts: list[Part]) -> Message:
     if agents and all(part.kind in ("agent", "injected") for part in parts):
         return replace(message, role="other", author=agents[0], origin="agent")
     if not message.parts and wrappers.is_injected([message.text]):
-        return replace(message, kind="injected")
+        is_summary = wrappers.is_continuation([message.text])
+        return replace(message, kind="summary" if is_summary else "injected")
     return message
 
 

@@ -57,6 +57,7 @@ _INJECTED = (
     "relevant-memories retrieved-context retrieved-documents search-results session-memory "
     "supermemory-context system-context treemem treemem-context",
 )
+_SHELL = "bash-input"
 _AGENT = (
     "agent-message agent-result channel coordinator-message cross-session-message "
     "delegated-task inter-agent-message parent-message peer-message send-message session-message "
@@ -66,7 +67,7 @@ ELEMENTS: dict[str, Whose] = {
     **dict.fromkeys(" ".join(_INJECTED).split(), "injected"),
     **dict.fromkeys(_AGENT.split(), "agent"),
     # A command for the shell is no wish to the assistant.
-    "bash-input": "pasted",
+    _SHELL: "pasted",
 }  # fmt: skip
 # Names that count in this spelling only, since people use the others in their own prompts.
 _EXACT: dict[str, Whose] = {
@@ -93,7 +94,7 @@ _LINE = (
 _CONTINUED = r"This session is being continued from a previous conversation"
 _REST = (
     _CONTINUED,
-    r"# AGENTS\.md instructions",
+    r"# AGENTS\.md instructions\b[^\n]{0,400}\n",
     r"Base directory for this skill: ",
     r"[A-Z]\w{2,30}(?::\w{1,60})? hook (?:feedback|success|error|blocking error|stopped "
     r"continuation|additional context)\b",
@@ -154,6 +155,18 @@ class Stretch(NamedTuple):
     name: str | None
 
 
+class Own(NamedTuple):
+    """An element whose content the user typed, from start to end with its tags.
+
+    words_start, words_end: the content between the tags.
+    """
+
+    start: int
+    end: int
+    words_start: int
+    words_end: int
+
+
 class _Tag(NamedTuple):
     start: int
     end: int
@@ -172,6 +185,18 @@ def stretches(
     """
     end = len(text) if end is None else end
     return _Scan(text, start, end, wraps=wraps).stretches()
+
+
+def own_elements(text: str) -> list[Own]:
+    """The elements whose content the user typed, in a format that puts all such text into them.
+
+    Example:
+        >>> own_elements("<rules>x</rules><user_query>Go.</user_query>")
+        [Own(start=16, end=44, words_start=28, words_end=31)]
+    """
+    scan = _Scan(text, 0, len(text), wraps=True)
+    scan.stretches()
+    return scan.own
 
 
 def is_injected(pieces: Sequence[str]) -> bool:
@@ -199,7 +224,12 @@ def is_continuation(pieces: Sequence[str]) -> bool:
 
 
 def in_element(text: str, names: Sequence[str]) -> bool:
-    """Whether a text begins with an element of one of these names."""
+    """Whether a text begins with an element of one of these names.
+
+    Example:
+        >>> in_element("<rules>x</rules> and more", ["rules"]), in_element("rules", ["rules"])
+        (True, False)
+    """
     tag = _TAG.match(text.lstrip()[:1_000])
     return tag is not None and not tag["slash"] and tag["name"] in names
 
@@ -207,7 +237,7 @@ def in_element(text: str, names: Sequence[str]) -> bool:
 def _is_injected(text: str) -> bool:
     at = 0
     for stretch in stretches(text):
-        is_tools = stretch.kind == "injected" or stretch.name in ELEMENTS
+        is_tools = stretch.kind == "injected" or stretch.name == _SHELL
         if not is_tools or not _is_blank(text, at, stretch.start):
             return False
         at = stretch.end
@@ -228,6 +258,7 @@ class _Scan:
         self._wraps = wraps
         self._is_inner = is_inner
         self._tags = _Tags(text, start, end)
+        self.own: list[Own] = []
         self._found: list[Stretch] = []
         self._settled = start  # the end of the last stretch or element
         self._has_words = False  # whether words outside of all wrappers came before
@@ -286,6 +317,7 @@ class _Scan:
     def _of_user(self, tag: _Tag, closing: _Tag) -> int:
         self._is_wrapped = self._is_wrapped or tag.name in _QUERIES
         self._leave(tag.start)
+        self.own.append(Own(tag.start, closing.end, tag.end, closing.start))
         self._put(tag.start, tag.end, "injected", tag.name)
         inner = _Scan(self._text, tag.end, closing.start, wraps=False, is_inner=True)
         self._found += inner.stretches()
@@ -296,21 +328,23 @@ class _Scan:
     def _of_tool(self, tag: _Tag, kind: PartKind) -> int:
         """Takes in all between a tool's opening tag and the last closing tag of its name.
 
-        Words between two elements in it are pasted, since the first may have ended early.
+        Words between two elements in it are pasted, since the first may have ended early; so is
+        all behind an element that does not end, which may be a tag that the user writes about.
         """
         last = self._tags.last_closing(tag)
         if last is None:
             if not self._is_distinct(tag):
                 return tag.end
-            last = _Tag(self._end, self._end, tag.name)
+            last, kind = _Tag(self._end, self._end, tag.name), "pasted"
         self._leave(tag.start)
         self._settled = tag.start
         for opening in self._tags.openings(tag.name, tag.start, last.end):
             if opening.start >= self._settled:
                 closing = self._tags.closing_of.get(opening.start, last)
                 self._gap(opening.start, "pasted")
-                author = _author(opening.attributes) if kind == "agent" else tag.name
-                self._put_element(opening, closing, kind, author)
+                name = tag.name if kind == "injected" else None
+                name = _author(opening.attributes) if kind == "agent" else name
+                self._put_element(opening, closing, kind, name)
         if self._settled < last.end:
             self._gap(last.start, "pasted")
             self._put(last.start, last.end, "injected", tag.name)

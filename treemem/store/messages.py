@@ -277,6 +277,36 @@ def rewrite(database: Database, seq: int, message: Message, tokens: int, scrubbe
     database.execute(_INDEX_WORDS, (seq,))
 
 
+_ORIGINS = "SELECT id, seq, origin, extras FROM message WHERE id IN ({marks})"
+_SET_ORIGIN = "UPDATE message SET origin = ?, extras = ? WHERE seq = ?"
+
+
+def renew_origins(database: Database, batch: Sequence[PreparedMessage]) -> list[int]:
+    """Stores the origins of messages that are stored already but were judged differently, in the
+    caller's transaction. Ids do not depend on origins. Returns the row numbers of those changed."""
+    judged = {item.id: item.message for item in batch}
+    rows = _chunked(database, _ORIGINS, list(judged))
+    differing = {
+        seq: judged[message_id]
+        for message_id, seq, origin, extras in rows
+        if (origin, extras) != (judged[message_id].origin, _extras(judged[message_id]))
+    }
+    changed: list[int] = []
+    for seq, stored in by_seq(database, differing).items():
+        message = differing[seq]
+        is_same = (stored.origin, stored.parts) == (message.origin, message.parts)
+        if is_same or stored.text != message.text:
+            continue
+        scrubbed = database.value(_SCRUBBED, (seq,))
+        new = replace(stored, origin=message.origin, parts=message.parts)
+        database.execute(_SET_ORIGIN, (new.origin, _extras(new, scrubbed), seq))
+        changed.append(seq)
+    return changed
+
+
+_SCRUBBED = "SELECT json_extract(extras, '$.scrubbed') FROM message WHERE seq = ?"
+
+
 def rebuild_index(database: Database) -> None:
     """Rebuilds the full-text index. Before SQLite 3.42, its pages keep deleted words."""
     database.execute("INSERT INTO message_fts (message_fts) VALUES ('rebuild')")

@@ -280,6 +280,7 @@ CREATE INDEX IF NOT EXISTS {table}_node ON {table} (node_seq) WHERE ordinal = 0
 # Step 2. Rows from before it have NULL: origins are then derived when a message is read.
 ORIGINS = """
 ALTER TABLE source ADD COLUMN project TEXT;   -- working directory or repository; NULL without one
+ALTER TABLE source ADD COLUMN is_mine INTEGER NOT NULL DEFAULT 0;  -- 1: its user is the reader
 ALTER TABLE message ADD COLUMN origin TEXT;   -- whose words its plain text is, see types.py
 ALTER TABLE statement ADD COLUMN origin TEXT; -- the weakest of the words it rests on
 

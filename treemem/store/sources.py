@@ -45,6 +45,17 @@ def seq_of(database: Database, source_id: str) -> int | None:
     return None if seq is None else int(seq)
 
 
+def is_mine(database: Database, source_id: str) -> bool:
+    """Whether the reader has said that the source's user is the reader."""
+    value = database.value("SELECT is_mine FROM source WHERE id = ?", (source_id,))
+    return bool(value)
+
+
+def set_mine(database: Database, source_seq: int) -> None:
+    """Records that the source's user is the reader."""
+    database.execute("UPDATE source SET is_mine = 1 WHERE seq = ?", (source_seq,))
+
+
 def has_format(database: Database, format_name: str) -> bool:
     """Whether any source of this format is stored."""
     sql = "SELECT 1 FROM source WHERE format = ? LIMIT 1"

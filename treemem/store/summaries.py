@@ -18,7 +18,7 @@ from treemem import times
 from treemem.origins.spans import origin_of_words
 from treemem.proposals import Child, ChildStatement, Draft, Excerpt, View
 from treemem.store import messages
-from treemem.store.database import Database, Row
+from treemem.store.database import Database, Row, json_list
 from treemem.text.fts import extra_words
 from treemem.text.tokens import count_many
 from treemem.types import Later, Message, Origin, Rejection, Statement, Summary
@@ -254,6 +254,12 @@ def put(database: Database, node_seq: int, producer_seq: int, view: View, now_ms
         _RELATE_INSERT,
         [(summary_seq, item.seq, item.kind, item.other) for item in view.relations],
     )
+
+
+def delete(database: Database, node_seqs: Sequence[int]) -> None:
+    """Deletes all views of nodes, with their statements, in the caller's transaction."""
+    sql = "DELETE FROM summary WHERE node_seq IN (SELECT value FROM json_each(?))"
+    database.execute(sql, (json_list(node_seqs),))
 
 
 def _counted(items: Sequence[Item]) -> list[Item]:

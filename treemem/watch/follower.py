@@ -118,7 +118,7 @@ class Follower:
     """Watches targets for one memory: run() until stop() is called, from any thread.
 
     on_event: called for every event, in the thread of run(). work: None for no model work.
-    keep_blobs: the folder for attachments, as in Memory.ingest. poll: True polls for changes
+    keep_blobs, as_mine: as in Memory.ingest. poll: True polls for changes
     even if the system could report them.
     """
 
@@ -130,6 +130,7 @@ class Follower:
         *,
         work: Work | None = None,
         keep_blobs: Path | None = None,
+        as_mine: bool = False,
         poll: bool = False,
     ) -> None:
         self._memory = memory
@@ -137,6 +138,7 @@ class Follower:
         self._on_event = on_event
         self._work = work
         self._keep_blobs = keep_blobs
+        self._as_mine = as_mine
         self._own_folders = [config.models_folder().absolute()]
         if keep_blobs is not None:
             self._own_folders.append(keep_blobs.absolute())
@@ -262,7 +264,9 @@ class Follower:
         began = self._finish_at = time.monotonic()
         file = self._rotation.file(path)
         try:
-            report = self._memory.ingest_files([file], keep_blobs=self._keep_blobs, growing=True)
+            report = self._memory.ingest_files(
+                [file], keep_blobs=self._keep_blobs, as_mine=self._as_mine, growing=True
+            )
         except (DatabaseLockedError, DiskFullError) as error:
             self._files.read(path, signature, began, time.monotonic(), failed=True)
             self._on_event(WatchEvent("error", f"{error} It will be retried.", path))

@@ -20,6 +20,7 @@ from treemem_cli.logs.file_reports import (
     was_read,
 )
 from treemem_cli.parameters import (
+    as_mine_option,
     format_option,
     json_option,
     keep_blobs_option,
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
 @click.option("--dry-run", is_flag=True, help="Store nothing; show the result and its cost.")
 @redact_options
 @keep_blobs_option
+@as_mine_option
 @json_option
 @click.pass_context
 def ingest_command(
@@ -50,6 +52,7 @@ def ingest_command(
     no_redact: bool,
     redact: str | None,
     keep_blobs: Path | None,
+    as_mine: bool,
     as_json: bool,
 ) -> None:
     """Store the messages of log files and build their trees.
@@ -79,7 +82,7 @@ def ingest_command(
         files = log_files(paths, name, Path(folder) / "stdin")
         report = memory.ingest_files(
             files, format_name=format_name, progress=progress, keep_blobs=keep_blobs,
-            redact=redaction,
+            redact=redaction, as_mine=as_mine,
         )  # fmt: skip
     print_ingest(report, as_json=as_json)
     if redact and report.known and not as_json:

@@ -14,7 +14,13 @@ import click
 
 from treemem_cli.context import note, open_memory
 from treemem_cli.models.work_report import print_work_report
-from treemem_cli.parameters import Duration, HoursOfDay, json_option, keep_blobs_option
+from treemem_cli.parameters import (
+    Duration,
+    HoursOfDay,
+    as_mine_option,
+    json_option,
+    keep_blobs_option,
+)
 
 if TYPE_CHECKING:
     from treemem.watch.follower import Follower, Target, WatchEvent
@@ -32,6 +38,7 @@ UNKNOWN_SHOWN = 10
 @click.option("--once", is_flag=True, help="Store what is new, then stop.")
 @click.option("--poll", is_flag=True, help="Poll for changes, as network folders require.")
 @keep_blobs_option
+@as_mine_option
 @json_option
 @click.pass_context
 def watch_command(
@@ -43,6 +50,7 @@ def watch_command(
     once: bool,
     poll: bool,
     keep_blobs: Path | None,
+    as_mine: bool,
     as_json: bool,
 ) -> None:
     """Store logs continuously as they grow, until Ctrl-C.
@@ -64,7 +72,8 @@ def watch_command(
     with open_memory(context) as memory:
         follower = Follower(
             memory, targets, printer.show,
-            work=Work(between, idle) if work else None, keep_blobs=keep_blobs, poll=poll,
+            work=Work(between, idle) if work else None, keep_blobs=keep_blobs, as_mine=as_mine,
+            poll=poll,
         )  # fmt: skip
         with _stopped_by_signals(follower):
             follower.run(once=once)

@@ -46,7 +46,7 @@ class ChatJsonl(Importer):
     """Imports generic chats; its sources are the file, and each conversation in it."""
 
     name = "chat"
-    version = 1
+    version = 2
     description = "chat messages or whole conversations: JSON Lines, or one JSON document"
     kept = "speaker, text, time, ids, tool calls and results"
     dropped = "all other fields"

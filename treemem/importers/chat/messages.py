@@ -19,6 +19,10 @@ NO_SPEAKER = "no message: no speaker"
 NO_TEXT = "no message: no text"
 NOT_AN_OBJECT = "no message: not an object"
 
+# Fields of data sets of other people's chats.
+_DATASET_KEYS = frozenset(
+    {"country", "hashed_ip", "lang", "language", "message_tree_id", "toxic", "toxicity"}
+)
 CONVERSATION_KEYS = ("messages", "conversations", "conversation")
 # An object with a speaker and a text may also be a commit, a log line or a review.
 _FOREIGN_KEYS = frozenset({"sha", "commit", "level", "logger", "title", "rating", "subject"})
@@ -67,10 +71,13 @@ class MessageReader:
         if content.is_empty:
             return EMPTY if blocks is not None or has_calls or has_text_key(value) else NO_TEXT
         external_id = id_of(value)
+        time = time_of(value)
+        is_mine = time is not None and author is None and is_own_shape(value)
         return content.message(
             role,
             author=author,
-            sent_at=time_of(value),
+            origin="person" if role == "user" and not is_mine else None,
+            sent_at=time,
             external_id=external_id,
             session=session_of(value),
             unique_id=external_id is not None and is_uuid(external_id),
@@ -150,6 +157,16 @@ def _has_speaker_and_text(value: object) -> bool:
     if not isinstance(value, dict) or _FOREIGN_KEYS & value.keys():
         return False
     return speaker_of(value) is not None and isinstance(blocks_of(value), str | list)
+
+
+def is_own_shape(value: dict[str, Any]) -> bool:
+    """Whether a message has the fields of a program's log, not those of a data set.
+
+    Example:
+        >>> is_own_shape({"role": "user", "content": "Hi."}), is_own_shape({"from": "human"})
+        (True, False)
+    """
+    return "role" in value and value["role"] != "prompter" and not _DATASET_KEYS & value.keys()
 
 
 # -- fields ----------------------------------------------------------------------------

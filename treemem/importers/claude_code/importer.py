@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from treemem.importers.claude_code.records import certainty, records_of
-from treemem.importers.claude_code.speech import is_spoken, kind_of, speech_of
+from treemem.importers.claude_code.speech import agent_of, is_spoken, kind_of, speech_of
 from treemem.importers.claude_code.survey import Survey, session_of
 from treemem.importers.common.base import Event, Importer, LogFile, Skipped
 from treemem.importers.common.coerce import as_text
@@ -35,7 +35,7 @@ class ClaudeCode(Importer):
     """Imports the logs below ~/.claude/projects."""
 
     name = "claude-code"
-    version = 1
+    version = 2
     description = "Claude Code session logs (JSON Lines, or one JSON document)"
     kept = "turns, thinking, tool calls and results, abandoned branches, sub-agents, summaries"
     dropped = "usage, model names, signatures, a tool result's copy for the screen, bookkeeping"
@@ -145,12 +145,16 @@ class _Reading:
         if content.is_answer and role == "user" and not is_spoken(content.spoken):
             role = "tool"
         uuid = as_text(value.get("uuid"))
+        kind = kind_of(value, speech, role, content.spoken)
+        agent = agent_of(value) if role == "user" and kind == "said" else None
         return content.message(
-            role,
+            "other" if agent else role,
+            author=agent,
+            origin="agent" if agent else None,
             sent_at=sent_at(value.get("timestamp")),
             external_id=uuid,
             session=as_text(value.get("sessionId")),
-            kind=kind_of(value, speech, role, content.spoken),
+            kind=kind,
             unique_id=uuid is not None,
             active=self._survey.is_active(ordinal),
         )

@@ -37,7 +37,7 @@ class Cline(Importer):
     """Imports Cline's and Roo Code's task folders and Cline's sessions."""
 
     name = "cline"
-    version = 1
+    version = 2
     description = "tasks of Cline and Roo Code, sessions of Cline's SDK (JSON)"
     kept = "turns, thinking, tool calls and results, environment details, summaries, sub-agents"
     dropped = "usage, model names, checkpoints, the window's copy of the history, system prompts"

@@ -11,13 +11,13 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from treemem.importers.claude_code.speech import is_continuation
 from treemem.importers.common.base import Skipped
 from treemem.importers.common.coerce import as_dict, as_list, as_text
 from treemem.importers.common.content import BlockReader, Content
 from treemem.importers.common.records import TOO_DEEP
 from treemem.importers.common.sdk_blocks import add_block, text_in_tag
 from treemem.importers.common.source_ids import sent_at
+from treemem.origins.wrappers import in_element, is_continuation, is_injected
 from treemem.types import Message, MessageKind, Role
 
 EMPTY = "empty message"
@@ -27,15 +27,16 @@ _ROLE_OF: dict[object, Role] = {
     "user": "user", "assistant": "assistant", "system": "system", "tool": "tool",
 }  # fmt: skip
 _TYPED = ("task", "feedback", "answer", "user_message", "user_input")
-_DETAILS = "<environment_details>"
-_NOTICES = (
-    "[TASK RESUMPTION]", "[ERROR] ", "# Reminder: ", "<explicit_instructions", "<system-reminder",
-    "<SYSTEM_NOTICE>", "<mode_notice", "<automated_reminder", "Here is some more context about",
-)  # fmt: skip
+_DETAILS = ("environment_details",)
+# Tools whose result is what the user answered.
+_ASKING = frozenset({
+    "act_mode_respond", "ask_followup_question", "attempt_completion", "condense", "new_rule",
+    "new_task", "plan_mode_respond", "report_bug",
+})  # fmt: skip
 # "[read_file for 'a.py'] Result:", with the tool's output after it or in the next block.
 _RESULT = re.compile(r"\[(\w{1,80})(?: for [^\n]{0,2000})?\] Result:")
+_ANSWER = re.compile(r"<(answer|feedback|user_message)>\n?(.*?)\n?</\1>", re.DOTALL)
 _TOOL_SUFFIX = "_tool_"
-_HEAD_CHARS = 4_000
 
 
 class Speech:
@@ -112,33 +113,44 @@ class Speech:
         add_block(self._blocks, content, block)
 
     def _add_user(self, content: Content, blocks: object) -> bool:
-        """Adds the user's blocks; returns whether the tool injected any of them."""
+        """Adds the user's blocks; returns whether the tool injected any of them.
+
+        A result comes behind its header, in the same block and in those that follow, up to what
+        the tool adds: a feedback of the user's in between cannot be told from a result.
+        """
         has_injected = False
-        tool_name: str | None = None
+        tool: str | None = None  # whose results come next
         for block in blocks if isinstance(blocks, list) else [blocks]:
             text = block if isinstance(block, str) else _text_of(block)
             if text is None:
                 self._add_other(content, block)
                 continue
             header = _RESULT.match(text)
-            prompt = text_in_tag(text, _TYPED)
-            start = text[:_HEAD_CHARS].lstrip()
-            if header is not None:
-                tool_name = header.group(1)
-            elif prompt is not None or start.startswith((_DETAILS, *_NOTICES)):
-                tool_name = None
+            tool = header.group(1) if header is not None else tool
+            prompt = text_in_tag(text, _TYPED) if tool is None or tool in _ASKING else None
             if prompt is not None:
                 content.add(prompt)
-            elif start.startswith((_DETAILS, *_NOTICES)):
-                has_injected = True
-                is_details = start.startswith(_DETAILS)
+            elif is_injected([text]) and not is_continuation([text]):
+                has_injected, tool = True, None
+                is_details = in_element(text, _DETAILS)
                 content.add(text, "marker", "environment_details" if is_details else "notice")
-            elif tool_name is not None and "<feedback>" not in text:
-                content.is_answer = True
-                content.add(text, "tool_result", tool_name)
+            elif tool is not None:
+                _add_result(content, text, tool)
             else:
                 content.add(text)
         return has_injected
+
+
+def _add_result(content: Content, text: str, tool: str) -> None:
+    """Adds a tool's result. Only a tool that asks the user returns the user's words."""
+    content.is_answer = True
+    answer = _ANSWER.search(text) if tool in _ASKING else None
+    if answer is None:
+        content.add(text, "tool_result", tool)
+        return
+    start = content.add(text)
+    content.mark(start, start + answer.start(2), "tool_result", tool)
+    content.mark(start + answer.end(2), start + len(text), "tool_result", tool)
 
 
 def _text_of(block: object) -> str | None:

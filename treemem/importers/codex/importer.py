@@ -27,7 +27,7 @@ from treemem.importers.codex.items import (
 from treemem.importers.codex.survey import Layers, Survey, Turn
 from treemem.importers.common.base import Event, Importer, LogFile, Skipped
 from treemem.importers.common.coerce import as_dict, as_text, digest_of, no_message
-from treemem.importers.common.content import BlockReader, Content
+from treemem.importers.common.content import PARENT_AGENT, BlockReader, Content
 from treemem.importers.common.json_members import read_members
 from treemem.importers.common.records import Record as Line
 from treemem.importers.common.records import events_of, parse_json, read_records, skim_json
@@ -45,7 +45,7 @@ class Codex(Importer):
     """Imports the rollouts below ~/.codex/sessions."""
 
     name = "codex"
-    version = 2
+    version = 3
     description = "Codex session logs (rollouts, JSON Lines)"
     kept = "turns, reasoning summaries, tool calls and results, rolled-back turns, summaries, forks"
     dropped = "the second layer of each turn, encrypted reasoning, replaced history, bookkeeping"
@@ -91,6 +91,7 @@ class _Reading:
         self._root_id = survey.root_id or self._session_id
         self._root_is_uuid = is_uuid(self._root_id)
         parent = session.parent if session else None
+        self._is_delegated = session is not None and session.is_delegated
         self._source = Source(
             id=f"{Codex.name}/{printable(self._session_id)}",
             format=Codex.name,
@@ -122,9 +123,13 @@ class _Reading:
         scope = self._turn.id or self._root_id
         key = f"{Codex.name}:{scope}:{speech.role}:{digest_of(text)}"
         number = self._occurrences[key] = self._occurrences.get(key, 0) + 1
+        # The id keeps the role that the log gives.
+        is_prompt = speech.role == "user" and speech.kind == "said"
+        is_agents = is_prompt and self._is_delegated
         return content.message(
-            speech.role,
-            author=speech.author,
+            "other" if is_agents else speech.role,
+            author=PARENT_AGENT if is_agents else speech.author,
+            origin="agent" if is_agents or speech.role == "other" else None,
             sent_at=sent_at(record.time),
             external_id=f"{key}:{number}",
             session=self._session_id,

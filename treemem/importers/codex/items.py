@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 from treemem.importers.common.attachments import compact_json, without_base64
 from treemem.importers.common.coerce import as_dict, as_list, as_text, no_message, texts_of
 from treemem.importers.common.content import BlockReader, Content
+from treemem.origins.wrappers import is_injected
 from treemem.types import MessageKind, Role
 
 ENVELOPES = frozenset(
@@ -31,17 +32,6 @@ EMPTY = "empty message"
 _ROLES: dict[object, Role] = {
     "user": "user", "assistant": "assistant", "system": "system", "developer": "system",
 }  # fmt: skip
-# Tags of texts that Codex adds to the history as the user; the closing tag must end the text.
-_TAGS = frozenset(
-    {"apps_instructions", "codex_internal_context", "collaboration_mode", "environment_context",
-     "extension_context", "goal_context", "hook_prompt", "model_switch", "permissions",
-     "personality_spec", "plugins_instructions", "recommended_plugins", "skill",
-     "skills_instructions", "subagent_notification", "turn_aborted", "user_instructions",
-     "user_shell_command"}
-)  # fmt: skip
-_AGENTS_MD = ("# AGENTS.md instructions", "<INSTRUCTIONS>")
-_AGENTS_MD_END = "</INSTRUCTIONS>"
-_TAG_CHARS_MAX = 200
 # Elements that the screen omits from an answer, or shows separately.
 _NOT_SHOWN = (("<proposed_plan>", "</proposed_plan>"),
               ("<oai-mem-citation>", "</oai-mem-citation>"))  # fmt: skip
@@ -114,8 +104,8 @@ def item_speech(item: dict[str, Any], blocks: BlockReader) -> Speech | str:
         return no_message("response_item", item.get("type"))
     if content.is_empty:
         return EMPTY
-    is_injected = role == "system" or (role == "user" and is_context(content.spoken))
-    return Speech(role, content, "injected" if is_injected else "said", author)
+    is_context = role == "system" or (role == "user" and is_injected(content.spoken))
+    return Speech(role, content, "injected" if is_context else "said", author)
 
 
 def event_of(payload: dict[str, Any]) -> Event | None:
@@ -140,8 +130,8 @@ def event_speech(event: Event, blocks: BlockReader) -> Speech | str:
     if content.is_empty:
         return EMPTY
     role: Role = "user" if event.speaker == "user" else "assistant"
-    is_injected = role == "user" and is_context(content.spoken)
-    return Speech(role, content, "injected" if is_injected else "said")
+    is_context = role == "user" and is_injected(content.spoken)
+    return Speech(role, content, "injected" if is_context else "said")
 
 
 def shown_texts(item: dict[str, Any]) -> tuple[str, list[str]] | None:
@@ -164,29 +154,6 @@ def shown_texts(item: dict[str, Any]) -> tuple[str, list[str]] | None:
 def thoughts_of(item: dict[str, Any]) -> list[str]:
     """The texts of a reasoning item; none if it is encrypted."""
     return [*texts_of(item.get("summary")), *texts_of(item.get("content"))]
-
-
-def is_context(spoken: list[str]) -> bool:
-    """Whether Codex injected every piece of a user's text.
-
-    Example:
-        >>> is_context(["<environment_context><cwd>/p</cwd></environment_context>"])
-        True
-        >>> is_context(["<skill> is a tag, isn't it?"]), is_context([])
-        (False, False)
-    """
-    pieces = [piece for piece in spoken if not piece.isspace()]
-    return bool(pieces) and all(map(_is_context, pieces))
-
-
-def _is_context(text: str) -> bool:
-    start, end = text[:_TAG_CHARS_MAX].lstrip(), text[-_TAG_CHARS_MAX:].rstrip()
-    if start.startswith(_AGENTS_MD):
-        return end.endswith(_AGENTS_MD_END)
-    if not start.startswith("<"):
-        return False
-    name = start[1:].partition(">")[0].split(" ", 1)[0].lower()
-    return name in _TAGS and end.lower().endswith(f"</{name}>")
 
 
 def _element(text: str, tag: str, closing: str) -> str:

@@ -11,21 +11,31 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from treemem.importers.codex.items import Event, Record, event_of, is_context, shown_texts
+from treemem.importers.codex.items import Event, Record, event_of, shown_texts
 from treemem.importers.common.branches import RewoundRanges
 from treemem.importers.common.coerce import as_dict, as_text, texts_of
 from treemem.importers.common.source_ids import is_uuid, one_line
+from treemem.origins.wrappers import is_injected
 
+# Where sessions without a user at the screen come from.
+_DELEGATED = frozenset({"subagent", "subAgent", "sub_agent", "exec", "mcp", "internal"})
 _TURN_EVENTS = ("task_started", "turn_started")
 
 
 class Session:
-    """A session_meta: the session's id and its origin."""
+    """A session_meta: the session's id and its origin.
+
+    is_delegated: whether an agent or a program wrote the prompts: the session is a sub-agent's, or
+    was not started from a screen.
+    """
 
     def __init__(self, meta: dict[str, Any]) -> None:
         self.id = as_text(meta.get("id")) or as_text(meta.get("session_id"))
         self.forked_from = as_text(meta.get("forked_from_id"))
-        spawned = as_dict(as_dict(meta.get("source")).get("subagent"))
+        source = meta.get("source")
+        spawned = as_dict(as_dict(source).get("subagent"))
+        kinds = {source} if isinstance(source, str) else as_dict(source).keys()
+        self.is_delegated = not _DELEGATED.isdisjoint(kinds)
         self.parent = as_text(meta.get("parent_thread_id")) or as_text(
             as_dict(spawned.get("thread_spawn")).get("parent_thread_id")
         )
@@ -84,7 +94,7 @@ class Survey:
             _count(self._in_items, (speaker, key))
         if speaker != "user":
             self._answered = True
-        elif not is_context(texts_of(item.get("content"))):
+        elif not is_injected(texts_of(item.get("content"))):
             self._turns.append((ordinal, keys, True))
 
     def _add_event(self, ordinal: int, payload: dict[str, Any]) -> None:

@@ -33,7 +33,7 @@ class Cursor(Importer):
     """Imports Cursor's stores, transcripts and exports."""
 
     name = "cursor"
-    version = 1
+    version = 2
     description = "Cursor conversations (state.vscdb, store.db, transcripts, exported Markdown)"
     kept = "turns, thinking, tool calls and results, rewound turns, sub-agents, summaries"
     dropped = "usage, model names, code chunks and diffs beside a message, checkpoints"

@@ -7,15 +7,15 @@ Tested in tests/importers/test_cursor.py.
 
 from __future__ import annotations
 
-import re
 from typing import Any
 
 from treemem.importers.common.base import Skipped
 from treemem.importers.common.coerce import as_dict, as_text, json_or_none
 from treemem.importers.common.content import BlockReader, Content
 from treemem.importers.common.records import TOO_DEEP
-from treemem.importers.common.sdk_blocks import add_block, text_in_tag
+from treemem.importers.common.sdk_blocks import add_block
 from treemem.importers.common.source_ids import sent_at
+from treemem.origins.wrappers import is_injected, own_elements
 from treemem.types import Message, MessageKind, Role
 
 EMPTY = "empty message"
@@ -25,17 +25,7 @@ ROLE_OF: dict[object, Role] = {
     "user": "user", "assistant": "assistant", "system": "system", "tool": "tool",
     1: "user", 2: "assistant", "ai": "assistant",
 }  # fmt: skip
-_QUERY = ("user_query",)
 _CONTEXT_PART = "context"
-_TYPED = re.compile(r"<user_query>\n?(.*?)\n?</user_query>", re.DOTALL)
-_CONTEXT = frozenset(
-    {"additional_data", "agent_skills", "agent_transcripts", "attached_files", "cursor_rules",
-     "git_status", "manually_attached_skills", "open_and_recently_viewed_files",
-     "project_layout", "rules", "system-reminder", "system_reminder", "timestamp", "user_info"}
-)  # fmt: skip
-_ELEMENT = re.compile(r"\s*<([a-z][a-z_-]{2,40})(?: [^<>\n]*)?>")
-_END = re.compile(r"</([a-z][a-z_-]{2,40})>\s*\Z")
-_TAG_CHARS_MAX = 60
 
 
 class Speech:
@@ -75,21 +65,19 @@ class Speech:
         if text is None:
             add_block(self.blocks, content, block)
             return
-        query = text_in_tag(text, _QUERY)
-        if query is not None:
-            content.add(query)
-            return
-        at = 0
-        for query_match in _TYPED.finditer(text):
-            _add_context(content, text[at : query_match.start()])
-            content.add(query_match.group(1))
-            at = query_match.end()
-        if at:
-            _add_context(content, text[at:])
-        elif _is_context(text):
+        queries = own_elements(text)
+        if not queries and is_injected([text]):
             _add_context(content, text)
-        else:
+        elif not queries:
             content.add(text)
+        at = 0
+        for query in queries:
+            _add_context(content, text[at : query.start])
+            words = text[query.words_start : query.words_end]
+            content.add(words.removeprefix("\n").removesuffix("\n"))
+            at = query.end
+        if queries:
+            _add_context(content, text[at:])
 
     # -- bubbles -----------------------------------------------------------------------------
 
@@ -153,19 +141,8 @@ def json_object(value: object) -> dict[str, Any] | None:
 
 
 def _add_context(content: Content, text: str) -> None:
-    if not text.isspace():
+    if text and not text.isspace():
         content.add(text, "marker", _CONTEXT_PART)
-
-
-def _is_context(text: str) -> bool:
-    """Whether a text begins and ends with tags that the editor adds to a prompt."""
-    first, last = _ELEMENT.match(text), _END.search(text[-_TAG_CHARS_MAX:])
-    return (
-        first is not None
-        and last is not None
-        and first.group(1) in _CONTEXT
-        and last.group(1) in _CONTEXT
-    )
 
 
 def _hashable(value: object) -> object:
