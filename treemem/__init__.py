@@ -28,14 +28,18 @@ from treemem.errors import (
     UsageError,
 )
 from treemem.memory import Memory
+from treemem.origins.spans import OriginSpan
+from treemem.origins.spans import spans_of as origin_spans
 from treemem.reports import FileReport, IngestReport, ScrubReport, WorkReport
 from treemem.types import (
+    ORIGINS,
     Blob,
     Explained,
     Job,
     Later,
     Message,
     Node,
+    Origin,
     Part,
     Passage,
     Rejection,
@@ -65,7 +69,7 @@ if TYPE_CHECKING:
 
 __version__ = "0.1.0"
 
-__all__ = [
+__all__ = [  # noqa: RUF022
     "AmbiguousIdError",
     "Blob",
     "Check",
@@ -94,6 +98,9 @@ __all__ = [
     "ModelError",
     "Node",
     "NotFoundError",
+    "ORIGINS",
+    "Origin",
+    "OriginSpan",
     "Part",
     "Passage",
     "Plan",
@@ -126,6 +133,7 @@ __all__ = [
     "__version__",
     "default_database_path",
     "find_files",
+    "origin_spans",
 ]
 
 if not TYPE_CHECKING:

@@ -301,6 +301,13 @@ class Memory:
         with self._database.reading():
             return browse.expand(self._database, node_id)
 
+    def message(self, message_id: str) -> Message:
+        """Returns a message word for word, by its id or an unambiguous prefix of it."""
+        from treemem.tree import browse
+
+        with self._database.reading():
+            return browse.message(self._database, message_id)
+
     def sources(self) -> list[SourceView]:
         """Returns all sources, the most recent first."""
         from treemem.tree import browse

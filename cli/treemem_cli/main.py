@@ -23,6 +23,7 @@ COMMANDS = {
     "search": ("content.search", "Find what was said, within a token budget."),
     "tree": ("content.tree", "Draw the summary tree of everything, a source or a topic."),
     "node": ("content.node", "Show the nodes of a tree."),
+    "message": ("content.message", "Show a message, and whose words it contains."),
     "source": ("content.source", "Show the stored sources."),
     "topic": ("content.topic", "List, rename, pin and merge topics."),
     "status": ("upkeep.status", "Show what is stored, queued and missing."),

@@ -22,26 +22,39 @@ _NODE_COLUMNS = (
 )
 _BY_PREFIX = f"SELECT {_NODE_COLUMNS} FROM node n WHERE n.id >= ? AND n.id < ? LIMIT 6"  # noqa: S608
 _BY_SEQ = f"SELECT {_NODE_COLUMNS} FROM node n WHERE n.seq = ?"  # noqa: S608
-# The fewest hexadecimal digits that identify a node.
+_MESSAGE_BY_PREFIX = "SELECT seq, id FROM message WHERE id >= ? AND id < ? LIMIT 6"
+# The fewest hexadecimal digits that identify a node or a message.
 PREFIX_LENGTH_MIN = 4
 
 
 def node_row(database: Database, prefix: str) -> Row:
     """The row of the only node whose id begins with prefix. Raises NotFoundError or
     AmbiguousIdError."""
+    return _only_row(database, _BY_PREFIX, prefix, "node", "treemem tree")
+
+
+def message(database: Database, prefix: str) -> Message:
+    """The only message whose id begins with prefix. Raises NotFoundError or AmbiguousIdError."""
+    see = "treemem source show SOURCE --messages"
+    row = _only_row(database, _MESSAGE_BY_PREFIX, prefix, "message", see)
+    return messages.by_seq(database, [row[0]])[row[0]]
+
+
+def _only_row(database: Database, sql: str, prefix: str, what: str, see: str) -> Row:
+    """The only row whose second column begins with prefix. what, see: for the error."""
     digits = prefix.strip().lower()
     is_hexadecimal = all(c in "0123456789abcdef" for c in digits)
     if len(digits) < PREFIX_LENGTH_MIN or not is_hexadecimal:
         raise NotFoundError(
-            f"{prefix!r} is not a node id: give at least {PREFIX_LENGTH_MIN} of its hexadecimal "
-            "digits. See: treemem tree"
+            f"{prefix!r} is not a {what} id: give at least {PREFIX_LENGTH_MIN} of its hexadecimal "
+            f"digits. See: {see}"
         )
-    rows = database.rows(_BY_PREFIX, (digits, digits + "g"))
+    rows = database.rows(sql, (digits, digits + "g"))
     if not rows:
-        raise NotFoundError(f"There is no node {prefix!r}. See: treemem tree")
+        raise NotFoundError(f"There is no {what} {prefix!r}. See: {see}")
     if len(rows) > 1:
         raise AmbiguousIdError(
-            f"{prefix!r} fits several nodes: {', '.join(row[1][:12] for row in rows)}. "
+            f"{prefix!r} fits several {what}s: {', '.join(row[1][:12] for row in rows)}. "
             "Give more of the id."
         )
     return rows[0]

@@ -1,11 +1,13 @@
-"""Prints messages word for word, and as JSON.
-
-Tested in tests/cli/content/test_tree.py.
-"""
+"""treemem message: shows a message word for word, and whose words its stretches are."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
+
+import click
+
+from treemem_cli.context import open_memory, print_json
+from treemem_cli.parameters import json_option
 
 if TYPE_CHECKING:
     from rich.text import Text
@@ -13,8 +15,42 @@ if TYPE_CHECKING:
     from treemem import Message
 
 
+@click.group("message")
+def message_command() -> None:
+    """Show a message word for word.
+
+    \b
+    Example:
+      treemem message show 1a2b3c4d
+    """
+
+
+@message_command.command("show")
+@click.argument("message_id", metavar="ID")
+@json_option
+@click.pass_context
+def show_message(context: click.Context, message_id: str, as_json: bool) -> None:
+    """Show a message, and whose words each stretch of it is.
+
+    ID is a message id or an unambiguous prefix of it. Offsets are in characters, ends exclusive.
+
+    \b
+    Example:
+      treemem message show 1a2b3c4d
+    """
+    with open_memory(context) as memory:
+        message = memory.message(message_id)
+    if as_json:
+        print_json(message_json(message))
+        return
+    from treemem_cli.render import console
+
+    console().print(message_view(message))
+
+
 def message_view(message: Message) -> Text:
-    """The text below a line with speaker, time and ids."""
+    """The text below a line with speaker, time and ids; and below that, if the words are not all
+    the speaker's own, one with their origins."""
     from rich.text import Text
 
     from treemem_cli.render import safe, short
@@ -22,16 +58,41 @@ def message_view(message: Message) -> Text:
     sent_at = str(message.sent_at or "")[:19].replace("T", " ")
     external_id = f"id {message.external_id}" if message.external_id else ""
     heading = (message.speaker, sent_at, short(message.id or ""), external_id)
-    return Text.assemble(
-        (safe(" · ".join(filter(None, heading))), "bold cyan"), "\n", safe(message.text)
-    )
+    view = Text().append(safe(" · ".join(filter(None, heading))) + "\n", "bold cyan")
+    if origins := origins_of(message):
+        view.append(f"{origins}\n", "dim")
+    return view.append(safe(message.text))
+
+
+def origins_of(message: Message) -> str:
+    """The origins of a message's stretches on one line; "" if the whole text is the speaker's own.
+
+    Example:
+        >>> from treemem import Message, Part
+        >>> origins_of(Message(text="Why?\\n> Never.", parts=(Part("pasted", 5, 13),)))
+        'typed 0–5 · pasted 5–13'
+        >>> origins_of(Message(text="Why?"))
+        ''
+    """
+    from treemem import origin_spans
+
+    spans = origin_spans(message)
+    own = {"user": "typed", "assistant": "assistant", "tool": "result", "document": "document"}
+    if all(span.origin == own.get(message.role, "person") for span in spans):
+        return ""
+    return " · ".join(f"{span.origin} {span.start:,}–{span.end:,}" for span in spans)
 
 
 def message_json(message: Message) -> dict[str, object]:
+    from treemem import origin_spans
+
+    spans = origin_spans(message)
     return {
         "id": message.id, "external_id": message.external_id, "role": message.role,
         "author": message.author, "sent_at": message.sent_at, "session": message.session,
         "kind": message.kind, "text": message.text, "tokens": message.tokens,
+        "origin": message.origin,
+        "spans": [{"start": span.start, "end": span.end, "origin": span.origin} for span in spans],
         "tool_use_ids": message.tool_use_ids, "tool_result_ids": message.tool_result_ids,
         "blobs": message.blobs,
     }  # fmt: skip
