@@ -236,6 +236,7 @@ class Memory:
         tuning: Mapping[str, float] | None = None,
         rerank: Rerank | None = None,
         include: Iterable[Include] = (),
+        project: str | Path | None = None,
     ) -> SearchResult:
         """Returns the passages that answer a query, in time order, in at most budget_tokens.
 
@@ -245,16 +246,17 @@ class Memory:
         mode: "verbatim" returns messages only, "summary" statements of summaries only, "auto"
         chooses by the question. fts: query is an FTS5 expression. tuning: overrides weights by
         name, see search.weights. rerank: see search.query.Rerank. include: what is searched
-        besides the current histories, see types.INCLUDES. If a model is missing or fails, the
-        search continues without it and says so in missing. Raises UsageError, and NotFoundError for
-        the scope.
+        besides the current histories, see types.INCLUDES. project: the folder or project where the
+        user is, whose standing instructions head a search of several projects. If a model is
+        missing or fails, the search continues without it and says so in missing. Raises
+        UsageError, and NotFoundError for the scope.
         """
         from treemem.search.engine import search
         from treemem.search.query import Query
 
         request = Query(query, scope or Scope.everything(), now or times.local(self._clock()),
                         budget_tokens, since, until, mode, tuning or {}, fts, rerank,
-                        frozenset(include))  # fmt: skip
+                        frozenset(include), None if project is None else str(project))  # fmt: skip
         return search(
             self._database, request, self.setting(settings.EMBEDDER), self._queries.vector
         )

@@ -36,7 +36,8 @@ class Draft:
     """A new statement with the ids of the messages it cites.
 
     tokens: of its text; 0 if not counted. settles: it says that something is done, and can close
-    an earlier open point. origin: the weakest of the words it rests on.
+    an earlier open point. origin: the weakest of the words it rests on. superseded_by: the text of
+    the statement of the same view that replaces it.
     """
 
     kind: StatementKind
@@ -47,6 +48,7 @@ class Draft:
     tokens: int = 0
     settles: bool = False
     origin: Origin = "pasted"
+    superseded_by: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +57,7 @@ class ChildStatement:
 
     also: the numbers of statements with the same meaning, whose citations it includes.
     superseded_by: the number of the later statement that replaces it. origin: the weakest of the
-    words it rests on.
+    words it rests on. home: the project of a rule, or its source if it has none.
     """
 
     seq: int
@@ -68,6 +70,7 @@ class ChildStatement:
     also: tuple[int, ...] = ()
     superseded_by: int | None = None
     origin: Origin = "pasted"
+    home: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

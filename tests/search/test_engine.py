@@ -23,7 +23,7 @@ from treemem import Memory, Message, ModelError, Scope, SearchResult, UsageError
 from treemem.models.embedders import HASHING_NAME
 from treemem.search import candidates
 from treemem.search.engine import search
-from treemem.search.query import BUDGET_MIN, MODES, Query
+from treemem.search.query import BUDGET_MIN, MODES, Mode, Query
 from treemem.search.snippets import GAP
 from treemem.store import vectors
 from treemem.store.database import Database
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from treemem.store.vectors import Vector
 
 START = datetime(2026, 1, 5, 9, 0, tzinfo=UTC)
+LATER = datetime(2026, 1, 12, 9, 0, tzinfo=UTC)
 NOW = datetime(2026, 1, 21, 12, 0, tzinfo=UTC)  # a Wednesday
 
 
@@ -589,8 +590,17 @@ def test_a_closed_or_superseded_statement_is_not_returned(
     over(database, "open", "closed")
     over(database, "constraint", "superseded")
     assert "(open) " not in memory.search("What is still open?", budget_tokens=400).text
-    rules = memory.search("What must never be done?", budget_tokens=400)
-    assert "(constraint) " not in rules.text
+    assert "(constraint) " not in memory.search("What must never be done?", budget_tokens=400).text
+
+
+@pytest.mark.parametrize("mode", ["auto", "summary"])
+def test_a_rule_that_was_taken_back_is_not_returned_as_one(memory: Memory, mode: Mode) -> None:
+    rule = "Never use tabs in the parser."
+    tell(memory, rule, "Fine.")
+    assert f"(constraint) user: {rule}" in memory.search("which rules hold?", mode=mode).text
+    tell(memory, "You can use tabs in the parser again.", "Fine.", days=1, start=LATER)
+    rules = memory.search("which rules hold?", mode=mode)
+    assert f"(constraint) user: {rule}" not in rules.text
     assert rules.standing == ()
 
 
@@ -599,11 +609,10 @@ def test_standing_instructions_are_part_of_every_context_of_their_scope(
     memory: Memory, monkeypatch: pytest.MonkeyPatch, field_max: int
 ) -> None:
     monkeypatch.setattr(candidates, "FIELD_MAX", field_max)
-    tell(
-        memory, PROJECT[0], "Fine.", *(prose(seed, 20) for seed in range(10)), "The walrus is fed."
-    )
+    tell(memory, PROJECT[0], "Fine.", *(f"Pool {number} has been filled." for number in range(10)),
+         "The walrus is fed.")  # fmt: skip
     tell(memory, "The walrus sleeps.", "Where?", source="other")
-    found = memory.search("walrus", budget_tokens=400)
+    found = memory.search("walrus", budget_tokens=400, project="s")
     assert list(map(str, found.standing)) == [PROJECT[0]]
     assert lines(found)[:2] == ["Standing instructions:", f"- [2026-01-05] user: {PROJECT[0]}"]
     (rule,) = memory.search("walrus", scope=Scope.source("s")).standing
@@ -611,6 +620,7 @@ def test_standing_instructions_are_part_of_every_context_of_their_scope(
     assert rule.sent_at == START.isoformat()
     assert rule.message_ids == (memory.messages("s")[0].id,)
     assert memory.search("walrus", scope=Scope.source("other")).standing == ()
+    assert memory.search("walrus").standing == ()
 
 
 def test_standing_instructions_take_a_small_share(memory: Memory) -> None:

@@ -1,4 +1,4 @@
-"""Chosen statements still hold, add something new and fit; some are standing instructions."""
+"""Chosen statements still hold, add something new and fit."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from treemem import Memory, Message, Scope
 from treemem.search import statements
-from treemem.search.statements import LINE_TOKENS, RankedStatement, choose, in_order, is_standing
+from treemem.search.statements import LINE_TOKENS, RankedStatement, choose, in_order
 from treemem.store.database import Database
 from treemem.tree import builder
 from treemem.types import StatementKind
@@ -72,30 +72,6 @@ def test_in_order_takes_the_first_ones_and_no_words_twice() -> None:
         statement(4, "rope"),
     ]
     assert [one.seq for one in in_order(found, 50)] == [1, 4]
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "Always format code with black.", "Never push to main.", "From now on answer in German.",
-        "I prefer minimal dependencies.", "I'd rather see tables.", "Please don't use emoji.",
-        "My preference is tabs.", "When you reply, I want you to be short.", "Keep in mind my age.",
-        "Make sure you run the tests.", "I don't want you to guess.", "only use SQLite",
-    ],
-)  # fmt: skip
-def test_an_instruction_to_an_assistant_is_standing(text: str) -> None:
-    assert is_standing(statement(1, text, kind="constraint"))
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "It never worked on Windows.", "The export must not run.", "We preferred the lake.",
-        "Ben always brings bread.", "The worker does not start.", "They have to pay late fees.",
-    ],
-)  # fmt: skip
-def test_a_mere_fact_is_no_instruction(text: str) -> None:
-    assert not is_standing(statement(1, text, kind="constraint"))
 
 
 # -- from the file ---------------------------------------------------------------------
@@ -188,11 +164,3 @@ def test_a_root_has_the_statements_that_its_tree_shows(memory: Memory, database:
 
 def test_an_empty_memory_has_no_statements(memory: Memory, database: Database) -> None:
     assert statements.of_root(database, Scope.everything()) == []
-    assert statements.standing_messages(database) == []
-
-
-def test_only_a_person_gives_standing_instructions(memory: Memory, database: Database) -> None:
-    append(memory, "s", *TALK, ("assistant", "Always back up the database before a release."))
-    (seq,) = statements.standing_messages(database)
-    sql = "SELECT text FROM message WHERE seq = ?"
-    assert database.value(sql, (seq,)) == TALK[0][1]

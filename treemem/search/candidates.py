@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 import orjson
 
-from treemem.search import history, statements
+from treemem.search import history
 from treemem.search.history import ALWAYS, HistoryRow, QueryVector, TimeRange
 from treemem.search.scoring import SPEAKER_TOKENS, Candidate
 from treemem.store import vectors
@@ -110,7 +110,7 @@ def collect(database: Database, target: Target, cited: Collection[int] = ()) -> 
         near = [] if target.vector is None else reader.best_by_vector(target.vector)
         times = target.hint or (ALWAYS if target.is_broad else None)
         spread = [] if times is None else reader.seqs_in(times, FIELD_MAX)
-        beside = reader.rows_of([*statements.standing_messages(database), *cited, *spread])
+        beside = reader.rows_of([*cited, *spread])
         by_seq = {row.message_seq: row for row in (*reader.rows_around([*hits, *near]), *beside)}
         rows = sorted(by_seq.values(), key=lambda row: (row.source_seq, row.position))
         seqs = [row.message_seq for row in beside]

@@ -12,6 +12,8 @@ from dataclasses import replace
 from itertools import compress
 from typing import TYPE_CHECKING
 
+from treemem.rules import book
+from treemem.rules.book import Book
 from treemem.search import date_filter, intent, packing, scoring, selection, standing, statements
 from treemem.search.candidates import collect
 from treemem.search.context import ContextRenderer, MessageCache, Selection
@@ -33,8 +35,6 @@ if TYPE_CHECKING:
 STATED_MESSAGES_MAX = 200
 # The number of best candidates that a reranker rates.
 RERANKED_MAX = 60
-# The worth, a standard score, of a standing instruction unrelated to the query.
-UNREACHED_WORTH = -3.0
 
 
 def search(database: Database, query: Query, embedder: str | None, embed: Embed) -> SearchResult:
@@ -47,7 +47,8 @@ def search(database: Database, query: Query, embedder: str | None, embed: Embed)
     with database.reading():
         prepared = without_pruned_vectors(database, prepared)
         is_broad = prepared.target.is_broad
-        roots = statements.of_root(database, query.scope) if is_broad else []
+        rules = book.read(database)
+        roots = statements.of_root(database, query.scope, rules.over) if is_broad else []
         cited = {seq for statement in roots for seq in statement.message_seqs}
         collected = collect(database, prepared.target, cited)
         weights = _weights(prepared, collected.candidates)
@@ -60,7 +61,7 @@ def search(database: Database, query: Query, embedder: str | None, embed: Embed)
         if not prepared.has_words:
             return renderer.result(Selection(), 0, notes)
         material = _material(
-            database, prepared, scored, weights, allowed, collected.companions, roots, cache
+            database, prepared, scored, weights, allowed, collected.companions, roots, rules
         )
         chosen, tokens = selection.select(material, renderer, cache)
         return renderer.result(chosen, tokens, notes)
@@ -126,7 +127,7 @@ def _material(
     allowed: Sequence[bool],
     companions: Mapping[Place, Sequence[Place]],
     roots: Sequence[RankedStatement],
-    cache: MessageCache,
+    rules: Book,
 ) -> Material:
     """Everything that may be selected, each kind in order of preference."""
     utilities = [
@@ -140,9 +141,9 @@ def _material(
         prepared.kind,
         weights,
         packing.rank(scored, utilities, weights, companions),
-        standing=_standing(database, scored.candidates, worth, cache) if weights.standing else [],
-        first=_first(database, prepared, worth, roots),
-        beside=_beside(database, worth) if needs_more else [],
+        standing=_standing(database, prepared.query, weights, rules),
+        first=_first(database, prepared, worth, roots, rules),
+        beside=_beside(database, worth, rules) if needs_more else [],
     )
 
 
@@ -157,20 +158,12 @@ def _worth_of_messages(scored: Scored, allowed: Sequence[bool]) -> dict[int, flo
     return worth
 
 
-def _standing(
-    database: Database,
-    candidates: Sequence[Candidate],
-    worth: Mapping[int, float],
-    cache: MessageCache,
-) -> list[RankedRule]:
-    """The standing instructions of people to an assistant, the most relevant first."""
-    if not _is_assisted(candidates):
+def _standing(database: Database, query: Query, weights: Weights, rules: Book) -> list[RankedRule]:
+    """The standing instructions that may head the context, in order of preference."""
+    if not weights.standing:
         return []
-    of_people = {candidate.message_seq: worth.get(candidate.message_seq, UNREACHED_WORTH)
-                 for candidate in candidates if candidate.role == "user"}  # fmt: skip
-    rules = statements.of_messages(database, of_people, ("constraint",))
-    ranked = sorted(filter(statements.is_standing, rules), key=statements.rank)
-    return [standing.of_statement(database, rule, cache.read) for rule in ranked]
+    homes = standing.homes_of(database, query.scope, query.project)
+    return standing.choose(rules, homes, query.text)
 
 
 def _first(
@@ -178,12 +171,13 @@ def _first(
     prepared: Prepared,
     worth: Mapping[int, float],
     roots: Sequence[RankedStatement],
+    rules: Book,
 ) -> list[RankedStatement]:
     """The statements that the question asks for: decisions, open points or rules. If it asks for a
     summary, those of the roots, limited to its subject if it names one."""
     kinds = intent.STATEMENTS_FIRST.get(prepared.kind, ())
     if prepared.kind != "about":
-        return statements.of_messages(database, worth, kinds) if kinds else []
+        return statements.of_messages(database, worth, kinds, rules.over) if kinds else []
     subject = _subject(prepared.query)
     first = []
     for statement in roots:
@@ -204,8 +198,8 @@ def _subject(query: Query) -> set[str]:
     return set(bm25.content_stems(text)).difference(forms)
 
 
-def _beside(database: Database, worth: Mapping[int, float]) -> list[RankedStatement]:
+def _beside(database: Database, worth: Mapping[int, float], rules: Book) -> list[RankedStatement]:
     """The statements that cite the best messages, the best ones first."""
     best = sorted(worth, key=lambda seq: (-worth[seq], seq))[:STATED_MESSAGES_MAX]
-    citing = statements.of_messages(database, {seq: worth[seq] for seq in best})
+    citing = statements.of_messages(database, {seq: worth[seq] for seq in best}, over=rules.over)
     return sorted(citing, key=statements.rank)

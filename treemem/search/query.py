@@ -48,7 +48,8 @@ class Query:
 
     now: the time, with its zone, that expressions such as "last week" are relative to. tuning:
     weights that replace the defaults. is_fts: text is an expression in FTS5's syntax. include:
-    further kinds of messages to search, see types.INCLUDES.
+    further kinds of messages to search, see types.INCLUDES. project: where the user is; its rules
+    head a search of several projects.
     """
 
     text: str
@@ -62,6 +63,7 @@ class Query:
     is_fts: bool = False
     rerank: Rerank | None = None
     include: frozenset[Include] = frozenset()
+    project: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

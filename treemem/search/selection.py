@@ -25,6 +25,8 @@ from treemem.text.tokens import count_by_lines
 FIRST_SHARE = 0.6
 # Equal texts of at most this many tokens, such as "Yes, please", do not count as a repetition.
 REPEATED_TOKENS_MIN = 16
+# Tokens of standing instructions for which twice their share may be used.
+STANDING_TOKENS_MIN = 60
 # Attempts to fill the budget, and further ones that halve the room each time if nothing fitted.
 TRIES = 5
 HALVINGS = 6
@@ -87,7 +89,7 @@ def select(
 def _attempt(material: Material, ranking: Ranking, room: float, cache: MessageCache) -> Selection:
     """Selects statements and candidates of at most room estimated tokens."""
     mode = material.query.mode
-    standing = statements.in_order(material.standing, material.weights.standing * room)
+    standing = statements.in_order(material.standing, _standing_room(material))
     left = room - _tokens(standing)
     first_budget = (1.0 if mode == "summary" else FIRST_SHARE) * left
     if material.kind == "about":
@@ -103,7 +105,17 @@ def _attempt(material: Material, ranking: Ranking, room: float, cache: MessageCa
         packed.left -= _tokens(beside)
     if mode != "summary":
         packed = packing.pack(ranking, packed)
+    if not (packed.chosen or first or beside):
+        # Rules of other projects alone would look like an answer.
+        standing = [rule for rule in standing if not rule.is_foreign]
     return Selection(standing, [*first, *beside], sorted(packed.chosen))
+
+
+def _standing_room(material: Material) -> float:
+    """The tokens for standing instructions: their share of the budget, but in a small budget
+    enough for two or three. Independent of the room, so that all attempts have the same ones."""
+    budget, share = material.query.budget_tokens, material.weights.standing
+    return max(share * budget, min(STANDING_TOKENS_MIN, 2 * share * budget))
 
 
 def _beside(

@@ -6,17 +6,22 @@ Tested in tests/search/test_engine.py.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
+from treemem.rules import projects
+from treemem.rules.book import Book, Rule
+from treemem.rules.values import GENERIC
 from treemem.search import snippets
-from treemem.search.statements import RankedStatement
-from treemem.store.database import Database
+from treemem.store.database import Database, json_list
 from treemem.text import bm25
 from treemem.text.tokens import count_tokens
-from treemem.types import ROLES, Message, Standing
+from treemem.topics import store as topic_store
+from treemem.types import ROLES, Scope, Standing
+from treemem.verify.words import stems
 
+# Stems that a rule of another project and a query must share, if neither has fewer.
+SHARED_MIN = 2
 _DAY = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 
 
@@ -59,22 +64,90 @@ def line(rule: RankedRule) -> str:
     return head + snippets.speech(speaker, said.text)
 
 
-_SOURCE = """
-SELECT s.id, s.project FROM source_message sm JOIN source s ON s.seq = sm.source_seq
-WHERE sm.message_seq = ? ORDER BY sm.state <> 'active', s.seq LIMIT 1
+def choose(book: Book, homes: Homes, query: str) -> list[RankedRule]:
+    """The rules that may head the context of a query, in order of preference.
+
+    First those of where the user is, and those that hold everywhere: pinned ones, then those that
+    bear on the query, then the latest. After them, in a search of several projects, the rules of
+    other projects, if they bear on the query.
+    """
+    asked = about(query)
+    at_home, foreign = [], []
+    for rule in book.held_in(homes.own):
+        if rule.state == "pinned" or rule.is_everywhere or rule.home == homes.own:
+            at_home.append(rule)
+        elif homes.has_others and bears_on(about(rule.text), asked):
+            foreign.append(rule)
+    at_home.sort(key=lambda rule: (rule.state != "pinned", -len(about(rule.text) & asked)))
+    return [*(RankedRule(_standing(rule)) for rule in at_home),
+            *(RankedRule(_standing(rule), is_foreign=True) for rule in foreign)]  # fmt: skip
+
+
+def about(text: str) -> frozenset[str]:
+    """The stems that say what a rule or a question is about."""
+    return stems(text) - GENERIC
+
+
+def bears_on(rule: frozenset[str], query: frozenset[str]) -> bool:
+    """Whether a rule of another project bears on a query: they share two stems, or all stems of
+    one of them.
+
+    Example:
+        >>> bears_on(about("Never leave the server on."), about("When does the ferry leave?"))
+        False
+        >>> bears_on(about("Never use semicolons."), about("why are there semicolons in main.py?"))
+        True
+    """
+    shared = rule & query
+    return len(shared) >= SHARED_MIN or (bool(shared) and shared in (rule, query))
+
+
+def _standing(rule: Rule) -> Standing:
+    return Standing(
+        rule.text, rule.speaker, rule.sent_at, rule.project, rule.message_ids, rule.source_id,
+        rule.state == "pinned",
+    )  # fmt: skip
+
+
+# -- where the user is -----------------------------------------------------------------
+
+_OF_SESSION = """
+SELECT DISTINCT s.id FROM source_message sm JOIN source s ON s.seq = sm.source_seq
+WHERE sm.session = ?
+"""
+_OF_LEAVES = """
+SELECT DISTINCT s.id FROM leaf_span ls JOIN source_message sm ON sm.message_seq = ls.message_seq
+JOIN source s ON s.seq = sm.source_seq
+WHERE ls.node_seq IN (SELECT value FROM json_each(?))
 """
 
 
-def of_statement(
-    database: Database,
-    rule: RankedStatement,
-    read: Callable[[Iterable[int]], Mapping[int, Message]],
-) -> RankedRule:
-    """A rule among the statements, with its speaker, time and source."""
-    cited = read(rule.message_seqs)
-    first = cited[rule.message_seqs[0]]
-    ((source_id, project),) = database.rows(_SOURCE, (rule.message_seqs[0],))
-    return RankedRule(Standing(
-        rule.text, first.speaker, None if first.sent_at is None else str(first.sent_at), project,
-        tuple(cited[seq].id or "" for seq in rule.message_seqs), source_id,
-    ))  # fmt: skip
+@dataclass(frozen=True, slots=True)
+class Homes:
+    """The projects of a search. own: where the user is; None if that is not known. has_others:
+    whether rules of other projects may be shown."""
+
+    own: str | None
+    has_others: bool
+
+
+def homes_of(database: Database, scope: Scope, project: str | None) -> Homes:
+    """The projects of a scope. If they are one, the user is there. project: where the user is,
+    for a scope of several; a folder below a project is in it."""
+    searched = projects.homes(database, _source_ids(database, scope))
+    if len(searched) == 1:
+        return Homes(searched[0], has_others=False)
+    at = None if project is None else projects.home_at(projects.homes(database), project)
+    return Homes(at, has_others=scope.kind in ("everything", "topic"))
+
+
+def _source_ids(database: Database, scope: Scope) -> list[str] | None:
+    """The sources of a scope; None means all."""
+    if scope.kind == "source":
+        return [scope.key or ""]
+    if scope.kind == "session":
+        return [source_id for (source_id,) in database.rows(_OF_SESSION, (scope.key,))]
+    if scope.kind == "topic":
+        leaves = topic_store.leaf_seqs(database, scope.key or "")
+        return [source_id for (source_id,) in database.rows(_OF_LEAVES, (json_list(leaves),))]
+    return None

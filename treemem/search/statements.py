@@ -1,17 +1,15 @@
 """Reads the statements of summaries that can be part of an answer, and chooses among them.
 
 A statement was checked against its messages when it was stored. It is worth as much as the best
-of them, and gains only by words not chosen before. Standing instructions are rules that a person
-gave an assistant.
+of them, and gains only by words not chosen before.
 """
 
 from __future__ import annotations
 
 import heapq
 import math
-import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain
@@ -35,17 +33,6 @@ COST_POWER = 0.7
 WORTH_ABOVE = 2.0
 # Tokens of the speaker and the mark of a line.
 LINE_TOKENS = 6
-
-# Phrases with which a person tells an assistant how to act from now on. A mere fact ("never
-# worked") is not an instruction.
-_STANDING = re.compile(
-    r"""^\W*(?:please\ )?(?:always|never|do\ not|don't|from\ now\ on|whenever|remember\ to|avoid
-        |only\ use|make\ sure\ (?:you|to)|keep\ in\ mind)\b
-    |\bi(?:'d|\ would)?\ (?:strongly\ |really\ |always\ |generally\ )?(?:prefer|rather)\b
-    |\bmy\ preference\b|\bi\ want\ you\ to\b|\bfrom\ now\ on\b|\bgoing\ forward\b
-    |\bi\ (?:don't|do\ not)\ (?:like|want)\ (?:you|it\ when)\b""",
-    re.IGNORECASE | re.VERBOSE,
-)
 
 
 @dataclass(frozen=True)
@@ -132,25 +119,23 @@ _SOURCES_OF_SESSION = """
 SELECT DISTINCT s.id FROM source_message sm JOIN source s ON s.seq = sm.source_seq
 WHERE sm.session = ? ORDER BY s.seq
 """
-_RULES = """
-SELECT DISTINCT s.text, c.message_seq FROM statement s
-JOIN citation c ON c.statement_seq = s.seq JOIN message m ON m.seq = c.message_seq
-WHERE s.kind = 'constraint' AND m.role = 'user'
-"""
 
 
 def of_messages(
     database: Database,
     worth: Mapping[int, float],
     kinds: Sequence[StatementKind] = STATEMENT_KINDS,
+    over: Collection[tuple[int, str]] = (),
 ) -> list[RankedStatement]:
     """The statements of these kinds that cite these messages and are not closed or superseded.
-    worth: of each message."""
+    worth: of each message. over: the message and the words of rules that no longer hold."""
     parameters = {"seqs": orjson.dumps(list(worth)).decode(), "kinds": orjson.dumps(kinds).decode()}
-    return _from_rows(database, database.rows(_OF_MESSAGES, parameters), worth)
+    return _from_rows(database, database.rows(_OF_MESSAGES, parameters), worth, over)
 
 
-def of_root(database: Database, scope: Scope) -> list[RankedStatement]:
+def of_root(
+    database: Database, scope: Scope, over: Collection[tuple[int, str]] = ()
+) -> list[RankedStatement]:
     """The statements of the root of a scope that still hold, in its order. A session has no tree,
     so its statements are those of its sources' roots."""
     statements: list[RankedStatement] = []
@@ -159,7 +144,7 @@ def of_root(database: Database, scope: Scope) -> list[RankedStatement]:
         if tree is not None and tree.root_seq is not None:
             summary = summaries.shown_summary(database, tree.root_seq)
             rows = database.rows(_OF_SUMMARY, {"summary": summary})
-            statements += _from_rows(database, rows, {})
+            statements += _from_rows(database, rows, {}, over)
     return statements
 
 
@@ -175,9 +160,13 @@ def _trees(database: Database, scope: Scope) -> list[tuple[str, str]]:
 
 
 def _from_rows(
-    database: Database, rows: Sequence[Row], worth: Mapping[int, float]
+    database: Database,
+    rows: Sequence[Row],
+    worth: Mapping[int, float],
+    over: Collection[tuple[int, str]],
 ) -> list[RankedStatement]:
-    """The statements that still hold. rows: of _COLUMNS. worth: of messages; empty if unknown."""
+    """The statements that still hold. rows: of _COLUMNS. worth: of messages; empty if unknown.
+    over: see of_messages."""
     by_seq: dict[int, list[_Row]] = {}
     for row in map(_Row._make, rows):
         by_seq.setdefault(row.seq, []).append(row)
@@ -187,21 +176,12 @@ def _from_rows(
     for citing in by_seq.values():
         if ended and any((row.message_seq, row.kind, row.text) in ended for row in citing):
             continue
+        if over and any((row.message_seq, row.text) in over for row in citing):
+            continue
         cited = tuple(row.message_seq for row in citing)
         best = max(worth[seq] for seq in cited) if worth else 0.0
         statements.append(RankedStatement(*citing[0][:-1], cited, best))
     return statements
-
-
-def standing_messages(database: Database) -> list[int]:
-    """The messages, of the whole file, in which a person told an assistant how to act."""
-    rows = database.rows(_RULES)
-    return sorted({seq for text, seq in rows if _STANDING.search(text)})
-
-
-def is_standing(rule: RankedStatement) -> bool:
-    """Whether a rule tells an assistant how to act from now on."""
-    return _STANDING.search(rule.text) is not None
 
 
 def in_order(candidates: Iterable[Choosable], budget_tokens: float) -> list[Choosable]:

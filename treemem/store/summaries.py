@@ -57,8 +57,14 @@ SELECT nc.child_seq, EXISTS (
   SELECT 1 FROM tree t WHERE t.root_seq = nc.node_seq AND t.tail_seq = nc.child_seq)
 FROM node_child nc WHERE nc.node_seq = ? ORDER BY nc.ordinal
 """
+# The home of a rule: its project, or its source if it has none.
 _CHILD_STATEMENTS = """
-SELECT st.seq, st.kind, st.text, st.speaker, st.importance, st.tokens, st.origin
+SELECT st.seq, st.kind, st.text, st.speaker, st.importance, st.tokens, st.origin,
+  CASE WHEN st.kind = 'constraint' THEN (
+    SELECT coalesce(so.project, so.id) FROM citation c
+    JOIN source_message sm ON sm.message_seq = c.message_seq
+    JOIN source so ON so.seq = sm.source_seq
+    WHERE c.statement_seq = st.seq ORDER BY c.ordinal, so.seq LIMIT 1) END
 FROM summary_statement ss JOIN statement st ON st.seq = ss.statement_seq
 WHERE ss.summary_seq = ? ORDER BY ss.ordinal
 """
@@ -125,9 +131,9 @@ def child_statements(database: Database, summary_seq: int) -> list[ChildStatemen
     return [
         ChildStatement(
             seq, kind, text, speaker, importance, tuple(cited.get(seq, ())), tokens,
-            tuple(also.get(seq, ())), replaced.get(seq), origin or UNKNOWN,
+            tuple(also.get(seq, ())), replaced.get(seq), origin or UNKNOWN, home,
         )
-        for seq, kind, text, speaker, importance, tokens, origin in rows
+        for seq, kind, text, speaker, importance, tokens, origin, home in rows
     ]  # fmt: skip
 
 
@@ -284,6 +290,12 @@ def _put_statements(
           _clean(d.speaker), d.importance, d.tokens, int(d.settles), int(id(d) in hidden_ids),
           d.origin)
          for d in drafts],
+    )  # fmt: skip
+    seq_of_text = {draft.text: seq_of_draft[id(draft)] for draft in drafts}
+    database.many(
+        _RELATE_INSERT,
+        [(summary_seq, seq_of_draft[id(d)], "superseded", seq_of_text[d.superseded_by])
+         for d in drafts if d.superseded_by in seq_of_text],
     )  # fmt: skip
     cited = sorted({message_id for draft in drafts for message_id in draft.message_ids})
     message_seqs = messages.seqs_by_id(database, cited)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 
+from treemem.rules import succession, wording
 from treemem.types import StatementKind
 
 _CONSTRAINT = r"""
@@ -182,7 +183,8 @@ def kind_of(
 ) -> tuple[StatementKind, float]:
     """The kind of a sentence and the weight of that kind.
 
-    by_person: whether the speaker may set rules, unlike an assistant that gives advice.
+    by_person: whether the speaker may set rules, unlike an assistant that gives advice. What sets
+    a rule for good or takes one back is a rule, in any wording.
 
     Example:
         >>> kind_of("Never push to main.", frozenset({"never", "push", "to", "main"}))
@@ -190,6 +192,8 @@ def kind_of(
         >>> kind_of("It runs on port 8080.", frozenset({"it", "runs", "on", "port", "8080"}))
         ('fact', 1.0)
     """
+    if by_person and (wording.form_of(sentence) or succession.takes_back(sentence)):
+        return "constraint", CONSTRAINT_WEIGHT
     if by_person and not lower_words.isdisjoint(_WISHING) and _WISHES.search(sentence):
         return "constraint", CONSTRAINT_WEIGHT
     for kind, pattern, weight in KINDS:

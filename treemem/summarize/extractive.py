@@ -15,6 +15,7 @@ from itertools import zip_longest
 
 from treemem.origins.spans import plain_origin
 from treemem.proposals import Draft, Excerpt, View
+from treemem.rules import succession, wording
 from treemem.summarize import rollup
 from treemem.summarize.base import BINDING, KIND_ORDER, Client, GroupContent, LeafContent
 from treemem.summarize.detectors import kind_of, specifics, tool_errors, words_of
@@ -93,7 +94,7 @@ class Extractive:
 
 def summarize_leaf(excerpts: Sequence[Excerpt]) -> View:
     """The statements of a leaf by kind, gists first, and within a kind in the leaf's order."""
-    candidates = _weighed(_closed(_candidates(excerpts)))
+    candidates = _weighed(_without_ended(_closed(_candidates(excerpts))))
     if not candidates:
         return View((), 0)
     tokens = sum(excerpt.tokens or count_tokens(excerpt.text) for excerpt in excerpts)
@@ -164,16 +165,21 @@ def within(drafts: Sequence[Draft], budget: int) -> list[Draft]:
 
 
 def _candidates(excerpts: Sequence[Excerpt]) -> list[_Candidate]:
-    """Every sentence of the excerpts once, in order."""
-    candidates: list[_Candidate] = []
-    seen: set[str] = set()
+    """Every sentence of the excerpts once, in order. A rule that is repeated counts where it was
+    said last, and cites all its messages; its words may have been quoted before."""
+    candidates: dict[tuple[str, bool], _Candidate] = {}
     for excerpt, reply in _with_replies(excerpts):
         for draft, words in _drafts(excerpt, reply):
-            key = normal(draft.text)
-            if key not in seen:
-                seen.add(key)
-                candidates.append(_Candidate(draft, len(candidates), words))
-    return candidates
+            is_rule = draft.kind == "constraint"
+            key = normal(draft.text), is_rule
+            before = candidates.get(key)
+            if before is not None and is_rule and before.draft.speaker == draft.speaker:
+                cited = dict.fromkeys((*before.draft.message_ids, *draft.message_ids))
+                draft = replace(draft, message_ids=tuple(cited))
+                del candidates[key]
+            if key not in candidates:
+                candidates[key] = _Candidate(draft, len(candidates), words)
+    return [replace(one, place=place) for place, one in enumerate(candidates.values())]
 
 
 def _with_replies(excerpts: Sequence[Excerpt]) -> Iterator[tuple[Excerpt, Message | None]]:
@@ -218,9 +224,12 @@ def _drafts(excerpt: Excerpt, reply: Message | None) -> Iterator[tuple[Draft, fr
 
 
 def _is_no_statement(kind: StatementKind, question: str, reply: Message | None) -> bool:
-    """Whether a question is neither an error, nor a rule, nor open: it was answered at once."""
+    """Whether a question is neither an error, nor a rule, nor open: it was answered at once.
+    "Could you always answer in German?" is a rule."""
+    if kind == "constraint":
+        return wording.form_of(question) is None
     if kind != "open":
-        return kind in ("error", "constraint")
+        return kind == "error"
     if reply is None:
         return False
     if not _ASKS_FOR_A_FACT.search(question):
@@ -322,6 +331,18 @@ def _closed(candidates: Sequence[_Candidate]) -> list[_Candidate]:
             candidate = replace(candidate, draft=replace(candidate.draft, kind="fact"))
         checked.append(candidate)
     return checked
+
+
+def _without_ended(candidates: Sequence[_Candidate]) -> list[_Candidate]:
+    """The candidates; rules of the user's that a later one ends are marked as superseded."""
+    rules = [c for c in candidates if c.draft.kind == "constraint" and c.draft.origin == "typed"]
+    ending: dict[int, str] = {}
+    for at, rule in enumerate(rules):
+        for later in rules[at + 1 :]:
+            if succession.ends(later.draft.text, rule.draft.text):
+                ending[rule.place] = later.draft.text
+    return [replace(c, draft=replace(c.draft, superseded_by=ending[c.place]))
+            if c.place in ending else c for c in candidates]  # fmt: skip
 
 
 def _weighed(candidates: Sequence[_Candidate]) -> list[_Candidate]:

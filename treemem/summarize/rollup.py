@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from itertools import chain
 
 from treemem.proposals import Child, ChildStatement, Relation, View
+from treemem.rules import succession, wording
 from treemem.summarize.base import BINDING, KIND_ORDER
 from treemem.types import StatementKind
 from treemem.verify import relations
@@ -134,9 +135,10 @@ def _superseded(offered: Sequence[_Offered]) -> list[Relation]:
     superseded = []
     for statement in pool:
         item = statement.item
-        near = _sharing(stems(item.text), index, relations.fewest_shared(item.text))
+        least = 1 if _is_rule(item) else relations.fewest_shared(item.text)
+        near = _sharing(stems(item.text), index, least)
         newer = [pool[at] for at in near if _comes_later(pool[at], statement)]
-        replacing = [other for other in newer if relations.replaces(other.item.text, item.text)]
+        replacing = [other for other in newer if _replaces(other.item, item)]
         if replacing:
             latest = max(replacing, key=lambda other: other.place).item.seq
         else:
@@ -144,6 +146,20 @@ def _superseded(offered: Sequence[_Offered]) -> list[Relation]:
         if latest:
             superseded.append(Relation(item.seq, "superseded", latest))
     return superseded
+
+
+def _is_rule(item: ChildStatement) -> bool:
+    """Whether the user gave the assistant this rule."""
+    return item.kind == "constraint" and item.origin == "typed"
+
+
+def _replaces(newer: ChildStatement, older: ChildStatement) -> bool:
+    """Whether a later statement replaces an earlier one. A rule of the user's holds in its project
+    until another one ends it there, or everywhere."""
+    if not (_is_rule(newer) and _is_rule(older)):
+        return relations.replaces(newer.text, older.text)
+    is_near = newer.home == older.home or wording.holds_everywhere(newer.text)
+    return is_near and succession.ends(newer.text, older.text)
 
 
 def _comes_later(statement: _Offered, other: _Offered) -> bool:

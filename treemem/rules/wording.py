@@ -1,0 +1,307 @@
+"""Decides from its words whether a sentence of the user's is a rule for good.
+
+A rule addresses the assistant ("always …", "you must …", "I prefer …"), and holds from now on or
+each time rather than for the task at hand. A sentence about somebody else, a question or a report
+of what somebody said is none. Pure: it looks at one sentence; who said it is for others to check.
+"""
+
+from __future__ import annotations
+
+import functools
+import re
+from collections.abc import Iterator
+from typing import Literal
+
+from treemem.rules import languages
+from treemem.rules.lexicon import (
+    AT_HAND,
+    ENDING_IN_S,
+    EVERYWHERE,
+    LABEL,
+    LASTING,
+    MANNER,
+    NOT_VERBS,
+    OPENERS,
+    QUOTED,
+    RECURRING,
+    REPORTED,
+    REVOKED,
+    SUBORDINATE,
+    VERBS,
+)
+
+# lasting: a rule by itself. manner: a wish about the way of answering, which is a rule if its
+# message says nothing else.
+Form = Literal["lasting", "manner"]
+# How a clause relates to the assistant. "preference" lasts without further words.
+_ClauseKind = Literal["addressed", "lasting", "preference", "revoked", "condition", "narrated"]
+
+_FLAGS = re.IGNORECASE | re.VERBOSE
+_HINT = re.compile(
+    r"""\b(?:always|never|ever|now\ on|on\ from|today\ on|here\ on|hence|forward|future|time
+        |whenever
+    |every\w*|each|all|any|matter|default|rule|general\w*|good|perm\w+|exceptions?|circumstances
+    |once\ and|more|longer|prefer\w*|preference|rather|like|hate|stand|stop|without|unless|until
+    |me\ (?:first|before)|remember|mind|your|forget|instead|again|in|globally|told|asked
+    |no|don't|do\ not|only|be|call)\b""",
+    _FLAGS,
+)
+_BOUNDARY = re.compile(
+    r"""\s*(?P<mark>[;:,—–]|\.\.+|\s--?(?=\s)|[.!](?=\s))\s+
+    |\s+(?P<word>and|but|or|so|then)\ +(?=\w)
+    |(?<!\bit)\s+(?=(?:because|since|when|whenever|if|unless|before|after|until|while|every\ time
+    |each\ time
+        |any\ ?time)\b)""",
+    _FLAGS,
+)
+_POLITE = re.compile(
+    r"^\W*(?:\w+,?\ ){0,2}?(?:can|could|would|will)\ (?:you|u)\ (?:please\ |kindly\ |also\ )*"
+    r"(?P<wish>(?!mind\b).+?)\?+\W*$", _FLAGS,
+)  # fmt: skip
+_IMPERATIVE = re.compile(
+    r"""(?P<adverbs>(?:(?:always|never|ever|don't|dont|do|not|only|please|also|just|kindly)\s+)*)
+    (?P<verb>[a-z][a-z'-]*)""",
+    _FLAGS,
+)
+_YOU = re.compile(
+    r"""you\ (?:\w+\ )?(?:must(?:n't)?|should(?:n't)?|shall|have\ to|need\ to|ought\ to
+    |are\ (?:always\ |never\ |not\ |only\ )?(?:to|allowed\ to)|may\ (?:not|only
+    |never))\b(?!\ have\b)""",
+    _FLAGS,
+)
+_NO_DUTY = re.compile(r"\b(?:do\ not|don't|needn't|not)\ (?:have|need)\b|\bneedn't\b", _FLAGS)
+_WE = re.compile(
+    r"""(?:we|one|everyone|everybody|nobody|no\ one)\ (?:must|should|shall|are\ to|may\ (?:not
+        |only))
+    \b(?!(?:\ \w+)?\ have\b)|let(?:'s|\ us)\ (?:always|never|not\ ever)\b""",
+    _FLAGS,
+)
+# A rule for what the assistant makes, in the passive: "All commit messages must be in English."
+_MADE = rf"""(?:{RECURRING}|code|functions?|methods?|class(?:es)?|modules?|tests?|files?|names?
+    |variables?|identifiers?|docs?|documentation|dates?|times?|timestamps?|numbers?|strings?|units?
+    |amounts?|prices?|migrations?|quer(?:y|ies)|scripts?|endpoints?|tables?|figures?|charts?|text
+    |words?|sentences?|paragraphs?|lists?|examples?|errors?|logs?|imports?|dependencies|secrets?)"""
+_OF_WORK = re.compile(
+    rf"""(?P<all>(?:all|every|each|any|no)\ )?(?:(?:the|our|my|your|new|these)\ )*
+    (?:[\w-]+\ ){{0,2}}?{_MADE}\b[^,;:]{{0,60}}?\b(?:must|should|shall|(?:is|are)\ to\ be
+        |may)\b(?!\ have\b)
+    |(?:everything|nothing|anything)\b[^,;:]{{0,60}}?\b(?:must|should|shall)\b(?!\ have\b)""",
+    _FLAGS,
+)
+_ADVERB = r"(?:(?:really|strongly|generally|always|usually|much|do|still|definitely|now|also|only|"
+_ADVERB += r"normally|mostly|just|personally|never|greatly|simply|clearly|typically|would)\ )*"
+_PREFERS = re.compile(
+    rf"""i(?:'d)?\ {_ADVERB}prefer\b(?P<object>.*)
+    |i(?:'d|\ would)\ {_ADVERB}rather\ (?:you\b|see|have|get|read|use|be|not\ (?:be|see
+    |have))(?P<other>.*)
+    |my\ (?:general\ |strong\ )?(?:preference|preferred\ [\w ]+)\ (?:is|are)\b(?P<third>.*)""",
+    _FLAGS,
+)
+_TASTE = re.compile(
+    rf"""i\ (?:\w+\ )?(?:like|love|hate|dislike|appreciate|can't\ stand|cannot\ stand
+        |don't\ (?:like|want)|do\ not\ (?:like|want))\ (?:it\ )?(?:when|if)\ you\b
+    |i\ (?:\w+\ )?(?:like|want|need|prefer)\ (?:my|your)\ {RECURRING}\b
+    |i\ (?:do\ not|don't)\ (?:ever\ )?(?:like|want)\ (?:any\ )?(?:more\ )?(?:{MANNER.pattern})""",
+    _FLAGS,
+)
+_WANTS = re.compile(
+    rf"""i(?:'d|\ would|'m|\ am)?\ (?:\w+\ )?{_ADVERB}(?:want|need|expect|like|ask(?:ing)?|insist
+        |wish
+        |love|hate)\b|i\ (?:don't|do\ not)\ (?:\w+\ )?want\b
+    |i\ (?:already\ )?(?:told|asked|said\ to)\ you\b""",
+    _FLAGS,
+)
+# A choice among what was just offered is no preference for good.
+_OFFERED = re.compile(
+    r"""^\W*(?:this|that|these|those|it(?!\ (?:if|when))|to\ (?:wait|leave|start|stay|think|discuss
+        |finish|keep)|[abc]\W*$)\b
+    |\b(?:option|version|variant|approach|idea|suggestion|draft|design|plan|solution|proposal|yours
+        |ones?|first|second|third|latter|former|last|other|original|previous|current)\b
+    |\b(?:did|didn't|had|hadn't|were|was)\b(?!.*\b(?:always|never)\b)|\w_\w""",
+    _FLAGS,
+)
+_STOP = re.compile(
+    r"stop\ \w+ing\b(?!\ (?:the|this|that|these|those|it|here|now)\b)", re.IGNORECASE | re.VERBOSE
+)
+_MEMO = re.compile(
+    r"""^\W*(?:please\ |always\ )*(?:remember|keep\ in\ mind|bear\ in\ mind|(?:don't|never)\ forget)
+    (?:\ that|\ to|:|,)?\ (?:always|never|(?:i|i'm|i'd|my|me|we\ (?:always|never|only|must))\b
+    (?!\ (?:asked|told|said|sent|gave|had|have|want(?:ed)?|need(?:ed)?|was|were|will|just
+        |already)\b))""",
+    _FLAGS,
+)
+_NO_EVER = re.compile(
+    r"^\W*(?:please,?\ )?no\ (?:more\ )?[\w -]{2,40},?\ (?:ever|please|anymore)\b", _FLAGS
+)
+_TRANSCRIPT = re.compile(r"^\W*(?P<label>[\w .'-]{1,40}):\s")
+_MANNER_WORDS_MAX = 14
+_NOT_HEAD = frozenset(
+    "know worry mind understand care see think believe remember you we they".split()
+)
+
+
+@functools.lru_cache(maxsize=50_000)
+def form_of(sentence: str) -> Form | None:
+    """Whether a sentence is a rule for good, by itself or if its message says nothing else; None
+    if it is not one.
+
+    Example:
+        >>> form_of("Always answer in German."), form_of("My sister always answers in German.")
+        ('lasting', None)
+        >>> form_of("Please don't use emoji."), form_of("Avoid labels.")
+        ('manner', None)
+    """
+    text = QUOTED.sub("it", sentence.replace("’", "'")).replace("never, ever", "never ever").strip()
+    polite = _POLITE.match(text)
+    if polite:
+        text = polite["wish"]
+    elif text.rstrip("\"') ").endswith("?"):
+        return None
+    if _is_transcript(text):
+        return None
+    if languages.is_lasting(text):
+        return "lasting"
+    if not _HINT.search(text) or AT_HAND.search(text):
+        return None
+    if _MEMO.match(text):
+        return "lasting"
+    form = _form_of_clauses(text)
+    if form is None and _NO_EVER.match(text) and MANNER.search(text):
+        return "manner"
+    return form
+
+
+def addresses(sentence: str) -> bool:
+    """Whether a clause of a sentence is said to the assistant, be it for good or not.
+
+    Example:
+        >>> addresses("You don't have to use tabs."), addresses("We went by train instead.")
+        (True, False)
+    """
+    text = QUOTED.sub("it", sentence.replace("’", "'"))
+    return any(kind not in ("narrated", "condition") for kind, _ in _clauses(text))
+
+
+def holds_everywhere(sentence: str) -> bool:
+    """Whether the user said that a rule holds in every project.
+
+    Example:
+        >>> holds_everywhere("In all my projects, always use tabs."), holds_everywhere("Use tabs.")
+        (True, False)
+    """
+    return EVERYWHERE.search(QUOTED.sub("", sentence)) is not None
+
+
+def _form_of_clauses(text: str) -> Form | None:
+    is_lasting = is_addressed = has_marker = False
+    for kind, clause in _clauses(text):
+        if kind in ("lasting", "preference"):
+            is_lasting = True
+        elif kind == "addressed":
+            is_addressed = True
+        if kind != "narrated":
+            # What replaces a rule is one, without further words: "forget the tabs, use spaces".
+            has_marker = has_marker or kind == "revoked" or LASTING.search(clause) is not None
+    if is_lasting or (is_addressed and has_marker):
+        return "lasting"
+    words = text.split()
+    if is_addressed and len(words) <= _MANNER_WORDS_MAX and MANNER.search(text):
+        return "manner"
+    return None
+
+
+def _is_transcript(text: str) -> bool:
+    """Whether a sentence begins like a line of a transcript: a name or a role, and a colon."""
+    match = _TRANSCRIPT.match(text)
+    if match is None:
+        return False
+    label = match["label"]
+    opener = OPENERS.match(label)
+    is_rule_label = LABEL.fullmatch(label) or (opener and opener.end() == len(label))
+    return not (is_rule_label or SUBORDINATE.match(label) or len(label.split()) > 4
+                or LASTING.search(label))  # fmt: skip
+
+
+def _clauses(text: str) -> Iterator[tuple[_ClauseKind, str]]:
+    """The clauses of a sentence with their kinds.
+
+    A clause without a subject has that of the clause that "and", "but", "or" or a comma joins it
+    to: "My parents always bring bread, and never ask."
+    """
+    subject: _ClauseKind | None = None
+    is_reported = False
+    for joint, clause in _split(text):
+        if is_reported or REPORTED.search(_head(clause)):
+            is_reported = True
+            yield "narrated", clause
+            continue
+        kind = _kind_of(clause)
+        is_joined = joint in ("and", "but", "or", ",") and subject == "narrated"
+        if is_joined and kind == "addressed" and not clause.lower().startswith("please"):
+            kind = "narrated"
+        if kind != "condition":
+            subject = "condition" if _is_about_me(clause) and kind == "narrated" else kind
+        yield kind, clause
+
+
+def _head(clause: str) -> str:
+    """A clause up to its first infinitive or imperative adverb, which is about the rule itself."""
+    return re.split(r"\b(?:to|always|never)\b", clause, maxsplit=1)[0]
+
+
+def _is_about_me(clause: str) -> bool:
+    """Whether the user tells about himself: "I'm vegetarian, never suggest meat"."""
+    return re.match(r"\W*i(?:'m|\ am|\ have|'ve|\ live|\ work)\b", clause, _FLAGS) is not None
+
+
+def _split(text: str) -> Iterator[tuple[str, str]]:
+    """The clauses of a sentence, each with the mark or word that joins it to the one before."""
+    at, joint = 0, ""
+    for match in _BOUNDARY.finditer(text):
+        if text[at : match.start()].strip():
+            yield joint, text[at : match.start()].strip()
+        at, joint = match.end(), (match["mark"] or match["word"] or "").strip().lower()
+    if text[at:].strip():
+        yield joint, text[at:].strip()
+
+
+def _kind_of(clause: str) -> _ClauseKind:
+    opener = OPENERS.match(clause)
+    clause = clause[opener.end() if opener else 0 :].lstrip(" \"'(*_-").rstrip()
+    if not clause or SUBORDINATE.match(clause):
+        return "condition"
+    if REVOKED.match(clause):
+        return "revoked"
+    prefers = _PREFERS.match(clause)
+    if prefers:
+        chosen = prefers["object"] or prefers["other"] or prefers["third"] or ""
+        if _OFFERED.search(chosen) and not LASTING.search(clause):
+            return "narrated"
+        return "preference" if chosen.strip(" .!") else "narrated"
+    if _STOP.match(clause) or _TASTE.match(clause):
+        return "lasting"
+    work = _OF_WORK.match(clause)
+    if work and work["all"]:
+        return "lasting"
+    if _NO_DUTY.search(clause):
+        return "narrated"
+    is_wish = _YOU.match(clause) or _WE.match(clause) or _WANTS.match(clause) or work
+    if is_wish or _is_imperative(clause):
+        return "addressed"
+    return "addressed" if re.match(r"no\ (?:more\ )?\w", clause, _FLAGS) else "narrated"
+
+
+def _is_imperative(clause: str) -> bool:
+    match = _IMPERATIVE.match(clause)
+    if match is None:
+        return False
+    verb, adverbs = match["verb"].lower(), match["adverbs"].lower().split()
+    if verb in VERBS:
+        return True
+    is_firm = not {"always", "never", "don't", "dont"}.isdisjoint(adverbs) or (
+        "do" in adverbs and "not" in adverbs
+    )
+    if not is_firm or verb in NOT_VERBS or verb in _NOT_HEAD:
+        return False
+    is_third = verb.endswith("s") and not verb.endswith("ss") and verb not in ENDING_IN_S
+    return not (is_third or verb.endswith(("ed", "ing", "'s", "'t")))
