@@ -50,8 +50,7 @@ def mark(message: Message) -> Message:
     if origin == "typed":
         parts += [
             Part("pasted", *span)
-            for start, end in _plain(message.text, parts)
-            for span in pasted.pasted_spans(message.text, start, end)
+            for span in pasted.pasted_spans(message.text, taken=_covered(parts))
         ]
     return replace(message, origin=origin, parts=tuple(parts))
 
@@ -80,9 +79,20 @@ def _fences(text: str, start: int, end: int) -> Iterable[re.Match[str]]:
 def _plain(text: str, parts: Iterable[Part]) -> Iterator[tuple[int, int]]:
     """The stretches of a text that no part covers."""
     at = 0
-    for start, end in sorted((part.start, part.end) for part in parts):
+    for start, end in _covered(parts):
         if start > at:
             yield at, start
-        at = max(at, end)
+        at = end
     if at < len(text):
         yield at, len(text)
+
+
+def _covered(parts: Iterable[Part]) -> list[tuple[int, int]]:
+    """The stretches that parts cover, in order and disjoint."""
+    covered: list[tuple[int, int]] = []
+    for start, end in sorted((part.start, part.end) for part in parts):
+        if covered and start < covered[-1][1]:
+            covered[-1] = (covered[-1][0], max(end, covered[-1][1]))
+        else:
+            covered.append((start, end))
+    return covered

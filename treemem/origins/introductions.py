@@ -1,0 +1,251 @@
+"""Recognizes the words by which a user introduces a text that somebody else wrote.
+
+Pure. "The console says: …" introduces another's words; "From now on: …" and "My rules: …" do not.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Literal, NamedTuple
+
+# Whose words follow: a program's, after which the user may speak again, or a person's, after which
+# nobody can tell.
+Voice = Literal["machine", "person"]
+
+
+class Introduction(NamedTuple):
+    """An introduction in a line. end: where the foreign text begins, counted from the line's
+    start; the line's length if it begins on a later line. is_task: whether it says what to do
+    with the text, so that nothing but the text follows."""
+
+    end: int
+    voice: Voice
+    is_task: bool = False
+
+
+# Characters of a line, and of a clause before its colon, that are looked at.
+_LINE_MAX = 2_000
+_CLAUSE_MAX = 160
+_I = re.IGNORECASE
+_COLON = re.compile(r":(?=\s|$)|：")
+
+_MACHINE_NOUN = (
+    r"logs?|outputs?|errors?|error\ messages?|exceptions?|tracebacks?|stack\ ?traces?|consoles?|"
+    r"terminals?|compilers?|linters?|std(?:out|err)|warnings?|diffs?|patch|code|snippets?|config|"
+    r"json|yaml|toml|xml|html|csv|sql|quer(?:y|ies)|schema|tables?|data|results?|functions?|"
+    r"scripts?|Ausgabe|Fehler(?:meldung)?|Protokoll|erreur|sortie|journal|salida|registro|"
+    r"ошибка|лог|вывод|日志|错误|输出|ログ|エラー"
+)
+_TEXT_NOUN = (
+    r"(?:e-?)?mails?|messages?|letters?|read-?me|docs?|documentation|manual|pages?|articles?|texts?|"
+    r"posts?|comments?|reviews?|threads?|tickets?|issues?|transcripts?|chats?|conversations?|"
+    r"files?|responses?|reply|answers?|quotes?|excerpts?|passages?|paragraphs?|abstract|essays?|"
+    r"draft|sentences?|policy|contract|licen[cs]e|terms|changelog|release\ notes|report|prompt|"
+    r"descriptions?|spec|wiki|handbook|tweets?|sms|notices?|signs?|poem|story|speech|document|"
+    r"minutes|invoice|review|notification|Nachricht|Brief|Artikel|Antwort|Schreiben|courriel|"
+    r"lettre|texte|réponse|mensaje|correo|carta|texto|respuesta|письмо|сообщение|текст|ответ|"
+    r"邮件|消息|文章|文本|メール|文章|メッセージ"
+)
+# Nouns by which users name their own words.
+_OWN = re.compile(
+    r"\b(?:rules?|preferences?|requirements?|instructions?|constraints?|conventions?|guidelines?|"
+    r"wish(?:es)?|goals?|tasks?|plans?|to-?dos?|steps?|ideas?|thoughts?|questions?|conditions?|"
+    r"checklists?|style|points?|things?|rest|Regeln?|Wünsche|règles?|reglas?)"
+    r"$|\b(?:my|our)\ (?:\w+\ )?(?:rules|preferences|requirements|wishes|conventions|ideas)\b",
+    _I,
+)
+# A topic of the user's own: "For commit messages: …", "In code: …".
+_TOPIC = re.compile(
+    r"^\W*(?:(?:and|also)\ )?(?:for|about|regarding|concerning|on|as\ for|when|if|in|with|für|bei|"
+    r"pour|para)\b"
+    r"(?!.*\b(?:says?|said|wrote|writes|told|tells|shows?|prints?|gets?|got|see|gives|gave|fails|"
+    r"failed|throws|returns?|reads|replied|answered)\b)",
+    _I,
+)
+_MODAL = re.compile(
+    r"^\W*(?:please\ )?(?:always|never|don'?t|do\ not)\b"
+    r"|\b(?:must|should|shall|has\ to|have\ to)\b",
+    _I,
+)
+# The user's own earlier words: "as I said".
+_MYSELF = re.compile(
+    r"\b(?:I|we)(?:'ve|'d)?(?:\ \w+){0,2}\ (?:said|say|told|tell|wrote|mean|meant|mentioned|ask|"
+    r"asked|repeat)\b|\b(?:ich|wir)\ (?:\w+\ )?(?:sagte|meine)\b|\bj'ai\ dit\b",
+    _I,
+)
+# Somebody speaks: a subject, a verb, and at most six words more. The verbs that are nouns as well
+# follow no article and no preposition.
+_NO_NOUN = r"(?<!\bmy\ )(?<!\bthe\ )(?<!\byour\ )(?<!\bfor\ )(?<!\ba\ )(?<!\bof\ )(?<!\bin\ )"
+_PERSON_SPEAKS = re.compile(
+    r"[\w)>\"”'’]\ (?:says?|said|writes|wrote|written|tells|told|replied|answered|responds|"
+    r"responded|asks|asked|stated|posted|commented|announced|claimed|insists|insisted|warns|"
+    r"warned|texted|sent|mentioned|explained|explains|suggested|suggests|recommends|demanded|"
+    r"goes|went|continued|added|declared|"
+    r"sagt|sagte|schreibt|schrieb|meint|meinte|antwortet|antwortete|steht|geschrieben|dit|écrit|"
+    r"répond|répondu|dice|dijo|escribe|escribió|respondió|scrive|scritto|disse|escreveu|"
+    r"zegt|schreef|skrev|sier|сказала?|говорит|пишет|написала?|ответила?"
+    rf"|{_NO_NOUN}(?:replies|answers|states|reads|posts|claims|demands))\b(?:\ \S+){{0,6}}$",
+    _I,
+)
+_MACHINE_SPEAKS = re.compile(
+    r"\w\ (?:printed|returned|showed|gives|gave|throws|threw|fails|failed|crashes|crashed|"
+    r"complains|complained|reported|dies|died|logged|happens|appears|pops\ up"
+    rf"|{_NO_NOUN}(?:prints?|outputs?|returns|shows?|reports|logs))\b(?:\ \S+){{0,6}}$",
+    _I,
+)
+_RECEIVES = re.compile(
+    r"\b(?:gets?|got|getting|sees?|saw|seeing)(?:\ (?:is|back|now|instead|here)){0,2}$"
+    r"|\b(?:gets?|got|getting|sees?|saw|seeing)\ (?:this|these|that|it|the\ following)"
+    r"(?:\ \S+){0,3}$",
+    _I,
+)
+_SPEAKS = (
+    _PERSON_SPEAKS,
+    _MACHINE_SPEAKS,
+    _RECEIVES,
+    re.compile(r"(?:说|写道|回复|回答|提示|表示|显示|言った|書いた|言う|と表示|返信)$"),
+)
+_FORWARDED = re.compile(r"^\W*(?:fwd?|wg|tr|re)$", _I)
+
+_POLITE = (
+    r"^\W*(?:(?:please|pls|plz|can|could|would|will|you|kindly|now|and|then|also|ok|okay|so|hey|"
+    r"hi|hello|just|quickly|help|me|to|i|need|want|like|your|task|is|bitte|kannst|können|du|sie|"
+    r"mir|peux-tu|puedes|por\ favor|пожалуйста|请)\b[\s,]*){0,7}"
+)
+_READ = (
+    r"translate|summari[sz]e|sum\ up|proof-?read|review|explain|rewrite|re-?phrase|paraphrase|"
+    r"shorten|simplify|polish|improve|analy[sz]e|interpret|classify|transcribe|decode|tl;?dr|"
+    r"(?:reply|respond|react)\ to|critique|spell-?check|grammar-?check|correct|convert|"
+    r"übersetze?|erkläre?|korrigiere?|fasse?|prüfe?|traduis|traduire|traduisez|résume|corrige|"
+    r"explique|traduce|traducir|resume|explica|traduci|riassumi|traduza|resuma|vertaal|oversett|"
+    r"переведи|объясни|исправь|翻译|总结|解释|翻訳|要約"
+)
+_READS = re.compile(rf"{_POLITE}(?:{_READ})", _I)
+_READS_ANYWHERE = re.compile(rf"\b(?:{_READ}|summary\ of|translation\ of)\b", _I)
+_THIS = re.compile(
+    r"\b(?:this|these|that|the\ following|below|diese[nrsm]?|das|folgende[nrs]?|ceci|cette|este|"
+    r"esto|questo|dit|dette|это|этот)\b",
+    _I,
+)
+_HERE = re.compile(
+    r"\b(?:here(?:'s|\ is|\ are|\ comes)|below|attached|following|pasted?|copied|copy\ of|quoting|"
+    r"excerpts?\ from|forwarded|fwd|fw|got|get|received|found|saw|hier(?:\ ist|\ sind)?|anbei|"
+    r"voici|ci-dessous|aquí|ecco|вот|以下)\b",
+    _I,
+)
+_SOURCE = re.compile(
+    r"^\W*(?:from|according\ to|per|via|quote\ from|taken\ from|source|laut|selon|según)\b"
+    r"(?!\ (?:now|today|here|then|there|this|tomorrow|next|me)\b)",
+    _I,
+)
+_MACHINE = re.compile(rf"\b(?:{_MACHINE_NOUN})\b", _I)
+_TEXT = re.compile(rf"\b(?:{_TEXT_NOUN})\b", _I)
+_ENDS_MACHINE = re.compile(
+    rf"(?:^|\b)(?:{_MACHINE_NOUN})(?:\ (?:from|of|in|for|on|at|i|when|after)\b.*)?$", _I
+)
+_ENDS_TEXT = re.compile(
+    rf"(?:^|\b)(?:{_TEXT_NOUN})(?:\ (?:from|of|in|for|on|at|by|to|i|we|he|she|they|when|after|that|"
+    rf"von|vom|de|du|von)\b.*)?$",
+    _I,
+)
+# Nouns that introduce another's words on their own, even with the words on the same line.
+_ALONE = re.compile(
+    r"^\W*(?:(?:the|an?|full|my|build|test|server|same|complete|whole|latest|new|next|console|"
+    r"error|log|stack|sample|expected|actual|current|and|then|now|die|der|das)[\ ,]+){0,4}"
+    r"(?P<noun>errors?(?:\ messages?)?|logs?|outputs?|tracebacks?|stack\ ?traces?|std(?:out|err)|"
+    r"transcript|excerpt|quote|(?:e-?)?mail|read-?me|changelog|log\ file|"
+    r"Fehler(?:meldung)?|Ausgabe|erreur|ошибка|错误|エラー)$",
+    _I,
+)
+# A line without a colon that leads to a text: the pronoun alone is the object …
+_BARE_THIS = re.compile(
+    r"\b(?:this|these|the\ following|dies(?:es)?|ceci|esto|это)"
+    r"(?:\ one)?(?=\W*$|\ (?:please|pls|for\ me|to\ me|in|into|to|from|on|at|by|so|today|yesterday|"
+    r"mean|means|say|says|about|like|as|here|the\ other|last)\b)",
+    _I,
+)
+_GOT_THIS = re.compile(
+    r"\b(?:got|get|getting|received|found|saw|seen|read|posted|sent|wrote|came\ across|copied|"
+    r"stumbled|bekommen|gefunden|erhalten|reçu|trouvé|recibí|encontré)\b",
+    _I,
+)
+_PRESENTS = re.compile(r"^\W*(?:and\ )?(?:here|below|attached|this\ is|got|hier|voici)\b", _I)
+# … or it asks what to do with a text.
+_ASKS = re.compile(
+    rf"\b(?:what|was|que|qué|что)\b.*\b(?:{_TEXT_NOUN}|{_MACHINE_NOUN}|this|that|das|he|she|it)\b"
+    r".{0,40}\b(?:say|says|mean|means|heißt|bedeutet|dire|dice|decir|значит)\b"
+    r"|\bwhat(?:'s|\ is|s|\ are)?\ (?:this|these)\b(?:\ (?:about|then|now))?\W*$"
+    r"|\bwhat\ (?:do|did)\ you\ (?:think|make)\ of\ (?:this|these|the)\b"
+    r"|\bis\ (?:this|that)\ (?:a\ )?(?:phishing|spam|scam|legit|real|true|correct|good|ok|okay|"
+    r"right|important|wise)\b"
+    r"|\bhow\ (?:do|should|can|would|to)\ (?:i\ |we\ )?(?:answer|reply|respond|react)\b"
+    r"|^\W*(?:any\ )?(?:thoughts|opinions?|feedback|ideas|clue)(?:\ on\ this)?\W*$"
+    r"|\b(?:seen|read)\ this\b",
+    _I,
+)
+
+
+def introduction_in(line: str, at: int = 0) -> Introduction | None:
+    """The first introduction with a colon in a line, from a character on.
+
+    Example:
+        >>> introduction_in("Look. The sign says: Never smoke.")
+        Introduction(end=20, voice='person')
+        >>> introduction_in("From now on: never smoke.")
+    """
+    line = line[:_LINE_MAX]
+    for colon in _COLON.finditer(line, at):
+        before = line[max(at, colon.start() - _CLAUSE_MAX) : colon.start()]
+        clause = re.split(r"[.!?;]\s+|:\s+|。|！|？", before)[-1].strip(" \t*_-#•")
+        inline = bool(line[colon.end() :].strip(" \t*_"))
+        if _introduces(clause, inline=inline):
+            is_task = _READS.search(clause) is not None
+            return Introduction(colon.end(), _voice(clause), is_task)
+    return None
+
+
+def announces(line: str) -> Voice | None:
+    """The voice of the text that a line without a colon at its end leads to, if it leads to one.
+
+    Example:
+        >>> announces("Can you summarize this?"), announces("Can you summarize our plan?")
+        ('person', None)
+    """
+    sentence = re.split(r"[.!?]\s+", line.strip()[-_CLAUSE_MAX:])[-1]
+    stem = sentence.rstrip(" .!?,…")
+    if not _ASKS.search(stem):
+        if _MYSELF.search(stem) or _MODAL.search(stem):
+            return None
+        shows = _BARE_THIS.search(stem) or (_names_text(stem) and _THIS.search(stem))
+        leads = shows and (_READS.search(stem) or _GOT_THIS.search(stem))
+        if not leads and not (_names_text(stem) and _PRESENTS.search(stem)):
+            return None
+    return _voice(stem)
+
+
+def _introduces(clause: str, *, inline: bool) -> bool:
+    """Whether another's words follow a clause and its colon. inline: on the same line."""
+    if not clause or any(own.search(clause) for own in (_MODAL, _TOPIC, _MYSELF)):
+        return False
+    if any(speaks.search(clause) for speaks in _SPEAKS):
+        return True
+    if _OWN.search(clause):
+        return False
+    if any(told.search(clause) for told in (_ALONE, _READS, _SOURCE, _FORWARDED, _ASKS)):
+        return True
+    shown = _THIS.search(clause) or _HERE.search(clause) or not inline
+    if shown and _names_text(clause):
+        return True
+    return bool(_THIS.search(clause) and _READS_ANYWHERE.search(clause))
+
+
+def _names_text(clause: str) -> bool:
+    return bool(_ENDS_MACHINE.search(clause) or _ENDS_TEXT.search(clause))
+
+
+def _voice(clause: str) -> Voice:
+    """Whose words a clause introduces: a program's only if it names no text of a person's."""
+    if _TEXT.search(_MACHINE.sub("", clause)):
+        return "person"
+    is_machine = _MACHINE.search(clause) or _MACHINE_SPEAKS.search(clause)
+    return "machine" if is_machine else "person"
