@@ -61,6 +61,7 @@ if TYPE_CHECKING:
     from treemem.ingest.walk import find_files
     from treemem.privacy.policy import Policy, Redact, Redactions
     from treemem.queue.hours import Hours
+    from treemem.rules.choices import RuleView
     from treemem.search.query import Rerank
     from treemem.store.usage import UsageKey, UsageRow
     from treemem.summarize.exam import ExamResult
@@ -110,6 +111,7 @@ __all__ = [  # noqa: RUF022
     "Redactions",
     "Rejection",
     "Rerank",
+    "RuleView",
     "Scope",
     "ScrubReport",
     "SearchResult",
@@ -151,6 +153,7 @@ if not TYPE_CHECKING:
         "Redact": "privacy.policy",
         "Redactions": "privacy.policy",
         "Rerank": "search.query",
+        "RuleView": "rules.choices",
         "SourceView": "tree.browse",
         "Speed": "diagnostics.estimate",
         "Status": "diagnostics.status",

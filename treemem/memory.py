@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from treemem.diagnostics.status import Status
     from treemem.importers.common.base import LogFile
     from treemem.privacy.policy import Redact, Redactions
+    from treemem.rules.choices import RuleView
     from treemem.search.query import Mode, Rerank
     from treemem.store.usage import UsageKey, UsageRow
     from treemem.topic_api import Topics
@@ -335,6 +336,40 @@ class Memory:
     def setting(self, name: str) -> str | None:
         """Returns a setting stored in this file, such as "summarizer"; None if it is not set."""
         return settings.get(self._database, name)
+
+    # -- rules ---------------------------------------------------------------------------
+
+    def rules(self) -> list[RuleView]:
+        """Returns the rules that the user gave for good, the latest first."""
+        from treemem.rules import choices
+
+        with self._database.reading():
+            return choices.views(self._database)
+
+    def pin_rule(self, rule: str) -> RuleView:
+        """Makes a rule hold in every project. rule: an id, or words of the user's, in which
+        secrets are replaced. Raises NotFoundError, AmbiguousIdError, UsageError."""
+        from treemem.privacy.policy import Redaction
+        from treemem.rules import choices
+
+        words = Redaction.of(self._database, True).text(rule) or ""
+        with self._database.transaction():
+            return choices.pin(self._database, words, self._clock())
+
+    def drop_rule(self, rule_id: str) -> RuleView:
+        """Hides a rule from now on, also when its log is read again. Raises NotFoundError,
+        AmbiguousIdError."""
+        from treemem.rules import choices
+
+        with self._database.transaction():
+            return choices.drop(self._database, rule_id, self._clock())
+
+    def restore_rule(self, rule_id: str) -> RuleView:
+        """Undoes a pin or a drop. Raises NotFoundError, AmbiguousIdError."""
+        from treemem.rules import choices
+
+        with self._database.transaction():
+            return choices.restore(self._database, rule_id)
 
     # -- secrets -------------------------------------------------------------------------
 

@@ -5,6 +5,7 @@ Tested in tests/search/test_engine.py.
 
 from __future__ import annotations
 
+import os
 import re
 from dataclasses import dataclass
 from functools import cached_property
@@ -137,8 +138,16 @@ def homes_of(database: Database, scope: Scope, project: str | None) -> Homes:
     searched = projects.homes(database, _source_ids(database, scope))
     if len(searched) == 1:
         return Homes(searched[0], has_others=False)
-    at = None if project is None else projects.home_at(projects.homes(database), project)
-    return Homes(at, has_others=scope.kind in ("everything", "topic"))
+    return Homes(_home_at(database, project), has_others=scope.kind in ("everything", "topic"))
+
+
+def _home_at(database: Database, project: str | None) -> str | None:
+    if project is None:
+        return None
+    known = projects.homes(database)
+    # A log may have the path behind a symbolic link, or that of the link.
+    places = (project, os.path.realpath(project))
+    return next(filter(None, (projects.home_at(known, place) for place in places)), None)
 
 
 def _source_ids(database: Database, scope: Scope) -> list[str] | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
@@ -39,6 +40,9 @@ QUESTION_KINDS = {
 @click.option("--include", type=click.Choice(INCLUDES), multiple=True,
               help="Also search abandoned branches and earlier versions, or messages injected by "
                    "tools. Can be given twice.")  # fmt: skip
+@click.option("--project", metavar="DIR",
+              help="The project where you are: its standing instructions come first. Default: the "
+                   "current folder, if a stored session ran in it or above it.")  # fmt: skip
 @click.option("--explain", is_flag=True, help="Show the parts of each score.")
 @json_option
 @click.pass_context
@@ -54,6 +58,7 @@ def search_command(
     mode: str,
     fts: bool,
     include: tuple[str, ...],
+    project: str | None,
     explain: bool,
     as_json: bool,
 ) -> None:
@@ -73,6 +78,7 @@ def search_command(
         result = memory.search(
             query, scope=_scope(memory, source, session, topic), budget_tokens=budget_tokens,
             since=since, until=until, mode=mode, fts=fts, include=include,  # type: ignore[arg-type]
+            project=_place(project),
         )  # fmt: skip
     if as_json:
         print_json(result)
@@ -92,6 +98,12 @@ def _scope(memory: Memory, source: str | None, session: str | None, topic: str |
     return Scope.topic(topic) if topic else Scope.everything()
 
 
+def _place(project: str | None) -> str:
+    """Where the user is: a folder as an absolute path, or a project's name as given."""
+    folder = Path(project or ".").expanduser()
+    return str(folder.absolute()) if project is None or folder.is_dir() else project
+
+
 def _print(result: SearchResult, *, explain: bool) -> None:
     from treemem.reports import count_of
     from treemem_cli.render import console, safe
@@ -99,8 +111,8 @@ def _print(result: SearchResult, *, explain: bool) -> None:
     screen = console()
     if result.standing:
         screen.print("Standing instructions", style="bold yellow")
-        for rule in result.standing:
-            screen.print(f"- {safe(rule.text)}", markup=False)
+        for line in result.text.splitlines()[1 : 1 + len(result.standing)]:
+            screen.print(safe(line), markup=False)
         screen.print()
     for passage in result.passages:
         screen.print(safe(_heading(passage)), style="bold cyan", markup=False)
