@@ -95,6 +95,18 @@ def test_texts_in_the_users_name_are_classified(
     assert message.text == (text or "\n\n".join(blocks))
 
 
+def test_a_subtask_of_roo_code_is_said_by_the_task_that_started_it(tmp_path: Path) -> None:
+    path = history(tmp_path)
+    write_json(path.with_name("history_item.json"), {"id": TASK, "parentTaskId": "1760000000001"})
+    (source,) = sources(events_of(path, "cline"))
+    assert source.parent_id == "cline/1760000000001"
+    with Memory.open(tmp_path / "m.sqlite3") as memory:
+        memory.ingest(path)
+        spoken = [(m.speaker, m.origin) for m in memory.messages(source.id) if m.role != "tool"]
+    assert ("user", "typed") not in spoken
+    assert spoken[0] == ("parent agent", "agent")
+
+
 def test_a_grown_task_adds_only_its_tail(tmp_path: Path) -> None:
     with Memory.open(tmp_path / "m.sqlite3") as memory:
         memory.ingest(history(tmp_path, HISTORY[:3]))

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
+
+import pytest
 
 from treemem import Memory, Scope
 from treemem.importers import LogFile
-from treemem.ingest import renewal
+from treemem.ingest import matching, renewal
 from treemem.store.database import Database
 from treemem.store.messages import PreparedMessage
 from treemem.types import Message
@@ -86,6 +89,28 @@ def test_messages_that_are_judged_the_same_are_not_written(
     item = PreparedMessage(message, "0" * 32, None, None, None)
     with database.transaction():
         assert renewal.renew_origins(database, [item], 0) == 0
+
+
+def test_a_log_stored_before_wrappers_were_known_gets_its_speakers_without_copies(
+    memory: Memory, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    texts = ["Use tabs.", '<agent-message from="scout">Never ask.</agent-message>',
+             "<system-reminder>Save.</system-reminder>"]  # fmt: skip
+    turns = [{"role": "user", "content": text, "timestamp": "2026-03-01T09:00:00Z"}
+             for text in texts]  # fmt: skip
+    path = tmp_path / "talk.jsonl"
+    path.write_text("".join(json.dumps(turn) + "\n" for turn in turns))
+    with monkeypatch.context() as patch:
+        patch.setattr(matching, "mark", lambda message: replace(message, origin="typed"))
+        memory.ingest(path)
+    path.write_text(path.read_text() + json.dumps({**turns[0], "content": "Thanks."}) + "\n")
+    for _ in range(2):
+        memory.ingest(path)
+        source_id = memory.sources()[0].source.id
+        history = [(message.speaker, message.kind) for message in memory.messages(source_id)]
+        assert sorted(history) == [("scout", "said"), ("user", "injected"), ("user", "said"),
+                                   ("user", "said")]  # fmt: skip
+    assert memory.diagnose().healthy
 
 
 def test_other_persons_do_not_become_the_reader(memory: Memory, tmp_path: Path) -> None:

@@ -62,7 +62,9 @@ class MessageMatcher:
     def match(self, message: Message, source: Source) -> PreparedMessage:
         """Redacts the log's next message and gives it its stored id, or a new one if it is unknown.
         Raises UsageError for values that cannot be stored."""
-        message = mark(messages.storable(message))
+        told = messages.storable(message)
+        message = mark(told)
+        is_reassigned = _speaker(message) != _speaker(told)
         redacted = self._redaction.redact(message)
         header = _Header.of(message, source.id)
         item = None
@@ -70,6 +72,8 @@ class MessageMatcher:
             item = self._stored_copy(message, redacted, header)
             message, redacted = _from_parent(message), _from_parent(redacted)
         item = item or self._prepare(message, redacted, header)
+        if is_reassigned and item.identity is None:
+            item = self._replacing(item, told, header)
         if source.snapshot:  # retire_missing has replaced the torn one
             return item
         if source.id not in self._torn_records:
@@ -139,6 +143,14 @@ class MessageMatcher:
         )
         return self._known_under_other_policy(item, source_id)
 
+    def _replacing(self, item: PreparedMessage, told: Message, header: _Header) -> PreparedMessage:
+        """The message as a new version of the one that an earlier version of treemem, which did not
+        know the tools' wrappers, stored as said by the user. told: the message as in the log."""
+        old = replace(item.message, role=told.role, author=told.author, kind=told.kind)
+        old_id = self._id(old, header)
+        seq = messages.seqs_by_id(self._database, [old_id]).get(old_id)
+        return item if seq is None else replace(item, replaces=seq)
+
     def _id(self, message: Message, header: _Header) -> str:
         """The id of a message. Equal messages without a log id are numbered."""
         if header.identity is not None:
@@ -183,6 +195,10 @@ class MessageMatcher:
             return None
         item = self._prepare(message, redacted, header)
         return item if messages.seqs_by_id(self._database, [item.id]) else None
+
+
+def _speaker(message: Message) -> tuple[str, str | None, str]:
+    return message.role, message.author, message.kind
 
 
 def _is_task(message: Message) -> bool:

@@ -29,6 +29,7 @@ NOT_AN_OBJECT = "no message: not an object"
 IN_HISTORY = "told by the model's history"
 
 HISTORY = "api_conversation_history.json"
+_TASK_SETTINGS = "history_item.json"
 _MESSAGES_SUFFIX = ".messages.json"
 _LOOKED_AT = 20
 
@@ -99,10 +100,10 @@ class Cline(Importer):
                 yield Skipped(COMPACTED) if is_copy and not is_summary else message
 
     def companions(self, file: LogFile) -> Iterable[LogFile]:
-        """The settings of a session, which contain its title."""
+        """The settings of a session, which contain its title, or those of a task."""
         settings = file.neighbour(file.name.replace(_MESSAGES_SUFFIX, ".json"))
-        is_other = settings is not None and settings.name != file.name
-        return [settings] if settings is not None and is_other else []
+        beside = (settings, file.neighbour(_TASK_SETTINGS))
+        return [other for other in beside if other is not None and other.name != file.name]
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,7 +125,7 @@ class Task:
     def of(cls, file: LogFile) -> Task:
         value = head_value(file.head())
         if not isinstance(value, dict):
-            return cls(_folder(file) or file_key(file), _title(value))
+            return cls(_folder(file) or file_key(file), _title(value), _parent_task(file))
         if _is_settings(value):
             return cls(str(value.get("session_id")), is_settings=True)
         origin = as_dict(value.get("origin"))
@@ -149,6 +150,13 @@ def _folder(file: LogFile) -> str | None:
     name = steps[-2] if len(steps) > 1 else ""
     is_task = (name.isdigit() and len(name) >= 10) or len(name) == 36
     return name if is_task else None
+
+
+def _parent_task(file: LogFile) -> str | None:
+    """The task that started this one, which Roo Code notes beside the history."""
+    settings = file.neighbour(_TASK_SETTINGS)
+    value = as_dict(head_value(settings.head())) if settings is not None else {}
+    return as_text(value.get("parentTaskId"))
 
 
 def _title(value: object) -> str | None:
