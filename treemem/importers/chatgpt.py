@@ -58,7 +58,7 @@ class ChatGpt(Importer):
     """Imports conversations.json, whole, in pieces, or of one conversation."""
 
     name = "chatgpt"
-    version = 1
+    version = 2
     description = "ChatGPT data export (conversations.json)"
     kept = "turns, reasoning, tool calls and results, abandoned branches, custom instructions"
     dropped = "model names, citations' details, custom GPTs' ids, feedback, account"
@@ -152,6 +152,8 @@ class _Conversation:
         return content.message(
             author.role,
             author=author.name if author.role != "tool" else None,
+            # Only in a chat of several people has the user a name.
+            origin="person" if author.role == "user" and author.name else None,
             sent_at=sent_at(value.get("create_time")),
             external_id=external_id,
             kind=kind_of(value, author.role),
