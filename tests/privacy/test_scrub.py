@@ -348,6 +348,7 @@ NO_WORDS = set(
     message_alias.alias source_message.session source_message.state
     node.id tree.scope tree.key
     imported_file.digest imported_file.source_ids imported_file.skipped
+    log_file.content log_file.format log_file.path log_file.place log_file.start
     topic.id topic_alias.id
     producer.name model_output.key statement.kind statement_relation.kind
     embedder.name embedder.setting vector_1.digest vector_1.vector

@@ -67,6 +67,7 @@ class Irc(Importer):
 
     name = "irc"
     version = 2
+    spans_files = True
     description = "IRC logs: irssi, WeeChat, ZNC, HexChat, mIRC, EnergyMech"
     kept = "nick, text, actions, notices of people, time without a zone"
     dropped = "joins, parts, modes, topics, colours, the signs of channel operators"

@@ -20,6 +20,7 @@ from treemem.importers.common import archives
 from treemem.importers.common.base import Importer, LogFile, Skipped
 from treemem.importers.common.source_ids import TITLE_CHARS_MAX
 from treemem.ingest import blobs, matching, reconcile, renewal
+from treemem.ingest.continuations import Continuation
 from treemem.ingest.matching import LogMessage, MessageMatcher
 from treemem.privacy.policy import Redaction
 from treemem.reports import FileProgress, FileReport, IngestReport
@@ -165,13 +166,18 @@ class FileIngest:
     def _run(self) -> None:
         importer = self._options.importer or importers.detect(self._file)
         self.report.format = importer.name
+        lookup = self._options.aliases_in or self._database
+        continuation = Continuation(lookup, self._file, importer)
         reading = self._options.redaction.label + (_AS_MINE if self._options.as_mine else "")
-        digest = _digest_of(self._file, importer, reading)
+        digest = _digest_of(self._file, importer, reading, continuation.update)
+        self._file = continuation.finish()
         # The file must be read again for its attachments: whether they were written is not stored.
         may_be_known = self._options.keep_blobs is None
         if may_be_known and imported_files.load(self._database, digest, self.report):
+            continuation.remember(self._database)
             return
         self._store_all(self._batches(importer))
+        continuation.remember(self._database)
         imported_files.remember(self._database, digest, self.report, growing=self._options.growing)
 
     def _store_all(self, batches: Iterable[_Batch]) -> None:
@@ -323,14 +329,19 @@ class FileIngest:
             self._options.progress(self.report)
 
 
-def _digest_of(file: LogFile, importer: Importer, reading: str) -> str:
-    """A hash over the importer, how it is read, and every byte of the file and its companions."""
+def _digest_of(
+    file: LogFile, importer: Importer, reading: str, update: Callable[[bytes], None]
+) -> str:
+    """A hash over the importer, how it is read, and every byte of the file and its companions.
+    update: is given the bytes of the file."""
     state = hashlib.blake2b(digest_size=16, person=b"file")
     state.update(f"{importer.name}/{importer.version}\n{reading}\n".encode())
     for part in (file, *importer.companions(file)):
         with part.open() as stream:
             while block := stream.read(_HASH_BLOCK_BYTES):
                 state.update(block)
+                if part is file:
+                    update(block)
         # Subtle: only companions end with a mark, so a file without any is hashed as before.
         state.update(b"" if part is file else b"\0end\0")
     return state.hexdigest()

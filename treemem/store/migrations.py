@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from sqlite_utils import Database
 
 APPLICATION_ID = 0x74726D6D  # "trmm"
-SCHEMA_VERSION = 2
+SCHEMA_VERSION = 3
 
 TRUTH = """
 CREATE TABLE setting (              -- choices that belong to this file, see store/settings.py
@@ -305,6 +305,23 @@ WHERE EXISTS (SELECT 1 FROM tree);
 """
 
 
+# Step 3.
+LOG_FILES = """
+CREATE TABLE log_file (             -- files as they were last read, to recognize renamed ones
+  content TEXT NOT NULL,            -- digest of the first size_bytes bytes
+  format TEXT NOT NULL,             -- the importer's name
+  path TEXT NOT NULL,               -- where the file was
+  place TEXT NOT NULL,              -- the path by which its sources are named: its first one
+  size_bytes INTEGER NOT NULL,      -- without closing brackets and blanks at the end
+  start TEXT NOT NULL,              -- digest of the first start_bytes bytes
+  start_bytes INTEGER NOT NULL,
+  PRIMARY KEY (content, format)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX log_file_path ON log_file (path);
+CREATE INDEX log_file_start ON log_file (start_bytes, start);
+"""
+
+
 def _full_text(table: str, words: str) -> str:
     """DDL of a full-text index of a table. words: SQL for the text, with {0} before each column."""
     return f"""
@@ -409,6 +426,11 @@ def apply(
     @steps()
     def m002_origins(database: Database) -> None:
         for sql in split_script(ORIGINS, is_complete):
+            database.conn.execute(sql)
+
+    @steps()
+    def m003_log_files(database: Database) -> None:
+        for sql in split_script(LOG_FILES, is_complete):
             database.conn.execute(sql)
 
     steps.apply(Database(connection))

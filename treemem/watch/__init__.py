@@ -1,1 +1,1 @@
-"""Ingests logs as they grow. Read follower, debounce, fs_events, rotation, in this order."""
+"""Ingests logs as they grow. Read follower, debounce, fs_events, in this order."""

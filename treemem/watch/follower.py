@@ -32,7 +32,6 @@ from treemem.store.sidecars import WAL, beside, is_own
 from treemem.text.tokens import count_tokens
 from treemem.watch.debounce import Signature, WatchedFiles
 from treemem.watch.fs_events import POLL_SECONDS, Changes
-from treemem.watch.rotation import Rotation
 
 # The share of the time that scans of all files may take.
 POLL_SHARE_MAX = 0.05
@@ -144,7 +143,6 @@ class Follower:
             self._own_folders.append(keep_blobs.absolute())
         self._own_files = set(beside(memory.path.absolute()))
         self._files = WatchedFiles()
-        self._rotation = Rotation()
         self._changes = Changes(self._is_own, poll=poll)
         self._stopped = threading.Event()
         self._companions = _Companions()
@@ -262,7 +260,7 @@ class Follower:
             self._files.notice(path, None, time.monotonic())
             return
         began = self._finish_at = time.monotonic()
-        file = self._rotation.file(path)
+        file = LogFile(str(path), path, found=True)
         try:
             report = self._memory.ingest_files(
                 [file], keep_blobs=self._keep_blobs, as_mine=self._as_mine, growing=True
@@ -279,11 +277,7 @@ class Follower:
         ended = time.monotonic()
         self._files.read(path, signature, began, ended)
         with suppress(ImportFileError, OSError):
-            importer = importers.detect(file)
-            self._companions.add(path, importer.companions(file))
-            # A copy of a document that has changed since does not continue it.
-            if not importer.is_document:
-                self._rotation.was_read(path, file)
+            self._companions.add(path, importers.detect(file).companions(file))
         for file_report in report.files:
             self._report(path, file_report, ended - began)
 

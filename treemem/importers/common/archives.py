@@ -63,6 +63,8 @@ class Member(LogFile):
     @property
     def place(self) -> str | None:
         assert self.archive is not None
+        if self.known_place is not None:
+            return self.known_place
         folder, separator, name = self.inner.rpartition("/")
         plain = f"{folder}{separator}{self._plain_name(name)}"
         inner = self.inner if self.archive.member(plain) else plain
@@ -70,6 +72,8 @@ class Member(LogFile):
 
     @property
     def name(self) -> str:
+        if self.known_place is not None:
+            return PurePosixPath(self.known_place.rpartition("!")[2]).name
         return self._plain_name(PurePosixPath(self.inner).name)
 
     @property

@@ -17,7 +17,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from pathlib import Path, PurePosixPath
+from pathlib import Path, PurePath, PurePosixPath
 from typing import BinaryIO
 
 from treemem.errors import ImportFileError
@@ -40,7 +40,8 @@ class LogFile:
 
     label: the path as the user gave it, for reports. path: None for standard input, an archive
     member or bytes in memory; then the bytes are in data or in the file spool. found: whether the
-    user named a folder or an archive that contains it instead of the file itself.
+    user named a folder or an archive that contains it instead of the file itself. known_place: the
+    place of the file before it was renamed or moved, by which its sources are named.
     """
 
     label: str
@@ -48,6 +49,7 @@ class LogFile:
     data: bytes | None = None
     spool: Path | None = None
     found: bool = False
+    known_place: str | None = None
 
     def open(self) -> BinaryIO:
         """Opens the file for reading, decompressed and in UTF-8 if it is text in UTF-16. Raises
@@ -102,8 +104,8 @@ class LogFile:
     def place(self) -> str | None:
         """Identifies the file on this machine; None for bytes without a path. A compressed file
         has the place that it had before, unless there is another file now."""
-        if self.path is None:
-            return None
+        if self.known_place is not None or self.path is None:
+            return self.known_place
         path = self.path.resolve()
         plain = path.with_name(self._plain_name(path.name))
         return str(path if plain != path and plain.exists() else plain)
@@ -111,6 +113,8 @@ class LogFile:
     @property
     def name(self) -> str:
         """The file's name, without the suffix of a compressed file."""
+        if self.known_place is not None:
+            return PurePath(self.known_place).name
         return self._plain_name((self.path or PurePosixPath(self.label)).name)
 
     def _plain_name(self, name: str) -> str:
@@ -133,6 +137,8 @@ class LogFile:
     @property
     def folder(self) -> str:
         """The name of the folder that contains it; "" for bytes without a path."""
+        if self.known_place is not None:
+            return PurePath(self.known_place).parent.name
         return "" if self.path is None else self.path.resolve().parent.name
 
     def neighbour(self, *steps: str) -> LogFile | None:
@@ -185,7 +191,8 @@ class Importer(ABC):
     yield different messages. kept, dropped: short lists of the content that is imported and
     ignored. places: glob patterns below the home folder for the tool's logs; empty if the tool has
     no fixed place. beside: patterns for the files read together with those. is_document: the
-    file is rewritten as a whole, so its sources are snapshots.
+    file is rewritten as a whole, so its sources are snapshots. spans_files: a source is named
+    after the folder and continues over its files.
     """
 
     name: str
@@ -196,6 +203,7 @@ class Importer(ABC):
     places: tuple[str, ...] = ()
     beside: tuple[str, ...] = ()
     is_document: bool = False
+    spans_files: bool = False
 
     @abstractmethod
     def recognizes(self, file: LogFile, head: bytes) -> float:

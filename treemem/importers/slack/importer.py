@@ -54,6 +54,7 @@ class Slack(Importer):
 
     name = "slack"
     version = 1
+    spans_files = True
     description = "Slack exports: a ZIP or a folder of channels, with a file for every day"
     kept = "speaker, text, time, ids, threads, text of bots' attachments, names of files"
     dropped = "reactions, layout, joins and other notices, deleted messages, files themselves"
