@@ -42,7 +42,7 @@ def test_a_message_has_its_text_time_and_session() -> None:
     assert message.unique_id
     assert message.active
     assert source(meta(), item("user", text)) == Source(
-        f"codex/{SESSION}", "codex", None, "rollout.jsonl"
+        f"codex/{SESSION}", "codex", None, "rollout.jsonl", project="/p"
     )
 
 

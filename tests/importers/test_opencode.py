@@ -127,7 +127,7 @@ def test_folder_database_and_export_yield_the_same_messages(tmp_path: Path) -> N
     assert (injected.kind, summed_up.kind) == ("injected", "summary")
     (source,) = sources(folder)
     about = ("opencode/ses_a", "opencode", "Fix the export", "ses_a.json")
-    assert source == Source(*about, rewritten=True)
+    assert source == Source(*about, rewritten=True, project="/w")
 
 
 def test_a_subagents_session_names_its_parent_and_a_default_title_is_dropped(

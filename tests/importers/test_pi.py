@@ -139,7 +139,7 @@ def test_entries_without_a_message_are_counted_by_type() -> None:
 def test_the_last_name_is_the_title() -> None:
     rows = [HEADER, user(1, "x"), *(entry(n, "session_info", name=f"n{n}") for n in (2, 3))]
     source = next(event for event in read(rows) if isinstance(event, Source))
-    assert source == Source(f"pi/{SESSION}", "pi", "n3", "session.jsonl")
+    assert source == Source(f"pi/{SESSION}", "pi", "n3", "session.jsonl", project="/p")
 
 
 # -- the tree ----------------------------------------------------------------------------

@@ -41,7 +41,7 @@ class CopilotCli(Importer):
     """Imports the sessions below ~/.copilot/session-state."""
 
     name = "copilot-cli"
-    version = 1
+    version = 2
     description = "Copilot CLI session logs (JSON Lines)"
     kept = "turns, reasoning, tool calls and results, sub-agents, notifications, summaries"
     dropped = "usage, context sent with the user's text, opaque reasoning, deltas, bookkeeping"
@@ -70,6 +70,7 @@ class _Survey:
     def __init__(self) -> None:
         self.session_id: str | None = None
         self.title: str | None = None
+        self.project: str | None = None
         self._requested: set[int] = set()
         self._thought: set[int] = set()
         self._ordinal_of: dict[str, int] = {}
@@ -81,6 +82,8 @@ class _Survey:
             self._ordinal_of[event_id] = ordinal
         if kind in ("session.start", "session.resume"):
             self.session_id = self.session_id or as_text(data.get("sessionId"))
+            context = as_dict(data.get("context"))
+            self.project = self.project or as_text(context.get("cwd"))
         elif kind == "session.title_changed":
             self.title = one_line(data.get("title")) or self.title
         elif kind == "assistant.message":
@@ -121,6 +124,7 @@ class _Reading:
             title=survey.title,
             origin=file.label,
             rewritten=True,
+            project=survey.project,
         )
         self._agents: dict[str, Source] = {}
 

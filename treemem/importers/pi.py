@@ -39,7 +39,7 @@ class Pi(Importer):
     """Imports the sessions below ~/.pi/agent/sessions."""
 
     name = "pi"
-    version = 1
+    version = 2
     description = "sessions of the pi coding agent (JSON Lines)"
     kept = "turns, thinking, tool calls and results, abandoned branches, summaries, forks"
     dropped = "usage, model names, tool details, data of extensions, bookkeeping"
@@ -75,6 +75,7 @@ class _Survey:
     def __init__(self) -> None:
         self.session_id: str | None = None
         self.title: str | None = None
+        self.project: str | None = None
         self._ordinal_of: dict[str, int] = {}
         self._parent = array("q")  # ordinal of the parent
         self._follows = bytearray()
@@ -88,6 +89,7 @@ class _Survey:
         self._parent.append(_NONE)
         if value.get("type") == "session":
             self.session_id = self.session_id or as_text(value.get("id"))
+            self.project = self.project or as_text(value.get("cwd"))
             return
         if as_text(value.get("type")) is None:
             return
@@ -129,6 +131,7 @@ class _Reading:
             format=Pi.name,
             title=survey.title,
             origin=file.label,
+            project=survey.project,
         )
 
     def events(self) -> Iterator[Event]:

@@ -66,6 +66,7 @@ class _Reading:
             format=ClaudeCode.name,
             title=survey.title,
             origin=file.label,
+            project=survey.project,
         )
         self._agents: dict[int | str, Source] = {}
         self._current: Source | None = None
@@ -171,6 +172,7 @@ class _Reading:
                 format=ClaudeCode.name,
                 origin=self._file.label,
                 parent_id=self._main.id,
+                project=self._main.project,
             )
         return self._agents[key]
 

@@ -14,7 +14,7 @@ from typing import Any
 
 from treemem.importers.claude_code.records import records_of
 from treemem.importers.common.base import LogFile, Skipped
-from treemem.importers.common.coerce import as_dict
+from treemem.importers.common.coerce import as_dict, as_text
 from treemem.importers.common.records import skim_json
 from treemem.importers.common.source_ids import file_key, is_uuid, one_line
 
@@ -34,6 +34,8 @@ class Survey:
 
     def __init__(self) -> None:
         self.session_id: str | None = None
+        # The first working directory; the agent may leave it.
+        self.project: str | None = None
         self._titles: dict[str, str] = {}
         self._summary_leaf = 0
         self._flags = bytearray()
@@ -89,6 +91,7 @@ class Survey:
             return
         if isinstance(session := value.get("sessionId"), str) and session:
             self.session_id = session
+        self.project = self.project or as_text(value.get("cwd"))
         is_turn = value.get("type") in ("user", "assistant")
         if not is_turn:
             self._add_title(value)

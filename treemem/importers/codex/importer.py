@@ -98,6 +98,7 @@ class _Reading:
             title=survey.title,
             origin=file.label,
             parent_id=f"{Codex.name}/{printable(parent)}" if parent else None,
+            project=session.project if session else None,
         )
 
     def events(self) -> Iterator[Event]:

@@ -31,6 +31,7 @@ class Session:
 
     def __init__(self, meta: dict[str, Any]) -> None:
         self.id = as_text(meta.get("id")) or as_text(meta.get("session_id"))
+        self.project = as_text(meta.get("cwd"))
         self.forked_from = as_text(meta.get("forked_from_id"))
         source = meta.get("source")
         spawned = as_dict(as_dict(source).get("subagent"))

@@ -35,7 +35,7 @@ class OpenCode(Importer):
     """Imports opencode's storage folder, its opencode.db and its exports."""
 
     name = "opencode"
-    version = 1
+    version = 2
     description = "opencode sessions (storage folder, opencode.db, exports)"
     kept = "turns, reasoning, tool calls and results, reverted turns, sub-agents, summaries, files"
     dropped = "usage, model names, snapshots, patches, diffs, steps, retries, todo lists"
@@ -99,6 +99,7 @@ def source_of(file: LogFile, session: dict[str, Any]) -> Source:
         origin=file.label,
         parent_id=f"opencode/{printable(parent)}" if parent else None,
         rewritten=True,
+        project=as_text(session.get("directory")),
     )
 
 
