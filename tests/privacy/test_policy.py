@@ -229,7 +229,7 @@ def test_personal_data_is_redacted_only_if_the_file_is_set_to(memory: Memory) ->
     first, second = texts(memory, "a")
     assert first == "mail ana@example.org"
     assert second.startswith("mail [redacted: email #")
-    assert json.loads(memory.setting("redaction") or "") == {"pii": True, "allow": []}
+    assert json.loads(memory.setting("redaction") or "") == {"pii": True, "allow": [], "deny": []}
 
 
 def copies(folder: Path, *, one: list[str], two: list[str]) -> tuple[Path, Path]:

@@ -8,24 +8,30 @@ Tested in tests/privacy/test_redactor.py.
 
 from __future__ import annotations
 
-import math
 import re
-from collections import Counter
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from treemem.privacy import tables
 from treemem.privacy.patterns import (
-    EXAMPLE,
     KEY_KINDS,
+    NOT_KEY_KINDS,
     NOT_SECRET_ENDS,
     NOT_SECRET_KINDS,
-    PLACEHOLDERS,
-    SEQUENCE,
     SIGNATURE_KINDS,
     STEMS,
     WORDS_FOR_KEY,
     WORDS_FOR_PASSWORD,
     WORDS_FOR_SECRET,
+)
+from treemem.privacy.values import (
+    is_jumbled,
+    is_member,
+    is_mixed,
+    is_password,
+    is_placeholder,
+    is_random,
+    is_scattered,
 )
 
 # Only this many characters of a literal or a name are searched.
@@ -42,8 +48,8 @@ class Assigned(NamedTuple):
 
 
 class _Name(NamedTuple):
-    """The name before a value. kind: "password", "secret", "token", "key" or "auth". bound: the
-    form of the assignment, see _bound."""
+    """The name before a value. kind: "password", "secret", "token", "key", "auth", or "other key"
+    for a key of an unknown kind. bound: the form of the assignment, see _bound."""
 
     text: str
     kind: str
@@ -53,11 +59,24 @@ class _Name(NamedTuple):
 # The word, then up to two digits, the end of a quoted or indexed name, a type, and the sign.
 _BEHIND = re.compile(
     rf"(?P<word>{WORDS_FOR_PASSWORD}|{WORDS_FOR_SECRET}|{WORDS_FOR_KEY})[0-9]{{0,2}}"
-    r"(?:\\{0,3}[\"'`])?\]?[ \t]{0,16}"
-    r"(?::[ \t]?[a-z][a-z0-9_.|\[\] ]{0,40}(?==))?"
-    r"(?P<sign>[:=!]=|=>|[=:]|>|,|(?=[ \t]))[ \t]{0,16}"
+    r"(?:\\{0,3}[\"'`])?\]?\*{0,2}[ \t]{0,16}"
+    r"(?::[ \t]?[a-z](?:[a-z0-9_.|\[\] ]{0,40}(?<=[ \t])(?==[ \t])|[a-z_.]{1,20}(?==[\"'])))?"
+    r"(?P<sign>[:=!]=|=>|->|→|[=:]|>|[,;|]|(?:is|was)[ \t]|(?=[ \t])|(?=[\r\n]))[ \t]{0,16}"
 )
-_SCHEME = re.compile(r"(?:bearer|basic|token|apikey|digest)[ \t]{1,4}", re.IGNORECASE)
+# A value that is given apart from its name: {"name": "DB_PASSWORD", "value": "…"} and the like.
+_APART = re.compile(
+    r"[\"'`\\]{0,4}[ \t]{0,4}[,;/>{)]{0,2}(?:</[a-z]{1,12}>)?\s{0,40}"
+    r"(?:[\"']?(?:type|description|sensitive|secure|nullable|scope|enabled|text)\b"
+    r"[^\n]{0,120}[\n,]\s{0,40}){0,4}"
+    r"[<{]?\\{0,3}[\"']?(?:string_?)?(?:value|default(?:_?value)?|plain_?text)\\{0,3}[\"']?"
+    r"\s{0,4}[:=>]\s{0,4}"
+)
+APART_CHARS_MAX = 160
+_SCHEME = re.compile(
+    r"(?:(?P<known>bearer|basic|token|apikey|digest)|[a-z][a-z0-9-]{1,20})[ \t]{1,4}"
+    r"(?:token=|key=)?[\"']?",
+    re.IGNORECASE,
+)
 _OPENING = re.compile(r"[bBfFrRuU]{0,2}(\\{0,3}[\"'`])")
 _BARE = re.compile(r"[^\s\"'`,;&<>(){}\[\]|\\=]{1,512}={0,2}")
 _BARE_PASSWORD = re.compile(r"[^\s\"'`,;&<>(){}\[\]|\\]{1,256}")
@@ -66,33 +85,38 @@ _MARKUP = re.compile(r"[^\s<>]{1,512}(?=</)")
 _NAME_CHAR = frozenset("abcdefghijklmnopqrstuvwxyz0123456789_-.")
 _OPENS = ("(", "[", "{", "<")
 _WORD = re.compile(r"[A-Za-z_]+[0-9]{0,2}")
-_MEMBER = re.compile(r"[A-Za-z_$][\w$]*(?:(?:\.|->|::|\?\.)[A-Za-z_$][\w$]*)+")
 _CALL = re.compile(r"[A-Za-z_][\w.]*\(.*|.*[,)]")
 _LABEL = re.compile(r"[A-Za-z]+(?:[_. /-][A-Za-z]+)+[_.:]?|.*[=:]|[A-Z][a-z]+[:.]?")
-_BEFORE_VARIABLE = ("", "export ", "set ", "env ", "-e ", "$env:")
-_PATH = re.compile(r"(?:~|\.{0,2})/[\w.~/-]*|[A-Za-z]:\\.*|[A-Za-z][A-Za-z0-9+.-]{1,20}://.*")
-_DIGEST = re.compile(r"(?:sha(?:1|256|384|512)|md5)[-:]", re.IGNORECASE)
-_WORDS = re.compile(r"[A-Za-z]*[0-9]{0,2}")
+_BEFORE_VARIABLE = ("", "export ", "set ", "env ", "-e ", "$env:", "arg ")
+# Before the name of a variable whose value follows behind a blank.
+_SETTERS = ("env ", "arg ", "setx ", "set -x ", "set -gx ", "set -ux ")
+# The fingerprint of a public key.
+_FINGERPRINT = re.compile(r"[0-9A-F]{40}")
+_LAST_WORD = re.compile(r"([a-z]+)[ ]\Z")
 
 
 def assigned(text: str) -> Iterator[Assigned]:
-    """Yields the secrets that are assigned to names in a text, in the order of STEMS."""
+    """Yields the secrets that are assigned to names in a text, in the order of STEMS, and those
+    below the names of columns."""
     # Subtle: U+0130 is the only character that is longer in lower case, which would shift offsets.
     low = text.replace("\u0130", "i").lower()
+    columns: list[tables.Column] = []
     for stem in STEMS:
         at = low.find(stem)
         while at >= 0:
-            assignment = _at(text, low, at)
+            assignment = _at(text, low, at, columns)
             at += len(stem)
             if assignment is not None:
                 yield assignment
                 at = max(at, assignment.end)
             at = low.find(stem, at)
+    for cell in tables.cells(text, columns) if columns else ():
+        yield Assigned(*cell)
 
 
-def _at(text: str, low: str, at: int) -> Assigned | None:
+def _at(text: str, low: str, at: int, columns: list[tables.Column]) -> Assigned | None:
     """The secret assigned to a name with a stem at this offset; None if there is none. low: the
-    text in lower case."""
+    text in lower case. columns: gets the name if it may be that of a column."""
     behind = _BEHIND.match(low, at)
     if behind is None:
         return None
@@ -100,15 +124,35 @@ def _at(text: str, low: str, at: int) -> Assigned | None:
     if name is None:
         return None
     start = behind.end()
+    if name.bound in ("column", "markup", "quoted", "near"):
+        apart = _value_apart(low, behind)
+        if apart is not None:
+            name, start = name._replace(bound="line"), apart
+        elif name.bound == "column":
+            columns.append(tables.Column(at, name.kind, label_of(name.text, name.kind)))
+            if behind["sign"] != "|":
+                return None
+            name = name._replace(bound="near")
     scheme = _SCHEME.match(text, start) if name.kind == "auth" else None
     if scheme is not None:
         start = scheme.end()
+    is_known_scheme = scheme is not None and scheme["known"] is not None
     opening = _OPENING.match(text, start)
     if opening is not None and name.bound != "markup":
-        return _quoted(text, opening, name, scheme is not None)
+        return _quoted(text, opening, name, is_known_scheme)
     if name.bound == "quoted":
         return None
-    return _bare(text, start, name, scheme is not None)
+    return _bare(text, start, name, is_known_scheme)
+
+
+def _value_apart(low: str, behind: re.Match[str]) -> int | None:
+    """Where the value begins that is given apart from its name; None if none is."""
+    at = behind.start("sign")
+    ends = at + APART_CHARS_MAX
+    if low.find("value", at, ends) < 0 and low.find("default", at, ends) < 0:
+        return None
+    apart = _APART.match(low, behind.end("word"))
+    return None if apart is None else apart.end()
 
 
 # -- the name --------------------------------------------------------------------------
@@ -122,24 +166,37 @@ def _name(low: str, at: int, behind: re.Match[str]) -> _Name | None:
     if low[begins] in "nrt" and low[begins - 1 : begins] == "\\":
         begins += 1  # the letter of an escaped newline, return or tab
     before = low[begins:at]
+    if before == "" and (word := _LAST_WORD.search(low, max(0, at - 24), at)) is not None:
+        before = f"{word[1]} "
     kind = _kind(behind["word"], before)
-    bound = _bound(low, begins, behind)
+    bound = None if kind is None else _bound(low, begins, behind)
     if kind is None or bound is None:
+        return None
+    if (
+        before[-1:] in ("", " ")
+        and behind["word"] == "pass"
+        and bound in ("near", "said", "column")
+    ):
+        return None  # the verb
+    if bound == "column" and before[-1:] not in ("", "_", "-", ".", " "):
         return None
     return _Name(before + behind["word"], kind, bound)
 
 
 def _kind(word: str, before: str) -> str | None:
     """The kind of secret that a word names; None if it names none. before: the name before it."""
-    kinds = [kind for kind in re.split(r"[_.-]", before) if kind]
+    kinds = [kind for kind in re.split(r"[_. -]", before) if kind]
     if (kinds and kinds[-1] in NOT_SECRET_KINDS) or before.endswith(NOT_SECRET_ENDS):
         return None
-    if word.startswith(("pass", "pwd")):
+    if word.startswith(("pass", "pw", "pswd")):
         # "bypass" and "compass" name no passwords; "DB_PASS" does.
-        whole = word not in ("pass", "pwd") or not before or before[-1] in "_-."
+        whole = word not in ("pass", "pwd", "pw") or before[-1:] in ("", "_", "-", ".", " ")
         return "password" if whole else None
     if word.startswith("key"):
-        return "key" if before.rstrip("_-.").endswith(KEY_KINDS) else None
+        if before.rstrip("_-. ").endswith(KEY_KINDS):
+            return "key"
+        is_other = kinds and not before.rstrip("_-. ").endswith(NOT_KEY_KINDS)
+        return "other key" if is_other else None
     if word == "signature":
         return "token" if any(kind in SIGNATURE_KINDS for kind in kinds) else None
     if word.startswith("auth"):
@@ -149,8 +206,9 @@ def _kind(word: str, before: str) -> str | None:
 
 def _bound(low: str, begins: int, behind: re.Match[str]) -> str | None:
     """The form of an assignment; None if it is not one. "line": NAME=value on its own line.
-    "tight": name=value or name: value. "loose": name = value. "quoted": only a quoted value counts.
-    "markup": a value between tags."""
+    "tight": name=value or name: value. "loose": name = value. "said": the name is value. "near":
+    name value. "quoted": only a quoted value counts. "markup": a value between tags. "column":
+    values below the name."""
     sign, sign_at = behind["sign"], behind.start("sign")
     touches = low[sign_at - 1] not in " \t"
     tight = touches and behind.end() == behind.end("sign")
@@ -158,16 +216,33 @@ def _bound(low: str, begins: int, behind: re.Match[str]) -> str | None:
         before = low[max(0, begins - 12) : begins].replace("\\n", "\n").rpartition("\n")[2]
         return "line" if before in _BEFORE_VARIABLE else "tight"
     if sign == ">":
-        return "markup" if tight and low[begins - 1 : begins] == "<" else None
-    if sign == ",":
-        return "quoted" if "define(" in low[max(0, begins - 12) : begins] else None
+        return "markup" if tight and low[begins - 1 : begins] == "<" else "column"
+    if sign == "," and "define(" in low[max(0, begins - 12) : begins]:
+        return "quoted"
+    if sign in (",", ";", "|"):
+        return "column"
     if sign == "":
-        is_option = low.startswith("--", begins)
-        is_prose = behind["word"] == "password" and behind.end("word") == sign_at
-        return "tight" if is_option else "quoted" if is_prose and touches else None
+        return _bound_by_blank(low, begins, behind)
+    if sign[0] in "iw":
+        return "said"
     if sign == ":" and touches:
         return "tight"
-    return "loose" if sign in ("=", ":", ":=", "=>") else "quoted"
+    return "loose" if sign in ("=", ":", ":=", "=>", "->", "→") else "quoted"
+
+
+def _bound_by_blank(low: str, begins: int, behind: re.Match[str]) -> str | None:
+    """The form of an assignment without a sign, see _bound."""
+    if low.startswith("--", begins) or (low[begins] == "-" and low[begins - 1 : begins] == " "):
+        return "tight"
+    if behind.end() == behind.end("word") or low[behind.end() : behind.end() + 1] in "\r\n":
+        return "column"
+    before = low[max(0, begins - 12) : begins].rpartition("\n")[2]
+    if before.endswith(_SETTERS):
+        return "line"
+    blanks = low[behind.end("sign") : behind.end()]
+    if "\t" in blanks or len(blanks) > 1:
+        return "column"
+    return "near"
 
 
 # -- the value -------------------------------------------------------------------------
@@ -184,15 +259,18 @@ def _quoted(text: str, opening: re.Match[str], name: _Name, scheme: bool) -> Ass
             return None
         end = limit  # the text was cut within the value
     if name.kind == "auth" and (match := _SCHEME.match(text, start, end)):
-        start, scheme = match.end(), True
+        start, scheme = match.end(), match["known"] is not None
     value = text[start:end]
-    if _is_placeholder(value) or any(map(str.isspace, value)):
+    if is_placeholder(value) or any(map(str.isspace, value)):
         return None
     if name.kind == "password":
-        is_secret = not _LABEL.fullmatch(value) and len(value) >= (6 if value.isalpha() else 4)
+        chars_min = 6 if value.isalpha() else 4
+        is_secret = not _LABEL.fullmatch(value) and len(value) >= chars_min
+    elif name.kind == "other key" or name.bound in ("near", "said"):
+        is_secret = is_scattered(value, 20 if name.kind == "other key" else 12)
     else:
         chars_min = 6 if name.kind == "secret" else 8
-        is_secret = _is_random(value, chars_min) or (scheme and _is_mixed(value))
+        is_secret = is_random(value, chars_min) or (scheme and is_mixed(value))
     return Assigned(start, end, label_of(name.text, name.kind)) if is_secret else None
 
 
@@ -203,30 +281,51 @@ def _bare(text: str, start: int, name: _Name, scheme: bool) -> Assigned | None:
     # A call, an index or a template is code that fetches the value.
     if match is None or (name.bound != "markup" and text[match.end() : match.end() + 1] in _OPENS):
         return None
-    value = match[0].rstrip(".,:;") if name.bound == "tight" else match[0]
+    value = match[0] if name.bound in ("line", "loose", "markup") else match[0].rstrip(".,:;")
     if name.kind == "password":
-        is_secret = _is_password(value, name)
+        is_secret = _is_bare_password(value, name)
     else:
-        is_secret = _is_random(value, 20 if name.bound == "loose" else 10, digits_min=2)
-        is_secret = is_secret or (scheme and _is_mixed(value))
-    if not is_secret or _MEMBER.fullmatch(value) or _is_placeholder(value):
+        is_secret = _is_bare_secret(value, name) or (scheme and is_mixed(value))
+    if not is_secret or is_placeholder(value):
         return None
     return Assigned(start, start + len(value), label_of(name.text, name.kind))
 
 
-def _is_password(value: str, name: _Name) -> bool:
+def _is_bare_secret(value: str, name: _Name) -> bool:
+    """Whether an unquoted value that is no password is random."""
+    if name.kind == "other key":
+        return (
+            name.bound != "near" and is_scattered(value, 20) and not _FINGERPRINT.fullmatch(value)
+        )
+    if name.bound in ("said", "near"):
+        return is_scattered(value, 16) and not is_member(value)
+    chars_min = 20 if name.bound == "loose" else 10
+    is_secret = is_random(value, chars_min, digits_min=2)
+    return is_secret and (not is_member(value) or is_scattered(value, 20))
+
+
+def _is_bare_password(value: str, name: _Name) -> bool:
     """Whether an unquoted value is a password, and not a word of code or prose."""
     if name.bound in ("line", "markup"):
-        return len(value) >= 4 and not _CALL.fullmatch(value)
+        return len(value) >= 4 and not _CALL.fullmatch(value) and not is_member(value)
+    if name.bound == "said":
+        return is_password(value)
+    if name.bound == "near":
+        digits = sum(map(str.isdecimal, value))
+        mixed = not value.islower() and not value.isupper()
+        return len(value) >= 8 and digits >= (1 if mixed else 3) and is_password(value)
     if value.isdecimal():
         return name.bound == "tight" and name.text.endswith(("word", "wd", "code")) and (
             6 <= len(value) <= 12
         )  # fmt: skip
+    if is_jumbled(value, 10):
+        return True
     if _WORD.fullmatch(value) and not (value[-1].isdecimal() and name.bound == "tight"):
         return False
     has_letter = any(map(str.isalpha, value))
     has_other = any(not char.isalpha() and char not in "_-./:" for char in value)
-    return len(value) >= (6 if name.bound == "tight" else 10) and has_letter and has_other
+    long_enough = len(value) >= (6 if name.bound == "tight" else 10)
+    return long_enough and has_letter and has_other and not is_member(value)
 
 
 def label_of(name: str, kind: str) -> str:
@@ -235,55 +334,4 @@ def label_of(name: str, kind: str) -> str:
         return "password"
     if ("aws" in name and "secret" in name) or "secret_access_key" in name:
         return "aws-secret"
-    return {"key": "api-key", "auth": "auth-header"}.get(kind, kind)
-
-
-def _is_mixed(value: str) -> bool:
-    """Whether a value after "Basic" or "Bearer" is not a word: it mixes upper and lower case."""
-    return len(value) >= 8 and not value.isupper() and not value.islower() and (
-        _MEMBER.fullmatch(value) is None
-    )  # fmt: skip
-
-
-def _is_placeholder(value: str) -> bool:
-    """Whether a value is a placeholder for a secret, an example, a path, a digest or a variable."""
-    low = value.lower().strip("<>[]{}()*_-.:;,! ")
-    return (
-        low in PLACEHOLDERS
-        or len(set(low)) <= 2
-        or EXAMPLE.search(value) is not None
-        or _PATH.fullmatch(value) is not None
-        or _DIGEST.match(value) is not None
-        or (value[:1] in "$%@<{[(*" and not value[1:2].isdigit())
-    )
-
-
-def _is_random(value: str, chars_min: int, digits_min: int = 1) -> bool:
-    """Whether a value looks random, unlike names, numbers and words. digits_min: applies to values
-    with digits; a value without any must be long letters of both cases."""
-    if len(value) < chars_min or not value.isascii() or SEQUENCE.search(value):
-        return False
-    letters = sum(char.isalpha() for char in value)
-    digits = sum(char.isdigit() for char in value)
-    if not letters or letters + digits < 0.7 * len(value):
-        return False
-    if 0 < digits < digits_min:
-        return False
-    if not digits:
-        mixed = not value.islower() and not value.isupper()
-        return len(value) >= 20 and mixed and value.isalpha() and entropy_bits(value) >= 4.0
-    if all(_WORDS.fullmatch(piece) for piece in re.split(r"[-_./:+=]", value)):
-        return False
-    return entropy_bits(value) >= min(3.0, 0.8 * math.log2(len(value)))
-
-
-def entropy_bits(value: str) -> float:
-    """The Shannon entropy of the characters of a value, in bits per character.
-
-    Example:
-        >>> entropy_bits("aaaa"), entropy_bits("abcd")
-        (0.0, 2.0)
-    """
-    total = len(value)
-    shares = (count / total for count in Counter(value).values())
-    return -sum(share * math.log2(share) for share in shares) + 0.0
+    return {"key": "api-key", "other key": "api-key", "auth": "auth-header"}.get(kind, kind)

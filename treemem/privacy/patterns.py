@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-VERSION = 1
+VERSION = 2
 # Every token of TOKENS contains a run of this many word characters.
 RUN_CHARS = 20
 
@@ -81,7 +81,134 @@ TOKENS = (
     Rule("age-key", r"AGE-SECRET-KEY-1", r"[A-Z0-9]{58}"),
     Rule("facebook-token", r"EAA(?=[A-Z])", r"[A-Za-z0-9]{80,400}"),
     Rule("1password-token", r"ops_eyJ", r"[A-Za-z0-9+/]{200,4000}={0,3}"),
+    Rule("1password-key", r"A3-", r"[A-Z0-9]{6}(?:-[A-Z0-9]{5,11}){4,5}(?![A-Z0-9])"),
+    Rule("airtable-token", r"pat(?=[A-Za-z0-9]{14}\.)", r"[A-Za-z0-9]{14}\.[a-f0-9]{64}"),
+    Rule("asana-token", r"[12]/(?=[0-9]{13})", r"[0-9]{13,20}(?:/[0-9]{13,20})?:[a-f0-9]{32}"),
+    Rule("aws-key", r"ABSK(?=[A-Z])", r"[A-Za-z0-9+/]{100,300}={0,2}"),
+    Rule("crates-token", r"cio(?=[A-Z0-9a-z]{32})", r"[A-Za-z0-9]{32}(?![A-Za-z0-9_-])"),
+    Rule("discord-token", r"(?:M|N|O)(?=[A-Za-z0-9_-]{22,28}\.[A-Za-z0-9_-]{6}\.)",
+         r"[A-Za-z0-9_-]{22,28}\.[A-Za-z0-9_-]{6}\.[A-Za-z0-9_-]{27,45}(?![A-Za-z0-9_-])"),
+    Rule("doppler-token", r"dp\.(?:scim|audit|said)\.", r"[A-Za-z0-9._-]{40,80}"),
+    Rule("dropbox-token", r"sl\.(?:u\.|B)", r"[A-Za-z0-9_-]{60,2000}"),
+    Rule("dynatrace-token", r"dt0[a-z][0-9]{2}\.", r"[A-Z0-9]{8,24}\.[A-Z0-9]{64}"),
+    Rule("google-token", r"[14]//?0", r"[A-Za-z0-9_-]{38,250}"),
+    Rule("harness-token", r"[ps]at\.(?=[A-Za-z0-9_-]{22}\.)",
+         r"[A-Za-z0-9_-]{22}\.[A-Za-z0-9]{24}\.[A-Za-z0-9]{20}"),
+    Rule("infisical-token", r"st\.(?=[a-f0-9-]{8,40}\.)",
+         r"[a-f0-9-]{8,40}\.[a-f0-9]{32}\.[a-f0-9]{32}"),
+    Rule("jfrog-token", r"AKCp", r"[A-Za-z0-9]{69,76}"),
+    Rule("jfrog-token", r"cmVmd", r"[A-Za-z0-9]{59}(?![A-Za-z0-9])"),
+    Rule("jwt", r"eyJ", r"[A-Za-z0-9_-]{8,4096}(?:\.[A-Za-z0-9_-]{0,8192}){4}"),
+    Rule("jwt", r"ZXlK", r"[A-Za-z0-9+/_-]{80,8192}={0,2}"),
+    Rule("mailchimp-key", r"[0-9a-f](?=[0-9a-f]{31}-us[0-9])",
+         r"[0-9a-f]{31}-us[0-9]{1,2}(?![0-9])"),
+    Rule("mapbox-token", r"[st]k\.eyJ", r"[A-Za-z0-9_-]{20,400}\.[A-Za-z0-9_-]{20,40}"),
+    Rule("nuget-key", r"oy2", r"[a-z0-9]{43}(?![A-Za-z0-9])"),
+    Rule("octopus-key", r"API-", r"[A-Z0-9]{25,34}(?![A-Za-z0-9_-])"),
+    Rule("openshift-token", r"sha256~", r"[A-Za-z0-9_-]{43}(?![A-Za-z0-9_-])"),
+    Rule("private-key", r"LS0tLS1CRUdJTi",
+         r"(?=[A-Za-z0-9+/]{0,36}(?:UFJJVkFURSBLRV|QUklWQVRFIEtFW|BSSVZBVEUgS0VZ))"
+         r"[A-Za-z0-9+/]{40,32768}(?:(?:\s|\\[nr]){1,8}[A-Za-z0-9+/]{60,100}){0,400}"
+         r"(?:(?:\s|\\[nr]){1,8}(?:[A-Za-z0-9+/]{16,99}|[A-Za-z0-9+/]{1,15}(?==)))?={0,2}"),
+    Rule("pagerduty-key", r"u\+", r"(?=[A-Za-z_-]{0,16}[0-9])[A-Za-z0-9_-]{18}(?![A-Za-z0-9_-])"),
+    Rule("azure-devops-token", r"[A-Za-z0-9](?=[A-Za-z0-9]{75}AZDO)", r"[A-Za-z0-9]{83}"),
+    Rule("azure-key", r"[A-Za-z0-9](?=[A-Za-z0-9]{51}JQQJ99)",
+         r"[A-Za-z0-9]{57}[A-Za-z0-9]{24,28}"),
+    Rule("maxmind-key", r"[A-Za-z0-9](?=[A-Za-z0-9]{5}_[A-Za-z0-9]{29}_mmk)", r"[A-Za-z0-9_]{39}"),
+    Rule("paseto", r"v[1-4]\.(?:local|public)\.", r"[A-Za-z0-9_-]{40,8192}"),
+    Rule("ssh-key", r"b3BlbnNzaC1rZXktdjEA", r"[A-Za-z0-9+/\s]{60,16000}={0,2}"),
+    Rule("twitter-token", r"AAAAAAAAAAAAAAAAAAAAA", r"[A-Za-z0-9%]{30,200}"),
+    Rule("vault-token", r"hvr\.", r"[A-Za-z0-9_-]{24,400}"),
+    Rule("yandex-token", r"t1\.", r"[A-Za-z0-9_-]{10,200}={0,2}\.[A-Za-z0-9_-]{86}={0,2}"),
+    Rule("yandex-token", r"y[0-3]_", r"[A-Za-z0-9_-]{50,70}"),
 )  # fmt: skip
+
+# The services whose tokens are their beginning and a long random run, and these beginnings.
+PREFIXES = {
+    "adafruit-key": "aio_",
+    "adobe-secret": "p8e-",
+    "airbyte-token": "abt_",
+    "aikido-token": "AIK_",
+    "atlassian-token": "ATBB ATCTT3 ATSTT3 ATOA",
+    "axiom-token": "xaat- xait- xapt-",
+    "bitbucket-token": "BBDC-",
+    "braze-key": "braze_",
+    "buildkite-token": "bkua_ bkct_ bkaj_ bkpt_ bkt_",
+    "cerebras-key": "csk-",
+    "circleci-token": "CCIPAT_ CCIPRJ_",
+    "clojars-token": "CLOJARS_",
+    "cloudflare-token": "cfut_ cfat_ cfk_ v1.0-",
+    "coinbase-key": "cb_",
+    "composio-key": "ak_",
+    "contentful-token": "CFPAT-",
+    "daytona-key": "dtn_",
+    "deepsource-token": "dsp_",
+    "deno-token": "ddp_ ddw_ ddo_",
+    "duffel-token": "duffel_live_ duffel_test_",
+    "e2b-key": "e2b_",
+    "easypost-key": "EZAK EZTK",
+    "elevenlabs-key": "xi_",
+    "facebook-token": "EAAC EAAB EAAG",
+    "figma-token": "figd_ figo_ figor_ figp_ figu_ figdr_ figoh_ figuh_",
+    "firecrawl-key": "fc-",
+    "fireworks-key": "fw_",
+    "flutterwave-key": "FLWSECK- FLWSECK_TEST-",
+    "fly-token": "fo1_",
+    "frameio-token": "fio-u-",
+    "gitlab-token": "GR1348941",
+    "google-token": "AQ.Ab8R",
+    "grafana-key": "eyJrIjoi",
+    "heroku-key": "HRKU-",
+    "honeycomb-key": "hcaik_ hcxik_ hcbik_ hcamk_ hcxlk_",
+    "huggingface-token": "api_org_",
+    "hubspot-token": "pat-na1- pat-eu1- pat-na2- pat-ap1-",
+    "infracost-key": "ico-",
+    "jina-key": "jina_",
+    "langsmith-key": "lsv2_pt_ lsv2_sk_ ls__",
+    "linear-key": "lin_oauth_ lin_wh_",
+    "mailersend-key": "mlsn.",
+    "matrix-token": "syt_ mct_ mcr_",
+    "mercadopago-token": "APP_USR-",
+    "mongodb-key": "mdb_sa_sk_",
+    "neon-key": "napi_",
+    "netlify-token": "nfp_ nfc_ nfo_ nfu_ nfb_",
+    "nvidia-key": "nvapi-",
+    "ory-token": "ory_pat_ ory_at_ ory_rt_ ory_apikey_",
+    "pinecone-key": "pcsk_",
+    "plaid-token": "access-sandbox- access-development- access-production-",
+    "posthog-key": "phx_ phs_ phr_ pha_ phc_",
+    "prefect-key": "pnu_ pnb_",
+    "readme-key": "rdme_",
+    "render-key": "rnd_",
+    "resend-key": "re_",
+    "rubygems-key": "rubygems_",
+    "runpod-key": "rpa_",
+    "scalingo-token": "tk-us-",
+    "sentry-token": "sntrys_ sntryu_ sntryi_",
+    "shippo-token": "shippo_live_ shippo_test_",
+    "shopify-token": "shpua_ shptka_ prtapi_ atkn_",
+    "snyk-token": "snyk_uat. snyk_sat.",
+    "sonarqube-token": "squ_ sqp_ sqa_",
+    "sourcegraph-token": "sgp_ sgd_ slk_ sgs_",
+    "square-token": "EAAA sq0idp- sq0csp-",
+    "supabase-key": "sbp_ sb_secret_",
+    "tailscale-key": "tskey-",
+    "tavily-key": "tvly-",
+    "telnyx-key": "KEY01",
+    "typeform-token": "tfp_",
+    "ubidots-token": "BBFF- BBUS-",
+    "vercel-token": "vcp_ vci_ vca_ vcr_ vck_",
+    "voyage-key": "pa-",
+    "wakatime-key": "waka_ waka_tok_",
+    "webhook-secret": "whsec_",
+    "workos-key": "wos_",
+    "yandex-key": "AQVN AQW",
+}
+# In an unknown beginning, one of these parts says that a key follows: acme_live_…, key-….
+PREFIX_WORDS = (
+    "sk rk pat sat uat api key apikey tok token secret sec sdk live prod production test sandbox "
+    "access auth cred priv private pwd"
+).split()
 
 # Tokens without such a run near their beginning. begins: a literal that is searched for first.
 ODD_TOKENS = (
@@ -91,6 +218,14 @@ ODD_TOKENS = (
          r"(?<![A-Za-z0-9_~.-])[A-Za-z0-9_~.-]{3}[0-9]Q~[A-Za-z0-9_~.-]{31,34}"),
     Rule("terraform-token", ".atlasv1.",
          r"(?<![A-Za-z0-9])[A-Za-z0-9]{14}\.atlasv1\.[A-Za-z0-9_=-]{60,70}"),
+    Rule("password-hash", "$", r"\$(?<![A-Za-z0-9$]\$)(?:[1567y]|gy|2[abxy]?|apr1|sha1|md5|P|H"
+         r"|scrypt|argon2(?:i|d|id)|pbkdf2[a-z0-9-]{0,16})(?:\$[^\s:$\"'`\\<>]{1,64}){0,3}"
+         r"\$[A-Za-z0-9./+]{22,128}={0,2}"),
+    Rule("password-hash", "$", r"pbkdf2_sha[0-9]{1,3}\$[0-9]{1,9}\$[^\s$]{1,64}"
+         r"\$[A-Za-z0-9./+]{20,128}={0,2}"),
+    Rule("password-hash", "$", r"scrypt:[0-9:]{1,32}\$[^\s$]{1,64}\$[a-f0-9]{40,256}"),
+    Rule("password-hash", "$", r"pbkdf2:[a-z0-9:]{1,32}\$[^\s$]{1,64}\$[a-f0-9]{40,256}"),
+    Rule("password-hash", "SHA}", r"\{S?SHA\}[A-Za-z0-9+/]{26,256}={0,2}"),
 )  # fmt: skip
 
 PII = (
@@ -104,16 +239,22 @@ PII = (
 )  # fmt: skip
 
 # The words that end the name of a secret, and the stems used to search for them.
-WORDS_FOR_PASSWORD = "pass(?:word|wd|wort|phrase|code)?|pwd"  # noqa: S105
+WORDS_FOR_PASSWORD = "pass(?:word|wd|wort|phrase|code)?|pwd?"  # noqa: S105
 WORDS_FOR_SECRET = "secret|token|credentials?|auth(?:orization)?|signature"  # noqa: S105
 WORDS_FOR_KEY = "key(?:_?base)?"
-STEMS = ("pass", "pwd", "secret", "token", "credential", "auth", "signature", "key")
+STEMS = ("pass", "pw", "secret", "auth", "token", "credential", "signature", "key")
 
-# "key" names a secret only after one of KEY_KINDS, "signature" only after one of SIGNATURE_KINDS,
-# and no word does after one of NOT_SECRET_KINDS.
+# "key" names a secret after one of KEY_KINDS, and a very random one after any other kind but
+# NOT_KEY_KINDS; "signature" does only after one of SIGNATURE_KINDS, and no word does after one of
+# NOT_SECRET_KINDS.
 KEY_KINDS = tuple(
     "api access secret private auth encryption signing account master client shared service "
-    "subscription session deploy admin security hmac".split()
+    "subscription session deploy admin security hmac license licence webhook wallet".split()
+)
+NOT_KEY_KINDS = tuple(
+    "public pub primary foreign cache partition sort dedupe idempotency object trace route lookup "
+    "hash index unique query map dict group row column id entry file image node cell lock "
+    "project measurement publishable site registry translation message routing resume host".split()
 )
 NOT_SECRET_KINDS = frozenset(
     "page next prev previous continuation cursor sync pad eos bos unk sep cls mask special stop "
@@ -122,6 +263,96 @@ NOT_SECRET_KINDS = frozenset(
 )
 NOT_SECRET_ENDS = ("page", "next", "continuation", "pagination", "sync", "publickey")
 SIGNATURE_KINDS = ("amz", "goog")
+
+# Words on the line before a random value that announce a secret, and those after them that name
+# something else.
+ANNOUNCED = re.compile(
+    r"(?:(?:api|access|secret|private|auth|signing|encryption|license|service|account|admin|master"
+    r"|client|deploy|shared)[ _-]?key|token|secret|credential|passphrase|password"
+    r"|(?<![a-z])pat)(?![a-z])",
+    re.IGNORECASE,
+)
+NOT_ANNOUNCED = re.compile(
+    r"(?<![a-z])(?:commit|sha|md5|hash|digest|checksum|id|uuid|guid|version|revision|rev|url|uri"
+    r"|https?|path|file|public|page|cursor|fingerprint|input|output|count|limit|type|see|test|def"
+    r"|class|import|from|in)(?![a-z])|(?<! )\(|[{}\[\]<;?&#]|(?<!-)>|://",
+    re.IGNORECASE,
+)
+# The end of a URL before the value of a parameter whose random values are secrets.
+QUERY = re.compile(
+    r"[?&;](?:amp;)?(?:[a-z_-]{0,24}[_-]?(?:key|sig|signature|token|secret|credential)|code|app_?id"
+    r"|auth|ticket|sas|jwt|otp|license|hmac|access)=\Z",
+    re.IGNORECASE,
+)
+# Cookies that hold a session, even if their values are short.
+COOKIE_NAMES = re.compile(r"(?:^|[._-])sess|sessi?on|(?:^|[._-])sid$|auth|token|jwt|login", re.I)
+
+# Command lines and lines of files with a password behind them: a word that the text must contain,
+# and the pattern of what comes before the password. FLAGGED: also needs a flag. SPELLED: also
+# needs the letters "pass".
+FLAG = re.compile(r" -(?:[pPaUwu]|-user|-proxy-user|[a-zA-Z]{1,8}[ub][ \"'])")
+FLAGGED = (
+    ("mysql", r"mysql[a-z]{0,8}\b[^\n|;&]{0,200}?\s-p(?=\S)"),
+    ("mariadb", r"mariadb[a-z-]{0,8}\b[^\n|;&]{0,200}?\s-p(?=\S)"),
+    ("sshpass", r"sshpass\s{1,4}(?:-v\s{1,4})?-p\s{0,4}"),
+    ("login", r"login\b[^\n|;&]{0,200}?\s-p[\s=]{1,4}"),
+    ("mongo", r"mongo[a-z]{0,8}\b[^\n|;&]{0,200}?\s-p\s{0,4}"),
+    ("cqlsh", r"cqlsh\b[^\n|;&]{0,200}?\s-p\s{0,4}"),
+    ("7z", r"7za?\b[^\n|;&]{0,200}?\s-p"),
+    ("redis-cli", r"redis-cli\b[^\n|;&]{0,200}?\s-a\s{1,4}"),
+    ("http", r"http(?<![\w/.-]http)s?\b[^\n|;&]{0,100}?\s-a[\s=]{1,4}[\w.@-]{1,64}:"),
+    ("smbclient", r"smbclient\b[^\n|;&]{0,200}?\s-U\s{0,4}[\"']?[\w\\.-]{1,64}%"),
+    ("ldap", r"ldap[a-z]{3,8}\b[^\n|;&]{0,200}?\s-w\s{0,4}"),
+    ("zip", r"zip\b[^\n|;&]{0,200}?\s-P\s{0,4}"),
+    ("sqlcmd", r"sqlcmd\b[^\n|;&]{0,200}?\s-P\s{0,4}"),
+    ("bcp", r"bcp\b[^\n|;&]{0,200}?\s-P\s{0,4}"),
+    ("mosquitto", r"mosquitto_[a-z]{3}\b[^\n|;&]{0,200}?\s-P\s{0,4}"),
+    ("ipmitool", r"ipmitool\b[^\n|;&]{0,200}?\s-P\s{0,4}"),
+    (
+        "curl",
+        r"curl\b[^\n]{0,400}?\s(?:-[a-zA-Z]{0,8}u|--(?:proxy-)?user)[\s=]{0,4}[\"']?"
+        r"[\w.@-]{0,64}:",
+    ),
+    ("lftp", r"lftp\b[^\n|;&]{0,100}?\s-u\s{0,4}[\w.@-]{1,64},"),
+)
+SPELLED = (
+    ("pass:", r"-pass(?:in|out)?\s{1,4}pass:"),
+    ("storepass", r"-(?:src|dest|new)?storepass\s{1,4}"),
+    ("keypass", r"-(?:src|dest|new)?keypass\s{1,4}"),
+    (
+        "htpasswd",
+        r"htpasswd\b[^\n|;&]{0,40}?\s-[a-zA-Z]{0,6}b[a-zA-Z]{0,6}\s{1,4}"
+        r"[^\s|;&]{1,128}\s{1,4}[^\s|;&]{1,64}\s{1,4}",
+    ),
+    ("password-stdin", r"echo\s{1,4}(?:-n\s{1,4})?(?=[^|\n]{1,256}\|[^\n]{1,160}--password-stdin)"),
+    (
+        "chpasswd",
+        r"echo\s{1,4}(?:-[ne]\s{1,4})?[\"']?[\w.-]{1,64}:"
+        r"(?=[^|\n]{1,256}\|[^\n]{0,40}chpasswd)",
+    ),
+    (
+        "machine",
+        r"machine\s{1,4}\S{1,253}\s{1,16}login\s{1,4}\S{1,128}\s{1,16}"
+        r"(?:account\s{1,4}\S{1,64}\s{1,16})?password\s{1,4}",
+    ),
+    (
+        "default",
+        r"default\s{1,16}login\s{1,4}(?!anonymous)\S{1,128}\s{1,16}"
+        r"(?:account\s{1,4}\S{1,64}\s{1,16})?password\s{1,4}",
+    ),
+)
+COMMANDS = (
+    ("SecureString", r"ConvertTo-SecureString\s{1,4}(?:-String\s{1,4})?(?=[\"'])"),
+    ("IDENTIFIED", r"IDENTIFIED\s{1,4}(?:WITH\s{1,4}[\w\"']{1,40}\s{1,4})?BY\s{1,4}"
+                   r"(?:PASSWORD\s{1,4})?(?=')"),
+    ("identified by", r"identified by\s{1,4}(?:password\s{1,4})?(?=')"),
+    ("PASSWORD(", r"PASSWORD\((?=')"),
+    ("rabbitmqctl", r"rabbitmqctl\s{1,4}(?:add_user|change_password)\s{1,4}\S{1,64}\s{1,4}"),
+    (":5432:", r"(?m:^)[\w.*-]{1,253}:5432:[\w.*-]{1,63}:[\w.*@-]{1,63}:"),
+    (":*:*:", r"(?m:^)[\w.*-]{1,253}:(?:\*|[0-9]{2,5}):[\w.*-]{1,63}:[\w.*@-]{1,63}:"),
+    ("response=", r"[Dd]igest [^\n]{0,400}?\bresponse=(?=\"[0-9a-f]{32,64}\")"),
+    ("AWS4-HMAC-SHA256", r"AWS4-HMAC-SHA256\b[^\n]{0,400}?\bSignature="),
+)  # fmt: skip
 
 # Whole values, in lower case, that take the place of a secret in examples.
 PLACEHOLDERS = frozenset(
@@ -137,7 +368,13 @@ PLACEHOLDERS = frozenset(
 )
 EXAMPLE = re.compile(
     r"example|placeholder|your[-_ ]|my[-_](?:api|secret|token|key|pass)|insert[-_ ]|replace[-_ ]"
-    r"|dummy|redacted|xxxx|\*\*\*|\.\.\.|…|<[^>]|\$\{|\$\(|\{\{|%\(|%s",
+    r"|dummy|redacted|xxxx|\*\*\*|\.\.\.|…|<[^>]|\$\{|\$\(|\{\{|%\(|%s(?![A-Za-z])",
+    re.IGNORECASE,
+)
+# The names of algorithms, which are no passwords although they have digits.
+ALGORITHM = re.compile(
+    r"(?:sha|md|base|utf|aes|rsa|ed|b?crypt|scrypt|argon|pbkdf|oauth|https?|ipv|x|v|ntlm|hs|rs|es)"
+    r"[-_]?[0-9]",
     re.IGNORECASE,
 )
 # Sequences that a random generator is unlikely to produce, though a person may choose them.

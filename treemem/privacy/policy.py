@@ -17,6 +17,7 @@ import orjson
 
 from treemem.errors import UsageError
 from treemem.privacy import patterns
+from treemem.privacy.denied import described, digest, entry_of
 from treemem.privacy.redactor import KEY_BYTES, MARKER, Redactor
 from treemem.store import settings
 from treemem.store.database import Database
@@ -27,6 +28,7 @@ Redact = bool | Literal["pii"]
 
 ALLOW_CHARS_MAX = 512
 ALLOW_MAX = 1_000
+DENY_MAX = 200
 _LAST_WORD = re.compile(r"[!-~]+\Z")
 
 
@@ -35,11 +37,19 @@ class Policy:
     """What counts as a secret in a memory file.
 
     pii: includes e-mail addresses, phone numbers, IBANs and card numbers. allow: exceptions, see
-    redactor.Redactor.
+    redactor.Redactor. deny: what is always redacted: regular expressions, and values as
+    "value:LENGTH:HASH".
     """
 
     pii: bool = False
     allow: tuple[str, ...] = ()
+    deny: tuple[str, ...] = ()
+
+    @property
+    def denied(self) -> list[str]:
+        """What is denied, as it is shown to people: expressions, and values by length and
+        fingerprint."""
+        return [described(entry) for entry in self.deny]
 
 
 class Redactions:
@@ -79,13 +89,46 @@ class Redactions:
             allow = tuple(allowed for allowed in before.allow if allowed != pattern)
             return self._put(replace(before, allow=allow))
 
+    def deny(self, text: str, *, regex: bool | None = None) -> Policy:
+        """Redacts a value, or what a regular expression matches, from now on; also if it is
+        allowed. A value is stored as a keyed hash, and found as whole words. regex: None to tell
+        by the characters: a text with a class, a group, a choice or ".*" is an expression.
+
+        Raises UsageError if the text has fewer than 4 or more than 512 characters or unprintable
+        ones, if the expression is invalid, could be slow or matches ordinary words, or if DENY_MAX
+        entries are denied already.
+        """
+        with self._database.transaction():
+            before = self.policy
+            entry = entry_of(text, key_of(self._database, keep=True), regex=regex)
+            if len(before.deny) >= DENY_MAX:
+                raise UsageError(f"{DENY_MAX} values are denied already. Remove some first.")
+            return self._put(replace(before, deny=tuple(dict.fromkeys((*before.deny, entry)))))
+
+    def undeny(self, text: str) -> Policy:
+        """Removes what was denied: the value, the expression, or the fingerprint of a value, such
+        as "#3f2a". Raises UsageError if it is not denied."""
+        with self._database.transaction():
+            before = self.policy
+            key = key_of(self._database, keep=True)
+            value = text.strip()
+            entries = {text, f"value:{len(value)}:{digest(value, key)}"}
+            deny = tuple(
+                entry
+                for entry in before.deny
+                if entry not in entries and not described(entry).endswith(f", {text}")
+            )
+            if deny == before.deny:
+                raise UsageError(f"{text!r} is not denied. See: treemem redact show")
+            return self._put(replace(before, deny=deny))
+
     def set_pii(self, on: bool) -> Policy:
         """Sets whether personal data is redacted too."""
         with self._database.transaction():
             return self._put(replace(self.policy, pii=on))
 
     def _put(self, policy: Policy) -> Policy:
-        value = orjson.dumps({"pii": policy.pii, "allow": policy.allow}).decode()
+        value = orjson.dumps(policy).decode()
         settings.put(self._database, settings.REDACTION, value)
         return policy
 
@@ -96,7 +139,7 @@ def policy_of(database: Database) -> Policy:
     if value is None:
         return Policy()
     stored = orjson.loads(value)
-    return Policy(bool(stored["pii"]), tuple(stored["allow"]))
+    return Policy(bool(stored["pii"]), tuple(stored["allow"]), tuple(stored.get("deny", ())))
 
 
 def key_of(database: Database, *, keep: bool) -> bytes:
@@ -114,7 +157,7 @@ def redactor_of(database: Database, redact: Redact = True, *, keep: bool = True)
     """The redactor of a memory file, with its key and policy."""
     policy = policy_of(database)
     key = key_of(database, keep=keep)
-    return Redactor(key, policy.allow, pii=policy.pii or redact == "pii")
+    return Redactor(key, policy.allow, pii=policy.pii or redact == "pii", deny=policy.deny)
 
 
 class Redaction:
@@ -137,8 +180,8 @@ class Redaction:
             return cls(key, None, "plain")
         policy = policy_of(database)
         pii = policy.pii or redact == "pii"
-        rules = (patterns.VERSION, pii, sorted(policy.allow))
-        return cls(key, Redactor(key, policy.allow, pii=pii), f"redacted {rules}")
+        rules = (patterns.VERSION, pii, sorted(policy.allow), sorted(policy.deny))
+        return cls(key, Redactor(key, policy.allow, pii=pii, deny=policy.deny), f"redacted {rules}")
 
     def redact(self, message: Message) -> Message:
         """The message without secrets; the same object if it has none."""

@@ -8,7 +8,6 @@ secrets, and assignments.py finds values assigned to names.
 from __future__ import annotations
 
 import fnmatch
-import hashlib
 import re
 from bisect import bisect_right
 from collections import Counter
@@ -17,7 +16,13 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from treemem.privacy.assignments import assigned
-from treemem.privacy.patterns import ODD_TOKENS, PII, PLACEHOLDERS, RUN_CHARS, TOKENS
+from treemem.privacy.commands import find_passwords
+from treemem.privacy.denied import LABEL as DENIED
+from treemem.privacy.denied import Denied, digest
+from treemem.privacy.disguises import joined, span_before, without_breaks
+from treemem.privacy.patterns import ODD_TOKENS, PII
+from treemem.privacy.private_keys import find_private_keys
+from treemem.privacy.tokens import Secret, find_tokens
 from treemem.types import Message, Part
 
 FINGERPRINT = re.compile(r"#[0-9a-f]{4}")
@@ -26,21 +31,8 @@ MARKER = re.compile(r"\[redacted: ([a-z0-9-]{1,40}) #[0-9a-f]{4}\]")
 KEY_BYTES = 32
 # A text is searched at most this many times, again after each round of replacements.
 ROUNDS_MAX = 8
-# False beginnings of tokens that are tried in one run of characters.
-FAILURES_A_RUN_MAX = 64
-# Characters in a private key block, and those searched before an END line without a BEGIN line.
-PEM_CHARS_MAX = 65_536
-PEM_CHARS_BEFORE_MAX = 8_192
 # In a text that was cut, a run of this many characters may be part of a secret.
 CUT_RUN_CHARS = 16
-
-
-class Secret(NamedTuple):
-    """A secret in a text: its offsets, end exclusive, and the label for its marker."""
-
-    start: int
-    end: int
-    label: str
 
 
 def markers(text: str) -> Counter[str]:
@@ -83,11 +75,19 @@ class Redactor:
 
     key: KEY_BYTES random bytes of one memory file, for fingerprints. allow: exceptions, each a
     value with the wildcards * and ?, or a fingerprint such as "#3f2a". pii: also redacts e-mail
-    addresses, phone numbers, IBANs and card numbers.
+    addresses, phone numbers, IBANs and card numbers. deny: what is always redacted, see denied.py.
     """
 
-    def __init__(self, key: bytes, allow: Sequence[str] = (), *, pii: bool = False) -> None:
+    def __init__(
+        self,
+        key: bytes,
+        allow: Sequence[str] = (),
+        *,
+        pii: bool = False,
+        deny: Sequence[str] = (),
+    ) -> None:
         self._key = key
+        self._denied = Denied(deny, key) if deny else None
         self._pii = pii
         self._allowed = frozenset(filter(FINGERPRINT.fullmatch, allow))
         patterns = [fnmatch.translate(value) for value in allow if value not in self._allowed]
@@ -118,16 +118,36 @@ class Redactor:
 
     def secrets(self, text: str) -> list[Secret]:
         """The secrets of a text, in order. They overlap neither each other nor a marker."""
-        candidates = [*_private_keys(text), *_tokens(text), *_passwords(text)]
-        candidates += [Secret(*assignment) for assignment in assigned(text)]
-        if self._pii:
-            candidates += _personal(text)
+        candidates = self._candidates(text)
+        if (whole := joined(text)) is not None:
+            candidates += [
+                Secret(*span_before(whole, secret.start, secret.end), secret.label)
+                for secret in self._candidates(whole.text)
+            ]
         if not candidates:
             return []
         return _united([
             secret for secret in _outside_markers(text, candidates)
-            if not self._is_allowed(text[secret.start : secret.end], secret.label)
+            if secret.label == DENIED
+            or not self._is_allowed(text[secret.start : secret.end], secret.label)
         ])  # fmt: skip
+
+    def _candidates(self, text: str) -> list[Secret]:
+        """What may be secrets, the more specific first: what is denied, formats, assignments, and
+        what is announced."""
+        formatted, announced = find_tokens(text)
+        candidates = [] if self._denied is None else list(self._denied.secrets(text))
+        candidates += [
+            *find_private_keys(text),
+            *formatted,
+            *_odd_tokens(text),
+            *find_passwords(text),
+        ]
+        candidates += [Secret(*assignment) for assignment in assigned(text)]
+        candidates += announced
+        if self._pii:
+            candidates += _personal(text)
+        return candidates
 
     def marker(self, secret: str, label: str) -> str:
         """The marker that replaces a secret."""
@@ -136,8 +156,7 @@ class Redactor:
     def _fingerprint(self, secret: str, label: str) -> str:
         if label == "private-key":  # equal keys may have different line breaks
             secret = re.sub(r"\\[nrt]|\s", "", secret)
-        data = secret.encode("utf-8", "surrogatepass")
-        return "#" + hashlib.blake2b(data, key=self._key, digest_size=16).hexdigest()[:4]
+        return "#" + digest(without_breaks(secret), self._key)[:4]
 
     def _is_allowed(self, secret: str, label: str) -> bool:
         if self._allowed and self._fingerprint(secret, label) in self._allowed:
@@ -237,139 +256,25 @@ def _united(secrets: Sequence[Secret]) -> list[Secret]:
     return [secret for _, secret in united]
 
 
-# -- tokens with a format of their own -------------------------------------------------
+# -- texts that were cut ---------------------------------------------------------------
 
 _LONG_RUN = re.compile(rf"[A-Za-z0-9+/=_-]{{{CUT_RUN_CHARS},}}")
 _NAME = re.compile(
-    r"(?:pass(?:word|wd|phrase)?|pwd|secret|token|key|auth\w{0,10}|credentials?)[\"'\\]{0,4}\s{0,4}[=:]",
+    r"(?:pass(?:word|wd|phrase)?|pwd?|secret|token|key|auth\w{0,10}|credentials?)[\"'\\]{0,4}\s{0,4}[=:]",
     re.IGNORECASE,
 )  # fmt: skip
-# Every token contains a run of this many characters, unlike most words. Searching for runs first is
-# ten times as fast as searching for the beginnings of all tokens.
-_RUN = re.compile(rf"\b[\w-]{{{RUN_CHARS},}}", re.ASCII)
-_DIGIT_OR_CAPITAL = re.compile(r"[A-Z0-9]")
-_BEFORE_RUN = 6  # "ya29." and the like
-# Subtle: after a terminal color code, a letter precedes the token: "\x1b[31mghp_…".
-_BOUNDARY = r"(?:(?<![A-Za-z0-9])|(?<=[0-9]m))"
 
 
-def _any_of(beginnings: Iterable[str]) -> str:
-    """One pattern for all beginnings, grouped by first letter, so that most are never tried."""
-    by_letter: dict[str, list[str]] = {}
-    for beginning in beginnings:
-        letter = "" if beginning.startswith("(") else beginning[0]
-        by_letter.setdefault(letter, []).append(beginning)
-    return "|".join(
-        f"(?:{'|'.join(group)})"
-        if letter == ""
-        else f"{letter}(?:{'|'.join(x[1:] for x in group)})"
-        for letter, group in by_letter.items()
-    )
+# -- tokens without a long run of characters -------------------------------------------
 
-
-_BEGINS = re.compile(f"{_BOUNDARY}(?:{_any_of(rule.begins for rule in TOKENS)})")
-_TOKEN = re.compile("|".join(f"({rule.begins}{rule.rest})" for rule in TOKENS))
 _ODD = tuple((rule.label, rule.begins, re.compile(rule.rest)) for rule in ODD_TOKENS)
 
 
-def _tokens(text: str) -> Iterator[Secret]:
-    done = 0
-    for run in _RUN.finditer(text):
-        start, end = run.span()
-        if _DIGIT_OR_CAPITAL.search(text, start, end) is None:
-            continue
-        at = max(done, start - _BEFORE_RUN)
-        failures = 0
-        while failures < FAILURES_A_RUN_MAX and (begins := _BEGINS.search(text, at, end)):
-            token = _TOKEN.match(text, begins.start())
-            if token is None or "EXAMPLE" in token[0]:
-                failures += 1
-                at = begins.start() + 1
-                continue
-            assert token.lastindex is not None
-            yield Secret(*token.span(), TOKENS[token.lastindex - 1].label)
-            at = done = token.end()
+def _odd_tokens(text: str) -> Iterator[Secret]:
     for label, literal, pattern in _ODD:
-        if literal in text:
+        if literal[-1] in text and literal in text:
             for token in pattern.finditer(text):
                 yield Secret(*token.span(), label)
-
-
-# -- private keys ----------------------------------------------------------------------
-
-_PEM_BEGIN = re.compile(r"-----BEGIN (?:[A-Z0-9]{1,12} ){0,4}PRIVATE KEY(?: BLOCK)?-----")
-_PEM_END = re.compile(r"-----END (?:[A-Z0-9]{1,12} ){0,4}PRIVATE KEY(?: BLOCK)?-----")
-_PEM_HEADERS = r"(?:\s|\\[nr]){0,8}(?:[A-Z][A-Za-z-]{2,20}: [^\n\\]{0,80}(?:\s|\\[nr]){1,8}){0,6}"
-_PEM_LINE = r"[ \t]{0,8}(?:[0-9]{1,6}[→|:\t][ \t]{0,4})?[A-Za-z0-9+/=]{16,4096}(?:\s|\\[nr]){0,8}"
-_PEM_BODY = re.compile(
-    rf"{_PEM_HEADERS}(?:{_PEM_LINE}){{0,2000}}(?:[A-Za-z0-9+/]{{1,15}}={{1,2}})?"
-)
-_PEM_DATA = re.compile(r"[A-Za-z0-9+/]{24}")
-# Matched backwards from the end of a block.
-_PEM_LINES_BEFORE = re.compile(r"(?:(?:\s|[nr]\\){1,8}[A-Za-z0-9+/=]{4,128}){1,400}")
-
-
-def _private_keys(text: str) -> Iterator[Secret]:
-    """Yields private key blocks, including those whose beginning or end was cut off."""
-    if "PRIVATE KEY" not in text:
-        return
-    done = 0
-    ends = [end.span() for end in _PEM_END.finditer(text)]
-    for begin in _PEM_BEGIN.finditer(text):
-        if begin.start() < done:
-            continue
-        at = bisect_right([start for start, _ in ends], begin.end())
-        close = ends[at] if at < len(ends) else None
-        if close is None or close[0] - begin.end() > PEM_CHARS_MAX:
-            body = _PEM_BODY.match(text, begin.end())
-            assert body is not None
-            close = body.span()
-        if _PEM_DATA.search(text, begin.end(), close[1]):
-            done = close[1]
-            yield Secret(begin.start(), done, "private-key")
-    yield from _ends_of_keys(text, ends, done)
-
-
-def _ends_of_keys(text: str, ends: Sequence[tuple[int, int]], done: int) -> Iterator[Secret]:
-    for start, end in ends:
-        if start >= done:
-            before = text[max(done, start - PEM_CHARS_BEFORE_MAX) : start][::-1]
-            lines = _PEM_LINES_BEFORE.match(before)
-            if lines is not None and _PEM_DATA.search(lines[0]):
-                done = end
-                yield Secret(start - lines.end(), end, "private-key")
-
-
-# -- passwords in URLs, headers and command lines --------------------------------------
-
-_URL = re.compile(
-    r"://[^\s/:@\"'`<>\\]{0,128}:(?P<secret>[^\s/\"'`<>\\{}]{1,256})@(?=[\w\[.-])"
-)  # fmt: skip
-_BEARER = re.compile(
-    r"(?i:\bbearer[ \t]{1,4})(?P<secret>(?=[^\s]{0,80}[0-9])[\w.~+/-]{20,4096}={0,2})"
-)
-_CURL_USER = re.compile(
-    r"(?<=\s)(?:-u|--user)[ =]{0,2}[\"']?[\w.@-]{0,64}:(?P<secret>[^\s\"']{3,256})"
-)
-
-
-def _passwords(text: str) -> Iterator[Secret]:
-    if "://" in text and "@" in text:
-        yield from _matches(_URL, text, "password")
-    if "earer " in text:
-        yield from _matches(_BEARER, text, "bearer-token")
-    if "curl" in text:
-        yield from _matches(_CURL_USER, text, "password")
-
-
-def _matches(pattern: re.Pattern[str], text: str, label: str) -> Iterator[Secret]:
-    for match in pattern.finditer(text):
-        secret = match["secret"]
-        if secret.lower() not in PLACEHOLDERS and not _PLACEHOLDER.search(secret):
-            yield Secret(*match.span("secret"), label)
-
-
-_PLACEHOLDER = re.compile(r"\A[$%<{*x]|\*\*\*|\.\.\.|…|(?i:example|your[-_]|changeme|redacted)")
 
 
 # -- personal data ---------------------------------------------------------------------

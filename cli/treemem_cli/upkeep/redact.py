@@ -31,7 +31,7 @@ def redact_command() -> None:
 @json_option
 @click.pass_context
 def show_policy(context: click.Context, as_json: bool) -> None:
-    """Show what is redacted and what is allowed.
+    """Show what is redacted, what is allowed and what is denied.
 
     \b
     Example:
@@ -63,6 +63,37 @@ def allow(context: click.Context, pattern: str, remove: bool, as_json: bool) -> 
     _print(policy, as_json=as_json)
 
 
+@redact_command.command("deny")
+@click.argument("pattern")
+@click.option("--regex", "is_regex", flag_value=True, default=None, type=bool,
+              help="PATTERN is a regular expression.")  # fmt: skip
+@click.option("--value", "is_regex", flag_value=False, type=bool, help="PATTERN is a value.")
+@click.option("--remove", is_flag=True, help="Remove PATTERN from the denied ones.")
+@json_option
+@click.pass_context
+def deny(
+    context: click.Context, pattern: str, is_regex: bool | None, remove: bool, as_json: bool
+) -> None:
+    """Always treat a value as a secret, for what no rule can know.
+
+    PATTERN is the value, which is found as a whole word, or a regular expression. A text with a
+    class, a group, a choice or ".*" is an expression, unless --value is given. The file contains
+    only a keyed hash of a value. treemem redact show lists what is denied; --remove also takes the
+    fingerprint of a value, such as "#3f2a".
+
+    \b
+    Example:
+      treemem redact deny swordfish
+      treemem redact deny "CORP-[0-9]{6}"
+    """
+    with open_memory(context) as memory:
+        if remove:
+            policy = memory.redactions.undeny(pattern)
+        else:
+            policy = memory.redactions.deny(pattern, regex=is_regex)
+    _print(policy, as_json=as_json)
+
+
 @redact_command.command("pii")
 @click.argument("state", type=click.Choice(["on", "off"]))
 @json_option
@@ -91,3 +122,5 @@ def _print(policy: Policy, *, as_json: bool) -> None:
     click.echo(f"personal data  {'redacted' if policy.pii else 'not redacted'}")
     for pattern in policy.allow:
         click.echo(f"allowed        {clip(pattern, 100)}")
+    for entry in policy.denied:
+        click.echo(f"denied         {clip(entry, 100)}")
