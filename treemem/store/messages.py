@@ -363,7 +363,11 @@ def message_from(row: Row, session: str | None = None) -> Message:
         id=id_,
         tokens=tokens,
     )
-    return message if origin else mark(message)
+    if origin:
+        return message
+    # The id is a hash over role, author and kind: they stay as stored.
+    marked = mark(message)
+    return replace(message, origin=marked.origin, parts=marked.parts)
 
 
 def by_seq(database: Database, seqs: Iterable[int]) -> dict[int, Message]:
