@@ -31,6 +31,10 @@ class DatabaseLockedError(DatabaseError):
     """Another process held the write lock for longer than the busy timeout."""
 
 
+class DatabaseReadOnlyError(DatabaseError):
+    """The file or its folder may not be written; reading may work."""
+
+
 class DatabaseCorruptError(DatabaseError):
     """SQLite reports damage; the file is not changed."""
 

@@ -167,8 +167,11 @@ class Memory:
         from treemem import importers
         from treemem.ingest.files import Options, ingest_all
         from treemem.privacy.policy import Redaction
+        from treemem.store.file import modes
         from treemem.worker import run
 
+        if keep_blobs is not None:
+            self._database.add_notices(modes.notices([], [Path(keep_blobs)]))
         report = ingest_all(
             self._database,
             files,

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from treemem.models import catalog, manifests, serving
 from treemem.models.catalog import Entry, ModelRole
 from treemem.models.manifests import InstalledModel
+from treemem.models.serving import exposed_key as exposed_key
 from treemem.reports import StepProgress
 from treemem.summarize import backends
 from treemem.summarize.exam import ExamResult

@@ -19,14 +19,33 @@ if TYPE_CHECKING:
     from treemem import Memory
 
 
-def open_memory(context: click.Context) -> Memory:
-    """Opens the memory that --db names, and prints its notices on stderr."""
+def open_memory(context: click.Context, *, create: bool = False) -> Memory:
+    """Opens the memory that --db names, and prints its notices on stderr, new ones at the end.
+
+    create: create the file if it is missing. Only commands that store something do; a wrong path
+    must not look like an empty memory.
+    """
     from treemem import Memory
 
-    memory = Memory.open((context.obj or {}).get("db"))
-    for notice in memory.notices:
+    memory = Memory.open((context.obj or {}).get("db"), must_exist=not create)
+    printed = memory.notices
+    for notice in printed:
         note(f"Note: {notice}")
+
+    def print_new() -> None:
+        for notice in memory.notices[len(printed) :]:
+            note(f"Note: {notice}")
+
+    context.call_on_close(print_new)
     return memory
+
+
+def open_or_empty(context: click.Context) -> Memory:
+    """Opens the memory that --db names, or an empty one in memory if the file is missing."""
+    from treemem import Memory, default_database_path
+
+    path = (context.obj or {}).get("db") or default_database_path()
+    return open_memory(context) if path.exists() else Memory.open(":memory:")
 
 
 def note(text: str) -> None:

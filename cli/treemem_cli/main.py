@@ -75,9 +75,17 @@ class _LazyGroup(click.Group):
             context.exit(INTERRUPTED)
 
 
+def _not_empty(_: click.Context, __: click.Parameter, path: str | None) -> Path | None:
+    """A path. `--db "$UNSET"` would otherwise mean the current folder."""
+    if path == "":
+        raise click.BadParameter("the path is empty.")
+    return None if path is None else Path(path)
+
+
 @click.group(cls=_LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
 @click.option(
-    "--db", type=click.Path(dir_okay=False, path_type=Path), envvar="TREEMEM_DB", show_envvar=True,
+    "--db", type=click.Path(dir_okay=False), callback=_not_empty,
+    envvar="TREEMEM_DB", show_envvar=True,
     help="The memory file. Default: treemem.sqlite3 in your data folder.",
 )  # fmt: skip
 @click.version_option(package_name="treemem")

@@ -5,6 +5,7 @@ Tested in tests/cli/models/test_work.py.
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable
 from pathlib import Path
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
 Command = TypeVar("Command", bound=Callable[..., Any])
 
 _SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86_400}
+# The longest duration: the end of a longer one may be beyond the dates of the system.
+_DURATION_DAYS_MAX = 3_650
 
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 format_option = click.option(
@@ -41,9 +44,19 @@ max_calls_option = click.option(
     metavar="N",
     help="Make at most this many model calls.",
 )
+
+
+def _not_nan(_: click.Context, __: click.Parameter, value: float | None) -> float | None:
+    """A number of seconds; "nan" is smaller than no limit and would never end anything."""
+    if value is not None and math.isnan(value):
+        raise click.BadParameter("nan is not a number of seconds.")
+    return value
+
+
 max_seconds_option = click.option(
     "--max-seconds",
     type=click.FloatRange(min=0),
+    callback=_not_nan,
     metavar="N",
     help="Stop after this many seconds.",
 )
@@ -76,7 +89,10 @@ class Duration(click.ParamType):  # type: ignore[type-arg]
         match = re.fullmatch(r"(\d+(?:\.\d+)?)([smhd]?)", value.strip())
         if match is None:
             self.fail(f"{value!r} is not a duration; write 90s, 15m or 2h.", param, context)
-        return float(match[1]) * _SECONDS.get(match[2], 1)
+        seconds = float(match[1]) * _SECONDS.get(match[2], 1)
+        if seconds > _DURATION_DAYS_MAX * _SECONDS["d"]:
+            self.fail(f"{value!r} is longer than {_DURATION_DAYS_MAX:,}d.", param, context)
+        return seconds
 
 
 class HoursOfDay(click.ParamType):  # type: ignore[type-arg]

@@ -25,3 +25,9 @@ def model(monkeypatch: pytest.MonkeyPatch) -> FakeClient:
     with Memory.open() as memory:
         use(monkeypatch, memory, client)
     return client
+
+
+@pytest.fixture
+def empty_memory() -> None:
+    """Creates the default memory, which commands that only read do not."""
+    Memory.open().close()

@@ -69,6 +69,7 @@ def test_json_is_one_ascii_value_on_stdout(demo: str, arguments: tuple[str, ...]
     json.loads(result.stdout)
 
 
+@pytest.mark.usefixtures("empty_memory")
 @pytest.mark.parametrize(
     ("arguments", "code", "words"),
     [
@@ -159,6 +160,7 @@ def test_no_line_of_a_help_is_cut(group: str) -> None:
     assert "..." not in run(group, "--help").stdout.partition("Commands:")[2]
 
 
+@pytest.mark.usefixtures("empty_memory")
 def test_ctrl_c_exits_with_130_and_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
     def interrupted(*_: object, **__: object) -> None:
         raise KeyboardInterrupt

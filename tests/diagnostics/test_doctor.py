@@ -8,7 +8,7 @@ import pytest
 
 from tests.helpers.logs import prose
 from tests.helpers.shapes import SMALL_LEAVES
-from treemem import Memory, Message, Scope
+from treemem import DatabaseReplacedError, Memory, Message, Scope
 from treemem.store.database import Database
 from treemem.types import TreeShape
 
@@ -87,3 +87,53 @@ def test_a_diagnosis_changes_nothing(filled: Memory) -> None:
     filled.diagnose()
     assert other.value("PRAGMA data_version") == before
     other.close()
+
+
+# -- what cannot be looked at ----------------------------------------------------------
+
+
+def not_checked(memory: Memory) -> list[str]:
+    diagnosis = memory.diagnose()
+    assert diagnosis.healthy
+    reasons = {check.name: check.not_checked for check in diagnosis.checks}
+    assert diagnosis.complete == (not any(reasons.values()))
+    return [f"{name}: {reason}" for name, reason in reasons.items() if reason]
+
+
+def test_a_locked_file_is_no_damaged_one(filled: Memory) -> None:
+    impatient = Database(filled.path, busy_timeout_ms=50)
+    other = Database(filled.path)
+    with other.transaction():
+        (reason,) = not_checked(Memory(impatient, shape=SMALL_LEAVES))
+    assert reason.startswith("full text against content: ")
+    assert "is locked by another process" in reason
+    impatient.close()
+    other.close()
+
+
+def test_a_file_that_cannot_be_written_is_no_damaged_one(
+    filled: Memory, database: Database
+) -> None:
+    database.execute("PRAGMA query_only = ON")
+    (reason,) = not_checked(filled)
+    assert "cannot be written" in reason
+    database.execute("PRAGMA query_only = OFF")
+    assert not_checked(filled) == []
+
+
+def test_damage_is_found_in_a_file_that_cannot_be_written(
+    filled: Memory, database: Database
+) -> None:
+    database.execute("UPDATE message SET role = 'tool' WHERE seq = 3")
+    database.execute("PRAGMA query_only = ON")
+    diagnosis = filled.diagnose()
+    assert not diagnosis.healthy
+    assert not diagnosis.complete
+
+
+def test_a_file_that_was_replaced_is_an_error_and_no_finding(
+    filled: Memory, database: Database
+) -> None:
+    database.path.unlink()
+    with pytest.raises(DatabaseReplacedError, match="moved or deleted"):
+        filled.diagnose()

@@ -11,6 +11,7 @@ from treemem.errors import (
     DatabaseCorruptError,
     DatabaseError,
     DatabaseLockedError,
+    DatabaseReadOnlyError,
     DiskError,
     DiskFullError,
 )
@@ -35,7 +36,8 @@ def translated(error: Exception, path: Path = Path("m.db")) -> DatabaseError:
     [(5, DatabaseLockedError), (6, DatabaseLockedError), (261, DatabaseLockedError),
      (11, DatabaseCorruptError), (26, DatabaseCorruptError), (267, DatabaseCorruptError),
      (13, DiskFullError), (10, DiskError), (1034, DiskError), (778, DiskError),
-     (8, DatabaseError), (1032, DatabaseError), (14, DatabaseError), (1, DatabaseError)],
+     (8, DatabaseReadOnlyError), (1032, DatabaseReadOnlyError), (14, DatabaseReadOnlyError),
+     (1, DatabaseError)],
 )  # fmt: skip
 def test_the_code_decides_whatever_the_text(code: int, kind: type[DatabaseError]) -> None:
     text = "database is locked, malformed, disk is full, not a database"

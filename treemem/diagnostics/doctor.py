@@ -11,7 +11,14 @@ from dataclasses import dataclass
 from functools import partial
 
 from treemem import ids
-from treemem.errors import DatabaseError
+from treemem.diagnostics.encodings import damaged_texts
+from treemem.errors import (
+    DatabaseError,
+    DatabaseLockedError,
+    DatabaseReadOnlyError,
+    DatabaseReplacedError,
+    DiskFullError,
+)
 from treemem.queue import jobs
 from treemem.reports import count_of
 from treemem.store import messages, settings, vectors
@@ -29,17 +36,21 @@ REPETITIONS_MAX = 1_000_000
 # This many ids of repetitions are computed at a time.
 REPETITIONS_STEP = 1_000
 _FULL_TEXT = "full text against content"
+# Errors that say nothing about the content of the file.
+_UNREACHABLE = (DatabaseLockedError, DatabaseReadOnlyError, DiskFullError)
 _REPAIR = "Repair it: treemem doctor --repair"
 
 
 @dataclass(frozen=True, slots=True)
 class Check:
     """The result of one check. looked_at: the number of items checked. findings: a sentence for
-    each item that is wrong, at most FINDINGS_MAX."""
+    each item that is wrong, at most FINDINGS_MAX. not_checked: why the rest could not be looked
+    at; None if all was."""
 
     name: str
     looked_at: int
     findings: tuple[str, ...]
+    not_checked: str | None = None
 
     @property
     def ok(self) -> bool:
@@ -48,7 +59,8 @@ class Check:
 
 @dataclass(frozen=True, slots=True)
 class Diagnosis:
-    """The results of all checks. healthy: none of them has a finding."""
+    """The results of all checks. healthy: none of them has a finding; complete: all could be
+    made."""
 
     checks: tuple[Check, ...]
 
@@ -56,15 +68,27 @@ class Diagnosis:
     def healthy(self) -> bool:
         return all(check.ok for check in self.checks)
 
+    @property
+    def complete(self) -> bool:
+        return all(check.not_checked is None for check in self.checks)
+
 
 def diagnose(database: Database, shape: TreeShape) -> Diagnosis:
-    """Runs every check in one read transaction. shape: the sizes of leaves and groups."""
+    """Runs every check in one read transaction. shape: the sizes of leaves and groups.
+
+    A file that is locked or cannot be written is no damaged one: what could not be checked says
+    so. Raises DatabaseReplacedError.
+    """
     with database.reading():
         checks = [_run(database, name, check) for name, check in _checks(shape)]
     # FTS5 runs its check by an INSERT, which a read transaction refuses.
     try:
         with database.transaction():
             checks.append(_run(database, _FULL_TEXT, _full_text))
+    except DatabaseReplacedError:
+        raise
+    except _UNREACHABLE as error:
+        checks.append(Check(_FULL_TEXT, 0, (), str(error)))
     except DatabaseError as error:  # a damaged page may surface only at the commit
         checks.append(Check(_FULL_TEXT, 0, (str(error),)))
     return Diagnosis(tuple(checks))
@@ -78,6 +102,10 @@ def _run(database: Database, name: str, check: Callable[[Database], Iterator[str
             looked_at += 1
             if finding and len(findings) < FINDINGS_MAX:
                 findings.append(finding)
+    except DatabaseReplacedError:
+        raise
+    except _UNREACHABLE as error:
+        return Check(name, looked_at, tuple(findings), str(error))
     except DatabaseError as error:
         findings.append(str(error))
     return Check(name, looked_at, tuple(findings))
@@ -101,7 +129,7 @@ def _message_hashes(database: Database) -> Iterator[str]:
     """Recomputes message ids. The id of a message without an identity also depends on the number
     of the repetition and, without a time, on the source. A scrubbed message records the id that
     its present text has."""
-    sql = ("SELECT m.seq, m.identity, m.chars, json_extract(m.extras, '$.scrubbed'), "  # noqa: S608
+    sql = (f"SELECT m.seq, m.identity, m.chars, {messages.IS_SCRUBBED}, "  # noqa: S608
            f"{messages.COLUMNS} FROM message m ORDER BY m.seq")  # fmt: skip
     repetitions: dict[str, set[str]] = {}
     for seq, identity, chars, scrubbed, *row in database.execute(sql):
@@ -365,6 +393,8 @@ def _full_text(database: Database) -> Iterator[str]:
     for table in _FTS_TABLES:
         try:
             database.execute(_FTS_CHECK.format(table=table))
+        except _UNREACHABLE:
+            raise
         except DatabaseError as error:
             yield f"{table} does not match its content ({error}). {_REPAIR}"
         else:
@@ -375,6 +405,7 @@ def _checks(shape: TreeShape) -> tuple[tuple[str, Callable[[Database], Iterator[
     return (
         ("pages of the file", _pages),
         ("references between tables", _references),
+        ("text in UTF-8", damaged_texts),
         ("messages against their ids", _message_hashes),
         ("nodes against their ids", partial(_node_hashes, shape=shape)),
         ("trees: every node in its place", partial(_trees, shape=shape)),

@@ -94,7 +94,8 @@ SELECT p.seq, p.name, count(*), sum(s.usable), sum(s.offered)
 FROM summary s JOIN producer p ON p.seq = s.producer_seq GROUP BY p.seq ORDER BY p.rank DESC
 """
 _REFUSED = """
-SELECT r.value ->> 'reason', count(*) FROM summary s, json_each(s.rejections) r
+SELECT r.value ->> 'reason', count(*) FROM summary s
+JOIN json_each(CASE WHEN json_valid(s.rejections) THEN s.rejections ELSE '[]' END) r
 WHERE s.producer_seq = ? GROUP BY 1 ORDER BY 2 DESC
 """
 

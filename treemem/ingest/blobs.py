@@ -3,17 +3,19 @@
 Files are named by the digest of their bytes, so each attachment is written once and no name from a
 log reaches the disk.
 
-Tested in tests/importers/common/test_archives.py.
+Tested in tests/ingest/test_blobs.py.
 """
 
 from __future__ import annotations
 
 import mimetypes
 import os
+import stat
 import tempfile
 from dataclasses import replace
 from pathlib import Path
 
+from treemem.store.file import modes
 from treemem.types import Blob, Message
 
 
@@ -41,11 +43,13 @@ def path_of(blob: Blob, folder: Path) -> Path:
 
 
 def _keep(blob: Blob, folder: Path) -> None:
-    """Writes a blob's file atomically: the final name never holds a partial file."""
+    """Writes a blob's file atomically and durably: the final name never holds a partial file, and
+    survives a power cut. Only its owner may read it."""
     path = path_of(blob, folder)
-    if blob.content is None or path.exists():
+    if blob.content is None or _is_kept(path, len(blob.content)):
         return
-    path.parent.mkdir(parents=True, exist_ok=True)
+    is_new = not path.parent.exists()
+    modes.create_folder(path.parent)
     handle, name = tempfile.mkstemp(prefix=".part-", dir=path.parent)
     try:
         with os.fdopen(handle, "wb") as stream:
@@ -56,3 +60,15 @@ def _keep(blob: Blob, folder: Path) -> None:
     except BaseException:
         Path(name).unlink(missing_ok=True)
         raise
+    modes.sync_folder(path.parent)
+    if is_new:
+        modes.sync_folder(path.parent.parent)
+
+
+def _is_kept(path: Path, size_bytes: int) -> bool:
+    """Whether the file is there. A link or a file of another size is not the one written here."""
+    try:
+        status = path.lstat()
+    except OSError:
+        return False
+    return stat.S_ISREG(status.st_mode) and status.st_size == size_bytes

@@ -22,6 +22,7 @@ from treemem.errors import ModelError, UsageError
 from treemem.models import responses
 from treemem.models.chat import Prompt, defused
 from treemem.models.client import Generation
+from treemem.models.connection import Connection
 
 if TYPE_CHECKING:
     import httpx
@@ -92,6 +93,7 @@ class EndpointClient:
         self._jitter = jitter
         self._serving: str | None = None
         self._accepts_extras = True
+        self._connection = Connection()
         self._http = self._opened()
 
     def answer(self, prompt: Prompt, *, max_tokens: int, stop: Sequence[str] = ()) -> Generation:
@@ -226,31 +228,43 @@ class EndpointClient:
         timeout = httpx.Timeout(timeout_seconds, connect=CONNECT_SECONDS)
         try:
             request = self._http.build_request(
-                method, self.url + path, content=content, timeout=timeout
-            )
-            response = self._http.send(request, stream=True)
-            try:
-                data = _read(response, time.monotonic() + timeout_seconds)
-            finally:
-                response.close()
-        except (httpx.ConnectError, httpx.ConnectTimeout, httpx.ProxyError) as error:
-            raise _RetryableError(
-                f"no connection: {_message_of(error)}", recoverable=False
-            ) from error
-        except httpx.TimeoutException as error:
-            raise ModelError(f"no answer within {timeout_seconds:.0f} s") from error
-        except (httpx.NetworkError, httpx.RemoteProtocolError) as error:
-            raise _RetryableError(
-                f"the connection broke: {_message_of(error)}", recoverable=True
-            ) from error
-        except (httpx.HTTPError, httpx.InvalidURL) as error:
+                method, self.url + path, content=content, timeout=timeout,
+                extensions={"trace": self._connection.trace},
+            )  # fmt: skip
+            # httpx limits the wait for each byte only.
+            with self._connection.cut_after(timeout_seconds):
+                response = self._http.send(request, stream=True)
+                try:
+                    data = _read(response)
+                finally:
+                    response.close()
+        except httpx.HTTPError as error:
+            if self._connection.was_cut:
+                raise ModelError(f"no answer within {timeout_seconds:.0f} s") from error
+            raise self._failure(error, timeout_seconds) from error
+        except httpx.InvalidURL as error:
             raise ModelError(_message_of(error), recoverable=False) from error
+        if self._connection.was_cut:  # a body without a length seems to be whole
+            raise ModelError(f"no answer within {timeout_seconds:.0f} s")
         if not response.is_success:
             _refuse(response, data)
         try:
             return json.loads(data)
         except (ValueError, RecursionError) as error:
             raise ModelError(f"the answer is not JSON: {responses.short(data)}") from error
+
+    @staticmethod
+    def _failure(error: httpx.HTTPError, timeout_seconds: float) -> ModelError:
+        """What an error of httpx means for the call."""
+        import httpx
+
+        if isinstance(error, httpx.ConnectError | httpx.ConnectTimeout | httpx.ProxyError):
+            return _RetryableError(f"no connection: {_message_of(error)}", recoverable=False)
+        if isinstance(error, httpx.TimeoutException):
+            return ModelError(f"no answer within {timeout_seconds:.0f} s")
+        if isinstance(error, httpx.NetworkError | httpx.RemoteProtocolError):
+            return _RetryableError(f"the connection broke: {_message_of(error)}", recoverable=True)
+        return ModelError(_message_of(error), recoverable=False)
 
     @contextlib.contextmanager
     def _named(self) -> Iterator[None]:
@@ -283,7 +297,7 @@ class EndpointClient:
                 )
             headers["Authorization"] = f"Bearer {self._api_key}"
         # This machine is not reached through a proxy.
-        return httpx.Client(headers=headers, trust_env=not _is_local(self.url))
+        return httpx.Client(headers=headers, trust_env=not is_local(self.url))
 
 
 def base_of(url: str) -> str:
@@ -314,7 +328,8 @@ def base_of(url: str) -> str:
     return f"{parts.scheme.lower()}://{parts.netloc.lower()}{path}"
 
 
-def _is_local(url: str) -> bool:
+def is_local(url: str) -> bool:
+    """Whether a server is on this machine."""
     host = urlsplit(url).hostname or ""
     try:
         return ipaddress.ip_address(host).is_loopback
@@ -335,16 +350,14 @@ def _whole(text: str) -> str:
     return text.encode("utf-8", "replace").decode()
 
 
-def _read(response: httpx.Response, deadline: float) -> bytes:
-    """The raw body. Raises ModelError if it is too large or takes too long."""
+def _read(response: httpx.Response) -> bytes:
+    """The raw body. Raises ModelError if it is too large."""
     chunks, size = [], 0
     for chunk in response.iter_raw():
         chunks.append(chunk)
         size += len(chunk)
         if size > BODY_BYTES_MAX:
             raise ModelError(f"the answer is larger than {BODY_BYTES_MAX:,} bytes")
-        if time.monotonic() > deadline:
-            raise ModelError("the answer did not end in time")
     return b"".join(chunks)
 
 

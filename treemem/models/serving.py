@@ -68,6 +68,21 @@ def opened(choice: ServedModel, url: str) -> EndpointClient:
     return EndpointClient(url, choice.model, api_key=api_key)
 
 
+def exposed_key(choice: ServedModel | None) -> str | None:
+    """A warning, if the API key of a choice is sent in the clear over a network."""
+    from treemem.models.endpoint import is_local
+
+    if choice is None or choice.key_env is None:
+        return None
+    urls = [url for url in choice.urls if url.startswith("http://") and not is_local(url)]
+    if not urls:
+        return None
+    return (
+        f"The API key in {choice.key_env} is sent to {', '.join(urls)} without encryption, and can "
+        "be read on the way. Use https://, or reach the server through an SSH tunnel."
+    )
+
+
 def to_setting(choice: ServedModel) -> str:
     """The choice as it is stored in the memory file."""
     return json.dumps(asdict(choice))

@@ -15,11 +15,11 @@ from typing import Literal
 
 import orjson
 
-from treemem.errors import UsageError
+from treemem.errors import DatabaseCorruptError, UsageError
 from treemem.privacy import patterns
 from treemem.privacy.denied import described, digest, entry_of
 from treemem.privacy.redactor import KEY_BYTES, MARKER, Redactor
-from treemem.store import settings
+from treemem.store import json_text, settings
 from treemem.store.database import Database
 from treemem.types import Message
 
@@ -138,8 +138,14 @@ def policy_of(database: Database) -> Policy:
     value = settings.get(database, settings.REDACTION)
     if value is None:
         return Policy()
-    stored = orjson.loads(value)
+    stored = json_text.object_of(value)
+    if not stored:  # what to redact is not known, and storing too much cannot be undone
+        raise _damaged(database, settings.REDACTION, "restore the file from a backup")
     return Policy(bool(stored["pii"]), tuple(stored["allow"]), tuple(stored.get("deny", ())))
+
+
+def _damaged(database: Database, name: str, way_out: str) -> DatabaseCorruptError:
+    return DatabaseCorruptError(f"The setting {name} of {database.path} is damaged; {way_out}.")
 
 
 def key_of(database: Database, *, keep: bool) -> bytes:
@@ -150,7 +156,12 @@ def key_of(database: Database, *, keep: bool) -> bytes:
         with database.transaction():
             key = secrets.token_hex(KEY_BYTES)
             value = settings.put_new(database, settings.REDACTION_KEY, key)
-    return secrets.token_bytes(KEY_BYTES) if value is None else bytes.fromhex(value)
+    try:
+        return secrets.token_bytes(KEY_BYTES) if value is None else bytes.fromhex(value)
+    except ValueError as error:
+        # Another key would not recognize the messages that were redacted with this one.
+        way_out = "restore the file from a backup"
+        raise _damaged(database, settings.REDACTION_KEY, way_out) from error
 
 
 def redactor_of(database: Database, redact: Redact = True, *, keep: bool = True) -> Redactor:

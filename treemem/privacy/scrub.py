@@ -21,6 +21,7 @@ from treemem.queue import jobs
 from treemem.reports import ScrubReport, StepProgress
 from treemem.store import (
     imported_files,
+    json_text,
     messages,
     migrations,
     rule_choices,
@@ -167,7 +168,7 @@ class TextCleaner:
     def clean_problems(self, text: str) -> str:
         """Like clean, for a JSON list of problems: place, reason, and an excerpt in brackets."""
         problems = []
-        for problem in json.loads(text):
+        for problem in json_text.list_of(text):
             reason, bracket, excerpt = self.clean(problem).partition(" (")
             problems.append(reason + bracket + self._redactor.redact_excerpt(excerpt))
         return json.dumps(problems)

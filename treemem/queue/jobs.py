@@ -22,7 +22,8 @@ import orjson
 
 from treemem import times
 from treemem.errors import LeaseLostError, NotFoundError, UsageError
-from treemem.store.database import Database, Row
+from treemem.store import json_text
+from treemem.store.database import INTEGER_MAX, Database, Row
 from treemem.types import Job
 
 LEASE_MS = 60_000
@@ -135,7 +136,7 @@ def claim(
         rows = database.rows(sql, (token, now_ms + lease_ms, now_ms, *kinds, now_ms, limit))
     # Subtle: RETURNING has no defined order.
     return [
-        Claim(seq, kind, orjson.loads(payload), attempts, token)
+        Claim(seq, kind, json_text.object_of(payload), attempts, token)
         for seq, kind, payload, attempts, _ in sorted(rows, key=lambda row: (-row[4], row[0]))
     ]
 
@@ -263,7 +264,7 @@ def recover_expired(database: Database, now_ms: int) -> int:
     Returns their number."""
     rows = database.rows(_EXPIRED, (now_ms,))
     for seq, kind, payload, attempts, token, max_attempts in rows:
-        claim = Claim(seq, kind, orjson.loads(payload), attempts, token)
+        claim = Claim(seq, kind, json_text.object_of(payload), attempts, token)
         error = f"the worker went silent during attempt {attempts}"
         _give_back(database, claim, now_ms, error=error, spent=attempts >= max_attempts)
     return len(rows)
@@ -287,7 +288,7 @@ def _count_failure(database: Database, claim: Claim, reason: str, now_ms: int) -
     """Pauses a kind when BREAKER_FAILURES different jobs of it have failed without a success in
     between. Fewer jobs do not pause it, however often they fail."""
     with database.transaction():
-        failing = set(orjson.loads(database.value(_FAILING, (claim.kind,)) or "[]")) | {claim.seq}
+        failing = set(json_text.list_of(database.value(_FAILING, (claim.kind,)))) | {claim.seq}
         database.execute(
             _COUNT_FAILURE,
             {"kind": claim.kind, "seqs": orjson.dumps(sorted(failing)).decode(),
@@ -332,7 +333,8 @@ ORDER BY state = 'running' DESC, state = 'todo' DESC, priority DESC, seq LIMIT ?
 
 def get(database: Database, seq: int) -> Job:
     """One job. Raises NotFoundError."""
-    row = database.row(f"SELECT {_COLUMNS} FROM job WHERE seq = ?", (seq,))  # noqa: S608
+    sql = f"SELECT {_COLUMNS} FROM job WHERE seq = ?"  # noqa: S608
+    row = database.row(sql, (seq,)) if 0 < seq <= INTEGER_MAX else None
     if row is None:
         raise NotFoundError(f"There is no job {seq}. See: treemem job list")
     return _job_from(row)
@@ -341,7 +343,7 @@ def get(database: Database, seq: int) -> Job:
 def listing(database: Database, states: Sequence[str], limit: int) -> list[Job]:
     """Up to limit jobs in these states: running ones first, then waiting ones by urgency."""
     marks = ",".join("?" * len(states))
-    rows = database.rows(_LISTING.format(marks=marks), (*states, limit))
+    rows = database.rows(_LISTING.format(marks=marks), (*states, min(limit, INTEGER_MAX)))
     return [_job_from(row) for row in rows]
 
 

@@ -18,7 +18,7 @@ import orjson
 from treemem.search import history
 from treemem.search.history import ALWAYS, HistoryRow, QueryVector, TimeRange
 from treemem.search.scoring import SPEAKER_TOKENS, Candidate
-from treemem.store import vectors
+from treemem.store import json_text, vectors
 from treemem.store.database import Database
 from treemem.text import bm25, fts, windows
 from treemem.text.cache import cached
@@ -322,7 +322,7 @@ def _companions(rows: Iterable[HistoryRow]) -> dict[Place, list[Place]]:
         if extras is None or not ('"uses"' in extras or '"results"' in extras):
             continue
         place = (row.source_seq, row.position)
-        tools = orjson.loads(extras)
+        tools = json_text.object_of(extras)
         for tool_id in (*tools.get("uses", ()), *tools.get("results", ())):
             other = first_place.setdefault((row.source_seq, tool_id), place)
             if other != place:

@@ -53,6 +53,8 @@ WAL_SAFE_SINCE = (3, 51, 3)
 # Required for STRICT tables (3.37) and UPDATE … RETURNING (3.35).
 SQLITE_VERSION_MIN = (3, 37, 0)
 
+# The largest number that SQLite stores. Ids are numbers from 1 up to it.
+INTEGER_MAX = 2**63 - 1
 # The path of a database that is never written to a disk.
 IN_MEMORY = ":memory:"
 UNDECODABLE = (
@@ -504,13 +506,16 @@ class Database:
             elif loss.kind in ("gone", "replaced"):
                 rescue.drop_sidecars(self._real, guard.is_own)
 
+    def add_notices(self, notices: Iterable[str]) -> None:
+        """Adds notices for the user, each once."""
+        self.notices += [notice for notice in dict.fromkeys(notices) if notice not in self.notices]
+
     def _text(self, data: bytes) -> str:
         """The text of a column. Damaged bytes are replaced, so that they stop no command."""
         try:
             return data.decode()
         except UnicodeDecodeError:
-            if UNDECODABLE not in self.notices:
-                self.notices.append(UNDECODABLE)
+            self.add_notices([UNDECODABLE])
             return data.decode("utf-8", "replace")
 
     def _notice_lost_wal(self) -> None:

@@ -11,6 +11,7 @@ import json
 from collections.abc import Iterable
 
 from treemem.reports import FileReport
+from treemem.store import json_text
 from treemem.store.database import Database
 
 _LOAD = """
@@ -24,7 +25,9 @@ INSERT OR REPLACE INTO imported_file (digest, source_ids, records, messages, ski
 _FORGET_EARLIER = "DELETE FROM imported_file WHERE source_ids = ? AND records < ?"
 _FORGET_STATES = """
 DELETE FROM imported_file
-WHERE EXISTS (SELECT 1 FROM json_each(source_ids) WHERE value = :source)
+WHERE EXISTS (
+  SELECT 1 FROM json_each(CASE WHEN json_valid(source_ids) THEN source_ids ELSE '[]' END)
+  WHERE value = :source)
 """
 
 
@@ -33,10 +36,13 @@ def load(database: Database, digest: str, report: FileReport) -> bool:
     row = database.row(_LOAD, (digest,))
     if row is None:
         return False
-    report.sources = json.loads(row[0])
+    sources = json_text.list_of(row[0])
+    if not sources:  # damaged: the file is read again
+        return False
+    report.sources = sources
     report.records, report.known = row[1], row[2]
-    report.skipped = json.loads(row[3])
-    report.problems, report.problem_count = json.loads(row[4]), row[5]
+    report.skipped = json_text.object_of(row[3])
+    report.problems, report.problem_count = json_text.list_of(row[4]), row[5]
     return True
 
 

@@ -14,6 +14,7 @@ import orjson
 
 from treemem.errors import UsageError
 from treemem.origins.marking import mark
+from treemem.store import json_text
 from treemem.store.database import Database, Row, storable_text
 from treemem.text.fts import extra_words
 from treemem.types import MESSAGE_KINDS, ORIGINS, ROLES, Blob, Message, Part
@@ -345,7 +346,7 @@ GROUP BY message_seq HAVING max(state = 'active') = 0
 def message_from(row: Row, session: str | None = None) -> Message:
     """Builds a Message from a row of COLUMNS. Marks one that was stored before origins were."""
     id_, role, text, exact, author, sent_at, external_id, kind, extras, tokens, origin = row
-    more = orjson.loads(extras) if extras else {}
+    more = json_text.object_of(extras)
     message = Message(
         role=role,
         text=_exact_text(text, exact),
@@ -450,12 +451,14 @@ def reopen(database: Database, source_seq: int, starts: Iterable[tuple[int, int]
 
 # -- versions of one message -----------------------------------------------------------
 
+# The id that the text of a scrubbed message has; NULL for others.
+IS_SCRUBBED = "CASE WHEN json_valid(m.extras) THEN json_extract(m.extras, '$.scrubbed') END"
 _IS_HERE = """
 EXISTS (SELECT 1 FROM source_message sm JOIN source s ON s.seq = sm.source_seq
         WHERE sm.message_seq = m.seq AND s.id = :source AND sm.state <> 'replaced')
 """
 _BY_ALIAS = f"""
-SELECT m.seq, m.id, m.text, m.author, json_extract(m.extras, '$.scrubbed') IS NOT NULL, {_IS_HERE}
+SELECT m.seq, m.id, m.text, m.author, {IS_SCRUBBED} IS NOT NULL, {_IS_HERE}
 FROM message_alias a JOIN message m ON m.seq = a.message_seq WHERE a.alias = :alias
 ORDER BY 6 DESC, m.id = :id DESC, m.seq
 """  # noqa: S608
@@ -463,7 +466,7 @@ _IS_STORED_UNREDACTED = f"""
 SELECT 1 FROM message m WHERE m.id = :id AND (
   EXISTS (SELECT 1 FROM source_message sm JOIN source s ON s.seq = sm.source_seq
           WHERE sm.message_seq = m.seq AND s.id = :source)
-  OR (json_extract(m.extras, '$.scrubbed') IS NOT NULL AND NOT EXISTS (
+  OR ({IS_SCRUBBED} IS NOT NULL AND NOT EXISTS (
     SELECT 1 FROM message_alias a JOIN message m ON m.seq = a.message_seq
     WHERE a.alias = :alias AND {_IS_HERE})))
 """  # noqa: S608
@@ -532,7 +535,10 @@ def versions_with_author(database: Database, identities: Sequence[str]) -> list[
 
 
 def _exact_text(text: str, exact: bytes | None) -> str:
-    return text if exact is None else exact.decode("utf-8", "surrogatepass")
+    try:
+        return text if exact is None else exact.decode("utf-8", "surrogatepass")
+    except UnicodeDecodeError:  # damaged; the text has the same words, without lone surrogates
+        return text
 
 
 def _chunked(

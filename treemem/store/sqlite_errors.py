@@ -14,6 +14,7 @@ from treemem.errors import (
     DatabaseCorruptError,
     DatabaseError,
     DatabaseLockedError,
+    DatabaseReadOnlyError,
     DiskError,
     DiskFullError,
 )
@@ -56,7 +57,7 @@ def translate(error: Exception, path: Path, holder: str) -> DatabaseError:
     if code == _IOERR:
         return _disk_error(error, path)
     if code in (_READONLY, _CANTOPEN):
-        return DatabaseError(
+        return DatabaseReadOnlyError(
             f"{path} cannot be written ({text}). Check the permissions of the file and "
             "its folder, or choose another file with --db."
         )

@@ -17,7 +17,7 @@ import orjson
 from treemem import times
 from treemem.origins.spans import origin_of_words
 from treemem.proposals import Child, ChildStatement, Draft, Excerpt, View
-from treemem.store import messages
+from treemem.store import json_text, messages
 from treemem.store.database import Database, Row, json_list
 from treemem.text.fts import extra_words
 from treemem.text.tokens import count_many
@@ -416,5 +416,7 @@ def _summary_from(row: Row, shown: int | None) -> Summary:
         producer=producer, made_at=times.from_ms(made_at) or "", offered=offered, kept=kept,
         tokens=tokens, tokens_in=tokens_in, tokens_out=tokens_out, seconds=seconds,
         shown=seq == shown,
-        rejections=tuple(Rejection(**item) for item in orjson.loads(rejections)),
+        rejections=tuple(
+            Rejection(**item) for item in json_text.list_of(rejections) if isinstance(item, dict)
+        ),
     )  # fmt: skip

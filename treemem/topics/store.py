@@ -15,6 +15,7 @@ import orjson
 
 from treemem import ids
 from treemem.errors import AmbiguousIdError, NotFoundError
+from treemem.store import json_text
 from treemem.store.database import Database, json_list
 from treemem.tree import builder
 
@@ -94,7 +95,7 @@ def successors(database: Database, leaf_seq: int) -> list[int]:
 def profiles(database: Database) -> dict[int, dict[str, float]]:
     """The weights of terms of every leaf that has a profile, by row number."""
     rows = database.rows("SELECT node_seq, terms FROM leaf_profile")
-    return {node_seq: orjson.loads(terms) for node_seq, terms in rows}
+    return {node_seq: json_text.object_of(terms) for node_seq, terms in rows}
 
 
 def put_profile(database: Database, leaf_seq: int, terms: Mapping[str, float]) -> None:

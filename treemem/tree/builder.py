@@ -8,10 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-import orjson
-
 from treemem import ids
-from treemem.store import messages, summaries
+from treemem.store import json_text, messages, summaries
 from treemem.store.database import Database, Row, json_list
 from treemem.text import tokens
 from treemem.tree import layout, sealing
@@ -119,7 +117,7 @@ def _open_pieces(database: Database, source_seq: int, shape: TreeShape) -> list[
 
 def _pieces_of(row: Row, limit: int) -> Iterator[sealing.Piece]:
     _, message_id, position, open_from, chars, token_count, extras, long_text = row
-    tool_ids = orjson.loads(extras) if extras else {}
+    tool_ids = json_text.object_of(extras)
     whole = sealing.Piece(
         position, message_id, 0, chars, token_count,
         tuple(tool_ids.get("uses", ())), tuple(tool_ids.get("results", ())),

@@ -6,6 +6,7 @@ Tested in tests/models/test_endpoint.py.
 from __future__ import annotations
 
 from treemem.errors import UsageError
+from treemem.models import serving
 from treemem.queue import jobs
 from treemem.store import settings
 from treemem.store.database import Database
@@ -14,11 +15,19 @@ from treemem.types import ServedModel
 from treemem.worker import embed_jobs, summary_jobs
 
 
+def warn_of_exposed_key(database: Database, setting: str | None) -> None:
+    """Adds a notice if the model in use gets its API key over a network without encryption."""
+    notice = serving.exposed_key(serving.from_setting(setting))
+    if notice is not None:
+        database.add_notices([notice])
+
+
 def use(database: Database, role: str, choice: str | ServedModel, now_ms: int) -> None:
     """See Memory.use_model."""
     if role not in (settings.SUMMARIZER, settings.EMBEDDER):
         raise UsageError(f"A model is used as summarizer or embedder, not as {role!r}.")
     setting = backends.checked_choice(role, choice)
+    warn_of_exposed_key(database, setting)
     with database.transaction():
         settings.put(database, role, setting)
         if role == settings.EMBEDDER:

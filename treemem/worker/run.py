@@ -22,7 +22,7 @@ from treemem.store import settings, vectors
 from treemem.store.database import Database
 from treemem.times import Clock
 from treemem.types import TreeShape
-from treemem.worker import embed_jobs, source_jobs
+from treemem.worker import embed_jobs, model_choice, source_jobs
 from treemem.worker.embed_jobs import EmbedWork
 from treemem.worker.worker import Worker
 
@@ -91,6 +91,7 @@ class Run:
         embed_jobs.admit_all(self.database, self.clock())
         if not jobs.has_open(self.database, embed_jobs.KIND):
             return report
+        model_choice.warn_of_exposed_key(self.database, setting)
         with closing(embedders.opened(setting, verify=True)) as embedder:
             embedding = EmbedWork.prepare(
                 self.database, embedder, setting, self.clock, self.progress
@@ -110,6 +111,7 @@ class Run:
         result = backends.exam_of(setting)
         if result is not None and result.mode is None:
             return report  # its summaries would add nothing; `status` tells the user so
+        model_choice.warn_of_exposed_key(self.database, setting)
         budget = self._budget(report)
         with backends.slots_of(setting) as slots:
             return pool.work(

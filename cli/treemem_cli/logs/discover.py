@@ -84,7 +84,11 @@ def _ingest(
     if not chosen:
         note("Nothing was stored.")
         return
-    with open_memory(context) as memory, reading_progress() as progress, explain_interrupt():
+    with (
+        open_memory(context, create=True) as memory,
+        reading_progress() as progress,
+        explain_interrupt(),
+    ):
         files = _files(chosen, places)
         report = memory.ingest_files(files, progress=progress, keep_blobs=keep_blobs)
     print_ingest(report, as_json=as_json)

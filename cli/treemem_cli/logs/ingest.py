@@ -75,7 +75,7 @@ def ingest_command(
         return
     with (
         tempfile.TemporaryDirectory(prefix="treemem-") as folder,
-        open_memory(context) as memory,
+        open_memory(context, create=True) as memory,
         reading_progress() as progress,
         explain_interrupt(),
     ):

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from treemem_cli.context import open_memory, print_json
+from treemem_cli.context import open_or_empty, print_json
 from treemem_cli.logs.file_reports import (
     log_files,
     print_files,
@@ -65,7 +65,7 @@ def show_plan(
     """
     with (
         tempfile.TemporaryDirectory(prefix="treemem-") as folder,
-        open_memory(context) as memory,
+        open_or_empty(context) as memory,
         reading_progress() as progress,
     ):
         files = log_files(paths, name, Path(folder) / "stdin")

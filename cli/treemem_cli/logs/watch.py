@@ -69,7 +69,7 @@ def watch_command(
         raise click.UsageError("--between needs --work.")
     targets = _targets(paths)
     printer = _EventPrinter(targets, named=bool(paths), once=once, as_json=as_json)
-    with open_memory(context) as memory:
+    with open_memory(context, create=True) as memory:
         follower = Follower(
             memory, targets, printer.show,
             work=Work(between, idle) if work else None, keep_blobs=keep_blobs, as_mine=as_mine,

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from treemem_cli.context import note, open_memory, print_json, stderr_is_terminal
+from treemem_cli.context import note, open_memory, open_or_empty, print_json, stderr_is_terminal
 from treemem_cli.parameters import json_option
 
 if TYPE_CHECKING:
@@ -144,7 +144,7 @@ def use_command(
             "http://host:8080"
         )
     (name,) = names
-    with open_memory(context) as memory:
+    with open_memory(context, create=True) as memory:
         memory.use_model(role, name)
         status = memory.status()
     note(f"The {role} is turned off." if name == NONE else f"{role.capitalize()} set to {name}.")
@@ -180,13 +180,15 @@ def check_command(
 
     choice: str | ServedModel
     if name is None:
-        with open_memory(context) as memory:
+        with open_or_empty(context) as memory:
             setting = memory.setting("summarizer")
         if setting is None:
             raise click.UsageError("No summarizer is in use: name one. See: treemem model list")
         choice = setting
     else:
         choice = ServedModel((name,), model, 1, key_env) if "://" in name else name
+        if isinstance(choice, ServedModel) and (warning := model_api.exposed_key(choice)):
+            note(f"Note: {warning}")
     with _progress() as progress:
         result = model_api.examine(choice, None if progress is None else partial(progress, "exam"))
     if as_json:
@@ -222,7 +224,7 @@ def _use_served(
 ) -> None:
     from treemem import ServedModel
 
-    with open_memory(context) as memory:
+    with open_memory(context, create=True) as memory:
         memory.use_model(role, ServedModel(urls, model, slots or 1, key_env))
         status = memory.status()
     model = status.summarizer if role == "summarizer" else status.embedder

@@ -61,7 +61,7 @@ def work_command(
     """
     if once and watch:
         raise click.UsageError("--once and --watch exclude each other.")
-    with open_memory(context) as memory, interruptible() as interrupted:
+    with open_memory(context, create=True) as memory, interruptible() as interrupted:
         while True:
             report = _work(
                 memory, interrupted, max_calls, max_tokens, max_seconds, between, upgrade

@@ -19,7 +19,8 @@ def doctor_command(context: click.Context, repair: bool, as_json: bool) -> None:
     """Check that the memory file is intact.
 
     Every hash is recomputed from the content. --repair rebuilds the full-text index, missing
-    summaries and damaged vectors; it never changes messages.
+    summaries and damaged vectors; it never changes messages. What could not be checked, as in a
+    file that is locked or cannot be written, is listed and is no damage.
 
     \b
     Example:
@@ -30,11 +31,14 @@ def doctor_command(context: click.Context, repair: bool, as_json: bool) -> None:
             memory.repair()
         diagnosis = memory.diagnose()
     if as_json:
-        print_json({"healthy": diagnosis.healthy, "checks": diagnosis.checks})
+        fields = {"healthy": diagnosis.healthy, "complete": diagnosis.complete}
+        print_json({**fields, "checks": diagnosis.checks})
     else:
         for check in diagnosis.checks:
-            mark = "ok  " if check.ok else "FAIL"
+            mark = "FAIL" if not check.ok else "ok  " if check.not_checked is None else "-   "
             click.echo(f"{mark}  {check.name} ({check.looked_at:,} checked)")
+            if check.not_checked is not None:
+                note(f"      not checked: {check.not_checked}")
             for finding in check.findings:
                 note(f"      {finding}")
     if not diagnosis.healthy:

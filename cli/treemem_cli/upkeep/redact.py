@@ -57,7 +57,7 @@ def allow(context: click.Context, pattern: str, remove: bool, as_json: bool) -> 
     Example:
       treemem redact allow "sk-test-*"
     """
-    with open_memory(context) as memory:
+    with open_memory(context, create=True) as memory:
         change = memory.redactions.disallow if remove else memory.redactions.allow
         policy = change(pattern)
     _print(policy, as_json=as_json)
@@ -86,7 +86,7 @@ def deny(
       treemem redact deny swordfish
       treemem redact deny "CORP-[0-9]{6}"
     """
-    with open_memory(context) as memory:
+    with open_memory(context, create=True) as memory:
         if remove:
             policy = memory.redactions.undeny(pattern)
         else:
@@ -107,7 +107,7 @@ def set_pii(context: click.Context, state: str, as_json: bool) -> None:
     Example:
       treemem redact pii on
     """
-    with open_memory(context) as memory:
+    with open_memory(context, create=True) as memory:
         policy = memory.redactions.set_pii(state == "on")
     _print(policy, as_json=as_json)
 

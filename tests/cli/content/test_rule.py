@@ -48,6 +48,7 @@ def test_rules_can_be_listed_pinned_dropped_and_restored() -> None:
     assert "pinned" in run("rule", "pin", "Never ring at night.").stdout
 
 
+@pytest.mark.usefixtures("empty_memory")
 def test_a_memory_without_rules_says_so() -> None:
     result = run("rule", "list")
     assert (result.stdout, result.exit_code) == ("", 0)

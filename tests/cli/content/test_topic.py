@@ -34,6 +34,7 @@ def test_topics_can_be_listed_shown_renamed_pinned_merged_and_rebuilt() -> None:
     assert "source chat/03" in run("tree").stdout
 
 
+@pytest.mark.usefixtures("empty_memory")
 @pytest.mark.parametrize(
     ("arguments", "code", "words"),
     [
@@ -52,6 +53,7 @@ def test_an_error_names_the_command_that_helps(
     assert words in result.stderr
 
 
+@pytest.mark.usefixtures("empty_memory")
 def test_a_memory_without_topics_says_so() -> None:
     assert run_json("topic", "list") == []
     result = run("topic", "list")

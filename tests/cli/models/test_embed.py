@@ -63,6 +63,7 @@ def test_embed_prints_json_and_prunes() -> None:
     assert "This file has vectors of: none" in again.stderr
 
 
+@pytest.mark.usefixtures("empty_memory")
 def test_embed_without_an_embedder_says_what_to_do() -> None:
     result = run("embed")
     assert (result.exit_code, result.stdout) == (1, "")

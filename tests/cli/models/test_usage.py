@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import pytest
+
 from tests.helpers.command_line import run, run_json
 from tests.helpers.fake_model import FakeClient
 from tests.helpers.logs import prose
@@ -43,6 +45,7 @@ def test_a_job_of_two_days_counts_once_in_the_total(model: FakeClient, clock: Fa
     assert (usage["total"]["jobs"], usage["total"]["calls"]) == (1, len(model.questions))
 
 
+@pytest.mark.usefixtures("empty_memory")
 def test_usage_without_calls_says_so_on_stderr() -> None:
     result = run("usage")
     assert (result.exit_code, result.stdout) == (0, "")
@@ -50,6 +53,7 @@ def test_usage_without_calls_says_so_on_stderr() -> None:
     assert run_json("usage")["rows"] == []
 
 
+@pytest.mark.usefixtures("empty_memory")
 def test_invalid_options_are_refused_with_a_valid_example() -> None:
     assert run("usage", "--by", "colour").exit_code == 2
     result = run("usage", "--since", "soon")

@@ -41,7 +41,9 @@ def evening(monkeypatch: pytest.MonkeyPatch, clock: FakeClock) -> FakeClock:
     """Sets the clock of the command line to a quarter past nine in the evening, local time."""
     clock.now_ms = int(datetime(2026, 1, 10, 21, 15).timestamp() * 1000)
     opened = Memory.open
-    monkeypatch.setattr(Memory, "open", lambda path=None: opened(path, clock=clock))
+    monkeypatch.setattr(
+        Memory, "open", lambda path=None, **options: opened(path, clock=clock, **options)
+    )
     monkeypatch.setattr(time, "time", lambda: clock() / 1000)
     return clock
 
