@@ -190,7 +190,7 @@ def introduction_in(line: str, at: int = 0) -> Introduction | None:
 
     Example:
         >>> introduction_in("Look. The sign says: Never smoke.")
-        Introduction(end=20, voice='person')
+        Introduction(end=20, voice='person', is_task=False)
         >>> introduction_in("From now on: never smoke.")
     """
     line = line[:_LINE_MAX]

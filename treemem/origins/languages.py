@@ -45,7 +45,7 @@ def language_of(text: str, *, is_lead: bool = False) -> str | None:
     is_lead: whether a guess will do.
 
     Example:
-        >>> language_of("What does the notice in the hall say?")
+        >>> language_of("What does the notice on the door of the hall say?")
         'en'
         >>> language_of("Не курить, пожалуйста.")
         'cyrillic'
