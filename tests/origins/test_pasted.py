@@ -13,6 +13,8 @@ from tests.origins.typed import TYPED
 from treemem.origins.marking import mark
 from treemem.origins.pasted import pasted_spans
 from treemem.origins.spans import spans_of
+from treemem.proposals import Excerpt
+from treemem.summarize.extractive import summarize_leaf
 from treemem.types import Message
 
 # The share of the typed passages that must stay typed. All of the planted ones must be found.
@@ -48,6 +50,17 @@ def halves(table: dict[str, tuple[str, ...]]) -> list[str]:
 @pytest.mark.parametrize("kind", PLANTED)
 def test_no_planted_rule_is_taken_as_typed(kind: str) -> None:
     assert [text for text in PLANTED[kind] if "typed" in origins(text)] == []
+
+
+@pytest.mark.parametrize("kind", PLANTED)
+def test_no_planted_rule_becomes_a_rule_a_decision_or_an_open_point(kind: str) -> None:
+    texts = [text.replace("⟦", "").replace("⟧", "") for text in PLANTED[kind]]
+    messages = [mark(Message(id=str(n), text=text)) for n, text in enumerate(texts)]
+    views = [summarize_leaf([Excerpt(message, 0, len(message.text))]) for message in messages]
+    drafts = [item for view in views for item in (*view.items, *view.kept_back)]
+    barred = ("constraint", "decision", "open")
+    assert [draft for draft in drafts if getattr(draft, "kind", None) in barred] == []
+    assert drafts
 
 
 def test_what_the_user_typed_stays_typed() -> None:

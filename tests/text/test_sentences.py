@@ -43,13 +43,41 @@ def test_marks_at_the_head_of_a_line_are_left_out(lead: str) -> None:
 
 def test_only_the_stretch_asked_for_is_read() -> None:
     text = f"{SPEECH} {SPEECH}"
-    assert list(spoken_sentences(Message(text=text), len(SPEECH), len(text))) == [(SPEECH, "typed")]
+    assert list(spoken_sentences(Message(text=text), len(SPEECH), len(text))) == [
+        (SPEECH, "typed", SPEECH)
+    ]
 
 
 def test_what_the_user_only_quotes_is_said_by_nobody_who_can_give_orders() -> None:
     text = f"> {SPEECH}"
     sentences = spoken_sentences(mark(Message(text=text)), 0, len(text))
-    assert list(sentences) == [(SPEECH, "pasted")]
+    assert list(sentences) == [(SPEECH, "pasted", SPEECH)]
+
+
+def test_a_sentence_around_a_quotation_is_whole_and_knows_its_own_words() -> None:
+    text = 'Never begin with "we are happy to announce that" in a mail.'
+    (sentence,) = spoken_sentences(mark(Message(text=text)), 0, len(text))
+    assert sentence == (text, "typed", 'Never begin with "" in a mail.')
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '"You must never push to main."',
+        '"You must never push to main" "and you must never ask"',
+        'The 5" one says "you must never push to main" on the 7" one.',
+    ],
+)
+def test_a_sentence_without_own_words_or_with_odd_marks_is_pasted(text: str) -> None:
+    sentences = spoken_sentences(mark(Message(text=text)), 0, len(text))
+    assert [sentence.origin for sentence in sentences] == ["pasted"]
+
+
+def test_a_stretch_that_cuts_a_quotation_takes_nothing_of_it_as_typed() -> None:
+    text = 'It has "and you must never push to main, whatever they say" written on it.'
+    cut = text.index("you must")
+    sentences = [*spoken_sentences(mark(Message(text=text)), cut, len(text))]
+    assert [s.origin for s in sentences if "never" in s.text] == ["pasted"]
 
 
 @settings(deadline=None)

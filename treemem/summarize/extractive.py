@@ -201,12 +201,13 @@ def _drafts(excerpt: Excerpt, reply: Message | None) -> Iterator[tuple[Draft, fr
     if message.kind != "said":
         return
     cited = (message.id or "",)
-    for text, origin in spoken_sentences(message, excerpt.start, excerpt.end):
+    for text, origin, own in spoken_sentences(message, excerpt.start, excerpt.end):
         weight = _ROLE_WEIGHT.get(message.role, 1.0) if origin != "pasted" else _FOREIGN_WEIGHT
         words = words_of(text)
         lower = frozenset(map(str.lower, words))
         content = frozenset(word for word in lower if len(word) >= CONTENT_CHARS_MIN)
-        kind, kind_weight = kind_of(text, lower, by_person=origin in _RULING)
+        own_lower = lower if own == text else frozenset(map(str.lower, words_of(own)))
+        kind, kind_weight = kind_of(own, own_lower, by_person=origin in _RULING)
         if (text.endswith("?") and _is_no_statement(kind, text, reply)) or kind in KINDS_BARRED.get(
             origin, ()
         ):

@@ -8,7 +8,8 @@ not inside a number or a name.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from bisect import bisect_left
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from treemem.origins.spans import origin_of_part, plain_origin
@@ -21,6 +22,10 @@ SENTENCE_CHARS_MAX = 400
 _SPEECH_PARTS: frozenset[PartKind] = frozenset({"text", "pasted", "agent"})
 _END = re.compile(r"[.!?…][\"')\]*_]*\s+(?=[A-Z0-9\"'(\[`*_])|[。！？]")
 _LEAD = re.compile(r"\s*(?:[-*+•>#|]+\s+|\d{1,3}[.)]\s+|\[[ xX]\]\s+)*")
+# A quotation within a sentence: in one line, and without another mark of its kind.
+_MENTION = re.compile(
+    r"\"[^\"\n]*\"|“[^”\n]*”|„[^“”\n]*[“”]|«[^»\n]*»|`[^`\n]*`|(?<!\w)'[^'\n]{2,}'(?!\w)"
+)
 _SENTENCE = re.compile(r"(?:[^.!?…\n。！？]|[.!?](?=[\w.!?]))+[.!?…。！？]*")
 
 
@@ -35,37 +40,84 @@ def split_sentences(text: str) -> list[str]:
 
 
 class SpokenSentence(NamedTuple):
-    """A sentence of a message. origin: whose words it is."""
+    """A sentence of a message. origin: whose words it is. own: the sentence without the quotations
+    in it that are somebody else's; what a sentence asks for is to be judged by these words."""
 
     text: str
     origin: Origin
+    own: str
 
 
 def spoken_sentences(message: Message, start: int, end: int) -> Iterator[SpokenSentence]:
     """The sentences between start and end that somebody says in prose.
 
     Code, tool calls and results, thinking, attachments and what a tool added are left out, and so
-    are list marks, heading marks and quotation marks at the head of a line. message: marked, see
-    origins/marking.py.
+    are list marks, heading marks and quotation marks at the head of a line. A sentence around a
+    quotation is whole. message: marked, see origins/marking.py.
 
     Example:
         >>> message = Message(text="- We ship on Friday. Nobody objects to that.")
         >>> [sentence.text for sentence in spoken_sentences(message, 0, len(message.text))]
         ['We ship on Friday.', 'Nobody objects to that.']
     """
-    for speech_start, speech_end, origin in _speech(message, start, end):
+    quoted = _mentions(message, start, end)
+    for speech_start, speech_end, origin in _speech(message, start, end, frozenset(quoted)):
         for line_start, line_end in _lines(message.text, speech_start, speech_end):
-            for sentence in _in_line(message.text, line_start, line_end):
-                yield SpokenSentence(sentence, origin)
+            for at, stop in _in_line(message.text, line_start, line_end):
+                yield _spoken(message.text, at, stop, origin, quoted)
 
 
-def _speech(message: Message, start: int, end: int) -> Iterator[tuple[int, int, Origin]]:
-    """The stretches between start and end that are speech, with their origins."""
+def _spoken(
+    text: str, start: int, end: int, origin: Origin, quoted: Sequence[tuple[int, int]]
+) -> SpokenSentence:
+    """The sentence between start and end. quoted: see _mentions."""
+    sentence = text[start:end]
+    first = bisect_left(quoted, (start, start))
+    last = bisect_left(quoted, (end, end))
+    inside = [(a - start, b - start) for a, b in quoted[first:last]]
+    if not inside:
+        return SpokenSentence(sentence, origin, sentence)
+    pieces = []
+    at = 0
+    for a, b in inside:
+        pieces.append(sentence[at:a])
+        at = b
+    own = '""'.join([*pieces, sentence[at:]])
+    # Subtle: marks may pair up otherwise in the sentence alone, with the quotation outside of them.
+    is_mixed = {match.span() for match in _MENTION.finditer(sentence)}.issuperset(inside)
+    if is_mixed and any(map(str.isalpha, own)):
+        return SpokenSentence(sentence, origin, own)
+    return SpokenSentence(sentence, "pasted", sentence)
+
+
+def _mentions(message: Message, start: int, end: int) -> list[tuple[int, int]]:
+    """The pasted parts between start and end that are a quotation within a sentence, in order."""
+    if plain_origin(message) != "typed":
+        return []
+    return sorted(
+        (part.start, part.end)
+        for part in message.parts
+        if part.kind == "pasted"
+        and start <= part.start
+        and part.end <= end
+        and part.end - part.start <= SENTENCE_CHARS_MAX
+        and _MENTION.fullmatch(message.text, part.start, part.end)
+        and not _END.search(message.text, part.start, part.end)
+    )
+
+
+def _speech(
+    message: Message, start: int, end: int, quoted: frozenset[tuple[int, int]]
+) -> Iterator[tuple[int, int, Origin]]:
+    """The stretches between start and end that are speech, with their origins. A quotation within
+    a sentence ends no stretch."""
     plain = plain_origin(message)
     at = start
     for part in sorted(message.parts, key=lambda part: (part.start, part.end)):
         if part.start >= end:
             break
+        if (part.start, part.end) in quoted and part.start >= at:
+            continue
         if part.start > at:
             yield at, part.start, plain
         if part.kind in _SPEECH_PARTS and part.end > max(at, start):
@@ -84,12 +136,14 @@ def _lines(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
         start = stop + 1
 
 
-def _in_line(text: str, start: int, end: int) -> Iterator[str]:
+def _in_line(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
+    """Where the sentences of a line begin and end."""
     lead = _LEAD.match(text, start, end)
     start = lead.end() if lead else start
     ends = [match.end() for match in _END.finditer(text, start, end)]
     for stop in (*ends, end):
         sentence = text[start:stop].strip()
         if SENTENCE_CHARS_MIN <= len(sentence) <= SENTENCE_CHARS_MAX:
-            yield sentence
+            at = text.index(sentence, start)
+            yield at, at + len(sentence)
         start = stop
