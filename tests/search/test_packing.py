@@ -8,7 +8,18 @@ from collections.abc import Mapping, Sequence
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from treemem.search.packing import HEADER_TOKENS, Packed, Place, pack, rank, utilities
+from treemem.search.packing import (
+    COMPANION_SHARE,
+    COMPANION_TOKENS_MIN,
+    CUT_TOKENS_MIN,
+    HEADER_TOKENS,
+    Packed,
+    Place,
+    fill,
+    pack,
+    rank,
+    utilities,
+)
 from treemem.search.scoring import Candidate, Scored
 from treemem.search.weights import TALK, Weights
 
@@ -31,14 +42,27 @@ def scored(candidates: Sequence[Rated]) -> Scored:
     return Scored([candidate for candidate, _ in candidates], {"words": scores}, scores)
 
 
+def packing(
+    candidates: Sequence[Rated], budget: float,
+    companions: Mapping[Place, Sequence[Place]] | None = None,
+    values: Sequence[float] | None = None, keep: float = 0.0,
+) -> Packed:  # fmt: skip
+    values = [score for _, score in candidates] if values is None else values
+    ranking = rank(scored(candidates), values, TALK, companions or {})
+    return pack(ranking, Packed(budget), keep)
+
+
 def packed(
     candidates: Sequence[Rated], budget: float,
     companions: Mapping[Place, Sequence[Place]] | None = None,
     values: Sequence[float] | None = None, keep: float = 0.0,
 ) -> list[int]:  # fmt: skip
-    values = [score for _, score in candidates] if values is None else values
-    ranking = rank(scored(candidates), values, TALK, companions or {})
-    return sorted(pack(ranking, Packed(budget), keep).chosen)
+    return sorted(packing(candidates, budget, companions, values, keep).chosen)
+
+
+def tokens_of(candidates: Sequence[Rated], found: Packed) -> float:
+    """The tokens of the packed candidates, those that are cut as cut."""
+    return sum(found.limits.get(index, candidates[index][0].tokens) for index in found.chosen)
 
 
 def pairs(*groups: tuple[int, ...]) -> Companions:
@@ -70,8 +94,11 @@ def test_packed_candidates_stay_within_the_budget(
     pack: tuple[list[Rated], Companions], budget: int, keep: float
 ) -> None:
     candidates, companions = pack
-    indexes = packed(candidates, budget, companions, keep=keep)
-    assert sum(candidates[index][0].tokens for index in indexes) <= max(0, budget - keep)
+    found = packing(candidates, budget, companions, keep=keep)
+    assert tokens_of(candidates, found) <= max(0, budget - keep) + 1e-6
+    for index, limit in found.limits.items():
+        assert index in found.chosen
+        assert 0 <= limit <= candidates[index][0].tokens
 
 
 @FEW
@@ -79,12 +106,45 @@ def test_packed_candidates_stay_within_the_budget(
 def test_calls_and_results_are_packed_together_or_not_at_all(
     pack: tuple[list[Rated], Companions], budget: int
 ) -> None:
+    """A budget without room for cut results is the exception."""
     candidates, companions = pack
+    if (budget - HEADER_TOKENS) * COMPANION_SHARE < 2 * COMPANION_TOKENS_MIN:
+        return
     places = [(candidate.source_seq, candidate.position) for candidate, _ in candidates]
     chosen = {places[index] for index in packed(candidates, budget, companions)}
     for place, others in companions.items():
         if place in chosen:
             assert chosen.issuperset(set(places).intersection(others))
+
+
+@FEW
+@given(packs(), st.integers(HEADER_TOKENS + 1, 2_000))
+def test_the_best_candidate_is_packed_into_every_budget(
+    pack: tuple[list[Rated], Companions], budget: int
+) -> None:
+    candidates, companions = pack
+    if candidates:
+        best = max(score for _, score in candidates)
+        found = packing(candidates, budget, companions)
+        of_best = [index for index in found.chosen if candidates[index][1] == best]
+        assert any(found.limits.get(index, 1) > 0 for index in of_best)
+
+
+@FEW
+@given(packs(), st.integers(HEADER_TOKENS, 1_000), st.integers(0, 1_000))
+def test_a_larger_budget_never_shows_less_of_the_best_candidate(
+    pack: tuple[list[Rated], Companions], budget: int, more: int
+) -> None:
+    candidates, companions = pack
+    if not candidates:
+        return
+    best = max(range(len(candidates)), key=lambda index: candidates[index][1])
+    shown = []
+    for room in (budget, budget + more):
+        found = packing(candidates, room, companions)
+        whole = candidates[best][0].tokens if best in found.chosen else 0
+        shown.append(found.limits.get(best, whole))
+    assert shown[0] <= shown[1] + 1e-6
 
 
 @FEW
@@ -102,17 +162,62 @@ def test_packing_adds_to_the_candidates_packed_before() -> None:
     assert first.chosen == {0}
 
 
-def test_the_best_comes_first_and_one_that_does_not_fit_is_skipped() -> None:
-    candidates = [rated(0, 500, score=3), rated(10, 40, score=2), rated(20, 40, score=1)]
-    assert packed(candidates, 60) == [1]
-    assert packed(candidates, 120) == [1, 2]
-    assert packed(candidates, 5_000) == [0, 1, 2]
+def test_the_best_is_cut_to_the_budget_and_another_that_does_not_fit_is_skipped() -> None:
+    long = [rated(0, 500, score=3), rated(10, 40, score=2), rated(20, 40, score=1)]
+    assert packing(long, 60).limits == {0: 60 - HEADER_TOKENS}
+    assert packed(long, 60) == [0]
+    assert packed(long, 5_000) == [0, 1, 2]
+    middle = [rated(0, 40, score=3), rated(10, 500, score=2), rated(20, 40, score=1)]
+    found = packing(middle, 40 + HEADER_TOKENS + 40 + 2)
+    assert sorted(found.chosen) == [0, 2]
+    assert found.limits == {}
+
+
+def test_what_is_left_of_a_budget_is_filled_with_a_part_of_the_next_candidate() -> None:
+    candidates = [rated(0, 40, score=3), rated(10, 500, score=2)]
+    ranking = rank(scored(candidates), [3, 2], TALK, {})
+    first = pack(ranking, Packed(100))
+    assert first.chosen == {0}
+    assert fill(ranking, first, HEADER_TOKENS + CUT_TOKENS_MIN).limits == {1: CUT_TOKENS_MIN}
+    assert fill(ranking, first, HEADER_TOKENS + CUT_TOKENS_MIN - 1).chosen == {0}
+
+
+def test_a_cut_candidate_grows_before_another_is_added() -> None:
+    candidates = [rated(0, 100, score=3), rated(10, 500, score=2)]
+    ranking = rank(scored(candidates), [3, 2], TALK, {})
+    first = pack(ranking, Packed(60))
+    assert first.limits == {0: 60 - HEADER_TOKENS}
+    assert fill(ranking, first, 40).limits == {0: 100 - HEADER_TOKENS}
+    assert fill(ranking, first, 100).limits == {0: 100, 1: 100 - 49 - HEADER_TOKENS}
+
+
+def test_a_candidate_that_matches_well_is_packed_beside_better_ones() -> None:
+    """A person's words near the match may have better scores than the match itself."""
+    candidates = [*(rated(9 * at, 60, score=5 - at) for at in range(4)), rated(99, 60, score=-9)]
+    scores = [score for _, score in candidates]
+    own = {"words": [0.0, 0.0, 0.0, 0.0, 4.0], "near": [5.0, 4.0, 3.0, 2.0, -13.0]}
+    parts = Scored([candidate for candidate, _ in candidates], own, scores)
+    narrow = pack(rank(parts, scores, TALK, {}), Packed(200))
+    assert 4 in narrow.chosen
+    assert 0 in narrow.chosen
+    broad = pack(rank(parts, scores, TALK, {}, is_narrow=False), Packed(200))
+    assert broad.chosen == {0, 1, 2}
+
+
+def test_a_long_result_is_cut_so_that_it_comes_with_its_call() -> None:
+    candidates = [rated(0, 20, score=5), rated(1, 900, score=-3), rated(9, 50, score=4)]
+    found = packing(candidates, 150, pairs((0, 1)))
+    assert sorted(found.chosen) == [0, 1, 2]
+    assert set(found.limits) == {1}
+    assert packing(candidates, 40, pairs((0, 1))).chosen == {0, 1}
 
 
 def test_all_results_of_a_call_come_with_one_of_them() -> None:
     candidates = [rated(0, score=-1), rated(1, score=-1), rated(2, score=5), rated(9, score=1)]
     assert packed(candidates, 100, pairs((0, 1, 2))) == [0, 1, 2]
-    assert packed(candidates, 50, pairs((0, 1, 2))) == [3]
+    other = [*candidates[:3], rated(9, score=6)]
+    assert packed(other, 50, pairs((0, 1, 2))) == [3]
+    assert packed(other, 120, pairs((0, 1, 2))) == [0, 1, 2, 3]
 
 
 def test_the_best_part_of_a_long_result_comes_with_its_call() -> None:

@@ -28,8 +28,10 @@ def test_a_reranker_decides_what_is_returned_and_its_part_is_explained(memory: M
 
     wanted = f"walrus {prose(11, 3)}"
     result = memory.search("walrus", budget_tokens=90, rerank=last_first)
-    assert [message.text for passage in result.passages for message in passage.messages] == [wanted]
-    assert dict(result.passages[0].explanation[0].parts)["rerank"] > 0
+    texts = [message.text for passage in result.passages for message in passage.messages]
+    assert [text for text in texts if text in result.text] == [wanted]  # others are cut
+    parts = [part for passage in result.passages for part in passage.explanation]
+    assert dict(max(parts, key=lambda part: part.score).parts)["rerank"] > 0
     assert len(calls) == 1
 
 

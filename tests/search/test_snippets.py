@@ -7,7 +7,17 @@ from itertools import pairwise
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from treemem.search.snippets import EXCERPT_WORDS, GAP, Line, body, excerpt, header, stretches
+from treemem.search.snippets import (
+    EXCERPT_WORDS,
+    GAP,
+    Line,
+    body,
+    excerpt,
+    header,
+    shortened,
+    stretches,
+)
+from treemem.text.tokens import count_tokens
 from treemem.text.windows import WINDOW_WORDS, WORD_CHARS_MAX
 
 FEW = settings(max_examples=25)
@@ -93,3 +103,37 @@ def test_lines_are_in_order_with_a_mark_for_messages_between_them() -> None:
 
 def test_a_header_has_number_and_day() -> None:
     assert (header(3, "2026-11-27"), header(1, None)) == ("[3 2026-11-27]", "[1]")
+
+
+# -- shortened -------------------------------------------------------------------------
+
+
+SOME_WORDS = st.sampled_from(["oat", "walrus", "缓存使用", "a" * 60, "x.", "🎂", "\n"])
+
+
+@FEW
+@given(st.lists(SOME_WORDS, min_size=1), st.sampled_from([" ", ""]), st.integers(1, 60))
+def test_a_shortened_part_fits_its_tokens_and_shows_a_match(
+    words: list[str], between: str, tokens: int
+) -> None:
+    text = between.join(words)
+    start, end = shortened(text, (0, len(text)), {"walru"}, tokens)
+    assert 0 <= start <= end <= len(text)
+    if text.strip():
+        assert text[start:end].strip()
+    assert count_tokens(text[start:end]) <= max(tokens, 20)
+    if "walrus" in words and between and tokens > 3:
+        assert "walrus" in text[start:end]
+
+
+def test_a_match_is_shown_in_the_middle_of_a_shortened_part() -> None:
+    text = "oat " * 300 + "the walrus sleeps " + "tin " * 300
+    start, end = shortened(text, (0, len(text)), {"walru"}, 21)
+    before, after = text[start:end].split("walrus")
+    assert abs(len(before) - len(after)) < 20
+    assert text[start:end] == text[start:end].strip()
+
+
+def test_a_part_without_a_match_is_shortened_to_its_beginning() -> None:
+    assert shortened("one two three four", (4, 18), {"walru"}, 1) == (4, 7)
+    assert shortened("see a1b2c3d4e5 there", (0, 20), {"a1b2c3"}, 6)[0] <= 4

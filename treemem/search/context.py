@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from itertools import chain, groupby
@@ -29,6 +29,8 @@ from treemem.types import ORIGINS, Explained, Message, Origin, Passage, SearchRe
 
 # Subtle: a time that cannot be parsed is stored as the log writes it, and may be any text.
 _DAY = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
+# The most bytes of a speaker's name in a line that is cut.
+NAME_BYTES = 24
 STANDING_TITLE = "Standing instructions:"
 _LEAVES = """
 SELECT ls.node_seq FROM leaf_span ls JOIN node n ON n.seq = ls.node_seq
@@ -41,11 +43,16 @@ _SOURCE_ID = "SELECT id FROM source WHERE seq = ?"
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """The contents of a context. indexes: of candidates, in the order of their places."""
+    """The contents of a context.
+
+    indexes: of candidates, in the order of their places. limits: the tokens to which the lines of
+    some candidates are cut.
+    """
 
     standing: Sequence[RankedRule] = ()
     statements: Sequence[RankedStatement] = ()
     indexes: Sequence[int] = ()
+    limits: Mapping[int, float] = field(default_factory=dict)
 
 
 class MessageCache:
@@ -72,16 +79,18 @@ class MessageCache:
 
 
 class ContextRenderer:
-    """Renders selections from the scored candidates of one search."""
+    """Renders selections from the scored candidates of one search. stems: those of the query."""
 
     def __init__(
-        self, database: Database, scored: Scored, kind: QuestionKind, cache: MessageCache
-    ) -> None:
+        self, database: Database, scored: Scored, kind: QuestionKind, cache: MessageCache,
+        stems: Collection[str] = (),
+    ) -> None:  # fmt: skip
         self._database = database
         self._scored = scored
         self._kind = kind
         self._cache = cache
-        self._excerpts: dict[tuple[int, tuple[Stretch, ...]], str] = {}
+        self._stems = stems
+        self._excerpts: dict[tuple[int, tuple[Stretch, ...], tuple[Stretch, ...]], str] = {}
 
     def text(self, selection: Selection) -> str:
         """The context as text."""
@@ -131,7 +140,7 @@ class ContextRenderer:
         for _, indexes in groupby(
             selection.indexes, key=lambda index: candidates[index].message_seq
         ):
-            self._add_message(groups, list(indexes))
+            self._add_message(groups, list(indexes), selection.limits)
         if selection.statements:
             # The first candidate of each message.
             index_of = {
@@ -156,22 +165,41 @@ class ContextRenderer:
         return self._cache.read([candidate.message_seq])[candidate.message_seq]
 
     def _add_message(
-        self, groups: dict[tuple[int, str | None], _Group], indexes: Sequence[int]
+        self,
+        groups: dict[tuple[int, str | None], _Group],
+        indexes: Sequence[int],
+        limits: Mapping[int, float],
     ) -> None:
         """Adds a line for a message; indexes are those of its selected candidates."""
         parts = [self._scored.candidates[index] for index in indexes]
         message = self._message(parts[0])
-        text = message.text if parts[0].is_whole else self._excerpt(parts)
+        cut = [index for index in indexes if index in limits]
+        speaker = _speaker(_with_short_name(message) if cut else message)
+        exact = [self._shortened(index, limits[index], speaker) for index in cut]
+        if parts[0].is_whole and not exact:
+            text = message.text
+        else:
+            others = [part for index, part in zip(indexes, parts, strict=True) if index not in cut]
+            text = self._excerpt(message, parts[0].message_seq, others, exact)
         group = self._group_of(groups, parts[0])
         group.indexes.update(indexes)
-        group.lines.append(Line(parts[0].place, snippets.speech(_speaker(message), text)))
+        group.lines.append(Line(parts[0].place, snippets.speech(speaker, text)))
 
-    def _excerpt(self, parts: Sequence[Candidate]) -> str:
+    def _shortened(self, index: int, limit: float, speaker: str) -> Stretch:
+        """The piece of a candidate that fits a line of limit tokens."""
+        part = self._scored.candidates[index]
+        text = self._message(part).text
+        room = int(limit) - count_by_lines(f"{speaker}: {snippets.GAP} {snippets.GAP}")
+        return snippets.shortened(text, (part.start, part.end), self._stems, max(1, room))
+
+    def _excerpt(
+        self, message: Message, seq: int, parts: Sequence[Candidate], exact: Sequence[Stretch]
+    ) -> str:
         """The text of parts of a message. Cached: the attempts of one search share most parts."""
         edges = tuple((part.start, part.end) for part in parts)
-        key = (parts[0].message_seq, edges)
+        key = (seq, edges, tuple(exact))
         if key not in self._excerpts:
-            self._excerpts[key] = snippets.excerpt(self._message(parts[0]).text, edges)
+            self._excerpts[key] = snippets.excerpt(message.text, (*edges, *exact), exact)
         return self._excerpts[key]
 
     def _add_statement(
@@ -283,6 +311,14 @@ def _foreign_origin(message: Message) -> list[Origin]:
     origins = {span.origin for span in spans_of(message)
                if message.text[span.start : span.end].strip()}  # fmt: skip
     return [] if "typed" in origins or not origins else [weakest(origins)]
+
+
+def _with_short_name(message: Message) -> Message:
+    """The message with a name of at most NAME_BYTES, for a line that is cut."""
+    name = (message.author or "").encode("utf-8", "replace")
+    if len(name) <= NAME_BYTES:
+        return message
+    return replace(message, author=name[:NAME_BYTES].decode("utf-8", "ignore") + snippets.GAP)
 
 
 def _day(message: Message) -> str | None:

@@ -57,7 +57,8 @@ def search(database: Database, query: Query, embedder: str | None, embed: Embed)
         allowed = _allowed(scored.candidates, is_broad=is_broad)
         scored, failure = _reranked(prepared, scored, allowed, weights, cache)
         notes = [*prepared.notes, *failure]
-        renderer = ContextRenderer(database, scored, prepared.kind, cache)
+        stems = bm25.query_stems(prepared.target.words)
+        renderer = ContextRenderer(database, scored, prepared.kind, cache, stems)
         if not prepared.has_words:
             return renderer.result(Selection(), 0, notes)
         material = _material(
@@ -140,7 +141,7 @@ def _material(
         prepared.query,
         prepared.kind,
         weights,
-        packing.rank(scored, utilities, weights, companions),
+        packing.rank(scored, utilities, weights, companions, is_narrow=prepared.kind == "narrow"),
         standing=_standing(database, prepared.query, weights, rules),
         first=_first(database, prepared, worth, roots, rules),
         beside=_beside(database, worth, rules) if needs_more else [],

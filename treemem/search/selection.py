@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 
 from treemem.search import packing, statements
@@ -27,11 +27,19 @@ FIRST_SHARE = 0.6
 REPEATED_TOKENS_MIN = 16
 # Tokens of standing instructions for which twice their share may be used.
 STANDING_TOKENS_MIN = 60
-# Attempts to fill the budget, and further ones that halve the room each time if nothing fitted.
+# Attempts to fill the budget with whole candidates, and further ones that halve the room each time
+# if nothing fitted.
 TRIES = 5
 HALVINGS = 6
+# The fewest tokens of a budget that are filled with a part of a candidate, and the most such parts.
+FILLED_MIN = 4
+FILLINGS = 8
+# In the mode "summary", the number of statements of which one must fit.
+LEAST_TRIED = 50
 # A context that uses this share of the budget counts as full.
 FULL = 0.97
+# Tokens of the room that statements leave to the best message.
+BEST_TOKENS = 40
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,31 +75,89 @@ def select(
     ranking = material.ranking
     budget = float(material.query.budget_tokens)
     room = budget
-    best, best_tokens = Selection(), 0
-    for attempt in range(TRIES + HALVINGS):
-        selection = _attempt(material, ranking, room, cache)
-        while repeated := _repeated(ranking, selection, cache):
-            ranking = _without(ranking, repeated, material.weights)
-            selection = _attempt(material, ranking, room, cache)
-        tokens = count_by_lines(renderer.text(selection))
+    best, best_tokens = _NOTHING, 0
+    for number in range(TRIES + HALVINGS):
+        attempt = _attempt(material, ranking, room, cache)
+        while repeated := _repeated(ranking, attempt.selection, cache):
+            ranking = _without(material, ranking, repeated)
+            attempt = _attempt(material, ranking, room, cache)
+        tokens = count_by_lines(renderer.text(attempt.selection))
         if best_tokens < tokens <= budget:
-            best, best_tokens = selection, tokens
+            best, best_tokens = attempt, tokens
         if FULL * budget <= tokens <= budget or not tokens:
             break
         room = max(1.0, room + (1 + FULL) / 2 * budget - tokens)
-        if attempt >= TRIES - 1:
+        if number >= TRIES - 1:
             if best_tokens:
                 break
-            room = budget / 2 ** (attempt + 2 - TRIES)  # the estimate is too low, as for long names
-    return best, best_tokens
+            room = budget / 2 ** (number + 2 - TRIES)  # the estimate is too low, as for long names
+    if not best_tokens:
+        best, best_tokens = _least(material, ranking, int(budget), renderer)
+    if material.query.mode != "summary":
+        best, best_tokens = _filled(ranking, best, best_tokens, budget, renderer)
+    return best.selection, best_tokens
 
 
-def _attempt(material: Material, ranking: Ranking, room: float, cache: MessageCache) -> Selection:
+def _least(
+    material: Material, ranking: Ranking, budget: int, renderer: ContextRenderer
+) -> tuple[_Attempt, int]:
+    """The best candidate alone, cut until it fits the budget, and the tokens of its text. In the
+    mode "summary", the first statement that fits."""
+    if material.query.mode == "summary":
+        for statement in islice((*material.first, *material.beside), LEAST_TRIED):
+            selection = Selection(statements=[statement])
+            if (tokens := count_by_lines(renderer.text(selection))) <= budget:
+                return _Attempt(selection, Packed(0.0)), tokens
+        return _NOTHING, 0
+    for index in ranking.order[:1]:
+        limit = budget
+        while limit:
+            packed = Packed(0.0, {index}, limits={index: limit})
+            selection = Selection(indexes=[index], limits=packed.limits)
+            if (tokens := count_by_lines(renderer.text(selection))) <= budget:
+                return _Attempt(selection, packed), tokens
+            limit = limit * 3 // 4
+    return _NOTHING, 0
+
+
+def _filled(
+    ranking: Ranking, attempt: _Attempt, tokens: int, budget: float, renderer: ContextRenderer
+) -> tuple[_Attempt, int]:
+    """An attempt with the rest of the budget filled, and its tokens."""
+    share = 1.0
+    for _ in range(FILLINGS):
+        room = share * ((1 + FULL) / 2 * budget - tokens)
+        packed = packing.fill(ranking, attempt.packed, room)
+        if room < FILLED_MIN or (packed.chosen, packed.limits) == (
+            attempt.packed.chosen, attempt.packed.limits
+        ):  # fmt: skip
+            break
+        selection = replace(attempt.selection, indexes=sorted(packed.chosen), limits=packed.limits)
+        filled_tokens = count_by_lines(renderer.text(selection))
+        if tokens < filled_tokens <= budget:
+            attempt, tokens = _Attempt(selection, packed), filled_tokens
+        else:
+            share /= 2
+    return attempt, tokens
+
+
+@dataclass(frozen=True, slots=True)
+class _Attempt:
+    """A selection, and its candidates as packed."""
+
+    selection: Selection
+    packed: Packed
+
+
+_NOTHING = _Attempt(Selection(), Packed(0.0))
+
+
+def _attempt(material: Material, ranking: Ranking, room: float, cache: MessageCache) -> _Attempt:
     """Selects statements and candidates of at most room estimated tokens."""
     mode = material.query.mode
     standing = statements.in_order(material.standing, _standing_room(material))
     left = room - _tokens(standing)
-    first_budget = (1.0 if mode == "summary" else FIRST_SHARE) * left
+    first_budget = left if mode == "summary" else min(FIRST_SHARE * left, left - BEST_TOKENS)
     if material.kind == "about":
         first = statements.in_order(material.first, first_budget)
     else:
@@ -108,7 +174,8 @@ def _attempt(material: Material, ranking: Ranking, room: float, cache: MessageCa
     if not (packed.chosen or first or beside):
         # Rules of other projects alone would look like an answer.
         standing = [rule for rule in standing if not rule.is_foreign]
-    return Selection(standing, [*first, *beside], sorted(packed.chosen))
+    selection = Selection(standing, [*first, *beside], sorted(packed.chosen), packed.limits)
+    return _Attempt(selection, packed)
 
 
 def _standing_room(material: Material) -> float:
@@ -127,7 +194,11 @@ def _beside(
 ) -> list[RankedStatement]:
     """Further statements that add to the packed candidates and to the other statements."""
     parts = [material.ranking.scored.candidates[index] for index in packed.chosen]
-    whole = {part.message_seq for part in parts if part.is_whole}
+    whole = {
+        part.message_seq
+        for index, part in zip(packed.chosen, parts, strict=True)
+        if part.is_whole and index not in packed.limits
+    }
     taken = {statement.seq for statement in others}
     left = (
         statement
@@ -150,7 +221,8 @@ def _repeated(ranking: Ranking, selection: Selection, cache: MessageCache) -> se
     messages = cache.read(candidates[index].message_seq for index in selection.indexes)
     first: dict[tuple[str, str], int] = {}
     repeated = set()
-    for index in selection.indexes:
+    # The best copy is kept, so that the best candidate always is.
+    for index in sorted(selection.indexes, key=lambda index: -ranking.scored.scores[index]):
         part = candidates[index]
         message = messages[part.message_seq]
         words = (message.speaker, message.text[part.start : part.end])
@@ -162,13 +234,16 @@ def _repeated(ranking: Ranking, selection: Selection, cache: MessageCache) -> se
     return {index for index in repeated if ranking.utilities[index] > -math.inf}
 
 
-def _without(ranking: Ranking, excluded: set[int], weights: Weights) -> Ranking:
+def _without(material: Material, ranking: Ranking, excluded: set[int]) -> Ranking:
     """The ranking with these candidates excluded: they can only be packed as companions."""
     utilities = [
         -math.inf if index in excluded else utility
         for index, utility in enumerate(ranking.utilities)
     ]
-    return packing.rank(ranking.scored, utilities, weights, ranking.companions)
+    is_narrow = material.kind == "narrow"
+    return packing.rank(
+        ranking.scored, utilities, material.weights, ranking.companions, is_narrow=is_narrow
+    )
 
 
 def _tokens(lines: Sequence[RankedStatement | RankedRule]) -> float:

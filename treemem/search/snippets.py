@@ -7,11 +7,15 @@ message are joined.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
+from itertools import chain, takewhile
 
 import orjson
 
+from treemem.text import bm25
+from treemem.text.tokens import count_tokens
 from treemem.text.windows import WINDOW_WORDS, WORD, WORD_CHARS_MAX
 from treemem.types import ORIGINS, ROLES
 
@@ -41,16 +45,18 @@ class Line:
     text: str
 
 
-def stretches(text: str, wanted: Collection[Stretch]) -> list[Stretch]:
+def stretches(
+    text: str, wanted: Collection[Stretch], exact: Collection[Stretch] = ()
+) -> list[Stretch]:
     """Merges adjacent stretches of a message, in order, and cuts or extends a single window to the
-    length of an excerpt.
+    length of an excerpt, but not those in exact.
 
     Example:
         >>> stretches("one two", [(0, 3), (3, 7)])
         [(0, 7)]
     """
     whole = _joined(text, wanted)
-    windows = set(wanted)
+    windows = set(wanted).difference(exact)
     return _joined(text, (_fitted(text, *one) if one in windows else one for one in whole))
 
 
@@ -125,14 +131,65 @@ def _first_end(text: str, words: Sequence[re.Match[str]]) -> int:
     return words[:EXCERPT_WORDS_MORE][-1].end()
 
 
-def excerpt(text: str, wanted: Collection[Stretch]) -> str:
-    """The stretches as one text, with marks for omitted text.
+def shortened(text: str, part: Stretch, stems: Collection[str], tokens: int) -> Stretch:
+    """The piece of a part of a message that has at most so many tokens and as many of the query's
+    stems as possible, but at least one word or the beginning of one.
+
+    Example:
+        >>> shortened("one two three", (0, 13), {"three"}, 2)
+        (4, 13)
+    """
+    words = [match.span() for match in WORD.finditer(text, *part)]
+    if not words:
+        return part
+    hits = _hits(text, words, frozenset(stems))
+    count = max(1, min(len(words), tokens))
+    while True:
+        first = _densest(hits, count)
+        start, end = words[first][0], words[first + count - 1][1]
+        used = count_tokens(text[start:end])
+        if used <= tokens or count == 1:
+            return start, end
+        count = max(1, min(count - 1, count * tokens // used))
+
+
+def _hits(text: str, words: Sequence[Stretch], stems: frozenset[str]) -> list[frozenset[str]]:
+    """The stems of the query in each word; if there are none in any, those that begin a word."""
+    whole = [
+        # A piece of a long word, or of text without spaces, is read with the piece after it.
+        text[start : after[1] if end == after[0] else end]
+        for (start, end), after in zip(words, [*words[1:], (-1, -1)], strict=True)
+    ]
+    hits = [stems.intersection(bm25.stems(word)) for word in whole]
+    if any(hits):
+        return hits
+    return [frozenset(stem for stem in stems if word.lower().startswith(stem)) for word in whole]
+
+
+def _densest(hits: Sequence[frozenset[str]], count: int) -> int:
+    """The first word of the run of count words with the most distinct hits; of equally good runs
+    that follow each other, the middle one, which has its hits in the middle."""
+    inside = Counter(chain.from_iterable(hits[:count]))
+    distinct = [len(inside)]
+    for before, after in zip(hits, hits[count:], strict=False):
+        inside.update(after)
+        inside.subtract(before)
+        distinct.append(sum(number > 0 for number in inside.values()))
+    most = max(distinct)
+    first = distinct.index(most)
+    equal = sum(1 for _ in takewhile(most.__eq__, distinct[first:]))
+    return first + equal // 2 if most else 0
+
+
+def excerpt(text: str, wanted: Collection[Stretch], exact: Collection[Stretch] = ()) -> str:
+    """The stretches as one text, with marks for omitted text. exact: those of the stretches that
+    are neither cut nor extended.
 
     Example:
         >>> excerpt("short", [(0, 5)])
         'short'
     """
-    parts = stretches(text, wanted)
+    parts = stretches(text, wanted, exact)
     if not parts:
         return ""
     pieces = [text[start:end].strip() for start, end in parts]
