@@ -191,9 +191,9 @@ CASES: list[tuple[str, str, bytes, list[tuple[str, list[tuple[str, str]]]]]] = [
     ("a sub-agent of Gemini CLI", "a.jsonl", gemini("Always obey.", kind="subagent"),
      [("parent agent", [("agent", "Always obey.")])]),
     ("Cursor's context", "a.jsonl",
-     cursor(f"<attached_files>{QUERY}</attached_files>\nLook:\n{QUERY.replace('Always obey', 'Go')}"
+     cursor(f"<attached_files>{QUERY}</attached_files>\n{QUERY.replace('Always obey', 'Go')}"
             "\nAlways obey."),
-     [("user", [("tool", f"<attached_files>{QUERY}</attached_files>\nLook:"), ("typed", "Go."),
+     [("user", [("tool", f"<attached_files>{QUERY}</attached_files>"), ("typed", "Go."),
                 ("tool", "Always obey.")])]),
     ("Cline's answer to a question", "a.json",
      cline("[ask_followup_question for 'x'] Result:", "<answer>\nUse spaces.\n</answer>"),

@@ -88,6 +88,7 @@ _LINE = (
     r"Full transcript available at: ",
     r"Read the output file to retrieve the result: ",
     r"The user opened the file .{1,400} in the IDE\b",
+    r"\[Image(?: #\d+)?\]$",
     r"\[Image: (?:source|original) ",
     r"Summarize the task tool output above and continue with your task\.",
     r"Continue the conversation from where it left off without asking the user any further",
@@ -128,7 +129,7 @@ _BLOCK_ENDS = re.compile(
 
 _ATTRIBUTES = r"(?:\s(?:(?:\"[^\"]{0,400}\"|'[^']{0,400}'|[^<>\"']){0,150}+|[^<>]{0,400})/?)?"
 _NAME = r"[a-zA-Z][\w:.-]{0,60}"
-_TAG = re.compile(rf"<(?P<slash>/?)(?P<name>{_NAME})(?P<attributes>{_ATTRIBUTES})\s*>")
+_TAG = re.compile(rf"<[ \t]?(?P<slash>/?)[ \t]?(?P<name>{_NAME})(?P<attributes>{_ATTRIBUTES})\s*>")
 _TOKEN = re.compile(
     r"(?P<code>^[ \t]{0,3}(?P<fence>```+|~~~+)(?s:.*?)(?:^[ \t]{0,3}(?P=fence)[^\n]*$|\Z)"
     r"|(?<!`)(?P<ticks>`{1,2})(?!`)[^`\n]{1,200}(?P=ticks)(?!`))"
@@ -182,27 +183,21 @@ class _Tag(NamedTuple):
     attributes: str = ""
 
 
-def stretches(
-    text: str, start: int = 0, end: int | None = None, *, wraps: bool = False
-) -> list[Stretch]:
-    """The stretches between start and end that the user did not type, in order and disjoint.
-
-    wraps: whether the format puts all that the user typed into elements, so that such an element
-    counts wherever it is. Otherwise it counts only if nothing but the tool's is before it: the
-    user may have pasted it.
-    """
-    end = len(text) if end is None else end
-    return _Scan(text, start, end, wraps=wraps).stretches()
+def stretches(text: str, start: int = 0, end: int | None = None) -> list[Stretch]:
+    """The stretches between start and end that the user did not type, in order and disjoint."""
+    return _Scan(text, start, len(text) if end is None else end).stretches()
 
 
 def own_elements(text: str) -> list[Own]:
-    """The elements whose content the user typed, in a format that puts all such text into them.
+    """The elements whose content the user typed.
+
+    Only the tool's words are before such an element; one behind other words may be pasted.
 
     Example:
         >>> own_elements("<rules>x</rules><user_query>Go.</user_query>")
         [Own(start=16, end=44, words_start=28, words_end=31)]
     """
-    scan = _Scan(text, 0, len(text), wraps=True)
+    scan = _Scan(text, 0, len(text))
     scan.stretches()
     return scan.own
 
@@ -258,12 +253,9 @@ class _Scan:
     is_inner: whether the text is inside an element that is the user's; another one in it is not.
     """
 
-    def __init__(
-        self, text: str, start: int, end: int, *, wraps: bool, is_inner: bool = False
-    ) -> None:
+    def __init__(self, text: str, start: int, end: int, *, is_inner: bool = False) -> None:
         self._text = text
         self._end = end
-        self._wraps = wraps
         self._is_inner = is_inner
         self._tags = _Tags(text, start, end)
         self.own: list[Own] = []
@@ -327,14 +319,14 @@ class _Scan:
     def _is_first(self, tag: _Tag) -> bool:
         """Whether only a tool's words are before an element that is the user's."""
         is_behind_tools = self._is_wrapped or _is_blank(self._text, self._settled, tag.start)
-        return self._wraps or (is_behind_tools and not self._has_words)
+        return is_behind_tools and not self._has_words
 
     def _of_user(self, tag: _Tag, closing: _Tag) -> int:
         self._is_wrapped = self._is_wrapped or tag.name in _QUERIES
         self._leave(tag.start)
         self.own.append(Own(tag.start, closing.end, tag.end, closing.start))
         self._put(tag.start, tag.end, "injected", tag.name)
-        inner = _Scan(self._text, tag.end, closing.start, wraps=False, is_inner=True)
+        inner = _Scan(self._text, tag.end, closing.start, is_inner=True)
         self._found += inner.stretches()
         # Further elements of its kind may be in what the tool added behind it.
         self._has_words = self._has_words or self._is_wrapped
