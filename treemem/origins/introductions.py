@@ -27,7 +27,7 @@ class Introduction(NamedTuple):
 _LINE_MAX = 2_000
 _CLAUSE_MAX = 160
 _I = re.IGNORECASE
-_COLON = re.compile(r":(?=\s|$)|：")
+_COLON = re.compile(r":(?=\s|$)|：|(?<=\bfollowing)\.(?=\s*$)", re.MULTILINE)
 
 _MACHINE_NOUN = (
     r"logs?|outputs?|errors?|error\ messages?|exceptions?|tracebacks?|stack\ ?traces?|consoles?|"

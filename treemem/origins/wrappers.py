@@ -96,6 +96,7 @@ _LINE = (
 _CONTINUED = r"This session is being continued from a previous conversation"
 _REST = (
     _CONTINUED,
+    r"<task-notification[ >]",  # with lines behind it, in words that change
     r"# AGENTS\.md instructions\b[^\n]{0,400}\n",
     r"Base directory for this skill: ",
     r"[A-Z]\w{2,30}(?::\w{1,60})? hook (?:feedback|success|error|blocking error|stopped "
