@@ -103,10 +103,12 @@ def told(memory: Memory) -> list[str]:
     """What heads every search of the only source, at a small and at a large budget."""
     (view,) = memory.sources()
     scope = Scope.source(view.source.id)
-    told = [list(map(str, memory.search(question, scope=scope, budget_tokens=budget).standing))
-            for question in ("where is the ledger?", "xyzzy") for budget in (200, 2_000)]  # fmt: skip
-    assert all(rules == told[0] for rules in told)
-    return told[0]
+    first, *others = (
+        list(map(str, memory.search(question, scope=scope, budget_tokens=budget).standing))
+        for question in ("where is the ledger?", "xyzzy") for budget in (200, 2_000)
+    )  # fmt: skip
+    assert all(rules == first for rules in others)
+    return first
 
 
 @pytest.mark.parametrize(("rule", "message"), ONE_BY_ONE, ids=[row[0] for row in ONE_BY_ONE])

@@ -53,7 +53,7 @@ ENDING_IN_S = frozenset(
 RECURRING = r"""(?:answers?|repl(?:y|ies)|responses?|messages?|commits?|commit\ messages?|comments?
     |docstrings?|pull\ requests?|prs?|e-?mails?|letters?|explanations?|summar(?:y|ies)|reports?
     |translations?|conversations?|sessions?|chats?|turns?|changes?|edits?|releases?|deploy\w*
-    |questions?|requests?|prompts?|reviews?|branch(?:es)?|tasks?|steps?)"""
+    |prompts?|reviews?|branch(?:es)?)"""
 # Says that something holds from now on, or each time.
 LASTING = re.compile(
     rf"""\b(?:always|never(?!\ mind)|from\ (?:now|today|here|this\ (?:point|day))\ (?:on\w*
@@ -67,7 +67,10 @@ LASTING = re.compile(
     |without\ (?:first\ |explicitly\ )?(?:asking|telling|consulting|checking\ with)\ me
     |(?:ask|tell|check\ with|consult|warn)\ me\ (?:first|before)|unless\ i\ (?:ask|say|tell)
     |until\ i\ (?:say|tell)|every\ day|everywhere|globally
-    |(?:every|each|all|any)\ (?:of\ )?(?:my\ |your\ |our\ |new\ |future\ |single\ )*{RECURRING}
+    |(?:in|before|after|for|with|to|on|at|of|from)\ (?:every|each|all|any)
+        \ (?:of\ )?(?:my\ |your\ |our\ |new\ |future\ |single\ )*{RECURRING}
+    |(?:every|each)\ \w+\ before\ you
+    |(?:every|all|any|each)\ (?:of\ )?(?:my|your|our|future)\ (?:\w+\ )?{RECURRING}
     |(?:in|all|keep|make|write|sign|start|begin|end|format)\ your\ (?:\w+\ )?
         (?:answers|replies|responses|messages|commits|comments|summaries|explanations|e-?mails)
     |(?:in|before|after|for)\ (?:\w+\ )?(?:commit\ messages|pull\ requests|prs|commits|replies
@@ -77,7 +80,7 @@ LASTING = re.compile(
 # Ties a wish to the task at hand.
 AT_HAND = re.compile(
     r"""\b(?:this\ (?:time|once|one|afternoon|morning|week)|for\ (?:now|once|today|the\ moment)
-    |just\ (?:this\ once|now|once)|right\ now|at\ the\ moment|today|tonight|tomorrow|not?\ yet
+    |just\ (?:this\ once|now|once)|right\ now|at\ the\ moment|today|tonight|tomorrow|yet
     |(?:in|for|on|with|of|during|to|from)\ (?:this|that|these|those|the\ (?:above|following
         |attached|next|current\ (?!project|repo)\w+))
         \ (?!project|repo|codebase|code\ base|folder|directory|workspace|chat|conversation|account
