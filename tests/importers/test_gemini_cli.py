@@ -203,7 +203,9 @@ def test_the_session_has_the_last_summary_as_its_title() -> None:
         {"$set": {"summary": "2"}},
     ]
     source = next(event for event in read(rows) if isinstance(event, Source))
-    assert source == Source(f"gemini-cli/{SESSION}", "gemini-cli", "2", "session.jsonl")
+    assert source == Source(
+        f"gemini-cli/{SESSION}", "gemini-cli", "2", "session.jsonl", project="ab12"
+    )
 
 
 def test_a_sub_agents_parent_is_the_session_of_its_folder(tmp_path: Path) -> None:
@@ -230,7 +232,7 @@ def test_a_document_is_read_like_the_lines(indent: int | None) -> None:
     file = LogFile("s.json", data=json.dumps(document, indent=indent).encode())
     source, *events = events_of(file)
     about = (f"gemini-cli/{SESSION}", "gemini-cli", "Files", "s.json")
-    assert source == Source(*about, rewritten=True)
+    assert source == Source(*about, rewritten=True, project="ab12")
     assert events == messages(*rows)
 
 

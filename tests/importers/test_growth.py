@@ -58,9 +58,9 @@ def read_in(folder: Path, name: str, states: Iterable[bytes]) -> tuple[History, 
         stored = database.value(
             "SELECT count(DISTINCT message_seq) FROM source_message WHERE state <> 'replaced'"
         )
-        log.unlink()
-        (folder / "memory.sqlite3").unlink()
-        return {key: messages for key, messages in imported.items() if messages}, int(stored)
+    log.unlink()
+    (folder / "memory.sqlite3").unlink()
+    return {key: messages for key, messages in imported.items() if messages}, int(stored)
 
 
 def assert_grows(folder: Path, name: str, states: Iterable[bytes], whole: bytes) -> None:

@@ -17,7 +17,7 @@ from treemem.importers.common.base import Event, Importer, LogFile, Skipped
 from treemem.importers.common.coerce import digest_of
 from treemem.importers.common.documents import Line, document_lines, fence_after
 from treemem.importers.common.sniffing import is_text
-from treemem.importers.common.source_ids import file_key, one_line, printable
+from treemem.importers.common.source_ids import file_key, folder_of, one_line, printable
 from treemem.types import Message, Part, Source
 
 EMPTY = "empty message"
@@ -47,7 +47,7 @@ class Aider(Importer):
     """Imports .aider.chat.history.md."""
 
     name = "aider"
-    version = 2
+    version = 3
     description = "aider's chat history (Markdown)"
     kept = "prompts, answers, aider's own output"
     dropped = "the marks in front of lines"
@@ -181,6 +181,7 @@ class _Reading:
                 Aider.name,
                 title=one_line(text) if kind == "user" else None,
                 origin=self._file.label,
+                project=folder_of(self._file),
             )
             yield self._source
         yield Message(

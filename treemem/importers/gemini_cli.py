@@ -38,12 +38,15 @@ _ACKNOWLEDGED = ("Got it. Thanks for the context!", "Got it. Thanks for the addi
 _SNAPSHOT = "<state_snapshot>"
 _MEDIA = frozenset({"image", "audio", "video"})
 
+_ROOT_NAME = ".project_root"
+_ROOT_BYTES_MAX = 4_096
+
 
 class GeminiCli(Importer):
     """Imports the sessions below ~/.gemini/tmp."""
 
     name = "gemini-cli"
-    version = 2
+    version = 3
     description = "Gemini CLI session logs (JSON, JSON Lines)"
     kept = "turns, thoughts, tool calls and results, rewound turns, sub-agents, notices"
     dropped = "usage, model names, a tool result's copy for the screen, earlier states"
@@ -91,6 +94,7 @@ class _Survey:
 
     def __init__(self) -> None:
         self.about: dict[str, Any] = {}
+        self.project: str | None = None
         self._last: dict[str, int] = {}
         self._listed: dict[str, int] = {}
         self._active: dict[str, None] = {}
@@ -112,8 +116,12 @@ class _Survey:
             self._note(value)
 
     def _note(self, about: dict[str, Any]) -> None:
+        directories = filter(None, map(as_text, as_list(about.get("directories"))))
+        self.project = self.project or next(directories, None)
         self.about.update(
-            (key, about[key]) for key in ("sessionId", "summary", "kind") if as_text(about.get(key))
+            (key, about[key])
+            for key in ("sessionId", "summary", "kind", "projectHash")
+            if as_text(about.get(key))
         )
 
     def _rewind(self, target: str) -> None:
@@ -152,6 +160,7 @@ class _Reading:
             origin=file.label,
             parent_id=f"{GeminiCli.name}/{printable(parent)}" if parent else None,
             rewritten=_is_document(file),
+            project=survey.project or _root_of(file) or as_text(survey.about.get("projectHash")),
         )
 
     def events(self) -> Iterator[Event]:
@@ -230,9 +239,22 @@ def _records(
                 yield _Member(member.value, is_record=True)
             elif not member.is_element:
                 yield _Member({member.key: member.value}, is_record=False)
+            elif member.key == "directories":
+                yield _Member({member.key: [member.value]}, is_record=False)
         return
     with file.open() as stream:
         yield from read_records(stream, parse)
+
+
+def _root_of(file: LogFile) -> str | None:
+    """The working directory, which newer versions note beside the sessions. In older ones only a
+    hash of it is known, which names the project as well."""
+    # A sub-agent's file is one folder further below.
+    root = file.neighbour("..", _ROOT_NAME) or file.neighbour("..", "..", _ROOT_NAME)
+    if root is None or root.size_bytes > _ROOT_BYTES_MAX:
+        return None
+    with root.open() as stream:
+        return stream.read().decode("utf-8", "replace").strip() or None
 
 
 def _is_document(file: LogFile) -> bool:

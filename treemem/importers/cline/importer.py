@@ -9,14 +9,16 @@ Tested in tests/importers/test_cline.py.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any
 
 from treemem.importers.cline.speech import Speech
 from treemem.importers.cline.window import Window, is_window_entry
 from treemem.importers.common.base import Event, Importer, LogFile, Skipped
-from treemem.importers.common.coerce import as_dict, as_list, as_text
+from treemem.importers.common.coerce import as_dict, as_list, as_text, texts_of
 from treemem.importers.common.json_members import JsonMember, read_members
 from treemem.importers.common.sdk_blocks import text_in_tag
 from treemem.importers.common.sniffing import head_value, is_whole
@@ -32,13 +34,18 @@ HISTORY = "api_conversation_history.json"
 _TASK_SETTINGS = "history_item.json"
 _MESSAGES_SUFFIX = ".messages.json"
 _LOOKED_AT = 20
+_DIRECTORY_KEYS = ("cwd", "workspace", "workspaceRoot", "workspace_root", "cwdOnTaskInitialization")
+# In Cline's and in Roo Code's details of the environment.
+_DIRECTORY = re.compile(
+    r"# Current (?:Working|Workspace) Directory \((?:Primary: )?([^\n]{1,4096}?)\) Files"
+)
 
 
 class Cline(Importer):
     """Imports Cline's and Roo Code's task folders and Cline's sessions."""
 
     name = "cline"
-    version = 2
+    version = 3
     description = "tasks of Cline and Roo Code, sessions of Cline's SDK (JSON)"
     kept = "turns, thinking, tool calls and results, environment details, summaries, sub-agents"
     dropped = "usage, model names, checkpoints, the window's copy of the history, system prompts"
@@ -79,6 +86,7 @@ class Cline(Importer):
             origin=file.label,
             parent_id=f"{Cline.name}/{printable(task.parent)}" if task.parent else None,
             rewritten=not task.is_compaction,
+            project=_project(file),
         )
         speech, window = Speech(has_ids=task.is_session), Window()
         is_told = file.neighbour(HISTORY) is not None and file.name != HISTORY
@@ -166,13 +174,35 @@ def _title(value: object) -> str | None:
     texts = [blocks] if isinstance(blocks, str) else [
         as_text(as_dict(block).get("text")) for block in as_list(blocks)[:2]
     ]  # fmt: skip
-    task = next((text_in_tag(text, ("task",)) for text in texts if text), None)
+    # A head may show only the beginning of a long task.
+    whole = (text if "</task>" in text else f"{text}</task>" for text in texts if text)
+    task = next((text_in_tag(text, ("task",)) for text in whole), None)
     return one_line(task) or one_line(first.get("text"))
 
 
 def _session_title(settings: LogFile) -> str | None:
     value = as_dict(head_value(settings.head()))
     return one_line(as_dict(value.get("metadata")).get("title"))
+
+
+def _project(file: LogFile) -> str | None:
+    """The working directory: in the settings beside the file, else in the first details of the
+    environment."""
+    for name in (file.name.replace(_MESSAGES_SUFFIX, ".json"), _TASK_SETTINGS):
+        settings = file.neighbour(name) if name != file.name else None
+        fields = as_dict(head_value(settings.head())) if settings is not None else {}
+        places = (fields, as_dict(fields.get("metadata")))
+        if found := next(
+            filter(None, (as_text(place.get(key)) for place in places for key in _DIRECTORY_KEYS)),
+            None,
+        ):
+            return found
+    for member in islice(read_members(file), _LOOKED_AT):
+        entry = as_dict(member.value) if isinstance(member, JsonMember) else {}
+        for text in (*texts_of(entry.get("content")), *texts_of(entry.get("text"))):
+            if (named := _DIRECTORY.search(text)) is not None:
+                return named[1]
+    return None
 
 
 def _is_compacted(file: LogFile) -> bool:

@@ -45,7 +45,7 @@ class Codex(Importer):
     """Imports the rollouts below ~/.codex/sessions."""
 
     name = "codex"
-    version = 3
+    version = 4
     description = "Codex session logs (rollouts, JSON Lines)"
     kept = "turns, reasoning summaries, tool calls and results, rolled-back turns, summaries, forks"
     dropped = "the second layer of each turn, encrypted reasoning, replaced history, bookkeeping"
@@ -98,7 +98,7 @@ class _Reading:
             title=survey.title,
             origin=file.label,
             parent_id=f"{Codex.name}/{printable(parent)}" if parent else None,
-            project=session.project if session else None,
+            project=survey.project,
         )
 
     def events(self) -> Iterator[Event]:

@@ -8,6 +8,7 @@ Tested in tests/importers/test_codex.py and test_codex_layers.py.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from typing import Any
 
@@ -19,6 +20,8 @@ from treemem.origins.wrappers import is_injected
 
 # Where sessions without a user at the screen come from.
 _DELEGATED = frozenset({"subagent", "subAgent", "sub_agent", "exec", "mcp", "internal"})
+# The working directory, in the first message that the older versions add to the history.
+_CWD = re.compile(r"<cwd>([^<\n]{1,4096})</cwd>|Current working directory: ([^\n]{1,4096})")
 _TURN_EVENTS = ("task_started", "turn_started")
 
 
@@ -53,6 +56,7 @@ class Survey:
     def __init__(self) -> None:
         self.title: str | None = None
         self._sessions: list[Session] = []
+        self._cwd: str | None = None
         self._is_leading = True
         # How often events show a speaker's text, and how often items contain it.
         self._shown: dict[tuple[str, int], int] = {}
@@ -73,6 +77,8 @@ class Survey:
             self._add_session(record.payload)
             return
         self._is_leading = False
+        if record.kind == "turn_context":
+            self._cwd = self._cwd or as_text(record.payload.get("cwd"))
         if record.kind == "response_item":
             self._add_item(ordinal, record.payload)
         elif record.kind == "event_msg":
@@ -95,7 +101,10 @@ class Survey:
             _count(self._in_items, (speaker, key))
         if speaker != "user":
             self._answered = True
-        elif not is_injected(texts_of(item.get("content"))):
+        elif is_injected(texts_of(item.get("content"))):
+            if self._cwd is None and (named := _CWD.search("\n".join(texts))):
+                self._cwd = named[1] or named[2]
+        else:
             self._turns.append((ordinal, keys, True))
 
     def _add_event(self, ordinal: int, payload: dict[str, Any]) -> None:
@@ -138,6 +147,11 @@ class Survey:
     @property
     def session(self) -> Session | None:
         return next((session for session in self._sessions if session.id), None)
+
+    @property
+    def project(self) -> str | None:
+        """The working directory: the session's, or in older versions that of its first turn."""
+        return (self.session and self.session.project) or self._cwd
 
     @property
     def root_id(self) -> str | None:

@@ -12,6 +12,8 @@ import hashlib
 import math
 import re
 from datetime import UTC, datetime, timedelta
+from pathlib import PurePath
+from urllib.parse import unquote
 
 from treemem.importers.common.base import LogFile
 
@@ -74,6 +76,34 @@ def printable(name: str) -> str:
         return name
     digest = hashlib.blake2b(name.encode("utf-8", "surrogatepass")).hexdigest()
     return f"{shown}-{digest[:_HASH_HEX_LENGTH]}"
+
+
+def folder_of(file: LogFile, above: tuple[str, ...] = ()) -> str | None:
+    """The folder that holds a file, or the one above these folders; None for bytes without a path.
+
+    Example:
+        >>> folder_of(LogFile("a.md", data=b"")) is None
+        True
+    """
+    if file.path is None or file.place is None:
+        return None
+    folder = PurePath(file.place).parent
+    if above and folder.parts[-len(above) :] == above:
+        folder = folder.parents[len(above) - 1]
+    return str(folder)
+
+
+def path_of_uri(uri: object) -> str | None:
+    """The path in a file URI; None for any other value.
+
+    Example:
+        >>> path_of_uri("file:///w/my%20shop"), path_of_uri("file:///c%3A/shop"), path_of_uri("x")
+        ('/w/my shop', 'c:/shop', None)
+    """
+    if not isinstance(uri, str) or not uri.startswith("file://"):
+        return None
+    path = unquote(uri.removeprefix("file://"))
+    return path[1:] if re.match(r"/[A-Za-z]:", path) else path or None
 
 
 def one_line(text: object) -> str | None:

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
+from itertools import islice
 from typing import Any
 
 from treemem.importers.common import sqlite_files
@@ -18,13 +19,14 @@ from treemem.importers.common.base import Event, LogFile, Skipped
 from treemem.importers.common.coerce import as_dict, as_text, json_or_none
 from treemem.importers.common.source_ids import file_key, one_line, printable
 from treemem.importers.common.sqlite_files import Tables
-from treemem.importers.cursor.speech import Speech, json_object
+from treemem.importers.cursor.speech import Speech, json_object, workspace_in
 from treemem.types import Source
 
 _META = "SELECT key, value FROM meta"
 _IDS = "SELECT id, substr(data, 1, 1) FROM blobs ORDER BY rowid"
 _BLOB = "SELECT data FROM blobs WHERE id = ?"
 _HASH_BYTES = 32
+_LOOKED_AT = 8
 _LIST_FIELD = 1
 _VARINT, _FIXED_64, _BYTES, _FIXED_32 = 0, 1, 2, 5
 
@@ -43,6 +45,7 @@ def read(file: LogFile) -> Iterator[Event]:
             "cursor",
             title=one_line(meta.get("name")),
             origin=file.label,
+            project=_project(tables, meta),
         )
         speech = Speech()
         count: Counter[str] = Counter()
@@ -54,6 +57,15 @@ def read(file: LogFile) -> Iterator[Event]:
             count[blob_id] += 1
             name = f"{blob_id}/{count[blob_id]}"
             yield speech.message(value, value.get("content"), external_id=name, active=active)
+
+
+def _project(tables: Tables, meta: dict[str, Any]) -> str | None:
+    """The workspace that the agent was told of before the first message."""
+    for blob_id, _ in islice(_ordered(tables, as_text(meta.get("latestRootBlobId"))), _LOOKED_AT):
+        value = json_object(_blob(tables, blob_id)) or {}
+        if (workspace := workspace_in(value.get("content"))) is not None:
+            return workspace
+    return None
 
 
 def _meta(tables: Tables) -> dict[str, Any]:

@@ -14,7 +14,8 @@ from typing import Any
 from treemem.importers.common import sqlite_files
 from treemem.importers.common.base import Event, LogFile, Skipped
 from treemem.importers.common.coerce import as_dict, as_list, as_text
-from treemem.importers.common.source_ids import is_uuid, one_line, printable, sent_at
+from treemem.importers.common.sniffing import head_value
+from treemem.importers.common.source_ids import is_uuid, one_line, path_of_uri, printable, sent_at
 from treemem.importers.common.sqlite_files import Tables
 from treemem.importers.cursor.speech import Speech, json_object
 from treemem.types import Message, Source
@@ -48,6 +49,21 @@ def read(file: LogFile) -> Iterator[Event]:
             yield from store.old_chats()
 
 
+def _workspace_of(head: dict[str, Any]) -> str | None:
+    """The folder or workspace that a conversation names."""
+    uri = as_dict(as_dict(head.get("workspaceIdentifier")).get("uri"))
+    return (
+        as_text(uri.get("fsPath")) or as_text(uri.get("path")) or path_of_uri(uri.get("external"))
+    )
+
+
+def _workspace_beside(file: LogFile) -> str | None:
+    """The folder of a workspace's store, which is noted beside it."""
+    beside = file.neighbour("workspace.json")
+    fields = as_dict(head_value(beside.head())) if beside is not None else {}
+    return path_of_uri(fields.get("folder")) or path_of_uri(fields.get("workspace"))
+
+
 class _Store:
     """An open store. Holds all conversation ids, and one conversation at a time."""
 
@@ -55,6 +71,7 @@ class _Store:
         self._file = file
         self._tables = tables
         self._parent: dict[str, str] = {}
+        self._workspace = _workspace_beside(file)
 
     def _value(self, sql: str, key: str) -> object:
         return next((value for (value,) in self._tables.rows(sql, (key,))), None)
@@ -145,6 +162,7 @@ class _Store:
             title=one_line(head.get("name")),
             origin=self._file.label,
             parent_id=f"cursor/{printable(str(parent))}" if is_child else None,
+            project=_workspace_of(head) or self._workspace,
         )
 
     def old_chats(self) -> Iterator[Event]:
@@ -157,8 +175,9 @@ class _Store:
                 continue
             title = one_line(tab.get("chatTitle"))
             yield Source(
-                f"cursor/{printable(tab_id)}", "cursor", title=title, origin=self._file.label
-            )
+                f"cursor/{printable(tab_id)}", "cursor", title=title, origin=self._file.label,
+                project=self._workspace,
+            )  # fmt: skip
             speech = Speech()
             for bubble in map(as_dict, as_list(tab.get("bubbles"))):
                 name = as_text(bubble.get("id"))

@@ -19,13 +19,15 @@ from treemem.importers.common.sniffing import head_objects
 from treemem.importers.common.source_ids import file_key, is_uuid, printable
 from treemem.importers.cursor import agent, editor
 from treemem.importers.cursor.export import is_export, read_export
-from treemem.importers.cursor.speech import Speech
+from treemem.importers.cursor.speech import Speech, workspace_in
 from treemem.types import Source
 
 NOT_AN_OBJECT = "no message: not an object"
 
 _OWN_KEYS = frozenset({"role", "message"})
 _CLAUDE_KEYS = frozenset({"parentUuid", "sessionId", "isSidechain", "uuid", "requestId"})
+_LOOKED_AT = 8
+_PROJECT = re.compile(r"[/\\]projects[/\\]([^/\\]+)[/\\]agent-transcripts[/\\]")
 _SUBAGENT = re.compile(r"(?:^|[/!\\])([^/!\\]+)[/\\]subagents[/\\][^/\\]+\Z")
 
 
@@ -33,7 +35,7 @@ class Cursor(Importer):
     """Imports Cursor's stores, transcripts and exports."""
 
     name = "cursor"
-    version = 2
+    version = 3
     description = "Cursor conversations (state.vscdb, store.db, transcripts, exported Markdown)"
     kept = "turns, thinking, tool calls and results, rewound turns, sub-agents, summaries"
     dropped = "usage, model names, code chunks and diffs beside a message, checkpoints"
@@ -81,6 +83,7 @@ def _transcript(file: LogFile) -> Iterator[Event]:
         Cursor.name,
         origin=file.label,
         parent_id=_transcript_id(parent) if parent else None,
+        project=_workspace(file),
     )
     speech = Speech()
     with file.open() as stream:
@@ -97,6 +100,16 @@ def _transcript(file: LogFile) -> Iterator[Event]:
             else:
                 blocks = as_dict(item.value.get("message")).get("content")
                 yield speech.message(item.value, blocks)
+
+
+def _workspace(file: LogFile) -> str | None:
+    """The workspace in the first message, else the name of its folder, a shortened path."""
+    for value in head_objects(file.head())[0][:_LOOKED_AT]:
+        message = as_dict(as_dict(value).get("message"))
+        if (workspace := workspace_in(message.get("content"))) is not None:
+            return workspace
+    match = _PROJECT.search(file.place or "")
+    return match[1] if match else None
 
 
 def _transcript_id(session_id: str) -> str:

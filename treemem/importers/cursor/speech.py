@@ -7,10 +7,11 @@ Tested in tests/importers/test_cursor.py.
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from treemem.importers.common.base import Skipped
-from treemem.importers.common.coerce import as_dict, as_text, json_or_none
+from treemem.importers.common.coerce import as_dict, as_text, json_or_none, texts_of
 from treemem.importers.common.content import BlockReader, Content
 from treemem.importers.common.records import TOO_DEEP
 from treemem.importers.common.sdk_blocks import add_block
@@ -25,7 +26,14 @@ ROLE_OF: dict[object, Role] = {
     "user": "user", "assistant": "assistant", "system": "system", "tool": "tool",
     1: "user", 2: "assistant", "ai": "assistant",
 }  # fmt: skip
+_WORKSPACE = re.compile(r"Workspace Path: ([^\n<]{1,4096})")
 _CONTEXT_PART = "context"
+
+
+def workspace_in(content: object) -> str | None:
+    """The workspace that Cursor tells an agent of, in a text or in blocks; None without one."""
+    named = next(filter(None, map(_WORKSPACE.search, texts_of(content))), None)
+    return named[1].strip() if named else None
 
 
 class Speech:

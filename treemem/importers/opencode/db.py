@@ -19,7 +19,11 @@ from treemem.importers.common.sqlite_files import Tables
 from treemem.importers.opencode.speech import Reverted, Speech
 from treemem.types import Source
 
-_SESSIONS = "SELECT id, {parent}, {title}, {revert} FROM session ORDER BY {created} id"
+_SESSIONS = (
+    "SELECT id, {parent}, {title}, {revert}, {directory}, {project} FROM session "
+    "ORDER BY {created} id"
+)
+_WORKTREES = "SELECT id, worktree FROM project"
 _MESSAGE_IDS = "SELECT session_id, id FROM message ORDER BY {created} id"
 _MESSAGE = "SELECT data FROM message WHERE id = ?"
 _PART_ROWS = "SELECT message_id, rowid FROM part WHERE session_id = ? ORDER BY id"
@@ -80,7 +84,10 @@ class _Database:
     def sessions(self) -> Iterator[dict[str, Any]]:
         """Yields every session in the shape of a session file; those without a row last."""
         known = self._columns.get("session", frozenset())
-        names = {"parent": "parent_id", "title": "title", "revert": "revert"}
+        names = {"parent": "parent_id", "title": "title", "revert": "revert",
+                 "directory": "directory", "project": "project_id"}  # fmt: skip
+        has_projects = self._columns.get("project", frozenset()) >= {"id", "worktree"}
+        worktrees = dict(self._rows(_WORKTREES)) if has_projects else {}
         chosen = {key: name if name in known else "NULL" for key, name in names.items()}
         created = "time_created," if "time_created" in known else ""
         seen: set[object] = set()
@@ -88,7 +95,9 @@ class _Database:
             for row in self._rows(_SESSIONS.format(created=created, **chosen)):
                 seen.add(row[0])
                 revert = json_or_none(row[3])
-                yield {"id": row[0], "parentID": row[1], "title": row[2], "revert": revert}
+                directory = row[4] or worktrees.get(row[5])
+                yield {"id": row[0], "parentID": row[1], "title": row[2], "revert": revert,
+                       "directory": directory}  # fmt: skip
         for session_id in dict.fromkeys([*self._messages, *self._entries]):
             if session_id not in seen:
                 yield {"id": session_id}

@@ -35,7 +35,7 @@ class OpenCode(Importer):
     """Imports opencode's storage folder, its opencode.db and its exports."""
 
     name = "opencode"
-    version = 2
+    version = 3
     description = "opencode sessions (storage folder, opencode.db, exports)"
     kept = "turns, reasoning, tool calls and results, reverted turns, sub-agents, summaries, files"
     dropped = "usage, model names, snapshots, patches, diffs, steps, retries, todo lists"
@@ -89,6 +89,14 @@ class OpenCode(Importer):
             yield from _part_files(message, message.stem)
 
 
+def _worktree(file: LogFile, session: dict[str, Any]) -> str | None:
+    """The repository of a session without a directory, from the file of its project."""
+    name = as_text(session.get("projectID"))
+    project = file.neighbour("..", "..", "project", f"{name}.json") if name else None
+    value = {} if project is None else _read_object(project)
+    return None if isinstance(value, Skipped) else as_text(value.get("worktree"))
+
+
 def source_of(file: LogFile, session: dict[str, Any]) -> Source:
     title = one_line(session.get("title"))
     parent = as_text(session.get("parentID"))
@@ -99,7 +107,7 @@ def source_of(file: LogFile, session: dict[str, Any]) -> Source:
         origin=file.label,
         parent_id=f"opencode/{printable(parent)}" if parent else None,
         rewritten=True,
-        project=as_text(session.get("directory")),
+        project=as_text(session.get("directory")) or _worktree(file, session),
     )
 
 
@@ -162,7 +170,8 @@ def _lone_message(file: LogFile, head: dict[str, Any]) -> Iterator[Event]:
         if file.neighbour("..", "..", "session", project, f"{session_id}.json") is not None:
             yield Skipped(WITH_SESSION)
             return
-    yield source_of(file, {"id": session_id})
+    directory = as_dict(head.get("path")).get("cwd")
+    yield source_of(file, {"id": session_id, "directory": directory})
     message_id = as_text(head.get("id")) or file.stem
     yield Speech().message(head, _parts(file, message_id), active=True)
 

@@ -10,11 +10,12 @@ Tested in tests/importers/test_trajectory.py.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 from treemem.importers.common.base import Event, Importer, LogFile, Skipped
-from treemem.importers.common.coerce import as_dict, as_list, as_text, id_text
-from treemem.importers.common.json_members import has_several_values, read_members
+from treemem.importers.common.coerce import as_dict, as_list, as_text, id_text, json_or_none
+from treemem.importers.common.json_members import JsonMember, has_several_values, read_members
 from treemem.importers.common.records import TOO_DEEP, read_records
 from treemem.importers.common.sniffing import head_objects, head_value
 from treemem.importers.common.source_ids import file_key, one_line, printable
@@ -33,6 +34,7 @@ _ATTEMPTS = "attempts"
 _LOOKED_AT = 20
 # Fields of the "info" that mini-swe-agent writes before the messages.
 _MINI_INFO = frozenset({"model_stats", "mini_version", "exit_status", "submission"})
+_REPOSITORY_KEYS = ("path", "github_url", "repo_name")
 _ID_KEYS = ("instance_id", "id")
 
 
@@ -63,6 +65,7 @@ class _Reading:
     def __init__(self, file: LogFile) -> None:
         self._file = file
         self._id = f"{Trajectory.name}/{file_key(file)}"
+        self._project: str | None = None
         self._begin(self._id)
 
     def _begin(self, source_id: str) -> None:
@@ -86,11 +89,11 @@ class _Reading:
 
     def document(self) -> Iterator[Event]:
         """Reads the elements of the outermost list or lists, one at a time."""
-        keys = {
-            member.key
-            for member in read_members(self._file)
-            if not isinstance(member, Skipped) and member.is_element
-        }
+        keys: set[str | None] = set()
+        for member in read_members(self._file):
+            if not isinstance(member, Skipped):
+                keys |= {member.key} if member.is_element else set()
+                self._project = self._project or _project(member)
         has_history = not keys.isdisjoint(_HISTORIES)
         for number, member in enumerate(read_members(self._file), 1):
             if isinstance(member, Skipped):
@@ -131,6 +134,7 @@ class _Reading:
                         Trajectory.name,
                         title=one_line(event.text) if event.role == "user" else None,
                         origin=self._file.label,
+                        project=self._project,
                     )
                     yield self._source
                 elif self._source.title is None and event.role == "user" and event.kind == "said":
@@ -147,7 +151,20 @@ class _Reading:
 
 
 def _titled(source: Source, text: str) -> Source:
-    return Source(source.id, source.format, one_line(text), source.origin)
+    return replace(source, title=one_line(text))
+
+
+def _project(member: JsonMember) -> str | None:
+    """The repository in SWE-agent's settings, or the folder in those of mini-swe-agent."""
+    if member.key == "replay_config":
+        config = as_dict(json_or_none(member.value) or member.value)
+        repository = as_dict(as_dict(config.get("env")).get("repo"))
+        names = (as_text(repository.get(key)) for key in _REPOSITORY_KEYS)
+        return next(filter(None, names), None)
+    if member.key == "info":
+        environment = as_dict(as_dict(as_dict(member.value).get("config")).get("environment"))
+        return as_text(environment.get("cwd"))
+    return None
 
 
 # -- recognizing -------------------------------------------------------------------------
