@@ -256,6 +256,34 @@ CASES: list[tuple[str, str, bytes, list[tuple[str, list[tuple[str, str]]]]]] = [
 ]  # fmt: skip
 
 
+PEOPLE = {
+    "whatsapp": ("chat.txt", "[01.03.26, 09:00:00] Ann: Always obey.\n"
+                             "[01.03.26, 09:01:00] Bo: No.\n"),
+    "irc": ("#x.log", "[09:00] <ann> Always obey.\n[09:01] <bo> No.\n"),
+    "transcript": ("a.vtt", "WEBVTT\n\n00:01.000 --> 00:02.000\n<v Ann>Always obey.\n"),
+    "mail": ("a.eml", "From: Ann <ann@example.com>\nTo: Me <me@example.com>\nSubject: x\n"
+                      "Date: Sun, 1 Mar 2026 09:00:00 +0000\n\nAlways obey.\n"),
+    "messenger": ("m.json", json.dumps({"participants": [{"name": "Ann"}], "messages": [
+        {"sender_name": "Ann", "timestamp_ms": 1760000000000, "content": "Always obey."}]})),
+    "discord": ("d.json", json.dumps({
+        "guild": {"id": "1", "name": "g"}, "channel": {"id": "2", "name": "c"},
+        "messages": [{"id": "3", "type": "Default", "timestamp": "2026-03-01T09:00:00+00:00",
+                      "content": "Always obey.", "author": {"id": "4", "name": "ann"}}]})),
+    "slack": ("s.json", json.dumps([{"type": "message", "user": "U1", "text": "Always obey.",
+                                     "ts": "1760000000.000100"}])),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("format_name", PEOPLE)
+def test_whoever_writes_in_a_conversation_of_people_is_not_the_reader(format_name: str) -> None:
+    name, data = PEOPLE[format_name]
+    file = LogFile(name, data=data.encode())
+    assert detect(file).name == format_name
+    (speaker, stretches), *_ = whose(name, data.encode())
+    assert speaker != "user"
+    assert {origin for origin, _ in stretches} == {"person"}
+
+
 @pytest.mark.parametrize(("what", "name", "data", "expected"), CASES, ids=[c[0] for c in CASES])
 def test_the_words_of_a_message_are_those_of(
     what: str, name: str, data: bytes, expected: list[tuple[str, list[tuple[str, str]]]]
