@@ -66,7 +66,7 @@ LASTING = (
     "Only ever use SQLite.",
     "You have to ask me before every release.",
     "hey, from now on call me Ana",
-    "I want you to explain every step before you run it.",
+    "I want you to always explain a step before you run it.",
     "Let's always use UTC in this project.",
     "I never want to see a traceback in the final answer.",
 )
@@ -134,6 +134,10 @@ NO_RULES = (
     "Don't touch intake_raw before Hana has signed off.",
     "You can always ask your doctor.",
     "I always forget my password.",
+    "Can you review this code and suggest any corrections?",
+    "Don't make any changes yet, just show me where this happens.",
+    "Commit all changes.",
+    "Delete all branches of the demo.",
 )
 
 

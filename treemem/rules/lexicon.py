@@ -69,7 +69,6 @@ LASTING = re.compile(
     |until\ i\ (?:say|tell)|every\ day|everywhere|globally
     |(?:in|before|after|for|with|to|on|at|of|from)\ (?:every|each|all|any)
         \ (?:of\ )?(?:my\ |your\ |our\ |new\ |future\ |single\ )*{RECURRING}
-    |(?:every|each)\ \w+\ before\ you
     |(?:every|all|any|each)\ (?:of\ )?(?:my|your|our|future)\ (?:\w+\ )?{RECURRING}
     |(?:in|all|keep|make|write|sign|start|begin|end|format)\ your\ (?:\w+\ )?
         (?:answers|replies|responses|messages|commits|comments|summaries|explanations|e-?mails)
@@ -155,7 +154,7 @@ MANNER_OF_SPEECH = re.compile(
 FORGOTTEN = r"""(?:forget|ignore|disregard|scratch|scrap|drop|cancel|undo|never\ mind|strike)\ (?:
     what|everything|all\ that|that|about|(?:the|my|our|that|those|these|your)\ (?:\w+\ )*?(?:rules?
     |instructions?|preferences?|requests?|wish(?:es)?|thing|bit|part)|the\b|my\b)
-    |i(?:'ve|\ have)?\ (?:just\ )?changed\ my\ mind|on\ second\ thoughts?|correction"""
+    |i(?:'ve|\ have)?\ (?:just\ )?changed\ my\ mind|on\ second\ thoughts?|correction(?=\W*$)"""
 REVOKED = re.compile(
     rf"""{FORGOTTEN}|(?:you|we)\ (?:no\ longer|do\ not|don't|needn't)\ (?:have|need)\b
     |(?:there\ is|there's|it\ is|it's)?\ ?no\ (?:longer\ (?:a\ )?)?need\b""",

@@ -12,13 +12,21 @@ import functools
 import re
 from dataclasses import dataclass
 
-from treemem.rules import wording
+from treemem.rules import languages, wording
 from treemem.rules.lexicon import AT_HAND, EVERYWHERE, FORGOTTEN, LASTING, MANNER_OF_SPEECH
 from treemem.rules.values import ALTERNATIVES, ANSWERING, GENERIC
 from treemem.verify.words import split_words
 
 _FLAGS = re.IGNORECASE | re.VERBOSE
 
+# A sentence without any of these words takes nothing back.
+_HINTS = frozenset(
+    """
+    longer anymore more again forget ignore disregard scratch scrap drop cancel undo strike mind
+    correction instead rather stop not no don't doesn't needn't fine ok okay allowed alright feel
+    welcome
+    """.split()
+)
 # What follows one of these, up to the end of its clause, is taken back.
 _NOT_ANY_MORE = re.compile(
     r"""\b(?:no\ longer|(?:do(?:es)?\ not|don't|doesn't|needn't|no\ need|not)\ (?:have\ to
@@ -45,7 +53,7 @@ _ALLOWED = re.compile(
     r"""\b(?:(?:you|we)\ (?:can|may)|feel\ free\ to|(?:it's|it\ is|that's)\ (?:ok(?:ay)?|fine
     |alright|allowed)
         \ (?:to|if\ you|for\ you\ to))\ (?P<what>[^,;:.!?]+)
-    |(?P<thing>[^,;:.!?]+?)\ (?:is|are)\ (?:ok(?:ay)?|fine|allowed|welcome|alright)
+    |(?:^|[,;:.!?]\ )(?P<thing>[^,;:.!?]+?)\ (?:is|are)\ (?:ok(?:ay)?|fine|allowed|welcome|alright)
         \ (?:again|now|after\ all|from\ now\ on)""",
     _FLAGS,
 )
@@ -114,7 +122,7 @@ def takes_back(sentence: str) -> bool:
         >>> takes_back("You don't have to use tabs any more."), takes_back("Don't forget the tabs.")
         (True, False)
     """
-    if sentence.rstrip("\"') ").endswith("?") or not _said(sentence).retractions:
+    if sentence.rstrip("\"') ").endswith("?") or not _taken_back(sentence)[0]:
         return False
     return wording.addresses(sentence) or _ALLOWED_AGAIN.search(sentence) is not None
 
@@ -212,7 +220,24 @@ def _is_other_choice(newer: str, older: str, now: _Said, before: _Said) -> bool:
 
 @functools.lru_cache(maxsize=50_000)
 def _said(sentence: str) -> _Said:
+    retractions, text = _taken_back(sentence)
+    order, is_positive = _order(text), _is_positive(text)
+    if not order and _NOT_ANY_MORE.search(sentence):  # "stop using tables" is a rule too
+        order, is_positive = _order(sentence), False
+    return _Said(
+        order,
+        is_positive,
+        _values(order),
+        frozenset(stem for stem in order if stem[0].isdigit()),
+        retractions,
+    )
+
+
+def _taken_back(sentence: str) -> tuple[tuple[_Retraction, ...], str]:
+    """What a sentence takes back, and its text without these phrases."""
     text = sentence.replace("’", "'")
+    if _HINTS.isdisjoint(languages.words_in(text)):
+        return (), text
     retractions: list[_Retraction] = []
     for pattern in (_FORGOTTEN, _FORGOTTEN_THING, _NOT_ANY_MORE, _ALLOWED):
         spans = []
@@ -227,16 +252,7 @@ def _said(sentence: str) -> _Said:
             spans.append(match.span())
         for start, end in reversed(spans):
             text = f"{text[:start]}, {text[end:]}"
-    order, is_positive = _order(text), _is_positive(text)
-    if not order and _NOT_ANY_MORE.search(sentence):  # "stop using tables" is a rule too
-        order, is_positive = _order(sentence), False
-    return _Said(
-        order,
-        is_positive,
-        _values(order),
-        frozenset(stem for stem in order if stem[0].isdigit()),
-        tuple(retractions),
-    )
+    return tuple(retractions), text
 
 
 def _retraction(what: str, pattern: re.Pattern[str]) -> list[_Retraction]:
