@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.origins.planted import PLANTED
-from tests.origins.typed import TYPED
+from tests.origins.planted import PLANTED, PLANTED_LATER, PLANTED_MISSED
+from tests.origins.typed import TYPED, TYPED_LATER
 from treemem.origins.marking import mark
 from treemem.origins.pasted import pasted_spans
 from treemem.origins.spans import spans_of
@@ -69,8 +69,21 @@ def test_what_the_user_typed_stays_typed() -> None:
     assert len(lost) <= (1 - TYPED_SHARE_MIN) * len(texts), lost
 
 
+def test_the_texts_written_later_are_judged_alike() -> None:
+    assert [text for text in PLANTED_LATER if "typed" in origins(text)] == []
+    lost = [text for text in TYPED_LATER if origins(text) != {"typed"}]
+    assert len(lost) <= (1 - TYPED_SHARE_MIN) * len(TYPED_LATER), lost
+
+
+def test_what_is_known_to_be_missed_is_little() -> None:
+    assert {"typed"} == {origin for text in PLANTED_MISSED for origin in origins(text)}
+    known = len(PLANTED_MISSED) + len(PLANTED_LATER) + len(halves(PLANTED))
+    assert len(PLANTED_MISSED) < 0.02 * known
+
+
 def test_the_tables_are_large_and_hold_each_text_once() -> None:
-    planted, typed = halves(PLANTED), halves(TYPED)
+    planted = [*halves(PLANTED), *PLANTED_LATER, *PLANTED_MISSED]
+    typed = [*halves(TYPED), *TYPED_LATER]
     assert (len(PLANTED) >= 23, len(planted) >= 120, len(typed) >= 80) == (True, True, True)
     assert len({*planted, *typed}) == len(planted) + len(typed)
 

@@ -50,7 +50,7 @@ _TEXT_NOUN = (
 _OWN = re.compile(
     r"\b(?:rules?|preferences?|requirements?|instructions?|constraints?|conventions?|guidelines?|"
     r"wish(?:es)?|goals?|tasks?|plans?|to-?dos?|steps?|ideas?|thoughts?|questions?|conditions?|"
-    r"checklists?|style|points?|things?|rest|Regeln?|Wünsche|règles?|reglas?)"
+    r"checklists?|style|format|way|order|structure|points?|things?|rest|Regeln?|Wünsche|règles?|reglas?)"
     r"$|\b(?:my|our)\ (?:\w+\ )?(?:rules|preferences|requirements|wishes|conventions|ideas)\b",
     _I,
 )
@@ -64,7 +64,8 @@ _TOPIC = re.compile(
 )
 _MODAL = re.compile(
     r"^\W*(?:please\ )?(?:always|never|don'?t|do\ not)\b"
-    r"|\b(?:must|should|shall|has\ to|have\ to)\b",
+    r"|\b(?:must|should|shall|has\ to|have\ to)\b"
+    r"|\b(?:always|never)\ \w+(?:\ \w+)?$",
     _I,
 )
 # The user's own earlier words: "as I said".
@@ -105,7 +106,9 @@ _SPEAKS = (
     _RECEIVES,
     re.compile(r"(?:说|写道|回复|回答|提示|表示|显示|言った|書いた|言う|と表示|返信)$"),
 )
-_FORWARDED = re.compile(r"^\W*(?:fwd?|wg|tr|re)$", _I)
+_FORWARDED = re.compile(r"^\W*(?:(?:fwd?|wg|tr|re)$|forwarded\b)", _I)
+# A file, as a title of its content.
+_FILE = re.compile(r"^\W*[\w./-]+\.\w{1,8}(?:\ (?:contents?|file|says|now|currently))?$|\d\.\d+$")
 
 _POLITE = (
     r"^\W*(?:(?:please|pls|plz|can|could|would|will|you|kindly|now|and|then|also|ok|okay|so|hey|"
@@ -116,12 +119,17 @@ _READ = (
     r"translate|summari[sz]e|sum\ up|proof-?read|review|explain|rewrite|re-?phrase|paraphrase|"
     r"shorten|simplify|polish|improve|analy[sz]e|interpret|classify|transcribe|decode|tl;?dr|"
     r"(?:reply|respond|react)\ to|critique|spell-?check|grammar-?check|correct|convert|"
+    r"(?:make|turn|change|put)\ (?:this|these)|"
+    r"(?:fix|check)\ (?:the\ |my\ |this\ |these\ )?(?:grammar|"
+    r"spelling|typos?|punctuation|wording|sentences?|text|german|english|french|spanish)|"
+    r"answer\ (?:this|these|the\ following)|"
     r"übersetze?|erkläre?|korrigiere?|fasse?|prüfe?|traduis|traduire|traduisez|résume|corrige|"
     r"explique|traduce|traducir|resume|explica|traduci|riassumi|traduza|resuma|vertaal|oversett|"
     r"переведи|объясни|исправь|翻译|总结|解释|翻訳|要約"
 )
-_READS = re.compile(rf"{_POLITE}(?:{_READ})", _I)
+_READS = re.compile(rf"{_POLITE}(?:{_READ})(?![a-z])", _I)
 _READS_ANYWHERE = re.compile(rf"\b(?:{_READ}|summary\ of|translation\ of)\b", _I)
+_ENDS_READING = re.compile(rf"\b(?:{_READ})$", _I)
 _THIS = re.compile(
     r"\b(?:this|these|that|the\ following|below|diese[nrsm]?|das|folgende[nrs]?|ceci|cette|este|"
     r"esto|questo|dit|dette|это|этот)\b",
@@ -131,6 +139,12 @@ _HERE = re.compile(
     r"\b(?:here(?:'s|\ is|\ are|\ comes)|below|attached|following|pasted?|copied|copy\ of|quoting|"
     r"excerpts?\ from|forwarded|fwd|fw|got|get|received|found|saw|hier(?:\ ist|\ sind)?|anbei|"
     r"voici|ci-dessous|aquí|ecco|вот|以下)\b",
+    _I,
+)
+# A text of somebody's, or one that is known: "Ann's comment", "the prompt".
+_OF_SOMEBODY = re.compile(
+    r"\w['’]s?\ \w+(?:\ \w+)?$|\ (?:from|by)\ |\bin\ the\b|^\W*the\ (?:prompt|errors?|message|text|"
+    r"mail|quote|article)$",
     _I,
 )
 _SOURCE = re.compile(
@@ -152,9 +166,15 @@ _ENDS_TEXT = re.compile(
 _ALONE = re.compile(
     r"^\W*(?:(?:the|an?|full|my|build|test|server|same|complete|whole|latest|new|next|console|"
     r"error|log|stack|sample|expected|actual|current|and|then|now|die|der|das)[\ ,]+){0,4}"
-    r"(?P<noun>errors?(?:\ messages?)?|logs?|outputs?|tracebacks?|stack\ ?traces?|std(?:out|err)|"
+    r"(?:errors?|error\ message|logs?|outputs?|tracebacks?|stack\ ?traces?|std(?:out|err)|"
     r"transcript|excerpt|quote|(?:e-?)?mail|read-?me|changelog|log\ file|"
     r"Fehler(?:meldung)?|Ausgabe|erreur|ошибка|错误|エラー)$",
+    _I,
+)
+_ALONE_IN = re.compile(
+    r"^\W*(?:compile\ |compiler\ |build\ |server\ |full\ |the\ |my\ )?"
+    r"(?:errors?|outputs?|logs?|traceback)"
+    r"(?:\ (?:on|in|from|at)\ .*)?$",
     _I,
 )
 # A line without a colon that leads to a text: the pronoun alone is the object …
@@ -170,6 +190,14 @@ _GOT_THIS = re.compile(
     _I,
 )
 _PRESENTS = re.compile(r"^\W*(?:and\ )?(?:here|below|attached|this\ is|got|hier|voici)\b", _I)
+_FOLLOWING = re.compile(r"\b(?:following|below|this|these)\b", _I)
+_ENDS_HERE = re.compile(r"\b(?:here|below)$", _I)
+_ENDS_SPEAKING = re.compile(
+    r"\w\ (?:said|says|wrote|writes|replied|answered|posted|texted|sagte|schrieb|écrit|dijo|"
+    r"escribió)"
+    r"(?:\ \w+){0,2}$",
+    _I,
+)
 # … or it asks what to do with a text.
 _ASKS = re.compile(
     rf"\b(?:what|was|que|qué|что)\b.*\b(?:{_TEXT_NOUN}|{_MACHINE_NOUN}|this|that|das|he|she|it)\b"
@@ -216,15 +244,22 @@ def announces(line: str) -> Voice | None:
     if not _ASKS.search(stem):
         if _MYSELF.search(stem) or _MODAL.search(stem):
             return None
+        if sentence.rstrip() == stem and (_ENDS_SPEAKING.search(stem) or _ALONE_IN.search(stem)):
+            return _voice(stem)
         shows = _BARE_THIS.search(stem) or (_names_text(stem) and _THIS.search(stem))
         leads = shows and (_READS.search(stem) or _GOT_THIS.search(stem))
-        if not leads and not (_names_text(stem) and _PRESENTS.search(stem)):
+        is_asked = sentence.rstrip().endswith("?") and _FOLLOWING.search(stem)
+        presents = _PRESENTS.search(stem) or is_asked
+        leads = leads or (_READS.search(stem) and _ENDS_HERE.search(stem))
+        if not leads and not (_names_text(stem) and presents):
             return None
     return _voice(stem)
 
 
 def _introduces(clause: str, *, inline: bool) -> bool:
     """Whether another's words follow a clause and its colon. inline: on the same line."""
+    if not inline and (_FILE.search(clause) or _ENDS_READING.search(clause)):
+        return True
     if not clause or any(own.search(clause) for own in (_MODAL, _TOPIC, _MYSELF)):
         return False
     if any(speaks.search(clause) for speaks in _SPEAKS):
@@ -233,7 +268,7 @@ def _introduces(clause: str, *, inline: bool) -> bool:
         return False
     if any(told.search(clause) for told in (_ALONE, _READS, _SOURCE, _FORWARDED, _ASKS)):
         return True
-    shown = _THIS.search(clause) or _HERE.search(clause) or not inline
+    shown = any(shows.search(clause) for shows in (_THIS, _HERE, _OF_SOMEBODY)) or not inline
     if shown and _names_text(clause):
         return True
     return bool(_THIS.search(clause) and _READS_ANYWHERE.search(clause))

@@ -14,7 +14,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 
-from treemem.origins import forms, introductions, quotations
+from treemem.origins import blocks, introductions, quotations
+from treemem.origins.blocks import Block
 from treemem.origins.forms import Form
 from treemem.origins.languages import language_of
 
@@ -120,11 +121,11 @@ def _blocks(masked: str, unquoted: str, start: int) -> Iterator[list[_Line]]:
 
 def _foreign_lines(text: str, masked: str, unquoted: str, start: int) -> Iterator[tuple[int, int]]:
     """The stretches of whole lines that are foreign, or that follow an introduction."""
-    blocks = list(_blocks(masked, unquoted, start))
-    labels = [forms.turn_label(line.text) for block in blocks for line in block]
-    reader = _Reader(text, forms.transcript_labels(labels))
-    for number, block in enumerate(blocks):
-        yield from reader.read(block, is_first=number == 0, is_last=number == len(blocks) - 1)
+    read = list(_blocks(masked, unquoted, start))
+    turns = [blocks.turn_of(line.text) for block in read for line in block]
+    reader = _Reader(text, blocks.speakers(turns))
+    for number, block in enumerate(read):
+        yield from reader.read(block, is_first=number == 0, is_last=number == len(read) - 1)
 
 
 class _Reader:
@@ -144,12 +145,13 @@ class _Reader:
         if self._voice == "data":
             self._voice = None
         lines = [line.text for line in block]
-        found = forms.forms_of_block(lines, is_first=is_first)
+        found = blocks.forms_of_block(Block(lines, is_first, is_last))
         for index, (line, form) in enumerate(zip(block, found, strict=True)):
-            if self._is_consumed(line):
+            awaited, self._awaits_text = self._awaits_text, False
+            if self._is_consumed(line, awaited=awaited):
                 continue
-            at_edge = index in (0, len(block) - 1)
-            if self._voice == "machine" and form is None and at_edge and self._returns(line, index):
+            at_edge = index in (0, len(block) - 1) and not awaited and form is None
+            if self._voice == "machine" and at_edge and self._returns(line, index):
                 self._voice = None
             self._hear(line, form)
             if self._voice is not None:
@@ -161,9 +163,9 @@ class _Reader:
                 has_more = not (is_last and index == len(block) - 1)
                 yield from self._introduced(line, has_more=has_more)
 
-    def _is_consumed(self, line: _Line) -> bool:
-        """Whether the line is the part that an introduction right before it announced."""
-        awaited, self._awaits_text = self._awaits_text, False
+    def _is_consumed(self, line: _Line, *, awaited: bool) -> bool:
+        """Whether the line is a part that is already known. If it was announced right before, the
+        user goes on behind it."""
         if not line.text.lstrip().startswith(_TAKEN):
             return False
         opening = self._text[line.start : line.end].lstrip().partition("\n")
@@ -180,7 +182,8 @@ class _Reader:
 
     def _hear(self, line: _Line, form: Form | None) -> None:
         """Sets the voice by the form of a line, by its speaker and by its language."""
-        if forms.turn_label(line.text) in self._speakers and form is None:
+        turn = blocks.turn_of(line.text) if self._speakers else None
+        if form is None and turn is not None and turn.label in self._speakers:
             form = "person"
         if form is None and self._voice is None and not _QUOTED.match(line.text):
             if self._lead is None:

@@ -15,16 +15,18 @@ _DENSE_CHARS_MIN = 6
 # Words between a quotation and the verb of speech before it.
 _MARKS = re.compile(
     r'(?P<triple>"""|\'\'\')'
-    r"|(?P<open>[“„«「『‹])|(?P<close>[”»」』›])"
+    r"|(?P<open>[“„‚«「『‹])|(?P<close>[”»」』›])"
     r'|(?P<straight>")|(?P<single>[\'’‘`])'
     r"|(?P<blank>\n[ \t]*\n)"
 )
 # Marks that may open a quotation.
-OPENING = "\"'“„«「『‹‘`"
-_PAIRS = {"“": "”", "„": "“”", "«": "»", "「": "」", "『": "』", "‹": "›"}
+CLOSING = "\"'”“‘’«»」』›`"
+OPENING = "\"'“„‚«»「『‹‘`"
+_PAIRS = {"“": "”", "„": "“”", "‚": "‘’", "»": "«", "«": "»", "「": "」", "『": "』", "‹": "›"}
 _HIDDEN = re.compile(r"<!--|/\*")
 _HIDDEN_ENDS = {"<!--": "-->", "/*": "*/"}
 _OBJECT = re.compile(r"\{\s*[\"'][^\"'\n]{1,60}[\"']\s*:[^\n]*")
+_LINK = re.compile(r"\[[^\]\n]{12,300}\]\([^)\n]{1,300}\)")
 _ADDRESS = re.compile(r"\b(?:https?://|www\.|data:[\w/+.-]*[;,]|mailto:)[^\s<>\"'）)\]]{1,}")
 _PUNCTUATION = ".,;:!?…-–—()[]*_'\"’"
 _DENSE = re.compile(r"[\u3040-\u30ff\u3400-\u9fff]")
@@ -89,8 +91,8 @@ def hidden(text: str) -> Iterator[tuple[int, int]]:
             break
         at = len(text) if end < 0 else end + len(_HIDDEN_ENDS[match[0]])
         yield match.start(), at
-    for match in _OBJECT.finditer(text):
-        yield match.span()
+    for pattern in (_OBJECT, _LINK):
+        yield from (match.span() for match in pattern.finditer(text))
     for match in _ADDRESS.finditer(text):
         path = match[0].partition("//")[2].partition("/")[2] or match[0]
         if match[0].startswith(("data:", "mailto:")) or re.search(r"[?#].*[+%_-]|%20|\+", path):
@@ -113,13 +115,15 @@ def _closes(opener: str, mark: str, role: str) -> bool:
 
 def _role(text: str, match: re.Match[str]) -> str:
     """Whether a mark opens or closes, by what is on its sides. "" for an apostrophe or an inch."""
-    if match.lastgroup in ("open", "close"):
+    if match.lastgroup in ("open", "close") and match[0] not in "«»":
         return str(match.lastgroup)
     if match.lastgroup == "triple":
         return "open"
     before = text[match.start() - 1 : match.start()]
     after = text[match.end() : match.end() + 1]
     opens = not (before.isalnum() or before in (".", ",", "!", "?", ")", "_")) or not before
+    if match[0] in "«»" and (before.isspace() or not before) == (after.isspace() or not after):
+        return str(match.lastgroup)
     opens = opens and bool(after) and not after.isspace()
     closes = bool(before) and not before.isspace() and not (after.isalnum() or after == "_")
     if opens and closes:
@@ -132,10 +136,10 @@ def _is_speech(text: str, start: int, end: int) -> bool:
     inside = text[start + 1 : end - 1][:2_000]
     words = [word.strip(_PUNCTUATION) for word in inside.split()]
     words = [word for word in words if word]
+    if "\n" in inside or text[end - 1] not in CLOSING:
+        return True
     if _DENSE.search(inside):
         return len(inside) >= _DENSE_CHARS_MIN
-    if "\n" in inside:
-        return True
     if len(words) < WORDS_MIN:
         is_said = _SPEAKS.search(text, max(0, start - 60), start) is not None
         return len(words) == WORDS_MIN - 1 and is_said
