@@ -231,7 +231,7 @@ def _read_stretch(reader: PeriodReader, i: int, lead: str) -> _Limit | None:
         elif begin.cycle_days and not end.cycle_days:
             begin = (_read(reader, i + 1, end.start.date()) or one or other)[0]
         elif end.cycle_days:
-            days = 7 if end.cycle_days == 7 else 364
+            days = {7: 7, date_phrases.MONTH_DAYS: 27}.get(end.cycle_days, 364)
             latest = begin.start.date() + timedelta(days=days)
             end = (_read(reader, after + 1, latest) or other)[0]
     except (OverflowError, ValueError):

@@ -14,6 +14,8 @@ from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, time, timedelta
 from typing import Literal
 
+from treemem.search.calendar_names import HOLIDAYS, SEASONS, season
+
 WEEKDAYS = {
     "monday": 0, "tuesday": 1, "wednesday": 2, "thursday": 3, "friday": 4, "saturday": 5,
     "sunday": 6, "mon": 0, "tue": 1, "tues": 1, "wed": 2, "thu": 3, "thur": 3, "thurs": 3, "fri": 4,
@@ -29,15 +31,32 @@ _MONTHS = {
 _ALSO_WORDS = ("may", "march", "mar", "august")
 _NUMBERS = {
     "a": 1, "an": 1, "one": 1, "two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "seven": 7,
-    "eight": 8, "nine": 9, "ten": 10, "eleven": 11, "twelve": 12,
+    "eight": 8, "nine": 9, "ten": 10, "eleven": 11, "twelve": 12, "few": 4, "several": 6,
 }  # fmt: skip
+# Numbers that nobody counts: the days before and after that they may also mean.
+_VAGUE = ("few", "several")
+_VAGUE_DAYS = 2
+# Which third of a period a word means.
+_THIRDS = {
+    "early": 0, "beginning": 0, "start": 0, "mid": 1, "middle": 1, "late": 2, "end": 2,
+}  # fmt: skip
+# The days before and after that "around" adds to a day, and to a holiday.
+_AROUND_DAYS, _AROUND_HOLIDAY_DAYS = 3, 7
 _PARTS = {"morning": (0, 12), "afternoon": (12, 18), "evening": (17, 24), "night": (18, 30)}
 # By unit, the days before and after that an expression such as "two months ago" may also mean.
 _SLACK_DAYS = {"day": 0, "week": 3, "month": 15, "year": 183}
+# The days after which a day of the month surely occurs again.
+MONTH_DAYS = 28
 _MONTHS_LONG = {"month": 1, "quarter": 3, "year": 12}
 
 _WORD = re.compile(r"""[^\s,;!?()\[\]{}"“”„«»…]+""")
+# "mid-May" is two words.
+_HYPHENATED = re.compile(r"\b(early|mid|late)-(?=\w)", re.IGNORECASE)
 _ISO_DAY = re.compile(r"\d{4}-\d{2}-\d{2}", re.ASCII)
+# Year first, or last: 2026/11/13, 13.11.2026, 13/11/2026.
+_YEAR_FIRST = re.compile(r"(\d{4})([/.-])(\d{1,2})\2(\d{1,2})", re.ASCII)
+_YEAR_LAST = re.compile(r"(\d{1,2})([/.-])(\d{1,2})\2((?:19|20)\d{2}|\d{2})", re.ASCII)
+_ORDINAL = re.compile(r"(\d{1,2})(?:st|nd|rd|th)", re.ASCII)
 _YEAR = re.compile(r"(?:19|20)\d{2}", re.ASCII)
 _DAY = re.compile(r"(\d{1,2})(?:st|nd|rd|th)?", re.ASCII)
 _COUNT = re.compile(r"\d{1,3}", re.ASCII)
@@ -98,6 +117,7 @@ def split(text: str) -> list[Word]:
     """The words of a text, without the stops and quotes around them."""
     words: list[Word] = []
     last = 0
+    text = _HYPHENATED.sub(r"\1 ", text)
     for match in _WORD.finditer(text):
         raw = match.group().strip(".:'‘’`*_")
         if raw:
@@ -135,9 +155,11 @@ class PeriodReader:
     def period(self, i: int, up_to: date | None = None) -> Read | None:
         up_to = up_to or self._today
         return (
-            self._near(i) or self._recent(i) or self._last(i) or self._this(i) or self._ago(i)
+            self._near(i) or self._before_last(i) or self._recent(i) or self._last(i)
+            or self._this(i) or self._ago(i) or self._around(i, up_to) or self._third(i, up_to)
             or self._week_of(i, up_to) or self._date(i, up_to) or self._month(i, up_to)
-            or self._weekday(i, up_to) or self._quarter(i) or self._year(i)
+            or self._weekday(i, up_to) or self._quarter(i, up_to) or self._season(i, up_to)
+            or self._holiday(i, up_to) or self._ordinal(i, up_to) or self._year(i)
         )  # fmt: skip
 
     # -- counted from now ----------------------------------------------------------------
@@ -154,6 +176,20 @@ class PeriodReader:
         if self.at(i) == "the" and self._owner(i + 1) == "weekend":
             weekend = self._weekend(self._today)
             return replace(weekend, sure=False, bare=True, cycle_days=7), i + 2
+        return None
+
+    def _before_last(self, i: int) -> Read | None:
+        """The Friday before last, the week before last."""
+        j = i + (self.at(i) == "the")
+        if (self.at(j + 1), self.at(j + 2)) != ("before", "last"):
+            return None
+        name = self.at(j)
+        if name == "weekend":
+            return self._weekend(self._today - timedelta(days=9)), j + 3
+        if name in ("week", "month", "quarter", "year"):
+            return self._unit_around(self._today, name, -2), j + 3
+        if name in WEEKDAYS:
+            return self._days(self._weekday_before(name, 2), 1), j + 3
         return None
 
     def _recent(self, i: int) -> Read | None:
@@ -185,6 +221,8 @@ class PeriodReader:
         named = self._weekday(i + 1, self._today)
         if named is None and not self.at(i + 2)[:1].isdigit():
             named = self._month(i + 1, self._today.replace(day=1) - timedelta(days=1))
+            named = named or self._holiday(i + 1, self._today - timedelta(days=1))
+            named = named or self._season(i + 1, self._today, is_over=True)
         if named is None or not named[0].cycle_days:
             return None
         return replace(named[0], sure=True, bare=False), named[1]
@@ -197,6 +235,13 @@ class PeriodReader:
             return replace(self._part(self._today, name), sure=False), i + 2
         if name in ("week", "month", "quarter", "year"):
             return replace(self._unit_around(self._today, name, 0), sure=False), i + 2
+        if name in WEEKDAYS:
+            monday = self._today - timedelta(days=self._today.weekday())
+            day = self._days(monday + timedelta(days=WEEKDAYS[name]), 1, sure=False)
+            return self._with_part(day, i + 2)
+        if name in SEASONS:
+            year = self._today.year - (name == "winter" and self._today.month < 3)
+            return replace(self._span(*season(name, year)), sure=False), i + 2
         return None
 
     def _ago(self, i: int) -> Read | None:
@@ -204,16 +249,107 @@ class PeriodReader:
         exists; for hours the exact time."""
         count, after = self._number(i) or (0, 0)
         unit = self._unit(after) if count else ""
+        if count and self.at(after + 1) == "ago" and self.at(after) in ("fortnight", "fortnights"):
+            count, unit = 2 * count, "week"
+        elif count and self.at(after + 1) == "ago" and self.at(after).removesuffix("s") in WEEKDAYS:
+            first = self._weekday_before(self.at(after).removesuffix("s"), count)
+            return self._days(first, 1), after + 2
         if self.at(after + 1) != "ago" or not (unit == "hour" or unit in _SLACK_DAYS):
             return None
         if unit == "hour":
             early, start, soon, late = (self._back(count, unit, n) for n in (30, 0, -1, -30))
             return Period(start, soon, "day", rough=(early, late)), after + 2
-        first, slack = self._back(count, unit).date(), timedelta(days=_SLACK_DAYS[unit])
+        vague = _VAGUE_DAYS if self.at(after - 1) in _VAGUE else 0
+        slack = timedelta(days=max(_SLACK_DAYS[unit], vague))
+        first = self._back(count, unit).date()
         rough = (self._midnight(first - slack), self._midnight(first + slack + timedelta(days=1)))
         return replace(self._days(first, 1), rough=rough), after + 2
 
     # -- named ---------------------------------------------------------------------------
+
+    def _around(self, i: int, up_to: date) -> Read | None:
+        """Around a day or a holiday: some days more on both sides."""
+        if self.at(i) not in ("around", "about"):
+            return None
+        read = self._holiday(i + 1, up_to)
+        days = _AROUND_HOLIDAY_DAYS if read else _AROUND_DAYS
+        read = read or self._date(i + 1, up_to) or self._ordinal(i + 1, up_to)
+        if read is None:
+            return None
+        first = read[0].start.date() - timedelta(days=days)
+        after = read[0].end.date() + timedelta(days=days)
+        span = self._span(first, after)
+        return replace(read[0], start=span.start, end=span.end, kind="span"), read[1]
+
+    def _third(self, i: int, up_to: date) -> Read | None:
+        """The beginning, the middle or the end of a month, a quarter, a season or a year."""
+        j = i + (self.at(i) == "the")
+        third = _THIRDS.get(self.at(j))
+        j += 1
+        if third is None or (j == i + 2 and self.at(j) != "of"):
+            return None
+        j += self.at(j) == "of"
+        if (self.at(j), self.at(j + 1)) in (("the", "month"), ("the", "year"), ("the", "week")):
+            inner: Read | None = (self._unit_around(self._today, self.at(j + 1), 0), j + 2)
+        else:
+            inner = self._last(j) or self._this(j) or self._month(j, up_to)
+            inner = inner or self._quarter(j, up_to) or self._season(j, up_to) or self._year(j)
+        if inner is None or inner[0].kind != "span":
+            return None
+        whole = inner[0]
+        first, length = whole.start.date(), (whole.end.date() - whole.start.date()).days
+        bounds = [first + timedelta(days=length * n // 3) for n in range(3)] + [whole.end.date()]
+        part = self._span(bounds[third], bounds[third + 1])
+        return replace(whole, start=part.start, end=part.end, bare=False), inner[1]
+
+    def _season(self, i: int, up_to: date, *, is_over: bool = False) -> Read | None:
+        """A season that has begun by the day up_to, the last one without a year. is_over: that
+        has also ended."""
+        j = i + (self.at(i) == "the")
+        name = self._owner(j)
+        if name not in SEASONS:
+            return None
+        year, after = self._its_year(j + 1)
+        if year is None and name == "fall" and not is_over:
+            return None  # "in the fall" is mostly no season
+        years = (year,) if year else range(up_to.year, up_to.year - 3, -1)
+        for candidate in years:
+            first, end = season(name, candidate)
+            if year or (end if is_over else first) <= up_to:
+                cycle = 0 if year else 365
+                named = replace(self._span(first, end), sure=bool(year), bare=not year)
+                return replace(named, cycle_days=cycle), after
+        return None
+
+    def _holiday(self, i: int, up_to: date) -> Read | None:
+        """A holiday, the last one that has begun by the day up_to without a year."""
+        for length in (2, 1):
+            words = [self.at(i + n) for n in range(length)]
+            name = " ".join(words) if all(words) else ""
+            name = name if name in HOLIDAYS else name.removesuffix("'s")
+            if name not in HOLIDAYS:
+                continue
+            first_of, days = HOLIDAYS[name]
+            year, after = self._its_year(i + length)
+            latest = up_to.year if first_of(up_to.year) <= up_to else up_to.year - 1
+            first = first_of(year or latest)
+            named = self._span(first, first + timedelta(days=days))
+            return replace(named, sure=bool(year), cycle_days=0 if year else 365), after
+        return None
+
+    def _ordinal(self, i: int, up_to: date) -> Read | None:
+        """The 13th: the last such day of a month on or before the day up_to."""
+        match = _ORDINAL.fullmatch(self.at(i + 1)) if self.at(i) == "the" else None
+        if match is None:
+            return None
+        number = _month_number(up_to)
+        for month in range(number, number - 3, -1):
+            first = _first_of(month)
+            day = first + timedelta(days=int(match[1]) - 1)
+            if int(match[1]) >= 1 and day.month == first.month and day <= up_to:
+                named = self._days(day, 1, sure=False)
+                return replace(named, bare=True, cycle_days=MONTH_DAYS), i + 2
+        return None
 
     def _week_of(self, i: int, up_to: date) -> Read | None:
         j = i + (self.at(i) == "the")
@@ -234,6 +370,9 @@ class PeriodReader:
                 return self._days(date.fromisoformat(self.at(i)), 1), i + 1
             except ValueError:
                 return None
+        if (numeric := _numeric_date(self.at(i))) is not None:
+            is_short = not _YEAR.search(self.at(i))  # 13.11.26, which may be a version
+            return replace(self._days(numeric, 1), bare=is_short), i + 1
         j = i + (self.at(i) == "the")
         number, month, after = _DAY.fullmatch(self.at(j)), j + 1, j + 2
         if number is None:
@@ -272,11 +411,17 @@ class PeriodReader:
         day = self._days(up_to - timedelta(days=back), 1, sure=False)
         return self._with_part(replace(day, bare=True, cycle_days=7), i + 1)
 
-    def _quarter(self, i: int) -> Read | None:
+    def _quarter(self, i: int, up_to: date) -> Read | None:
         name, (year, after) = self.at(i), self._its_year(i + 1)
-        if name not in ("q1", "q2", "q3", "q4") or year is None:
+        if name not in ("q1", "q2", "q3", "q4"):
             return None
-        return self._unit_around(date(year, 3 * int(name[1]), 1), "quarter", 0), after
+        first = _latest(3 * int(name[1]) - 2, 1, year, up_to)
+        if first is None:
+            return None
+        quarter = self._unit_around(first, "quarter", 0)
+        return replace(
+            quarter, sure=bool(year), bare=not year, cycle_days=0 if year else 365
+        ), after
 
     def _year(self, i: int) -> Read | None:
         j = i + 2 * ((self.at(i), self.at(i + 1)) == ("the", "year"))
@@ -297,6 +442,8 @@ class PeriodReader:
         return next((name for name in UNITS if unit in (name, f"{name}s", f"{name}s'")), "")
 
     def _number(self, i: int) -> tuple[int, int] | None:
+        if self.at(i) == "a" and self.at(i + 1) == "few":
+            return _NUMBERS["few"], i + 2
         j = i + (self.at(i) == "a" and self.at(i + 1) == "couple")
         if self.at(j) == "couple":
             return 2, j + 1 + (self.at(j + 1) == "of")
@@ -336,6 +483,14 @@ class PeriodReader:
         )
         return Period(start, end, "day")
 
+    def _span(self, first: date, after: date) -> Period:
+        return Period(self._midnight(first), self._midnight(after), "span")
+
+    def _weekday_before(self, name: str, count: int) -> date:
+        """The count-th such day before today."""
+        back = (self._today.weekday() - WEEKDAYS[name] - 1) % 7 + 1
+        return self._today - timedelta(days=back + 7 * (count - 1))
+
     def _weekend(self, up_to: date) -> Period:
         """The last weekend that began on or before a day."""
         saturday = up_to - timedelta(days=(up_to.weekday() - 5) % 7)
@@ -362,6 +517,34 @@ class PeriodReader:
             length = (_first_of(_month_number(first) + 1) - first).days
             return self._midnight(first.replace(day=min(self._today.day, length)))
         return self._midnight(self._today - timedelta(days=count * (7 if unit == "week" else 1)))
+
+
+def _numeric_date(text: str) -> date | None:
+    """A date in numbers. Of 3/4/2026, nobody knows which number is the month: None.
+
+    Example:
+        >>> _numeric_date("13.11.2026"), _numeric_date("11/13/2026"), _numeric_date("3/4/2026")
+        (datetime.date(2026, 11, 13), datetime.date(2026, 11, 13), None)
+    """
+    if match := _YEAR_FIRST.fullmatch(text):
+        year, month, day = int(match[1]), int(match[3]), int(match[4])
+    elif match := _YEAR_LAST.fullmatch(text):
+        day, month, year = int(match[1]), int(match[3]), int(match[4])
+        if len(match[4]) == 2:
+            if match[2] != ".":
+                return None  # a fraction, a version or a score
+            year += 2000
+        if match[2] == "/" and day <= 12:
+            if month == day or month > 12:
+                day, month = month, day
+            else:
+                return None
+    else:
+        return None
+    try:
+        return date(year, month, day)
+    except ValueError:
+        return None
 
 
 def _month_number(day: date) -> int:
