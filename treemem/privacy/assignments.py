@@ -3,7 +3,7 @@
 Pure. Most such assignments are code, types, labels or examples, so a value counts only if it is a
 quoted literal, or characters that form no word.
 
-Tested in tests/privacy/test_redactor.py.
+Tested in tests/privacy/test_assignments.py.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from treemem.privacy.patterns import (
     NOT_SECRET_KINDS,
     SIGNATURE_KINDS,
     STEMS,
+    SUFFIX,
     WORDS_FOR_KEY,
     WORDS_FOR_PASSWORD,
     WORDS_FOR_SECRET,
@@ -56,22 +57,29 @@ class _Name(NamedTuple):
     bound: str
 
 
-# The word, then up to two digits, the end of a quoted or indexed name, a type, and the sign.
+# The word, a suffix, the end of a quoted or indexed name, a remark, a type, and the sign.
 _BEHIND = re.compile(
-    rf"(?P<word>{WORDS_FOR_PASSWORD}|{WORDS_FOR_SECRET}|{WORDS_FOR_KEY})[0-9]{{0,2}}"
-    r"(?:\\{0,3}[\"'`])?\]?\*{0,2}[ \t]{0,16}"
+    rf"(?P<word>{WORDS_FOR_PASSWORD}|{WORDS_FOR_SECRET}|{WORDS_FOR_KEY})[0-9]{{0,2}}{SUFFIX}"
+    r"(?:\\{0,3}[\"'`])?\]?\*{0,2}(?: \([^()\n]{1,40}\)| (?:for|of|to|on|at)"
+    r"(?: [\w.@'-]{1,24}){1,5}?(?= is | was |: ))?[ \t]{0,16}"
     r"(?::[ \t]?[a-z](?:[a-z0-9_.|\[\] ]{0,40}(?<=[ \t])(?==[ \t])|[a-z_.]{1,20}(?==[\"'])))?"
-    r"(?P<sign>[:=!]=|=>|->|→|[=:]|>|[,;|]|(?:is|was)[ \t]|(?=[ \t])|(?=[\r\n]))[ \t]{0,16}"
+    r"(?P<sign>[:=!]=|=>|->|→|[=:]|>|\|\||\)?[ \t]?(?:\|\||\?\?|\?:)|[,;|│(]|(?:is|was)[ \t]"
+    r"|(?=[ \t])|(?=[\r\n])|(?=</))\*{0,2}[ \t]{0,16}"
 )
 # A value that is given apart from its name: {"name": "DB_PASSWORD", "value": "…"} and the like.
 _APART = re.compile(
-    r"[\"'`\\]{0,4}[ \t]{0,4}[,;/>{)]{0,2}(?:</[a-z]{1,12}>)?\s{0,40}"
+    r"[\"'`\\]{0,4}:?[ \t]{0,4}[,;/>{)]{0,2}(?:</[a-z]{1,12}>)?\s{0,40}"
     r"(?:[\"']?(?:type|description|sensitive|secure|nullable|scope|enabled|text)\b"
     r"[^\n]{0,120}[\n,]\s{0,40}){0,4}"
     r"[<{]?\\{0,3}[\"']?(?:string_?)?(?:value|default(?:_?value)?|plain_?text)\\{0,3}[\"']?"
-    r"\s{0,4}[:=>]\s{0,4}"
+    r"\s{0,16}[:=>]\s{0,4}"
+)
+# A value in the next element of HTML or XML.
+_NEXT_TAG = re.compile(
+    r"[0-9]{0,2}:?</[a-z]{1,10}>\s{0,40}<[a-z]{1,10}[^<>]{0,60}>\s{0,10}(?=[^\s<>]{1,512}\s{0,10}</)"
 )
 APART_CHARS_MAX = 160
+_LINES = re.compile(r"\s{1,40}")
 _SCHEME = re.compile(
     r"(?:(?P<known>bearer|basic|token|apikey|digest)|[a-z][a-z0-9-]{1,20})[ \t]{1,4}"
     r"(?:token=|key=)?[\"']?",
@@ -124,15 +132,22 @@ def _at(text: str, low: str, at: int, columns: list[tables.Column]) -> Assigned 
     if name is None:
         return None
     start = behind.end()
-    if name.bound in ("column", "markup", "quoted", "near"):
+    if name.bound in ("column", "markup", "quoted", "near", "block"):
         apart = _value_apart(low, behind)
         if apart is not None:
-            name, start = name._replace(bound="line"), apart
+            start, bound = apart
+            name = name._replace(bound=bound)
         elif name.bound == "column":
             columns.append(tables.Column(at, name.kind, label_of(name.text, name.kind)))
-            if behind["sign"] != "|":
+            if behind["sign"] == "," and low[behind.start("sign") - 1] in "\"'":
+                name = name._replace(bound="call")
+            elif behind["sign"] in ("|", "│"):
+                name = name._replace(bound="near")
+            else:
                 return None
-            name = name._replace(bound="near")
+        elif name.bound == "block":
+            lines = _LINES.match(text, start)
+            name, start = name._replace(bound="said"), lines.end() if lines else start
     scheme = _SCHEME.match(text, start) if name.kind == "auth" else None
     if scheme is not None:
         start = scheme.end()
@@ -140,19 +155,22 @@ def _at(text: str, low: str, at: int, columns: list[tables.Column]) -> Assigned 
     opening = _OPENING.match(text, start)
     if opening is not None and name.bound != "markup":
         return _quoted(text, opening, name, is_known_scheme)
-    if name.bound == "quoted":
+    if name.bound in ("quoted", "call"):
         return None
     return _bare(text, start, name, is_known_scheme)
 
 
-def _value_apart(low: str, behind: re.Match[str]) -> int | None:
-    """Where the value begins that is given apart from its name; None if none is."""
+def _value_apart(low: str, behind: re.Match[str]) -> tuple[int, str] | None:
+    """Where the value begins that is given apart from its name, and the form of the assignment;
+    None if none is."""
     at = behind.start("sign")
     ends = at + APART_CHARS_MAX
+    if (tag := _NEXT_TAG.match(low, behind.end("word"))) is not None:
+        return tag.end(), "markup"
     if low.find("value", at, ends) < 0 and low.find("default", at, ends) < 0:
         return None
     apart = _APART.match(low, behind.end("word"))
-    return None if apart is None else apart.end()
+    return None if apart is None else (apart.end(), "line")
 
 
 # -- the name --------------------------------------------------------------------------
@@ -169,7 +187,7 @@ def _name(low: str, at: int, behind: re.Match[str]) -> _Name | None:
     if before == "" and (word := _LAST_WORD.search(low, max(0, at - 24), at)) is not None:
         before = f"{word[1]} "
     kind = _kind(behind["word"], before)
-    bound = None if kind is None else _bound(low, begins, behind)
+    bound = None if kind is None else _bound(low, begins, behind, spaced=before[-1:] == " ")
     if kind is None or bound is None:
         return None
     if (
@@ -204,11 +222,12 @@ def _kind(word: str, before: str) -> str | None:
     return "token" if word == "token" else "secret"
 
 
-def _bound(low: str, begins: int, behind: re.Match[str]) -> str | None:
+def _bound(low: str, begins: int, behind: re.Match[str], *, spaced: bool) -> str | None:
     """The form of an assignment; None if it is not one. "line": NAME=value on its own line.
     "tight": name=value or name: value. "loose": name = value. "said": the name is value. "near":
     name value. "quoted": only a quoted value counts. "markup": a value between tags. "column":
-    values below the name."""
+    values below the name. "call": set_name("value"), or a default after a name. "block": values in
+    the lines below. spaced: the name is of several words."""
     sign, sign_at = behind["sign"], behind.start("sign")
     touches = low[sign_at - 1] not in " \t"
     tight = touches and behind.end() == behind.end("sign")
@@ -219,15 +238,17 @@ def _bound(low: str, begins: int, behind: re.Match[str]) -> str | None:
         return "markup" if tight and low[begins - 1 : begins] == "<" else "column"
     if sign == "," and "define(" in low[max(0, begins - 12) : begins]:
         return "quoted"
-    if sign in (",", ";", "|"):
+    if sign in (",", ";", "|", "│"):
         return "column"
     if sign == "":
         return _bound_by_blank(low, begins, behind)
-    if sign[0] in "iw":
+    if sign[0] in "iw→" or (sign == "=" and spaced):
         return "said"
+    if sign == "(" or sign.endswith(("||", "??", "?:")):
+        return "call"
     if sign == ":" and touches:
-        return "tight"
-    return "loose" if sign in ("=", ":", ":=", "=>", "->", "→") else "quoted"
+        return "block" if low[behind.end() : behind.end() + 1] in ("\r", "\n") else "tight"
+    return "loose" if sign in ("=", ":", ":=", "=>", "->") else "quoted"
 
 
 def _bound_by_blank(low: str, begins: int, behind: re.Match[str]) -> str | None:
@@ -261,12 +282,14 @@ def _quoted(text: str, opening: re.Match[str], name: _Name, scheme: bool) -> Ass
     if name.kind == "auth" and (match := _SCHEME.match(text, start, end)):
         start, scheme = match.end(), match["known"] is not None
     value = text[start:end]
-    if is_placeholder(value) or any(map(str.isspace, value)):
+    if is_placeholder(value) or any(map(str.isspace, value)) or _is_name(value, name):
         return None
-    if name.kind == "password":
+    if name.kind == "password" and name.bound == "call":
+        is_secret = is_password(value)
+    elif name.kind == "password":
         chars_min = 6 if value.isalpha() else 4
         is_secret = not _LABEL.fullmatch(value) and len(value) >= chars_min
-    elif name.kind == "other key" or name.bound in ("near", "said"):
+    elif name.kind == "other key" or name.bound in ("near", "said", "call"):
         is_secret = is_scattered(value, 20 if name.kind == "other key" else 12)
     else:
         chars_min = 6 if name.kind == "secret" else 8
@@ -301,7 +324,15 @@ def _is_bare_secret(value: str, name: _Name) -> bool:
         return is_scattered(value, 16) and not is_member(value)
     chars_min = 20 if name.bound == "loose" else 10
     is_secret = is_random(value, chars_min, digits_min=2)
-    return is_secret and (not is_member(value) or is_scattered(value, 20))
+    return is_secret and (
+        not is_member(value) or any(is_scattered(piece, 10) for piece in value.split("."))
+    )
+
+
+def _is_name(value: str, name: _Name) -> bool:
+    """Whether a value repeats its name: CHALLENGE_PASSWORD = "challengePassword"."""
+    plain = value.lower().replace("_", "")
+    return len(plain) > 8 and re.sub(r"[_. -]", "", name.text).endswith(plain)
 
 
 def _is_bare_password(value: str, name: _Name) -> bool:
@@ -313,11 +344,14 @@ def _is_bare_password(value: str, name: _Name) -> bool:
     if name.bound == "near":
         digits = sum(map(str.isdecimal, value))
         mixed = not value.islower() and not value.isupper()
-        return len(value) >= 8 and digits >= (1 if mixed else 3) and is_password(value)
+        mixes = digits >= (1 if mixed else 3) or is_jumbled(value, 10)
+        return len(value) >= 8 and mixes and is_password(value)
     if value.isdecimal():
         return name.bound == "tight" and name.text.endswith(("word", "wd", "code")) and (
             6 <= len(value) <= 12
         )  # fmt: skip
+    if value.endswith("=") and value[:-1].isalpha():
+        return False
     if is_jumbled(value, 10):
         return True
     if _WORD.fullmatch(value) and not (value[-1].isdecimal() and name.bound == "tight"):

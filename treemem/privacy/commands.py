@@ -59,7 +59,7 @@ _PLACEHOLDER = re.compile(r"\A[$%<{*x]|\*\*\*|\.\.\.|…|(?i:example|your[-_]|ch
 def find_passwords(text: str) -> Iterator[Secret]:
     """Yields the passwords of URLs, command lines and credential files, and the secrets of
     headers, cookies and queries."""
-    if "://" in text and "@" in text:
+    if "@" in text and "://" in text:
         yield from _matches(_URL, text, "password")
     if "earer " in text:
         yield from _matches(_BEARER, text, "bearer-token")

@@ -115,9 +115,12 @@ TOKENS = (
     Rule("azure-key", r"[A-Za-z0-9](?=[A-Za-z0-9]{51}JQQJ99)",
          r"[A-Za-z0-9]{57}[A-Za-z0-9]{24,28}"),
     Rule("maxmind-key", r"[A-Za-z0-9](?=[A-Za-z0-9]{5}_[A-Za-z0-9]{29}_mmk)", r"[A-Za-z0-9_]{39}"),
+    Rule("password-hash", r"[0-9A-Fa-f](?=[0-9A-Fa-f]{31}:[0-9A-Fa-f]{32}:::)",
+         r"[0-9A-Fa-f:]{64}"),
+    Rule("twilio-token", r"(?<=AC[0-9a-f]{32}:)[0-9a-f]", r"[0-9a-f]{31}(?![0-9a-f])"),
     Rule("paseto", r"v[1-4]\.(?:local|public)\.", r"[A-Za-z0-9_-]{40,8192}"),
     Rule("ssh-key", r"b3BlbnNzaC1rZXktdjEA", r"[A-Za-z0-9+/\s]{60,16000}={0,2}"),
-    Rule("twitter-token", r"AAAAAAAAAAAAAAAAAAAAA", r"[A-Za-z0-9%]{30,200}"),
+    Rule("twitter-token", r"AAAAAAAAAAAAAAAAAAAAA", r"[A-Za-z0-9%]{60,120}(?![A-Za-z0-9%+/=])"),
     Rule("vault-token", r"hvr\.", r"[A-Za-z0-9_-]{24,400}"),
     Rule("yandex-token", r"t1\.", r"[A-Za-z0-9_-]{10,200}={0,2}\.[A-Za-z0-9_-]{86}={0,2}"),
     Rule("yandex-token", r"y[0-3]_", r"[A-Za-z0-9_-]{50,70}"),
@@ -239,9 +242,14 @@ PII = (
 )  # fmt: skip
 
 # The words that end the name of a secret, and the stems used to search for them.
-WORDS_FOR_PASSWORD = "pass(?:word|wd|wort|phrase|code)?|pwd?"  # noqa: S105
+WORDS_FOR_PASSWORD = "pass(?:word|wd|wort|phrase|code|e)?|pwd?"  # noqa: S105
 WORDS_FOR_SECRET = "secret|token|credentials?|auth(?:orization)?|signature"  # noqa: S105
 WORDS_FOR_KEY = "key(?:_?base)?"
+# What may follow the word in a name.
+SUFFIX = (
+    "(?:[_-]?(?:string|value|text|plain|prod|production|staging|dev|live|main|default|b64|base64"
+    "|hex|bytes))?"
+)
 STEMS = ("pass", "pw", "secret", "auth", "token", "credential", "signature", "key")
 
 # "key" names a secret after one of KEY_KINDS, and a very random one after any other kind but
@@ -267,7 +275,7 @@ SIGNATURE_KINDS = ("amz", "goog")
 # Words on the line before a random value that announce a secret, and those after them that name
 # something else.
 ANNOUNCED = re.compile(
-    r"(?:(?:api|access|secret|private|auth|signing|encryption|license|service|account|admin|master"
+    r"(?:(?:api|app|application|access|secret|private|auth|signing|encryption|license|service|account|admin|master"
     r"|client|deploy|shared)[ _-]?key|token|secret|credential|passphrase|password"
     r"|(?<![a-z])pat)(?![a-z])",
     re.IGNORECASE,
@@ -281,7 +289,8 @@ NOT_ANNOUNCED = re.compile(
 # The end of a URL before the value of a parameter whose random values are secrets.
 QUERY = re.compile(
     r"[?&;](?:amp;)?(?:[a-z_-]{0,24}[_-]?(?:key|sig|signature|token|secret|credential)|code|app_?id"
-    r"|auth|ticket|sas|jwt|otp|license|hmac|access)=\Z",
+    r"|auth|ticket|sas|jwt|otp|license|hmac|access)=\Z"
+    r"|(?:JSESSIONID|PHPSESSID|ASP\.NET_SessionId|connect\.sid)=\Z",
     re.IGNORECASE,
 )
 # Cookies that hold a session, even if their values are short.
@@ -290,12 +299,14 @@ COOKIE_NAMES = re.compile(r"(?:^|[._-])sess|sessi?on|(?:^|[._-])sid$|auth|token|
 # Command lines and lines of files with a password behind them: a word that the text must contain,
 # and the pattern of what comes before the password. FLAGGED: also needs a flag. SPELLED: also
 # needs the letters "pass".
-FLAG = re.compile(r" -(?:[pPaUwu]|-user|-proxy-user|[a-zA-Z]{1,8}[ub][ \"'])")
+FLAG = re.compile(r" -(?:[pPaUwukS]|As|-user|-proxy-user|[a-zA-Z]{1,8}[ub][ \"'])")
 FLAGGED = (
     ("mysql", r"mysql[a-z]{0,8}\b[^\n|;&]{0,200}?\s-p(?=\S)"),
     ("mariadb", r"mariadb[a-z-]{0,8}\b[^\n|;&]{0,200}?\s-p(?=\S)"),
     ("sshpass", r"sshpass\s{1,4}(?:-v\s{1,4})?-p\s{0,4}"),
     ("login", r"login\b[^\n|;&]{0,200}?\s-p[\s=]{1,4}"),
+    ("docker login", r"docker login\b[^\n|;&]{0,200}?\s-p(?=[^\s=])"),
+    ("snowsql", r"snowsql\b[^\n|;&]{0,200}?\s-p\s{0,4}"),
     ("mongo", r"mongo[a-z]{0,8}\b[^\n|;&]{0,200}?\s-p\s{0,4}"),
     ("cqlsh", r"cqlsh\b[^\n|;&]{0,200}?\s-p\s{0,4}"),
     ("7z", r"7za?\b[^\n|;&]{0,200}?\s-p"),
@@ -313,11 +324,15 @@ FLAGGED = (
         r"curl\b[^\n]{0,400}?\s(?:-[a-zA-Z]{0,8}u|--(?:proxy-)?user)[\s=]{0,4}[\"']?"
         r"[\w.@-]{0,64}:",
     ),
+    ("sudo -S", r"echo\s{1,4}(?:-n\s{1,4})?(?=[^|\n]{1,256}\|\s{0,4}sudo -S)"),
+    ("openssl enc", r"openssl enc\b[^\n|;&]{0,200}?\s-k\s{1,4}"),
+    ("SecureString", r"ConvertTo-SecureString\s{1,4}(?:-String\s{1,4})?(?=[\"'])"),
     ("lftp", r"lftp\b[^\n|;&]{0,100}?\s-u\s{0,4}[\w.@-]{1,64},"),
 )
 SPELLED = (
     ("pass:", r"-pass(?:in|out)?\s{1,4}pass:"),
     ("storepass", r"-(?:src|dest|new)?storepass\s{1,4}"),
+    ("nmcli", r"nmcli\b[^\n]{0,200}?\spassword\s{1,4}"),
     ("keypass", r"-(?:src|dest|new)?keypass\s{1,4}"),
     (
         "htpasswd",
@@ -342,11 +357,12 @@ SPELLED = (
     ),
 )
 COMMANDS = (
-    ("SecureString", r"ConvertTo-SecureString\s{1,4}(?:-String\s{1,4})?(?=[\"'])"),
+    ("/user:", r"net\s{1,4}use\b[^\n]{0,100}?/user:\S{1,64}\s{1,4}"),
+    ("BasicAuth(", r"BasicAuth\(\s{0,8}[\"'][^\"'\n]{1,64}[\"'],\s{0,8}(?=[\"'])"),
+    ("auth=(", r"auth=\(\s{0,8}[\"'][^\"'\n]{1,64}[\"'],\s{0,8}(?=[\"'])"),
     ("IDENTIFIED", r"IDENTIFIED\s{1,4}(?:WITH\s{1,4}[\w\"']{1,40}\s{1,4})?BY\s{1,4}"
                    r"(?:PASSWORD\s{1,4})?(?=')"),
     ("identified by", r"identified by\s{1,4}(?:password\s{1,4})?(?=')"),
-    ("PASSWORD(", r"PASSWORD\((?=')"),
     ("rabbitmqctl", r"rabbitmqctl\s{1,4}(?:add_user|change_password)\s{1,4}\S{1,64}\s{1,4}"),
     (":5432:", r"(?m:^)[\w.*-]{1,253}:5432:[\w.*-]{1,63}:[\w.*@-]{1,63}:"),
     (":*:*:", r"(?m:^)[\w.*-]{1,253}:(?:\*|[0-9]{2,5}):[\w.*-]{1,63}:[\w.*@-]{1,63}:"),
@@ -368,13 +384,13 @@ PLACEHOLDERS = frozenset(
 )
 EXAMPLE = re.compile(
     r"example|placeholder|your[-_ ]|my[-_](?:api|secret|token|key|pass)|insert[-_ ]|replace[-_ ]"
-    r"|dummy|redacted|xxxx|\*\*\*|\.\.\.|…|<[^>]|\$\{|\$\(|\{\{|%\(|%s(?![A-Za-z])",
+    r"|dummy|redacted|xxxx|\*\*\*|\.\.\.|…|<[^>]|\{\w+\}|\$\{|\$\(|\{\{|%\(|%s(?![A-Za-z])",
     re.IGNORECASE,
 )
 # The names of algorithms, which are no passwords although they have digits.
 ALGORITHM = re.compile(
-    r"(?:sha|md|base|utf|aes|rsa|ed|b?crypt|scrypt|argon|pbkdf|oauth|https?|ipv|x|v|ntlm|hs|rs|es)"
-    r"[-_]?[0-9]",
+    r"(?:scram-|sha|md|base|utf|aes|rsa|ed|b?crypt|scrypt|argon|pbkdf|oauth|https?|ipv|x|v|ntlm|hs|rs|es)"
+    r"(?:sha)?[-_]?[0-9]",
     re.IGNORECASE,
 )
 # Sequences that a random generator is unlikely to produce, though a person may choose them.

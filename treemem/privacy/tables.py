@@ -17,7 +17,7 @@ from treemem.privacy.values import is_password, is_placeholder, is_scattered
 LINE_CHARS_MAX = 2_048
 ROWS_MAX = 500
 
-_RULE = re.compile(r"[ \t|:+=-]*[-=][ \t|:+=-]*")
+_RULE = re.compile(r"[ \t|:+=─┼├┤└┴┘┌┬┐╞╪╡═-]*[-=─═][ \t|:+=─┼├┤└┴┘┌┬┐╞╪╡═-]*")
 # A name of a column, unlike a piece of code.
 _TITLE = re.compile(r"[A-Za-z][\w .#/()-]{0,39}")
 _ALIGNED = re.compile(r"\S{1,512}(?: \S{1,512}){0,64}")
@@ -55,7 +55,7 @@ def cells(text: str, columns: Sequence[Column]) -> Iterator[Cell]:
     for (begins, ends), named in by_line.items():
         if begins >= done:
             header = text[begins:ends]
-            separator = next((mark for mark in "|\t,;" if mark in header), "")
+            separator = next((mark for mark in "|│\t,;" if mark in header), "")
             below, done = _below(text, begins, ends, separator, named)
             yield from below
 
@@ -67,7 +67,7 @@ def _below(
     blanks."""
     header = _split(text, begins, ends, separator)
     titles = [text[start:end] for start, end in header]
-    if separator == "|":
+    if separator in ("|", "│"):
         titles = [title for title in titles if title]
     if len(titles) < 2 or not all(map(_TITLE.fullmatch, titles)):
         return [], ends

@@ -27,6 +27,8 @@ from treemem.privacy.values import is_jumbled, is_placeholder, is_random, is_sca
 FAILURES_A_RUN_MAX = 64
 # Characters behind a run that tell whether it begins a token.
 LOOK_AHEAD_CHARS = 64
+# Of a longer run, only so much is judged.
+RUN_CHARS_MAX = 512
 # The rest of a token behind a beginning without a format of its own.
 REST_CHARS_MIN = 20
 # A random stretch of it, if the beginning is that of no known service.
@@ -51,8 +53,10 @@ _SHAPE = (
     + b" " * 128
 )
 _LONG_RUN = b"a" * RUN_CHARS
-# Unlike the names of functions and constants, every token has one of these.
-_DIGIT_OR_BOTH_CASES = re.compile(r"[0-9]|[a-z][A-Z]|[A-Z][a-z]|[A-Z]{12}")
+# Most names of functions and constants.
+_PLAIN = re.compile(r"[a-z_-]+|[A-Z_-]+")
+_DIGIT = re.compile(r"[0-9]")
+_LETTER_AND_DIGIT = re.compile(r"[A-Za-z][0-9]|[0-9][A-Za-z]")
 _BEFORE_RUN = 24  # "ya29." and the like
 # Subtle: after a terminal color code, a letter precedes the token: "\x1b[31mghp_…".
 _BOUNDARY = r"(?:(?<![A-Za-z0-9])|(?<=[0-9]m))"
@@ -73,6 +77,9 @@ def _any_of(beginnings: Iterable[str]) -> str:
 
 
 _BEGINS = re.compile(f"{_BOUNDARY}(?:{_any_of(rule.begins for rule in TOKENS)})")
+_FIRST_THREE = {"AKI", "ASI", "ABI", "ACC"} | {
+    rule.begins[:3] for rule in TOKENS if re.fullmatch(r"[\w-]{3}.*", rule.begins)
+}
 _TOKEN = re.compile("|".join(f"({rule.begins}{rule.rest})" for rule in TOKENS))
 _LABELS = {prefix: label for label, line in PREFIXES.items() for prefix in line.split()}
 _REST = rf"[A-Za-z0-9_-]{{{REST_CHARS_MIN},400}}"
@@ -119,7 +126,8 @@ def find_tokens(text: str) -> tuple[list[Secret], list[Secret]]:
     announced: list[Secret] = []
     done = 0
     for start, end in runs(text):
-        if _DIGIT_OR_BOTH_CASES.search(text, start, end) is None:
+        run = text[start : min(end, start + RUN_CHARS_MAX)]
+        if not _may_be_key(run):
             continue
         at = max(done, start - _BEFORE_RUN)
         failures = 0
@@ -128,14 +136,14 @@ def find_tokens(text: str) -> tuple[list[Secret], list[Secret]]:
             if begins is None or begins.start() >= end:
                 break
             token = _TOKEN.match(text, begins.start())
-            if token is None or "EXAMPLE" in token[0]:
+            if token is None or "EXAMPLE" in token[0] or "XXXXXX" in token[0]:
                 failures += 1
                 at = begins.start() + 1
                 continue
             assert token.lastindex is not None
             at = done = token.start() + len(token[0].rstrip("."))
             formatted.append(Secret(token.start(), done, TOKENS[token.lastindex - 1].label))
-        if start < done or not _is_key(text[start : min(end, start + 512)], RUN_CHARS):
+        if start < done or not _is_key(run, RUN_CHARS):
             continue
         if (secret := _begun(text, done, start, end)) is not None:
             formatted.append(secret)
@@ -149,18 +157,29 @@ def find_tokens(text: str) -> tuple[list[Secret], list[Secret]]:
 def _begun(text: str, done: int, start: int, end: int) -> Secret | None:
     """The token that a run is or ends, if its beginning is that of a service, or says that it is a
     token; None if not."""
+    if _DIGEST.search(text, max(0, start - 8), start) is not None:
+        return None
     listed = _LISTED.search(text, max(done, start - 12), end)
     if listed is not None and _is_key(listed["rest"], REST_CHARS_MIN):
         return Secret(*listed.span(), _LABELS[listed["begin"]])
-    if _DIGEST.search(text, max(0, start - 8), start) is not None:
-        return None
     telling = _TELLING.match(text, start)
     if telling is not None and any(
         _is_key(piece, PIECE_CHARS_MIN) or _UUID.search(telling["rest"])
-        for piece in telling["rest"].split("_")
+        for piece in re.split(r"[_-]", telling["rest"])
     ):
         return Secret(*telling.span(), "api-key")
     return None
+
+
+def _may_be_key(run: str) -> bool:
+    """Whether a run may be a token, or contain one. Quick, since most runs are names."""
+    if run[:3] in _FIRST_THREE:
+        return True
+    if _PLAIN.fullmatch(run) is not None:
+        return False
+    if _DIGIT.search(run) is None:
+        return is_jumbled(run, RUN_CHARS)
+    return len(_LETTER_AND_DIGIT.findall(run)) >= 2
 
 
 def _is_key(value: str, chars_min: int) -> bool:
@@ -176,12 +195,16 @@ def _announced(text: str, done: int, start: int) -> Secret | None:
     value = _VALUE.match(text, begins)
     before = text[max(done, begins - ANNOUNCED_CHARS_MAX) : begins]
     words = before[before.rfind("\n") + 1 :]
+    if words.strip() == "" and before.rstrip().endswith(":"):
+        words = before.rstrip().rpartition("\n")[2]
     if value is None or words[-1:].isalnum():
         return None
     found = value[0].rstrip(".~")
     if QUERY.search(words) is not None and not is_placeholder(found):
         return Secret(begins, begins + len(found), "url-secret")
     if (address := text.rfind("://", max(done, begins - 8), begins + 2)) >= 0:
+        if text[address + 3 : start] == "" and "@" in value[0]:
+            return Secret(start, begins + value[0].index("@"), "url-secret")
         hook = text[address:start].lower().find("hook")
         start = text.rfind("/", begins, start) + 1
         return None if hook < 0 else Secret(start, begins + len(found), "webhook")

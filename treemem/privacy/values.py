@@ -13,6 +13,7 @@ from collections import Counter
 
 from treemem.privacy.patterns import ALGORITHM, EXAMPLE, PLACEHOLDERS, SEQUENCE
 
+_DIGIT = re.compile(r"[0-9]")
 _LETTER_BESIDE_DIGIT = re.compile(r"(?<=[A-Za-z])(?=[0-9])|(?<=[0-9])(?=[A-Za-z])")
 # Of the neighbors in a random run of letters and digits, at least every fourth are a letter and a
 # digit; in names with words, years and numbers hardly any are. The share that makes a run random.
@@ -24,6 +25,7 @@ _CASES = re.compile(r"(?<=[a-z])(?=[A-Z])|(?<=[A-Z])(?=[a-z])")
 _VOWEL = re.compile(r"[aeiouy]", re.IGNORECASE)
 _CONSONANTS = re.compile(r"[b-df-hj-np-tv-xz]{5}", re.IGNORECASE)
 _WORD = re.compile(r"[a-z]{5}|[A-Z]{5}")
+_VERSION = re.compile(r"v?[0-9]{1,5}(?:\.[0-9]{1,8}){1,4}(?:-[0-9]{14}-[0-9a-f]{12})?")
 _WORDS = re.compile(r"[A-Za-z]*[0-9]{0,2}")
 
 
@@ -34,10 +36,12 @@ def is_scattered(value: str, chars_min: int) -> bool:
         >>> is_scattered("a8f3k2m9x7c1v5b4n6q0", 20), is_scattered("report_of_2024_part_17", 20)
         (True, False)
     """
-    if len(value) < chars_min or SEQUENCE.search(value) is not None:
+    if len(value) < chars_min or _DIGIT.search(value) is None:
         return False
     changes = len(_LETTER_BESIDE_DIGIT.findall(value))
-    return changes >= max(3, SCATTERED_SHARE * len(value)) and entropy_bits(value) >= 3.0
+    if changes < max(3, SCATTERED_SHARE * len(value)) or SEQUENCE.search(value) is not None:
+        return False
+    return entropy_bits(value) >= 3.0
 
 
 def is_random(value: str, chars_min: int, digits_min: int = 1) -> bool:
@@ -114,6 +118,7 @@ def is_placeholder(value: str) -> bool:
         or EXAMPLE.search(value) is not None
         or _PATH.fullmatch(value) is not None
         or _DIGEST.match(value) is not None
+        or _VERSION.fullmatch(value) is not None
         or (value[:1] in "$%@<{[(*" and not value[1:2].isdigit())
     )
 
