@@ -11,6 +11,7 @@ import contextlib
 import importlib.util
 import os
 import threading
+import time
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -63,6 +64,9 @@ UNDECODABLE = (
 )
 # Losses after which the content of the open file is not at its path.
 _ELSEWHERE = ("gone", "replaced", "overwritten")
+# How long to wait for a file that is gone. A file rescued into a folder that is being deleted would
+# keep it from being deleted, or be deleted itself.
+GONE_SECONDS = 0.5
 # How often a file is opened again that is replaced at the same moment.
 CONNECT_TRIES = 3
 # The size of a -wal file from which on its pages are copied into the memory file. SQLite's own
@@ -439,6 +443,10 @@ class Database:
     def _require_present(self) -> None:
         """Raises DatabaseReplacedError if the path no longer leads to the open file."""
         loss = None if self._is_rescued or self._guard is None else self._guard.loss()
+        if loss is not None and loss.kind == "gone" and self._guard is not None:
+            # Its folder is perhaps being deleted, or another file put in its place.
+            time.sleep(GONE_SECONDS)
+            loss = self._guard.loss()
         if loss is not None and (self._replaced is None or loss.kind in _ELSEWHERE):
             self._lose(loss)
         if self._replaced is not None:
