@@ -24,7 +24,7 @@ from tests.helpers.stores import (
 from treemem import Memory
 from treemem.errors import ImportFileError
 from treemem.importers import LogFile, Skipped, by_name, detect
-from treemem.types import Message, Part
+from treemem.types import Message, Part, Source
 
 TASK = "1760000000123"
 DETAILS = "<environment_details>\n# Visible files\na.py\n</environment_details>"
@@ -266,3 +266,17 @@ def test_damage_costs_at_most_one_entry(draw: st.DataObject) -> None:
     cut = json.dumps(value).encode()[: draw.draw(st.integers(0, 400))]
     with contextlib.suppress(ImportFileError):
         list(by_name("cline").read(LogFile("x.json", data=cut)))
+
+
+@pytest.mark.parametrize("words", [3, 2_000, 40_000])
+def test_a_task_of_any_length_gives_the_title(words: int) -> None:
+    task = "Count the hens. " + "And then again. " * words
+    blocks = [{"type": "text", "text": f"<task>\n{task}\n</task>"}]
+    rows = [{"role": "user", "content": blocks, "ts": 1}, *[
+        {"role": "assistant", "content": [{"type": "text", "text": f"Hen {at}."}], "ts": at}
+        for at in range(2_000)
+    ]]  # fmt: skip
+    file = LogFile("api_conversation_history.json", data=json.dumps(rows).encode())
+    source = next(event for event in by_name("cline").read(file) if isinstance(event, Source))
+    assert source.title is not None
+    assert source.title.startswith("Count the hens. And then again.")

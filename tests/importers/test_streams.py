@@ -20,6 +20,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.helpers import codex_rows
 from tests.helpers.document_files import docx, paragraph
 from tests.helpers.logs import ClaudeSession
 from tests.helpers.reading import messages_in
@@ -80,7 +81,10 @@ def test_a_log_read_before_adds_nothing_when_it_is_compressed(
 ) -> None:
     chat = tmp_path / "chat.jsonl"
     chat.write_bytes(CHAT)
-    for path in (session(tmp_path), chat):
+    rollout = tmp_path / f"rollout-2026-01-01T00-00-00-{codex_rows.SESSION}.jsonl"
+    rows = (codex_rows.meta(), codex_rows.item("user", "Open the lock."))
+    rollout.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    for path in (session(tmp_path), chat, rollout):
         plain = memory.ingest(path).files[0]
         data = path.read_bytes()
         path.unlink()
