@@ -30,6 +30,7 @@ from treemem.types import (
     Job,
     Message,
     Node,
+    Origin,
     Scope,
     SearchResult,
     ServedModel,
@@ -241,6 +242,7 @@ class Memory:
         rerank: Rerank | None = None,
         include: Iterable[Include] = (),
         project: str | Path | None = None,
+        exclude: Iterable[Origin] = (),
     ) -> SearchResult:
         """Returns the passages that answer a query, in time order, in at most budget_tokens.
 
@@ -251,7 +253,8 @@ class Memory:
         chooses by the question. fts: query is an FTS5 expression. tuning: overrides weights by
         name, see search.weights. rerank: see search.query.Rerank. include: what is searched
         besides the current histories, see types.INCLUDES. project: the folder or project where the
-        user is, whose standing instructions head a search of several projects. If a model is
+        user is, whose standing instructions head a search of several projects. exclude: origins,
+        see types.ORIGINS; messages of no other words are left out. If a model is
         missing or fails, the search continues without it and says so in missing. Raises
         UsageError, and NotFoundError for the scope.
         """
@@ -260,7 +263,8 @@ class Memory:
 
         request = Query(query, scope or Scope.everything(), now or times.local(self._clock()),
                         budget_tokens, since, until, mode, tuning or {}, fts, rerank,
-                        frozenset(include), None if project is None else str(project))  # fmt: skip
+                        frozenset(include), None if project is None else str(project),
+                        frozenset(exclude))  # fmt: skip
         return search(
             self._database, request, self.setting(settings.EMBEDDER), self._queries.vector
         )

@@ -19,7 +19,7 @@ WORDS = "cache export farm glacier invoice ladder module oven parser rope".split
 
 def statement(seq: int, text: str, *, worth: float = 0.0, kind: StatementKind = "fact",
          tokens: int = 10) -> RankedStatement:  # fmt: skip
-    return RankedStatement(seq, kind, text, None, tokens, 1.0, True, (seq,), worth)
+    return RankedStatement(seq, kind, text, None, tokens, 1.0, True, None, (seq,), worth)
 
 
 @st.composite

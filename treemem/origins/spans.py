@@ -81,6 +81,18 @@ def spans_of(message: Message) -> list[OriginSpan]:
     return spans
 
 
+def origins_in(message: Message) -> frozenset[Origin]:
+    """The origins of a message's words; that of its plain text if it has no words.
+
+    Example:
+        >>> sorted(origins_in(Message("assistant", "Why?")))
+        ['assistant']
+    """
+    found = {span.origin for span in spans_of(message)
+             if message.text[span.start : span.end].strip()}  # fmt: skip
+    return frozenset(found or {plain_origin(message)})
+
+
 def origin_of_words(words: str, cited: Iterable[Message]) -> Origin:
     """The origin of a statement: the weakest among the messages it cites.
 

@@ -22,7 +22,7 @@ from treemem.store import json_text, vectors
 from treemem.store.database import Database
 from treemem.text import bm25, fts, windows
 from treemem.text.cache import cached
-from treemem.types import Include, Scope
+from treemem.types import Include, Origin, Scope
 
 # The most messages of a scope that is read whole.
 FIELD_MAX = 3_000
@@ -55,7 +55,7 @@ class Target:
     times: messages outside are left out. hint: the time that the query mentions; candidates
     within it are marked. expression: in FTS5's syntax, replaces the words. is_broad: also read
     messages from the whole scope, or from the hinted time. include: further kinds of messages,
-    see types.INCLUDES.
+    see types.INCLUDES. exclude: messages are left out if all of their words have these origins.
     """
 
     words: str
@@ -66,6 +66,7 @@ class Target:
     expression: str | None = None
     is_broad: bool = False
     include: Container[Include] = ()
+    exclude: frozenset[Origin] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +100,9 @@ class _Part(NamedTuple):
 def collect(database: Database, target: Target, cited: Collection[int] = ()) -> Collected:
     """Collects the candidates of a scope. cited: messages always read, even in a large scope.
     Raises NotFoundError for an unknown source or topic."""
-    reader = history.open_scope(database, target.scope, target.times, target.include)
+    reader = history.open_scope(
+        database, target.scope, target.times, target.include, target.exclude
+    )
     total = reader.count()
     every_word, any_word = _expressions(target)
     if total <= FIELD_MAX:

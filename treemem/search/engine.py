@@ -137,14 +137,18 @@ def _material(
     ]
     worth = _worth_of_messages(scored, allowed)
     needs_more = selection.stated_share(prepared.query, weights)
+
+    def left(found: Sequence[RankedStatement]) -> list[RankedStatement]:
+        return [statement for statement in found if statement.origin not in prepared.query.exclude]
+
     return Material(
         prepared.query,
         prepared.kind,
         weights,
         packing.rank(scored, utilities, weights, companions, is_narrow=prepared.kind == "narrow"),
         standing=_standing(database, prepared.query, weights, rules),
-        first=_first(database, prepared, worth, roots, rules),
-        beside=_beside(database, worth, rules) if needs_more else [],
+        first=left(_first(database, prepared, worth, roots, rules)),
+        beside=left(_beside(database, worth, rules)) if needs_more else [],
     )
 
 

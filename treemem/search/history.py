@@ -6,17 +6,18 @@ Tested in tests/search/test_candidates.py.
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Mapping, Sequence
+from collections.abc import Collection, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 import orjson
 
 from treemem.errors import NotFoundError
-from treemem.store import sources, vectors
+from treemem.origins.spans import origins_in
+from treemem.store import messages, sources, vectors
 from treemem.store.database import Database, Row
 from treemem.topics import store as topic_store
-from treemem.types import Include, Scope
+from treemem.types import Include, Origin, Scope
 
 if TYPE_CHECKING:
     from treemem.store.vectors import Vector
@@ -148,7 +149,8 @@ class ScopeReader:
     """Reads the messages of a scope. Created by `open_scope`.
 
     history, where: SQL conditions; parameters: of where. is_whole: whether the scope is all
-    active messages that no tool injected.
+    active messages that no tool injected. excluded: messages are left out if all of their words
+    have one of these origins.
     """
 
     database: Database
@@ -156,6 +158,7 @@ class ScopeReader:
     where: str
     parameters: Mapping[str, object]
     is_whole: bool
+    excluded: frozenset[Origin] = frozenset()
 
     def count(self) -> int:
         """The number of messages, or somewhat more. A message counts once for each source."""
@@ -166,18 +169,18 @@ class ScopeReader:
     def rows(self) -> list[HistoryRow]:
         """All messages in the order of their places. For small scopes only: a message that sources
         share is read once for each of them."""
-        return _first_rows(self._rows(_ROWS))
+        return self._left(_first_rows(self._rows(_ROWS)))
 
     def rows_of(self, seqs: Iterable[int]) -> list[HistoryRow]:
         """Those of these messages that belong to the scope."""
         rows = self._rows(_ROWS_OF, _THESE, these=orjson.dumps(list(seqs)).decode())
-        return [HistoryRow(*row) for row in rows]
+        return self._left([HistoryRow(*row) for row in rows])
 
     def rows_around(self, seqs: Iterable[int]) -> list[HistoryRow]:
         """These messages and those within REACH_MESSAGES of them."""
         places = self._rows(_PLACES, _THESE, these=orjson.dumps(list(seqs)).decode())
         around = orjson.dumps(stretches(places)).decode()
-        return _first_rows(self._rows(_STRETCHES, stretches=around))
+        return self._left(_first_rows(self._rows(_STRETCHES, stretches=around)))
 
     def seqs_in(self, times: TimeRange, limit: int) -> list[int]:
         """The messages in a time range; of more than limit, a sample spread evenly."""
@@ -216,8 +219,25 @@ class ScopeReader:
     def _first_in_scope(self, seqs: Iterable[int]) -> list[int]:
         """The first HITS_MAX of these messages that belong to the scope."""
         distinct = orjson.dumps(list(dict.fromkeys(seqs))).decode()
-        rows = self._rows(_FIRST_IN_SCOPE, seqs=distinct, limit=HITS_MAX)
-        return [seq for (seq,) in rows]
+        limit = HITS_REQUESTED_FACTOR * HITS_MAX if self.excluded else HITS_MAX
+        rows = self._rows(_FIRST_IN_SCOPE, seqs=distinct, limit=limit)
+        seqs = [seq for (seq,) in rows]
+        left = self._seqs_left(seqs)
+        return [seq for seq in seqs if seq in left][:HITS_MAX]
+
+    def _left(self, rows: list[HistoryRow]) -> list[HistoryRow]:
+        """The rows without excluded messages."""
+        if not self.excluded:
+            return rows
+        left = self._seqs_left([row.message_seq for row in rows])
+        return [row for row in rows if row.message_seq in left]
+
+    def _seqs_left(self, seqs: Sequence[int]) -> Collection[int]:
+        """These messages without excluded ones."""
+        if not self.excluded:
+            return seqs
+        read = messages.by_seq(self.database, seqs)
+        return {seq for seq, message in read.items() if not self.excluded >= origins_in(message)}
 
     def _rows(self, sql: str, also_where: str = "", **parameters: object) -> list[Row]:
         """The rows of a statement with {history} and {where}, limited to the scope."""
@@ -229,11 +249,15 @@ class ScopeReader:
 
 
 def open_scope(
-    database: Database, scope: Scope, times: TimeRange, include: Container[Include] = ()
+    database: Database,
+    scope: Scope,
+    times: TimeRange,
+    include: Container[Include] = (),
+    exclude: frozenset[Origin] = frozenset(),
 ) -> ScopeReader:
     """A reader for the messages of a scope within times that belong to a history and were not
-    injected by a tool, and for the kinds in include. Raises NotFoundError for an unknown source
-    or topic."""
+    injected by a tool, and for the kinds in include. exclude: see ScopeReader. Raises
+    NotFoundError for an unknown source or topic."""
     history = " AND ".join((
         "1" if "abandoned" in include else _ACTIVE,
         "1" if "injected" in include else _SAID_BY_SOMEONE,
@@ -242,7 +266,8 @@ def open_scope(
     if not times.is_open:
         where += _IN_TIME.format("")
         parameters |= {"since": times.since_ms, "until": times.until_ms}
-    return ScopeReader(database, history, where, parameters, not where and not include)
+    is_whole = not where and not include
+    return ScopeReader(database, history, where, parameters, is_whole, exclude)
 
 
 def _where(database: Database, scope: Scope) -> tuple[str, dict[str, object]]:

@@ -18,7 +18,7 @@ from treemem.search.intent import QuestionKind
 from treemem.store import vectors
 from treemem.store.database import Database
 from treemem.text import bm25, fts
-from treemem.types import INCLUDES, Include, Scope
+from treemem.types import INCLUDES, ORIGINS, Include, Origin, Scope
 
 if TYPE_CHECKING:
     from treemem.store.vectors import Vector
@@ -49,7 +49,8 @@ class Query:
     now: the time, with its zone, that expressions such as "last week" are relative to. tuning:
     weights that replace the defaults. is_fts: text is an expression in FTS5's syntax. include:
     further kinds of messages to search, see types.INCLUDES. project: where the user is; its rules
-    head a search of several projects.
+    head a search of several projects. exclude: origins; messages and statements of no other words
+    are left out.
     """
 
     text: str
@@ -64,6 +65,7 @@ class Query:
     rerank: Rerank | None = None
     include: frozenset[Include] = frozenset()
     project: str | None = None
+    exclude: frozenset[Origin] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,6 +101,7 @@ def prepare(database: Database, query: Query, embedder: str | None, embed: Embed
         expression=query.text if query.is_fts else None,
         is_broad=kind != "narrow",
         include=query.include,
+        exclude=query.exclude,
     )
     return Prepared(query, kind, target, notes)
 
@@ -120,6 +123,8 @@ def _check(database: Database, query: Query) -> None:
         raise UsageError(f"There is no mode {query.mode!r}; the modes are {', '.join(MODES)}.")
     if unknown := sorted(query.include.difference(INCLUDES)):
         raise UsageError(f"{unknown[0]!r} cannot be included; use {', '.join(INCLUDES)}.")
+    if foreign := sorted(query.exclude.difference(ORIGINS)):
+        raise UsageError(f"{foreign[0]!r} cannot be excluded; use {', '.join(ORIGINS)}.")
     if query.is_fts:
         fts.check_fts(query.text, lambda expression: database.rows(_MATCH, (expression,)))
 

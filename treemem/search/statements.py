@@ -22,7 +22,7 @@ from treemem.store.database import Database, Row
 from treemem.text import bm25
 from treemem.topics import store as topic_store
 from treemem.tree import builder
-from treemem.types import STATEMENT_KINDS, Scope, StatementKind
+from treemem.types import STATEMENT_KINDS, Origin, Scope, StatementKind
 
 # The number of best statements that are compared with each other.
 CANDIDATES_MAX = 400
@@ -39,6 +39,7 @@ LINE_TOKENS = 6
 class RankedStatement:
     """A statement that can be returned.
 
+    origin: the weakest of the words it rests on; None for a statement of an older version.
     message_seqs: the messages it cites. worth: the standard score of the best of them, 0 if none
     was scored.
     """
@@ -50,6 +51,7 @@ class RankedStatement:
     tokens: int
     importance: float
     is_verbatim: bool
+    origin: Origin | None
     message_seqs: tuple[int, ...]
     worth: float = 0.0
 
@@ -87,12 +89,14 @@ class _Row(NamedTuple):
     tokens: int
     importance: float
     is_verbatim: bool
+    origin: Origin | None
     message_seq: int
 
 
 # The columns of _Row.
 _COLUMNS = """
-s.seq, s.kind, s.text, s.speaker, s.tokens, s.importance, p.name LIKE 'extractive/%', c.message_seq
+s.seq, s.kind, s.text, s.speaker, s.tokens, s.importance, p.name LIKE 'extractive/%',
+s.origin, c.message_seq
 """
 _OF_MESSAGES = f"""
 SELECT {_COLUMNS} FROM citation c JOIN json_each(:seqs) j ON j.value = c.message_seq

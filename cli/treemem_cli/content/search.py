@@ -11,7 +11,7 @@ from treemem_cli.context import note, open_memory, print_json
 from treemem_cli.parameters import json_option
 
 if TYPE_CHECKING:
-    from treemem import Memory, Passage, Scope, SearchResult
+    from treemem import Memory, Origin, Passage, Scope, SearchResult
 
 MODES = ("auto", "verbatim", "summary")
 INCLUDES = ("abandoned", "injected")
@@ -23,6 +23,18 @@ QUESTION_KINDS = {
     "open": "open points",
     "rules": "rules",
 }
+
+
+def _origins(context: click.Context, option: click.Parameter, value: str) -> tuple[Origin, ...]:
+    """The origins in a list with commas. Raises click.BadParameter."""
+    from treemem import ORIGINS
+
+    names = tuple(filter(None, map(str.strip, value.split(","))))
+    for name in names:
+        if name not in ORIGINS:
+            raise click.BadParameter(f"{name!r} is no origin; use {', '.join(ORIGINS)}.", context,
+                                     option)  # fmt: skip
+    return names  # type: ignore[return-value]
 
 
 @click.command("search")
@@ -40,6 +52,13 @@ QUESTION_KINDS = {
 @click.option("--include", type=click.Choice(INCLUDES), multiple=True,
               help="Also search abandoned branches and earlier versions, or messages injected by "
                    "tools. Can be given twice.")  # fmt: skip
+@click.option(
+    "--exclude",
+    metavar="ORIGINS",
+    callback=_origins,
+    default="",
+    help="Leave out messages whose words all have these origins, such as pasted,result.",
+)
 @click.option("--project", metavar="DIR",
               help="The project where you are: its standing instructions come first. Default: the "
                    "current folder, if a stored session ran in it or above it.")  # fmt: skip
@@ -58,6 +77,7 @@ def search_command(
     mode: str,
     fts: bool,
     include: tuple[str, ...],
+    exclude: tuple[Origin, ...],
     project: str | None,
     explain: bool,
     as_json: bool,
@@ -78,7 +98,7 @@ def search_command(
         result = memory.search(
             query, scope=_scope(memory, source, session, topic), budget_tokens=budget_tokens,
             since=since, until=until, mode=mode, fts=fts, include=include,  # type: ignore[arg-type]
-            project=_place(project),
+            project=_place(project), exclude=exclude,
         )  # fmt: skip
     if as_json:
         print_json(result)
