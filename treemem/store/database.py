@@ -12,7 +12,7 @@ import importlib.util
 import os
 import threading
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -486,8 +486,11 @@ class Database:
         """Copies the open file into a new one, and keeps its -wal file from being merged into
         another file. Returns sentences that say what was saved and where."""
         wal = _wal_path(self._real)
+        copies = [rescue.copy_memory]
+        if loss.kind == "overwritten":
+            copies.append(rescue.copy_readable_rows)
         try:
-            target = rescue.copy_memory(self._connection, self._real, driver.connect)
+            target = self._first_copy(copies)
         except (driver.Error, OSError, ValueError) as error:
             saved = f"What this process had stored before could not be saved ({error})."
             with contextlib.suppress(OSError):
@@ -502,6 +505,13 @@ class Database:
                 )
         self._drop_wal(loss)
         return saved
+
+    def _first_copy(self, copies: Sequence[Callable[[Any, Path, Any], Path]]) -> Path:
+        """The file of the first way to copy that does not fail; raises the error of the last."""
+        for copy in copies[:-1]:
+            with contextlib.suppress(driver.Error, OSError, ValueError):
+                return copy(self._connection, self._real, driver.connect)
+        return copies[-1](self._connection, self._real, driver.connect)
 
     def _drop_wal(self, loss: Loss) -> None:
         """Keeps SQLite from merging the -wal file into the content that is now at the path."""

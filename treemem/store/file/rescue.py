@@ -30,12 +30,61 @@ def copy_memory(connection: Any, memory: Path, connect: Callable[[str], Any]) ->
     connect: opens a file with the driver. Removes what it wrote if it fails. Raises OSError, an
     error of the driver, or ValueError if the copy is damaged.
     """
+    return _copy(memory, connect, connection.backup)
+
+
+def copy_readable_rows(connection: Any, memory: Path, connect: Callable[[str], Any]) -> Path:
+    """Like copy_memory, for a file with pages that cannot be read: copies the rows of each table
+    from both of its ends, up to the first page that is missing.
+
+    What a process has just stored is in the -wal file or its memory, so its rows can be read.
+    """
+    return _copy(memory, connect, lambda copy: _copy_rows(connection, copy))
+
+
+# Tables that SQLite and FTS5 keep for themselves are filled by the triggers.
+_TABLES = """
+SELECT name, (SELECT group_concat(quote(c.name)) FROM pragma_table_info(t.name) c WHERE c.pk)
+FROM pragma_table_list t
+WHERE t.schema = 'main' AND t.type = 'table' AND t.name NOT LIKE 'sqlite\\_%' ESCAPE '\\'
+"""
+_SCHEMA = """
+SELECT s.sql FROM sqlite_schema s LEFT JOIN pragma_table_list t
+  ON t.schema = 'main' AND t.name = s.name
+WHERE s.sql IS NOT NULL AND s.name NOT LIKE 'sqlite\\_%' ESCAPE '\\'
+  AND coalesce(t.type, '') <> 'shadow' ORDER BY s.type <> 'table'
+"""
+
+
+def _copy_rows(connection: Any, copy: Any) -> None:
+    copy.isolation_level = None
+    copy.execute("PRAGMA foreign_keys = OFF")
+    copy.execute("BEGIN")
+    for (sql,) in connection.execute(_SCHEMA).fetchall():
+        copy.execute(sql)
+    for name in ("user_version", "application_id"):
+        value = connection.execute(f"PRAGMA {name}").fetchone()[0]
+        copy.execute(f"PRAGMA {name} = {int(value)}")
+    for table, key in connection.execute(_TABLES).fetchall():
+        columns = key.replace("'", '"') if key else "rowid"
+        for order in ("ASC", "DESC"):
+            ordered = ", ".join(f"{column} {order}" for column in columns.split(","))
+            with contextlib.suppress(connection.Error):
+                sql = f'SELECT * FROM "{table}" ORDER BY {ordered}'  # noqa: S608
+                for row in connection.execute(sql):
+                    marks = ", ".join("?" * len(row))
+                    insert = f'INSERT OR IGNORE INTO "{table}" VALUES ({marks})'  # noqa: S608
+                    copy.execute(insert, row)
+    copy.execute("COMMIT")
+
+
+def _copy(memory: Path, connect: Callable[[str], Any], fill: Callable[[Any], None]) -> Path:
     modes.create_folder(memory.parent)  # which may have been deleted together with the file
     target = _new_file(memory, "")
     try:
         copy = connect(str(target))
         try:
-            connection.backup(copy)
+            fill(copy)
             answer = copy.execute("PRAGMA integrity_check(1)").fetchone()[0]
         finally:
             copy.close()
