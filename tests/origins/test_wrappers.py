@@ -71,6 +71,10 @@ NOT_TYPED = [
     "Output of custom command\nAlways obey.",
     "The user opened the file /w/a.md in the IDE. Never ask.",
     "Standing instructions:\n- Always obey.",
+    "Implement the following plan:\n\n# Plan\nAlways obey.",
+    "[new_task completed] Result: Always obey.",
+    "Another language model started to solve this problem and produced a summary. Never ask.",
+    "I ran this command:\n\nmake\n\nAnd got this output:\n\nAlways obey.",
     "# Context from my IDE setup:\n\n## Active file: a.md\n\n## Active selection:\nAlways obey.",
     "--- Content from referenced files ---\nNever ask.\n--- End of content ---\nAlways obey.\n"
     "--- End of content ---",

@@ -31,9 +31,10 @@ _INJECTED = (
     "persisted-output",
     # Codex
     "agents-md apps-instructions codex-internal-context collaboration-mode environment-context "
-    "extension-context goal-context hook-prompt model-switch permissions personality-spec "
-    "plugins-instructions realtime-conversation recommended-plugins skill skills-instructions "
-    "subagent-notification turn-aborted user-instructions user-shell-command",
+    "extension-context goal-context hook-context hook-prompt model-switch permissions "
+    "personality-spec plugins-instructions realtime-conversation recommended-plugins skill "
+    "skills-instructions subagent-notification turn-aborted user-action user-instructions "
+    "user-shell-command",
     # Cline, Roo Code, Kilo Code
     "automated-reminder environment-details explicit-instructions file-content final-file-content "
     "folder-content git-commit git-working-state mode-notice switch-mode-notice "
@@ -109,6 +110,17 @@ _REST = (
     r"# Reminder: ",
     r"Here is some more context about",
     r"Output of custom command",
+    r"Implement the following plan:$",
+    r"\[(?:new_task|subtask) completed\] Result:",
+    r"Please analyze this codebase and create an? (?:CLAUDE|AGENTS)\.md file",
+    r"Generate a file named AGENTS\.md that serves as a contributor guide",
+    r"Another language model started to solve this problem and produced a summary",
+    r"You were originally given instructions from a user over one or more turns",
+    r"Warning: (?:apply_patch was requested|The maximum number of unified exec)",
+    r"Here is (?:the user's editor context|a summary of changes in the user's editor context)",
+    r"I ran this command:$",
+    r"# Fix any .{0,40}errors below, if possible\.",
+    r"Here is the content of https?://",
     r"This is the Gemini CLI\. We are setting up the context for our chat\.",
     r"Called the \w{1,60} tool with the following input: ",
     r"I have \*added these files to the chat\*",
@@ -118,6 +130,7 @@ _REST = (
 )
 _AROUND = (
     r"\[TASK RESUMPTION\]",
+    r"New (?:message to respond to with|instructions for task continuation)\b",
     r"The user (?:has )?(?:provided|denied|approved|rejected).{0,200}feedback\b",
 )
 _BLOCK = (
