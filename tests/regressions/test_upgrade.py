@@ -20,7 +20,9 @@ ALTER TABLE message DROP COLUMN origin;
 ALTER TABLE source DROP COLUMN project;
 ALTER TABLE source DROP COLUMN is_mine;
 UPDATE message SET extras = NULL;
-DELETE FROM _sqlite_migrations WHERE name = 'm002_origins';
+UPDATE message SET search_text = NULL;
+INSERT INTO message_fts (message_fts) VALUES ('rebuild');
+DELETE FROM _sqlite_migrations WHERE name IN ('m002_origins', 'm004_other_stems');
 DELETE FROM job;
 PRAGMA user_version = 1;
 """
@@ -32,6 +34,7 @@ def old_file(tmp_path: Path) -> Path:
     with Memory.open(path) as memory:
         for number in range(3):
             memory.append(f"chat/{number}", [Message(text=TYPED), Message(text=f"> {PLANTED}")])
+        memory.append("chat/0", [Message(text="Дедлайн O'Brien переносим на среду.")])
         memory.work(max_calls=0)
     database = Database(path)
     with database.transaction():
@@ -66,9 +69,16 @@ def test_a_rule_that_was_only_quoted_is_none_after_the_upgrade(old_file: Path) -
 
 def test_the_words_of_an_old_message_get_their_origins_when_they_are_read(old_file: Path) -> None:
     with Memory.open(old_file) as memory:
-        typed, quoted = memory.messages("chat/0")
+        typed, quoted, _ = memory.messages("chat/0")
         assert (typed.origin, typed.parts) == ("typed", ())
         assert [part.kind for part in quoted.parts] == ["pasted"]
+
+
+def test_the_words_of_an_old_file_are_found_by_their_stems(old_file: Path) -> None:
+    with Memory.open(old_file) as memory:
+        assert "переносим" in memory.search("дедлайна", budget_tokens=200).text
+        assert "переносим" in memory.search("obrien", budget_tokens=200).text
+        assert memory.diagnose().healthy
 
 
 def test_the_same_messages_again_add_nothing_to_an_upgraded_file(old_file: Path) -> None:
@@ -76,4 +86,4 @@ def test_the_same_messages_again_add_nothing_to_an_upgraded_file(old_file: Path)
         before = [message.id for message in memory.messages("chat/0")]
     with Memory.open(old_file) as memory:
         assert [message.id for message in memory.messages("chat/0")] == before
-        assert memory.status().messages == 6
+        assert memory.status().messages == 7

@@ -16,13 +16,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from treemem.text.fts import TOKENIZER
+from treemem.text.fts import TOKENIZER, extra_words
 
 if TYPE_CHECKING:
     from sqlite_utils import Database
 
 APPLICATION_ID = 0x74726D6D  # "trmm"
-SCHEMA_VERSION = 3
+SCHEMA_VERSION = 4
 
 TRUTH = """
 CREATE TABLE setting (              -- choices that belong to this file, see store/settings.py
@@ -433,9 +433,40 @@ def apply(
         for sql in split_script(LOG_FILES, is_complete):
             database.conn.execute(sql)
 
+    @steps()
+    def m004_other_stems(database: Database) -> None:
+        for table, author in (("message", "author"), ("statement", "NULL")):
+            _index_again(database.conn, table, author)
+
     steps.apply(Database(connection))
     connection.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
     connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+
+
+def _index_again(connection: Any, table: str, author: str) -> None:
+    """Brings the extra words of a table's rows up to date, and the full-text index with them.
+
+    author: the column of the name that is indexed before the text.
+    """
+    rows = connection.execute(f"SELECT seq, search_text, {author}, text FROM {table}")  # noqa: S608
+    changed = [
+        (words, seq)
+        for seq, stored, name, text in rows
+        if (words := extra_words(f"{name}: {text}" if name else text)) != stored
+    ]
+    for words, seq in changed:
+        connection.execute(
+            f"INSERT INTO {table}_fts ({table}_fts, rowid, text) "  # noqa: S608
+            f"SELECT 'delete', seq, text FROM {table}_search WHERE seq = ?", (seq,),
+        )  # fmt: skip
+        connection.execute(
+            f"UPDATE {table} SET search_text = ? WHERE seq = ?",  # noqa: S608
+            (words, seq),
+        )
+        connection.execute(
+            f"INSERT INTO {table}_fts (rowid, text) "  # noqa: S608
+            f"SELECT seq, text FROM {table}_search WHERE seq = ?", (seq,),
+        )  # fmt: skip
 
 
 def split_script(script: str, is_complete: Callable[[str], bool]) -> list[str]:

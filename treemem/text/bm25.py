@@ -21,8 +21,6 @@ from treemem.text.stop_words import FUNCTION_WORDS
 # The usual constants (Robertson and Zaragoza, The Probabilistic Relevance Framework, 2009).
 K1 = 1.2
 B = 0.75
-# The number of words whose stems are cached.
-STEMS_CACHED_MAX = 50_000
 # Bytes of the cache of stem counts, and of the cache of the stems of statements.
 COUNTS_BYTES_MAX = 32_000_000
 STATEMENTS_BYTES_MAX = 8_000_000
@@ -39,7 +37,7 @@ def content_words(words: Sequence[str]) -> list[str]:
     return [word for word in words if word not in FUNCTION_WORDS] or list(words)
 
 
-@functools.lru_cache(maxsize=STEMS_CACHED_MAX)
+@functools.lru_cache(maxsize=fts.STEMS_CACHED_MAX)
 def stem(word: str) -> str:
     """The stem of a lower-case word as full text compares it, without accents."""
     if not word.isascii():

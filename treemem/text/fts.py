@@ -3,7 +3,8 @@
 Pure. The tokenizer (TOKENIZER) splits a text at all characters but letters, digits and marks,
 folds case and the accents of Latin letters, and stems English. It misses character pairs in
 scripts without spaces, pieces of camelCase names, letters that can be typed in several ways,
-emoji, and names such as C++: `extra_words` returns these. Queries are converted to the same forms.
+emoji, names such as C++ and O'Brien, and the stems of Cyrillic, Greek and Arabic words:
+`extra_words` returns these. Queries are converted to the same forms.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import unicodedata
 from collections.abc import Callable, Iterable, Iterator
 
 from treemem.errors import DatabaseError, UsageError
+from treemem.text.stemmers import stemmer
 
 # Marks are part of words, since they are the vowels of Hindi or Tamil. Variation selectors are not:
 # one after an emoji would be a word.
@@ -23,6 +25,10 @@ TOKENIZER = (
 # The most distinct words, and the most characters, of a query that are read.
 QUERY_TERMS_MAX = 64
 QUERY_CHARS_MAX = 20_000
+
+# The number of words whose stems are cached, and the characters of the shortest stem.
+STEMS_CACHED_MAX = 50_000
+_STEM_CHARS_MIN = 3
 
 _NAME = r"(?<![A-Za-z0-9_])(?:[cC]\+\+|[cCfF]#(?![A-Za-z])|\.(?i:net)(?![A-Za-z0-9_]))"
 _NUMBER = r"(?<![^\W_])[vV]?\d++(?:\.\d++)+(?![A-Za-z0-9_])"  # 3.11, v2.3.1, 10.0.0.1
@@ -38,6 +44,8 @@ _HAS_NAME = re.compile(
 _HUMPED = re.compile(r"(?<![A-Za-z0-9])(?:[A-Z]{2,}+[a-z]{2}|[A-Z]*+[a-z0-9]++[A-Z])[A-Za-z0-9]*+")
 _MACHINE_MADE = re.compile(r"\d[A-Za-z]+\d")  # an id or a piece of base64, no name
 _NAME_CHARS_MAX = 64
+# O'Brien is also typed as OBrien. "I've" and "it's" are no such names.
+_APOSTROPHE = re.compile(r"(?<![A-Za-z0-9])([A-Za-z]{1,2})['’]([A-Za-z]{3,40})(?![A-Za-z0-9])")
 _SIGNED_NAMES = {"c++": "cpp", "c#": "csharp", "f#": "fsharp", ".net": "dotnet"}
 _SIGNED = re.compile(r"[+#N](?:(?<=\b[Cc]\+)\+|(?<=\b[CcFf]#)(?![A-Za-z])|(?<=\.N)ET\b)", re.ASCII)
 
@@ -59,10 +67,14 @@ def extra_words(text: str) -> str | None:
         'strasse parse retry after cpp'
         >>> extra_words("plain café") is None
         True
+        >>> extra_words("O'Brien и дедлайна")
+        'дедлайн obrien'
     """
     words = [] if text.isascii() else _other_forms(text)
     if _HAS_NAME.search(text):
         words += dict.fromkeys(_names(text))
+    if "'" in text or "’" in text:
+        words += dict.fromkeys(f"{head}{name}".lower() for head, name in _APOSTROPHE.findall(text))
     return " ".join(words) or None
 
 
@@ -79,7 +91,22 @@ def _other_forms(text: str) -> list[str]:
                 forms.append(forms[-1][-1:])
             else:
                 forms.append(unicode_forms.plain_form(word))
+    forms += dict.fromkeys(filter(None, map(_other_stem, unicode_forms.inflected(text))))
     return [form for form in forms if form]
+
+
+@functools.lru_cache(maxsize=STEMS_CACHED_MAX)
+def _other_stem(word: str) -> str | None:
+    """The stem of a word of a script that FTS5's tokenizer does not stem; None if it is the word's
+    plain form, or too short to tell words apart."""
+    from treemem.text import unicode_forms
+
+    language = unicode_forms.language_of(word)
+    if language is None:
+        return None
+    plain = unicode_forms.plain_form(word.lower())
+    stem = stemmer(language)(plain)
+    return stem if len(stem) >= _STEM_CHARS_MIN and stem != plain else None
 
 
 def _names(text: str) -> Iterator[str]:
@@ -173,6 +200,8 @@ def _matched_form(word: str) -> str:
     from treemem.text import unicode_forms
 
     plain = unicode_forms.plain_form(word)
+    if stem := _other_stem(word):
+        return f"({_quoted(plain)} OR {_quoted(stem)})"
     is_single = len(plain) == 1 and unicode_forms.is_unspaced(plain)
     return f"{_quoted(plain)}*" if is_single else _quoted(plain)
 

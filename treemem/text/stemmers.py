@@ -1,4 +1,5 @@
-"""Provides the two stemmers: Porter's for search, the English Snowball stemmer for statements.
+"""Provides the stemmers: Porter's for search, the English Snowball stemmer for statements, and
+those of languages with a script of their own.
 
 Search stems words as FTS5 does, so that both match the same words. Statements are compared with
 the newer stemmer, which conflates fewer words.
@@ -10,9 +11,11 @@ import functools
 from collections.abc import Callable
 from typing import Literal
 
+Algorithm = Literal["porter", "english", "russian", "greek", "arabic"]
+
 
 @functools.cache
-def stemmer(algorithm: Literal["porter", "english"]) -> Callable[[str], str]:
+def stemmer(algorithm: Algorithm) -> Callable[[str], str]:
     """A function from a lower-case word to its stem.
 
     Example:

@@ -10,6 +10,7 @@ import re
 import unicodedata
 
 from treemem.text.scripts import INDEXED_BY_PAIR as _UNSPACED
+from treemem.text.stemmers import Algorithm
 
 _INVISIBLE = "\u00ad\u200b-\u200f\u2060-\u2064\ufe00-\ufe0f\ufeff"
 # Letters that the tokenizer does not fold: compatibility forms (NFKC), letters with a stroke, Greek
@@ -70,6 +71,30 @@ def needy(text: str) -> list[str]:
         ['Straße', '版本2.3.1']
     """
     return _NEEDY.findall(text) if _IN_NEED.search(text) else []
+
+
+# The scripts whose words are stemmed, each by the rules of its most common language.
+_STEMMED: tuple[tuple[Algorithm, str], ...] = (
+    ("russian", "\u0400-\u052f"), ("greek", "\u0370-\u03ff\u1f00-\u1fff"),
+    ("arabic", "\u0620-\u065f\u0670-\u06d3"),
+)  # fmt: skip
+_INFLECTED = re.compile("|".join(f"[{letters}]{{4,64}}" for _, letters in _STEMMED))
+
+
+def inflected(text: str) -> list[str]:
+    """The words of a text in a script whose words are stemmed.
+
+    Example:
+        >>> inflected("к среде, Wednesday")
+        ['среде']
+    """
+    return _INFLECTED.findall(text)
+
+
+def language_of(word: str) -> Algorithm | None:
+    """The rules by which a word is stemmed; None if there are none for its script."""
+    return next((name for name, letters in _STEMMED
+                 if re.fullmatch(f"[{letters}]{{4,64}}", word)), None)  # fmt: skip
 
 
 def is_unspaced(word: str) -> bool:
