@@ -137,6 +137,8 @@ NO_RULES = (
     "Can you review this code and suggest any corrections?",
     "Don't make any changes yet, just show me where this happens.",
     "Commit all changes.",
+    "And please write into the runbook: before step 43 always look for open sessions.",
+    "Tell Ana: always lock the barn.",
     "Delete all branches of the demo.",
 )
 

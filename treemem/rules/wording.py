@@ -139,6 +139,14 @@ _MEMO = re.compile(
 _NO_EVER = re.compile(
     r"^\W*(?:please,?\ )?no\ (?:more\ )?[\w -]{2,40},?\ (?:ever|please|anymore)\b", _FLAGS
 )
+# What follows a colon after one of these is to be written or sent, not to be followed.
+_DICTATES = re.compile(
+    r"""(?:(?:and|so|then|also|please|now|ok|could\ you|can\ you)\ )*(?:
+    write|add|put|document|reply|say
+    |tell|send|post|insert
+    |append|print|paste|mention|type|enter|record|text|message|mail|email)\b""",
+    _FLAGS,
+)
 _TRANSCRIPT = re.compile(r"^\W*(?P<label>[\w .'-]{1,40}):\s")
 _MANNER_WORDS_MAX = 14
 _NOT_HEAD = frozenset(
@@ -236,8 +244,11 @@ def _clauses(text: str) -> Iterator[tuple[_ClauseKind, str]]:
     """
     subject: _ClauseKind | None = None
     is_reported = False
+    before = ""
     for joint, clause in _split(text):
-        if is_reported or REPORTED.search(_head(clause)):
+        is_dictated = joint == ":" and _DICTATES.match(before) and not LASTING.search(before)
+        before = clause
+        if is_reported or is_dictated or REPORTED.search(_head(clause)):
             is_reported = True
             yield "narrated", clause
             continue
