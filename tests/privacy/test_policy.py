@@ -148,6 +148,65 @@ def test_newer_rules_store_nothing_a_second_time(
     assert texts(memory, source)[-1].startswith("the [redacted: word #")
 
 
+def weaken_rules(patch: pytest.MonkeyPatch) -> None:
+    """Makes the rules those of an older version, which finds assignments only."""
+    patch.setattr("treemem.privacy.patterns.VERSION", 0)
+    patch.setattr("treemem.privacy.redactor.find_tokens", lambda text: ([], []))
+    patch.setattr("treemem.privacy.redactor.find_passwords", lambda text: ())
+
+
+@pytest.mark.parametrize("timed", [True, False])
+@pytest.mark.parametrize("upgrade", [True, False])
+def test_after_a_change_of_rules_no_log_adds_anything(
+    memory: Memory, tmp_path: Path, timed: bool, upgrade: bool
+) -> None:
+    """The older rules leave the token, so that a message has fewer markers or more of them."""
+    log_texts = [prose(1, 2), WITH_SECRETS, f"only {TOKEN}", WITH_SECRETS, prose(2, 2)]
+    path = chat(tmp_path, log_texts, timed=timed)
+    session_log = session("two", turns=8)
+    ids = Message(text=WITH_SECRETS, external_id="m1")
+
+    def read() -> int:
+        memory.append("app", [ids])
+        return memory.ingest([path, session_log.write(tmp_path)]).added
+
+    with pytest.MonkeyPatch.context() as patch:
+        if upgrade:
+            weaken_rules(patch)
+        read()
+    counts = [len(memory.messages(view.source.id)) for view in memory.sources()]
+    with pytest.MonkeyPatch.context() as patch:
+        if not upgrade:
+            weaken_rules(patch)
+        added = read()
+        again = read()
+    assert again == 0
+    assert (added == 0) == upgrade  # fewer markers give a new version, which replaces the old one
+    assert [len(memory.messages(view.source.id)) for view in memory.sources()] == counts
+    if upgrade:
+        memory.scrub()
+        assert not has_secrets(memory)
+        assert read() == 0
+    assert whole(memory)
+
+
+def test_a_half_written_message_is_completed_after_a_change_of_rules(
+    memory: Memory, tmp_path: Path
+) -> None:
+    log = tmp_path / "farm.log"
+    written = f"2026-01-05 09:00:00 <ana> We met.\n2026-01-05 09:01:00 <bob> {WITH_SECRETS}"
+    with pytest.MonkeyPatch.context() as patch:
+        weaken_rules(patch)
+        log.write_text(written)
+        source = memory.ingest(log).files[0].sources[0]
+    before = len(memory.messages(source))
+    log.write_text(written + " And then we left.\n")
+    memory.ingest(log)
+    after = texts(memory, source)
+    assert len(after) == before
+    assert after[-1].rstrip().endswith("And then we left.")
+
+
 def test_an_allowed_value_comes_back_when_the_log_is_read_again(
     memory: Memory, tmp_path: Path
 ) -> None:

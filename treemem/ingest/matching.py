@@ -77,7 +77,9 @@ class MessageMatcher:
         if source.snapshot:  # retire_missing has replaced the torn one
             return item
         if source.id not in self._torn_records:
-            self._torn_records[source.id] = TornRecordMatcher.of(self._database, source.id)
+            self._torn_records[source.id] = TornRecordMatcher.of(
+                self._database, source.id, self._redaction
+            )
         return self._torn_records[source.id].match(item, message.text)
 
     def identify(self, message: Message, redacted: Message, source_id: str) -> PreparedMessage:

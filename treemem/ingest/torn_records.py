@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+from treemem.privacy.policy import Redaction
 from treemem.store.database import Database
 from treemem.store.messages import PreparedMessage
 
@@ -21,13 +22,14 @@ WHERE s.id = ? AND sm.state = 'active' ORDER BY sm.position DESC LIMIT 2
 
 @dataclass(frozen=True, slots=True)
 class _Last:
-    """The last stored message of a source. header: role, kind, author and time. previous_id: of
-    the message before it; None if there is none."""
+    """The last stored message of a source. header: role, kind, author and time. texts: its text as
+    stored, and redacted under the rules of now. previous_id: of the message before it; None if
+    there is none."""
 
     seq: int
     id: str
     header: tuple[object, ...]
-    text: str
+    texts: tuple[str, str]
     previous_id: str | None
 
 
@@ -39,13 +41,15 @@ class TornRecordMatcher:
         self._previous_id: str | None = None
 
     @classmethod
-    def of(cls, database: Database, source_id: str) -> TornRecordMatcher:
-        """Returns a matcher for the last stored message of a source."""
+    def of(cls, database: Database, source_id: str, redaction: Redaction) -> TornRecordMatcher:
+        """Returns a matcher for the last stored message of a source, whatever was redacted in
+        it."""
         rows = database.rows(_LAST_TWO, (source_id,))
         if not rows or rows[0][-1] is not None:
             return cls(None)
         seq, message_id, *header, text, _ = rows[0]
-        return cls(_Last(seq, message_id, tuple(header), text, rows[1][1] if rows[1:] else None))
+        texts = (text, redaction.text(text) or "")
+        return cls(_Last(seq, message_id, tuple(header), texts, rows[1][1] if rows[1:] else None))
 
     def match(self, item: PreparedMessage, log_text: str) -> PreparedMessage:
         """Returns the log's next message. It replaces the last stored message if it has the same
@@ -64,7 +68,7 @@ class TornRecordMatcher:
         is_in_place = previous_id == last.previous_id and (
             previous_id is not None or item.sent_at is not None
         )
-        goes_on = message.text.startswith(last.text) or log_text.startswith(last.text)
+        goes_on = message.text.startswith(last.texts) or log_text.startswith(last.texts)
         if item.replaces is not None or not (is_in_place and header == last.header and goes_on):
             return item
         self._last = None

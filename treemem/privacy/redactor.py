@@ -20,7 +20,7 @@ from treemem.privacy.commands import find_passwords
 from treemem.privacy.denied import LABEL as DENIED
 from treemem.privacy.denied import Denied, digest
 from treemem.privacy.disguises import joined, span_before, without_breaks
-from treemem.privacy.patterns import ODD_TOKENS, PII
+from treemem.privacy.patterns import EXAMPLE, ODD_TOKENS, PII
 from treemem.privacy.private_keys import find_private_keys
 from treemem.privacy.tokens import Secret, find_tokens
 from treemem.types import Message, Part
@@ -274,7 +274,7 @@ def _odd_tokens(text: str) -> Iterator[Secret]:
     for label, literal, pattern in _ODD:
         if literal[-1] in text and literal in text:
             for token in pattern.finditer(text):
-                if "XXXXXX" not in token[0]:
+                if EXAMPLE.search(token[0]) is None:
                     yield Secret(*token.span(), label)
 
 
