@@ -55,7 +55,9 @@ def measure_fakes(seeds: list[int]) -> None:
             if "--show" in sys.argv:
                 print(f"{fake.shape:28} {fake.text!r}")
     found = made.total() - missed.total()
-    print(f"{found} of {made.total()} fakes of {len(made)} shapes found, {found / made.total():.1%}")
+    print(
+        f"{found} of {made.total()} fakes of {len(made)} shapes found, {found / made.total():.1%}"
+    )
     print(", ".join(f"{shape} {count}" for shape, count in missed.most_common()))
 
 

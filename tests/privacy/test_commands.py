@@ -63,7 +63,8 @@ def test_what_stands_for_a_password_is_left(line: str, instead: str) -> None:
 
 @pytest.mark.parametrize(
     "text",
-    ["mkdir -p build/dir", "cp -a one two", "docker run -p 8080:80 nginx", "mysql -u root -p",
+    ["mkdir -p build/dir", "cp -a one two", "docker run -p 8080:80 nginx",
+     "docker run --name mongodb -p 27017:27017 mongo", "mysql -u root -p",
      "git login page -p", "main.py:120:5:E501:too-long1", "see mysql docs -- port 3306",
      "http://x.test:8080/a -a", "login and password are required", "echo done | tee log",
      "default login anonymous password user@site"],

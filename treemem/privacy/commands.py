@@ -53,6 +53,7 @@ _SECRET_LINE = re.compile(
     r"(?=[ \t,]{0,4}(?:\n|$))"
 )
 _SECRET_DATA = re.compile(r"(?m:^)[ \t]*(?:data|stringData):")
+_PORT = re.compile(r"[0-9]{1,5}(?::[0-9]{1,5})?(?:/(?:tcp|udp))?")
 _PLACEHOLDER = re.compile(r"\A[$%<{*x]|\*\*\*|\.\.\.|…|(?i:example|your[-_]|changeme|redacted)")
 
 
@@ -91,8 +92,13 @@ def _arguments(pattern: re.Pattern[str], text: str) -> Iterator[Secret]:
     for match in pattern.finditer(text):
         group = match.lastgroup
         assert group is not None
-        if not _stands_in(match[group]) and not is_placeholder(match[group]):
-            yield Secret(*match.span(group), "password")
+        if (
+            _stands_in(match[group])
+            or is_placeholder(match[group])
+            or _PORT.fullmatch(match[group])
+        ):
+            continue
+        yield Secret(*match.span(group), "password")
 
 
 def _cookies(text: str) -> Iterator[Secret]:
