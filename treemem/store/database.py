@@ -137,6 +137,8 @@ class Database:
         if existed and not leftovers:
             self._notice_lost_wal()
         self.notices += leftovers + opening.mode_notices(self._real)
+        if (obstacle := self._marker.obstacle()) is not None:
+            self.notices.append(obstacle)
         for _ in range(CONNECT_TRIES):
             before = identity_of(self._real)
             self._connect(str(self._real))

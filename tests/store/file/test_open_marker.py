@@ -37,12 +37,12 @@ def marker_of(path: Path) -> Path:
     return path.with_name(path.name + "-open")
 
 
-def use(path: Path) -> None:
+def use(path: Path, notices: int = 0) -> None:
     with Memory.open(path) as memory:
         memory.append("chat", [Message(text="hello")])
     with Memory.open(path) as memory:
         assert texts(memory, "chat")[-1] == "hello"
-        assert memory.notices == ()
+        assert len(memory.notices) == notices
 
 
 @pytest.mark.parametrize("content", HOSTILE.values(), ids=HOSTILE)
@@ -69,7 +69,12 @@ def test_a_marker_that_is_no_file_hinders_nothing(
     path = tmp_path / "memory.sqlite3"
     Memory.open(path).close()
     make(marker_of(path))
-    use(path)
+    before = marker_of(path).lstat()
+    use(path, notices=1)
+    assert marker_of(path).lstat().st_ino == before.st_ino
+    assert {entry.name for entry in tmp_path.iterdir()} == {path.name, marker_of(path).name}
+    with Memory.open(path) as memory:
+        assert f"{marker_of(path)} is no file" in memory.notices[0]
 
 
 @pytest.mark.parametrize("how", ["link", "hard link", "link to nothing"])
@@ -80,13 +85,14 @@ def test_a_link_under_the_name_of_the_marker_is_never_written_through(
     Memory.open(path).close()
     if how != "link to nothing":
         victim.write_text("precious")
+        victim.chmod(0o600)
     if how == "hard link":
         os.link(victim, marker_of(path))
     else:
         marker_of(path).symlink_to(victim)
-    with Memory.open(path):
-        assert json.loads(marker_of(path).read_text())["pid"] == os.getpid()
-        assert not marker_of(path).is_symlink()
+    with Memory.open(path) as memory:
+        assert len(memory.notices) == (how != "hard link")
+        assert marker_of(path).is_symlink() == (how != "hard link")
     assert victim.exists() == (how != "link to nothing")
     assert not victim.exists() or victim.read_text() == "precious"
 

@@ -65,7 +65,8 @@ def notices(files: list[Path], folders: list[Path]) -> list[str]:
 
 def _notice(path: Path, wanted: int) -> str:
     try:
-        status = path.stat()
+        # The files belong here themselves; a link is not followed, since it may lead anywhere.
+        status = path.lstat() if wanted == PRIVATE_FILE else path.stat()
     except OSError:
         return ""
     mode = stat.S_IMODE(status.st_mode)

@@ -3,8 +3,8 @@
 The file names the process and the files that it has open. It tells a deleted -wal file from one
 that never existed, and a -wal file of the database from one of a file that was replaced.
 
-What is found under this name is not trusted: links are not followed, and only a short regular file
-is read.
+What is found under this name is not trusted: links are not followed, only a short regular file is
+read, and anything else stays there.
 
 Tested in tests/store/file/test_open_marker.py and tests/regressions/test_storage.py.
 """
@@ -47,11 +47,14 @@ class OpenMarker:
     def put(
         self, *, wal: bool, memory: Identity | None = None, wal_file: Identity | None = None
     ) -> None:
-        """Writes the marker for this process, in place of anything else under its name.
+        """Writes the marker for this process, in place of that of another one.
 
-        wal: whether it uses a -wal file. memory, wal_file: the files that it has open.
+        Leaves alone what is no file, so there is no marker then. wal: whether it uses a -wal file.
+        memory, wal_file: the files that it has open.
         """
         content = {"pid": os.getpid(), "wal": wal, "memory": memory, "wal_file": wal_file}
+        if self.obstacle() is not None:
+            return
         temporary = self._path.with_name(f"{self._path.name}.new")
         with contextlib.suppress(OSError):
             temporary.unlink(missing_ok=True)
@@ -62,14 +65,25 @@ class OpenMarker:
                 os.write(descriptor, json.dumps(content).encode())
             finally:
                 os.close(descriptor)
-            try:
-                temporary.replace(self._path)
-            except OSError:  # a folder has its name
-                temporary.unlink(missing_ok=True)
+            temporary.replace(self._path)
 
     def remove(self) -> None:
-        with contextlib.suppress(OSError):
-            self._path.unlink(missing_ok=True)
+        if self.obstacle() is None:
+            with contextlib.suppress(OSError):
+                self._path.unlink(missing_ok=True)
+
+    def obstacle(self) -> str | None:
+        """A sentence, if something that is no file has the marker's name."""
+        try:
+            mode = self._path.lstat().st_mode
+        except OSError:
+            return None
+        if stat.S_ISREG(mode):
+            return None
+        return (
+            f"{self._path} is no file, so treemem cannot note there which files it has open, and "
+            "cannot recognize a -wal file of another memory. Move it away."
+        )
 
     def is_stale(self) -> bool:
         """Whether a process that used a -wal file died without closing the database."""
