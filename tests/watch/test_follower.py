@@ -18,7 +18,7 @@ from tests.helpers.fake_model import FakeClient, quoting, use
 from tests.helpers.logs import ClaudeSession, prose
 from tests.helpers.watchers import WAIT_SECONDS, append, line, until
 from treemem import Memory
-from treemem.errors import DatabaseLockedError, UsageError
+from treemem.errors import DatabaseLockedError, DatabaseReplacedError, UsageError
 from treemem.importers import by_name
 from treemem.importers.claude_code.importer import ClaudeCode
 from treemem.importers.common.base import LogFile
@@ -199,6 +199,26 @@ def test_a_locked_memory_file_is_reported_and_retried(
     assert [event.text for event in events if event.kind == "error"] == [
         "It is locked. It will be retried."
     ] * 2
+
+
+@pytest.mark.skipif(os.name != "posix", reason="an open file can be replaced on POSIX")
+def test_a_replaced_memory_file_ends_the_watch_without_the_word_that_all_is_stored(
+    memory: Memory, logs: Path, tmp_path: Path
+) -> None:
+    with closing(Database(tmp_path / "other.sqlite3")) as other:
+        assert other.path.exists()
+    append(logs / "a.jsonl", line("first"))
+    events: list[WatchEvent] = []
+
+    def replace(event: WatchEvent) -> None:
+        events.append(event)
+        if [event.kind for event in events].count("read") == 1:
+            (tmp_path / "other.sqlite3").replace(memory.path)
+            append(logs / "a.jsonl", line("second"))
+
+    with pytest.raises(DatabaseReplacedError, match="was replaced by another file"):
+        Follower(memory, [Target.of(logs)], replace, poll=True).run()
+    assert "stopped" not in [event.kind for event in events]
 
 
 def test_damage_is_reported_once_and_not_while_a_line_is_being_written(

@@ -18,9 +18,10 @@ from treemem import config, importers
 from treemem.errors import (
     ConstraintError,
     DatabaseLockedError,
-    DiskFullError,
+    DiskError,
     ImportFileError,
     ModelError,
+    TreememError,
     UsageError,
 )
 from treemem.importers.common.base import LogFile
@@ -164,10 +165,11 @@ class Follower:
         """Ingests all files, then those that change.
 
         once: True returns when all files have been read. Raises DatabaseError if the memory file
-        can no longer be used; a locked file or a full disk is retried.
+        can no longer be used, without an event; a locked file or a failing disk is retried.
         """
         count_tokens("")  # loads the vocabulary, so that the first file's time does not include it
         self._scan(first=True)
+        failed = False
         try:
             while not self._stopped.is_set():
                 self._take_changes()
@@ -180,9 +182,13 @@ class Follower:
                         break
                     else:
                         self._rest()
+        except TreememError:
+            failed = True  # what was read last is perhaps not stored
+            raise
         finally:
             self._changes.stop()
-            self._on_event(WatchEvent("stopped"))
+            if not failed:
+                self._on_event(WatchEvent("stopped"))
 
     # -- finding changes ---------------------------------------------------------------
 
@@ -265,7 +271,7 @@ class Follower:
             report = self._memory.ingest_files(
                 [file], keep_blobs=self._keep_blobs, as_mine=self._as_mine, growing=True
             )
-        except (DatabaseLockedError, DiskFullError) as error:
+        except (DatabaseLockedError, DiskError) as error:
             self._files.read(path, signature, began, time.monotonic(), failed=True)
             self._on_event(WatchEvent("error", f"{error} It will be retried.", path))
             return
@@ -324,7 +330,7 @@ class Follower:
         self._passed_over_texts = texts
         try:
             self._memory.work(max_calls=0, interrupted=self._stopped)
-        except (DatabaseLockedError, DiskFullError) as error:
+        except (DatabaseLockedError, DiskError) as error:
             self._on_event(WatchEvent("error", f"{error} It will be retried."))
 
     def _do_work(self, work: Work) -> None:
@@ -333,7 +339,7 @@ class Follower:
         self._changes.wake.clear()
         try:
             report = self._memory.work(between=work.between, interrupted=self._changes.wake)
-        except (DatabaseLockedError, DiskFullError, ModelError) as error:
+        except (DatabaseLockedError, DiskError, ModelError) as error:
             self._worked_at = time.monotonic()
             self._on_event(WatchEvent("error", f"{error} It will be retried later."))
             return
