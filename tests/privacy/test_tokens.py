@@ -33,6 +33,12 @@ def test_an_unknown_beginning_that_tells_of_a_key_is_enough(begin: str) -> None:
     assert found(f"x {begin}{HEX[:32]} y") == [(begin + HEX[:32], "api-key")]
 
 
+def test_a_token_in_base64_or_with_dots_is_found_to_its_end() -> None:
+    token = f"acme_live_{ALNUM}+{ALNUM[:9]}/{ALNUM[9:14]}.{ALNUM[:20]}=="
+    assert found(f"/keys/{token}, {token}/details") == [(token, "api-key")] * 2
+    assert found(f"See acme_live_{ALNUM}. Then go on.")[0][0] == f"acme_live_{ALNUM}"
+
+
 @pytest.mark.parametrize(
     ("text", "label"),
     [

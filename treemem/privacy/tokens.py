@@ -22,7 +22,7 @@ from treemem.privacy.patterns import (
     RUN_CHARS,
     TOKENS,
 )
-from treemem.privacy.values import is_jumbled, is_placeholder, is_random, is_scattered
+from treemem.privacy.values import entropy_bits, is_jumbled, is_placeholder, is_random, is_scattered
 
 # False beginnings of tokens that are tried in one run of characters.
 FAILURES_A_RUN_MAX = 64
@@ -32,6 +32,10 @@ LOOK_AHEAD_CHARS = 64
 RUN_CHARS_MAX = 512
 # The rest of a token behind a beginning without a format of its own.
 REST_CHARS_MIN = 20
+# A listed beginning of so many characters is long.
+LONG_BEGIN_CHARS = 5
+# Pieces behind its first, divided by "+", "/" or ".".
+PIECES_MAX = 32
 # A random stretch of it, if the beginning is that of no known service.
 PIECE_CHARS_MIN = 14
 # How far the value around a run may begin before it.
@@ -78,8 +82,8 @@ def _any_of(beginnings: Iterable[str]) -> str:
 
 
 _BEGINS = re.compile(f"{_BOUNDARY}(?:{_any_of(rule.begins for rule in TOKENS)})")
-_FIRST_THREE = {"AKI", "ASI", "ABI", "ACC"} | {
-    rule.begins[:3] for rule in TOKENS if re.fullmatch(r"[\w-]{3}.*", rule.begins)
+_FIRST_TWO = {"AK", "AS", "AB", "AC", "rk"} | {
+    rule.begins[:2] for rule in TOKENS if re.match(r"[\w-]{2}(?![?*+])", rule.begins)
 }
 _TOKEN = re.compile("|".join(f"({rule.begins}{rule.rest})" for rule in TOKENS))
 _LABELS = {prefix: label for label, line in PREFIXES.items() for prefix in line.split()}
@@ -93,6 +97,7 @@ _TELLING = re.compile(
     rf"(?P<rest>[A-Za-z0-9_-]{{{PIECE_CHARS_MIN},400}}={{0,2}})",
     re.IGNORECASE,
 )
+_MORE = re.compile(r"[+/.](?P<piece>[A-Za-z0-9_-]{4,200})={0,2}")
 _UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
 _DIGEST = re.compile(r"(?:sha[0-9]{1,3}|md5)[=:-]\Z", re.IGNORECASE)
 _VALUE = re.compile(r"[A-Za-z0-9+/_.~%@-]{20,1024}={0,2}")
@@ -144,12 +149,12 @@ def find_tokens(text: str) -> tuple[list[Secret], list[Secret]]:
             assert token.lastindex is not None
             at = done = token.start() + len(token[0].rstrip("."))
             formatted.append(Secret(token.start(), done, TOKENS[token.lastindex - 1].label))
-        if start < done or not _is_key(run, RUN_CHARS):
+        if start < done:
             continue
         if (secret := _begun(text, done, start, end)) is not None:
             formatted.append(secret)
             done = secret.end
-        elif (secret := _announced(text, done, start)) is not None:
+        elif _is_key(run, RUN_CHARS) and (secret := _announced(text, done, start)) is not None:
             announced.append(secret)
             done = secret.end
     return formatted, announced
@@ -161,20 +166,20 @@ def _begun(text: str, done: int, start: int, end: int) -> Secret | None:
     if _DIGEST.search(text, max(0, start - 8), start) is not None:
         return None
     listed = _LISTED.search(text, max(done, start - 12), end)
-    if listed is not None and _is_key(listed["rest"], REST_CHARS_MIN):
-        return Secret(*listed.span(), _LABELS[listed["begin"]])
+    if listed is not None and _is_rest(listed["begin"], listed["rest"]):
+        return Secret(listed.start(), _end_of(text, listed.end()), _LABELS[listed["begin"]])
     telling = _TELLING.match(text, start)
     if telling is not None and any(
         _is_key(piece, PIECE_CHARS_MIN) or _UUID.search(telling["rest"])
         for piece in re.split(r"[_-]", telling["rest"])
     ):
-        return Secret(*telling.span(), "api-key")
+        return Secret(start, _end_of(text, telling.end()), "api-key")
     return None
 
 
 def _may_be_key(run: str) -> bool:
     """Whether a run may be a token, or contain one. Quick, since most runs are names."""
-    if run[:3] in _FIRST_THREE:
+    if run[:2] in _FIRST_TWO:
         return True
     if _PLAIN.fullmatch(run) is not None:
         return False
@@ -185,6 +190,27 @@ def _may_be_key(run: str) -> bool:
 
 def _is_key(value: str, chars_min: int) -> bool:
     return is_scattered(value, chars_min) or is_jumbled(value, chars_min)
+
+
+def _is_rest(begin: str, rest: str) -> bool:
+    """Whether the rest of a run makes the listed beginning of a token one. A long beginning is
+    rarely a coincidence."""
+    if _is_key(rest, REST_CHARS_MIN):
+        return True
+    mixed = not rest.islower() and not rest.isupper() and _LETTER_AND_DIGIT.search(rest) is not None
+    return len(begin) >= LONG_BEGIN_CHARS and mixed and entropy_bits(rest) >= 4.0
+
+
+def _end_of(text: str, at: int) -> int:
+    """Where a token ends that was read up to an offset: base64 and dots may divide it."""
+    for _ in range(PIECES_MAX):
+        more = _MORE.match(text, at)
+        if more is None or not (
+            _LETTER_AND_DIGIT.search(more["piece"]) or is_jumbled(more["piece"], 12)
+        ):
+            break
+        at = more.end()
+    return at
 
 
 def _announced(text: str, done: int, start: int) -> Secret | None:
