@@ -137,6 +137,25 @@ def test_a_file_that_stays_unknown_is_looked_at_within_bounds() -> None:
     assert time.process_time() - began < 10
 
 
+def test_pictures_and_large_documents_are_refused_after_a_short_look() -> None:
+    picture = LogFile("x.png", data=b"\x89PNG\r\n\x1a\n" + bytes(range(256)) * 40_000)
+    map_data = json.dumps({"features": [{"at": [1.5, 2.5]}] * 400_000})
+    began = time.process_time()
+    for _ in range(20):
+        with pytest.raises(UnknownFormatError, match="PNG"):
+            detect(picture)
+    assert time.process_time() - began < 1
+    began = time.process_time()
+    with pytest.raises(UnknownFormatError, match="a JSON object"):
+        detect(LogFile("x.json", data=map_data.encode()))
+    assert time.process_time() - began < 2
+
+
+def test_padding_before_the_first_record_hides_nothing() -> None:
+    data = b"\0" * 200_000 + lines(claude("hi")).encode()
+    assert detect(LogFile("x.jsonl", data=data)).name == "claude-code"
+
+
 # -- heads -------------------------------------------------------------------------------
 
 VALUES = st.recursive(

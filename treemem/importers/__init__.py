@@ -15,7 +15,13 @@ from treemem.importers.claude_code.importer import ClaudeCode
 from treemem.importers.cline.importer import Cline
 from treemem.importers.codex.importer import Codex
 from treemem.importers.common.base import Event, Importer, LogFile, Skipped
-from treemem.importers.common.sniffing import describe_content
+from treemem.importers.common.sniffing import (
+    describe_content,
+    head_objects,
+    is_blank,
+    is_json,
+    is_text,
+)
 from treemem.importers.copilot_cli import CopilotCli
 from treemem.importers.cursor.importer import Cursor
 from treemem.importers.discord import Discord
@@ -34,7 +40,7 @@ from treemem.importers.pi import Pi
 from treemem.importers.plain_text import PlainText
 from treemem.importers.slack.importer import Slack
 from treemem.importers.specstory import SpecStory
-from treemem.importers.streams.heads import HEAD_BYTES
+from treemem.importers.streams.heads import HEAD_BYTES, Head
 from treemem.importers.telegram import Telegram
 from treemem.importers.trajectory.importer import Trajectory
 from treemem.importers.transcript import Transcript
@@ -81,6 +87,8 @@ IMPORTERS: tuple[Importer, ...] = (
 
 # How much of a file is looked at, in bytes, until its format is recognized.
 _HEADS_BYTES = (HEAD_BYTES, 8 * HEAD_BYTES, 64 * HEAD_BYTES)
+# Reading documents takes longer than reading lines.
+_DOCUMENT_BYTES_MAX = _HEADS_BYTES[1]
 # The highest score of an importer that reads any text, or guesses from part of a record.
 _VAGUE_MAX = 0.5
 
@@ -94,6 +102,17 @@ def by_name(name: str) -> Importer:
     raise UsageError(f"There is no format {name!r}. The formats are: {names}.")
 
 
+def _may_tell_more(head: Head) -> bool:
+    """Whether more of a file than its head may show records of a known format. Not for binary data;
+    the first records of a document tell what it is, unless a long one hides the next."""
+    if is_blank(head):
+        return True
+    if not is_text(head):
+        return False
+    is_document = is_json(head) and not head_objects(head)[0]
+    return not is_document or len(head) < _DOCUMENT_BYTES_MAX
+
+
 def detect(file: LogFile) -> Importer:
     """Returns the importer that scores a file highest. Raises UnknownFormatError if all score 0.
 
@@ -104,7 +123,7 @@ def detect(file: LogFile) -> Importer:
         head = file.head(head_bytes)
         scores = [importer.recognizes(file, head) for importer in IMPORTERS]
         best = max(scores)
-        if best > _VAGUE_MAX or head.is_whole:
+        if best > _VAGUE_MAX or head.is_whole or not _may_tell_more(head):
             break
     if best > 0:
         return IMPORTERS[scores.index(best)]

@@ -53,7 +53,7 @@ def head_objects(head: bytes) -> tuple[list[object], bytes]:
     lines = head.split(b"\n")
     rest = b"" if is_whole(head) else lines.pop()
     values: list[object] = []
-    for line in filter(None, map(strip_padding, lines)):
+    for line in filter(None, map(strip_padding, filter(None, lines))):
         # Subtle: the parser is slow to reject prose; this test rejects most of it.
         if line[-1:] != _CLOSING.get(line[:1]) and not _SCALAR.fullmatch(line):
             continue
@@ -64,8 +64,11 @@ def head_objects(head: bytes) -> tuple[list[object], bytes]:
     return values, rest
 
 
+@lru_cache(maxsize=4)
 def head_lines(head: bytes) -> list[str]:
     r"""The head's lines as text, without line ends and BOM; omits an incomplete last line.
+
+    Callers must not change the result, which is cached.
 
     Example:
         >>> head_lines(b"\xef\xbb\xbfone\r\ntwo")
