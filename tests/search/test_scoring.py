@@ -11,8 +11,10 @@ from hypothesis import strategies as st
 
 from treemem.errors import UsageError
 from treemem.search.scoring import (
+    NEAR_SPREAD_MIN,
     REACH_TOKENS,
     SKIPPED_TOKENS,
+    WORDS_SPREAD_MIN,
     Candidate,
     Scored,
     fragments,
@@ -173,7 +175,8 @@ def test_scores_spread_by_the_definition(candidates: list[Candidate]) -> None:
     scored = score(candidates, weights, len(candidates))
     if not candidates:
         return
-    own = standard([one.bm25 for one in candidates], len(candidates))
+    bm25 = [one.bm25 for one in candidates]
+    own = standard(bm25, len(candidates), WORDS_SPREAD_MIN * max(bm25))
     own = [value * (0.5 if one.role == "tool" else 1.0)
            for value, one in zip(own, candidates, strict=True)]  # fmt: skip
     own = [value - min(own) for value in own]
@@ -189,7 +192,8 @@ def test_scores_spread_by_the_definition(candidates: list[Candidate]) -> None:
         ("near", weights.near, means),
         ("best near", weights.best, maxima),
     ):
-        expected = [weight * value for value in standard(values, len(values))]
+        scores = standard(values, len(values), NEAR_SPREAD_MIN)
+        expected = [weight * value for value in scores]
         assert parts(scored, name) == pytest.approx(expected, abs=1e-4)
 
 
@@ -202,6 +206,66 @@ def test_standard_scores_keep_the_order(values: list[float], total: int) -> None
         assert (values[one] < values[other]) >= (scores[one] < scores[other])
     if total <= len(values):
         assert sum(scores) == pytest.approx(0, abs=1e-3)
+
+
+@FEW
+@given(st.lists(st.floats(-100, 100), min_size=1, max_size=30), st.floats(0.01, 10))
+def test_values_that_hardly_differ_have_small_standard_scores(
+    values: list[float], spread_min: float
+) -> None:
+    scores = standard(values, len(values), spread_min)
+    plain = standard(values, len(values))
+    middle = sum(values) / len(values)
+    for value, one, other in zip(values, scores, plain, strict=True):
+        assert abs(one) <= abs(value - middle) / spread_min + 1e-6
+        assert one == pytest.approx(other) or abs(one) <= abs(other)
+
+
+JITTER = st.lists(st.floats(-1, 1), min_size=2, max_size=40)
+
+
+@FEW
+@given(JITTER, st.sampled_from(["bm25", "cosine"]), st.floats(0.0, 0.001))
+def test_a_part_that_hardly_varies_adds_hardly_anything(
+    jitter: list[float], field: str, size: float
+) -> None:
+    """All candidates match alike: what little they differ by decides nothing."""
+    matches = [1 + size * value for value in jitter]
+    candidates = [
+        candidate(at, bm25=6.0 * match) if field == "bm25" else candidate(at, cosine=0.4 * match)
+        for at, match in enumerate(matches)
+    ]
+    scores = score(candidates, TALK, len(candidates)).scores
+    assert max(scores) - min(scores) < 0.5
+
+
+@FEW
+@given(JITTER, st.floats(1, 100))
+def test_the_same_small_differences_times_any_factor_keep_the_best_candidate(
+    jitter: list[float], factor: float
+) -> None:
+    """Only one candidate is from the time that the query mentions; nearly equal matches do not
+    outweigh that, however they differ."""
+    marked = len(jitter) // 2
+    for size in (1e-5, 1e-5 * factor):
+        candidates = [candidate(at, bm25=6.0 * (1 + size * value), in_time=at == marked)
+                      for at, value in enumerate(jitter)]  # fmt: skip
+        scores = score(candidates, TALK, len(candidates)).scores
+        assert scores.index(max(scores)) == marked
+
+
+@pytest.mark.parametrize("total", [6, 20, 54, 300])
+def test_the_first_message_does_not_win_for_standing_first(total: int) -> None:
+    """People and an assistant take turns, and all that people say matches alike."""
+    candidates = [
+        candidate(at, bm25=0.0 if at % 2 else 6.0, role="assistant" if at % 2 else "user",
+                  in_time=at >= total - 2)
+        for at in range(total)
+    ]  # fmt: skip
+    scored = score(candidates, fitting(0.0, assisted=True), total)
+    assert max(range(total), key=scored.scores.__getitem__) == total - 2
+    of_people = parts(scored, "near")[::2]
+    assert max(of_people) - min(of_people) < 1.5
 
 
 def test_fragments_make_a_meeting() -> None:

@@ -23,6 +23,12 @@ TOOL_WEIGHT = 0.5
 REACH_TOKENS = 500
 # The length assumed for each message that was not read, between two that were.
 SKIPPED_TOKENS = 20
+# The least standard deviations by which a part of the score is divided, so that a part that hardly
+# varies adds hardly anything: for words a share of the best BM25, for meaning a cosine, and for the
+# neighbours a share of the standard scores that spread.
+WORDS_SPREAD_MIN = 0.1
+MEANING_SPREAD_MIN = 0.02
+NEAR_SPREAD_MIN = 0.2
 # The least standard score with which a cosine counts as a match.
 MATCHING_COSINE_MIN = 1.0
 
@@ -103,7 +109,7 @@ def score(candidates: Sequence[Candidate], weights: Weights, total: int) -> Scor
     if not candidates:
         return Scored((), {}, ())
     columns = _columns(candidates)
-    words = standard(columns.bm25, total)
+    words = standard(columns.bm25, total, WORDS_SPREAD_MIN * max(columns.bm25))
     meanings = _standard_cosines(columns.cosine)
     has_vectors = any(cosine is not None for cosine in columns.cosine)
     by_word = weights.words if has_vectors else weights.words_alone
@@ -133,7 +139,7 @@ def _standard_cosines(cosines: Sequence[float | None]) -> list[float]:
     known = [cosine for cosine in cosines if cosine is not None]
     if not known:
         return [0.0] * len(cosines)
-    scores = iter(standard(known, len(known)))
+    scores = iter(standard(known, len(known), MEANING_SPREAD_MIN))
     return [0.0 if cosine is None else next(scores) for cosine in cosines]
 
 
@@ -155,7 +161,8 @@ def _spread(
     for name, weight, reach, spread in ways:
         if weight:
             values = spread(above_least, [math.exp(-gap / reach) for gap in gaps])
-            parts[name] = [weight * value for value in standard(values, len(values))]
+            scores = standard(values, len(values), NEAR_SPREAD_MIN)
+            parts[name] = [weight * value for value in scores]
     return parts
 
 
@@ -255,19 +262,27 @@ def _within_reach(
     return within
 
 
-def standard(values: Sequence[float], total: int) -> list[float]:
+def standard(values: Sequence[float], total: int, spread_min: float = 0.0) -> list[float]:
     """The standard scores of values, padded with zeros to total values.
 
+    spread_min: values that differ less, by their standard deviation, count as if it were this much,
+    so that small differences stay small.
+
     Example:
-        >>> standard([1.0, 3.0], 2), standard([5.0], 1)
-        ([-1.0, 1.0], [0.0])
+        >>> standard([1.0, 3.0], 2), standard([1.0, 3.0], 2, spread_min=4.0), standard([5.0], 1)
+        ([-1.0, 1.0], [-0.25, 0.25], [0.0])
     """
     count = max(total, len(values))
-    if not count:
-        return []
-    mean = sum(values) / count
-    variance = sum(map(mul, values, values)) / count - mean * mean
-    if variance <= 1e-12:
+    deviation = max(_deviation(values, count), spread_min)
+    if deviation <= 1e-6:
         return [0.0] * len(values)
-    deviation = math.sqrt(variance)
+    mean = sum(values) / count
     return [(value - mean) / deviation for value in values]
+
+
+def _deviation(values: Sequence[float], count: int) -> float:
+    """The standard deviation of values, padded with zeros to count values."""
+    if not count:
+        return 0.0
+    mean = sum(values) / count
+    return math.sqrt(max(0.0, sum(map(mul, values, values)) / count - mean * mean))
