@@ -14,7 +14,7 @@ import orjson
 
 from treemem.errors import UsageError
 from treemem.origins.marking import mark
-from treemem.store import json_text
+from treemem.store import json_text, long_messages
 from treemem.store.database import Database, Row, storable_text
 from treemem.text.fts import extra_words
 from treemem.types import MESSAGE_KINDS, ORIGINS, ROLES, Blob, Message, Part
@@ -267,6 +267,7 @@ def rewrite(database: Database, seq: int, message: Message, tokens: int, scrubbe
 
     scrubbed: the id that the new content would have, which doctor checks it against.
     """
+    long_messages.forget(database, seq)
     database.execute(_FORGET_WORDS, (seq,))
     text, exact = storable_text(message.text)
     database.execute(
@@ -300,6 +301,7 @@ def renew_origins(database: Database, batch: Sequence[PreparedMessage]) -> list[
             continue
         scrubbed = database.value(_SCRUBBED, (seq,))
         new = replace(stored, origin=message.origin, parts=message.parts)
+        long_messages.forget(database, seq)
         database.execute(_SET_ORIGIN, (new.origin, _extras(new, scrubbed), seq))
         changed.append(seq)
     return changed

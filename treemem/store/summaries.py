@@ -17,7 +17,7 @@ import orjson
 from treemem import times
 from treemem.origins.spans import origin_of_words
 from treemem.proposals import Child, ChildStatement, Draft, Excerpt, View
-from treemem.store import json_text, messages
+from treemem.store import json_text, long_messages, messages
 from treemem.store.database import Database, Row, json_list
 from treemem.text.fts import extra_words
 from treemem.text.tokens import count_many
@@ -45,11 +45,9 @@ def ensure_producer(database: Database, name: str, rank: int) -> int:
 
 # -- the input of a summarizer ---------------------------------------------------------
 
-_EXCERPTS = f"""
-SELECT ls.start, ls."end", ls.tokens, {messages.COLUMNS}
-FROM leaf_span ls JOIN message m ON m.seq = ls.message_seq
-WHERE ls.node_seq = ? ORDER BY ls.ordinal
-"""  # noqa: S608
+_SPANS = """
+SELECT message_seq, start, "end", tokens FROM leaf_span WHERE node_seq = ? ORDER BY ordinal
+"""
 # A tail counts as open only below its own source's root; trees above the sources treat it like any
 # other leaf.
 _CHILDREN = """
@@ -105,9 +103,18 @@ WHERE ss.summary_seq = ? ORDER BY c.statement_seq, c.ordinal
 
 
 def excerpts(database: Database, leaf_seq: int) -> list[Excerpt]:
-    """The messages of a leaf in order, or the parts of them that it contains."""
-    rows = database.rows(_EXCERPTS, (leaf_seq,))
-    return [Excerpt(messages.message_from(row[3:]), *row[:3]) for row in rows]
+    """The messages of a leaf in order, or the parts of them that it contains. A long message has
+    only the parts that overlap its stretch."""
+    spans = database.rows(_SPANS, (leaf_seq,))
+    missing = {seq for seq, start, end, _ in spans
+               if long_messages.kept(database, seq, start, end) is None}  # fmt: skip
+    read = messages.by_seq(database, missing) if missing else {}
+    for seq, message in read.items():
+        long_messages.keep(database, seq, message)
+    return [
+        Excerpt(long_messages.kept(database, seq, start, end) or read[seq], start, end, tokens)
+        for seq, start, end, tokens in spans
+    ]
 
 
 def child_seqs(database: Database, node_seq: int) -> list[int]:
