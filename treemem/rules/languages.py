@@ -34,7 +34,8 @@ _LANGUAGES = (
         r"bitte",
         r"""antworte|antworten\ sie|schreibe?|verwende|benutze|nutze|nimm|mache?|gib|sage?
         |frage?|halte|zeige?|sprich|rede|formatiere|teste|lass|vermeide|achte|denke?|erkläre?|füge
-        |du\ (?:sollst|musst|darfst)|sie\ (?:sollen|müssen|dürfen)|führe|prüfe|nenne?|lies
+        |ich\ (?:möchte|will|wünsche\ mir),?\ dass|du\ (?:sollst|musst|darfst)|sie\ (?:sollen
+        |müssen|dürfen)|führe|prüfe|nenne?|lies
         |rechne""",
         r"ich\ (?:bevorzuge|mag\ lieber|hätte\ lieber|möchte\ (?:immer|nie)|will\ (?:immer|nie))",
         r"der|die|das|dem|den|mein\w*|unser\w*|er|es|wir|ich|man|ein\w*",
@@ -43,7 +44,8 @@ _LANGUAGES = (
         r"désormais|dorénavant|à\ (?:partir\ de\ maintenant|l'avenir|compter\ de\ maintenant)",
         r"toujours|jamais|(?:à\ )?chaque\ fois",
         r"s'il\ (?:te|vous)\ pla[iî]t",
-        r"""veuillez|merci\ de|répond(?:s|ez)|écri(?:s|vez)|utilise[sz]?
+        r"""veuillez|je\ (?:veux|voudrais|souhaite)\ que|merci\ de|répond(?:s|ez)|écri(?:s|vez)
+        |utilise[sz]?
         |parle[sz]?|fai(?:s|tes)|demande[sz]?|donne[sz]?|évite[sz]?|ne\ \w+|n'\w+|(?:tu
         |vous)\ dev?\w+
         |mets|mettez|garde[sz]?|explique[sz]?|commence[sz]?|vérifie[sz]?""",
@@ -54,7 +56,8 @@ _LANGUAGES = (
         r"a\ partir\ de\ ahora|de\ ahora\ en\ adelante|en\ (?:el\ futuro|adelante)",
         r"siempre|nunca|jamás|cada\ vez",
         r"por\ favor",
-        r"""responde|contesta|escribe|usa|utiliza|habla|haz|pregunta|pon|evita|explica|da
+        r"""responde|contesta|quiero\ que|uses|escribas|hagas|respondas|toques|escribe|usa
+        |utiliza|habla|haz|pregunta|pon|evita|explica|da
         |no\ \w+|(?:tú\ )?(?:debes|tienes\ que)|mantén|respóndeme|contéstame|háblame|muestra""",
         r"(?:yo\ )?(?:prefiero|preferiría)",
         r"el|la|los|las|mi|mis|nuestr\w+|él|ella|ellos|ellas|nosotros|yo|un|una|este|esta",
@@ -63,7 +66,7 @@ _LANGUAGES = (
         r"d'ora\ in\ (?:poi|avanti)|da\ (?:ora|adesso)\ in\ (?:poi|avanti)|in\ futuro",
         r"sempre|mai|ogni\ volta",
         r"per\ favore",
-        r"""rispondi\w*|scrivi\w*|usa|utilizza|parla\w*|fai|chiedi\w*|metti|evita|spiega
+        r"""rispondi\w*|voglio\ che|scrivi\w*|usa|utilizza|parla\w*|fai|chiedi\w*|metti|evita|spiega
         |non\ \w+|(?:tu\ )?devi|tieni|mostra\w*""",
         r"(?:io\ )?(?:preferisco|preferirei)",
         r"il|lo|la|i|gli|le|mio|mia|miei|mie|nostr\w+|lui|lei|loro|noi|io|un|una|questo|questa",
@@ -72,7 +75,7 @@ _LANGUAGES = (
         r"a\ partir\ de\ agora|de\ agora\ em\ diante|daqui\ (?:para|em)\ (?:frente|diante)",
         r"sempre|nunca|jamais|(?:toda|cada)\ vez",
         r"por\ favor",
-        r"""respond[ae]|escrev[ae]|us[ae]|utilize|fal[ae]|faça|pergunte|evite|explique
+        r"""respond[ae]|quero\ que|escrev[ae]|us[ae]|utilize|fal[ae]|faça|pergunte|evite|explique
         |não\ \w+|(?:você\ )?dev[ea]|mantenha|mostre""",
         r"(?:eu\ )?(?:prefiro|preferiria)",
         r"o|a|os|as|meu|minha|meus|minhas|noss\w+|ele|ela|eles|elas|nós|eu|um|uma|este|esta",
@@ -81,7 +84,7 @@ _LANGUAGES = (
         r"vanaf\ nu|voortaan|in\ (?:de\ toekomst|het\ vervolg)|van\ nu\ af\ aan",
         r"altijd|nooit|elke\ keer|telkens",
         r"alsjeblieft|alstublieft",
-        r"""antwoord|schrijf|gebruik|spreek|praat|maak|vraag|zet|vermijd|geef
+        r"""antwoord|ik\ wil\ dat|schrijf|gebruik|spreek|praat|maak|vraag|zet|vermijd|geef
         |houd?|je\ moet|u\ moet|laat|leg""",
         r"ik\ (?:geef\ de\ voorkeur|heb\ liever|wil\ (?:altijd|nooit))",
         r"de|het|mijn|onze?|hij|zij|wij|we|ik|een|deze|dit",
@@ -159,7 +162,7 @@ def words_in(text: str) -> set[str]:
 def _pattern(language: _Language) -> re.Pattern[str]:
     """Matches a rule: a preference, an address with "always", or "from now on" that is not about
     somebody else."""
-    lead = rf"(?:(?:{language.now_on})\W+)?"
+    lead = rf"(?:(?:{language.now_on}|{language.always})\W+)?"
     always = rf"(?=.*(?<!\w)(?:{language.now_on}|{language.always})(?!\w))"
     return re.compile(
         rf"""^\W*(?:

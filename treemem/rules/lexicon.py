@@ -64,7 +64,14 @@ LASTING = re.compile(
     |for\ good|permanently|without\ exceptions?|no\ exceptions?|once\ and\ for\ all
     |(?:not|\w+n't|never|no|stop)\b.*\bany\ ?(?:more|longer)|no\ longer
     |(?:do\ not|don't|no\b.*)\ ever|not\ ever|(?:only|ever)\ ever
-    |without\ (?:first\ |explicitly\ )?(?:asking|telling|consulting|checking\ with)\ me
+    |without\ (?:first\ |explicitly\ )?(?:asking(?!\ (?:the|a|her|him|them|my)\b)
+    |(?:telling|consulting|checking\ with)\ me)
+    |(?:want|like|need)\ (?:all|every|each|any)\ (?:\w+\ )?{RECURRING}
+    |all\ (?:my\ |our\ )?(?:future|further)\ \w+
+    |(?:when|if)\ i\ (?:ask|say|tell|give|send|write|paste|show|mention|want)
+    |when\ (?:you\ )?(?:writ|answer|repl|respond|commit|generat|creat|explain|edit|quot|cit|us
+        |format|nam|cod|comment|review|refactor|summari|translat)\w*
+        \ (?!the\b|this\b|that\b|it\b|these\b)\w+
     |(?:ask|tell|check\ with|consult|warn)\ me\ (?:first|before)|unless\ i\ (?:ask|say|tell)
     |until\ i\ (?:say|tell)|every\ day|everywhere|globally
     |(?:in|before|after|for|with|to|on|at|of|from)\ (?:every|each|all|any)
@@ -79,7 +86,7 @@ LASTING = re.compile(
 # Ties a wish to the task at hand.
 AT_HAND = re.compile(
     r"""\b(?:this\ (?:time|once|one|afternoon|morning|week)|for\ (?:now|once|today|the\ moment)
-    |just\ (?:this\ once|now|once)|right\ now|at\ the\ moment|today|tonight|tomorrow|yet
+    |just\ (?:this\ once|now|once)|right\ now|at\ the\ moment|(?:today|tomorrow)(?!\ on)|tonight|yet
     |(?:in|for|on|with|of|during|to|from)\ (?:this|that|these|those|the\ (?:above|following
         |attached|next|current\ (?!project|repo)\w+))
         \ (?!project|repo|codebase|code\ base|folder|directory|workspace|chat|conversation|account
@@ -123,9 +130,11 @@ MANNER = re.compile(
 )
 # A label before a colon that a writer puts before a rule. Any other one names a speaker.
 LABEL = re.compile(
-    r"""\W*(?:(?:new|house|general|important|one\ more|my|first|second|last|coding|style|quick)\ )*
+    r"""\W*(?:(?:new|house|general|important|one\ more|one|my|first|second|last|coding|style
+        |quick)\ )*
     (?:rules?|notes?|reminder|important|ps|p\.s\.?|fyi|preferences?|style|request|thing|remember
-    |please|tip|ok(?:ay)?|thanks|also|and|answer|instructions?\ for\ you)(?:\ \d+)?\W*""",
+    |please|tip|ok(?:ay)?|thanks|also|and|answer|instructions?\ for\ you)
+    (?:\ (?:number\ )?(?:\d+|one|two))?\W*""",
     _FLAGS,
 )
 EVERYWHERE = re.compile(

@@ -49,7 +49,7 @@ _HINTS = frozenset(
     polite preamble prefer preference preferred preferences rather remember rule short shorter slang
     stand stop succinct sugarcoat swear terse undo until unless whenever without your first before
     now today answer reply respond speak talk commit commits replies answers responses prs emails
-    docstrings requests ignore disregard scratch scrap drop cancel instead again time any
+    docstrings requests when ask ignore disregard scratch scrap drop cancel instead again time any
     """.split()
 )
 _BOUNDARY = re.compile(
@@ -88,9 +88,9 @@ _MADE = rf"""(?:{RECURRING}|code|functions?|methods?|class(?:es)?|modules?|tests
     |amounts?|prices?|migrations?|quer(?:y|ies)|scripts?|endpoints?|tables?|figures?|charts?|text
     |words?|sentences?|paragraphs?|lists?|examples?|errors?|logs?|imports?|dependencies|secrets?)"""
 _OF_WORK = re.compile(
-    rf"""(?P<all>(?:all|every|each|any|no)\ )?(?:(?:the|our|my|your|new|these)\ )*
-    (?:[\w-]+\ ){{0,2}}?{_MADE}\b[^,;:]{{0,60}}?\b(?:must|should|shall|(?:is|are)\ to\ be
-        |may)\b(?!\ have\b)
+    rf"""(?P<all>(?:all|every|each|any|no)\ )?(?:(?:our|my|your|new|future)\ )*
+    (?:(?!(?:this|that|the|these|those|an?|its?)\b)[\w-]+\ ){{0,2}}?{_MADE}\b[^,;:]{{0,60}}?
+        \b(?:must|should|shall|(?:is|are)\ to\ be|may)\b(?!\ have\b)
     |(?:everything|nothing|anything)\b[^,;:]{{0,60}}?\b(?:must|should|shall)\b(?!\ have\b)""",
     _FLAGS,
 )
@@ -111,16 +111,17 @@ _TASTE = re.compile(
     _FLAGS,
 )
 _WANTS = re.compile(
-    rf"""i(?:'d|\ would|'m|\ am)?\ (?:\w+\ )?{_ADVERB}(?:want|need|expect|like|ask(?:ing)?|insist
-        |wish
-        |love|hate)\b|i\ (?:don't|do\ not)\ (?:\w+\ )?want\b
-    |i\ (?:already\ )?(?:told|asked|said\ to)\ you\b""",
+    rf"""i(?:'d|\ would|'m|\ am)?\ (?:\w+\ )?{_ADVERB}(?:want|need|expect|like|ask(?:ing)?
+        |insist|wish|love|hate)\b|i\ (?:don't|do\ not)\ (?:\w+\ )?want\b
+    |i\ (?:already\ )?(?:told|asked|said\ to)\ you\b
+    |it(?:'s|\ is)\ (?:\w+\ )?(?:important|essential|crucial|vital|critical)
+        \ (?:to\ me\ )?that\ you\b""",
     _FLAGS,
 )
 # A choice among what was just offered is no preference for good.
 _OFFERED = re.compile(
-    r"""^\W*(?:this|that|these|those|it(?!\ (?:if|when))|to\ (?:wait|leave|start|stay|think|discuss
-        |finish|keep)|[abc]\W*$)\b
+    r"""^\W*(?:this|that(?!\ you)|these|those|it(?!\ (?:if|when))|to\ (?:wait|leave|start|stay
+        |think|discuss|finish|keep)|[abc]\W*$)\b
     |\b(?:option|version|variant|approach|idea|suggestion|draft|design|plan|solution|proposal|yours
         |ones?|first|second|third|latter|former|last|other|original|previous|current)\b
     |\b(?:did|didn't|had|hadn't|were|was)\b(?!.*\b(?:always|never)\b)|\w_\w""",
@@ -148,6 +149,18 @@ _DICTATES = re.compile(
     _FLAGS,
 )
 _TRANSCRIPT = re.compile(r"^\W*(?P<label>[\w .'-]{1,40}):\s")
+# A clause about a thing, in which "always" is not about what is asked.
+_RELATIVE = re.compile(
+    r"\b(?:that(?!\ you)|which|who|whose|whom|where|why|how|whether)\b.*", _FLAGS | re.DOTALL
+)
+# "always" or "never" before the verb, or right behind it.
+_NEAR_ADVERB = re.compile(
+    r"(?:(?:please|do|not|don't|only|also|just|ever)\ )*(?:(?:always|never)\b"
+    r"|[a-z'-]+\ (?:(?:to\ )?(?:me|us)\ |sure\ )?(?:that\ )?(?:you\ |to\ )?(?:always|never)\b"
+    r"(?!\ [a-z]+(?:ed|ing)\b))", _FLAGS,
+)  # fmt: skip
+_FAR_ADVERB = re.compile(r"\b(?:always|never)\b(?!\W*$)", _FLAGS)
+_ONLY_MARKER = re.compile(r"(?:always|ever|never|all\ the\ time|please|each\ time)\W*", _FLAGS)
 _MANNER_WORDS_MAX = 14
 _NOT_HEAD = frozenset(
     "know worry mind understand care see think believe remember you we they".split()
@@ -171,7 +184,7 @@ def form_of(sentence: str) -> Form | None:
         text = polite["wish"]
     elif text.rstrip("\"') ").endswith("?"):
         return None
-    if _is_transcript(text):
+    if _is_transcript(text) or text.endswith(":"):
         return None
     if languages.is_lasting(text):
         return "lasting"
@@ -214,14 +227,33 @@ def _form_of_clauses(text: str) -> Form | None:
         elif kind == "addressed":
             is_addressed = True
         if kind != "narrated":
+            clause = _RELATIVE.sub("", clause)
+            if kind == "addressed":
+                clause = _without_far_adverbs(clause)
             # What replaces a rule is one, without further words: "forget the tabs, use spaces".
-            has_marker = has_marker or kind == "revoked" or LASTING.search(clause) is not None
+            has_marker = has_marker or kind == "revoked" or _is_for_good(clause)
     if is_lasting or (is_addressed and has_marker):
         return "lasting"
     words = text.split()
     if is_addressed and len(words) <= _MANNER_WORDS_MAX and MANNER.search(text):
         return "manner"
     return None
+
+
+def _is_for_good(clause: str) -> bool:
+    label = LABEL.fullmatch(clause) is not None and "rule" in clause.lower()
+    is_ever = re.fullmatch(r"ever\W*", clause, _FLAGS) is not None
+    return label or is_ever or LASTING.search(clause) is not None
+
+
+def _without_far_adverbs(clause: str) -> str:
+    """An imperative without "always" and "never" where they belong to another word: "make the
+    header always visible"."""
+    opener = OPENERS.match(clause)
+    head = clause[opener.end() if opener else 0 :].lstrip(" \"'(*_-")
+    if not _is_imperative(head) or _NEAR_ADVERB.match(head):
+        return clause
+    return _FAR_ADVERB.sub(" ", clause)
 
 
 def _is_transcript(text: str) -> bool:
@@ -283,9 +315,11 @@ def _split(text: str) -> Iterator[tuple[str, str]]:
 
 
 def _kind_of(clause: str) -> _ClauseKind:
+    if LABEL.fullmatch(clause):
+        return "condition"
     opener = OPENERS.match(clause)
     clause = clause[opener.end() if opener else 0 :].lstrip(" \"'(*_-").rstrip()
-    if not clause or SUBORDINATE.match(clause):
+    if not clause or SUBORDINATE.match(clause) or _ONLY_MARKER.fullmatch(clause):
         return "condition"
     if REVOKED.match(clause):
         return "revoked"

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 
-from treemem.search import packing, statements
+from treemem.search import packing, standing, statements
 from treemem.search.context import ContextRenderer, MessageCache, Selection
 from treemem.search.intent import QuestionKind
 from treemem.search.packing import Packed, Ranking
@@ -155,8 +155,8 @@ _NOTHING = _Attempt(Selection(), Packed(0.0))
 def _attempt(material: Material, ranking: Ranking, room: float, cache: MessageCache) -> _Attempt:
     """Selects statements and candidates of at most room estimated tokens."""
     mode = material.query.mode
-    standing = statements.in_order(material.standing, _standing_room(material))
-    left = room - _tokens(standing)
+    head = standing.fitting(material.standing, _standing_room(material))
+    left = room - _tokens(head)
     first_budget = left if mode == "summary" else min(FIRST_SHARE * left, left - BEST_TOKENS)
     if material.kind == "about":
         first = statements.in_order(material.first, first_budget)
@@ -167,14 +167,14 @@ def _attempt(material: Material, ranking: Ranking, room: float, cache: MessageCa
     packed = packing.pack(ranking, Packed(left), keep=share * left)
     beside: list[RankedStatement] = []
     if share:
-        beside = _beside(material, packed, standing, first, cache)
+        beside = _beside(material, packed, head, first, cache)
         packed.left -= _tokens(beside)
     if mode != "summary":
         packed = packing.pack(ranking, packed)
     if not (packed.chosen or first or beside):
         # Rules of other projects alone would look like an answer.
-        standing = [rule for rule in standing if not rule.is_foreign]
-    selection = Selection(standing, [*first, *beside], sorted(packed.chosen), packed.limits)
+        head = [rule for rule in head if not rule.is_foreign]
+    selection = Selection(head, [*first, *beside], sorted(packed.chosen), packed.limits)
     return _Attempt(selection, packed)
 
 
@@ -188,7 +188,7 @@ def _standing_room(material: Material) -> float:
 def _beside(
     material: Material,
     packed: Packed,
-    standing: Sequence[RankedRule],
+    head: Sequence[RankedRule],
     others: Sequence[RankedStatement],
     cache: MessageCache,
 ) -> list[RankedStatement]:
@@ -206,7 +206,7 @@ def _beside(
         if statement.seq not in taken and not whole.issuperset(statement.message_seqs)
     )
     candidates = list(islice(left, statements.CANDIDATES_MAX))
-    known = {stem for rule in standing for stem in rule.stems}
+    known = {stem for rule in head for stem in rule.stems}
     known.update(stem for statement in others for stem in statement.stems)
     messages = cache.read(part.message_seq for part in parts)
     for part in parts:

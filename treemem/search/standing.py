@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -19,6 +20,7 @@ from treemem.text import bm25
 from treemem.text.tokens import count_tokens
 from treemem.topics import store as topic_store
 from treemem.types import ROLES, Scope, Standing
+from treemem.verify import relations
 from treemem.verify.words import stems
 
 # Stems that a rule of another project and a query must share, if neither has fewer.
@@ -82,6 +84,17 @@ def choose(book: Book, homes: Homes, query: str) -> list[RankedRule]:
     at_home.sort(key=lambda rule: (rule.state != "pinned", -len(about(rule.text) & asked)))
     return [*(RankedRule(_standing(rule)) for rule in at_home),
             *(RankedRule(_standing(rule), is_foreign=True) for rule in foreign)]  # fmt: skip
+
+
+def fitting(rules: Sequence[RankedRule], budget_tokens: float) -> list[RankedRule]:
+    """The rules that fit, in order, each of the same words once."""
+    chosen: dict[object, RankedRule] = {}
+    for rule in rules:
+        words = relations.key(rule.standing.text)
+        if words not in chosen and rule.cost_tokens <= budget_tokens:
+            chosen[words] = rule
+            budget_tokens -= rule.cost_tokens
+    return list(chosen.values())
 
 
 def about(text: str) -> frozenset[str]:

@@ -13,7 +13,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain
-from typing import NamedTuple, Protocol, TypeVar
+from typing import NamedTuple
 
 import orjson
 
@@ -64,19 +64,6 @@ class RankedStatement:
     def cost_tokens(self) -> int:
         """The tokens of its line in a context."""
         return self.tokens + LINE_TOKENS
-
-
-class _HasWords(Protocol):
-    """A statement or a rule. See RankedStatement."""
-
-    @property
-    def stems(self) -> frozenset[str]: ...
-
-    @property
-    def cost_tokens(self) -> int: ...
-
-
-Choosable = TypeVar("Choosable", bound=_HasWords)
 
 
 class _Row(NamedTuple):
@@ -188,9 +175,9 @@ def _from_rows(
     return statements
 
 
-def in_order(candidates: Iterable[Choosable], budget_tokens: float) -> list[Choosable]:
+def in_order(candidates: Iterable[RankedStatement], budget_tokens: float) -> list[RankedStatement]:
     """The statements that fit, in order, without those whose words an earlier one contains."""
-    chosen: list[Choosable] = []
+    chosen: list[RankedStatement] = []
     left = budget_tokens
     for statement in candidates:
         if statement.cost_tokens > left:

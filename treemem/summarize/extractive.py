@@ -105,7 +105,7 @@ def summarize_leaf(excerpts: Sequence[Excerpt]) -> View:
     taken = {candidate.place for candidate in chosen}
     # Rules and open points are included however little room there is.
     binding = [c for c in candidates if c.draft.kind in BINDING]
-    chosen += sorted(binding, key=lambda c: (-c.draft.importance, c.place))[:BINDING_MAX]
+    chosen += sorted(binding, key=_precedence)[:BINDING_MAX]
     left = room - _chars(chosen)
     for kind in ("decision", "error", "fact"):
         least = CONTENT_WORDS_MIN if kind == "fact" else 0
@@ -119,6 +119,13 @@ def summarize_leaf(excerpts: Sequence[Excerpt]) -> View:
         left -= _chars(picked)
     drafts = within([candidate.draft for candidate in _ordered(chosen)], budget)
     return View(drafts, len(candidates), kept_back=_kept_back(candidates, drafts))
+
+
+def _precedence(candidate: _Candidate) -> tuple[bool, float, int]:
+    """A sort key: rules that the user typed come first, so that no text can crowd them out."""
+    draft = candidate.draft
+    is_users = draft.kind == "constraint" and draft.origin == "typed"
+    return not is_users, -draft.importance, candidate.place
 
 
 def _kept_back(candidates: Sequence[_Candidate], shown: Sequence[Draft]) -> list[Draft]:

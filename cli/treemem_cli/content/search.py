@@ -131,8 +131,10 @@ def _print(result: SearchResult, *, explain: bool) -> None:
     screen = console()
     if result.standing:
         screen.print("Standing instructions", style="bold yellow")
-        for line in result.text.splitlines()[1 : 1 + len(result.standing)]:
-            screen.print(safe(line), markup=False)
+        rules, _, _ = result.text.partition(
+            f"\n{result.passages[0].text}" if result.passages else "\0"
+        )
+        screen.print(safe(rules.partition("\n")[2]), markup=False)
         screen.print()
     for passage in result.passages:
         screen.print(safe(_heading(passage)), style="bold cyan", markup=False)

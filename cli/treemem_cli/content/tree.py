@@ -147,9 +147,10 @@ def _node_label(node: Node, width: int, *, is_root: bool, source: str | None) ->
 
 
 def _statement_counts(node: Node) -> str:
-    """Counts the node's decisions, rules, open points and errors."""
+    """Counts the node's decisions, rules, open points and errors that still hold."""
     from treemem.reports import count_of
 
     nouns = {"decision": "decision", "constraint": "rule", "open": "open", "error": "error"}
-    counts = {kind: sum(s.kind == kind for s in node.statements) for kind in nouns}
+    valid = [s.kind for s in node.statements if s.superseded_by is None and s.closed_by is None]
+    counts = {kind: sum(kind == held for held in valid) for kind in nouns}
     return " · ".join(count_of(number, nouns[kind]) for kind, number in counts.items() if number)

@@ -77,7 +77,8 @@ class Speech:
         if not queries and is_injected([text]):
             _add_context(content, text)
         elif not queries:
-            content.add(text)
+            # With the tag elsewhere than behind the editor's context, nobody knows who wrote this.
+            content.add(text, *(("pasted",) if "<user_query>" in text else ()))
         at = 0
         for query in queries:
             _add_context(content, text[at : query.start])
