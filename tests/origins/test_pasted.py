@@ -78,7 +78,7 @@ def test_the_texts_written_later_are_judged_alike() -> None:
 def test_what_is_known_to_be_missed_is_little() -> None:
     assert {"typed"} == {origin for text in PLANTED_MISSED for origin in origins(text)}
     known = len(PLANTED_MISSED) + len(PLANTED_LATER) + len(halves(PLANTED))
-    assert len(PLANTED_MISSED) < 0.02 * known
+    assert len(PLANTED_MISSED) < 0.05 * known
 
 
 def test_the_tables_are_large_and_hold_each_text_once() -> None:

@@ -39,7 +39,10 @@ _MAIL_HEADER = re.compile(
     r"\W{0,3}\s?[:：]\s?\S",
     re.IGNORECASE,
 )
-_TURN = re.compile(r"(?:\[[^\]\n]{1,30}\]\s*)?([^\W\d][\w.'’-]*(?: [\w.'’-]+){0,2}):\s+(\S.*)")
+_TURN = re.compile(
+    r"(?:\[[^\]\n]{1,30}\]\s*)?(?:\*\*|__)?([^\W\d][\w.'’-]*(?: [\w.'’-]+){0,2})"
+    r":(?:\*\*|__)?\s+(\S.*)"
+)
 # An answer that nobody gives to an assistant below a label of a list.
 _REPLIES = re.compile(
     r".*\?\s*$|(?:yes|no|nope|yeah|ok|okay|sure|thanks|hi|hello|hey|lol|hm+)\b(?!\s+\w+s\b)",
@@ -47,6 +50,9 @@ _REPLIES = re.compile(
 )
 _NAMED = re.compile(r"\[[^\W\d][\w .-]{0,30}\]\s\S")
 _DATED = re.compile(r"\W{0,2}\d{4}-\d\d-\d\d\W{1,3}\S|\W{0,3}(?:\w{3,4}\.? ){0,3}\d{1,2}:\d\d\b")
+_LEVEL = re.compile(r"(?:DEBUG|TRACE|INFO|NOTICE|WARN|WARNING|ERROR|FATAL|CRITICAL)\b")
+_SAID = re.compile(r"— ?\S")
+_KEYED_ROW = re.compile(r"(\w+): .*, \w+: ")
 _COMMENT = re.compile(r"\s*(?:#|//|--|;|\*|/\*)\s?\S")
 _COLUMNS = re.compile(r"\s*\S(?:.*?\S)? {3,}\S")
 _FLAT_KEY = re.compile(r"[a-z_][\w-]*: \S")
@@ -154,13 +160,17 @@ def _patch(block: Block) -> int | None:
 
 
 def _log(block: Block) -> int | None:
-    """Two lines in a row with a time or a date at the head."""
-    return _first_pair(block.lines, lambda a, b: bool(_DATED.match(a) and _DATED.match(b)))
+    """Two lines in a row with a time, a date or a level at the head."""
+    return _first_pair(block.lines, lambda a, b: _both(_DATED, a, b) or _both(_LEVEL, a, b))
 
 
 def _chat(block: Block) -> int | None:
-    """Two lines in a row with a name in brackets at the head."""
-    return _first_pair(block.lines, lambda a, b: bool(_NAMED.match(a) and _NAMED.match(b)))
+    """Two lines in a row with a name in brackets at the head, or a question behind a dash with
+    its answer."""
+    return _first_pair(
+        block.lines,
+        lambda a, b: _both(_NAMED, a, b) or (a.rstrip().endswith("?") and _both(_SAID, a, b)),
+    )
 
 
 def _data(block: Block) -> int | None:
@@ -174,7 +184,8 @@ def _data(block: Block) -> int | None:
 def _are_records(line: str, following: str) -> bool:
     if any(cells.match(line) and cells.match(following) for cells in _CELLS):
         return not _DIGIT_GROUPS.search(line)
-    if any(row.match(line) and row.match(following) for row in (_ASSIGNED, _PLAIN_VALUE, _COLUMNS)):
+    rows = (_ASSIGNED, _PLAIN_VALUE, _COLUMNS, _KEYED_ROW)
+    if any(_both(row, line, following) for row in rows):
         return True
     if _SECTION.match(line) or line.strip() == "---":
         return _KEY.match(following) is not None
@@ -192,6 +203,10 @@ def _wrapped(block: Block) -> int | None:
     broken = sum(not line.rstrip().endswith(_SENTENCE_ENDS) for line in lines[:-1])
     is_wrapped = is_even and 2 * broken > len(lengths) and all(n in _WRAPPED_CHARS for n in lengths)
     return 0 if is_wrapped else None
+
+
+def _both(pattern: re.Pattern[str], line: str, following: str) -> bool:
+    return bool(pattern.match(line) and pattern.match(following))
 
 
 def _first_pair(lines: Sequence[str], fits: Callable[[str, str], bool]) -> int | None:

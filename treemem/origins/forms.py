@@ -19,7 +19,7 @@ _STAMP = r"\d{4}[-/.]\d\d[-/.]\d\d[T ,]+\d\d:\d\d|\d{1,2}:\d\d:\d\d\b"
 _TEMPLATE = r"""
     .*<\|[\w\ ]{1,30}\|> | .*\[/?INST\] | .*<</?SYS>> | .*</?(?:start|end)_of_turn>
   | \#{2,4}\ (?:Instruction|Input|Response|System|Human|Assistant|User|Prompt)\b\W*$
-  | \W{0,4}(?:Human|Assistant|User|System|Developer|AI|user|assistant|system|human|developer|tool)
+  | \W{0,4}(?i:human|assistant|user|system|developer|ai)
       (?:\ \([^)\n]{0,40}\))?\W{0,3}:(?:\s|$)
   | \W{0,4}(?i:(?:important|new|urgent|admin)\ )?(?i:system)
       (?i:\ (?:message|prompt|note|notice|instructions?|override|update))?\W{0,3}[:\]]
@@ -37,14 +37,17 @@ _SHELL = r"""
       |make(?:\[\d+\])?|(?:ba|z|fi)?sh|sudo|ssh|curl|git|pip|ld|gcc|cargo|docker|E|W|Warning):\s
   | Error(?:\ (?:response|in|at|on|while|when|\d)\b.{0,60})?:\s
   | (?:Uncaught|Unhandled|Invariant|Fatal|Internal|Syntax|Runtime)\ [A-Za-z\ ]{1,40}:
-  | Step\ \d+/\d+\ : | \s*--->\ | cat\ \S+$ | Merge\ (?:branch|pull\ request|remote)
+  | Step\ \d+/\d+\ : | \s*--->\ | cat\ \S+$ | (?:GET|POST|PUT|DELETE|PATCH|HEAD)\ \S+\ HTTP/
+  | HTTP/\d | (?:added|removed|changed|audited)\ \d+\ packages?
+  | Merge\ (?:branch|pull\ request|remote)
   | npm\ (?:ERR!|WARN|error|warn|notice)\s | ERROR: | On\ branch\ | remote:
   | (?:Segmentation\ fault|Killed|Aborted|Process\ finished|Permission\ denied)\b
 """
 _FAILURE = r"""
     Traceback\ \(most | \s+File\ "[^"]{1,300}",\ line\ \d | \s+at\ [\w$.<>/\[\]]+\ ?[(:]
   | \s*(?:Caused\ by:\s|Exception\ in\ thread\s) | thread\ '[^']{1,80}'\ panicked
-  | (?:[a-zA-Z_][\w]*[.:]+)*[A-Z]\w*(?:Error|Exception|Warning|Panic|Interrupt|Fault|Exit)
+  | (?:[a-zA-Z_][\w]*[.:]+)*(?:[A-Z]\w*(?:Error|Exception|Warning|Panic|Interrupt|Fault|Exit)
+      |Panic|Exception)
       (?:\ \[\w+\])?(?::\ |:?$)
   | [a-z_]\w*(?:\.\w+)*\.[A-Z]\w+:\s | goroutine\ \d+\ \[
   | (?:error|warning)\[\w{1,12}\]: | \s*-->\ \S+:\d | \s+=\ (?:help|note):
@@ -52,12 +55,14 @@ _FAILURE = r"""
   | (?:FAILED|PASSED|FAIL|PASS|ERROR|ok|not\ ok)\s+\S{0,100}[./:\d]\S* | ={3,}\ .{1,100}\ ={3,}
   | E\s{2,}\S | ---\ (?:FAIL|PASS|SKIP) | [✓✗✔✘✕●]\s
   | (?:=+\ )?\d+\ (?:passed|failed|skipped|errors?)\b.{0,60}\ in\ | Ran\ \d+\ tests?
-  | test\ \S+\ \.\.\.\s
+  | test\ \S+\ \.\.\.\s | ::\w+\s | \#\#\[\w+\] | [EWCF]\d{3,5}:\s
+  | [VDIWEF]/[\w.$-]+(?:\(\s*\d+\))?:\s
 """
 _LOG = rf"""
     \W{{0,3}}(?:{_STAMP}) | [A-Z][a-z]{{2}}\s+\d{{1,2}}\ \d\d:\d\d:\d\d
-  | \[?(?:DEBUG|TRACE|FATAL|CRITICAL|SEVERE|ERROR)\]?[\ :\t]
-  | \[(?:INFO|WARN|WARNING|NOTICE)\] | (?:INFO|WARN|WARNING|NOTICE)\s+[\w.\[]
+  | \[(?:DEBUG|TRACE|FATAL|CRITICAL|SEVERE|ERROR|INFO|WARN|WARNING|NOTICE)\]
+  | (?:DEBUG|TRACE|FATAL|CRITICAL|SEVERE|ERROR)(?::\s|\s\s|\t|\s\[|\s+[\w.\/$-]+\s?[:\-(\]]|\ \d)
+  | (?:INFO|WARN|WARNING|NOTICE)\s+[\w.\[]
   | (?:Mon|Tue|Wed|Thu|Fri|Sat|Sun)[a-z]{{0,6}}\ .{{0,14}}\d\d?:\d\d | [IWEF]\d{{4}}\ \d\d:\d\d
   | (?:<\d+>)?\[\s*\d+\.\d+\]\s
   | \d{{1,3}}(?:\.\d{{1,3}}){{3}}\s-\s | level=\w+\s
@@ -67,7 +72,8 @@ _PATCH = r"""
   | commit\ [0-9a-f]{7,40}\b | index\ [0-9a-f]{6,40}\.\.
   | [*|/\\\ ]{0,8}(?=[0-9a-f]*\d)(?=\d*[a-f])[0-9a-f]{7,12}\ \S
   | (?:feat|chore|refactor|(?:fix|docs|perf|build|ci|test|style)(?=[(!]))(?:\([\w-]+\))?!?:\s
-  | Author:\ .{1,100}@ | \t(?:modified|new\ file|deleted):
+  | Author:\ .{1,100}@ | To\ \S+[:/]\S+\.git | \s!\ \[ | stash@\{ | (?:<{7}|>{7})\s
+  | \t(?:modified|new\ file|deleted):
 """
 _MARKUP = r"""
     \s*"[^"]{1,200}"\s*:\s?["\d\[{tfn-] | \s*[{\[]\s*(?:["{\[]|$) | \s*[}\])]+[;,)]*\s*$
@@ -76,6 +82,7 @@ _MARKUP = r"""
       |ALTER\ TABLE|DROP\ TABLE)\s
   | \s*\|.*\|\s*$ | \s*[+|][-=+|:\ ]{3,}[+|]?\s*$ | \s*[│┃║├└┌╔╚┏┗]
   | .*\S[^\S\n]*\t\s*\S | \S{60,}$ | \s*&(?:lt|gt|amp|quot|\#\d+); | [-=]{3,}(?:\ +[-=]{3,})+\s*$
+  | "[^"]*"(?:[,;]"[^"]*")+\s*$ | BEGIN:\w+ | \{\\rtf | \\(?:begin|section|documentclass|item)\b
 """
 _CODE = r"""
     \s*(?:async\ )?def\ \w+\( | \s*class\ \w+\s*[({:] | \s*import\ [\w.]+(?:\ as\ \w+)?;?$
@@ -91,7 +98,7 @@ _LETTER = r"""
   | Begin\ forwarded\ message
   | (?:hi|hello|hey|dear|good\ (?:morning|evening|afternoon))\ +
       (?:all|team|everyone|everybody|folks|colleagues|customers?|sirs?|madam|members?|users?|tenants?
-      |guests?|neighbou?rs?)\b.{0,30}$
+      |guests?|neighbou?rs?)(?:,.{0,30}|\W*)$
   | To\ whom\ it\ may\ concern | Sent\ from\ my\ \w+
   | (?:Liebe|Hallo)\ (?:alle|Team|zusammen|Kollegen|Kolleginnen)\b | Sehr\ geehrte
 """
@@ -110,8 +117,9 @@ _DOCUMENT = r"""
 """
 _CHAT = r"""
     \W{0,2}\d{1,2}[./]\d{1,2}[./]\d{2,4},?\ \d{1,2}:\d\d | <\w[\w-]*>\ \S | \[?\d\d:\d\d\]?\ <
-  | \w[\w\ .'-]{0,30}\ +[\[(]?\d{1,2}:\d\d(?:\ ?[AaPp][Mm])?[\])]?$
-  | \[\d{1,2}:\d\d\]\ \w | \[?\d{1,2}:\d\d(?::\d\d)?\]?\ \w[\w\ .'-]{0,30}:\s | \w[\w-]{1,20}>\s\S
+  | \w[\w\ .'-]{0,30},?\ +[\[(]?\d{1,2}:\d\d(?:\ ?[AaPp][Mm])?[\])]?$
+  | \[\d{1,2}:\d\d\]\ \w | \[?\d{1,2}:\d\d(?::\d\d)?\]?\ (?:[-–]\ )?\w[\w\ .'-]{0,30}:\s
+  | \w[\w\ .'-]{0,30}\ \(\d{1,2}:\d\d[^)]{0,6}\): | \w[\w-]{1,20}>\s\S
 """
 # The forms of single lines, in order of precedence.
 _LINE_FORMS: tuple[tuple[Form, str, int], ...] = (

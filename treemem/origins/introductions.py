@@ -42,7 +42,9 @@ _TEXT_NOUN = (
     r"files?|responses?|reply|answers?|quotes?|excerpts?|passages?|paragraphs?|abstract|essays?|"
     r"draft|sentences?|policy|contract|licen[cs]e|terms|changelog|release\ notes|report|prompt|"
     r"descriptions?|spec|wiki|handbook|tweets?|sms|notices?|signs?|poem|story|speech|document|"
-    r"minutes|invoice|review|notification|Nachricht|Brief|Artikel|Antwort|Schreiben|courriel|"
+    r"minutes|invoice|notification|feedback|(?:meeting|voice)\ notes?|notes\ from|memo|job\ ad|"
+    r"advert|caption|docstring|scan|section|chapter|proverb|saying|lyrics|flyer|leaflet|newsletter|"
+    r"announcement|screenshot|dialogue|Nachricht|Brief|Artikel|Antwort|Schreiben|courriel|"
     r"lettre|texte|réponse|mensaje|correo|carta|texto|respuesta|письмо|сообщение|текст|ответ|"
     r"邮件|消息|文章|文本|メール|文章|メッセージ"
 )
@@ -53,6 +55,9 @@ _OWN = re.compile(
     r"checklists?|style|format|way|order|structure|points?|things?|rest|Regeln?|Wünsche|règles?|reglas?)"
     r"$|\b(?:my|our)\ (?:\w+\ )?(?:rules|preferences|requirements|wishes|conventions|ideas)\b",
     _I,
+)
+_OWN_NOTES = re.compile(
+    r"^\W*(?:my|our)\ (?:\w+\ )?(?:notes?|feedback|comments?|answers?|memo)$", _I
 )
 # A topic of the user's own: "For commit messages: …", "In code: …".
 _TOPIC = re.compile(
@@ -106,6 +111,11 @@ _SPEAKS = (
     _RECEIVES,
     re.compile(r"(?:说|写道|回复|回答|提示|表示|显示|言った|書いた|言う|と表示|返信)$"),
 )
+_AFTER_RUNNING = re.compile(
+    r"^\W*(?:after|when|on|by|upon)\ (?:i\ )?(?:run|ran|running|executing|building|starting|doing|"
+    r"try|trying|click|clicking)\b",
+    _I,
+)
 _FORWARDED = re.compile(r"^\W*(?:(?:fwd?|wg|tr|re)$|forwarded\b)", _I)
 # A file, as a title of its content.
 _FILE = re.compile(r"^\W*[\w./-]+\.\w{1,8}(?:\ (?:contents?|file|says|now|currently))?$|\d\.\d+$")
@@ -125,7 +135,7 @@ _READ = (
     r"answer\ (?:this|these|the\ following)|"
     r"übersetze?|erkläre?|korrigiere?|fasse?|prüfe?|traduis|traduire|traduisez|résume|corrige|"
     r"explique|traduce|traducir|resume|explica|traduci|riassumi|traduza|resuma|vertaal|oversett|"
-    r"переведи|объясни|исправь|翻译|总结|解释|翻訳|要約"
+    r"переведи|объясни|исправь|翻译|总结|解释|翻訳|要約|.*訳して"
 )
 _READS = re.compile(rf"{_POLITE}(?:{_READ})(?![a-z])", _I)
 _READS_ANYWHERE = re.compile(rf"\b(?:{_READ}|summary\ of|translation\ of)\b", _I)
@@ -164,6 +174,7 @@ _ENDS_TEXT = re.compile(
 )
 # Nouns that introduce another's words on their own, even with the words on the same line.
 _ALONE = re.compile(
+    r"(?:邮件|消息|文章|日志|错误|メール|メッセージ|ログ|エラー)$|"
     r"^\W*(?:(?:the|an?|full|my|build|test|server|same|complete|whole|latest|new|next|console|"
     r"error|log|stack|sample|expected|actual|current|and|then|now|die|der|das)[\ ,]+){0,4}"
     r"(?:errors?|error\ message|logs?|outputs?|tracebacks?|stack\ ?traces?|std(?:out|err)|"
@@ -193,6 +204,9 @@ _PRESENTS = re.compile(r"^\W*(?:and\ )?(?:here|below|attached|this\ is|got|hier|
 _FOLLOWING = re.compile(r"\b(?:following|below|this|these)\b", _I)
 _ENDS_HERE = re.compile(r"\b(?:here|below)$", _I)
 _ENDS_SPEAKING = re.compile(
+    r"\b(?:got|gives|gave|prints|printed|returns|returned|shows|throws|"
+    r"(?:fail|crash|die|stop)(?:s|ed)?\ "
+    r"with)$|"
     r"\w\ (?:said|says|wrote|writes|replied|answered|posted|texted|sagte|schrieb|écrit|dijo|"
     r"escribió)"
     r"(?:\ \w+){0,2}$",
@@ -202,6 +216,9 @@ _ENDS_SPEAKING = re.compile(
 _ASKS = re.compile(
     rf"\b(?:what|was|que|qué|что)\b.*\b(?:{_TEXT_NOUN}|{_MACHINE_NOUN}|this|that|das|he|she|it)\b"
     r".{0,40}\b(?:say|says|mean|means|heißt|bedeutet|dire|dice|decir|значит)\b"
+    r"|\bmeaning\ of\b|\bwas\ (?:bedeutet|heißt|soll|ist)\ (?:das|dies)\b"
+    r"|\bdas\ (?:hier\ )?(?:mal\ |bitte\ )?(?:übersetzen|erklären|zusammenfassen|korrigieren)\b"
+    r"|veut\ dire\ (?:ceci|ça)|significa\ esto|esto\ significa|什么意思|どういう意味"
     r"|\bwhat(?:'s|\ is|s|\ are)?\ (?:this|these)\b(?:\ (?:about|then|now))?\W*$"
     r"|\bwhat\ (?:do|did)\ you\ (?:think|make)\ of\ (?:this|these|the)\b"
     r"|\bis\ (?:this|that)\ (?:a\ )?(?:phishing|spam|scam|legit|real|true|correct|good|ok|okay|"
@@ -250,7 +267,8 @@ def announces(line: str) -> Voice | None:
         leads = shows and (_READS.search(stem) or _GOT_THIS.search(stem))
         is_asked = sentence.rstrip().endswith("?") and _FOLLOWING.search(stem)
         presents = _PRESENTS.search(stem) or is_asked
-        leads = leads or (_READS.search(stem) and _ENDS_HERE.search(stem))
+        is_named = _READS.search(stem) or _MACHINE.search(stem) or _TEXT.search(stem)
+        leads = leads or (is_named and _ENDS_HERE.search(stem))
         if not leads and not (_names_text(stem) and presents):
             return None
     return _voice(stem)
@@ -258,9 +276,9 @@ def announces(line: str) -> Voice | None:
 
 def _introduces(clause: str, *, inline: bool) -> bool:
     """Whether another's words follow a clause and its colon. inline: on the same line."""
-    if not inline and (_FILE.search(clause) or _ENDS_READING.search(clause)):
+    if not inline and any(told.search(clause) for told in (_FILE, _ENDS_READING, _AFTER_RUNNING)):
         return True
-    if not clause or any(own.search(clause) for own in (_MODAL, _TOPIC, _MYSELF)):
+    if not clause or any(own.search(clause) for own in (_MODAL, _TOPIC, _MYSELF, _OWN_NOTES)):
         return False
     if any(speaks.search(clause) for speaks in _SPEAKS):
         return True
