@@ -311,21 +311,23 @@ class Database:
     @contextlib.contextmanager
     def _statement(self) -> Iterator[None]:
         """Runs one statement. Outside a transaction it is one of its own."""
-        with self._lock, self._translated():
-            is_alone = self._depth == 0 and not self._connection.in_transaction
-            changes = self._connection.total_changes
-            if is_alone:
-                self._require_present()
+        with self._lock:
             try:
+                is_alone = self._depth == 0 and not self._connection.in_transaction
+                if is_alone and not (self._guard is not None and self._guard.is_same()):
+                    self._require_present()
+                changes = self._connection.total_changes if is_alone else 0
                 yield
+                if is_alone and self._connection.total_changes != changes:
+                    self._acknowledge()
+            except (driver.Error, OSError) as error:
+                raise self._failure(error) from error
             except OverflowError as error:
                 raise UsageError(
                     "A number is too large: SQLite stores none above 9,223,372,036,854,775,807."
                 ) from error
             except UnicodeEncodeError as error:
                 raise UsageError(f"{error.object!r} is not valid Unicode text.") from error
-            if is_alone and self._connection.total_changes != changes:
-                self._acknowledge()
 
     def execute(self, sql: str, parameters: Parameters = ()) -> Any:
         with self._statement():
@@ -552,23 +554,23 @@ class Database:
     def _translated(self) -> Iterator[None]:
         try:
             yield
-        except driver.Error as error:
-            self._raise_replaced(error)
-            if isinstance(error, driver.IntegrityError):
-                raise ConstraintError(f"{self.path}: {error}") from error
-            holder = self._marker.holder()
-            raise sqlite_errors.translate(error, self.path, holder) from error
-        except OSError as error:
-            raise DatabaseError(f"{self.path}: {error.strerror or error}") from error
+        except (driver.Error, OSError) as error:
+            raise self._failure(error) from error
 
-    def _raise_replaced(self, error: Exception) -> None:
-        """Raises DatabaseReplacedError if that is why the driver failed."""
+    def _failure(self, error: Exception) -> DatabaseError:
+        """What an error of the driver or the system means: that the file was replaced, or what it
+        says."""
+        if isinstance(error, OSError):
+            return DatabaseError(f"{self.path}: {error.strerror or error}")
         try:
             self._require_present()
-        except OSError:
-            return
         except DatabaseReplacedError as replaced:
-            raise replaced from error
+            return replaced
+        except OSError:
+            pass
+        if isinstance(error, driver.IntegrityError):
+            return ConstraintError(f"{self.path}: {error}")
+        return sqlite_errors.translate(error, self.path, self._marker.holder())
 
 
 class _Closed:

@@ -80,6 +80,16 @@ class FileGuard:
         identity = identity_of(path)
         return identity is not None and identity in (self.memory, self.wal, self._shm)
 
+    def is_same(self) -> bool:
+        """Whether the file at the path is the open one and has not changed since the last look.
+        Costs one stat(), so it is enough for a statement that only reads."""
+        try:
+            status = os.stat(self._path)  # noqa: PTH116
+        except OSError:
+            return False
+        seen = (status.st_size, status.st_mtime_ns)
+        return seen == self._seen and (status.st_dev, status.st_ino) == self.memory
+
     def loss(self) -> Loss | None:
         """What happened to the file, or None. Costs one stat() for each of its files."""
         # In this order: a checkpoint between the two reads explains the next change, too.
