@@ -49,13 +49,11 @@ ORDER BY c.statement_seq, sm.source_seq
 class Rule:
     """A rule for good that the user gave.
 
-    id: a hash of its words and its home. home: its project, or its source if the log names no
-    project; "" for one that the user wrote here. place: orders rules by when they were last said:
-    time, source, position, and number of the statement. is_everywhere: the user said so.
-    ended_by: the later sentence that took it back.
+    home: its project, or its source if the log names no project; "" for one that the user wrote
+    here. place: orders rules by when they were last said: time, source, position, and number of
+    the statement. is_everywhere: the user said so. ended_by: the later sentence that took it back.
     """
 
-    id: str
     text: str
     home: str
     speaker: str
@@ -68,6 +66,11 @@ class Rule:
     is_everywhere: bool = False
     state: RuleState = "in force"
     ended_by: str | None = None
+
+    @property
+    def id(self) -> str:
+        """A hash of its words and its home."""
+        return rule_id(self.text, self.home)
 
     @property
     def key(self) -> tuple[str, str]:
@@ -142,8 +145,10 @@ def read(database: Database) -> Book:
     rules = []
     for rule, is_rule in sentences:
         if is_rule:
-            of_home = ended.setdefault(rule.home, _ended_in(sentences, rule.home))
-            rules.append(_judged(rule, of_home.get(rule.key), choices.pop(rule.key, None)))
+            if rule.home not in ended:
+                ended[rule.home] = _ended_in(sentences, rule.home)
+            ended_by = ended[rule.home].get(rule.key)
+            rules.append(_judged(rule, ended_by, choices.pop(rule.key, None)))
     # Subtle: a choice outlives its messages, as when a log is deleted and read again.
     rules += map(_of_choice, choices.values())
     return Book(tuple(sorted(rules, key=lambda rule: rule.place, reverse=True)), sentences)
@@ -201,7 +206,7 @@ def _rule_of(text: str, home: str, places: Sequence[_Place]) -> Rule:
     first = min(place.statement_seq for place in places if place.message_seq == last.message_seq)
     cited = {place.message_seq: place.message_id for place in places}
     return Rule(
-        rule_id(text, home), text, home, last.speaker, last.sent_at, (*last.order, first),
+        text, home, last.speaker, last.sent_at, (*last.order, first),
         last.project or last.parent_project, last.source_id, tuple(cited.values()), tuple(cited),
         wording.holds_everywhere(text),
     )  # fmt: skip
@@ -247,7 +252,7 @@ def _judged(rule: Rule, ended_by: str | None, choice: RuleChoice | None) -> Rule
 def _of_choice(choice: RuleChoice) -> Rule:
     """A rule of which only the choice is left, or that the user wrote here."""
     return Rule(
-        rule_id(choice.text, choice.project), choice.text, choice.project, "user",
+        choice.text, choice.project, "user",
         times.from_ms(choice.chosen_at_ms), (choice.chosen_at_ms, 0, 0, 0),
         choice.project or None, state=choice.state,
     )  # fmt: skip

@@ -209,6 +209,7 @@ def addresses(sentence: str) -> bool:
     return any(kind not in ("narrated", "condition") for kind, _ in _clauses(text))
 
 
+@functools.lru_cache(maxsize=50_000)
 def holds_everywhere(sentence: str) -> bool:
     """Whether the user said that a rule holds in every project.
 
