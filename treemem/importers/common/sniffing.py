@@ -106,6 +106,8 @@ def head_value(head: bytes) -> object:
 
 def _closed(body: bytes) -> bytes | None:
     """Cuts truncated JSON after its last whole value and closes the open brackets."""
+    if body[:1] not in (b"[", b"{"):
+        return None
     open_brackets: list[bytes] = []
     end, closing = 0, b""
     for token in _TOKEN.finditer(body):
