@@ -26,6 +26,7 @@ from treemem.privacy.patterns import (
     WORDS_FOR_SECRET,
 )
 from treemem.privacy.values import (
+    is_fingerprint,
     is_jumbled,
     is_member,
     is_mixed,
@@ -98,8 +99,6 @@ _LABEL = re.compile(r"[A-Za-z]+(?:[_. /-][A-Za-z]+)+[_.:]?|.*[=:]|[A-Z][a-z]+[:.
 _BEFORE_VARIABLE = ("", "export ", "set ", "env ", "-e ", "$env:", "arg ")
 # Before the name of a variable whose value follows behind a blank.
 _SETTERS = ("env ", "arg ", "setx ", "set -x ", "set -gx ", "set -ux ")
-# The fingerprint of a public key.
-_FINGERPRINT = re.compile(r"[0-9A-F]{40}")
 _LAST_WORD = re.compile(r"([a-z]+)[ ]\Z")
 
 
@@ -317,9 +316,7 @@ def _bare(text: str, start: int, name: _Name, scheme: bool) -> Assigned | None:
 def _is_bare_secret(value: str, name: _Name) -> bool:
     """Whether an unquoted value that is no password is random."""
     if name.kind == "other key":
-        return (
-            name.bound != "near" and is_scattered(value, 20) and not _FINGERPRINT.fullmatch(value)
-        )
+        return name.bound != "near" and is_scattered(value, 20) and not is_fingerprint(value)
     if name.bound in ("said", "near"):
         return is_scattered(value, 16) and not is_member(value)
     chars_min = 20 if name.bound == "loose" else 10

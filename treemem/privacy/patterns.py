@@ -279,9 +279,8 @@ SIGNATURE_KINDS = ("amz", "goog")
 # Words on the line before a random value that announce a secret, and those after them that name
 # something else.
 ANNOUNCED = re.compile(
-    r"(?:(?:api|app|application|access|secret|private|auth|signing|encryption|license|service|account|admin|master"
-    r"|client|deploy|shared)[ _-]?key|token|secret|credential|passphrase|password"
-    r"|(?<![a-z])pat)(?![a-z])",
+    rf"(?:(?<![a-z])(?!(?:{'|'.join(NOT_KEY_KINDS)})[ _-])[a-z]{{2,20}}[ _-]key(?!_)|apikey|token|secret"
+    r"|credential|passphrase|password|(?<![a-z])pat)(?![a-z])",
     re.IGNORECASE,
 )
 NOT_ANNOUNCED = re.compile(

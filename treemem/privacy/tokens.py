@@ -22,7 +22,14 @@ from treemem.privacy.patterns import (
     RUN_CHARS,
     TOKENS,
 )
-from treemem.privacy.values import entropy_bits, is_jumbled, is_placeholder, is_random, is_scattered
+from treemem.privacy.values import (
+    entropy_bits,
+    is_fingerprint,
+    is_jumbled,
+    is_placeholder,
+    is_random,
+    is_scattered,
+)
 
 # False beginnings of tokens that are tried in one run of characters.
 FAILURES_A_RUN_MAX = 64
@@ -238,7 +245,7 @@ def _announced(text: str, done: int, start: int) -> Secret | None:
     announced = ANNOUNCED.search(words)
     if announced is None or NOT_ANNOUNCED.search(words, announced.end()) is not None:
         return None
-    if not is_random(found, RUN_CHARS, 2) or is_placeholder(found):
+    if not is_random(found, RUN_CHARS, 2) or is_placeholder(found) or is_fingerprint(found):
         return None
     label = "api-key" if "key" in announced[0].lower() else "token"
     return Secret(begins, begins + len(found), label)

@@ -26,6 +26,7 @@ _VOWEL = re.compile(r"[aeiouy]", re.IGNORECASE)
 _CONSONANTS = re.compile(r"[b-df-hj-np-tv-xz]{5}", re.IGNORECASE)
 _WORD = re.compile(r"[a-z]{5}|[A-Z]{5}")
 _VERSION = re.compile(r"v?[0-9]{1,5}(?:\.[0-9]{1,8}){1,4}(?:-[0-9]{14}-[0-9a-f]{12})?")
+_FINGERPRINT = re.compile(r"[0-9A-F]{40}")
 _WORDS = re.compile(r"[A-Za-z]*[0-9]{0,2}")
 
 
@@ -102,6 +103,11 @@ def is_password(value: str) -> bool:
     if is_jumbled(value, 10):
         return True
     return has_letter and (has_digit or has_mark) and not is_member(value)
+
+
+def is_fingerprint(value: str) -> bool:
+    """Whether a value is the fingerprint of a public key: 40 hexadecimal digits with capitals."""
+    return _FINGERPRINT.fullmatch(value) is not None
 
 
 def is_member(value: str) -> bool:
