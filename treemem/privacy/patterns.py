@@ -279,8 +279,8 @@ SIGNATURE_KINDS = ("amz", "goog")
 # Words on the line before a random value that announce a secret, and those after them that name
 # something else.
 ANNOUNCED = re.compile(
-    rf"(?:(?<![a-z])(?!(?:{'|'.join(NOT_KEY_KINDS)})[ _-])[a-z]{{2,20}}[ _-]key(?!_)|apikey|token|secret"
-    r"|credential|passphrase|password|(?<![a-z])pat)(?![a-z])",
+    rf"(?:(?<![a-z])(?!(?:{'|'.join(NOT_KEY_KINDS)})[ _-])[a-z]{{2,20}}[ _-]key(?!_)"
+    r"|apikey|token|secret|credential|passphrase|password|(?<![a-z])pat)(?![a-z])",
     re.IGNORECASE,
 )
 NOT_ANNOUNCED = re.compile(
