@@ -343,5 +343,21 @@ def test_no_flood_of_other_rules_crowds_out_the_users(memory: Memory) -> None:
     assert set(told(memory)) == {OURS}
 
 
+@pytest.mark.parametrize("other", [
+    Message("other", OURS, author="user"), Message("document", OURS), Message("assistant", OURS),
+    Message("user", f"> {OURS}"),
+])  # fmt: skip
+@pytest.mark.parametrize("is_first", [True, False])
+def test_nobody_hides_a_rule_by_saying_the_same(
+    memory: Memory, other: Message, is_first: bool
+) -> None:
+    ours = [Message("user", OURS), Message("assistant", "Fine.")]
+    memory.append("a", [other, *ours] if is_first else [*ours, other])
+    memory.work(max_calls=0)
+    assert set(told(memory)) == {OURS}
+    (rule,) = memory.rules()
+    assert len(rule.message_ids) == 1
+
+
 def test_the_table_has_at_least_eighty_rows() -> None:
     assert len(FOREIGN) + len(PASTED) + 10 >= 80

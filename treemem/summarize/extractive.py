@@ -174,11 +174,11 @@ def within(drafts: Sequence[Draft], budget: int) -> list[Draft]:
 def _candidates(excerpts: Sequence[Excerpt]) -> list[_Candidate]:
     """Every sentence of the excerpts once, in order. A rule that is repeated counts where it was
     said last, and cites all its messages; its words may have been quoted before."""
-    candidates: dict[tuple[str, bool], _Candidate] = {}
+    candidates: dict[tuple[str, str], _Candidate] = {}
     for excerpt, reply in _with_replies(excerpts):
         for draft, words in _drafts(excerpt, reply):
             is_rule = draft.kind == "constraint"
-            key = normal(draft.text), is_rule
+            key = (draft.text, draft.origin) if is_rule else (normal(draft.text), "")
             before = candidates.get(key)
             if before is not None and is_rule and before.draft.speaker == draft.speaker:
                 cited = dict.fromkeys((*before.draft.message_ids, *draft.message_ids))
