@@ -183,7 +183,13 @@ def test_ordinary_numbers_are_not_personal_data(text: str) -> None:
     ["eyJ", "sk-a", "password=", 'password="', "password:", "token=", "token: ", "a_" * 10, "eyJ-",
      "-----BEGIN PRIVATE " + "KEY-----", "-----END PRIVATE " + "KEY-----", "://u:p@", "curl -u a:",
      "authorization: bearer ", "QUJDabcd0123QUJDabcd0123\n", "+1 2", "a@a.", "DE12 ", '="\\',
-     "[redacted: x #1234] password='hunter2z' "],
+     "[redacted: x #1234] password='hunter2z' ", "pw ", "password|", "user,password\nbob,a1b2c3\n",
+     "mysql -pabc ", "docker login -p x ", "echo -n a:b|", "*:*:", "cookie: ", "kind: Secret\n",
+     "data:\n a: bcde\n kind: Secret\n", '{"kty":"d":"' + ALNUM + '",', "Private-Lines: 3\n",
+     "LS0tLS1CRUdJTi" + "BSU0EgUFJJVkFURSBLRVk\n", "a\\\n", "\u200b", "\x1b[0m", "?key=" + ALNUM,
+     "token " + ALNUM + " ", "foo_live_" + ALNUM + "_", "https://hook/" + ALNUM + "/", "$6$a$",
+     'password" type: string\n', '"name":"token","value":"', "<td>token</td>",
+     "the key for a b c "],
 )  # fmt: skip
 def test_no_text_takes_long(piece: str) -> None:
     """A tenth of a megabyte each: where time grew with the square, this would take minutes."""
