@@ -41,6 +41,14 @@ def test_marks_at_the_head_of_a_line_are_left_out(lead: str) -> None:
     assert spoken(Message(text=f"{lead}{SPEECH}")) == [SPEECH]
 
 
+def test_a_sentence_in_small_letters_begins_after_a_question() -> None:
+    text = "can you mend the build? and from now on run the linter first, e.g. before a push"
+    assert spoken(Message(text=text)) == [
+        "can you mend the build?",
+        "and from now on run the linter first, e.g. before a push",
+    ]
+
+
 def test_only_the_stretch_asked_for_is_read() -> None:
     text = f"{SPEECH} {SPEECH}"
     assert list(spoken_sentences(Message(text=text), len(SPEECH), len(text))) == [

@@ -125,7 +125,9 @@ MANNER = re.compile(
     |apolog(?:y|ies)|guess(?:ing)?|flatter\w*|sugar-?coat|lectur(?:e|ing)|disclaimers?|preambles?
     |small\ talk|brief|concise|terse|succinct|blunt|honest|formal(?:ly)?|informal(?:ly)?|polite
     |swear|metric|imperial|celsius|fahrenheit|call\ me|(?:answer|repl(?:y|ies)|response|respond
-    |speak|talk)s?\b.*\b(?:short|shorter|brief|long|in\ [A-Z]?[a-z]+))\b""",
+    |speak|talk)s?\b.*\b(?:short|shorter|brief|long|in\ [A-Z]?[a-z]+
+        |(?:under|below|within|at\ most|(?:no|not)\ more\ than|(?:fewer|less|shorter)\ than)
+        \ (?:\d+|a|one|two|three|four|five|ten|twenty)\ [a-z]+))\b""",
     _FLAGS,
 )
 # A label before a colon that a writer puts before a rule. Any other one names a speaker.

@@ -20,7 +20,8 @@ SENTENCE_CHARS_MIN = 12
 SENTENCE_CHARS_MAX = 400
 # Parts of a message that may be prose.
 _SPEECH_PARTS: frozenset[PartKind] = frozenset({"text", "pasted", "agent"})
-_END = re.compile(r"[.!?…][\"')\]*_]*\s+(?=[A-Z0-9\"'(\[`*_])|[。！？]")
+# After a dot, a small letter mostly goes on: "e.g. this". After a question it begins anew.
+_END = re.compile(r"[.!?…][\"')\]*_]*\s+(?=[A-Z0-9\"'(\[`*_])|(?<=[\w)])\?\s+(?=[a-z])|[。！？]")
 _LEAD = re.compile(r"\s*(?:[-*+•>#|]+\s+|\d{1,3}[.)]\s+|\[[ xX]\]\s+)*")
 # A quotation within a sentence: in one line, and without another mark of its kind.
 _MENTION = re.compile(
