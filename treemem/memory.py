@@ -197,18 +197,21 @@ class Memory:
         messages: Sequence[Message],
         *,
         title: str | None = None,
+        project: str | None = None,
         redact: Redact = True,
     ) -> list[str]:
         """Adds messages to the end of a source and returns their ids once they are stored.
 
         A message with an external_id is stored once, however often it is appended; a message
-        without one is new each time. Sealing is left to work(). redact: as in ingest.
+        without one is new each time. Sealing is left to work(). project: the folder or the name
+        under which several sources belong together, so that the user's rules in one hold in all
+        of them; None for a source by itself. redact: as in ingest.
         """
         from treemem.ingest.append import append_messages
         from treemem.privacy.policy import Redaction
 
         redaction = Redaction.of(self._database, redact)
-        target = Source(source, "api", title)
+        target = Source(source, "api", title, project=project)
         return append_messages(self._database, self._clock, target, messages, redaction)
 
     def plan(

@@ -33,7 +33,8 @@ class Shelf:
         last = max((parse(message.sent_at)[1] or 0 for message in conversation.messages), default=0)
         with Memory.open(path, clock=lambda: last or now_ms()) as memory:
             for source, messages in by_source(conversation).items():
-                memory.append(source, messages)  # adds nothing if they are stored already
+                # The sessions are of one user and one assistant. Adds nothing if stored already.
+                memory.append(source, messages, project=conversation.name)
             memory.work(max_calls=0)
             if embedder is not None:
                 memory.use_model("embedder", embedder)

@@ -35,7 +35,8 @@ def append_messages(
     originals = [mark(messages.storable(message)) for message in added]
     redacted = [redaction.redact(message) for message in originals]
     counts = count_many([message.text for message in redacted])
-    source = replace(source, title=redaction.text(source.title))
+    title, project = redaction.text(source.title), redaction.text(source.project)
+    source = replace(source, title=title, project=project)
     matcher = MessageMatcher(database, redaction)
     with database.transaction():
         source_seq = sources.ensure(database, source, clock())

@@ -25,6 +25,13 @@ from treemem.verify.words import stems
 
 # Stems that a rule of another project and a query must share, if neither has fewer.
 SHARED_MIN = 2
+# "… when I ask about libraries": the user says which questions the rule is for.
+_OCCASION = re.compile(
+    r"\b(?:when(?:ever)?|if|(?:any|each|every) ?time) (?:i|we) (?:\w+ )?(?:ask|talk|speak|write"
+    r"|inquire|discuss|mention|request|want to know)\w*(?: you| to you)?"
+    r"(?: about| for| of| on| how to)? (?P<subject>[^.;]+)",
+    re.IGNORECASE,
+)
 _DAY = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 
 
@@ -79,7 +86,9 @@ def choose(book: Book, homes: Homes, query: str) -> list[RankedRule]:
     for rule in book.held_in(homes.own):
         if rule.state == "pinned" or rule.is_everywhere or rule.home == homes.own:
             at_home.append(rule)
-        elif homes.has_others and bears_on(about(rule.text), asked):
+        elif homes.has_others and (
+            bears_on(about(rule.text), asked) or occasion_of(rule.text) & asked
+        ):
             foreign.append(rule)
     at_home.sort(key=lambda rule: (rule.state != "pinned", -len(about(rule.text) & asked)))
     return [*(RankedRule(_standing(rule)) for rule in at_home),
@@ -114,6 +123,17 @@ def bears_on(rule: frozenset[str], query: frozenset[str]) -> bool:
     """
     shared = rule & query
     return len(shared) >= SHARED_MIN or (bool(shared) and shared in (rule, query))
+
+
+def occasion_of(rule: str) -> frozenset[str]:
+    """The stems of the questions that the user gave a rule for; empty if it names none.
+
+    Example:
+        >>> sorted(occasion_of("Always give versions when I ask about libraries."))
+        ['librari']
+    """
+    match = _OCCASION.search(rule)
+    return about(match["subject"]) if match else frozenset()
 
 
 def _standing(rule: Rule) -> Standing:
