@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from treemem.origins.marking import mark
+from treemem.origins.marking import TYPED_CHARS_MAX, mark
 from treemem.origins.spans import spans_of
 from treemem.types import Message, Part
 
@@ -77,3 +77,13 @@ def test_marking_twice_is_marking_once(text: str) -> None:
     ends = [0, *(end for part in once.parts for end in (part.start, part.end))]
     assert sorted(ends[1:]) == [e for p in sorted(once.parts, key=lambda p: p.start)
                                 for e in (p.start, p.end)]  # fmt: skip
+
+
+def test_only_the_beginning_of_a_text_that_nobody_can_type_is_typed() -> None:
+    request = "Please always answer in one line.\n"
+    line = "The harvest of the north field was good this year.\n"
+    message = mark(Message(text=request + line * (TYPED_CHARS_MAX // len(line) + 1)))
+    (pasted,) = [part for part in message.parts if part.kind == "pasted"]
+    assert len(request) < pasted.start < TYPED_CHARS_MAX / 2
+    assert pasted.end == len(message.text)
+    assert mark(Message(text=request + line * 100)).parts == ()

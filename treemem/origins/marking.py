@@ -14,6 +14,9 @@ from treemem.origins import pasted, wrappers
 from treemem.origins.spans import plain_origin
 from treemem.types import Message, Part
 
+# A longer text was not typed. Its beginning still is examined, for a request above a pasted file.
+TYPED_CHARS_MAX = 100_000
+_BEGINNING_CHARS = 20_000
 _FENCE = re.compile(
     r"^[ \t]{0,3}(```+|~~~+).*?(?:^[ \t]{0,3}\1[^\n]*$|\Z)", re.MULTILINE | re.DOTALL
 )
@@ -35,6 +38,7 @@ def mark(message: Message) -> Message:
     origin = plain_origin(message)
     parts = list(message.parts)
     if origin == "typed":
+        parts += _beyond_typing(message.text, parts)
         parts += [
             Part(*stretch)
             for start, end in _plain(message.text, parts)
@@ -53,6 +57,17 @@ def mark(message: Message) -> Message:
             for span in pasted.pasted_spans(message.text, taken=_covered(parts))
         ]
     return replace(message, origin=origin, parts=tuple(parts))
+
+
+def _beyond_typing(text: str, parts: list[Part]) -> Iterator[Part]:
+    """The parts of a very long text that nobody can have typed: all but its beginning."""
+    if len(text) - sum(end - start for start, end in _covered(parts)) <= TYPED_CHARS_MAX:
+        return
+    line_end = text.rfind("\n", 0, _BEGINNING_CHARS)
+    cut = line_end + 1 if line_end >= 0 else _BEGINNING_CHARS
+    for start, end in list(_plain(text, parts)):
+        if end > cut:
+            yield Part("pasted", max(start, cut), end)
 
 
 def _without_user(message: Message, parts: list[Part]) -> Message:
