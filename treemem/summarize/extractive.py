@@ -173,7 +173,8 @@ def within(drafts: Sequence[Draft], budget: int) -> list[Draft]:
 
 def _candidates(excerpts: Sequence[Excerpt]) -> list[_Candidate]:
     """Every sentence of the excerpts once, in order. A rule that is repeated counts where it was
-    said last, and cites all its messages; its words may have been quoted before."""
+    said last, and cites all its messages; its words may have been quoted before. What somebody
+    else repeats of a rule that the user typed adds nothing."""
     candidates: dict[tuple[str, str], _Candidate] = {}
     for excerpt, reply in _with_replies(excerpts):
         for draft, words in _drafts(excerpt, reply):
@@ -186,7 +187,10 @@ def _candidates(excerpts: Sequence[Excerpt]) -> list[_Candidate]:
                 del candidates[key]
             if key not in candidates:
                 candidates[key] = _Candidate(draft, len(candidates), words)
-    return [replace(one, place=place) for place, one in enumerate(candidates.values())]
+    typed = {text for text, origin in candidates if origin == "typed"}
+    unique = [one for (text, origin), one in candidates.items()
+              if origin in ("typed", "") or text not in typed]  # fmt: skip
+    return [replace(one, place=place) for place, one in enumerate(unique)]
 
 
 def _with_replies(excerpts: Sequence[Excerpt]) -> Iterator[tuple[Excerpt, Message | None]]:
