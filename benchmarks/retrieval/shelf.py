@@ -32,9 +32,11 @@ class Shelf:
         path.parent.mkdir(parents=True, exist_ok=True)
         last = max((parse(message.sent_at)[1] or 0 for message in conversation.messages), default=0)
         with Memory.open(path, clock=lambda: last or now_ms()) as memory:
+            # The sessions of a user with an assistant belong together.
+            is_assisted = any(message.role == "assistant" for message in conversation.messages)
+            project = conversation.name if is_assisted else None
             for source, messages in by_source(conversation).items():
-                # The sessions are of one user and one assistant. Adds nothing if stored already.
-                memory.append(source, messages, project=conversation.name)
+                memory.append(source, messages, project=project)  # adds nothing if stored already
             memory.work(max_calls=0)
             if embedder is not None:
                 memory.use_model("embedder", embedder)
