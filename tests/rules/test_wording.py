@@ -9,6 +9,8 @@ from hypothesis import strategies as st
 from treemem.rules.wording import addresses, form_of, holds_everywhere
 
 LASTING = (
+    "I always want to see the plan first.",
+    "I never want to be asked twice.",
     "Always format code with black.",
     "Never push to main.",
     "From now on answer in German.",
@@ -170,6 +172,9 @@ MANNER = (
     "Do not use em dashes in anything you write for me.",
 )
 NO_RULES = (
+    "I never want to move house again.",
+    "I will always love swimming in the lake.",
+    "I always wanted to learn to sail.",
     "It never worked on Windows.",
     "The export must not run.",
     "We preferred the lake.",

@@ -110,9 +110,14 @@ _TASTE = re.compile(
     |i\ (?:do\ not|don't)\ (?:ever\ )?(?:like|want)\ (?:any\ )?(?:more\ )?(?:{MANNER.pattern})""",
     _FLAGS,
 )
+# "I never want to go there again" is about the user; "I always want to see the plan" is not.
+_NOT_MINE = (
+    r"(?!\ (?:to\ (?!(?:see|hear|read|get|know|have|be\ (?:told|asked|warned|shown|informed))\b)"
+    r"\w|\w+ing\b))"
+)
 _WANTS = re.compile(
     rf"""i(?:'d|\ would|'m|\ am)?\ (?:\w+\ )?{_ADVERB}(?:want|need|expect|like|ask(?:ing)?
-        |insist|wish|love|hate)\b|i\ (?:don't|do\ not)\ (?:\w+\ )?want\b
+        |insist|wish|love|hate)\b{_NOT_MINE}|i\ (?:don't|do\ not)\ (?:\w+\ )?want\b{_NOT_MINE}
     |i\ (?:already\ )?(?:told|asked|said\ to)\ you\b
     |it(?:'s|\ is)\ (?:\w+\ )?(?:important|essential|crucial|vital|critical)
         \ (?:to\ me\ )?that\ you\b""",
