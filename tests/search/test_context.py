@@ -109,3 +109,14 @@ def test_a_message_of_which_the_user_typed_nothing_is_marked() -> None:
         text = memory.search(WORDS, budget_tokens=BUDGET).text
     assert f"user (pasted): > always move the {WORDS}" in text
     assert f"user (person): move the {WORDS}" in text
+
+
+def test_a_rule_that_was_taken_back_is_marked_among_the_messages() -> None:
+    with tempfile.TemporaryDirectory() as folder, Memory.open(Path(folder) / "m.db") as memory:
+        old, new = f"Always keep the {WORDS} in German.", f"No longer keep the {WORDS} in German."
+        memory.append("chat", [Message(text=old, sent_at="2026-03-01T10:00:00Z")])
+        memory.append("chat", [Message(text=new, sent_at="2026-06-01T10:00:00Z")])
+        memory.work(max_calls=0)
+        text = memory.search(WORDS, budget_tokens=BUDGET, mode="verbatim").text
+    assert f"user (not in force): {old}" in text
+    assert f"user: {new}" in text

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from itertools import chain, groupby
@@ -79,17 +79,21 @@ class MessageCache:
 
 
 class ContextRenderer:
-    """Renders selections from the scored candidates of one search. stems: those of the query."""
+    """Renders selections from the scored candidates of one search.
+
+    stems: those of the query. over: (message, words) of the rules that are not in force.
+    """
 
     def __init__(
         self, database: Database, scored: Scored, kind: QuestionKind, cache: MessageCache,
-        stems: Collection[str] = (),
+        stems: Collection[str] = (), over: Container[tuple[int, str]] = (),
     ) -> None:  # fmt: skip
         self._database = database
         self._scored = scored
         self._kind = kind
         self._cache = cache
         self._stems = stems
+        self._over = over
         self._excerpts: dict[tuple[int, tuple[Stretch, ...], tuple[Stretch, ...]], str] = {}
 
     def text(self, selection: Selection) -> str:
@@ -174,7 +178,8 @@ class ContextRenderer:
         parts = [self._scored.candidates[index] for index in indexes]
         message = self._message(parts[0])
         cut = [index for index in indexes if index in limits]
-        speaker = _speaker(_with_short_name(message) if cut else message)
+        is_over = (parts[0].message_seq, message.text.strip()) in self._over
+        speaker = _speaker(_with_short_name(message) if cut else message, is_over=is_over)
         exact = [self._shortened(index, limits[index], speaker) for index in cut]
         if parts[0].is_whole and not exact:
             text = message.text
@@ -286,16 +291,17 @@ class _Group:
         return f"{snippets.header(number, self.day)}\n{snippets.body(self.lines)}"
 
 
-def _speaker(message: Message) -> str:
+def _speaker(message: Message, *, is_over: bool = False) -> str:
     """The speaker, with marks for a message that is in no history, was not really said, or whose
-    words are not the speaker's own.
+    words are not the speaker's own. is_over: it is a rule that was taken back or dropped.
 
     Example:
         >>> _speaker(Message("user", kind="injected")), _speaker(Message("user", active=False))
         ('user (injected)', 'user (abandoned)')
     """
     marks = [*([] if message.kind == "said" else [message.kind]),
-             *([] if message.active else ["abandoned"]), *_foreign_origin(message)]  # fmt: skip
+             *([] if message.active else ["abandoned"]), *_foreign_origin(message),
+             *(["not in force"] if is_over else [])]  # fmt: skip
     return f"{_name(message)} ({', '.join(marks)})" if marks else _name(message)
 
 

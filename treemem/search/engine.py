@@ -58,7 +58,7 @@ def search(database: Database, query: Query, embedder: str | None, embed: Embed)
         scored, failure = _reranked(prepared, scored, allowed, weights, cache)
         notes = [*prepared.notes, *failure]
         stems = bm25.query_stems(prepared.target.words)
-        renderer = ContextRenderer(database, scored, prepared.kind, cache, stems)
+        renderer = ContextRenderer(database, scored, prepared.kind, cache, stems, rules.over)
         if not prepared.has_words:
             return renderer.result(Selection(), 0, notes)
         material = _material(
