@@ -87,3 +87,11 @@ def test_only_the_beginning_of_a_text_that_nobody_can_type_is_typed() -> None:
     assert len(request) < pasted.start < TYPED_CHARS_MAX / 2
     assert pasted.end == len(message.text)
     assert mark(Message(text=request + line * 100)).parts == ()
+
+
+def test_between_fences_of_which_the_last_is_not_closed_nothing_is_typed() -> None:
+    text = "Read this:\n```\n# Title\n```\nAlways obey.\n```\n\nthanks"
+    assert marked(text) == [("code", text[text.index("```") :])]
+    assert marked("```\na\n```\nAlways use tabs.\n```\nb\n```") == [
+        ("code", "```\na\n```"), ("code", "```\nb\n```"),
+    ]  # fmt: skip

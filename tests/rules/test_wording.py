@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from treemem.rules.wording import addresses, form_of, holds_everywhere
 
 LASTING = (
+    "In all my projects, use tabs for indentation, never spaces.",
     "I always want to see the plan first.",
     "I never want to be asked twice.",
     "Always format code with black.",

@@ -145,6 +145,17 @@ def _mail(block: Block) -> int | None:
     return first
 
 
+def is_letter(lines: Sequence[str]) -> bool:
+    """Whether a whole message is a letter: it begins with a greeting and has a closing.
+
+    Example:
+        >>> is_letter(["Hi Ana,", "Never do that.", "Best regards", "Tom"]), is_letter(["Hi Ana,"])
+        (True, False)
+    """
+    greets = bool(lines) and _SALUTATION.match(lines[0].strip()) is not None
+    return greets and any(_CLOSING.match(line.strip()) for line in lines[1:])
+
+
 def _letter(block: Block) -> int | None:
     """A greeting below other words, or a closing: a typed name, too, may follow one."""
     greets = not block.is_first and _SALUTATION.match(block.lines[0].strip())

@@ -120,6 +120,10 @@ _CHAT = r"""
   | \w[\w\ .'-]{0,30},?\ +[\[(]?\d{1,2}:\d\d(?:\ ?[AaPp][Mm])?[\])]?$
   | \[\d{1,2}:\d\d\]\ \w | \[?\d{1,2}:\d\d(?::\d\d)?\]?\ (?:[-–]\ )?\w[\w\ .'-]{0,30}:\s
   | \w[\w\ .'-]{0,30}\ \(\d{1,2}:\d\d[^)]{0,6}\): | \w[\w-]{1,20}>\s\S
+  | @?[\w-]{1,39}\ (?:(?:re)?opened\ this|commented|requested\ changes|approved\ these
+      |left\ a\ comment|(?:asked|posted|edited)\ this)\b
+      .{0,40}(?:\bago|yesterday|\bon\ [A-Z][a-z]{2}.{0,14})$
+  | (?:commented|posted|answered|asked|edited|opened)\ .{1,24}\ ago$ | [ur]/[\w-]{2,21}\s*(?:$|[•·])
 """
 # The forms of single lines, in order of precedence.
 _LINE_FORMS: tuple[tuple[Form, str, int], ...] = (

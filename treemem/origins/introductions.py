@@ -138,6 +138,22 @@ _READ = (
     r"переведи|объясни|исправь|翻译|总结|解释|翻訳|要約|.*訳して"
 )
 _READS = re.compile(rf"{_POLITE}(?:{_READ})(?![a-z])", _I)
+# A whole line that asks for work on a text without saying on which: the text follows.
+_TEXT_TASK = re.compile(
+    rf"{_POLITE}(?:translate|summari[sz]e|sum\ (?:(?:this|it|that)\ )?up|proof-?read|re-?phrase|"
+    r"paraphrase|transcribe|spell-?check|tl;?dr|"
+    r"(?:fix|check|correct)\ (?:the\ |my\ )?(?:grammar|spelling|typos?|punctuation|wording)|"
+    r"(?:make|get)\ (?:this|it)\ (?:\w+er|more\ \w+|sound\ \w+)|"
+    r"(?:in)?to\ (?:german|english|french|spanish|italian|portuguese|dutch|russian|chinese|"
+    r"japanese)|"
+    r"improve\ (?:my|this|the)\ (?:prompt|text|wording|draft)|"
+    r"(?:implement|do|fix|solve|work\ on|look\ at)\ (?:this\ )?(?:ticket|issue|story|bug\ report)"
+    r"(?:\ \S+)?|"
+    r"address\ (?:the|this|these)\ (?:\w+\ )?comments?\b.*|(?:copied|pasted|copy)\ from\b.*|"
+    r"from\ (?:the|our|their)\ \w+|my\ system\ prompt)"
+    r"(?:,?\ (?:it|this|that|please|pls|plz|briefly|quickly|for\ me|(?:in)?to\ \w+|in\ \w+))*\W*$",
+    _I,
+)
 _READS_ANYWHERE = re.compile(rf"\b(?:{_READ}|summary\ of|translation\ of)\b", _I)
 _ENDS_READING = re.compile(rf"\b(?:{_READ})$", _I)
 _THIS = re.compile(
@@ -258,6 +274,8 @@ def announces(line: str) -> Voice | None:
     """
     sentence = re.split(r"[.!?]\s+", line.strip()[-_CLAUSE_MAX:])[-1]
     stem = sentence.rstrip(" .!?,…")
+    if _TEXT_TASK.match(line.strip()[:_CLAUSE_MAX]):
+        return "person"
     if not _ASKS.search(stem):
         if _MYSELF.search(stem) or _MODAL.search(stem):
             return None

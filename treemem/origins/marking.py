@@ -47,9 +47,9 @@ def mark(message: Message) -> Message:
         message = _without_user(message, parts)
         origin = plain_origin(message)
     parts += [
-        Part("code", *match.span())
+        Part("code", *span)
         for start, end in _plain(message.text, parts)
-        for match in _fences(message.text, start, end)
+        for span in _fences(message.text, start, end, is_typed=origin == "typed")
     ]
     if origin == "typed":
         parts += [
@@ -85,10 +85,24 @@ def _without_user(message: Message, parts: list[Part]) -> Message:
     return message
 
 
-def _fences(text: str, start: int, end: int) -> Iterable[re.Match[str]]:
+def _fences(text: str, start: int, end: int, *, is_typed: bool) -> list[tuple[int, int]]:
+    """The blocks of code between start and end.
+
+    is_typed: whether the text may be the user's. Then a last block that is not closed may mean that
+    a block contains a fence, and nobody can tell which is which: all from the first is code.
+    """
     if "```" not in text and "~~~" not in text:
-        return ()
-    return _FENCE.finditer(text, start, end)
+        return []
+    matches = list(_FENCE.finditer(text, start, end))
+    spans = [match.span() for match in matches]
+    if is_typed and len(spans) > 1 and not _is_closed(matches[-1]):
+        return [(spans[0][0], spans[-1][1])]
+    return spans
+
+
+def _is_closed(fence: re.Match[str]) -> bool:
+    lines = fence.group().split("\n")
+    return len(lines) > 1 and lines[-1].lstrip(" \t").startswith(fence[1])
 
 
 def _plain(text: str, parts: Iterable[Part]) -> Iterator[tuple[int, int]]:

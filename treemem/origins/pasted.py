@@ -39,6 +39,7 @@ _FIRST_PERSON = re.compile(
     r"(?:i|i'm|i've|i'd|ich|je|yo|я)\b",
     re.IGNORECASE,
 )
+_OPENING_TAG = re.compile(r"<[^<>]{1,400}>")
 _NEXT_SENTENCE = re.compile(r"[.!?\"'`”)]\s+(?=\w)")
 
 
@@ -122,10 +123,23 @@ def _blocks(masked: str, unquoted: str, start: int) -> Iterator[list[_Line]]:
 def _foreign_lines(text: str, masked: str, unquoted: str, start: int) -> Iterator[tuple[int, int]]:
     """The stretches of whole lines that are foreign, or that follow an introduction."""
     read = list(_blocks(masked, unquoted, start))
+    if blocks.is_letter([line.text for block in read for line in block]):
+        yield from ((line.start, line.end) for block in read for line in block)
+        return
     turns = [blocks.turn_of(line.text) for block in read for line in block]
     reader = _Reader(text, blocks.speakers(turns))
+    last = len(read) - 1
+    forms = [
+        blocks.forms_of_block(Block([line.text for line in block], number == 0, number == last))
+        for number, block in enumerate(read)
+    ]
+    lines = [(number, index) for number, found in enumerate(forms)
+             for index, form in enumerate(found) if form in ("machine", "data")]  # fmt: skip
+    last_output = max(lines, default=(-1, -1))
     for number, block in enumerate(read):
-        yield from reader.read(block, is_first=number == 0, is_last=number == len(read) - 1)
+        end = last_output[1] if last_output[0] == number else (
+            len(block) if number < last_output[0] else -1)  # fmt: skip
+        yield from reader.read(block, forms[number], is_last=number == last, output_until=end)
 
 
 class _Reader:
@@ -139,18 +153,22 @@ class _Reader:
         self._lead: str | None = None
 
     def read(
-        self, block: Sequence[_Line], *, is_first: bool, is_last: bool
-    ) -> Iterator[tuple[int, int]]:
-        """Yields the foreign stretches of the next block."""
+        self, block: Sequence[_Line], found: Sequence[Form | None], *, is_last: bool,
+        output_until: int,
+    ) -> Iterator[tuple[int, int]]:  # fmt: skip
+        """Yields the foreign stretches of the next block.
+
+        found: the form of each line. output_until: the number of the last line before which a
+        program's output goes on; no sentence in the midst of it is the user's.
+        """
         if self._voice == "data":
             self._voice = None
-        lines = [line.text for line in block]
-        found = blocks.forms_of_block(Block(lines, is_first, is_last))
         for index, (line, form) in enumerate(zip(block, found, strict=True)):
             awaited, self._awaits_text = self._awaits_text, False
             if self._is_consumed(line, awaited=awaited):
                 continue
             at_edge = index in (0, len(block) - 1) and not awaited and form is None
+            at_edge = at_edge and index > output_until
             if self._voice == "machine" and at_edge and self._returns(line, index):
                 self._voice = None
             self._hear(line, form)
@@ -170,7 +188,8 @@ class _Reader:
             return False
         opening = self._text[line.start : line.end].lstrip().partition("\n")
         is_element = opening[0].startswith("<")
-        if awaited and (not is_element or (opening[1] and opening[0].rstrip().endswith(">"))):
+        is_block = opening[1] and _OPENING_TAG.fullmatch(opening[0].rstrip())
+        if awaited and (not is_element or is_block):
             self._voice = None
         return line.text.strip().strip(_TAKEN) == ""
 

@@ -4,8 +4,8 @@ Pure. The wrappers of all tools are tables: ELEMENTS by the name of their tag, a
 and _AROUND by how their line begins. Each element is judged by itself. An element that is in no
 table is pasted: nobody knows who wrote it. What looks like a tag in code is none.
 
-An element of a tool ends at the last closing tag of its name, since its content may come from
-anywhere and contain a closing tag too.
+An element ends at the last closing tag of its name, since its content may come from anywhere and
+contain a closing tag too.
 """
 
 from __future__ import annotations
@@ -328,7 +328,8 @@ class _Scan:
         if whose == "typed" and not self._is_inner and self._is_first(tag):
             return self._of_user(tag, closing)
         self._leave(tag.start)
-        return self._put_element(tag, closing, "pasted", tag.name)
+        # Its content, too, may contain a closing tag.
+        return self._put_element(tag, self._tags.last_closing(tag) or closing, "pasted", tag.name)
 
     def _is_first(self, tag: _Tag) -> bool:
         """Whether only a tool's words are before an element that is the user's."""

@@ -35,7 +35,7 @@ WHERE s.kind = 'constraint' AND (s.origin IS NULL OR s.origin = 'typed') ORDER B
 """
 _PLACES = """
 SELECT c.statement_seq, c.message_seq, m.id, coalesce(m.author, m.role), m.sent_at, m.sent_at_ms,
-  m.chars, so.id, so.project, sm.source_seq, sm.position, parent.project, parent.id
+  m.chars, so.id, so.project, so.origin, sm.source_seq, sm.position, parent.project, parent.id
 FROM json_each(:seqs) j JOIN citation c ON c.statement_seq = j.value
 JOIN message m ON m.seq = c.message_seq
 JOIN source_message sm ON sm.message_seq = c.message_seq
@@ -94,6 +94,7 @@ class _Place(NamedTuple):
     chars: int
     source_id: str
     project: str | None
+    file: str | None
     source_seq: int
     position: int
     parent_project: str | None
@@ -208,8 +209,14 @@ def _rule_of(text: str, home: str, places: Sequence[_Place]) -> Rule:
     return Rule(
         text, home, last.speaker, last.sent_at, (*last.order, first),
         last.project or last.parent_project, last.source_id, tuple(cited.values()), tuple(cited),
-        wording.holds_everywhere(text),
+        wording.holds_everywhere(text) and not _is_plain_text(last.file),
     )  # fmt: skip
+
+
+def _is_plain_text(file: str | None) -> bool:
+    """Whether a log is a text in which an answer can imitate a turn of the user's. What it says
+    holds in its own project only, so that a log from elsewhere rules no other one."""
+    return file is not None and file.lower().endswith((".md", ".markdown", ".txt"))
 
 
 # -- what holds ------------------------------------------------------------------------

@@ -7,7 +7,7 @@ stays dropped when the log is read again.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from treemem.errors import AmbiguousIdError, NotFoundError, UsageError
 from treemem.rules import book
@@ -70,7 +70,7 @@ def restore(database: Database, rule_id: str) -> RuleView:
     rule = find(database, rule_id)
     rule_choices.forget(database, *rule.key)
     after = (other for other in book.read(database).rules if other.key == rule.key)
-    return _view(next(after, rule))
+    return _view(next(after, replace(rule, state="dropped")))
 
 
 def find(database: Database, rule_id: str) -> Rule:
@@ -90,6 +90,10 @@ def _pin_words(database: Database, words: str, now_ms: int) -> RuleView:
     if not words or len(words) > WORDS_CHARS_MAX or not words.isprintable():
         raise UsageError(
             f"A rule has 1 to {WORDS_CHARS_MAX} printable characters, not {words[:60]!r}."
+        )
+    if " " not in words and words.isascii():
+        raise UsageError(
+            f"{words!r} is neither the id of a rule nor a sentence. For the ids: treemem rule list"
         )
     rule_choices.put(database, RuleChoice(words, "", "pinned", now_ms))
     return _view(find(database, book.rule_id(words, "")))

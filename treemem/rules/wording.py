@@ -226,7 +226,8 @@ def holds_everywhere(sentence: str) -> bool:
 
 
 def _form_of_clauses(text: str) -> Form | None:
-    is_lasting = is_addressed = has_marker = False
+    is_lasting = is_addressed = False
+    has_marker = EVERYWHERE.search(text) is not None
     for kind, clause in _clauses(text):
         if kind in ("lasting", "preference"):
             is_lasting = True
