@@ -6,6 +6,7 @@ and tests/regressions/test_disks.py.
 
 from __future__ import annotations
 
+import contextlib
 import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -284,3 +285,14 @@ def test_the_error_for_a_newer_file_names_both_schema_versions(tmp_path: Path) -
     opened.close()
     with pytest.raises(DatabaseVersionError, match=f"schema {migrations.SCHEMA_VERSION + 7}"):
         Database(path)
+
+
+def test_a_python_that_matches_words_wrongly_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("treemem.store.database.PYTHON_VERSION", (3, 11, 2))
+    with contextlib.closing(Database(tmp_path / "a.db")) as opened:
+        assert any("Python 3.11.2 has a fault" in notice for notice in opened.notices)
+    monkeypatch.setattr("treemem.store.database.PYTHON_VERSION", (3, 11, 5))
+    with contextlib.closing(Database(tmp_path / "a.db")) as opened:
+        assert not any("Python" in notice for notice in opened.notices)

@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import importlib.util
 import os
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -53,6 +54,10 @@ SQLITE_VERSION: tuple[int, ...] = tuple(driver.sqlite_version_info)
 WAL_SAFE_SINCE = (3, 51, 3)
 # Required for STRICT tables (3.37) and UPDATE … RETURNING (3.35).
 SQLITE_VERSION_MIN = (3, 37, 0)
+
+# Older ones match possessive groups wrongly, see github.com/python/cpython/issues/106052.
+PYTHON_VERSION = sys.version_info[:3]
+PYTHON_SOUND_SINCE = (3, 11, 5)
 
 # The largest number that SQLite stores. Ids are numbers from 1 up to it.
 INTEGER_MAX = 2**63 - 1
@@ -113,6 +118,12 @@ class Database:
             )
         self.path = path
         self.notices: list[str] = []
+        if PYTHON_VERSION < PYTHON_SOUND_SINCE:
+            found = ".".join(map(str, PYTHON_VERSION))
+            self.notices.append(
+                f"Python {found} has a fault in its regular expressions, by which search misses "
+                "accented and non-Latin words. Use Python 3.11.5 or later."
+            )
         self._lock = threading.RLock()
         self._depth = 0
         self._wal = False
