@@ -125,3 +125,14 @@ def test_a_journal_is_a_leftover_only_beside_the_marker_that_was_written_there(
     (tmp_path / "copy").write_bytes(copied)
     (tmp_path / "copy").replace(marker_of(path))
     assert marker.leftovers() == []
+
+
+def test_the_journal_of_a_database_that_is_being_created_is_not_a_leftover(tmp_path: Path) -> None:
+    path, journal = tmp_path / "m.db", tmp_path / "m.db-journal"
+    journal.write_bytes(b"rows of a file that is gone")
+    os.utime(journal, ns=(1, 1))
+    path.touch()
+    assert OpenMarker(path).leftovers() == [journal]
+    journal.write_bytes(b"the first transaction of another connection")
+    os.utime(journal, ns=(path.stat().st_ctime_ns + 1,) * 2)
+    assert OpenMarker(path).leftovers() == []

@@ -117,7 +117,7 @@ class OpenMarker:
         )
         here = identity_of(self._memory)
         if here is None or self._memory.stat().st_size == 0:
-            return [path for path in (wal, journal) if _has_content(path)]
+            return self._older_than_memory(wal, journal)
         content = self._read()
         if content.get("memory") in (None, list(here)):
             return []
@@ -128,6 +128,22 @@ class OpenMarker:
         if content.get("marker") == _listed(identity_of(self._path)):
             stale.append(journal)
         return [path for path in stale if _has_content(path)]
+
+    def _older_than_memory(self, wal: Path, journal: Path) -> list[Path]:
+        """The files beside a missing or an empty database that were there before it.
+
+        Subtle: another connection may just be creating the database. Its journal is younger than
+        the empty file, and it has a -wal file only once the database is no longer empty.
+        """
+        found = [wal] if _has_content(wal) else []
+        memory, written = _status_of(self._memory), _status_of(journal)
+        is_live = memory is not None and (
+            written is None or written.st_mtime_ns >= memory.st_ctime_ns
+        )
+        if _has_content(journal) and not is_live:
+            found.append(journal)
+        memory = _status_of(self._memory)  # read after the -wal file
+        return found if memory is None or memory.st_size == 0 else []
 
     def _read(self) -> dict[str, Any]:
         try:
@@ -144,6 +160,13 @@ class OpenMarker:
         finally:
             os.close(descriptor)
         return content if isinstance(content, dict) else {}
+
+
+def _status_of(path: Path) -> os.stat_result | None:
+    try:
+        return path.lstat()
+    except OSError:
+        return None
 
 
 def _listed(identity: Identity | None) -> list[int] | None:
