@@ -76,7 +76,9 @@ _MODAL = re.compile(
 # The user's own earlier words: "as I said".
 _MYSELF = re.compile(
     r"\b(?:I|we)(?:'ve|'d)?(?:\ \w+){0,2}\ (?:said|say|told|tell|wrote|mean|meant|mentioned|ask|"
-    r"asked|repeat)\b|\b(?:ich|wir)\ (?:\w+\ )?(?:sagte|meine)\b|\bj'ai\ dit\b",
+    r"asked|repeat)\b|\b(?:ich|wir)\ (?:\w+\ )?(?:sagte|meine)\b|\bj'ai\ dit\b"
+    r"|\bwhat\ (?:I|we)(?:'d|'m|'re)?\ (?:\w+\ )?(?:see|think|want|need|know|did|do|like|propose|"
+    r"plan|suggest|expect|have\ in\ mind|care\ about)$",
     _I,
 )
 # Somebody speaks: a subject, a verb, and at most six words more. The verbs that are nouns as well

@@ -75,6 +75,9 @@ _OPEN = r"""
         |(?:this|that|it|which|everything|all|rest|one|two|three|\d+)
         (?:\ of\ (?:them|these|those))?)
         \ (?:is|are|was|remains?|stays?|left|still)\ (?:still\ |left\ )?open\b
+    |(?:which|what|who|whom|whose|whether|when|where|how|why)\b[^.?;]{3,120}
+        \ (?:is|are|remains?|stays?)\ (?:still\ |left\ )?open\b(?![^.]*\?)
+    |\bopen,?\ (?:as\ to\ )?(?:whether|which|what|who|how|when|where|why|if)\b
     |open\ (?:question|point|item)s?
     |need(?:s)?\ to\ (?:decide|check|ask|confirm|find\ out|figure|clarify|talk|follow)
     |follow[ -]up|waiting\ (?:for|on)|blocked\ (?:on|by)|to\ be\ (?:decided|confirmed|done)
