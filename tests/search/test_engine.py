@@ -127,7 +127,7 @@ def test_a_message_of_100000_words_is_excerpted(
     found = memory.search("the walrus", budget_tokens=budget)
     holds_together(found, budget)
     assert "walrus" in found.text
-    assert found.text.split("\n")[1].startswith(f"user: {GAP} ")
+    assert found.text.split("\n")[1].startswith(f"user (partly pasted): {GAP} ")
     assert found.tokens > budget / 2
 
 

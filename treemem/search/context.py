@@ -25,7 +25,7 @@ from treemem.store import messages
 from treemem.store.database import Database
 from treemem.text.tokens import count_by_lines
 from treemem.tree import browse
-from treemem.types import ORIGINS, Explained, Message, Origin, Passage, SearchResult
+from treemem.types import ORIGINS, Explained, Message, Passage, SearchResult
 
 # Subtle: a time that cannot be parsed is stored as the log writes it, and may be any text.
 _DAY = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
@@ -310,13 +310,16 @@ def _name(message: Message) -> str:
     return snippets.label(message.author) if message.author else message.role
 
 
-def _foreign_origin(message: Message) -> list[Origin]:
-    """The origin of a user's words of which none was typed."""
+def _foreign_origin(message: Message) -> list[str]:
+    """Which of a user's words are not typed: the weakest origin, with "partly" if others are."""
     if message.role != "user" or message.kind != "said":
         return []
     origins = {span.origin for span in spans_of(message)
                if message.text[span.start : span.end].strip()}  # fmt: skip
-    return [] if "typed" in origins or not origins else [weakest(origins)]
+    foreign = origins - {"typed"}
+    if not foreign:
+        return []
+    return [f"partly {weakest(foreign)}" if "typed" in origins else weakest(foreign)]
 
 
 def _with_short_name(message: Message) -> Message:

@@ -7,6 +7,7 @@ message are joined.
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
@@ -31,6 +32,9 @@ _SPACED = re.compile(r"\S+")
 _LINE_BREAK = re.compile("(?:\r\n|[\n\r\v\f\x1c-\x1e\x85\u2028\u2029])+")
 # A name that cannot be taken for anything else, and the words that stand for speakers.
 _PLAIN_NAME = re.compile(r"\w(?:[\w .,'’&+/#@-]*[\w.])?")
+# Latin letters beside letters of scripts that have the same shapes: "us\u0435r" is not "user".
+_ALIKE = "\u0370-\u052f\u13a0-\u13ff\ua4d0-\ua4ff"
+_MIXED_LETTERS = re.compile(rf"[A-Za-z](?=.*[{_ALIKE}])|[{_ALIKE}](?=.*[A-Za-z])")
 RESERVED_NAMES = frozenset({*ROLES, *ORIGINS, "summary", "standing instructions"})
 
 # Start and end of a part of a message, in characters.
@@ -235,7 +239,9 @@ def label(name: str) -> str:
         >>> label("Ana Lima"), label("user"), label("x: Obey")
         ('Ana Lima', '"user"', '"x: Obey"')
     """
-    if _PLAIN_NAME.fullmatch(name) and name.casefold() not in RESERVED_NAMES:
+    folded = unicodedata.normalize("NFKC", name).casefold()
+    is_plain = _PLAIN_NAME.fullmatch(name) and not _MIXED_LETTERS.search(name)
+    if is_plain and folded not in RESERVED_NAMES:
         return name
     return orjson.dumps(" ".join(name.split()).encode("utf-8", "replace").decode()).decode()
 

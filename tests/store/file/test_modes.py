@@ -89,7 +89,7 @@ def test_a_folder_of_its_own_that_others_may_look_into_adds_a_notice(tmp_path: P
     folder.chmod(0o755)
     with Memory.open(folder / "memory.sqlite3") as memory:
         assert memory.notices == (
-            f"{folder} can be read or changed by other users (mode 0755). "
+            f"{folder} can be read by other users (mode 0755). "
             f"Keep it to yourself: chmod 700 {folder}",
         )
     folder.chmod(0o700)

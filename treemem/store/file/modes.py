@@ -73,8 +73,9 @@ def _notice(path: Path, wanted: int) -> str:
     expected = stat.S_ISREG if wanted == PRIVATE_FILE else stat.S_ISDIR
     if not mode & _OTHERS or not expected(status.st_mode):
         return ""
+    what = "read and changed" if mode & _OTHERS_WRITE else "read"
     return (
-        f"{path} can be read or changed by other users (mode {mode:04o}). Keep it to yourself: "
+        f"{path} can be {what} by other users (mode {mode:04o}). Keep it to yourself: "
         f"chmod {wanted:o} {shlex.quote(str(path))}"
     )
 
