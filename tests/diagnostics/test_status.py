@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from tests.helpers.logs import prose
@@ -25,3 +27,12 @@ def test_status_counts_messages_and_jobs(memory: Memory) -> None:
     assert status.jobs["seal"]["todo"] == 1
     assert status.summarizer is None
     assert any("summarizer" in sentence for sentence in status.missing)
+
+
+def test_a_notice_about_the_file_is_not_something_that_is_missing(tmp_path: Path) -> None:
+    path = tmp_path / "memory.sqlite3"
+    Memory.open(path).close()
+    path.chmod(0o644)
+    with Memory.open(path) as memory:
+        (notice,) = (notice for notice in memory.notices if "mode 0644" in notice)
+        assert notice not in memory.status().missing

@@ -161,7 +161,7 @@ def _missing(
     upgradable: int,
 ) -> tuple[str, ...]:
     """Sentences that say what would improve the memory, and how."""
-    sentences = list(database.notices)
+    sentences: list[str] = []
     if summarizer is not None and exam is None and by_name(summarizer) is None:
         sentences.append(
             "The summarizer has taken no exam, so it only retells sentences. Let it take one: "
