@@ -58,7 +58,7 @@ $(VENV)/.llama: $(VENV)/.base
 	@touch $@
 
 demo: $(VENV)/.base  ## See it work: first without a model, then with two small ones
-	@rm -rf $(DEMO) && mkdir -p $(DEMO)
+	@rm -rf $(DEMO) && mkdir -p -m 700 $(DEMO)
 	@echo; echo "== 1. A real session log becomes a tree, with no model =="; echo
 	$(BIN)/treemem --db $(DEMO)/memory.sqlite3 ingest treemem/demo/session.jsonl
 	$(BIN)/treemem --db $(DEMO)/memory.sqlite3 tree
