@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from treemem.types import Message, Origin, Rejection, StatementKind
+from treemem.types import Grade, Message, Origin, Rejection, StatementKind
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +37,7 @@ class Draft:
 
     tokens: of its text; 0 if not counted. settles: it says that something is done, and can close
     an earlier open point. origin: the weakest of the words it rests on. superseded_by: the text of
-    the statement of the same view that replaces it.
+    the statement of the same view that replaces it. grade, score, checker: as of a Statement.
     """
 
     kind: StatementKind
@@ -49,6 +49,9 @@ class Draft:
     settles: bool = False
     origin: Origin = "pasted"
     superseded_by: str | None = None
+    grade: Grade = "aligned"
+    score: float | None = None
+    checker: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

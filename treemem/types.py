@@ -38,6 +38,12 @@ STATEMENT_KINDS: tuple[StatementKind, ...] = (
     "gist", "decision", "constraint", "open", "error", "fact",
 )  # fmt: skip
 
+Grade = Literal["verbatim", "aligned", "entailed", "unproven"]
+# How far the check of a statement reaches, from the strongest: the words of a message; clauses
+# that agree with clauses of messages; judged to follow from them by a checker, with a score above
+# its threshold; not refused, but not judged either.
+GRADES: tuple[Grade, ...] = ("verbatim", "aligned", "entailed", "unproven")
+
 ScopeKind = Literal["everything", "source", "topic", "session"]
 
 
@@ -211,6 +217,8 @@ class Statement:
     origin: the weakest origin of the words it rests on.
     messages: the cited messages, including those of statements with the same meaning.
     closed_by: the statement that closed an open point. superseded_by: the one that replaced it.
+    grade: how far its check reaches, see GRADES. score: of a statement that is entailed, the
+    checker's, from 0 to 1. checker: its name.
     """
 
     id: int
@@ -223,6 +231,9 @@ class Statement:
     origin: Origin = "pasted"
     closed_by: Later | None = None
     superseded_by: Later | None = None
+    grade: Grade = "aligned"
+    score: float | None = None
+    checker: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from sqlite_utils import Database
 
 APPLICATION_ID = 0x74726D6D  # "trmm"
-SCHEMA_VERSION = 4
+SCHEMA_VERSION = 5
 
 TRUTH = """
 CREATE TABLE setting (              -- choices that belong to this file, see store/settings.py
@@ -322,6 +322,16 @@ CREATE INDEX log_file_start ON log_file (start_bytes, start);
 """
 
 
+# Step 5.
+LEDGER = """
+ALTER TABLE statement ADD COLUMN grade TEXT NOT NULL DEFAULT 'aligned';  -- see types.py
+ALTER TABLE statement ADD COLUMN score REAL;    -- the checker's, of an entailed one
+ALTER TABLE statement ADD COLUMN checker TEXT;  -- its name
+UPDATE statement SET grade = 'verbatim' WHERE summary_seq IN (
+  SELECT s.seq FROM summary s JOIN producer p ON p.seq = s.producer_seq WHERE p.rank = 0);
+"""
+
+
 def _full_text(table: str, words: str) -> str:
     """DDL of a full-text index of a table. words: SQL for the text, with {0} before each column."""
     return f"""
@@ -437,6 +447,11 @@ def apply(
     def m004_other_stems(database: Database) -> None:
         for table, author in (("message", "author"), ("statement", "NULL")):
             _index_again(database.conn, table, author)
+
+    @steps()
+    def m005_ledger(database: Database) -> None:
+        for sql in split_script(LEDGER, is_complete):
+            database.conn.execute(sql)
 
     steps.apply(Database(connection))
     connection.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")

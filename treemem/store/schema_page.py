@@ -27,7 +27,7 @@ def markdown() -> str:
     ddl = "".join((
         migrations.TRUTH, migrations.TOPICS, migrations.VIEWS, migrations.EMBEDDERS,
         migrations.VECTORS.format(table="vector_N"), migrations.QUEUE, migrations.USAGE,
-        migrations.ORIGINS, migrations.LOG_FILES,
+        migrations.ORIGINS, migrations.LOG_FILES, migrations.LEDGER,
     ))  # fmt: skip
     added: dict[str, list[str]] = {}
     for table, column in _ADDED.findall(ddl):

@@ -230,8 +230,8 @@ AND (SELECT p.rank FROM summary s JOIN producer p ON p.seq = s.producer_seq
 """
 _STATEMENT_INSERT = """
 INSERT INTO statement (seq, summary_seq, kind, text, search_text, speaker, importance, tokens,
-  settles, kept_back, origin)
-VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+  settles, kept_back, origin, grade, score, checker)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 """
 _NEXT_STATEMENT = """
 SELECT coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'statement'), 0) + 1
@@ -295,7 +295,7 @@ def _put_statements(
         _STATEMENT_INSERT,
         [(seq_of_draft[id(d)], summary_seq, d.kind, text := _clean(d.text), extra_words(text),
           _clean(d.speaker), d.importance, d.tokens, int(d.settles), int(id(d) in hidden_ids),
-          d.origin)
+          d.origin, d.grade, d.score, d.checker)
          for d in drafts],
     )  # fmt: skip
     seq_of_text = {draft.text: seq_of_draft[id(draft)] for draft in drafts}
@@ -331,7 +331,8 @@ def rebuild_index(database: Database) -> None:
 # -- reading a view --------------------------------------------------------------------
 
 _STATEMENTS = """
-SELECT st.seq, st.kind, st.text, p.name, st.speaker, st.importance, st.origin
+SELECT st.seq, st.kind, st.text, p.name, st.speaker, st.importance, st.origin, st.grade, st.score,
+  st.checker
 FROM summary_statement ss
 JOIN statement st ON st.seq = ss.statement_seq
 JOIN summary made ON made.seq = st.summary_seq
@@ -404,10 +405,10 @@ def _later(database: Database, summary_seq: int) -> dict[tuple[int, str], Later]
 def _statement_from(
     row: Row, cited: tuple[Message, ...], closed_by: Later | None, superseded_by: Later | None
 ) -> Statement:
-    seq, kind, text, producer, speaker, importance, origin = row
+    seq, kind, text, producer, speaker, importance, origin, grade, score, checker = row
     return Statement(
         seq, kind, text, producer, speaker or None, cited, importance,
-        origin or origin_of_words(text, cited), closed_by, superseded_by,
+        origin or origin_of_words(text, cited), closed_by, superseded_by, grade, score, checker,
     )  # fmt: skip
 
 

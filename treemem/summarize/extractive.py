@@ -226,13 +226,14 @@ def _drafts(excerpt: Excerpt, reply: Message | None) -> Iterator[tuple[Draft, fr
         importance = weight * kind_weight * _density(words, lower, len(content))
         draft = Draft(
             kind, text, speaker_of(message, origin), cited, round(importance, 4),
-            settles=kind != "open" and relations.settles(text), origin=origin,
+            settles=kind != "open" and relations.settles(text), origin=origin, grade="verbatim",
         )  # fmt: skip
         yield draft, content
     for line, tool in _tool_errors(excerpt):
         weight = _ROLE_WEIGHT.get(message.role, 1.0)
         importance = round(0.4 * weight, 4)
-        yield Draft("error", line, tool, cited, importance, origin="result"), frozenset()
+        draft = Draft("error", line, tool, cited, importance, origin="result", grade="verbatim")
+        yield draft, frozenset()
 
 
 def _is_no_statement(kind: StatementKind, question: str, reply: Message | None) -> bool:
