@@ -124,7 +124,7 @@ def test_an_empty_prompt_is_an_error(client: LlamaClient):
 
 def test_an_incomplete_character_at_the_end_is_left_out():
     pytest.importorskip("llama_cpp")
-    from treemem.models import sampling
+    from treemem.models.operations import sampling
 
     data = "é🦓".encode()
     assert [sampling._text(data[:size]) for size in range(7)] == ["", "", *"éééé", "é🦓"]

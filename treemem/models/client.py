@@ -137,6 +137,17 @@ class LlamaClient:
             vectors.extend(answer["vectors"])
         return vectors
 
+    def score(self, segments: Sequence[Segment], continuations: Sequence[str]) -> list[list[float]]:
+        """The natural logarithm of each token's likelihood, for each continuation of the text.
+
+        The sum over a continuation is the log-likelihood of the whole. Put continuations with the
+        same start next to each other: it is computed once, as the text is. The same request gives
+        the same numbers. Raises ModelError.
+        """
+        parts = [asdict(segment) for segment in segments]
+        answer = self._request("score", segments=parts, continuations=list(continuations))
+        return [[float(number) for number in row] for row in answer["scores"]]
+
     def count_tokens(self, text: str) -> int:
         """The tokens of a text as content, without those that begin a prompt."""
         return int(self._request("count", text=text)["tokens"])

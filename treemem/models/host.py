@@ -35,6 +35,7 @@ class Host:
             "load": self._load,
             "generate": self._generate,
             "embed": self._embed,
+            "score": self._score,
             "count": self._count,
             "describe": self._describe,
             "quantize": self._quantize,
@@ -51,14 +52,19 @@ class Host:
         }
 
     def _generate(self, **fields: Any) -> Fields:
-        from treemem.models import sampling
+        from treemem.models.operations import sampling
 
         return sampling.generate(self._loaded(), **fields)
 
     def _embed(self, texts: list[str]) -> Fields:
-        from treemem.models import embedding
+        from treemem.models.operations import embedding
 
         return {"vectors": embedding.embed(self._loaded(), texts)}
+
+    def _score(self, segments: list[Fields], continuations: list[str]) -> Fields:
+        from treemem.models.operations import scoring
+
+        return scoring.score(self._loaded(), segments, continuations)
 
     def _count(self, text: str) -> Fields:
         return {"tokens": len(self._loaded().tokenize(text, special=False))}

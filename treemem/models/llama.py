@@ -108,10 +108,18 @@ class LoadedModel:
     def decode(self, tokens: list[int]) -> None:
         """Computes tokens after the end of the cache."""
         array = (api.llama_token * len(tokens))(*tokens)
-        status = api.llama_decode(self.context, api.llama_batch_get_one(array, len(tokens)))
+        self.decode_batch(api.llama_batch_get_one(array, len(tokens)))
+
+    def decode_batch(self, batch: Any) -> None:
+        """Computes the tokens of a batch of llama.cpp."""
+        status = api.llama_decode(self.context, batch)
         if status != 0:
             self._cached = []
-            raise ModelError(f"llama.cpp could not compute {len(tokens)} tokens (code {status})")
+            raise ModelError(f"llama.cpp could not compute {batch.n_tokens} tokens (code {status})")
+
+    def cut(self, length: int) -> bool:
+        """Removes what the cache has after the first `length` tokens. Returns whether it could."""
+        return bool(api.llama_memory_seq_rm(self._memory, 0, length, -1))
 
     @functools.cached_property
     def silent_tokens(self) -> NDArray[np.bool_]:
@@ -145,7 +153,7 @@ class LoadedModel:
                 break
             length = end
         # The cache of a recurrent model cannot be cut, and the call fails.
-        if length == 0 or not api.llama_memory_seq_rm(self._memory, 0, length, -1):
+        if length == 0 or not self.cut(length):
             api.llama_memory_clear(self._memory, True)
             return 0
         return length
