@@ -35,11 +35,11 @@ WORDS_TO_REPEAT = 10
 PROMPT_SHARE_MAX = 0.8
 ROLES = ("user", "assistant", "tool", "system")
 
-_IDENTIFIER = re.compile(
+IDENTIFIER = re.compile(
     r"https?://[^\s)>\]]+|[\w.-]*/[\w./-]+|\b\w+(?:_\w+)+\b|\b\w+\.[a-z]{1,4}\b(?!\.)"
     r"|\b[a-z]+[A-Z]\w*\b|\b[0-9a-f]{7,40}\b|\b[A-Z]{2,}[-_]?\d+\b"
 )
-_QUOTED = re.compile(r"[\"“`]([^\"”`\n]{2,80})[\"”`]")
+QUOTED = re.compile(r"[\"“`]([^\"”`\n]{2,80})[\"”`]")
 _DEBRIS = re.compile(
     r"```|<\|?/?[a-z_]+\|?>|[{}\[\]]|\\n|\"(?:kind|text|messages|statements)\"|^\W*(?:\d+[.)]\s*)?$",
     re.IGNORECASE,
@@ -75,7 +75,7 @@ def check_statement(text: str, excerpts: Sequence[Excerpt], *, prompt: str = "")
 
     prompt: the instructions, which a statement may not repeat.
     """
-    reason = _form(text) or _repetition(text) or _copy_of_prompt(text, prompt)
+    reason = not_a_statement(text, prompt)
     if reason:
         return Verdict(reason)
     aliases = _aliases([excerpt.message.speaker for excerpt in excerpts])
@@ -107,6 +107,11 @@ def check_statement(text: str, excerpts: Sequence[Excerpt], *, prompt: str = "")
     source = _source(evidence)
     reason = _specifics(text, source) or _length(text, source) or _more_often(text, source)
     return Verdict(reason, evidence)
+
+
+def not_a_statement(text: str, prompt: str = "") -> str:
+    """Why a text is no statement, whatever its source; "" if it may be one."""
+    return _form(text) or _repetition(text) or _copy_of_prompt(text, prompt)
 
 
 def _source(excerpts: Sequence[Excerpt]) -> str:
@@ -253,10 +258,10 @@ def _specifics(text: str, source: str) -> str:
         spelled = {word.stem for word in split_words(source)}
         if numbers(text) - numbers(source) - spelled:
             return "number not in its source"
-    for identifier in _IDENTIFIER.findall(text):
+    for identifier in IDENTIFIER.findall(text):
         if identifier.casefold().rstrip(".") not in folded:
             return "identifier or path not in its source"
-    for quoted in _QUOTED.findall(text):
+    for quoted in QUOTED.findall(text):
         if quoted.casefold().rstrip(".,;!?") not in folded:
             return "quotation not in its source"
     return ""

@@ -1,0 +1,31 @@
+"""Tests treemem.verify.assertion."""
+
+from __future__ import annotations
+
+import pytest
+
+from treemem.verify.assertion import difference
+
+
+@pytest.mark.parametrize(
+    ("clause", "source", "asks", "reason"),
+    [
+        ("Clara called the shelter.", "I have not called the shelter.", False, "negation"),
+        ("Clara has not called it.", "I called the shelter on Monday.", False, "negation"),
+        ("Clara went to the fair.", "I missed the fair.", False, "negation"),
+        ("Clara missed the fair.", "I couldn't go to the fair.", False, ""),
+        ("Clara rents a cabin.", "Maybe I rent a cabin.", False, "certainty"),
+        ("Clara is thinking of renting a cabin.", "Maybe I rent a cabin.", False, ""),
+        ("Clara raised the limit.", "I will raise the limit.", False, "a plan"),
+        ("Clara wants to raise the limit.", "I will raise the limit.", False, ""),
+        ("Clara will raise the limit.", "I raised the limit.", False, "done"),
+        ("The import is finished.", "Is the import finished?", True, "a question"),
+        ("Clara asks about the import.", "Is the import finished?", True, ""),
+        ("The worker restarts.", "If the run fails, the worker restarts.", False, "a condition"),
+        ("All tests hang.", "Some tests hang.", False, "amount"),
+        ("The cache is enabled.", "The cache is disabled.", False, "turned"),
+    ],
+)
+def test_what_is_asserted_differently(clause: str, source: str, asks: bool, reason: str) -> None:
+    found = difference(clause, clause, source, source, asks=asks)
+    assert found.startswith(reason) if reason else not found

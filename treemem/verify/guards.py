@@ -1,0 +1,270 @@
+"""Checks by rules, without a model, what a note must have in common with the messages it cites.
+
+Pure. A fault that makes a note false is `refused`; one that may have an innocent reason only keeps
+it from being judged by a checker. Tested in tests/verify/test_guards.py.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from treemem.text.tokens import count_tokens
+from treemem.verify import assertion, evidence
+from treemem.verify.check import IDENTIFIER, QUOTED
+from treemem.verify.evidence import Leaf, NoteClause, Similar, Unit
+from treemem.verify.terms import Term, read_terms
+from treemem.verify.words import split_words, stem
+
+# The most messages that a note cites, and the most tokens of their sentences.
+MESSAGES_MAX = 6
+EVIDENCE_TOKENS_MAX = 1_200
+# The least share of a clause's weight that its sentences must have.
+COVERED_MIN = 0.34
+# Sentences whose score reaches this share of the best one's are tried as well.
+NEAR_BEST = 0.85
+# The most sentences that are tried for a clause.
+TRIED_MAX = 6
+# A speaker's best sentence with less than this share of the best one's score means that another
+# speaker said it.
+OWN_SHARE_MIN = 0.72
+# The statements of children whose messages are read for each clause of a parent's.
+NEAREST_MAX = 5
+REPORTS = re.compile(
+    r"\b(?:say|tell|ask|mention|explain|wonder|think|believe|feel|find|argue|suggest|recommend"
+    r"|propose|want|plan|doubt|prefer|advise|warn|offer|point|consider|praise|encourage|admire"
+    r"|agree|describe|call|note|claim|report|complain|confirm|guess|congratulate|thank|invite|like"
+    r"|answer|repl|assure|promise|remind|request|insist|object|express|share|wish|hope)(?:s|d|ed"
+    r"|es|ies|ied|ing)?\b|\b(?:said|told|thought|felt|found|is asked)\b",
+    re.IGNORECASE,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Traced:
+    """What a note rests on.
+
+    reason: the fault found, "" for none. refused: the fault makes the note false. messages: the
+    numbers of the excerpts it cites. lines: their sentences, each "Speaker: words".
+    """
+
+    reason: str
+    refused: bool = False
+    messages: tuple[int, ...] = ()
+    lines: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class _Match:
+    """The sentences that a clause rests on, the best one first, and the fault found."""
+
+    clause: NoteClause
+    units: tuple[Unit, ...]
+    covered: float
+    reason: str = ""
+    refused: bool = False
+
+
+def trace(
+    note: str, messages: Sequence[tuple[str, str]], *, similar: Similar | None = None
+) -> Traced:
+    """Finds what a note rests on among messages, each an author and a text, and checks it."""
+    leaf = evidence.leaf_of(tuple(messages))
+    clauses = evidence.clauses_of(note, leaf)
+    if not clauses:
+        return Traced("says too little", refused=True)
+    matches = [_match(clause, leaf, similar) for clause in clauses]
+    bad = min((m for m in matches if m.reason), key=lambda m: not m.refused, default=None)
+    units = [unit for match in matches for unit in match.units]
+    units += _for_exact(clauses, leaf, units)
+    units = _within_limits(units)
+    cited = tuple(sorted({unit.message for unit in units}))
+    if not cited:
+        strange = _exact(note, messages, leaf)
+        return Traced(strange or "cites no message that supports it", refused=True)
+    if bad is not None and bad.refused:
+        return Traced(bad.reason, True, cited)
+    fault = _exact(note, [messages[number] for number in cited], leaf)
+    if fault:
+        return Traced(fault, True, cited)
+    if bad is not None:
+        return Traced(bad.reason, False, cited)
+    return Traced("", messages=cited, lines=lines_of(units, leaf))
+
+
+def nearest(
+    note: str, messages: Sequence[tuple[str, str]], *, similar: Similar | None = None
+) -> list[int]:
+    """The numbers of the messages that share most with the clauses of a note, in order."""
+    leaf = evidence.leaf_of(tuple(messages))
+    found: set[int] = set()
+    for clause in evidence.clauses_of(note, leaf):
+        scores = evidence.scores(clause, leaf, similar)
+        ranked = sorted(scores, key=lambda at: (-scores[at], at))
+        found.update(leaf.units[at].message for at in ranked[:NEAREST_MAX])
+    return sorted(found)
+
+
+def _match(clause: NoteClause, leaf: Leaf, similar: Similar | None) -> _Match:
+    found = evidence.scores(clause, leaf, similar)
+    if not found:
+        return _Match(clause, (), 0.0, "cites no message that supports it")
+    reports = REPORTS.search(clause.text) is not None
+    own = {
+        at: score for at, score in found.items()
+        if _of_subjects(clause, leaf.units[at], reports=reports)
+    }  # fmt: skip
+    best = max(found.values())
+    best_own = max(own.values(), default=0.0)
+    if best_own < OWN_SHARE_MIN * best:
+        top = leaf.units[max(found, key=lambda at: (found[at], -at))]
+        return _Match(clause, (top,), best, "told of the wrong speaker", refused=True)
+    ranked = sorted(own, key=lambda at: (-own[at], at))
+    tried: list[_Match] = []
+    for at in ranked[:TRIED_MAX]:
+        if own[at] < NEAR_BEST * best_own:
+            break
+        units, covered = _extended(clause, leaf.units[at], own, leaf)
+        reason = _fault(clause, units[0])
+        if covered < COVERED_MIN:
+            reason = reason or "too little of it is in its source"
+        match = _Match(clause, units, covered, reason)
+        if not reason:
+            return match
+        tried.append(match)
+    return tried[0]
+
+
+def _of_subjects(clause: NoteClause, unit: Unit, *, reports: bool) -> bool:
+    if not clause.subjects:
+        return True
+    return any(
+        evidence.attributed(clause, unit, speaker, reports=reports) >= 0
+        for speaker in clause.subjects
+    )
+
+
+def _fault(clause: NoteClause, unit: Unit) -> str:
+    part = aligned_part(clause, unit)
+    return assertion.difference(clause.text, clause.whole, part, unit.text, asks=unit.asks)
+
+
+def aligned_part(clause: NoteClause, unit: Unit) -> str:
+    """The clauses of a sentence that share most with a clause of a note, from the first to the
+    last of them."""
+    weights: dict[int, float] = {}
+    for term in unit.terms:
+        weight = clause.wanted.get(term.key, 0.0)
+        if weight:
+            weights[term.clause] = weights.get(term.clause, 0.0) + weight
+    if not weights:
+        return unit.text
+    most = max(weights.values())
+    used = [number for number, weight in weights.items() if weight >= 0.4 * most]
+    inside = [term for term in unit.terms if min(used) <= term.clause <= max(used)]
+    start = inside[0].start
+    after = [term.start for term in unit.terms if term.clause > max(used)]
+    return unit.text[start : min(after, default=len(unit.text))]
+
+
+def _extended(
+    clause: NoteClause, main: Unit, own: dict[int, float], leaf: Leaf
+) -> tuple[tuple[Unit, ...], float]:
+    """A sentence with others that have what it lacks of a clause, and the share they have."""
+    units = [main]
+    have = main.keys | main.before_keys
+    left = {key: weight for key, weight in clause.wanted.items() if key not in have}
+    while left and len(units) < evidence.PER_CLAUSE_MAX:
+        gains = {
+            at: sum(weight for key, weight in left.items() if key in leaf.units[at].keys)
+            / (1 + 0.04 * abs(leaf.units[at].message - main.message))
+            for at in own
+        }
+        best = max(gains, key=lambda at: (gains[at], -at))
+        if gains[best] < evidence.GAIN_MIN * clause.weight:
+            break
+        units.append(leaf.units[best])
+        left = {key: w for key, w in left.items() if key not in leaf.units[best].keys}
+    missing = sum(left.values())
+    return tuple(units), 1 - missing / clause.weight
+
+
+def _for_exact(clauses: Sequence[NoteClause], leaf: Leaf, units: Sequence[Unit]) -> list[Unit]:
+    """Sentences for the numbers and names of a note that the chosen sentences lack."""
+    have = {key for unit in units for key in unit.keys | unit.before_keys}
+    added: list[Unit] = []
+    for clause in clauses:
+        for term in clause.terms:
+            if not term.sort or term.key in have:
+                continue
+            places = leaf.by_key.get(term.key, ())
+            best = max(
+                places,
+                key=lambda at: (evidence.shared(clause, leaf.units[at]), -at),
+                default=None,
+            )
+            if best is not None:
+                added.append(leaf.units[best])
+                have |= leaf.units[best].keys
+    return added
+
+
+def _within_limits(units: Sequence[Unit]) -> list[Unit]:
+    kept: list[Unit] = []
+    messages: set[int] = set()
+    tokens = 0
+    for unit in dict.fromkeys(units):
+        if unit.message not in messages and len(messages) == MESSAGES_MAX:
+            continue
+        tokens += count_tokens(unit.text)
+        if tokens > EVIDENCE_TOKENS_MAX:
+            break
+        kept.append(unit)
+        messages.add(unit.message)
+    return kept
+
+
+def lines_of(units: Sequence[Unit], leaf: Leaf) -> tuple[str, ...]:
+    """The sentences in order, a line for each message, with the sentence before each."""
+    wanted = {unit.at for unit in units}
+    wanted |= {unit.before_at for unit in units if unit.before_at is not None}
+    lines: list[tuple[int, str]] = []
+    for at in sorted(wanted):
+        unit = leaf.units[at]
+        if lines and lines[-1][0] == unit.message:
+            lines[-1] = (unit.message, f"{lines[-1][1]} {unit.text}")
+        else:
+            lines.append((unit.message, f"{unit.author}: {unit.text}"))
+    return tuple(line for _, line in lines)
+
+
+def _exact(note: str, cited: Sequence[tuple[str, str]], leaf: Leaf) -> str:
+    """Refuses numbers, names, identifiers, paths and quotations that no cited message has."""
+    source = "\n".join(f"{author}: {text}" for author, text in cited)
+    folded = " ".join(source.casefold().split())
+    keys = {term.key for author, text in cited for term in _all_terms(text)}
+    words = {word.name for word in split_words(source)}
+    for identifier in IDENTIFIER.findall(note):
+        if identifier.casefold().rstrip(".") not in folded:
+            return "identifier or path not in its source"
+    for quoted in QUOTED.findall(note):
+        if quoted.casefold().rstrip(".,;!?") not in folded:
+            return "quotation not in its source"
+    for term in read_terms(note):
+        if term.sort == "number" and term.key not in keys:
+            return "number not in its source"
+        if term.sort in ("month", "day") and term.key not in keys:
+            return "date not in its source"
+        if term.sort == "name" and leaf.people.named(term.word) is None and not (
+            term.key in keys or term.word.name in words or stem(term.word.name) in keys
+        ):  # fmt: skip
+            return "name not in its source"
+    speakers = {author for author, _ in cited} | set(leaf.people.mentioned(source))
+    if any(speaker not in speakers for speaker in leaf.people.mentioned(note)):
+        return "name not in its source"
+    return ""
+
+
+def _all_terms(text: str) -> list[Term]:
+    return [term for sentence in evidence.sentences(text) for term in read_terms(sentence)]
