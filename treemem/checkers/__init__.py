@@ -1,0 +1,1 @@
+"""Judges with a model whether lines of a log support a note."""
