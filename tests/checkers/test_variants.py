@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from treemem.checkers import wording
-from treemem.checkers.variants import KINDS, OF_KIND_MAX, OF_NOTE_MAX, speakers_of, variants
+from treemem.checkers.variants import KINDS, OF_KIND_MAX, OF_NOTE_MAX, speakers_of, variants_of
 
 LINES = [
     "Ilse: The kiln from Orsa came on Thursday, it cost 1,250 euros and 40 for Anton's van.",
@@ -25,13 +25,13 @@ NOTES = st.builds("{} {} {}{}{}.".format, NAMES, VERBS, THINGS, WHENS, TAILS)
 
 
 def texts(note: str, kind: str, lines: list[str] | None = None) -> list[str]:
-    found = variants(note, LINES if lines is None else lines)
+    found = variants_of(note, LINES if lines is None else lines)
     return [variant.text for variant in found if variant.kind == kind]
 
 
 @given(NOTES)
 def test_a_variant_is_the_note_with_one_short_stretch_exchanged(note: str):
-    for variant in variants(note, LINES):
+    for variant in variants_of(note, LINES):
         assert variant.text != note
         assert note[: variant.start] == variant.text[: variant.start]
         mine, other = note.split(), variant.text.split()
@@ -47,7 +47,7 @@ def test_a_variant_is_the_note_with_one_short_stretch_exchanged(note: str):
 
 @given(NOTES)
 def test_a_variant_reads_like_a_sentence_of_the_same_length(note: str):
-    for variant in variants(note, LINES):
+    for variant in variants_of(note, LINES):
         text = variant.text
         assert text[0].isupper()
         assert text.endswith(".")
@@ -58,7 +58,7 @@ def test_a_variant_reads_like_a_sentence_of_the_same_length(note: str):
 
 @given(NOTES)
 def test_variants_are_few_different_and_ordered_from_the_end(note: str):
-    found = variants(note, LINES)
+    found = variants_of(note, LINES)
     assert len({variant.text for variant in found}) == len(found) <= OF_NOTE_MAX
     assert [v.start for v in found] == sorted((v.start for v in found), reverse=True)
     for kind in KINDS:
@@ -67,7 +67,7 @@ def test_variants_are_few_different_and_ordered_from_the_end(note: str):
 
 @given(st.text(max_size=80), st.lists(st.text(max_size=60), max_size=4))
 def test_any_text_has_variants_or_none(note: str, lines: list[str]):
-    assert all(variant.text != note for variant in variants(note, lines))
+    assert all(variant.text != note for variant in variants_of(note, lines))
 
 
 def test_a_speaker_becomes_another_speaker_and_two_change_places():

@@ -14,18 +14,19 @@ from treemem.verify.words import stems
 
 # The most lines that a model is shown, and characters of one line.
 LINES_MAX = 4
-LINE_CHARS_MAX = 400
+LINE_CHARS_MAX = 300
 _CUT = " … "
 _SENTENCE_END = re.compile(r"(?<=[.!?])\s+|\n+")
 
 
-def nearest(lines: Sequence[str], note: str, most: int = LINES_MAX) -> list[str]:
+def nearest_lines(lines: Sequence[str], note: str, most: int = LINES_MAX) -> list[str]:
     """At most this many lines, those that cover most of the note's words, in their order.
 
     A rare word counts more than a frequent one, and a word that a chosen line has counts no more.
 
     Example:
-        >>> nearest(["A: Hello!", "B: The kiln is new.", "A: Nice kiln."], "B has a new kiln.", 1)
+        >>> lines = ["A: Hello!", "B: The kiln is new.", "A: Nice kiln."]
+        >>> nearest_lines(lines, "B has a new kiln.", 1)
         ['B: The kiln is new.']
     """
     wanted = stems(note)

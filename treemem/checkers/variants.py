@@ -49,12 +49,13 @@ class Variant:
     text: str
 
 
-def variants(note: str, lines: Sequence[str]) -> list[Variant]:
+def variants_of(note: str, lines: Sequence[str]) -> list[Variant]:
     """The minimal pairs of a note on lines "Speaker: words", the latest change first, so that
     neighbours have a long start in common.
 
     Example:
-        >>> [v.text for v in variants("Ana paid 12 euros.", ["Ana: I paid 12.", "Tom: I, 15."])][:2]
+        >>> lines = ["Ana: I paid 12.", "Tom: I, 15."]
+        >>> [variant.text for variant in variants_of("Ana paid 12 euros.", lines)][:2]
         ['Ana paid 15 euros.', 'Ana paid 13 euros.']
     """
     makers = (_speakers, _numbers, _dates, _names, _negations, _opposites, _certainties)
@@ -145,8 +146,9 @@ def _names(note: str, lines: Sequence[str]) -> Iterator[Variant]:
             continue
         others = [n for n in known if n != name and n not in note and not _is_date(n)]
         # A name of as many words is the likelier mistake.
-        others.sort(key=lambda n, words=name.count(" "): n.count(" ") != words)  # type: ignore[misc]
-        for other in (others or [n for n in wording.OTHER_NAMES if n not in note])[:1]:
+        alike = [other for other in others if other.count(" ") == name.count(" ")]
+        invented = [other for other in wording.OTHER_NAMES if other not in note]
+        for other in (alike or others or invented)[:1]:
             yield _exchanged("name", note, match.start(), match.start() + len(name), other)
 
 
@@ -220,8 +222,8 @@ def _dates(note: str, lines: Sequence[str]) -> Iterator[Variant]:
             said = [n for n in names if n != single and re.search(rf"\b{n}s?\b", text)]
             for other in [*said[:1], names[(at + 2) % len(names)]]:
                 yield _exchanged("date", note, start, end, other + "s" * plural)
-        elif other := wording.RELATIVE.get(word.lower()):
-            yield _exchanged("date", note, start, end, other)
+        elif (opposed := wording.RELATIVE.get(word.lower())) is not None:
+            yield _exchanged("date", note, start, end, opposed)
         elif word in ("last", "next") and _is_period(note[end:]):
             yield _exchanged("date", note, start, end, "next" if word == "last" else "last")
 

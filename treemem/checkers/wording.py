@@ -26,7 +26,8 @@ NUMBER_WORDS = (
 ).split()
 # After one of these, "not" negates the sentence.
 AUXILIARIES = frozenset(
-    "is are was were am has had will would can could should must may might did does do shall".split()
+    "is are was were am has had will would can could should must may might did does do "
+    "shall".split()
 )
 # Participles that end neither in -ed nor in -en, or are the past form too.
 PARTICIPLES = frozenset(
@@ -58,7 +59,8 @@ _OPPOSITE_PAIRS = (
     "cheaper dearer, inside outside, old new, older newer, better worse, best worst, "
     "won lost, wins loses, passed failed, passes fails, succeeded failed, succeeds fails, "
     "easier harder, strong weak, hot cold, warm cool, wet dry, happy unhappy, "
-    "early late, good bad, easy hard, possible impossible, necessary unnecessary, safe dangerous, enabled disabled, "
+    "early late, good bad, easy hard, possible impossible, necessary unnecessary, safe dangerous, "
+    "enabled disabled, "
     "enables disables, enable disable, supports opposes, supported opposed, "
     "borrowed lent, borrows lends, sent received, sends receives, "
     "above below, minimum maximum, quickly slowly, "

@@ -78,9 +78,9 @@ def test_the_probabilities_of_all_tokens_add_up_to_one(client: LlamaClient):
     assert llama is not None
     loaded = LoadedModel(str(client._load["path"]), 256, 1, False, None)
     loaded.prefill(loaded.tokenize("The sky is", special=False))
-    row = scoring._log_probabilities(loaded, -1)
-    assert len(row) == loaded.token_count
-    assert math.fsum(math.exp(number) for number in row) == pytest.approx(1.0, abs=1e-4)
+    row = scoring.Row.at(loaded, -1)
+    chances = [math.exp(row.log_likelihood(token)) for token in range(loaded.token_count)]
+    assert math.fsum(chances) == pytest.approx(1.0, abs=1e-4)
 
 
 def test_an_empty_continuation_has_no_scores(client: LlamaClient):

@@ -9,7 +9,9 @@ Tested in tests/models/operations/test_scoring.py.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import llama_cpp.llama_cpp as api
@@ -19,8 +21,6 @@ from numpy.typing import NDArray
 from treemem.errors import ModelError
 from treemem.models.llama import CHUNK_TOKENS, LoadedModel
 from treemem.models.operations.sampling import prompt_tokens
-
-Row = NDArray[np.float32]
 
 
 def score(
@@ -39,10 +39,29 @@ def score(
     return {"scores": [path.follow(tokens) for tokens in tokenized]}
 
 
+@dataclass(frozen=True, slots=True)
+class Row:
+    """The logits of all tokens at one place, and the logarithm of the sum of their exponentials."""
+
+    logits: NDArray[np.float32]
+    total: float
+
+    @classmethod
+    def at(cls, model: LoadedModel, position: int) -> Row:
+        """After a position of the last batch."""
+        pointer = api.llama_get_logits_ith(model.context, position)
+        logits = np.ctypeslib.as_array(pointer, shape=(model.token_count,)).copy()
+        highest = logits.max()
+        return cls(logits, float(highest) + math.log(float(np.exp(logits - highest).sum())))
+
+    def log_likelihood(self, token: int) -> float:
+        return min(0.0, float(self.logits[token]) - self.total)
+
+
 class _Path:
     """The prefix and the tokens after it that are in the cache.
 
-    rows: the log-probabilities of all tokens after the prefix, and after each token behind it.
+    rows: one after the prefix, and one after each token behind it.
     """
 
     def __init__(self, model: LoadedModel, prefix: list[int]) -> None:
@@ -50,17 +69,18 @@ class _Path:
         self._prefix = prefix
         self._tokens: list[int] = []
         model.prefill(prefix)
-        self._rows: list[Row] = [_log_probabilities(model, -1)]
+        self._rows: list[Row] = [Row.at(model, -1)]
 
     def follow(self, tokens: list[int]) -> list[float]:
         """The log-likelihood of each token, given the prefix and the tokens before it."""
-        self._return_to(_shared(self._tokens, tokens[:-1]))
+        shared = _shared(self._tokens, tokens[:-1])
+        if shared < len(tokens) - 1:
+            self._return_to(shared)
         # The last token is not read, since nothing follows it.
         while (done := len(self._tokens)) < len(tokens) - 1:
             piece = tokens[done : min(done + CHUNK_TOKENS, len(tokens) - 1)]
             self._read(piece)
-        pairs = zip(self._rows, tokens, strict=False)
-        return [float(row[token]) for row, token in pairs]
+        return [row.log_likelihood(token) for row, token in zip(self._rows, tokens, strict=False)]
 
     def _return_to(self, length: int) -> None:
         """Forgets the tokens after the first `length` ones behind the prefix."""
@@ -85,17 +105,8 @@ class _Path:
             self._model.decode_batch(batch)
         finally:
             api.llama_batch_free(batch)
-        self._rows += [_log_probabilities(self._model, number) for number in range(len(piece))]
+        self._rows += [Row.at(self._model, number) for number in range(len(piece))]
         self._tokens += piece
-
-
-def _log_probabilities(model: LoadedModel, position: int) -> Row:
-    """Of all tokens, after a position of the last batch."""
-    pointer = api.llama_get_logits_ith(model.context, position)
-    logits = np.ctypeslib.as_array(pointer, shape=(model.token_count,)).astype(np.float64)
-    highest = logits.max()
-    row: Row = (logits - highest - np.log(np.exp(logits - highest).sum())).astype(np.float32)
-    return np.minimum(row, 0.0)
 
 
 def _shared(first: Sequence[int], second: Sequence[int]) -> int:
