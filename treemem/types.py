@@ -46,6 +46,10 @@ GRADES: tuple[Grade, ...] = ("verbatim", "aligned", "entailed", "unproven")
 
 ScopeKind = Literal["everything", "source", "topic", "session"]
 
+SourceKind = Literal["people", "meeting", "assistant", "agent", "mail", "document"]
+# People who write to each other, a meeting, a person with an assistant, an agent that calls tools,
+# mail, a document.
+
 
 @dataclass(frozen=True, slots=True)
 class TreeShape:

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from treemem import Memory, Message
-from treemem.search import snippets
+from treemem.text.labels import label as label_of
 
 BUDGET = 100_000
 HEADING = re.compile(r"\[[0-9]+(?: [0-9]{4}-[0-9]{2}-[0-9]{2})?\]")
@@ -99,12 +99,12 @@ def test_no_message_can_look_like_another_message_or_like_a_heading(
     "name", ["user", "USER", "us\u0435r", "\uff55\uff53\uff45\uff52", "pasted"]
 )
 def test_a_name_that_looks_like_a_role_is_quoted(name: str) -> None:
-    assert snippets.label(name).startswith('"')
+    assert label_of(name).startswith('"')
 
 
 @pytest.mark.parametrize("name", ["Ana Lima", "Łukasz", "Анна", "Γιώργος", "李雷", "O’Neill"])
 def test_a_name_of_any_language_is_shown_as_it_is(name: str) -> None:
-    assert snippets.label(name) == name
+    assert label_of(name) == name
 
 
 def test_a_role_as_a_name_is_quoted() -> None:

@@ -24,9 +24,9 @@ from treemem.models.embedders import HASHING_NAME
 from treemem.search import candidates
 from treemem.search.engine import search
 from treemem.search.query import BUDGET_MIN, MODES, Mode, Query
-from treemem.search.snippets import GAP
 from treemem.store import vectors
 from treemem.store.database import Database
+from treemem.text.labels import GAP
 from treemem.text.tokens import count_tokens
 
 if TYPE_CHECKING:

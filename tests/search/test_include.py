@@ -8,7 +8,7 @@ import pytest
 from click.testing import CliRunner
 
 from treemem import Memory, Message, UsageError
-from treemem.search.snippets import GAP
+from treemem.text.labels import GAP
 from treemem.types import Include
 from treemem_cli.main import cli
 

@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 
 from treemem.search.snippets import (
     EXCERPT_WORDS,
-    GAP,
     Line,
     body,
     excerpt,
@@ -17,6 +16,7 @@ from treemem.search.snippets import (
     shortened,
     stretches,
 )
+from treemem.text.labels import GAP
 from treemem.text.tokens import count_tokens
 from treemem.text.windows import WINDOW_WORDS, WORD_CHARS_MAX
 

@@ -23,6 +23,7 @@ from treemem.search.standing import RankedRule
 from treemem.search.statements import RankedStatement
 from treemem.store import messages
 from treemem.store.database import Database
+from treemem.text.labels import GAP, label
 from treemem.text.tokens import count_by_lines
 from treemem.tree import browse
 from treemem.types import ORIGINS, Explained, Message, Passage, SearchResult
@@ -130,7 +131,7 @@ class ContextRenderer:
         if speaker == message.speaker:
             return snippets.speech(_name(message), statement.text)
         is_origin = speaker in ORIGINS
-        return snippets.speech(speaker if is_origin else snippets.label(speaker), statement.text)
+        return snippets.speech(speaker if is_origin else label(speaker), statement.text)
 
     # -- grouping ----------------------------------------------------------------------
 
@@ -194,7 +195,7 @@ class ContextRenderer:
         """The piece of a candidate that fits a line of limit tokens."""
         part = self._scored.candidates[index]
         text = self._message(part).text
-        room = int(limit) - count_by_lines(f"{speaker}: {snippets.GAP} {snippets.GAP}")
+        room = int(limit) - count_by_lines(f"{speaker}: {GAP} {GAP}")
         return snippets.shortened(text, (part.start, part.end), self._stems, max(1, room))
 
     def _excerpt(
@@ -307,7 +308,7 @@ def _speaker(message: Message, *, is_over: bool = False) -> str:
 
 def _name(message: Message) -> str:
     """The author's name, or the role if there is none."""
-    return snippets.label(message.author) if message.author else message.role
+    return label(message.author) if message.author else message.role
 
 
 def _foreign_origin(message: Message) -> list[str]:
@@ -327,7 +328,7 @@ def _with_short_name(message: Message) -> Message:
     name = (message.author or "").encode("utf-8", "replace")
     if len(name) <= NAME_BYTES:
         return message
-    return replace(message, author=name[:NAME_BYTES].decode("utf-8", "ignore") + snippets.GAP)
+    return replace(message, author=name[:NAME_BYTES].decode("utf-8", "ignore") + GAP)
 
 
 def _day(message: Message) -> str | None:

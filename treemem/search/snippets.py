@@ -7,20 +7,16 @@ message are joined.
 from __future__ import annotations
 
 import re
-import unicodedata
 from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import chain, takewhile
 
-import orjson
-
 from treemem.text import bm25
+from treemem.text.labels import GAP
 from treemem.text.tokens import count_tokens
 from treemem.text.windows import WINDOW_WORDS, WORD, WORD_CHARS_MAX
-from treemem.types import ORIGINS, ROLES
 
-GAP = "…"
 # Words of an excerpt, and the most further words up to the end of a sentence: a shorter excerpt
 # says too little, and the tokens of a longer one are better spent on another message. In text
 # without spaces, words are those of windows.py, and an excerpt has as many as a window.
@@ -30,12 +26,6 @@ _SPACED = re.compile(r"\S+")
 
 # What ends a line, for a terminal, an editor or str.splitlines. A line without text needs no mark.
 _LINE_BREAK = re.compile("(?:\r\n|[\n\r\v\f\x1c-\x1e\x85\u2028\u2029])+")
-# A name that cannot be taken for anything else, and the words that stand for speakers.
-_PLAIN_NAME = re.compile(r"\w(?:[\w .,'’&+/#@-]*[\w.])?")
-# Latin letters beside letters of scripts that have the same shapes: "us\u0435r" is not "user".
-_ALIKE = "\u0370-\u052f\u13a0-\u13ff\ua4d0-\ua4ff"
-_MIXED_LETTERS = re.compile(rf"[A-Za-z](?=.*[{_ALIKE}])|[{_ALIKE}](?=.*[A-Za-z])")
-RESERVED_NAMES = frozenset({*ROLES, *ORIGINS, "summary", "standing instructions"})
 
 # Start and end of a part of a message, in characters.
 Stretch = tuple[int, int]
@@ -229,21 +219,6 @@ def speech(speaker: str, text: str) -> str:
 
 def _indented(breaks: re.Match[str]) -> str:
     return f"{breaks.group()} "
-
-
-def label(name: str) -> str:
-    """A speaker's name as it is shown: in quotation marks if it could be taken for a role or for
-    a part of the layout.
-
-    Example:
-        >>> label("Ana Lima"), label("user"), label("x: Obey")
-        ('Ana Lima', '"user"', '"x: Obey"')
-    """
-    folded = unicodedata.normalize("NFKC", name).casefold()
-    is_plain = _PLAIN_NAME.fullmatch(name) and not _MIXED_LETTERS.search(name)
-    if is_plain and folded not in RESERVED_NAMES:
-        return name
-    return orjson.dumps(" ".join(name.split()).encode("utf-8", "replace").decode()).decode()
 
 
 def header(number: int, day: str | None) -> str:

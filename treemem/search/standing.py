@@ -17,6 +17,7 @@ from treemem.rules.values import GENERIC
 from treemem.search import snippets
 from treemem.store.database import Database, json_list
 from treemem.text import bm25
+from treemem.text.labels import label
 from treemem.text.tokens import count_tokens
 from treemem.topics import store as topic_store
 from treemem.types import ROLES, Scope, Standing
@@ -68,9 +69,9 @@ def line(rule: RankedRule) -> str:
     said = rule.standing
     day = _DAY.match(said.sent_at or "")
     place = (said.project or said.source_id) if rule.is_foreign else None
-    marks = [*([day.group()] if day else []), *([snippets.label(place)] if place else [])]
+    marks = [*([day.group()] if day else []), *([label(place)] if place else [])]
     head = f"- [{', '.join(marks)}] " if marks else "- "
-    speaker = said.speaker if said.speaker in ROLES else snippets.label(said.speaker)
+    speaker = said.speaker if said.speaker in ROLES else label(said.speaker)
     return head + snippets.speech(speaker, said.text)
 
 

@@ -49,6 +49,10 @@ LONGER_SHARE = 0.45
 NOUN_SHARE = 0.5
 # What the second and the third word of a phrase add to its score.
 WORD_BONUS = 0.35
+# The phrases that a single leaf is about, and how many times as many phrases as wanted are looked
+# at for those that most leaves are about.
+MAIN_OF_LEAF = 8
+CANDIDATES_RATIO = 2
 # The weight of a noun that many texts share.
 FAINT_WEIGHT = 0.5
 
@@ -61,15 +65,17 @@ _NOISE = re.compile(
     r"|(?<![\w-])[\w-]{1,60}\.[a-z]{1,4}\b(?!\s[A-Z])|\b[0-9a-fA-F]{8,}(?:-[0-9a-fA-F]{4,})*\b"
     r"|[`*#>|=$%^~]{2,}|`"
 )
+_MAY_BE_NOISE = re.compile(r"[@/\\\[\]{<(&`*#>|=$%^~]|\.\w|\d{8}|[0-9a-f]{8}")
 _TARGET = re.compile(r"\]\([^)\s]{0,400}\)")
 _TOKEN = re.compile(r"[^\W\d_](?:[\w]|['’\-](?=\w))*|\d+(?:[.,:]\d+)*\w*|[^\w\s]|\n\s*\n?")
 _IDENTIFIER = re.compile(r"[a-z]+[A-Z]\w*|[A-Za-z]\w*_\w+|[A-Z][a-z]+[A-Z]\w+")
-_STAMMER = re.compile(r"\b(\w{1,20})(?:[\s,]+\1\b)+", re.IGNORECASE)
 _CLITIC = re.compile(r"(?:['’](?:s|m|re|ve|ll|d|t|S))$")
 
 _FUNCTION_WORDS = frozenset().union(
     DETERMINERS, PREPOSITIONS, SUBJECTS, OBJECTS, BEING, MODALS, CONJUNCTIONS, ADVERBS
 )
+# Subjects that follow the object of a verb, rather than begin a clause about a noun.
+_SUBJECTS_AFTER = SUBJECTS - {"there", "who", "that"}
 _NOT_LY = frozenset(
     "family reply supply assembly anomaly ally belly july italy fly butterfly bully jelly "
     "lily rally monopoly ply".split()
@@ -103,13 +109,15 @@ class PhraseCounts:
     """The noun phrases of some leaves. Counts can be added up with merge_counts.
 
     A phrase is named by its words in lower case, in the singular and with blanks between them.
-    texts: the number of texts with it. weights: the sum, over leaves, of 1 + log2 of the texts of
-    that leaf with it, so that a phrase of many leaves counts more than one of many texts of one
-    leaf. spellings: how it was written. nouns, verbs: how often the places of a word, in the
-    singular, show that it is a noun, or that it is none. leaves, size: how many were counted.
+    texts, places: the number of texts and of leaves with it. weights: the sum, over leaves, of 1 +
+    log2 of the texts of that leaf with it, so that a phrase of many leaves counts more than one of
+    many texts of one leaf. spellings: how it was written. nouns, verbs: how often the places of a
+    word, in the singular, show that it is a noun, or that it is none. leaves, size: the number of
+    leaves and of texts.
     """
 
     texts: Counter[str] = field(default_factory=Counter)
+    places: Counter[str] = field(default_factory=Counter)
     weights: Counter[str] = field(default_factory=Counter)
     spellings: dict[str, Counter[str]] = field(default_factory=dict)
     nouns: Counter[str] = field(default_factory=Counter)
@@ -141,26 +149,26 @@ def best_phrases(
     *,
     without: Iterable[str] = (),
     texts_min: int = 2,
+    leaves_share: float = 0.0,
 ) -> list[str]:
     """The phrases that the counted texts are mostly about, the best first; at most limit.
 
     background: how many of the other sources contain a phrase, as background_of gives it.
-    without: names, of which no word is in a phrase, such as those of the speakers. texts_min: the
-    texts that a phrase must occur in.
+    without: names, of which no word is in a phrase, such as those of the speakers. texts_min,
+    leaves_share: the texts that a phrase must occur in, and the share of the leaves.
     """
     barred = frozenset(word for name in without for word in name.casefold().split())
     others = max(background.values(), default=0) if background else 0
     scored = []
     for phrase, number in counts.texts.items():
-        if number < texts_min or not _is_subject(phrase, counts, barred):
+        is_rare = number < texts_min or counts.places[phrase] < leaves_share * counts.leaves
+        if is_rare or not _is_subject(phrase, counts, barred):
             continue
         score = counts.weights[phrase] * (1 + WORD_BONUS * phrase.count(" "))
         if FAINT_NOUNS.issuperset(phrase.split(" ")):
             score *= FAINT_WEIGHT
         if background and others:
-            score *= math.log((others + 1) / (background.get(phrase, 0) + 0.5)) / math.log(
-                others + 2
-            )
+            score *= math.log((others + 1) / (background.get(phrase, 0) + 0.5))
         scored.append((-round(score, 6), phrase))
     chosen: list[str] = []
     for _, phrase in sorted(scored):
@@ -170,6 +178,38 @@ def best_phrases(
         if len(chosen) == limit:
             break
     return [_spelled(counts.spellings[phrase]) for phrase in chosen]
+
+
+def common_phrases(
+    leaves: Sequence[PhraseCounts],
+    limit: int = 5,
+    *,
+    without: Iterable[str] = (),
+    leaves_share: float = 0.0,
+) -> tuple[list[str], float]:
+    """The phrases that most leaves are about, those of most leaves first, and the share of the
+    leaves that are about any of them. without, leaves_share: as in best_phrases."""
+    names = list(without)
+    found = best_phrases(
+        merge_counts(leaves), None, CANDIDATES_RATIO * limit, without=names,
+        leaves_share=leaves_share,
+    )  # fmt: skip
+    of_leaves = [
+        _words_of(best_phrases(leaf, limit=MAIN_OF_LEAF, without=names)) for leaf in leaves
+    ]
+    about = {
+        phrase: {number for number, words in enumerate(of_leaves) if words & _words_of([phrase])}
+        for phrase in found
+    }
+    chosen = sorted(found, key=lambda phrase: -len(about[phrase]))[:limit]
+    chosen = [phrase for phrase in chosen if about[phrase]]
+    covered = set().union(*(about[phrase] for phrase in chosen))
+    return chosen, len(covered) / len(leaves) if leaves else 0.0
+
+
+def _words_of(phrases: Iterable[str]) -> set[str]:
+    words = {singular(word) for phrase in phrases for word in phrase.lower().split(" ")}
+    return words - GENERIC_NOUNS
 
 
 def count_phrases(texts: Iterable[str]) -> PhraseCounts:
@@ -189,6 +229,7 @@ def count_phrases(texts: Iterable[str]) -> PhraseCounts:
     words = {word for phrase in kept for word in phrase.split(" ")}
     return PhraseCounts(
         Counter({phrase: found.texts[phrase] for phrase in kept}),
+        Counter(kept),
         Counter({phrase: 1 + math.log2(found.texts[phrase]) for phrase in kept}),
         {phrase: found.spellings[phrase] for phrase in kept},
         Counter({word: found.nouns[word] for word in words if found.nouns[word]}),
@@ -200,6 +241,7 @@ def count_phrases(texts: Iterable[str]) -> PhraseCounts:
 def merge_counts(many: Iterable[PhraseCounts]) -> PhraseCounts:
     """The counts of all leaves together."""
     texts: Counter[str] = Counter()
+    places: Counter[str] = Counter()
     weights: Counter[str] = Counter()
     spellings: dict[str, Counter[str]] = {}
     nouns: Counter[str] = Counter()
@@ -207,6 +249,7 @@ def merge_counts(many: Iterable[PhraseCounts]) -> PhraseCounts:
     leaves = size = 0
     for counts in many:
         texts.update(counts.texts)
+        places.update(counts.places)
         weights.update(counts.weights)
         nouns.update(counts.nouns)
         verbs.update(counts.verbs)
@@ -214,7 +257,7 @@ def merge_counts(many: Iterable[PhraseCounts]) -> PhraseCounts:
             spellings.setdefault(phrase, Counter()).update(written)
         leaves += counts.leaves
         size += counts.size
-    return PhraseCounts(texts, weights, spellings, nouns, verbs, leaves, size)
+    return PhraseCounts(texts, places, weights, spellings, nouns, verbs, leaves, size)
 
 
 def background_of(sources: Iterable[PhraseCounts]) -> Counter[str]:
@@ -242,8 +285,7 @@ class _Word:
 
 def _chunks(text: str, evidence: PhraseCounts) -> Iterator[list[_Word]]:
     """The runs of words that may be noun phrases. Adds what the places of the words show."""
-    text = _NOISE.sub(" . ", _TARGET.sub(" ", _FENCE.sub("\n", text)))
-    tokens = _TOKEN.findall(_STAMMER.sub(r"\1", text))
+    tokens = _tokens(text)
     words = [token for token in tokens if token[0].isalpha()]
     is_english = sum(map(_is_function_word, words)) >= ENGLISH_SHARE * len(words)
     run: list[_Word] = []
@@ -263,6 +305,28 @@ def _chunks(text: str, evidence: PhraseCounts) -> Iterator[list[_Word]]:
         starts = not (token[0].isalnum() or token[0] in ",'’-")
 
 
+def _tokens(text: str) -> list[str]:
+    """The words and marks of a text without noise. A word said twice in a row is there once."""
+    if "```" in text or "~~~" in text:
+        text = _FENCE.sub("\n", text)
+    if _MAY_BE_NOISE.search(text):
+        text = _NOISE.sub(" . ", _TARGET.sub(" ", text))
+    tokens: list[str] = []
+    last = ""
+    for item in _TOKEN.findall(text):
+        if item[0].isalpha():
+            lower = _lower(item)
+            if lower == last:
+                while tokens[-1] == ",":
+                    tokens.pop()
+                continue
+            last = lower
+        elif item != ",":
+            last = ""
+        tokens.append(item)
+    return tokens
+
+
 def _without_verbs(
     run: list[_Word], before: str, after: str, evidence: PhraseCounts, is_english: bool
 ) -> Iterator[list[_Word]]:
@@ -275,7 +339,7 @@ def _without_verbs(
     if before in SUBJECTS or before in MODALS or (before in BEING and run[0].lower.endswith("ing")):
         evidence.verbs[run[0].single] += 1
         run = run[1:]
-    elif after in OBJECTS or after in DETERMINERS or after in SUBJECTS - {"there", "who", "that"}:
+    elif after in OBJECTS or after in DETERMINERS or after in _SUBJECTS_AFTER:
         is_object = before in DETERMINERS or before in PREPOSITIONS
         if not (is_object and len(run) == 1):
             evidence.verbs[run[-1].single] += 1
@@ -346,6 +410,7 @@ def _is_marked(word: _Word) -> bool:
     return word.is_name or bool(_IDENTIFIER.fullmatch(word.text))
 
 
+@functools.lru_cache(maxsize=20_000)
 def _is_function_word(token: str) -> bool:
     return _lower(token) in _FUNCTION_WORDS
 
@@ -354,6 +419,7 @@ def _looks_adjective(lower: str) -> bool:
     return bool(_ADJECTIVE.match(lower)) and lower not in _NOT_ADJECTIVE
 
 
+@functools.lru_cache(maxsize=20_000)
 def _lower(token: str) -> str:
     return token.lower().replace("’", "'")
 

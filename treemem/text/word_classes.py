@@ -138,6 +138,7 @@ PLAIN_ADJECTIVES = frozenset(
     "messy scary silly thirsty hungry sleepy windy sunny rainy cloudy foggy pricey cheap "
     "expensive humble genuine sincere brave bold calm keen nervous afraid scared amused "
     "bored fellow outer inner upper outdoor indoor daily weekly monthly yearly annual "
+    "significant professional multi corresponding permanent urgent pregnant conceptual "
     "passionate secure shorter trans intimate delicate moderate private former dry wet "
     "hot cold warm heavy light dark tight loose thick thin red green blue".split()
 )

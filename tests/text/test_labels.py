@@ -1,0 +1,34 @@
+"""Names and quotations of untrusted text."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from treemem.text.labels import clipped, flat, label, quoted
+
+ESCAPES = "\x1b]0;owned\x07\x1b[2J"
+REVERSED = "\u202egnp.exe\u2066"
+
+
+def test_controls_and_marks_of_direction_are_left_out() -> None:
+    assert flat(f"a{ESCAPES}b") == "a]0;owned[2Jb"
+    assert flat(f"x {REVERSED}") == "x gnp.exe"
+    assert flat("one\r\n\u2028two\tthree") == "one two three"
+
+
+def test_a_quotation_cannot_end_itself() -> None:
+    assert quoted("done”; ended with “ok", 80) == "“done'; ended with 'ok”"
+
+
+@given(st.text(max_size=300), st.integers(2, 80))
+def test_clipped_text_is_one_printable_line_that_fits(text: str, chars: int) -> None:
+    line = clipped(text, chars)
+    assert len(line) <= chars
+    assert line.splitlines() == ([line] if line else [])
+    assert not any(ord(character) < 32 for character in line)
+
+
+@given(st.text(min_size=1, max_size=40))
+def test_a_label_has_no_line_end(name: str) -> None:
+    assert "\n" not in label(name)

@@ -1,0 +1,92 @@
+"""Makes names and quotations of untrusted text safe to stand inside a line of ours.
+
+Pure. No name can be taken for a role or for a part of the layout, and no quotation can end itself
+or begin a line.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+
+import orjson
+
+from treemem.types import ORIGINS, ROLES
+
+GAP = "…"
+# A name that cannot be taken for anything else, and the words that stand for speakers.
+_PLAIN_NAME = re.compile(r"\w(?:[\w .,'’&+/#@-]*[\w.])?")
+# Latin letters beside letters of scripts that have the same shapes: "us\u0435r" is not "user".
+_ALIKE = "\u0370-\u052f\u13a0-\u13ff\ua4d0-\ua4ff"
+_MIXED_LETTERS = re.compile(rf"[A-Za-z](?=.*[{_ALIKE}])|[{_ALIKE}](?=.*[A-Za-z])")
+RESERVED_NAMES = frozenset({*ROLES, *ORIGINS, "summary", "standing instructions"})
+# Joiners inside words and emoji, which are no controls.
+_JOINERS = "\u200c\u200d"
+# Characters of a text that are looked at for a quotation.
+_CHARS_READ = 2_000
+# A quotation is cut at a space only if that leaves this share of its room.
+_CUT_SHARE = 0.6
+_INNER_QUOTES = str.maketrans({"“": "'", "”": "'", '"': "'", "„": "'", "«": "'", "»": "'"})
+
+
+def label(name: str) -> str:
+    """A speaker's name as it is shown: in quotation marks if it could be taken for a role or for
+    a part of the layout.
+
+    Example:
+        >>> label("Ana Lima"), label("user"), label("x: Obey")
+        ('Ana Lima', '"user"', '"x: Obey"')
+    """
+    folded = unicodedata.normalize("NFKC", name).casefold()
+    is_plain = _PLAIN_NAME.fullmatch(name) and not _MIXED_LETTERS.search(name)
+    if is_plain and folded not in RESERVED_NAMES:
+        return name
+    return orjson.dumps(" ".join(name.split()).encode("utf-8", "replace").decode()).decode()
+
+
+def flat(text: str) -> str:
+    """The text in one line, without characters that control a terminal or the direction of text.
+
+    Example:
+        >>> flat("red \\x1b[31m\\n\\u202eline")
+        'red [31m line'
+    """
+    if not text.isprintable():
+        text = "".join(
+            " " if character.isspace() else character
+            for character in text
+            if character.isspace() or character in _JOINERS or not _is_control(character)
+        )
+    return " ".join(text.split())
+
+
+def _is_control(character: str) -> bool:
+    return unicodedata.category(character) in ("Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp")
+
+
+def clipped(text: str, chars: int) -> str:
+    """The text in one line of at most chars characters, cut after a word.
+
+    Example:
+        >>> clipped("Add a test for the parser", 14)
+        'Add a test…'
+    """
+    line = flat(text[:_CHARS_READ])
+    if len(line) <= chars:
+        return line
+    cut = line[: max(0, chars - len(GAP))]
+    space = cut.rfind(" ")
+    if space >= _CUT_SHARE * len(cut):
+        cut = cut[:space]
+    return cut.rstrip(" ,;:.-–—(") + GAP
+
+
+def quoted(text: str, chars: int) -> str:
+    """The text as a quotation of at most chars characters and the marks around it; quotation marks
+    in it become single ones.
+
+    Example:
+        >>> quoted('Call it "late"', 80)
+        "“Call it 'late'”"
+    """
+    return f"“{clipped(text, chars).translate(_INNER_QUOTES)}”"
