@@ -56,6 +56,7 @@ from treemem.types import (
 )
 
 if TYPE_CHECKING:
+    from treemem.checkers.calibration import Calibration
     from treemem.diagnostics.doctor import Check, Diagnosis
     from treemem.diagnostics.estimate import Plan, Speed
     from treemem.diagnostics.status import EmbedderStatus, ProducerStatus, Status
@@ -75,6 +76,7 @@ __version__ = "0.1.0"
 __all__ = [  # noqa: RUF022
     "AmbiguousIdError",
     "Blob",
+    "Calibration",
     "Check",
     "ConstraintError",
     "DatabaseCorruptError",
@@ -145,6 +147,7 @@ __all__ = [  # noqa: RUF022
 if not TYPE_CHECKING:
     # Types of results, imported on first use: their modules would make `import treemem` slow.
     _MODULES = {
+        "Calibration": "checkers.calibration",
         "Check": "diagnostics.doctor",
         "Diagnosis": "diagnostics.doctor",
         "EmbedderStatus": "diagnostics.status",

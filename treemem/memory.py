@@ -470,12 +470,13 @@ class Memory:
     # -- models, topics, jobs ------------------------------------------------------------
 
     def use_model(self, role: str, choice: str | ServedModel) -> None:
-        """Sets the model of a role, "summarizer" or "embedder".
+        """Sets the model of a role, "summarizer", "embedder" or "checker".
 
         choice: the name of an installed model, "none", the address of a model server, or a
         ServedModel; servers are asked which models they have. "hashing" is an embedder without
-        a model, for tests. Summaries and vectors of other models are kept. Raises ModelError if the
-        model is not available, UsageError if the choice does not fit the role.
+        a model, for tests. A checker may also be a folder with an ONNX model, or "summarizer", the
+        default: the summarizer's model. Summaries and vectors of other models are kept. Raises
+        ModelError if the model is not available, UsageError if the choice does not fit the role.
         """
         from treemem.worker import model_choice
 

@@ -1,4 +1,4 @@
-"""Lists the available models, and examines summarizers.
+"""Lists the available models, examines summarizers and calibrates checkers.
 
 Tested in tests/cli/models/test_model.py.
 """
@@ -6,7 +6,10 @@ Tested in tests/cli/models/test_model.py.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from pathlib import Path
 
+from treemem.checkers import calibration, opening
+from treemem.errors import UsageError
 from treemem.models import catalog, manifests, serving
 from treemem.models.catalog import Entry, ModelRole
 from treemem.models.manifests import InstalledModel
@@ -25,7 +28,8 @@ class ModelView:
     unknown. damage: what is wrong with the installed file, None if nothing is. exam: points out of
     1000; None if it took no exam. chat: the file has a chat template. sha256, path: of the
     installed file. source_sha256: of the published file. pinned: its hash is known before the first
-    pull.
+    pull. precision: the share of true notes among those that it accepted as checker; None if it was
+    not calibrated.
     """
 
     name: str
@@ -42,6 +46,7 @@ class ModelView:
     pinned: bool
     path: str | None
     description: str
+    precision: float | None = None
 
 
 def available() -> list[ModelView]:
@@ -59,6 +64,30 @@ def examine(choice: str | ServedModel, progress: StepProgress | None = None) -> 
     """
     served = serving.from_setting(choice) if isinstance(choice, str) else None
     return backends.examine(served or choice, manifests.now(), progress)
+
+
+def role_of(choice: str | ServedModel) -> ModelRole:
+    """What a model is tested as unless it is said: a checker if it was made for that."""
+    if isinstance(choice, ServedModel) or serving.from_setting(choice) or "://" in choice:
+        return "summarizer"
+    if choice.startswith(opening.ONNX) or Path(choice).expanduser().is_dir():
+        return "checker"
+    model = manifests.find(choice) if catalog.is_name(choice) else None
+    return "checker" if model is not None and model.role == "checker" else "summarizer"
+
+
+def calibrate(
+    choice: str | ServedModel, progress: StepProgress | None = None
+) -> calibration.Calibration:
+    """Calibrates a checker on the built-in notes, and stores the result beside the models.
+
+    choice: as of examine(), or a folder with an ONNX model. It takes as long as some 120 short
+    answers. Raises ModelError if the model cannot be used, UsageError for the choice "none".
+    """
+    setting = opening.checked_choice(choice)
+    if setting in (None, opening.NONE):
+        raise UsageError(f"{choice!r} is no model, so there is nothing to calibrate.")
+    return opening.calibrate(setting, manifests.now(), progress)
 
 
 def _catalog_view(entry: Entry, model: InstalledModel | None) -> ModelView:
@@ -88,7 +117,7 @@ def _own_view(model: InstalledModel) -> ModelView:
         licence=model.licence, installed=True, damage=manifests.damage(model, verify=False),
         exam=_exam_points(model), chat=model.chat, sha256=model.sha256,
         source_sha256=model.source_sha256, pinned=True, path=str(model.path),
-        description=f"Your own file: {model.path}",
+        description=f"Your own file: {model.path}", precision=_precision(model),
     )  # fmt: skip
 
 
@@ -97,3 +126,8 @@ def _exam_points(model: InstalledModel) -> int | None:
         return None
     result = backends.exam_of(model.name)
     return None if result is None else result.points
+
+
+def _precision(model: InstalledModel) -> float | None:
+    result = calibration.result_of(model.identity)
+    return None if result is None else result.measured.precision

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from treemem.verify.words import stems
 
 # The most lines that a model is shown, and characters of one line.
-LINES_MAX = 4
+LINES_MAX = 6
 LINE_CHARS_MAX = 300
 _CUT = " … "
 _SENTENCE_END = re.compile(r"(?<=[.!?])\s+|\n+")

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
+from treemem.checkers import opening
+from treemem.checkers.calibration import Calibration
 from treemem.models import embedders
 from treemem.queue import jobs
 from treemem.reports import count_of
@@ -50,6 +53,8 @@ class Status:
     """The state of one memory file.
 
     leaves_without_topic: leaves and open tails that are similar to too few others.
+    checker: the model that checks notes, None if none does. calibration: its measured precision,
+    also where it is not good enough to be used.
     summarizer, embedder: the models in use. served: the servers of the summarizer's model, None
     for a local one. missing: what would improve the memory, in sentences.
     """
@@ -75,6 +80,8 @@ class Status:
     embedders: tuple[EmbedderStatus, ...] = ()
     topics: int = 0
     leaves_without_topic: int = 0
+    checker: str | None = None
+    calibration: Calibration | None = None
 
 
 _COUNTS = """
@@ -114,6 +121,9 @@ def read_status(
     summarizer = settings.get(database, settings.SUMMARIZER)
     embedder = settings.get(database, settings.EMBEDDER)
     served = serving.from_setting(summarizer)
+    chosen = settings.get(database, settings.CHECKER)
+    used = opening.setting_in_use(chosen, summarizer)
+    found = opening.calibration_of(used)
     return Status(
         path=str(database.path),
         size_bytes=database.path.stat().st_size,
@@ -133,12 +143,17 @@ def read_status(
         summarizer=summarizer if served is None else served.model,
         embedder=None if embedder is None else embedders.label(embedder),
         served=served,
-        missing=_missing(database, summarizer, embedder, exam, upgradable),
+        missing=(
+            *_missing(database, summarizer, embedder, exam, upgradable),
+            *_unchecked(used, found),
+        ),
         exam=exam,
         upgradable=upgradable,
         embedders=_embedders(database, embedder),
         topics=topics,
         leaves_without_topic=without_topic,
+        checker=opening.label(used) if found is not None and (chosen or found.usable) else None,
+        calibration=found,
     )
 
 
@@ -151,6 +166,23 @@ def _embedders(database: Database, setting: str | None) -> tuple[EmbedderStatus,
         )
         for embedder in vectors.stored(database)
     )  # fmt: skip
+
+
+def _unchecked(used: str | None, found: Calibration | None) -> Iterator[str]:
+    """What would let a checker prove notes in a model's own words."""
+    if used is None or by_name(used) is not None:
+        return
+    name = opening.label(used)
+    if found is None:
+        yield (
+            f"{name} has not been tested as checker, so notes in a model's own words are not "
+            "proved. Test it: treemem model check --role checker"
+        )
+    elif not found.usable:
+        yield (
+            f"{name} cannot tell true notes from false ones well enough to be the checker. A "
+            "larger model may: treemem model use checker NAME"
+        )
 
 
 def _missing(

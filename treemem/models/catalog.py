@@ -15,7 +15,7 @@ from typing import Any, Literal, get_args
 
 from treemem.errors import ModelError
 
-ModelRole = Literal["summarizer", "embedder"]
+ModelRole = Literal["summarizer", "embedder", "checker"]
 MODEL_ROLES: tuple[ModelRole, ...] = get_args(ModelRole)
 
 _NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,63}")
@@ -99,7 +99,7 @@ class Entry:
 
 @functools.cache
 def entries() -> tuple[Entry, ...]:
-    """The models of the catalog, summarizers before embedders, small before large."""
+    """The models of the catalog: summarizers, embedders, checkers; small before large."""
     text = resources.files("treemem.models").joinpath("catalog.json").read_text("utf-8")
     return tuple(_entry(fields) for fields in json.loads(text)["models"])
 
@@ -129,6 +129,11 @@ def prefixes_of(model: str) -> tuple[str, str]:
     return "", ""
 
 
+def is_name(name: str) -> bool:
+    """Whether this can be a model's name."""
+    return _NAME.fullmatch(name) is not None
+
+
 def check_name(name: str) -> str:
     """Returns the name. Raises ModelError if it cannot be a file name.
 
@@ -136,7 +141,7 @@ def check_name(name: str) -> str:
         >>> check_name("minilm")
         'minilm'
     """
-    if not _NAME.fullmatch(name):
+    if not is_name(name):
         raise ModelError(
             f"{name!r} cannot be a model's name: use up to 64 lower-case letters, digits, "
             "dots, dashes and underscores, a letter or digit first",

@@ -20,6 +20,7 @@ import threading
 import time
 import weakref
 from collections import deque
+from collections.abc import Callable
 from pathlib import Path
 from typing import IO, Any
 
@@ -43,10 +44,13 @@ _HINTS = {"SIGILL": _REINSTALL, "SIGKILL": " (out of memory?)"}
 
 
 class ModelProcess:
-    """One child process, for one thread at a time. It is never restarted."""
+    """One child process, for one thread at a time. It is never restarted.
 
-    def __init__(self) -> None:
-        need_llama()
+    need: raises ModelError if a package that the child needs is missing.
+    """
+
+    def __init__(self, need: Callable[[], None] | None = None) -> None:
+        (need or need_llama)()
         self._process = subprocess.Popen(
             [sys.executable, "-P", "-m", "treemem.models.host"],
             stdin=subprocess.PIPE,
@@ -162,6 +166,17 @@ def need_llama() -> None:
         raise ModelError(
             "local models need llama-cpp-python, which is not installed: run "
             "`pip install 'treemem[llama]'` (it compiles for some minutes)",
+            recoverable=False,
+        )
+
+
+def need_onnx() -> None:
+    """Raises ModelError if onnxruntime or tokenizers is not installed."""
+    missing = [name for name in ("onnxruntime", "tokenizers") if not importlib.util.find_spec(name)]
+    if missing:
+        raise ModelError(
+            f"ONNX models need {' and '.join(missing)}, which is not installed: run "
+            "`pip install 'treemem[onnx]'`",
             recoverable=False,
         )
 

@@ -37,6 +37,8 @@ TRIES = 4
 WAIT_FIRST_SECONDS = 0.5
 # A call fails if the server wants a longer wait.
 WAIT_SECONDS_MAX = 30.0
+# The most first tokens that a server is asked for.
+TOP_TOKENS = 20
 # The size of a response.
 BODY_BYTES_MAX = 8_000_000
 
@@ -122,6 +124,23 @@ class EndpointClient:
             time.monotonic() - began,
             completion.stopped,
         )
+
+    def first_tokens(self, prompt: Prompt) -> dict[str, float]:
+        """The likeliest first tokens of the answer, with the natural logarithm of each likelihood.
+
+        Raises ModelError as answer() does; not recoverable if the server tells no likelihoods.
+        """
+        body = {
+            "model": self._model_id(),
+            "messages": _messages(prompt),
+            "max_tokens": 1,
+            "temperature": 0,
+            "stream": False,
+            "logprobs": True,
+            "top_logprobs": TOP_TOKENS,
+        }
+        with self._named():
+            return responses.first_tokens(self._completed(body))
 
     def embed(self, texts: Sequence[str]) -> list[list[float]]:
         """One vector for each text, of any length. Raises ModelError as answer() does."""

@@ -1,4 +1,4 @@
-"""Runs llama.cpp in a child process: `python -m treemem.models.host`.
+"""Runs llama.cpp, or onnxruntime, in a child process: `python -m treemem.models.host`.
 
 Reads requests, one line of JSON each, and answers each with one line. Only answers are written
 to stdout. The process exits as soon as its stdin closes, even during a computation, since nobody
@@ -19,6 +19,7 @@ from typing import IO, TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from treemem.models.llama import LoadedModel
+    from treemem.models.operations.classifying import Classifier
 
 Fields = dict[str, Any]
 
@@ -28,6 +29,7 @@ class Host:
 
     def __init__(self) -> None:
         self._model: LoadedModel | None = None
+        self._classifier: Classifier | None = None
 
     def answer(self, op: str, fields: Fields) -> Fields:
         """The answer to one request. Raises any error of its operation."""
@@ -37,6 +39,8 @@ class Host:
             "embed": self._embed,
             "score": self._score,
             "count": self._count,
+            "load_classifier": self._load_classifier,
+            "classify": self._classify,
             "describe": self._describe,
             "quantize": self._quantize,
         }
@@ -68,6 +72,18 @@ class Host:
 
     def _count(self, text: str) -> Fields:
         return {"tokens": len(self._loaded().tokenize(text, special=False))}
+
+    def _load_classifier(self, **fields: Any) -> Fields:
+        from treemem.models.operations.classifying import Classifier
+
+        self._classifier = Classifier(**fields)
+        return {}
+
+    def _classify(self, pairs: list[tuple[str, str]]) -> Fields:
+        from treemem.models.operations import classifying
+
+        assert self._classifier is not None, "no classifier is loaded"
+        return classifying.classify(self._classifier, pairs)
 
     def _describe(self, path: str) -> Fields:
         from treemem.models import llama

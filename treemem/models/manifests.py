@@ -55,6 +55,15 @@ class InstalledModel:
     document_prefix: str = ""
 
     @property
+    def identity(self) -> str:
+        """The name under which what was measured of the model is stored.
+
+        The digest is of the published file: another llama.cpp may quantize it to different bytes,
+        but the model is the same.
+        """
+        return f"{self.name}-{self.quantization}@{self.source_sha256[:8]}"
+
+    @property
     def repair(self) -> str:
         """The command that repairs this model."""
         if catalog.find(self.name) is not None:

@@ -251,7 +251,7 @@ def register(
         dimensions=int(metadata["dimensions"]),
         pooling=metadata["pooling"],
     )
-    if model.role == "summarizer":
+    if model.role != "embedder":
         model = replace(model, dimensions=None, pooling=None)
     else:
         queries, documents = catalog.prefixes_of(path.stem)

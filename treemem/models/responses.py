@@ -69,6 +69,32 @@ def completion(body: Any) -> Completion:
     )  # fmt: skip
 
 
+def first_tokens(body: Any) -> dict[str, float]:
+    """The first tokens of an answer that were most likely, with the natural logarithm of each
+    likelihood. Raises ModelError for an error, and where there are none.
+
+    Example:
+        >>> first = {"top_logprobs": [{"token": "Yes", "logprob": -0.1}]}
+        >>> first_tokens({"choices": [{"logprobs": {"content": [first]}}]})
+        {'Yes': -0.1}
+    """
+    if (message := _error_in(body)) is not None:
+        raise ModelError(f"an error instead of an answer: {message}")
+    try:
+        rows = body["choices"][0]["logprobs"]["content"][0]["top_logprobs"]
+        found = {str(row["token"]): float(row["logprob"]) for row in rows}
+    except (LookupError, TypeError, ValueError) as error:
+        raise ModelError(
+            "the server tells no likelihoods of its tokens (logprobs), so its model cannot serve "
+            "as checker: use llama-server or vLLM, or another checker",
+            recoverable=False,
+        ) from error
+    numbers = {token: number for token, number in found.items() if number == number}
+    if not numbers:
+        raise ModelError(f"no first token in {short(body)}")
+    return numbers
+
+
 def vectors(body: Any, count: int) -> list[list[float]]:
     """The vectors in the body of an embeddings response, in the order of the texts.
 

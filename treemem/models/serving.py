@@ -5,6 +5,7 @@ Tested in tests/models/test_endpoint.py.
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import re
@@ -66,6 +67,14 @@ def opened(choice: ServedModel, url: str) -> EndpointClient:
                 recoverable=False,
             )
     return EndpointClient(url, choice.model, api_key=api_key)
+
+
+def identity(choice: ServedModel) -> str:
+    """The name under which what was measured of a served model is stored: derived from the model's
+    name alone, so the same on any server."""
+    name = clean(choice.model or "")
+    digest = hashlib.sha256(f"endpoint:{name}".encode()).hexdigest()
+    return f"{name}@{digest[:8]}"
 
 
 def exposed_key(choice: ServedModel | None) -> str | None:

@@ -10,6 +10,8 @@ from treemem.store.database import Database
 # a types.ServedModel.
 SUMMARIZER: Final = "summarizer"
 EMBEDDER: Final = "embedder"
+# The model that checks notes, as SUMMARIZER, "onnx:FOLDER" or "none"; not set for the summarizer's.
+CHECKER: Final = "checker"
 # The redaction policy, as JSON, and the key of its fingerprints, in hexadecimal.
 REDACTION: Final = "redaction"
 REDACTION_KEY: Final = "redaction key"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
@@ -102,21 +101,15 @@ def client_of(model: InstalledModel) -> Iterator[Client]:
 
 
 def served_identity(served: ServedModel) -> str:
-    """The identity of a served model: derived from its name alone, so the same on any server."""
-    from treemem.models.responses import clean
+    """The name under which the exam result of a served model is stored."""
+    from treemem.models import serving
 
-    name = clean(served.model or "")
-    digest = hashlib.sha256(f"endpoint:{name}".encode()).hexdigest()
-    return f"{name}@{digest[:8]}"
+    return serving.identity(served)
 
 
 def identity(model: InstalledModel) -> str:
-    """The name under which a model's exam result is stored.
-
-    The digest is of the published file: another llama.cpp may quantize it to different bytes, but
-    the model is the same.
-    """
-    return f"{model.name}-{model.quantization}@{model.source_sha256[:8]}"
+    """The name under which a model's exam result is stored."""
+    return model.identity
 
 
 def exam_of(setting: str) -> exam.ExamResult | None:

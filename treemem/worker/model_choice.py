@@ -5,6 +5,7 @@ Tested in tests/models/test_endpoint.py.
 
 from __future__ import annotations
 
+from treemem.checkers import opening
 from treemem.errors import UsageError
 from treemem.models import serving
 from treemem.queue import jobs
@@ -24,9 +25,12 @@ def warn_of_exposed_key(database: Database, setting: str | None) -> None:
 
 def use(database: Database, role: str, choice: str | ServedModel, now_ms: int) -> None:
     """See Memory.use_model."""
-    if role not in (settings.SUMMARIZER, settings.EMBEDDER):
-        raise UsageError(f"A model is used as summarizer or embedder, not as {role!r}.")
-    setting = backends.checked_choice(role, choice)
+    if role not in (settings.SUMMARIZER, settings.EMBEDDER, settings.CHECKER):
+        raise UsageError(f"A model is used as summarizer, embedder or checker, not as {role!r}.")
+    if role == settings.CHECKER:
+        setting = opening.checked_choice(choice)
+    else:
+        setting = backends.checked_choice(role, choice)
     warn_of_exposed_key(database, setting)
     with database.transaction():
         settings.put(database, role, setting)
@@ -34,5 +38,5 @@ def use(database: Database, role: str, choice: str | ServedModel, now_ms: int) -
             jobs.resume(database, embed_jobs.KIND)
             embed_jobs.withdraw(database)
             embed_jobs.admit_all(database, now_ms)
-        else:
+        elif role == settings.SUMMARIZER:
             jobs.resume(database, summary_jobs.KIND)

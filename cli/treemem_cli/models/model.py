@@ -13,11 +13,11 @@ from treemem_cli.context import note, open_memory, open_or_empty, print_json, st
 from treemem_cli.parameters import json_option
 
 if TYPE_CHECKING:
-    from treemem import ExamResult, Status
+    from treemem import Calibration, ExamResult, Status
     from treemem.model_api import ModelView
     from treemem.models.pulling import PullProgress
 
-ROLES = ("summarizer", "embedder")
+ROLES = ("summarizer", "embedder", "checker")
 NONE = "none"
 
 
@@ -121,10 +121,11 @@ def use_command(
     slots: int | None,
     key_env: str | None,
 ) -> None:
-    """Set the summarizer or the embedder of this memory.
+    """Set the summarizer, the embedder or the checker of this memory.
 
     Summaries and vectors of other models stay. NAME is an installed model; none turns the role
-    off; hashing is a weak embedder without a model, for tests.
+    off; hashing is a weak embedder without a model, for tests. A checker can be the FOLDER of an
+    ONNX model too; the default, summarizer, is the model of the summarizer.
 
     URLs are servers with an OpenAI-compatible API, such as llama-server, Ollama, LM Studio or
     vLLM, which all serve the same model. The API key is not stored, only the name of its
@@ -150,12 +151,16 @@ def use_command(
     note(f"The {role} is turned off." if name == NONE else f"{role.capitalize()} set to {name}.")
     if role == "summarizer" and name != NONE:
         _note_exam(status.exam, name)
+    if role == "checker" and name != NONE:
+        _note_calibration(status)
     if role == "embedder" and name != NONE:
         _note_vectors(status)
 
 
 @model_command.command("check")
-@click.argument("name", metavar="[NAME|URL]", required=False)
+@click.argument("name", metavar="[NAME|URL|FOLDER]", required=False)
+@click.option("--role", type=click.Choice(("summarizer", "checker")),
+              help="What to test it as. Default: the role of the model.")  # fmt: skip
 @click.option("--model", help="For a URL: the model's name there. Default: its only model.")
 @click.option("--key-env", metavar="VARIABLE", help="For a URL: the variable with the API key.")
 @json_option
@@ -163,38 +168,82 @@ def use_command(
 def check_command(
     context: click.Context,
     name: str | None,
+    role: str | None,
     model: str | None,
     key_env: str | None,
     as_json: bool,
 ) -> None:
-    """Test a summarizer with a short exam with known answers.
+    """Test a summarizer with a short exam, or a checker on labelled notes.
 
-    The result decides how the model is used from then on: to retell sentences, to take notes, or
-    not at all. It is stored beside the models. The default is the summarizer in use.
+    The exam decides how a summarizer is used from then on: to retell sentences, to take notes, or
+    not at all. The labelled notes decide from which score on a checker accepts a note, and measure
+    how often it is right then. Both are stored beside the models. The default is the model in use.
 
     \b
     Example:
       treemem model check smollm2-135m
+      treemem model check --role checker qwen3-4b
     """
     from treemem import ServedModel, model_api
 
     choice: str | ServedModel
     if name is None:
-        with open_or_empty(context) as memory:
-            setting = memory.setting("summarizer")
-        if setting is None:
-            raise click.UsageError("No summarizer is in use: name one. See: treemem model list")
-        choice = setting
+        choice = _in_use(context, role)
     else:
         choice = ServedModel((name,), model, 1, key_env) if "://" in name else name
         if isinstance(choice, ServedModel) and (warning := model_api.exposed_key(choice)):
             note(f"Note: {warning}")
     with _progress() as progress:
-        result = model_api.examine(choice, None if progress is None else partial(progress, "exam"))
+        if (role or model_api.role_of(choice)) == "checker":
+            step = None if progress is None else partial(progress, "labelled notes")
+            tested = model_api.calibrate(choice, step)
+        else:
+            step = None if progress is None else partial(progress, "exam")
+            result = model_api.examine(choice, step)
+            tested = None
     if as_json:
-        print_json(result)
+        print_json(tested or result)
+    elif tested is not None:
+        _print_calibration(tested)
     else:
         _print_exam(result)
+
+
+def _in_use(context: click.Context, role: str | None) -> str:
+    """The setting of the model in use."""
+    with open_or_empty(context) as memory:
+        setting = memory.setting("summarizer")
+        if role == "checker":
+            chosen = memory.setting("checker")
+            setting = chosen or setting
+    if setting is None or (role == "checker" and setting == NONE):
+        raise click.UsageError(
+            f"No {role or 'summarizer'} is in use: name one. See: treemem model list"
+        )
+    return setting
+
+
+def _print_calibration(result: Calibration) -> None:
+    from treemem_cli.render import safe
+    from treemem_cli.upkeep.status import precision_of
+
+    found = result.measured
+    click.echo(f"{safe(result.model)}: {precision_of(result)}.")
+    click.echo(
+        f"It accepted {found.accepted} of {found.false} false ones; the area under its curve is "
+        f"{found.auc:.2f}, where 0.5 is chance."
+    )
+    click.echo(
+        "It is the checker of memories whose summarizer it is, or that choose it: treemem model "
+        "use checker NAME" if result.usable else "It is not good enough to be used as checker."
+    )  # fmt: skip
+
+
+def _note_calibration(status: Status) -> None:
+    if status.calibration is None:
+        note("It has not been tested as checker: treemem model check --role checker")
+    elif not status.calibration.usable:
+        note("It did badly in its test as checker. See: treemem status")
 
 
 def _print_exam(result: ExamResult) -> None:
@@ -227,10 +276,14 @@ def _use_served(
     with open_memory(context, create=True) as memory:
         memory.use_model(role, ServedModel(urls, model, slots or 1, key_env))
         status = memory.status()
-    model = status.summarizer if role == "summarizer" else status.embedder
-    note(f"{role.capitalize()} set to {model} at {', '.join(urls)}.")
+    models = {
+        "summarizer": status.summarizer, "embedder": status.embedder, "checker": status.checker,
+    }  # fmt: skip
+    note(f"{role.capitalize()} set to {models[role] or model} at {', '.join(urls)}.")
     if role == "summarizer":
         _note_exam(status.exam, "")
+    elif role == "checker":
+        _note_calibration(status)
     else:
         _note_vectors(status)
 
@@ -276,6 +329,8 @@ def _remark(model: ModelView) -> str:
     sentences = [model.damage or model.description]
     if model.exam is not None:
         sentences.append(f"Exam: {model.exam} of 1000.")
+    if model.precision is not None:
+        sentences.append(f"As checker {100 * model.precision:.0f} of 100 right.")
     if model.role == "summarizer" and not model.chat:
         sentences.append("No chat template.")
     if not model.pinned:

@@ -14,7 +14,7 @@ from treemem_cli.context import open_memory, print_json
 from treemem_cli.parameters import json_option
 
 if TYPE_CHECKING:
-    from treemem import ProducerStatus, Status
+    from treemem import Calibration, ProducerStatus, Status
 
 REASONS_SHOWN = 5
 
@@ -73,6 +73,9 @@ def _rows(status: Status) -> Iterator[tuple[str, str]]:
                 f"{status.exam.taken_at[:10]}"
             ),
         )
+    yield "checker", status.checker or "none"
+    if status.checker is not None and status.calibration is not None:
+        yield "", f"  {precision_of(status.calibration)}"
     yield "embedder", status.embedder or "none"
     for embedder in status.embedders:
         share = 100 * embedder.nodes // max(1, embedder.of)
@@ -90,6 +93,15 @@ def _rows(status: Status) -> Iterator[tuple[str, str]]:
         yield "paused", f"{kind}: {reason}"
     for sentence in status.missing:
         yield "missing", sentence
+
+
+def precision_of(result: Calibration) -> str:
+    """What a checker's calibration promises of a line that it accepted."""
+    right = round(100 * result.measured.precision)
+    return (
+        f"about {right} of 100 such lines were right in our test on {result.taken_at[:10]}; "
+        f"it kept {result.measured.kept} of {result.measured.true} true ones"
+    )
 
 
 def _producer_rows(producer: ProducerStatus) -> Iterator[tuple[str, str]]:

@@ -1,0 +1,204 @@
+"""Opens the checker that a memory file is set to use, and calibrates checkers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from treemem.checkers import calibration, claims, reading
+from treemem.checkers.calibration import Calibration, Read
+from treemem.checkers.onnx_files import OnnxModel
+from treemem.errors import ModelError, UsageError
+from treemem.models import catalog, manifests, serving
+from treemem.models.endpoint import EndpointClient
+from treemem.reports import StepProgress
+from treemem.types import ServedModel
+
+if TYPE_CHECKING:
+    from treemem.models.client import LlamaClient
+    from treemem.models.manifests import InstalledModel
+
+# The choice of no checker at all, also not of the summarizer's model.
+NONE = "none"
+# A setting with this prefix names a folder with an ONNX model.
+ONNX = "onnx:"
+# Tokens of context: enough for the lines of a note and the note.
+CONTEXT_TOKENS = 2_048
+
+
+@dataclass(frozen=True, slots=True)
+class CalibratedChecker:
+    """A verify.grading.Checker: a model, and the calibration that says what its numbers mean."""
+
+    read: Read
+    calibration: Calibration
+
+    @property
+    def name(self) -> str:
+        return f"{self.calibration.model}/checker-{self.calibration.version}"
+
+    @property
+    def threshold(self) -> float:
+        return self.calibration.threshold
+
+    def score(self, lines: Sequence[str], note: str) -> float:
+        return self.calibration.formula.chance(self.read(lines, note))
+
+
+def setting_in_use(setting: str | None, summarizer: str | None) -> str | None:
+    """The model that is asked: that of the setting "checker", else the summarizer's; None for none.
+
+    Example:
+        >>> setting_in_use(None, "qwen3-4b"), setting_in_use("none", "qwen3-4b")
+        ('qwen3-4b', None)
+    """
+    if setting is None:
+        return summarizer
+    return None if setting == NONE else setting
+
+
+def calibration_of(setting: str | None) -> Calibration | None:
+    """The calibration of the model that a setting names; None if it has none, or is not there.
+    Loads no model. Raises ModelError for one that cannot be read."""
+    name = None if setting is None else _identity(setting)
+    return None if name is None else calibration.result_of(name)
+
+
+@contextmanager
+def checker_of(
+    setting: str | None, summarizer: str | None, client: object = None
+) -> Iterator[CalibratedChecker | None]:
+    """Opens the checker for a run of model work; None if there is none to use.
+
+    setting, summarizer: the settings "checker" and "summarizer" of a memory. client: the
+    summarizer's open client, which is asked if its model is the checker too, so that it is loaded
+    once. Without a setting the summarizer's model is the checker if its calibration is good enough.
+    Raises ModelError if a model that was chosen is missing, or has not been calibrated.
+    """
+    used = setting_in_use(setting, summarizer)
+    found = calibration_of(used)
+    if used is None or (setting is None and (found is None or not found.usable)):
+        yield None
+        return
+    if found is None:
+        raise ModelError(
+            f"The checker {used} has not been calibrated. Run: treemem model check, or turn it "
+            "off: treemem model use checker none",
+            recoverable=False,
+        )
+    with reader_of(used, client if used == summarizer else None) as read:
+        yield CalibratedChecker(read, found)
+
+
+@contextmanager
+def reader_of(setting: str, client: object = None) -> Iterator[Read]:
+    """Opens the model of a setting. client: one that is open already, else None. Raises
+    ModelError if it is missing or damaged."""
+    served = serving.from_setting(setting, "checker")
+    if served is not None:
+        if isinstance(client, EndpointClient):
+            yield _served(client)
+            return
+        with serving.opened(served, served.urls[0]) as server:
+            yield _served(server)
+    elif setting.startswith(ONNX):
+        with OnnxModel(Path(setting.removeprefix(ONNX))) as model:
+            yield lambda lines, note: {"yes": model.supported(lines, note)}
+    else:
+        from treemem.models.client import LlamaClient
+
+        installed = manifests.installed(setting, verify=True)
+        if isinstance(client, LlamaClient):
+            yield _local(client, installed)
+            return
+        tokens = min(CONTEXT_TOKENS, installed.context_tokens)
+        with LlamaClient(installed.path, context_tokens=tokens) as local:
+            yield _local(local, installed)
+
+
+def _served(server: EndpointClient) -> Read:
+    return lambda lines, note: {"yes": claims.served_yes(server, lines, note)}
+
+
+def _local(client: LlamaClient, model: InstalledModel) -> Read:
+    """A model made for it is asked for yes or no, any other one is shown pairs too."""
+    if model.role == "checker":
+        return lambda lines, note: {"yes": claims.local_yes(client, lines, note)}
+    return lambda lines, note: reading.features(reading.read(client, lines, note))
+
+
+# -- choosing and calibrating ----------------------------------------------------------
+
+
+def checked_choice(choice: str | ServedModel) -> str | None:
+    """The setting to store for a choice: a model's name, a server, a folder with an ONNX model, or
+    "none". None for "summarizer": the summarizer's model.
+
+    Raises ModelError if the model is missing or no server has it, UsageError if it cannot check.
+    """
+    if isinstance(choice, str) and "://" in choice:
+        choice = ServedModel((choice,))
+    if isinstance(choice, ServedModel):
+        return serving.to_setting(serving.checked(choice))
+    if choice == "summarizer":
+        return None
+    if choice == NONE:
+        return NONE
+    if Path(choice).expanduser().is_dir():
+        return f"{ONNX}{OnnxModel(Path(choice)).folder}"
+    if choice.startswith(ONNX):
+        return f"{ONNX}{OnnxModel(Path(choice.removeprefix(ONNX))).folder}"
+    if serving.from_setting(choice, "checker") is not None:
+        return choice
+    model = manifests.installed(choice)
+    if model.role == "embedder":
+        raise UsageError(
+            f"{choice!r} is an embedder, which cannot check notes: run `treemem model list`"
+        )
+    return choice
+
+
+def label(setting: str | None) -> str | None:
+    """A checker's setting as it is shown: the model's name.
+
+    Example:
+        >>> label("onnx:/home/ana/minicheck")
+        'minicheck (ONNX)'
+    """
+    served = serving.from_setting(setting, "checker")
+    if served is not None:
+        return served.model
+    if setting is not None and setting.startswith(ONNX):
+        return f"{Path(setting.removeprefix(ONNX)).name} (ONNX)"
+    return setting
+
+
+def calibrate(
+    setting: str,
+    taken_at: str,
+    progress: StepProgress | None = None,
+    run: Callable[..., Calibration] = calibration.calibrate,
+) -> Calibration:
+    """Calibrates the model of a setting on the built-in notes, and stores the result beside the
+    models. Raises ModelError."""
+    name = _identity(setting)
+    if name is None:
+        manifests.installed(setting)  # raises an error that says how to get it
+        raise AssertionError("an installed model has an identity")
+    with reader_of(setting) as read:
+        result = run(read, name, taken_at, progress)
+    calibration.save(result)
+    return result
+
+
+def _identity(setting: str) -> str | None:
+    served = serving.from_setting(setting, "checker")
+    if served is not None:
+        return serving.identity(served)
+    if setting.startswith(ONNX):
+        return OnnxModel(Path(setting.removeprefix(ONNX))).identity
+    model = manifests.find(setting) if catalog.is_name(setting) else None
+    return None if model is None else model.identity
