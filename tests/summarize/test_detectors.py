@@ -1,14 +1,40 @@
-"""Detectors: the kind of a sentence, and the errors in a tool's output."""
+"""Detectors: the kind of a sentence where it is said, and the errors in a tool's output."""
 
 from __future__ import annotations
 
 import pytest
 
-from treemem.summarize.detectors import kind_of, tool_errors, words_of
+from treemem.summarize.detectors import kind_of, states_nothing, tool_errors, words_of
+from treemem.summarize.kinds.phrases import Phrases
+from treemem.summarize.kinds.place import Place, Setting, Turn, setting_of, turn_of
+from treemem.types import Message, Origin, Part
+
+
+def at(origin: Origin, setting: Setting, *, listed: bool = False, guide: bool = False) -> Place:
+    return Place(origin, Turn(setting, is_guide=guide), listed)
+
+
+USER = at("typed", "assisted")
+FRIEND = at("person", "people")
+AT_WORK = at("assistant", "agent")
+CHAT = at("assistant", "assisted")
+GUIDE = at("assistant", "assisted", guide=True)
+ITEM = at("assistant", "assisted", listed=True)
+REPORT = at("assistant", "agent", guide=True)
+PAGE = at("document", "document")
+
+
+def kind(sentence: str, place: Place | None = None) -> str:
+    return kind_of(sentence, frozenset(map(str.lower, words_of(sentence))), place)[0]
+
+
+def is_nothing(sentence: str, place: Place) -> bool:
+    lower = frozenset(map(str.lower, words_of(sentence)))
+    return states_nothing(sentence, lower, kind_of(sentence, lower, place)[0], place)
 
 
 @pytest.mark.parametrize(
-    ("sentence", "kind"),
+    ("sentence", "expected"),
     [
         ("You must never run anything against production.", "constraint"),
         ("Please don't commit the generated files.", "constraint"),
@@ -34,9 +60,132 @@ from treemem.summarize.detectors import kind_of, tool_errors, words_of
         ("It must have been the network.", "fact"),
     ],
 )
-def test_the_kind_of_a_sentence_follows_from_its_words(sentence: str, kind: str) -> None:
-    lower = frozenset(word.lower() for word in words_of(sentence))
-    assert kind_of(sentence, lower)[0] == kind
+def test_the_kind_of_a_sentence_follows_from_its_words(sentence: str, expected: str) -> None:
+    assert kind(sentence) == expected
+
+
+@pytest.mark.parametrize(
+    ("sentence", "expected"),
+    [
+        ("Drivers must not open the tank before the lab has the sample.", "constraint"),
+        ("Grams only: he must not tell anybody a price before Nives agrees.", "constraint"),
+        ("From now on we lock the yard at eight.", "constraint"),
+        ("Nobody is allowed in the cold room without a coat.", "constraint"),
+        ("I'll never forget that evening at the lake!", "fact"),
+        ("Never lose hope, my friend!", "fact"),
+        ("It must be lovely to wake up by the sea.", "fact"),
+        ("You can find joy everywhere, no matter what.", "fact"),
+        ("Make sure yours is the brightest of all lanterns.", "fact"),
+        ("We agreed on the blue paint for the boat.", "decision"),
+        ("Last week I decided to rent the old mill.", "decision"),
+        ("Let's meet at the harbour on Sunday.", "decision"),
+        ("Let's keep chasing our dreams together!", "fact"),
+        ("We'll make wonderful memories this summer.", "fact"),
+        ("That was a hard decision for the whole family.", "fact"),
+        ("We still have to send the deposit for the hall.", "open"),
+        ("The landlord hasn't answered my letter yet.", "open"),
+        ("We need to find out who drives on Monday.", "open"),
+        ("These shells remind me of our first trip.", "fact"),
+        ("I haven't tried sailing yet, but it sounds fun.", "fact"),
+        ("It shows how much work we still have to do for the rivers.", "fact"),
+        ("My bike broke down on the way to the station.", "error"),
+        ("That film broke my heart completely.", "fact"),
+    ],
+)
+def test_between_people_a_trigger_word_alone_makes_nothing(sentence: str, expected: str) -> None:
+    assert kind(sentence, FRIEND) == expected
+    assert kind(sentence, at("typed", "people")) == expected
+
+
+@pytest.mark.parametrize(
+    ("sentence", "place", "expected"),
+    [
+        ("Always call close to return the handle.", GUIDE, "fact"),
+        ("Always use a long salt for each password.", ITEM, "fact"),
+        ("Never reuse a salt across accounts of customers.", GUIDE, "fact"),
+        ("The archive must not be opened before noon.", REPORT, "constraint"),
+        ("Then, we'll add a chart of all yields.", GUIDE, "fact"),
+        ("We'll use `bcrypt` for the passwords of members.", GUIDE, "decision"),
+        ("I went with Redis because it was there already.", CHAT, "decision"),
+        ("Don't forget to pack a warm coat.", GUIDE, "fact"),
+        ("I still need to run the slow tests.", AT_WORK, "open"),
+        ("I'm not sure if this is the right way to do it.", USER, "fact"),
+        ("I don't know yet whether the lease covers the annex.", USER, "open"),
+        ("Can you complete the TODO part of the form?", USER, "fact"),
+        ("I'm getting a TypeError when I open the form.", USER, "error"),
+        ("I want to handle the 404 error in my client.", USER, "fact"),
+        ("This setup should resolve the TemplateError.", GUIDE, "fact"),
+        ("If the upload fails, show a message to the user.", GUIDE, "fact"),
+        ("The ImportError means that the package is missing.", GUIDE, "error"),
+        ("Every field must have a unit.", PAGE, "constraint"),
+        ("The retry path is not yet implemented.", PAGE, "open"),
+    ],
+)  # fmt: skip
+def test_the_kind_depends_on_who_speaks_and_how(sentence: str, place: Place, expected: str) -> None:
+    assert kind(sentence, place) == expected
+
+
+@pytest.mark.parametrize(
+    ("sentence", "place"),
+    [
+        ("Let me know if you need anything else.", CHAT),
+        ("Here's an example of the whole form.", GUIDE),
+        ("Now let me look at the failing tests.", AT_WORK),
+        ("The steps are the following:", USER),
+        ("Do it now.", USER),
+        ("Wow, you're doing a fantastic job with this!", FRIEND),
+        ("Thanks so much for your support!", FRIEND),
+        ("How are you these days?", FRIEND),
+    ],
+)
+def test_openings_closings_and_pleasantries_state_nothing(sentence: str, place: Place) -> None:
+    assert is_nothing(sentence, place)
+
+
+@pytest.mark.parametrize(
+    ("sentence", "place"),
+    [
+        ("Never guess.", USER),
+        ("Thanks, my sister moved to Linz yesterday.", FRIEND),
+        ("The mill grinds rye on Mondays.", CHAT),
+        ("请在星期五之前把报告发给我。", USER),
+        ("We got another cat named Bella.", FRIEND),
+    ],
+)
+def test_what_says_something_stays(sentence: str, place: Place) -> None:
+    assert not is_nothing(sentence, place)
+
+
+def test_what_says_of_itself_that_it_is_done_is_not_open() -> None:
+    assert kind("That closes the open question of the two labels.") == "fact"
+    assert kind("The hinges have their own shelf now, so that TODO is done.") == "fact"
+    assert kind("The open question of the labels is not settled.") == "open"
+
+
+def test_the_setting_follows_from_who_takes_part() -> None:
+    call = Message("assistant", "[call]", parts=(Part("tool_use", 0, 6, "Bash"),))
+    ana, ben = Message("user", "Hi", author="Ana"), Message("user", "Hi", author="Ben")
+    assert setting_of([ana, ben]) == setting_of([Message(author="Ana")]) == "people"
+    assert setting_of([ana, Message("assistant", "Hi")]) == "assisted"
+    assert setting_of([ana, call]) == "agent"
+    assert setting_of([Message("document", "Hi")]) == "document"
+    assert setting_of([Message("user", "Hi")]) == setting_of([]) == "assisted"
+
+
+def test_an_answer_with_a_heading_or_a_list_is_a_guide() -> None:
+    assert turn_of(Message("assistant", "## Steps\nMix it."), "assisted", None).is_guide
+    assert turn_of(Message("assistant", "- Mix\n- Stir\n- Bake"), "assisted", None).is_guide
+    assert not turn_of(Message("user", "- Mix\n- Stir\n- Bake"), "assisted", None).is_guide
+    assert not turn_of(Message("assistant", "Mix it and bake it."), "assisted", None).is_guide
+
+
+def test_a_phrase_is_only_looked_for_behind_its_words() -> None:
+    phrases = Phrases(("mill", r"mill\ grinds"), ("", r"never\ reached"))
+    sentence = "The mill grinds what it never reached."
+    match = phrases.find(sentence, frozenset(sentence.lower().split()))
+    assert match is not None
+    assert match.group() == "mill grinds"
+    assert phrases.find(sentence, frozenset({"grinds"})) is None
 
 
 def test_only_the_last_errors_of_a_tools_output_are_returned() -> None:

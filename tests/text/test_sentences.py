@@ -52,20 +52,20 @@ def test_a_sentence_in_small_letters_begins_after_a_question() -> None:
 def test_only_the_stretch_asked_for_is_read() -> None:
     text = f"{SPEECH} {SPEECH}"
     assert list(spoken_sentences(Message(text=text), len(SPEECH), len(text))) == [
-        (SPEECH, "typed", SPEECH)
+        (SPEECH, "typed", SPEECH, False)
     ]
 
 
 def test_what_the_user_only_quotes_is_said_by_nobody_who_can_give_orders() -> None:
     text = f"> {SPEECH}"
     sentences = spoken_sentences(mark(Message(text=text)), 0, len(text))
-    assert list(sentences) == [(SPEECH, "pasted", SPEECH)]
+    assert list(sentences) == [(SPEECH, "pasted", SPEECH, False)]
 
 
 def test_a_sentence_around_a_quotation_is_whole_and_knows_its_own_words() -> None:
     text = 'Never begin with "we are happy to announce that" in a mail.'
     (sentence,) = spoken_sentences(mark(Message(text=text)), 0, len(text))
-    assert sentence == (text, "typed", 'Never begin with "" in a mail.')
+    assert sentence == (text, "typed", 'Never begin with "" in a mail.', False)
 
 
 @pytest.mark.parametrize(

@@ -18,7 +18,8 @@ from treemem.proposals import Draft, Excerpt, View
 from treemem.rules import succession, wording
 from treemem.summarize import rollup
 from treemem.summarize.base import BINDING, KIND_ORDER, Client, GroupContent, LeafContent
-from treemem.summarize.detectors import kind_of, specifics, tool_errors, words_of
+from treemem.summarize.detectors import kind_of, specifics, states_nothing, tool_errors, words_of
+from treemem.summarize.kinds.place import Place, Turn, setting_of, turn_of
 from treemem.text.sentences import spoken_sentences
 from treemem.text.tokens import count_many, count_tokens
 from treemem.types import Message, Origin, StatementKind
@@ -41,9 +42,7 @@ ROOM: dict[StatementKind, float] = {
 _ROLE_WEIGHT = {"user": 1.3, "assistant": 1.0, "document": 1.1, "tool": 0.7, "system": 0.5}
 # The weight of a user's words that are not the user's own.
 _FOREIGN_WEIGHT = 0.7
-# The origins whose wishes are rules, and the kinds that the other origins cannot set: pasted text
-# and another agent's words bind nobody.
-_RULING: tuple[Origin, ...] = ("typed", "document")
+# The kinds that an origin cannot set: pasted text and another agent's words bind nobody.
 KINDS_BARRED: dict[Origin, tuple[StatementKind, ...]] = {
     "agent": ("constraint",),
     "pasted": ("constraint", "decision", "open"),
@@ -176,8 +175,8 @@ def _candidates(excerpts: Sequence[Excerpt]) -> list[_Candidate]:
     said last, and cites all its messages; its words may have been quoted before. What somebody
     else repeats of a rule that the user typed adds nothing."""
     candidates: dict[tuple[str, str], _Candidate] = {}
-    for excerpt, reply in _with_replies(excerpts):
-        for draft, words in _drafts(excerpt, reply):
+    for excerpt, turn in _with_replies(excerpts):
+        for draft, words in _drafts(excerpt, turn):
             is_rule = draft.kind == "constraint"
             key = (draft.text, draft.origin) if is_rule else (normal(draft.text), "")
             before = candidates.get(key)
@@ -193,9 +192,10 @@ def _candidates(excerpts: Sequence[Excerpt]) -> list[_Candidate]:
     return [replace(one, place=place) for place, one in enumerate(unique)]
 
 
-def _with_replies(excerpts: Sequence[Excerpt]) -> Iterator[tuple[Excerpt, Message | None]]:
-    """Yields each excerpt with the next message, if somebody else says it."""
+def _with_replies(excerpts: Sequence[Excerpt]) -> Iterator[tuple[Excerpt, Turn]]:
+    """Yields each excerpt with its turn, which has the next message if somebody else says it."""
     messages = [excerpt.message for excerpt in excerpts]
+    setting = setting_of(messages)
     for excerpt, following in zip_longest(excerpts, messages[1:]):
         is_reply = (
             following is not None
@@ -203,26 +203,29 @@ def _with_replies(excerpts: Sequence[Excerpt]) -> Iterator[tuple[Excerpt, Messag
             and following.speaker != excerpt.message.speaker
             and following.role != "tool"
         )
-        yield excerpt, following if is_reply else None
+        yield excerpt, turn_of(excerpt.message, setting, following if is_reply else None)
 
 
-def _drafts(excerpt: Excerpt, reply: Message | None) -> Iterator[tuple[Draft, frozenset[str]]]:
-    """The sentences of an excerpt as statements, each with its content words."""
+def _drafts(excerpt: Excerpt, turn: Turn) -> Iterator[tuple[Draft, frozenset[str]]]:
+    """The sentences of an excerpt that state something, each with its content words."""
     message = excerpt.message
     if message.kind != "said":
         return
     cited = (message.id or "",)
-    for text, origin, own in spoken_sentences(message, excerpt.start, excerpt.end):
+    for text, origin, own, is_listed in spoken_sentences(message, excerpt.start, excerpt.end):
         weight = _ROLE_WEIGHT.get(message.role, 1.0) if origin != "pasted" else _FOREIGN_WEIGHT
         words = words_of(text)
         lower = frozenset(map(str.lower, words))
         content = frozenset(word for word in lower if len(word) >= CONTENT_CHARS_MIN)
         own_lower = lower if own == text else frozenset(map(str.lower, words_of(own)))
-        kind, kind_weight = kind_of(own, own_lower, by_person=origin in _RULING)
-        if (text.endswith("?") and _is_no_statement(kind, text, reply)) or kind in KINDS_BARRED.get(
-            origin, ()
+        place = Place(origin, turn, is_listed)
+        kind, kind_weight = kind_of(own, own_lower, place)
+        if (text.endswith("?") and _is_no_statement(kind, text, turn.reply)) or (
+            kind in KINDS_BARRED.get(origin, ())
         ):
             kind, kind_weight = "fact", 1.0
+        if states_nothing(text, lower, kind, place):
+            continue
         importance = weight * kind_weight * _density(words, lower, len(content))
         draft = Draft(
             kind, text, speaker_of(message, origin), cited, round(importance, 4),
@@ -237,19 +240,17 @@ def _drafts(excerpt: Excerpt, reply: Message | None) -> Iterator[tuple[Draft, fr
 
 
 def _is_no_statement(kind: StatementKind, question: str, reply: Message | None) -> bool:
-    """Whether a question is neither an error, nor a rule, nor open: it was answered at once.
-    "Could you always answer in German?" is a rule."""
+    """Whether a question is neither a rule nor open: it was answered at once. "Could you always
+    answer in German?" is a rule."""
     if kind == "constraint":
         return wording.form_of(question) is None
-    if kind != "open":
-        return kind == "error"
-    if reply is None:
+    if kind != "open" or reply is None:
         return False
     if not _ASKS_FOR_A_FACT.search(question):
         return False
     answer = reply.text[:_ANSWER_CHARS]
     lower = frozenset(map(str.lower, words_of(answer)))
-    return not answer.rstrip().endswith("?") and kind_of(answer, lower)[0] != "open"
+    return not answer.rstrip().endswith("?") and kind_of(answer, lower, Place())[0] != "open"
 
 
 def speaker_of(message: Message, origin: Origin) -> str:

@@ -13,6 +13,7 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from treemem.origins.spans import origin_of_part, plain_origin
+from treemem.text import prose
 from treemem.types import Message, Origin, PartKind
 
 # Characters of a sentence that can be shown. Shorter ones say too little, longer ones are data.
@@ -23,6 +24,10 @@ _SPEECH_PARTS: frozenset[PartKind] = frozenset({"text", "pasted", "agent"})
 # After a dot, a small letter mostly goes on: "e.g. this". After a question it begins anew.
 _END = re.compile(r"[.!?…][\"')\]*_]*\s+(?=[A-Z0-9\"'(\[`*_])|(?<=[\w)])\?\s+(?=[a-z])|[。！？]")
 _LEAD = re.compile(r"\s*(?:[-*+•>#|]+\s+|\d{1,3}[.)]\s+|\[[ xX]\]\s+)*")
+# What begins an item of a list: a mark, a number, or a bold label.
+_LISTED = re.compile(r"\s*(?:[-*+•]\s|\d{1,3}[.)]\s|(?:\*\*|__|`)[^*_`\n]+(?:\*\*|__|`)\s*[:–—-])")
+# Whose titled lines may be titles: what somebody types in capitals is a sentence all the same.
+_TITLING: frozenset[Origin] = frozenset({"assistant", "document", "pasted", "agent", "tool"})
 # A quotation within a sentence: in one line, and without another mark of its kind.
 _MENTION = re.compile(
     r"\"[^\"\n]*\"|“[^”\n]*”|„[^“”\n]*[“”]|«[^»\n]*»|`[^`\n]*`|(?<!\w)'[^'\n]{2,}'(?!\w)"
@@ -42,19 +47,22 @@ def split_sentences(text: str) -> list[str]:
 
 class SpokenSentence(NamedTuple):
     """A sentence of a message. origin: whose words it is. own: the sentence without the quotations
-    in it that are somebody else's; what a sentence asks for is to be judged by these words."""
+    in it that are somebody else's; what a sentence asks for is to be judged by these words.
+    is_listed: whether its line is an item of a list or has a label."""
 
     text: str
     origin: Origin
     own: str
+    is_listed: bool = False
 
 
 def spoken_sentences(message: Message, start: int, end: int) -> Iterator[SpokenSentence]:
     """The sentences between start and end that somebody says in prose.
 
     Code, tool calls and results, thinking, attachments and what a tool added are left out, and so
-    are list marks, heading marks and quotation marks at the head of a line. A sentence around a
-    quotation is whole. message: marked, see origins/marking.py.
+    are headings, table rows, captions, marks of a transcript (see prose.py), and list marks and
+    quotation marks at the head of a line. A sentence around a quotation is whole. message: marked,
+    see origins/marking.py.
 
     Example:
         >>> message = Message(text="- We ship on Friday. Nobody objects to that.")
@@ -64,8 +72,14 @@ def spoken_sentences(message: Message, start: int, end: int) -> Iterator[SpokenS
     quoted = _mentions(message, start, end)
     for speech_start, speech_end, origin in _speech(message, start, end, frozenset(quoted)):
         for line_start, line_end in _lines(message.text, speech_start, speech_end):
-            for at, stop in _in_line(message.text, line_start, line_end):
-                yield _spoken(message.text, at, stop, origin, quoted)
+            line = message.text[line_start:line_end]
+            if not prose.is_prose(line) or (origin in _TITLING and prose.is_heading(line)):
+                continue
+            is_listed = _LISTED.match(line) is not None
+            for start_, stop_ in prose.pieces(message.text, line_start, line_end):
+                for at, stop in _in_line(message.text, start_, stop_):
+                    spoken = _spoken(message.text, at, stop, origin, quoted)
+                    yield spoken._replace(is_listed=True) if is_listed else spoken
 
 
 def _spoken(

@@ -56,6 +56,20 @@ _DONE = re.compile(
     r"|we (?:take|use|go with|keep)|the answer(?: to that)? is|got (?:it|them|the|a|an)\b)",
     re.IGNORECASE,
 )
+# Words without which a sentence says of nothing that it is done, apart from verbs in the past; and
+# those that say so after "is".
+_DONE_WORDS = frozenset(
+    """
+    done fixed resolved solved finished complete completed closed settled sorted decided agreed
+    answered merged shipped deployed released implemented sent arrived confirmed approved found
+    figured turned cleared taken take takes care checked signed paid booked bought ordered delivered
+    received cancelled canceled dropped obsolete added written installed repaired replaced returned
+    picked chose chosen renewed moved removed updated forwarded came granted shared uploaded clear
+    final don't don’t doesn't doesn’t not never longer needed going says say works work voted went
+    back now dry fine smooth solid stay stays answer got use keep go open
+    """.split()
+)
+_AFTER_IS = frozenset("in up there here ready available over out".split())
 _NOT_DONE = re.compile(
     r"\b(?:not|never(?! mind)|nobody|nothing|without|hardly|cannot|\w+n['’]t|yet|still|will|shall"
     r"|would|should|could|might|may|must|if|once|when|until|unless|before|after we|needs? to"
@@ -69,6 +83,8 @@ _CLOSING_NOT = re.compile(
     r"|(?:do|does)(?:n['’]t| not) (?:need|have to))\b",
     re.IGNORECASE,
 )
+# Marks around words.
+_MARKS = ".,;:!?()[]{}<>\"'*_`“”„«»…–—-"
 _PAST = re.compile(r"\b\w{3,}ed\b", re.IGNORECASE)
 _SUBORDINATE = frozenset("which who whom whose how where whether that if once when until".split())
 _COMMON = stems(ROUTINE_WORDS)
@@ -115,9 +131,17 @@ def settles(text: str) -> bool:
         >>> settles("The lock is fixed now."), settles("The lock will be fixed tomorrow.")
         (True, False)
     """
-    if text.rstrip().endswith("?") or not (_PAST.search(text) or _DONE.search(text)):
+    if text.rstrip().endswith("?") or not _may_settle(text):
         return False
     return any(map(_settles_clause, CLAUSE_END.split(text)))
+
+
+def _may_settle(text: str) -> bool:
+    """Whether a word of a sentence may say that something is done. Much faster than to look."""
+    words = frozenset(word.strip(_MARKS) for word in text.lower().split())
+    if not _DONE_WORDS.isdisjoint(words) or any(word.endswith("ed") for word in words):
+        return True
+    return "is" in words and not _AFTER_IS.isdisjoint(words)
 
 
 def _settles_clause(text: str) -> bool:

@@ -1,0 +1,108 @@
+"""Recognizes decisions: something was chosen or agreed.
+
+Pure. Between people a word such as "let's" decides nothing; the numbered steps of an assistant's
+explanation are no decisions either. Sentences have plain apostrophes here.
+
+Tested in tests/summarize/test_detectors.py.
+"""
+
+from __future__ import annotations
+
+import re
+
+from treemem.summarize.kinds.phrases import FLAGS, Phrases
+from treemem.summarize.kinds.place import Place
+
+_WHO = r"(?:we|i|they|you|he|she|everyone|everybody|the\ \w+|(?-i:[A-Z])\w+)"
+_HAS = r"(?:'ve|'s|\ have|\ has|\ had|'d)?\ (?:(?:both|all|now|just|finally|also|already)\ )?"
+_WILL = r"""(?:we|i)(?:'ll|\ will|'m\ going\ to|'re\ going\ to|\ are\ going\ to|\ am\ going\ to
+    |'d\ rather)\ (?:(?:just|now|only)\ )?"""
+# In any voice: a choice was made.
+_CHOSEN = Phrases(
+    ("decided chose chosen opted settled picked voted agreed made concluded went ruled signed",
+     rf"""\b{_WHO}{_HAS}(?:decided\ (?!whether|yet)|chose(?:n)?\b|opted\ for|settled\ on
+        |picked\ (?!up\b)|voted\ (?:to|for|against)|agreed\ (?:on|to|that|with\ \w+\ (?:to|that
+        |on))|made\ up\ (?:my|our|their)\ mind|concluded|went\ with|ruled\ out|signed\ off)"""),
+    ("decided agreed approved", r"""\b(?:it\ (?:is|was|has\ been)|we're|is|are|was|were|been|it's)
+        \ (?:now\ |finally\ )?(?:decided|agreed|approved)\b|:\ approved\b|\bapproved\ in\b"""),
+    ("approved signed", r"\b(?-i:[A-Z])\w+\ (?:has\ )?(?:approved|signed\ off)\b"),
+    ("decision decided agreed settled approved resolved", r"""^\W*(?:(?:final\ )?decision|decided
+        |agreed|settled|approved|resolved)\b[^.:,]{0,40}[:,]\ \S"""),
+    ("plan", r"\bthe\ plan\ is\ (?:to|that)\b"),
+    ("ahead final", r"\bgo\ ahead\ with\b|\bfinal\ (?:answer|choice|decision)\ is\b"),
+)  # fmt: skip
+# What a user settles in the first person, or an assistant at work.
+_SETTLED = Phrases(
+    ("let's let", r"""\b(?:let's|let\ us)\ (?:(?:just|rather|then)\ )?(?:use|switch|move|drop|store
+        |put|take|call|leave|split|skip|go\ (?:with|for)|stick|stay\ with|postpone|rename|replace
+        |remove|merge|build|ship|keep\ (?:the|it\ at|it\ as|to|using|\w+\ as)|make\ it|limit
+        |start\ with|wait\ with|do\ (?!it\b|this\b|that\b|our\b|so\b)\w+\ \w+)"""),
+    ("we'll i'll will going rather", rf"""\b{_WILL}(?:use|switch|drop|store|split|rename
+        |go\ (?:with|for)|stick|stay\ with|call\ it|postpone|defer|leave\ (?:the|it|that)
+        |keep\ (?:the|it\ at|it\ as|using|\w+\ as)|move\ (?:the|it|to)|take\ the
+        |put\ (?:the|it))\b"""),
+    ("then with", r"""\bthen\ we\ (?:use|take|leave|keep|go|drop|split|move)\b
+        |\b(?:we|i)\ (?:just\ )?(?:go|stick|stay)\ with\b"""),
+    ("instead rather because", r"""\bwe\ (?:just\ )?(?:take|keep|drop|use)\ [^.;]{2,60}\ (?:instead
+        |rather|because)|\b(?:use|using|keep|take|go\ with)\ [^.,;]{2,60}\ (?:instead\ of
+        |rather\ than)\b"""),
+)  # fmt: skip
+# What an assistant takes: a thing with a name or in code.
+_NAMED = Phrases(
+    ("we'll i'll will going used chose chosen went switched picked", r"""\b(?:(?:we|i)(?:'ll
+        |\ will|'m\ going\ to)\ (?:use|go\ with|switch\ to|stick\ (?:to|with)|store|keep\ using)
+        |i(?:'ve|\ have)?\ (?:used|chose|chosen|went\ with|switched\ to|picked))\ (?:the\ )?
+        (?-i:[`*"]?[A-Z]\w*|`[^`]+`|\w+[._/-]\w+)"""),
+)  # fmt: skip
+# What people arrange with each other.
+_ARRANGED = Phrases(
+    ("let's let we'll will going", r"""\b(?:let's|let\ us|we'll|we\ will
+        |we're\ going\ to)\ (?:(?:all
+        |just|then)\ )?(?:use|go\ with|switch\ to|stick\ (?:to|with)|move\ (?:it|the|to)
+        |drop\ (?:the|it)|skip|postpone|cancel|schedule|meet|reschedule|buy|book|order
+        |do\ (?:it|that)\ on|take\ the|put\ (?:the|it)|leave\ (?:the|it|that)|call\ it)\b"""),
+    ("gonna going", r"""\b(?:i|we)(?:'m|'re|\ am|\ are)?\ (?:gonna|going\ to)\ (?:go\ with|use|buy
+        |book|switch)\b"""),
+)  # fmt: skip
+# A choice that is asked about, supposed, awaited or denied.
+_UNMADE = re.compile(
+    r"""(?:n't|\b(?:if|whether|unless|until|once|before|when(?:ever)?|had\ to|has\ to|have\ to
+        |needs?\ to|should|would|could|can|might|not|never|yet|nobody|no\ one|still))
+        \ (?:\w+\ ){0,4}?(?:be\ )?(?:decide|chose|choose|pick|agree|settle|approve|opt|sign)""",
+    FLAGS,
+)
+# A figure of speech with one of the words, what somebody is told, and what breaks off.
+_FIGURE = re.compile(
+    r"""\bagreed\ to\ disagree|\bcall\ it\ a\ day|\byou(?:'ve)?\ (?:picked|chose|decided)
+    |\b(?:decided|agreed)\ (?:to|that)\W*$""",
+    FLAGS,
+)
+
+
+def is_decision(sentence: str, lower_words: frozenset[str], place: Place) -> bool:
+    """Whether a sentence says that something was decided.
+
+    Example:
+        >>> words = frozenset("we agreed to meet at the mill".split())
+        >>> is_decision("We agreed to meet at the mill.", words, Place("person"))
+        True
+        >>> words = frozenset("let's keep chasing our dreams".split())
+        >>> is_decision("Let's keep chasing our dreams!", words, Place("person"))
+        False
+    """
+    if sentence.endswith("?") or not _is_chosen(sentence, lower_words, place):
+        return False
+    return not (_UNMADE.search(sentence) or _FIGURE.search(sentence))
+
+
+def _is_chosen(sentence: str, lower_words: frozenset[str], place: Place) -> bool:
+    if place.is_advice:
+        return not place.is_listed and _NAMED.find(sentence, lower_words) is not None
+    if _CHOSEN.find(sentence, lower_words):
+        return True
+    if place.voice == "person":
+        return _ARRANGED.find(sentence, lower_words) is not None
+    if place.voice == "document":
+        return False
+    is_chat = place.voice == "assistant" and place.turn.setting == "assisted"
+    return (_NAMED if is_chat else _SETTLED).find(sentence, lower_words) is not None

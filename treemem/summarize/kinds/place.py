@@ -1,0 +1,104 @@
+"""Describes where a sentence is said: whose words, in which setting, and what is answered.
+
+Pure. A word such as "never" makes a rule in a user's request to an assistant, and none between
+friends; so every kind is decided for a place.
+
+Tested in tests/summarize/test_detectors.py.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Literal
+
+from treemem.origins.spans import plain_origin
+from treemem.types import Message, Origin
+
+# Who is talking: people with each other; a person with an assistant; the same with tools at work;
+# nobody, in a document.
+Setting = Literal["people", "assisted", "agent", "document"]
+# How much a sentence may set. A person is one of several who talk with each other.
+Voice = Literal["user", "assistant", "person", "document", "other"]
+
+_VOICES: dict[Origin, Voice] = {
+    "typed": "user", "assistant": "assistant", "person": "person", "document": "document",
+}  # fmt: skip
+# A message with a fence, a heading or several items of a list is an explanation.
+_FENCE = re.compile(r"^\s*(?:```|~~~|#{1,6} )", re.MULTILINE)
+_ITEM = re.compile(r"^\s*(?:[-*+•] |\d{1,3}[.)] |\*\*[^*\n]+\*\*)", re.MULTILINE)
+_ITEMS_MIN = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """A message in its setting. reply: the next message, if somebody else says it.
+    is_guide: whether the message explains how to do something, with headings, lists or code."""
+
+    setting: Setting = "agent"
+    reply: Message | None = None
+    is_guide: bool = False
+    asks: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a sentence is said. is_listed: as an item of a list, or behind a label."""
+
+    origin: Origin = "assistant"
+    turn: Turn = Turn()
+    is_listed: bool = False
+
+    @property
+    def voice(self) -> Voice:
+        """Whose voice it is: what people say to each other is a person's, also if it is typed."""
+        if self.turn.setting == "people" and self.origin in ("typed", "person"):
+            return "person"
+        return _VOICES.get(self.origin, "other")
+
+    @property
+    def is_advice(self) -> bool:
+        """Whether an assistant explains something here, rather than reporting its own work."""
+        return self.origin == "assistant" and (self.is_listed or self.turn.is_guide)
+
+
+def setting_of(messages: Iterable[Message]) -> Setting:
+    """The setting of messages that follow each other.
+
+    Example:
+        >>> setting_of([Message(author="Ana"), Message(author="Ben")])
+        'people'
+        >>> setting_of([Message("user"), Message("assistant")]), setting_of([Message("document")])
+        ('assisted', 'document')
+    """
+    origins = set()
+    authors = set()
+    has_tools = False
+    for message in messages:
+        if message.kind != "said":
+            continue
+        origins.add(plain_origin(message))
+        authors.add(message.speaker)
+        has_tools = has_tools or any(part.kind.startswith("tool_") for part in message.parts)
+    if has_tools or "result" in origins:
+        return "agent"
+    if "assistant" in origins:
+        return "assisted"
+    if origins and origins <= {"document", "tool"}:
+        return "document"
+    return "people" if "person" in origins or len(authors) > 1 else "assisted"
+
+
+def turn_of(message: Message, setting: Setting, reply: Message | None) -> Turn:
+    """The turn that a message is.
+
+    Example:
+        >>> turn_of(Message(text="Is the gate open?"), "people", None).asks
+        True
+    """
+    text = message.text
+    is_guide = message.role == "assistant" and (
+        _FENCE.search(text) is not None or len(_ITEM.findall(text)) >= _ITEMS_MIN
+    )
+    return Turn(setting, reply, is_guide, "?" in text)

@@ -1,0 +1,136 @@
+"""Tells prose from what is not: code, table rows, headings, diffs, paths, captions, marks.
+
+Pure, and by line: it sees no grammar. In doubt a line is prose, since a sentence that is left out
+is lost to every summary.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+# The fewest characters of a piece between two marks that can be a sentence.
+PIECE_CHARS_MIN = 12
+# Words of a heading at most, and its share of capitalized words at least.
+_HEADING_WORDS_MAX = 10
+_HEADING_SHARE_MIN = 0.75
+# A line without any of these is neither code, nor a table row, nor a path. Most lines are such.
+_ODD = re.compile(r"[{}\[\]|<>=;\\/#`$@_(*]")
+_ODD_STARTS = ("import ", "return ", "+++", "---", "Traceback")
+_FLAGS = re.VERBOSE
+_CODE = re.compile(
+    r"""^\s*(?:
+        (?://|/\*|\*/|\*\s@|\#!|\#include\b|<!--|</?\w+[^<>]*>\s*$|@@\s|diff\s--git
+        |index\s[0-9a-f]{7}
+            |[+-]{3}\s[ab]?/|\$\s|>>>\s|\.\.\.\s)
+        |(?:export|import|package|using|namespace)\s+[\w*{}.,"'/@-]+(?:\s+(?:as
+        |from)\s+\S+)?\s*;?\s*$
+        |from\s+[\w.]+\s+import\b
+        |(?:public|private|protected|static|async|export)\s+[\w<>\[\]]+[\s(].*[{(;:,]\s*$
+        |(?:def|class|fn|func|function|interface|struct|enum|impl)\s+\w+.*[:{(;,]\s*$
+        |(?:const|let|var|val)\s+[\w{\[][^.!?]*=
+        |(?:return|await|yield|raise|throw|assert|del)\s+(?:[\w.]+[(\[{]|[\w.]+\s*;|[{\["'])
+        |(?:if|for|while|switch|elif|else\ if|catch|except)\s*\(?.*[:{]\s*$
+        |(?:else|try|finally)\s*[:{]
+        |[\w.\[\]"'-]+\s*(?:=|\+=|-=|:=|=>|\?=)\s*\S
+        |[\w.]+\([^()]*\)\s*[;{.]?\s*$
+        |["'][\w.$ -]+["']\s*:\s*\S
+        |[\w-]+\??:\s*(?:string|number|boolean|null|any|int|str|bool|float|\w+\[\]
+        |[{\[])\s*[;,|]?\s*$
+        |[.\#]?[\w-]+(?:,\s*[.\#]?[\w-]+)*\s*\{
+        |(?:SELECT|INSERT|UPDATE|DELETE|CREATE|ALTER|DROP)\s+[\w*]+.*(?:FROM|INTO|SET|TABLE|INDEX)\b
+        |Traceback\ \(most|File\ "[^"]+",\ line\ \d+|at\ [\w.$<>]+\s?\(.+:\d+
+        |\d+\s*\|\s|[\}\])]+[;,]?\s*$
+    )
+    |[;{]\s*$
+    |=>\s*[{(\w]
+    |\w\(\w*\)\s*[;{]
+    |</\w+>\s*$""",
+    _FLAGS,
+)
+_TABLE = re.compile(r"^\s*\||\|\s*$|^[\s|:+-]+$|\s\|\s.*\s\|\s")
+# A path, an address or a file's name without words around it, also in a list, and a slash command.
+_NAME = r"(?:[~.]{0,2}/)?[\w@.+-]+(?:[/\\][\w@.+-]*)+|https?://\S+|[\w.-]+\.\w{1,5}"
+_PATH = re.compile(rf"^\W*(?:{_NAME})(?:[\s,;:()`*]+(?:{_NAME}))*[\W\d]*$")
+_COMMAND = re.compile(r"^\s*/[a-z][\w:-]*(?:\s+\S+){0,3}\s*$")
+_RULE = re.compile(r"^[\W_]*$")
+# What a transcript or an export puts between the words: {vocalsound}, [laughter],
+# [shares a photo: a dog], <v Ana>.
+_MARK = re.compile(
+    r"""\{[a-z][a-z ]{1,20}\}
+    |\[(?:(?:shares|shared|sends|sent|posts|posted|attached|uploaded)\ [^\]]*
+        |(?:image|photo|picture|video|audio|voice|gif|sticker|file|attachment|document)\b[^\]]*
+        |[a-z_]+(?:[ _][a-z_]+){0,2})\](?!\()
+    |\((?:laughs?|laughter|laughing|inaudible|applause|pause|sighs?|coughs?|music|crosstalk)\)
+    |</?[a-z](?:[ .][^<>]*)?>""",
+    _FLAGS | re.IGNORECASE,
+)
+_MARKED = re.compile(r"[{\[(<]")
+_HEADING_MARK = re.compile(r"\s*#{1,6}\s")
+_BOLD = re.compile(r"^\s*(?:[-*+]\s+|\d{1,3}[.)]\s+)?(?:\*\*|__)[^*_]+(?:\*\*|__)\s*:?\s*$")
+_STOPPED = re.compile(r"[.!?…。！？][\"')\]*_`]*\s*$")
+_LICENCE = re.compile(
+    r"""\b(?:WITHOUT\ WARRANT(?:Y|IES)|AS\ IS|MERCHANTABILITY|permission\ is\ hereby\ granted
+    |all\ rights\ reserved|copyright\ (?:\(c\)|©|\d{4})|licensed\ under\ the
+    |above\ copyright\ notice|SPDX-License)""",
+    _FLAGS | re.IGNORECASE,
+)
+_LICENCE_WORDS = ("arrant", "WARRANT", "AS IS", "MERCHANT", "icens", "opyright", "COPYRIGHT",
+                  "hereby", "rights reserved")  # fmt: skip
+
+
+def is_prose(line: str) -> bool:
+    """Whether a line may have sentences, judged by its marks and symbols.
+
+    Example:
+        >>> is_prose("The build of `main.py` takes a minute."), is_prose("x = build(main)")
+        (True, False)
+        >>> is_prose("| Column | Type |"), is_prose("src/main.py, src/tree.py")
+        (False, False)
+    """
+    if any(word in line for word in _LICENCE_WORDS) and _LICENCE.search(line):
+        return False
+    if not (_ODD.search(line) or '":' in line or line.startswith(_ODD_STARTS)):
+        return True
+    line = _MARK.sub(" ", line)
+    if _STOPPED.search(line) and line.count(" ") >= 5 and not line.lstrip().startswith(("//", "|")):
+        return not _TABLE.match(line)
+    return not (_CODE.search(line) or _TABLE.search(line) or _PATH.match(line)
+                or _COMMAND.match(line) or _BOLD.match(line) or _RULE.match(line))  # fmt: skip
+
+
+def is_heading(line: str) -> bool:
+    """Whether a line is a title: marked as one, or without a stop and mostly capitalized.
+
+    Example:
+        >>> is_heading("## The old gate"), is_heading("Mend Your Gate"), is_heading("Mend a gate")
+        (True, True, False)
+    """
+    if _STOPPED.search(line) or ": " in line:
+        return False
+    if _HEADING_MARK.match(line):
+        return True
+    words = [word for word in line.split() if len(word) > 3 and word[0].isalpha()]
+    if not 1 < len(words) <= _HEADING_WORDS_MAX:
+        return False
+    return sum(word[0].isupper() for word in words) >= _HEADING_SHARE_MIN * len(words)
+
+
+def pieces(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
+    """The stretches between start and end without the marks and captions in them.
+
+    Example:
+        >>> text = "We meet at noon. {vocalsound} [shares a photo: a gate]"
+        >>> [text[a:b] for a, b in pieces(text, 0, len(text))]
+        ['We meet at noon. ']
+    """
+    if not _MARKED.search(text, start, end):
+        yield start, end
+        return
+    at = start
+    for mark in _MARK.finditer(text, start, end):
+        if mark.start() - at >= PIECE_CHARS_MIN:
+            yield at, mark.start()
+        at = mark.end()
+    if end - at >= PIECE_CHARS_MIN:
+        yield at, end
