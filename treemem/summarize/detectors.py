@@ -87,7 +87,7 @@ def states_nothing(
         >>> states_nothing("Let me know if you need more.", words, "fact", Place("assistant"))
         True
     """
-    if kind != "constraint" and empty.is_incomplete(sentence, lower_words):
+    if empty.is_lead(sentence) or (kind != "constraint" and empty.is_scrap(sentence, lower_words)):
         return True
     return kind in ("fact", "decision") and empty.is_frame(sentence, place)
 

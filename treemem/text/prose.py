@@ -60,7 +60,7 @@ _MARK = re.compile(
     r"""\{[a-z][a-z ]{1,20}\}
     |\[(?:(?:shares|shared|sends|sent|posts|posted|attached|uploaded)\ [^\]]*
         |(?:image|photo|picture|video|audio|voice|gif|sticker|file|attachment|document)\b[^\]]*
-        |[a-z_]+(?:[ _][a-z_]+){0,2})\](?!\()
+        |[a-z_]+(?:[ _][a-z_]+){0,2}(?=\](?!\()))\]
     |\((?:laughs?|laughter|laughing|inaudible|applause|pause|sighs?|coughs?|music|crosstalk)\)
     |</?[a-z](?:[ .][^<>]*)?>""",
     _FLAGS | re.IGNORECASE,

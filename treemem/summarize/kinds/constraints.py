@@ -62,7 +62,8 @@ _FORMAL = Phrases(
 _BOUND = Phrases(
     ("than latest most within least", rf"""\b(?:no\ (?:more|later|longer|less|fewer)\ than
         |at\ the\ (?:latest|most)|within\ \d+\ (?:days?|hours?|minutes?|weeks?)
-        |at\ (?:most|least)\ (?:\w+\ )?{_NUMBER})\b"""),
+        |at\ (?:most|least)\ (?:\w+\ )?{_NUMBER}|{_NUMBER}\ (?:\w+\ ){{0,3}}at\ most)\b"""),
+    ("fewer less longer", rf"""\b{_NUMBER}\ (?:\w+\ )?or\ (?:fewer|less)\b|\bno\ longer\ than\b"""),
 )  # fmt: skip
 _BINDING = re.compile(
     r"""\b(?:must(?:n't)?|should|may|can|shall|(?:has|have|needs?|is|are)\ to|allow\w*|require\w*
@@ -109,6 +110,51 @@ _WISH = Phrases(
     ("everything anything whatever nothing", r"""\b(?:everything|anything|whatever|nothing)\ (?:that
         \ )?[^.;]{2,60}\ (?:has\ to|must|needs\ to|goes|stays)\b"""),
 )  # fmt: skip
+# Habits and orders in other words, as a user gives them: what holds for all or for none, with a
+# verb in the present.
+_ORDERED = Phrases(
+    ("no none nothing nobody neither", r"""^\W*(?:no|none\ of|nothing|nobody
+        |neither)\ (?!(?:one\ of|idea
+        |problem|worries|word|news|answer|reply|need|way|doubt|matter|i|we)\b)(?:[\w'-]+\ ){0,5}?
+        (?:goes|go|gets?|leaves?|is\ \w+ed|may|can|comes?|enters?|ships?|happens|belongs?|starts?
+        |runs?|stays?|touches|changes|\w+s\ (?:without|while|until|before|after|on|in))\b"""),
+    ("no", r"""^\W*no\ [\w'-]+(?:\ [\w'-]+){0,3}\ (?:before|after|without|in|on|during|unless|until
+        |at)\ """),
+    ("every each all any anything everything", r"""^\W*(?:every|each|all|any|anything
+        |everything)\b(?!\ (?:of\ (?:them|these)\ )?(?:is|are
+        |was|were|looks?|seems?|works?|went|done)\b)(?:\ [\w',-]+){0,9}?\ (?:needs?|gets?|goes|go
+        |belongs?|comes?|come|must|has\ to|have\ to|carries|carry|starts?|ends?|stays?
+        |is\ \w+ed\ (?:before|by|twice|in|on|with))\b"""),
+    ("have has", r"""(?<!\bi)(?<!\bwe)(?<!\byou)(?<!\bthey)(?<!\bdon't)(?<!\bstill)
+        (?<!\bwould)(?<!\bmight)(?<!\bmay)\ (?:has|have)\ to
+        \ (?!(?:do|be|wait|say|go|admit|see)\b)[a-z]+"""),
+    ("supposed belong belongs", r"""\b(?:is|are|'re|am)(?:n't|\ not)\ supposed\ to\b|\b(?:don't
+        |doesn't|not)\ belong\b"""),
+    ("ever", r"(?:n't|\bnot|\bno|\bnobody|\bnothing)\b.*\bever\W*$"),
+    ("always never", r"""[,:]\ (?:always|never)\W*$|\b(?:stays?|remains?|is|are|goes|go|runs?
+        |comes?|keeps?)\ [^.]{2,60}\ always\W*$"""),
+    ("only", r"""^(?!.*\b(?:i|i'm|i've|i'd|he|she|it|it's|they)\b.*\bonly\b).*\b(?:only\W*$
+        |only\ (?:on|in|at|after|with|by
+        |for|from|during|through|before)\b)"""),
+    ("through first", r"""\b(?:goes|go)\ through\ (?:me|(?-i:[A-Z])\w+)\b|\bbefore\ (?:you|anyone
+        |anybody|we)\ [^,]{2,60},\ (?:\w+\ )?(?:ask|tell|check|call|show|run|write|take|wait
+        |make)\b"""
+        r"|\b(?:ask|tell|call|check\ with)\ (?:me|(?-i:[A-Z])\w+)\ first\b"),
+    ("vital essential important crucial critical imperative key", r"""\b(?:it(?:'s|\ is)
+        |is)\ (?:\w+\ )?(?:vital|essential|important|crucial|critical
+        |imperative)\ (?:to\ me\ )?that\b"""),
+    ("doubt", r"\b(?:if|when)\ in\ doubt\b"),
+    ("hands", r"\bhands\ off\b"),
+    ("want", r"""\bi\ (?:don't|do\ not)\ want\ (?:any|to\ see|you\ to|us\ to|the|anybody|anyone
+        |people)\b|\bi\ want\ (?:all|every|each|any|you\ to\ (?:always|never))\b"""),
+    ("refuse insist insists demand demands", r"\b(?:i|we|(?-i:[A-Z])\w+)\ (?:insists?|demands?)\b"),
+    ("use write answer keep put send show name store log call", r"""^\W*(?:please\ )?(?:use|write
+        |answer|keep|put|send|show|name|store|log|call)\ [^.;?]{3,80}\b(?:everywhere|each\ time
+        |every\ time|in\ all|in\ every|by\ default|throughout|not\ [a-z]+(?:\ [a-z]+)?\W*$
+        |instead\ of|or\ fewer|or\ less)\b"""),
+    ("unless without", r"""^\W*(?:we|you|they|the|a|an|drivers|users)\b[^.;,]{2,80}\b(?:n't|not
+        |never|no)\b[^.;,]{0,60}\b(?:unless|without)\b"""),
+)  # fmt: skip
 # What only a user or a document demands; an assistant states an opinion by it.
 _DEMAND = Phrases(
     ("need needs", r"""\bneeds?\ to\ be\ (?!(?:a|an|the|true|some|there|careful|honest|able)\b)
@@ -123,6 +169,13 @@ _OWN_STORY = re.compile(
     FLAGS,
 )
 _FOR_NOW = re.compile(r"\b(?:yet|for\ now|right\ now|at\ the\ moment|this\ time|today)\b", FLAGS)
+# A verb that tells of the past, or what the user does at the moment.
+_PAST = re.compile(
+    r"""\b(?:was|were|had|did|didn't|wasn't|went|came|got|saw|said|told|took|gave|made|found
+        |yesterday|ago
+    |i'm\ \w+ing|i've|i\ have)\b""",
+    FLAGS,
+)
 # Between people: somebody is bound, by more than encouragement.
 _SUBJECT = r"""(?:we|you|they|she|he|everyone|everybody|nobody|no\ one|(?:all|every|each|no|the|our
     |your|any)\ [\w'-]+(?:\ [\w'-]+){0,4}?)"""
@@ -199,4 +252,6 @@ def _is_set(sentence: str, lower_words: frozenset[str], place: Place) -> bool:
         return not (_OWN_STORY.search(sentence) or _FOR_NOW.search(sentence))
     if place.voice != "assistant" and _DEMAND.find(sentence, lower_words):
         return True
+    if place.voice == "user" and _ORDERED.find(sentence, lower_words):
+        return _PAST.search(sentence) is None
     return _WISH.find(sentence, lower_words) is not None

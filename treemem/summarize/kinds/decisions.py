@@ -47,6 +47,34 @@ _SETTLED = Phrases(
         |rather|because)|\b(?:use|using|keep|take|go\ with)\ [^.,;]{2,60}\ (?:instead\ of
         |rather\ than)\b"""),
 )  # fmt: skip
+# Decisions in other words, as a user reports them.
+_REPORTED = Phrases(
+    ("going", r"\b(?:we're|we\ are|i'm|i\ am)\ going\ (?:with|for|back\ to)\b"),
+    ("wins won", r"""^\W*(?:okay|ok|so|fine|then|and)?,?\ ?(?:the|option
+        |(?-i:[A-Z])\w+)\b.{0,50}\b(?:wins|won)\b\W*(?:then|$)"""),
+    ("said says gave", r"""\b(?:said|says)\ (?:yes|no)\ to\b|\bgave\ (?:us
+        \ |me\ )?(?:the\ )?(?:green\ light|go-ahead)\b"""),
+    ("keep take use drop skip start move", r"""^\W*(?:(?:okay|ok|so|fine|then|good|and
+        |instead\ of\ [^,]{2,40}),?\ )*we\ (?:keep|take|use|drop|skip|start\ with|move)\ (?:the
+        |it|to|on|a|an|both|only)\b
+        |\binstead\ of\ [^,]{2,60},?\ (?:we|i)\ (?:now\ )?\w+"""),
+    ("off cancelled canceled on postponed", r"""\b(?:is|are|'s)\ (?:now\ )?(?:off|cancell?ed
+        |postponed)\b(?=\ (?:until|till|for|then|to|this|next)|\W*$)"""),
+    ("set fixed moved raised lowered", r"""\b(?:was|were|is|has\ been|got)\ (?:now\ )?(?:set|fixed
+        |moved|raised|lowered)\ (?:to|at|for)\b"""),
+    ("signed", r"\bsigned\ (?:the|a|our|my)\ \w+"),
+    ("dropped scrapped abandoned shelved took", r"""\b(?:we|i|they)\ (?:\w+\ )?(?:dropped|scrapped
+        |abandoned|shelved|gave\ up)\ (?:the|on|our|my)\b|\bi\ took\ the\b|\b(?:idea
+        |plan)\ (?:was|is)\ (?:dropped|dead|off)\b"""),
+    ("it's then so", r"""^\W*(?:okay|ok|so|fine|then|right)?,?\ ?(?:so\ )?it(?:'s
+        |\ is)\ (?:going\ to\ be\ |gonna\ be\ )?[^.]{2,40}\ then\W*$|^\W*then\ (?:it's|let's)\b"""),
+    ("won't not", r"""\bwe\ (?:won't|will\ not|are\ not\ going\ to|aren't\ going\ to)\ (?:renew|buy
+        |use|do|build|support|sell|keep|extend|take|hire|rent|move|change|continue)\b"""),
+    ("mind", r"\bmade\ up\ (?:my|our|their|his|her)\ minds?\b|\bchanged\ (?:my|our)\ minds?\b"),
+    ("i'd", r"\bi'd\ (?:take|go\ (?:with|for)|pick|choose)\b.*\bagrees?\b"),
+    ("audit do let's", r"""^\W*(?:fine|okay|ok|good|right|great|yes),\ (?:let's|we'll
+        |we)\ (?!(?:see|talk|wait|look|discuss)\b)\w+\ \w+"""),
+)  # fmt: skip
 # What an assistant takes: a thing with a name or in code.
 _NAMED = Phrases(
     ("we'll i'll will going used chose chosen went switched picked", r"""\b(?:(?:we|i)(?:'ll
@@ -105,4 +133,8 @@ def _is_chosen(sentence: str, lower_words: frozenset[str], place: Place) -> bool
     if place.voice == "document":
         return False
     is_chat = place.voice == "assistant" and place.turn.setting == "assisted"
-    return (_NAMED if is_chat else _SETTLED).find(sentence, lower_words) is not None
+    if is_chat:
+        return _NAMED.find(sentence, lower_words) is not None
+    if place.voice == "user" and _REPORTED.find(sentence, lower_words):
+        return True
+    return _SETTLED.find(sentence, lower_words) is not None

@@ -114,15 +114,23 @@ _ENDS_OPEN = (":", ":**", ":*", "：")
 _PLEASANTRY_WORDS_MAX = 24
 
 
-def is_incomplete(sentence: str, lower_words: frozenset[str]) -> bool:
-    """Whether a sentence only leads to what follows, or has too few words to say anything.
+def is_lead(sentence: str) -> bool:
+    """Whether a sentence only leads to what follows.
 
     Example:
-        >>> is_incomplete("Then the next part:", frozenset({"then", "the", "next", "part"}))
+        >>> is_lead("Then the next part:")
         True
     """
-    if sentence.endswith(_ENDS_OPEN):
-        return True
+    return sentence.endswith(_ENDS_OPEN)
+
+
+def is_scrap(sentence: str, lower_words: frozenset[str]) -> bool:
+    """Whether a sentence has too few words to say anything.
+
+    Example:
+        >>> is_scrap("Just do it.", frozenset({"just", "do", "it"}))
+        True
+    """
     if content_words(lower_words) >= CONTENT_WORDS_MIN:
         return False
     return not _OTHER_SCRIPT.search(sentence)

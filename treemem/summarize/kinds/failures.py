@@ -14,8 +14,7 @@ from treemem.summarize.kinds.phrases import FLAGS, Phrases
 from treemem.summarize.kinds.place import Place
 
 _ERROR = r"""(?:\w+(?:Error|Exception)|errors?\b(?!\ (?:handling|codes?|boundar|states?|pages?
-        |cases?
-    |logs?|types?|messages?\b(?!\ (?:that|saying|[\"`'])))|\w*)|exception|traceback|stack\ trace
+    |cases?|logs?|types?|messages?\b(?!\ (?:that|saying|[\"`']))))|exception|traceback|stack\ trace
     |exit\ code\ [1-9]\d*|(?:status\ |code\ |http\ |a\ )[45]\d\d)\b"""
 # A failure that happened.
 _HAPPENED = Phrases(

@@ -75,11 +75,51 @@ _LEFT_TO_DO = Phrases(
         \ {ASKED}"""),
 )  # fmt: skip
 _NOT = r"(?:n't|\ not)"
+_DONE_VERB = r"""(?:decided|settled|sent|fixed|finished|answered|confirmed|signed|paid|booked
+        |approved|arrived|ordered
+    |chosen|agreed|started|written|submitted|resolved|shipped|scheduled|tested|checked|clarified
+        |gone\ out|come\ back|come
+    |built|replaced|repaired|delivered|received|updated|translated|reviewed|measured|installed
+        |renewed|cleared|tried\ out
+    |replied|reacted|called\ back|turned\ up|shown\ up|named|found|delivered|merged|deployed)"""
 _NOT_YET = Phrases(
     ("yet far", rf"""\b(?:is|are|was|were|do|does|did|have|has|had|can|could|we've|i've){_NOT}\b
         [^.!?]{{0,60}}\b(?:yet|so\ far)\b|\bnot\ yet\ [a-z]+|\bso\ far\ (?:no|nobody|nothing)\b
         |\bnobody\ (?:has|have)\ [^.]{{2,60}}\ (?:yet|so\ far)\b"""),
     ("nobody", r"\bnobody\ knows?\b"),
+    ("hasn't haven't not isn't aren't", rf"""\b(?:has|have){_NOT}\ (?:been\ )?{_DONE_VERB}\b
+        |\b(?:is|are){_NOT}\ (?:{_DONE_VERB}|ready|here|in|there|back|complete)\W*$
+        |\bbut\ (?:they|it|he|she|that|this)(?:'s|'re|\ is|\ are)?(?:\ not|n't)\ (?:here|there|in
+        |back|ready|done)\b"""),
+    ("idea", r"""\bno\ idea\ (?:yet|who|what|when|where|why|how|whether|which)\b
+        |\bnot\ the\ faintest\b"""),
+    ("heard seen happened", r"""\bnothing\ (?:\w+\ )?(?:heard|seen|happened|come)\b|\b(?:never
+        |not)\ (?:heard|came)\ back\b"""),
+    ("missing lacking unknown", r"""\b(?:is|are|'s)\ (?:still\ )?(?:missing|lacking
+        |unknown)(?:\ (?:so\ far|yet))?\W*$"""),
+    ("list plate agenda desk", r"""\bon\ (?:my|our|the|\w+'s)\ (?:to-do\ )?(?:list|plate|agenda
+        |desk)\b"""),
+    ("come get talk look return", r"""\b(?:have\ to|need\ to|must|should|will|'ll
+        |let's)\ (?:come\ back\ to|get\ back\ to|return\ to|talk\ about
+        |look\ (?:at|into)|discuss)\b.*\b(?:next|later|tomorrow|again|(?:mon|tues|wednes|thurs
+        |fri)day|soon|once|after)\b
+        |\b(?:have|need)\ to\ come\ back\ to\b"""),
+    ("see", r"""\b(?:have\ to|need\ to|'ll|will)\ (?:have\ to\ )?see\ (?:whether|if|who|what|how
+        |when)\b"""),
+    ("need needs", r"""\b(?:i|we)\ (?:also\ )?need\ to\ (?!(?:make\ sure|ensure|add|implement
+        |handle|know|use)\b)[a-z]+\ [^.?]{2,60}\b(?:by|before|next|tomorrow
+        |this\ week|until|on\ (?:mon|tues|wednes|thurs|fri|satur|sun)day)\b"""),
+    ("ask call remind write check send", r"""^\W*(?:please\ )?(?:ask|call|remind|write\ to
+        |check\ with|chase)\ (?-i:[A-Z])\w+\b.*\b(?:again|tomorrow|next
+        |on\ (?:mon|tues|wednes|thurs|fri|satur|sun)day|later|after)\b"""),
+    ("promised wanted meant", r"""\b(?:promised|wanted\ to|meant\ to|was\ going\ to|said\ (?:he|she
+        |they)\ would)\b.*(?:n't|\b(?:but|not|nothing|nobody|since|silence|still)\b)"""),
+    ("depends hangs", r"""^\W*(?:whether|which|who|what|when|how|where|if)\b.*\b(?:depends
+        |hangs)\ on\b"""),
+    ("question matter", r"""\bthere(?:'s|\ is|\ are)\ (?:still\ |also\ )?(?:the|a
+        |one)\ (?:\w+\ )?(?:question|matter|issue)\ (?:of|who|what|whether|how)\b
+        |\bis\ an?\ open\ (?:matter|issue|question)\b"""),
+    ("tbd tba later", r"\b(?:will|to)\ be\ (?:decided|seen|named|fixed|agreed)\ later\b|\btba\b"),
 )  # fmt: skip
 _UNSURE = Phrases(
     ("know", r"""\b(?:don't|do\ not)\ know\ (?:yet\b|(?:whether|if|why)\b)
@@ -107,7 +147,7 @@ _NO_TASK = re.compile(
     |\bwhat\ are\ you\ waiting\b|\bcan't\ wait\b|\bworth\ the\ wait|\bwhile\ (?:we\ |i\ |you\ )?wait
     |\bremind(?:s|ed|ing|er)?\ (?:me|us|you|him|her|them)\ (?:of|how|that|why|what)\b
     |\bif\ (?:anything|something|it)\ is\ unclear\b|\bopen[ -](?:source|mind|air|door)
-    |\bnot\ yet\ (?:time|another)
+    |\bnot\ yet\ (?:time|another)|^\W*(?:but\ |and\ |please\ )?(?:don't|do\ not)\ (?!forget)
     |^\W*(?:since|because|as|although|while)\b[^,]*\byet,|\bthat\ aren't\b[^.]*\byet\ and\b""",
     FLAGS,
 )
