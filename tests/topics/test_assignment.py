@@ -13,7 +13,7 @@ from treemem import AmbiguousIdError, Memory, Message, NotFoundError, Scope, Usa
 from treemem.config import ROOT_INTERVAL_MS
 from treemem.store.database import Database
 from treemem.topic_api import TopicView
-from treemem.topics import assignment, clustering
+from treemem.topics import assignment, clustering, naming
 from treemem.topics import store as topic_store
 from treemem.tree import builder
 
@@ -38,8 +38,11 @@ def test_three_themes_of_twelve_sessions_become_three_named_topics_that_a_rebuil
     assert {theme: len(topic.leaf_ids) for theme, topic in topics.items()} == dict.fromkeys(
         themes.THEMES, 4
     )
-    for theme, word in (("tracker", "Flask"), ("bread", "dough"), ("alps", "glacier")):
-        assert word in topics[theme].name
+    # Each is named by noun phrases of its own.
+    for theme, texts in themes.THEMES.items():
+        parts = topics[theme].name.split(naming.SEPARATOR)
+        assert 1 < len(parts) <= naming.PARTS_MAX
+        assert all(part in " ".join(texts) for part in parts)
     assert (memory.status().topics, memory.status().leaves_without_topic) == (3, 0)
     assert {t.id: t.leaf_ids for t in memory.topics.rebuild()} == {
         t.id: t.leaf_ids for t in topics.values()
@@ -143,7 +146,7 @@ def test_an_empty_topic_is_deleted_unless_the_user_named_it(
     memory.append("chat/new", [Message(text="The parrot learned a word.")])
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(clustering, "communities", lambda *_: [])
-        patched.setattr(clustering, "JOIN_MIN", 2.0)
+        patched.setattr(clustering, "LINK_MIN", 2.0)
         clock.advance(INTERVAL_SECONDS)
         memory.work(max_calls=0)
     left = {topic.id: topic for topic in memory.topics.list()}

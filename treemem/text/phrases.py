@@ -230,12 +230,17 @@ def count_phrases(texts: Iterable[str]) -> PhraseCounts:
     return PhraseCounts(
         Counter({phrase: found.texts[phrase] for phrase in kept}),
         Counter(kept),
-        Counter({phrase: 1 + math.log2(found.texts[phrase]) for phrase in kept}),
+        Counter({phrase: leaf_weight(found.texts[phrase]) for phrase in kept}),
         {phrase: found.spellings[phrase] for phrase in kept},
         Counter({word: found.nouns[word] for word in words if found.nouns[word]}),
         Counter({word: found.verbs[word] for word in words if found.verbs[word]}),
         1, size,
     )  # fmt: skip
+
+
+def leaf_weight(texts: int) -> float:
+    """What a phrase counts for in a leaf, given the texts of the leaf that contain it."""
+    return 1 + math.log2(texts)
 
 
 def merge_counts(many: Iterable[PhraseCounts]) -> PhraseCounts:
@@ -263,6 +268,33 @@ def merge_counts(many: Iterable[PhraseCounts]) -> PhraseCounts:
 def background_of(sources: Iterable[PhraseCounts]) -> Counter[str]:
     """How many of the sources contain each phrase."""
     return Counter(phrase for counts in sources for phrase in counts.texts)
+
+
+def subjects(counts: PhraseCounts, without: Iterable[str] = ()) -> dict[str, int]:
+    """The phrases that can say what texts are about, by their usual spellings, with the number of
+    texts with each. without: as for best_phrases.
+
+    Example:
+        >>> subjects(count_phrases(["The kiln broke.", "Who fixes our kiln?"]))
+        {'kiln': 2}
+    """
+    barred = frozenset(word for name in without for word in name.casefold().split())
+    return {
+        _spelled(counts.spellings[phrase]): number
+        for phrase, number in counts.texts.items()
+        if _is_subject(phrase, counts, barred)
+    }
+
+
+def name_of(spelling: str) -> str:
+    """The name of a phrase that is spelled so; see PhraseCounts.
+
+    Example:
+        >>> name_of("Budget Trackers")
+        'budget tracker'
+    """
+    words = spelling.lower().split(" ")
+    return " ".join([*words[:-1], singular(words[-1])])
 
 
 # -- sentences --------------------------------------------------------------------------

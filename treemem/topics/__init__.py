@@ -1,4 +1,5 @@
 """Groups leaves of all sources into topics, and names the topics.
 
-Read term_vectors.py, clustering.py, naming.py, store.py and assignment.py in this order.
+Read profiles.py, subjects.py, chapters.py, clustering.py, naming.py, store.py and assignment.py in
+this order.
 """

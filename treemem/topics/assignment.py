@@ -15,10 +15,12 @@ from treemem.models import embedders
 from treemem.store import settings, summaries, vectors
 from treemem.store.database import Database
 from treemem.summarize import extractive_views
-from treemem.topics import clustering, naming, term_vectors
+from treemem.topics import clustering, naming
+from treemem.topics import profiles as leaf_profiles
 from treemem.topics import store as topic_store
-from treemem.topics.clustering import EarlierTopic, Leaf
-from treemem.topics.store import Topic
+from treemem.topics.clustering import EarlierTopic
+from treemem.topics.store import LeafRow, Topic
+from treemem.topics.subjects import Leaf
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -27,19 +29,18 @@ if TYPE_CHECKING:
 
 # Leaves read in one step; a job's lease is renewed between steps.
 LEAVES_AT_ONCE = 128
-# The most leaves of a topic, and the most statements of each, that its name is based on.
-NAME_LEAVES_MAX = 48
-NAME_STATEMENTS_MAX = 40
+# The stretches of a message that say nothing about its subject, whatever they mention.
+_NO_SUBJECT = frozenset(("code", "thinking", "tool_use", "tool_result", "marker", "injected"))
 
 
 @dataclass(frozen=True, slots=True)
 class State:
     """The state that a clustering starts from.
 
-    leaves: the ids of all leaves by their row numbers, in time order.
+    leaves: all leaves by their row numbers, in time order.
     """
 
-    leaves: dict[int, str]
+    leaves: dict[int, LeafRow]
     topics: tuple[Topic, ...]
 
     def lost(self) -> set[int]:
@@ -61,32 +62,29 @@ def read_batch(database: Database) -> bool:
         producer = extractive_views.ensure_producer(database)
         unread = topic_store.unread_leaves(database, producer)
     batch = unread[:LEAVES_AT_ONCE]
-    profiles = {
-        seq: term_vectors.profile(
-            _texts(database, seq), summaries.statement_texts(database, seq, producer)
-        )
-        for seq in batch
-    }
+    profiles = {seq: _profile(database, seq) for seq in batch}
     with database.transaction():
-        for seq, terms in profiles.items():
-            topic_store.put_profile(database, seq, terms)
+        for seq, phrases in profiles.items():
+            topic_store.put_profile(database, seq, phrases)
     return len(unread) > len(batch)
 
 
-def _texts(database: Database, leaf_seq: int) -> list[str]:
-    """The texts of a leaf, without tool output, which mentions everything, and without thinking."""
-    texts = []
+def _profile(database: Database, leaf_seq: int) -> dict[str, int]:
+    """The profile of a leaf: of what people, assistants and documents say in it."""
+    texts, speakers = [], set()
     for excerpt in summaries.excerpts(database, leaf_seq):
         message = excerpt.message
-        if message.role == "tool":
+        if message.role in ("tool", "system") or message.kind == "injected":
             continue
+        speakers.add(message.author)
         at = excerpt.start
+        kept = []
         for part in message.parts:
-            if part.kind in ("tool_result", "thinking"):
-                texts.append(message.text[at : max(at, min(part.start, excerpt.end))])
+            if part.kind in _NO_SUBJECT:
+                kept.append(message.text[at : max(at, min(part.start, excerpt.end))])
                 at = max(at, min(part.end, excerpt.end))
-        texts.append(message.text[at : excerpt.end])
-    return texts
+        texts.append(" ".join((*kept, message.text[at : excerpt.end])))
+    return leaf_profiles.profile(texts, sorted(name for name in speakers if name))
 
 
 # -- placing ---------------------------------------------------------------------------
@@ -145,7 +143,11 @@ def rebuild(database: Database, written: Callable[[], None]) -> None:
 def _leaves(database: Database, before: State) -> list[Leaf]:
     """The leaves that have a profile, in time order."""
     profiles = topic_store.profiles(database)
-    return [Leaf(seq, profiles[seq]) for seq in before.leaves if seq in profiles]
+    return [
+        Leaf(seq, profiles[seq], row.source_id, row.home)
+        for seq, row in before.leaves.items()
+        if seq in profiles
+    ]
 
 
 def _vectors(database: Database, leaves: Sequence[Leaf]) -> Vectors:
@@ -157,7 +159,7 @@ def _vectors(database: Database, leaves: Sequence[Leaf]) -> Vectors:
 
 
 def _create(database: Database, before: State, members: tuple[int, ...]) -> None:
-    topic_id = topic_store.create(database, [before.leaves[seq] for seq in members])
+    topic_id = topic_store.create(database, [before.leaves[seq].id for seq in members])
     topic_store.add(database, topic_id, members)
 
 
@@ -183,30 +185,17 @@ def _replace_lost_tails(database: Database, before: State) -> None:
 
 
 class TopicNamer:
-    """Names topics. The leaves that contain each term are counted once, for the first name."""
+    """Names topics. What the leaves of each source say is read once, for the first name."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
-        self._counted: tuple[Counter[str], int] | None = None
+        self._read: naming.Memory | None = None
 
     def name(self, topic_id: str) -> None:
-        """Names a topic after its statements, in the caller's transaction; a name of the user
-        stays."""
-        producer = extractive_views.ensure_producer(self._database)
+        """Names a topic after what its leaves are about, in the caller's transaction; a name of the
+        user stays."""
+        if self._read is None:
+            self._read = naming.Memory(_leaves(self._database, _state(self._database)))
         members = topic_store.members(self._database, topic_id)
-        step = -(-len(members) // NAME_LEAVES_MAX) or 1
-        statements = [
-            summaries.statement_texts(self._database, seq, producer)[:NAME_STATEMENTS_MAX]
-            for seq in members[::step]
-        ]
-        term_leaves, total = self._term_leaves()
-        name = naming.name(statements, term_leaves, total)
+        name = self._read.name(members)
         topic_store.set_name(self._database, topic_id, name or topic_id, by_user=False)
-
-    def _term_leaves(self) -> tuple[Counter[str], int]:
-        """How many leaves contain each term, and how many leaves there are."""
-        if self._counted is None:
-            profiles = topic_store.profiles(self._database)
-            counts = Counter(term for terms in profiles.values() for term in terms)
-            self._counted = counts, len(profiles)
-        return self._counted

@@ -50,33 +50,53 @@ class PlacedLeaf:
 
 # -- leaves ----------------------------------------------------------------------------
 
+
+@dataclass(frozen=True, slots=True)
+class LeafRow:
+    """A leaf. source_id: of the first source whose tree contains it. home: the project of that
+    source, or the session that started it, or itself."""
+
+    id: str
+    source_id: str
+    home: str
+
+
 # Sealed leaves and open tails of all sources that have an extractive summary, in time order; those
 # without times come first, in the order of their sources.
 _LEAVES = """
-SELECT n.seq, n.id FROM (
+WITH placed AS (
   SELECT tn.node_seq AS node_seq, s.seq AS source_seq, tn.position AS place
   FROM tree t JOIN source s ON s.id = t.key JOIN tree_node tn ON tn.tree_seq = t.seq
   WHERE t.scope = 'source' AND tn.level = 0
   UNION ALL
   SELECT t.tail_seq, s.seq, 1 << 40 FROM tree t JOIN source s ON s.id = t.key
-  WHERE t.scope = 'source' AND t.tail_seq IS NOT NULL) placed
-JOIN node n ON n.seq = placed.node_seq
+  WHERE t.scope = 'source' AND t.tail_seq IS NOT NULL),
+first AS (
+  SELECT node_seq, min(source_seq) AS source_seq, min(place) AS place FROM placed GROUP BY node_seq)
+SELECT n.seq, n.id, s.id, coalesce(s.project, parent.project, s.parent_id, s.id)
+FROM first JOIN node n ON n.seq = first.node_seq JOIN source s ON s.seq = first.source_seq
+LEFT JOIN source parent ON parent.id = s.parent_id
 WHERE EXISTS (SELECT 1 FROM summary s WHERE s.node_seq = n.seq AND s.producer_seq = ?)
-GROUP BY n.seq ORDER BY n.started_at_ms, min(placed.source_seq), min(placed.place), n.seq
+ORDER BY n.started_at_ms, first.source_seq, first.place, n.seq
 """
 
 
-def leaves(database: Database, producer: int) -> dict[int, str]:
-    """The ids of the leaves of all sources by their row numbers, in time order.
+def leaves(database: Database, producer: int) -> dict[int, LeafRow]:
+    """The leaves of all sources by their row numbers, in time order.
 
     producer: the extractive one; leaves without its summary are left out.
     """
-    return dict(database.rows(_LEAVES, (producer,)))
+    return {seq: LeafRow(*row) for seq, *row in database.rows(_LEAVES, (producer,))}
+
+
+# Profiles of earlier versions begin otherwise, and are read again.
+_PROFILED = "SELECT node_seq FROM leaf_profile WHERE substr(terms, 1, length(?)) = ?"
+_BEGINNING = '{"phrases":'
 
 
 def unread_leaves(database: Database, producer: int) -> list[int]:
     """The leaves that have no profile yet, in time order. producer: as for leaves."""
-    read = {seq for (seq,) in database.rows("SELECT node_seq FROM leaf_profile")}
+    read = {seq for (seq,) in database.rows(_PROFILED, (_BEGINNING, _BEGINNING))}
     return [seq for seq in leaves(database, producer) if seq not in read]
 
 
@@ -92,17 +112,18 @@ def successors(database: Database, leaf_seq: int) -> list[int]:
     return [seq for seq, _ in database.rows(_SUCCESSORS, (leaf_seq,))]
 
 
-def profiles(database: Database) -> dict[int, dict[str, float]]:
-    """The weights of terms of every leaf that has a profile, by row number."""
-    rows = database.rows("SELECT node_seq, terms FROM leaf_profile")
-    return {node_seq: json_text.object_of(terms) for node_seq, terms in rows}
+def profiles(database: Database) -> dict[int, dict[str, int]]:
+    """The phrases of every leaf that has a profile, by row number."""
+    sql = f"SELECT node_seq, terms FROM leaf_profile WHERE node_seq IN ({_PROFILED})"  # noqa: S608
+    rows = database.rows(sql, (_BEGINNING, _BEGINNING))
+    return {node_seq: json_text.object_of(terms)["phrases"] for node_seq, terms in rows}
 
 
-def put_profile(database: Database, leaf_seq: int, terms: Mapping[str, float]) -> None:
+def put_profile(database: Database, leaf_seq: int, phrases: Mapping[str, int]) -> None:
     """Stores the profile of a leaf, unless the leaf is gone."""
     sql = ("INSERT OR REPLACE INTO leaf_profile (node_seq, terms) "
            "SELECT seq, ? FROM node WHERE seq = ?")  # fmt: skip
-    database.execute(sql, (orjson.dumps(terms).decode(), leaf_seq))
+    database.execute(sql, (orjson.dumps({"phrases": phrases}).decode(), leaf_seq))
 
 
 # -- topics ----------------------------------------------------------------------------
