@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from treemem.verify.assertion import difference
+from treemem.verify.assertion import Heard, difference
 
 
 @pytest.mark.parametrize(
@@ -27,5 +27,5 @@ from treemem.verify.assertion import difference
     ],
 )
 def test_what_is_asserted_differently(clause: str, source: str, asks: bool, reason: str) -> None:
-    found = difference(clause, clause, source, source, asks=asks)
+    found = difference(clause, clause, Heard(source, source, asks=asks))
     assert found.startswith(reason) if reason else not found

@@ -7,155 +7,186 @@ Tested in tests/verify/test_assertion.py.
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 
-from treemem.verify import alignment
+from treemem.verify import alignment, wording
+from treemem.verify.terms import key_of
 from treemem.verify.words import IRREGULAR, split_words
 
-_DENIES = re.compile(
-    r"\b(?:not|never|no|none|nobody|nothing|nowhere|neither|nor|without|cannot|\w+n['’]t|dont"
-    r"|hardly|barely|instead of|rather than|no longer|any ?more)\b",
-    re.IGNORECASE,
-)
-# Words that deny by their meaning: they may replace a "not", and need one or a word of theirs.
-_DENIES_BY_WORD = re.compile(
-    r"\b(?:miss(?:es|ed|ing)?|fail(?:s|ed|ing|ure)?|refus\w+|avoid\w*|reject\w*|declin\w+|cancel\w*"
-    r"|lack\w*|unable|forb[ia]d\w*|except|ruled? out|rul(?:es|ing) out|doubt\w*|den(?:y|ies|ied)"
-    r"|unless|only|unsure|unclear|uncertain|impossible|absent|prevent\w*|prohibit\w*|ban(?:s|ned)?"
-    r"|stop(?:s|ped)?|exclud\w+|ignor\w+|drop(?:s|ped)?|against|nobody|skip\w*|bare|out of"
-    r"|un(?:known|supported|used|expected|available|likely|changed|solved|resolved|tested|done)"
-    r"|disagree\w*|dislike\w*|hates?d?|too \w+ to|far from|yet to|still (?:has|have|needs?) to"
-    r"|postpon\w+|leave[sd]? (?:out|alone)|left (?:out|alone|as)|wait(?:s|ed)?|incorrect|wrong"
-    r"|stay(?:s|ed)? (?:as|the same)|unchanged|independent\w*|free of|zero)\b",
-    re.IGNORECASE,
-)
-# Such words that turn a sentence around by themselves, so that a note needs them as well.
-_TURNS = re.compile(
-    r"\b(?:miss(?:ed)?|fail(?:s|ed)?|refus(?:e|es|ed)|avoid(?:s|ed)?|reject(?:s|ed)?|declin(?:es|ed)"
-    r"|cancel(?:s|led|ed)?|lacks?|unable|forb(?:id|ids|ade)|ruled? out|unlikely|prohibit\w*"
-    r"|impossible|den(?:ies|ied))\b",
-    re.IGNORECASE,
-)
-# Says that something is not certain or not yet so.
-_OPEN = re.compile(
-    r"\b(?:might|(?-i:may)|maybe|perhaps|probably|possibly|likely|could|would|should|hop(?:e|es|ed"
-    r"|ing)|plan(?:s|ned|ning)?|intend(?:s|ed)?|consider(?:s|ed|ing)?|think(?:s|ing)? (?:of|about)"
-    r"|thought (?:of|about)|want(?:s|ed)?|wish(?:es|ed)?|suggest(?:s|ed|ion)?|propos(?:e|es|ed|al)"
-    r"|guess(?:es|ed)?|suspect(?:s|ed)?|hypothes[ie]s|theory|let['’]?s|look(?:s|ing)? (?:into|to"
-    r"|forward)|how about|what if|dream(?:s|t|ed|ing)?|try(?:ing)? to|not sure|unsure|seems?|wonder"
-    r"|supposed|aim(?:s|ed|ing)?|ready to|keen on|offer(?:s|ed)? to|wanna|would like"
-    r"|['’]d (?:like|love)|someday|one day|don['’]?t know|apparently|presumably|i think|assum\w+"
-    r"|interested in|hypothetically|potentially|expect(?:s|ed)?|target\w*|idea|unclear)\b",
-    re.IGNORECASE,
-)
-# Says that something is still to come or to be done.
-_AHEAD = re.compile(
-    r"\b(?:will|won['’]t|shall|\w+['’]ll|going to|gonna|about to|tomorrow|next (?:week|month|year"
-    r"|weekend|spring|summer|autumn|fall|winter|time|monday|tuesday|wednesday|thursday|friday"
-    r"|saturday|sunday)|must|need(?:s|ed)? to|ha(?:s|ve) to|has yet to|to be done|todo|soon"
-    r"|please|can you|could you|later|by (?:monday|tuesday|wednesday|thursday|friday|january"
-    r"|february|march|april|may|june|july|august|september|october|november|december)"
-    r"|upcoming|pending|remains? to|deadline|goal|promis\w+|ought|scheduled?)\b",
-    re.IGNORECASE,
-)
-# What in a note may replace any of these.
-_NOTED_OPEN = re.compile(
-    _OPEN.pattern + "|" + _AHEAD.pattern
-    + r"|\b(?:can|whether|asks?|asked|doubt\w*|recommend\w*|advis\w+|hopeful\w*|uncertain"
-    r"|optimistic|believ\w+|thinks?|feels?|argu\w+|option(?:al)?|are to|is to|was to|were to|to be"
-    r"|future|warn\w*|claims?|claimed|expected|request\w*|question\w*|says?|said|finds?|open)\b",
-    re.IGNORECASE,
-)  # fmt: skip
-_CONDITION = re.compile(
-    r"\b(?:if|unless|in case|as long as|provided|only when|as soon as)\b", re.IGNORECASE
-)
-_NOTED_CONDITION = re.compile(
-    r"\b(?:if|unless|when\w*|once|in case|as long as|provided|until|whether|where\w*|would|could"
-    r"|might|should|depend\w*|after|before|on condition|without|only|for|in|with|by \w+ing"
-    r"|whoever|any|otherwise|must|can|ha(?:s|ve) to|needs? to|requires?)\b",
-    re.IGNORECASE,
-)
-_ASKS = re.compile(
-    r"\b(?:ask\w*|wonder\w*|question\w*|whether|unclear|unsure|not sure|want\w*|request\w*|open"
-    r"|doubt\w*|suggest\w*|propos\w*|know|invit\w*|if|interested|curious|check\w*|would like"
-    r"|consider\w*|looking|plan\w*)\b",
-    re.IGNORECASE,
-)
-_PAST_BE = frozenset("was were had did been became felt".split())
-_NO_PAST = frozenset("need speed feed seed indeed hundred sacred red bed used based".split())
-_UNIVERSAL = re.compile(
-    r"\b(?:all|every|everyone|everybody|everything|always|entire(?:ly)?|whole|each|full|fully"
-    r"|completely|any|both|never|nobody|none|only|sole(?:ly)?|everywhere)\b",
-    re.IGNORECASE,
-)
-_STRICT_UNIVERSAL = re.compile(
-    r"\b(?:all|every|everyone|everybody|always|entire(?:ly)?|completely)\b", re.IGNORECASE
-)
+
+@dataclass(frozen=True, slots=True)
+class Heard:
+    """What a clause of a note rests on.
+
+    part: the clauses of a sentence that it resembles most. beside: the same with the clauses
+    beside them. others: further sentences. asks: the sentence is a question that nobody confirms.
+    """
+
+    part: str
+    beside: str
+    others: str = ""
+    asks: bool = False
+
+    @property
+    def all(self) -> str:
+        return f"{self.beside} {self.others}"
 
 
-def difference(clause: str, note: str, part: str, sentence: str, *, asks: bool) -> str:
+def difference(clause: str, note: str, heard: Heard) -> str:
     """How what a clause of a note asserts differs from its source, "" if it does not.
 
-    note: the sentence of the clause. part: the clauses of the source that it resembles most.
-    sentence: all of the source's sentence. asks: the source is a question that nobody confirms.
+    note: the whole note.
 
     Example:
-        >>> difference("Ana moved the shop.", "Ana moved the shop.", "I might move the shop.",
-        ...            "I might move the shop.", asks=False)
+        >>> source = "I might move the shop."
+        >>> difference("Ana moved it.", "Ana moved it.", Heard(source, source))
         'certainty differs from its source'
     """
-    if asks and not _ASKS.search(note) and not note.rstrip().endswith("?"):
+    if heard.asks and not wording.ASKS.search(note) and not note.rstrip().endswith("?"):
         return "a question told as a fact"
-    if _CONDITION.search(sentence) and not _NOTED_CONDITION.search(note):
+    if wording.CONDITION.search(heard.beside) and not wording.NOTED_CONDITION.search(note):
         return "a condition is left out"
+    found = _denial(clause, note, heard) or _certainty(clause, note, heard)
+    if found:
+        return found
+    if wording.STRICT_UNIVERSAL.search(clause) and not wording.UNIVERSAL.search(heard.all):
+        return "amount not in its source"
+    opposite = _is_opposite(clause, heard) or _contrasts(clause, note, heard.beside)
+    return "turned into its opposite" if opposite else ""
+
+
+def denies(text: str) -> bool:
+    """Whether a text denies something.
+
+    Example:
+        >>> denies("No question marks, please."), denies("Question marks, please.")
+        (True, False)
+    """
     return (
-        _denial(clause, note, part, sentence)
-        or _certainty(clause, note, part, sentence)
-        or ("amount not in its source"
-            if _STRICT_UNIVERSAL.search(clause) and not _UNIVERSAL.search(sentence) else "")
-        or ("turned into its opposite" if alignment.opposite(clause, part) else "")
-    )  # fmt: skip
+        wording.DENIES.search(text) is not None or wording.DENIES_BY_WORD.search(text) is not None
+    )
 
 
-def _denial(clause: str, note: str, part: str, sentence: str) -> str:
-    said = _DENIES.search(part) is not None
-    noted = _DENIES.search(clause) is not None
+def is_open(text: str) -> bool:
+    """Whether a text tells something as uncertain, planned or said by somebody.
+
+    Example:
+        >>> is_open("Ana suggests red."), is_open("The shed is red.")
+        (True, False)
+    """
+    return wording.NOTED_OPEN.search(text) is not None
+
+
+def _denial(clause: str, note: str, heard: Heard) -> str:
+    part, others = (wording.NO_DENIAL.sub(" ", text) for text in (heard.part, heard.others))
+    said = wording.DENIES.search(part) is not None
+    noted = wording.DENIES.search(clause) is not None
+    twice = len(wording.DENIES.findall(part)) > 1 and wording.REQUIRES.search(note) is not None
+    answered = wording.DENIES.search(note) or wording.DENIES_BY_WORD.search(note)
+    denied = denies(others) or wording.DENIES_BY_WORD.search(part)
     differs = (
-        (said and not noted and not _DENIES.search(note) and not _DENIES_BY_WORD.search(note))
-        or (noted and not said and not _DENIES_BY_WORD.search(sentence)
-            and not _DENIES.search(sentence))
-        or (_TURNS.search(part) and not noted and not _DENIES_BY_WORD.search(note))
-        or (_TURNS.search(clause) and not said and not _DENIES_BY_WORD.search(sentence)
-            and not _DENIES.search(sentence))
-    )  # fmt: skip
+        (said and not noted and not answered and not twice)
+        or (noted and not said and not denied)
+        or (wording.TURNS.search(part) and not noted and not answered)
+        or (
+            wording.TURNS.search(clause)
+            and not said
+            and not denied
+            and not wording.TROUBLE.search(f"{part} {others}")
+        )
+    )
     return "negation differs from its source" if differs else ""
 
 
-def _certainty(clause: str, note: str, part: str, sentence: str) -> str:
-    noted = _NOTED_OPEN.search(note) is not None
-    if _OPEN.search(part) and not noted:
+def _certainty(clause: str, note: str, heard: Heard) -> str:
+    part = heard.part
+    noted = is_open(note)
+    if (wording.OPEN.search(part) or wording.HEDGE.search(heard.beside)) and not noted:
         return "certainty differs from its source"
-    if _AHEAD.search(part) and not noted and is_past(clause) and not is_past(part):
+    ahead = wording.AHEAD.search(part) or wording.CAN.search(part) or wording.ORDER.match(part)
+    if (
+        ahead
+        and not noted
+        and not wording.AHEAD.search(clause)
+        and is_past(clause)
+        and not is_past(part)
+    ):
         return "a plan told as done"
-    doubts = re.search(r"\b(?:might|maybe|perhaps|probably|possibly)\b", clause, re.IGNORECASE)
-    if doubts and not (_OPEN.search(sentence) or _AHEAD.search(sentence)):
+    if wording.DOUBTS.search(clause) and not (
+        wording.OPEN.search(heard.all) or wording.AHEAD.search(heard.all)
+    ):
         return "certainty differs from its source"
-    ahead = _AHEAD.search(clause) or re.search(r"\b(?:plans?|hopes?|wants?) to\b", clause)
-    if ahead and is_past(part) and not (_OPEN.search(sentence) or _AHEAD.search(sentence)):
+    planned = wording.AHEAD.search(clause) or wording.PLANS.search(clause)
+    if (
+        planned
+        and is_past(part)
+        and not (wording.OPEN.search(heard.all) or wording.AHEAD.search(heard.all))
+    ):
         return "done told as a plan"
     return ""
+
+
+def _is_opposite(clause: str, heard: Heard) -> bool:
+    """Whether a clause has a word whose opposite, but not the word, is in its source."""
+    if alignment.opposite(wording.VAGUE.sub(" ", clause), heard.part):
+        return True
+    own, part, near = _keys(clause), _keys(heard.part), _keys(heard.all)
+    return any(
+        own & one and part & other and not near & one and not own & other
+        for left, right in wording.OPPOSITES
+        for one, other in ((left, right), (right, left))
+    )
+
+
+def _keys(text: str) -> frozenset[str]:
+    return frozenset(key_of(word.name) for word in split_words(text)) - {""}
+
+
+def _contrasts(clause: str, note: str, source: str) -> bool:
+    """Whether a clause asserts what its source denies in contrast: "in Linz" for "in Graz, not in
+    Linz"."""
+    for match in wording.CONTRAST.finditer(source):
+        key = key_of(match[2].lower())
+        asserted = [
+            word for word in split_words(clause)
+            if key and key_of(word.name) == key and not _denied_before(clause, word.start)
+        ]  # fmt: skip
+        if asserted and not _has_counterpart(note, source[: match.start()], match[1]):
+            return True
+    return False
+
+
+def _has_counterpart(note: str, before: str, preposition: str | None) -> bool:
+    """Whether a note has what the source affirms in contrast, after the same preposition."""
+    if preposition is None:
+        return False
+    affirmed = re.findall(rf"\b{preposition}\s+(?:(?:the|an?)\s+)?([\w-]+)", before, re.IGNORECASE)
+    keys = {key_of(word.name) for word in split_words(note)}
+    return bool(affirmed) and key_of(affirmed[-1].lower()) in keys
+
+
+def _denied_before(clause: str, start: int) -> bool:
+    return any(match.end() <= start for match in wording.DENIES.finditer(clause))
 
 
 def is_past(text: str) -> bool:
     """Whether a text has a verb in the past tense or a perfect.
 
     Example:
-        >>> is_past("She moved it."), is_past("She moves it.")
+        >>> is_past("She moved it."), is_past("It can be moved.")
         (True, False)
     """
+    before = ""
     for word in split_words(text):
-        lower = word.lower
-        if lower in _PAST_BE or (lower in IRREGULAR and lower not in ("goes", "lost", "left")):
+        lower, previous, before = word.lower, before, word.lower
+        if previous in wording.BE:
+            continue
+        if (
+            lower in wording.PAST_BE
+            or lower in wording.PAST
+            or (lower in IRREGULAR and lower not in ("goes", "lost", "left"))
+        ):
             return True
-        if len(lower) > 4 and lower.endswith("ed") and lower not in _NO_PAST:
+        if len(lower) > 4 and lower.endswith("ed") and lower not in wording.NO_PAST:
             return True
     return False

@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from treemem.text.sentences import split_sentences
 from treemem.verify.clauses import inherits, split_clauses, statement_clauses
 from treemem.verify.people import KIN, People, Who, whom
-from treemem.verify.terms import Term, plain, read_terms
+from treemem.verify.terms import Sort, Term, plain, read_terms
 from treemem.verify.words import split_words
 
 # How similar each of some sentences is to a clause, from 0 to 1; given by a caller with vectors.
@@ -25,6 +25,10 @@ Similar = Callable[[str, Sequence[str]], Sequence[float]]
 
 # The share of a term's weight that counts if only the sentence before has it.
 CONTEXT_SHARE = 0.6
+# The same, if that sentence is the question that the sentence answers.
+ANSWER_SHARE = 0.9
+# A question says less than its answer.
+QUESTION_SHARE = 0.8
 # A similarity above this by vectors adds to a score, by at most SIMILAR_SHARE.
 SIMILAR_MIN = 0.5
 SIMILAR_SHARE = 0.3
@@ -39,6 +43,18 @@ UNITS_MAX = 400
 _YES = re.compile(
     r"^\W*(?:yes|yeah|yep|yup|sure|right|exactly|correct|absolutely|definitely|of course|indeed"
     r"|i (?:do|did|have|am|was|will)|we (?:do|did|have|are|will)|it (?:is|was|does|did))\b",
+    re.IGNORECASE,
+)
+_NO = re.compile(
+    r"^\W*(?:no|nope|nah|not|never|none|nobody|unfortunately|sadly|i (?:don|didn|haven|am not|was)"
+    r"|i['’]m not)\b",
+    re.IGNORECASE,
+)
+_OPEN_QUESTION = re.compile(r"\b(?:what|when|where|who|whose|why|how|which|or)\b", re.IGNORECASE)
+
+_OBLIGATION = re.compile(
+    r"\b(?:may|must|should|shall|(?:is|are|was|were|has|have|had|needs?) (?:not )?to"
+    r"|(?:is|was|were|are) (?:asked|told|allowed|forbidden|required|instructed))\b",
     re.IGNORECASE,
 )
 
@@ -70,6 +86,18 @@ class Unit:
     def asks(self) -> bool:
         return self.text.rstrip(" \"')*").endswith("?") and self.confirmed_by is None
 
+    @property
+    def answers(self) -> bool:
+        """Whether it follows a question."""
+        return self.before.endswith("?")
+
+    @property
+    def leaves_open(self) -> bool:
+        """Whether it follows a question that yes or no would answer, and says neither."""
+        if not self.answers or _OPEN_QUESTION.search(self.before):
+            return False
+        return not (_YES.match(self.text) or _NO.match(self.text))
+
 
 @dataclass(frozen=True, slots=True)
 class NoteClause:
@@ -100,6 +128,22 @@ class Leaf:
     speakers: list[str]
     document_counts: Counter[str]
     by_key: dict[str, list[int]] = field(default_factory=dict)
+    sorts: dict[str, Sort] = field(default_factory=dict)
+
+    def sort_of(self, term: Term) -> Sort:
+        """The sort of a term of these messages, or of a note: a word at the head of a sentence is
+        a name if it is one elsewhere in the messages, and a speaker is of no sort."""
+        if term.sort != "name" and term.sort:
+            return term.sort
+        if not term.key or not term.word.text[0].isupper() or self.people.named(term.word):
+            return ""
+        return self.sorts.get(term.key, term.sort)
+
+    def keys_after(self, unit: Unit) -> frozenset[str]:
+        """The keys of the next sentence of the same message."""
+        if unit.at + 1 == len(self.units) or self.units[unit.at + 1].message != unit.message:
+            return frozenset()
+        return self.units[unit.at + 1].keys
 
     def weight(self, key: str) -> float:
         """How much a term says: more the fewer sentences contain it. One that none contains is a
@@ -107,6 +151,17 @@ class Leaf:
         count = self.document_counts.get(key, 0)
         total = max(len(self.units), 8)
         return math.log(1 + total / (count or math.sqrt(total)))
+
+    def continued(self, unit: Unit) -> str:
+        """The next sentence of the same message if it begins with a pronoun, else ""."""
+        after = self.units[unit.at + 1 : unit.at + 2]
+        if after and after[0].message == unit.message and _starts_with_pronoun(after[0].text):
+            return after[0].text
+        return ""
+
+    def asked_before(self, at: int) -> bool:
+        """Whether a sentence follows a question."""
+        return at < len(self.units) and self.units[at].answers
 
 
 @functools.lru_cache(maxsize=8)
@@ -135,13 +190,21 @@ def leaf_of(messages: tuple[tuple[str, str], ...]) -> Leaf:
                     frozenset(term.key for term in read_terms(before) if term.key),
                     found, tuple(by_start[term.start] for term in found),
                     _addressee(messages, message),
-                    _confirmed_by(messages, message) if is_last else None,
+                    _confirmed_by(messages, message) if is_last and text.endswith("?") else None,
                 )
             )  # fmt: skip
     for unit in leaf.units:
         leaf.document_counts.update(unit.keys)
         for key in unit.keys:
             leaf.by_key.setdefault(key, []).append(unit.at)
+        for term in unit.terms:
+            is_lower = term.word.text[0].islower()
+            if term.sort == "name" and leaf.sorts.get(term.key, "name") == "name":
+                leaf.sorts[term.key] = "name"
+            elif is_lower:
+                leaf.sorts[term.key] = ""
+            elif term.key and not term.sort and term.word.text[0].isupper():
+                leaf.sorts.setdefault(term.key, "name")  # unless it occurs in lower case
     return leaf
 
 
@@ -219,21 +282,26 @@ def _starts_with_pronoun(clause: str) -> bool:
 def shared(clause: NoteClause, unit: Unit) -> float:
     """The share of a clause's weight that a sentence has, or the sentence before it in part."""
     own = sum(weight for key, weight in clause.wanted.items() if key in unit.keys)
-    if not own:
+    if not own and not unit.answers:
         return 0.0
+    share = ANSWER_SHARE if unit.answers else CONTEXT_SHARE
     context = sum(
         weight
         for key, weight in clause.wanted.items()
         if key in unit.before_keys and key not in unit.keys
     )
-    return (own + CONTEXT_SHARE * context) / clause.weight
+    score = (own + share * context) / clause.weight
+    return score * QUESTION_SHARE if unit.asks else score
 
 
 def scores(clause: NoteClause, leaf: Leaf, similar: Similar | None = None) -> dict[int, float]:
     """The score of every sentence that shares a term with a clause, by its number."""
     reached: set[int] = set()
     for key in clause.wanted:
-        reached.update(leaf.by_key.get(key, ()))
+        places = leaf.by_key.get(key, ())
+        reached.update(places)
+        # The sentences after a question answer it.
+        reached.update(at + 1 for at in places if leaf.asked_before(at + 1))
     found = {at: shared(clause, leaf.units[at]) for at in reached}
     if similar is not None:
         for unit, alike in zip(
@@ -257,11 +325,20 @@ def attributed(clause: NoteClause, unit: Unit, speaker: str, *, reports: bool) -
         own_words = {"you": 1.0, "": 0.5}
     elif own:
         kin = 1.0 if clause.possessive or _mentions_kin(clause) else -1.0
-        own_words = {"author": 1.0, "": 0.7, "kin": kin, "you": -1.0, "other": -1.0}
+        own_words = {"author": 1.0, "me": 0.3, "": 0.7, "kin": kin, "you": -1.0, "other": -1.0}
     else:
-        addressed = 1.0 if unit.addressee == speaker and not unit.asks else -1.0
+        # What the speaker is asked is not said of the speaker, nor of anybody else.
+        addressed = (0.0 if unit.asks else 1.0) if unit.addressee == speaker else -1.0
         third = 0.5 if speaker in unit.before else -1.0
-        own_words = {"author": -1.0, "": -0.7, "kin": -1.0, "you": addressed, "other": third}
+        # "Please don't edit": an order says nothing but what the one addressed must do.
+        ordered = unit.addressee == speaker and _OBLIGATION.search(clause.text) is not None
+        own_words = {
+            "author": -1.0,
+            "": 0.3 if ordered else -0.7,
+            "kin": -1.0,
+            "you": addressed,
+            "other": third,
+        }
     total = good = 0.0
     for term, who in zip(unit.terms, unit.whose, strict=True):
         weight = clause.wanted.get(term.key, 0.0)

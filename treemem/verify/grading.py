@@ -96,12 +96,14 @@ def grade(
     copied = _copied_from(text, excerpts, whole=bool(verdict.reason))
     if copied is not None:
         return Graded("verbatim", evidence=(copied,))
-    if not verdict.reason:
-        return Graded("aligned", evidence=verdict.evidence)
-    if speaks(text):
+    if verdict.reason and speaks(text):
         return Graded(None, "pronoun without its person")
     traced = guards.trace(text, [(e.message.speaker, e.text) for e in excerpts], similar=similar)
     evidence = tuple(excerpts[number] for number in traced.messages)
+    if not verdict.reason:
+        if traced.reason:
+            return Graded("unproven", traced.reason, verdict.evidence)
+        return Graded("aligned", evidence=verdict.evidence)
     if traced.refused:
         return Graded(None, traced.reason)
     if traced.reason:

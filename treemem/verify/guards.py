@@ -11,9 +11,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from treemem.text.tokens import count_tokens
-from treemem.verify import assertion, evidence
+from treemem.verify import anchors, assertion, evidence
+from treemem.verify.assertion import Heard
 from treemem.verify.check import IDENTIFIER, QUOTED
 from treemem.verify.evidence import Leaf, NoteClause, Similar, Unit
+from treemem.verify.people import FRONTED
 from treemem.verify.terms import Term, read_terms
 from treemem.verify.words import split_words, stem
 
@@ -31,7 +33,14 @@ TRIED_MAX = 6
 OWN_SHARE_MIN = 0.72
 # The statements of children whose messages are read for each clause of a parent's.
 NEAREST_MAX = 5
-REPORTS = re.compile(
+# The same, if it speaks about the other.
+ABOUT_OTHERS_SHARE_MIN = 0.3
+# The verb of a clause comes within so many words after its subject.
+VERB_WITHIN = 3
+# A sentence that denies another comes within so many, and has this share of the clause's weight.
+DENIED_WITHIN = 4
+DENIED_SHARE_MIN = 0.2
+_REPORTS = re.compile(
     r"\b(?:say|tell|ask|mention|explain|wonder|think|believe|feel|find|argue|suggest|recommend"
     r"|propose|want|plan|doubt|prefer|advise|warn|offer|point|consider|praise|encourage|admire"
     r"|agree|describe|call|note|claim|report|complain|confirm|guess|congratulate|thank|invite|like"
@@ -81,15 +90,17 @@ def trace(
     units = _within_limits(units)
     cited = tuple(sorted({unit.message for unit in units}))
     if not cited:
-        strange = _exact(note, messages, leaf)
+        strange = _exact(note, messages, leaf, set(leaf.speakers))
         return Traced(strange or "cites no message that supports it", refused=True)
     if bad is not None and bad.refused:
         return Traced(bad.reason, True, cited)
-    fault = _exact(note, [messages[number] for number in cited], leaf)
+    addressed = {unit.addressee for unit in units if unit.addressee is not None}
+    fault = _exact(note, [messages[number] for number in cited], leaf, addressed)
     if fault:
         return Traced(fault, True, cited)
-    if bad is not None:
-        return Traced(bad.reason, False, cited)
+    fault = bad.reason if bad is not None else anchors.misplaced(clauses, leaf)
+    if fault:
+        return Traced(fault, False, cited)
     return Traced("", messages=cited, lines=lines_of(units, leaf))
 
 
@@ -110,15 +121,15 @@ def _match(clause: NoteClause, leaf: Leaf, similar: Similar | None) -> _Match:
     found = evidence.scores(clause, leaf, similar)
     if not found:
         return _Match(clause, (), 0.0, "cites no message that supports it")
-    reports = REPORTS.search(clause.text) is not None
+    reports = _reports(clause, leaf)
     own = {
         at: score for at, score in found.items()
         if _of_subjects(clause, leaf.units[at], reports=reports)
     }  # fmt: skip
     best = max(found.values())
     best_own = max(own.values(), default=0.0)
-    if best_own < OWN_SHARE_MIN * best:
-        top = leaf.units[max(found, key=lambda at: (found[at], -at))]
+    top = leaf.units[max(found, key=lambda at: (found[at], -at))]
+    if best_own < _own_share_min(clause, top, leaf, reports=reports) * best:
         return _Match(clause, (top,), best, "told of the wrong speaker", refused=True)
     ranked = sorted(own, key=lambda at: (-own[at], at))
     tried: list[_Match] = []
@@ -126,7 +137,7 @@ def _match(clause: NoteClause, leaf: Leaf, similar: Similar | None) -> _Match:
         if own[at] < NEAR_BEST * best_own:
             break
         units, covered = _extended(clause, leaf.units[at], own, leaf)
-        reason = _fault(clause, units[0])
+        reason = _fault(clause, units, leaf)
         if covered < COVERED_MIN:
             reason = reason or "too little of it is in its source"
         match = _Match(clause, units, covered, reason)
@@ -134,6 +145,30 @@ def _match(clause: NoteClause, leaf: Leaf, similar: Similar | None) -> _Match:
             return match
         tried.append(match)
     return tried[0]
+
+
+def _reports(clause: NoteClause, leaf: Leaf) -> bool:
+    """Whether a clause tells what its subject says or thinks: its verb is one of these."""
+    words = split_words(clause.text)
+    named = [leaf.people.named(word) for word in words]
+    last = next((at for at, speaker in enumerate(named) if speaker in clause.subjects), -1)
+    while last >= 0 and last + 1 < len(named) and named[last + 1] is not None:
+        last += 1  # "the Project Manager"
+    head = " ".join(word.text for word in words[last + 1 : last + 1 + VERB_WITHIN])
+    return _REPORTS.search(head) is not None
+
+
+def _own_share_min(clause: NoteClause, top: Unit, leaf: Leaf, *, reports: bool) -> float:
+    """The share of the best sentence's score that one of the clause's subjects must have.
+
+    It is less where the best one is of another person that the clause names, and where the clause
+    reports what its subject says about it soon after.
+    """
+    others = set(leaf.people.mentioned(clause.text)) - set(clause.subjects)
+    soon = set(leaf.speakers[top.message + 1 : top.message + 3])
+    if top.author in others or (reports and soon & set(clause.subjects)):
+        return ABOUT_OTHERS_SHARE_MIN
+    return OWN_SHARE_MIN
 
 
 def _of_subjects(clause: NoteClause, unit: Unit, *, reports: bool) -> bool:
@@ -145,14 +180,47 @@ def _of_subjects(clause: NoteClause, unit: Unit, *, reports: bool) -> bool:
     )
 
 
-def _fault(clause: NoteClause, unit: Unit) -> str:
-    part = aligned_part(clause, unit)
-    return assertion.difference(clause.text, clause.whole, part, unit.text, asks=unit.asks)
+def _fault(clause: NoteClause, units: Sequence[Unit], leaf: Leaf) -> str:
+    """How what the sentences of a clause assert differs from it; the first of them counts most."""
+    main = units[0]
+    own = sum(weight for key, weight in clause.wanted.items() if key in main.keys)
+    before = sum(weight for key, weight in clause.wanted.items() if key in main.before_keys)
+    asks = main.asks or (main.leaves_open and before > own)
+    others = " ".join([*(unit.text for unit in units[1:]), leaf.continued(main)])
+    if not _has_subject(clause, main, leaf):
+        return "said of something else"
+    heard = Heard(aligned_part(clause, main), aligned_part(clause, main, 1), others, asks)
+    return assertion.difference(clause.text, clause.whole, heard) or _denied_afterwards(
+        clause, main, leaf
+    )
 
 
-def aligned_part(clause: NoteClause, unit: Unit) -> str:
+def _has_subject(clause: NoteClause, main: Unit, leaf: Leaf) -> bool:
+    """Whether a sentence, or the one before it, has the thing that a clause begins with. One that
+    no message has is a word of the note's own; speakers are compared by evidence.attributed."""
+    first = clause.terms[0]
+    fronted = split_words(clause.text)[0].lower in FRONTED
+    if clause.subjects or fronted or first.key not in leaf.by_key:
+        return True
+    return first.key in main.keys | main.before_keys
+
+
+def _denied_afterwards(clause: NoteClause, main: Unit, leaf: Leaf) -> str:
+    """Refuses what the next speaker denies in the same words: "Let's paint it red." "Not red!" """
+    if assertion.denies(clause.whole) or assertion.is_open(clause.whole):
+        return ""
+    for unit in leaf.units[main.at + 1 : main.at + 1 + DENIED_WITHIN]:
+        if unit.message != main.message + 1 or unit.author == main.author:
+            continue
+        shared = sum(weight for key, weight in clause.wanted.items() if key in unit.keys)
+        if assertion.denies(unit.text) and shared >= DENIED_SHARE_MIN * clause.weight:
+            return "denied afterwards"
+    return ""
+
+
+def aligned_part(clause: NoteClause, unit: Unit, beside: int = 0) -> str:
     """The clauses of a sentence that share most with a clause of a note, from the first to the
-    last of them."""
+    last of them, and some beside them."""
     weights: dict[int, float] = {}
     for term in unit.terms:
         weight = clause.wanted.get(term.key, 0.0)
@@ -162,9 +230,9 @@ def aligned_part(clause: NoteClause, unit: Unit) -> str:
         return unit.text
     most = max(weights.values())
     used = [number for number, weight in weights.items() if weight >= 0.4 * most]
-    inside = [term for term in unit.terms if min(used) <= term.clause <= max(used)]
-    start = inside[0].start
-    after = [term.start for term in unit.terms if term.clause > max(used)]
+    first, last = min(used) - beside, max(used) + beside
+    start = next(term.start for term in unit.terms if term.clause >= first)
+    after = [term.start for term in unit.terms if term.clause > last]
     return unit.text[start : min(after, default=len(unit.text))]
 
 
@@ -239,8 +307,11 @@ def lines_of(units: Sequence[Unit], leaf: Leaf) -> tuple[str, ...]:
     return tuple(line for _, line in lines)
 
 
-def _exact(note: str, cited: Sequence[tuple[str, str]], leaf: Leaf) -> str:
-    """Refuses numbers, names, identifiers, paths and quotations that no cited message has."""
+def _exact(note: str, cited: Sequence[tuple[str, str]], leaf: Leaf, addressed: set[str]) -> str:
+    """Refuses numbers, names, identifiers, paths and quotations that no cited message has.
+
+    addressed: the speakers whom the cited sentences address.
+    """
     source = "\n".join(f"{author}: {text}" for author, text in cited)
     folded = " ".join(source.casefold().split())
     keys = {term.key for author, text in cited for term in _all_terms(text)}
@@ -260,7 +331,7 @@ def _exact(note: str, cited: Sequence[tuple[str, str]], leaf: Leaf) -> str:
             term.key in keys or term.word.name in words or stem(term.word.name) in keys
         ):  # fmt: skip
             return "name not in its source"
-    speakers = {author for author, _ in cited} | set(leaf.people.mentioned(source))
+    speakers = addressed | {author for author, _ in cited} | set(leaf.people.mentioned(source))
     if any(speaker not in speakers for speaker in leaf.people.mentioned(note)):
         return "name not in its source"
     return ""

@@ -13,18 +13,19 @@ from treemem.types import ROLES
 from treemem.verify import lexicon
 from treemem.verify.words import Word, split_words
 
-# Whom a word of a message is about: its author, somebody of the author's, whom it addresses,
-# another person, or a speaker by name; "" if no person comes before the word.
-Who = Literal["", "author", "kin", "you", "other"] | tuple[str]
+# Whom a word of a message is about: its author; its author, to whom somebody else does something;
+# somebody of the author's; whom it addresses; another person; or a speaker by name. "" if no
+# person comes before the word.
+Who = Literal["", "author", "me", "kin", "you", "other"] | tuple[str]
 
-_AUTHOR = frozenset(
-    "i i'm i've i'll i'd me myself we we're we've we'll we'd us ourselves mine".split()
-)
+_AUTHOR = frozenset("i i'm i've i'll i'd we we're we've we'll we'd".split())
+# To these somebody does something: "Clara gave me a bowl".
+_AUTHOR_AS_OBJECT = frozenset("me myself us ourselves mine".split())
+_OTHER_UNLESS_OBJECT = frozenset("him his her hers himself herself them their".split())
 _OWN = frozenset("my our".split())
 _YOU = frozenset("you you're you've you'll you'd your yours yourself yourselves".split())
 _OTHER = frozenset(
-    "he he's he'd he'll she she's she'd she'll him his her hers himself herself they're they've "
-    "they'd they'll they".split()
+    "he he's he'd he'll she she's she'd she'll they they're they've they'd they'll".split()
 )
 # People of somebody's, who do things of their own.
 KIN = frozenset(
@@ -39,7 +40,7 @@ _BEFORE_OBJECTS = frozenset(
     "toward towards near beside".split()
 )
 # A clause that begins with one of these may have its subject later: "On Monday Ana left".
-_FRONTED = _BEFORE_OBJECTS | frozenset(
+FRONTED = _BEFORE_OBJECTS | frozenset(
     "and but so or while because then since until unless before after although though if when "
     "where which that who whom whose during by today yesterday now later also therefore thus "
     "however still only first finally recently currently both once there here what how why "
@@ -74,7 +75,7 @@ class People:
             return speaker if word.text[0].isupper() or speaker in ROLES else None
         if word.text[0].isupper() and len(name) >= _SHORT_MIN and name not in lexicon.PRONOUNS:
             full = {s for first, s in self.firsts.items() if first.startswith(name)}
-            if len(full) == 1 and name not in _FRONTED:
+            if len(full) == 1 and name not in FRONTED:
                 return min(full)
         return None
 
@@ -95,7 +96,7 @@ class People:
             if before in _BEFORE_OBJECTS:
                 continue
             leads = all(w.lower in lexicon.DETERMINERS or self.named(w) for w in words[:at])
-            fronted = bool(words) and words[0].lower in _FRONTED
+            fronted = bool(words) and words[0].lower in FRONTED
             if before != "by" and not leads and not fronted:
                 continue
             return self._joined(words, at, speaker), _owns(word)
@@ -142,7 +143,13 @@ def whom(text: str, people: People) -> list[Who]:
             who = "you"
         elif lower in _OTHER:
             who = "other"
-        elif lower in _OWN and (not who or before in lexicon.OPENING):
+        elif lower in _AUTHOR_AS_OBJECT:
+            who = who if who == "author" else "me"
+        elif who and before not in lexicon.OPENING:
+            pass
+        elif lower in _OTHER_UNLESS_OBJECT:
+            who = "other"
+        elif lower in _OWN:
             # "My brother left" is about him, "I met my brother" is not.
             who = "kin" if any(w.lower in KIN for w in words[at + 1 : at + 4]) else "author"
         result.append(who)

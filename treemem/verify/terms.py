@@ -17,7 +17,7 @@ from treemem.verify.clauses import split_clauses
 from treemem.verify.words import REPORTING_VERBS, Word, split_words, stem
 
 # What an exact term is; "" for a plain word. Exact terms must be in a source as they are.
-Sort = Literal["", "number", "month", "day", "name"]
+Sort = Literal["", "number", "month", "day", "when", "name"]
 
 _UNITS = {
     word: number
@@ -47,6 +47,14 @@ _DAYS = {
     **{f"{day}s": day for day in synonyms.DAYS},
     **{day: day for day in synonyms.DAYS},
 }
+
+
+_RELATIVE = frozenset("last next this past previous coming".split())
+_PERIODS = frozenset("week weekend month year spring summer autumn fall winter night time".split())
+_WHEN = frozenset(
+    "yesterday today tomorrow tonight spring summer autumn winter noon midnight easter "
+    "christmas".split()
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,6 +107,11 @@ def read_terms(text: str) -> tuple[Term, ...]:
             read.append(Term(value, "number", word, clause))
             at += count
             continue
+        follows = words[at + 1].name if at + 1 < len(words) else ""
+        if word.lower in _RELATIVE and follows in _PERIODS:
+            read.append(Term(f"{word.lower} {follows}", "when", word, clause))
+            at += 2
+            continue
         read += _of_word(word, clause, _opens(text, word))
         at += 1
     return tuple(read)
@@ -135,6 +148,8 @@ def _of_word(word: Word, clause: int, opens: bool) -> list[Term]:
     is_capital = word.text[0].isupper()
     if name in _DAYS:
         return [Term(_DAYS[name], "day", word, clause)]
+    if word.lower in _WHEN:
+        return [Term(word.lower, "when", word, clause)]
     if name in _CALENDAR and is_capital and (name != "may" or not opens):
         return [Term(_CALENDAR[name], "month", word, clause)]
     key = key_of(name)
@@ -145,11 +160,15 @@ def _of_word(word: Word, clause: int, opens: bool) -> list[Term]:
 _NO_NAMES = frozenset("i i'm i've i'll i'd ok okay oh".split())
 
 
+# Verbs that say how certain or how urgent something is, and no content; see assertion.py.
+_MODAL = frozenset("may might must shall ought going gonna able has had been".split())
+
+
 @functools.lru_cache(maxsize=50_000)
 def key_of(word: str) -> str:
     """The key of a lower-case word: its stem, or that of its group of synonyms; "" if it is a
-    stop word or a verb of speech."""
-    if word in REPORTING_VERBS:
+    stop word, or a verb of speech or of obligation."""
+    if word in REPORTING_VERBS or word in _MODAL:
         return ""
     stemmed = stem(word)
     return synonyms.GROUPS.get(stemmed, stemmed)
