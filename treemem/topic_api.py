@@ -12,6 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from treemem import times
+from treemem.digest.source_kinds import TOOL_NAMES
 from treemem.errors import UsageError
 from treemem.store.database import Database
 from treemem.times import Clock
@@ -28,17 +29,22 @@ NAME_CHARS_MAX = 80
 class TopicView:
     """A topic with its leaves.
 
-    name: the user's if named is True, else a few words from its statements. pinned: a rebuild does
-    not change it. tokens: of the verbatim text of its leaves. leaf_ids: in time order. source_ids:
-    in the order of their first leaf. root_id: of its tree; None until it is built. started_at,
-    ended_at: ISO 8601 in UTC. aliases: the ids of topics that were merged into it.
+    name: the user's if named is True, else noun phrases of its messages. pinned: a rebuild does
+    not change it. tokens: of the verbatim text of its leaves. people: who speaks in it by name,
+    those with most messages first. agents: the assistants and agents of its sources, by tool.
+    leaf_ids: in time order. source_ids: in the order of their first leaf. root_id: of its tree;
+    None until it is built. started_at, ended_at: ISO 8601 in UTC. aliases: the ids of topics that
+    were merged into it.
     """
 
     id: str
     name: str
     named: bool
     pinned: bool
+    messages: int
     tokens: int
+    people: tuple[str, ...]
+    agents: tuple[str, ...]
     leaf_ids: tuple[str, ...]
     source_ids: tuple[str, ...]
     root_id: str | None
@@ -125,8 +131,12 @@ def _view(database: Database, topic: Topic) -> TopicView:
     started = [leaf.started_at_ms for leaf in leaves if leaf.started_at_ms is not None]
     ended = [leaf.ended_at_ms for leaf in leaves if leaf.ended_at_ms is not None]
     source_ids = dict.fromkeys(leaf.source_id for leaf in leaves if leaf.source_id is not None)
+    formats = topic_store.assistants(database, source_ids)
     return TopicView(
         id=topic.id, name=topic.name or topic.id, named=topic.named, pinned=topic.pinned,
+        messages=topic_store.message_count(database, topic),
+        people=tuple(topic_store.people(database, topic)),
+        agents=tuple(dict.fromkeys(TOOL_NAMES.get(name, "an assistant") for name in formats)),
         tokens=sum(leaf.tokens for leaf in leaves), leaf_ids=tuple(leaf.id for leaf in leaves),
         source_ids=tuple(source_ids), root_id=topic_store.root_id(database, topic),
         started_at=times.from_ms(min(started, default=None)),

@@ -206,6 +206,40 @@ def root_id(database: Database, topic: Topic) -> str | None:
     return node_id
 
 
+_MESSAGES = """
+SELECT count(DISTINCT ls.message_seq) FROM topic_leaf tl JOIN leaf_span ls USING (node_seq)
+WHERE tl.topic_seq = ?
+"""
+_PEOPLE = """
+SELECT m.author FROM topic_leaf tl JOIN leaf_span ls USING (node_seq)
+JOIN message m ON m.seq = ls.message_seq
+WHERE tl.topic_seq = ? AND m.author IS NOT NULL AND m.role IN ('user', 'other')
+  AND coalesce(m.origin, '') <> 'agent'
+GROUP BY m.author ORDER BY count(DISTINCT m.seq) DESC, m.author
+"""
+_FORMATS = """
+SELECT DISTINCT s.format FROM source s WHERE s.id IN (SELECT value FROM json_each(?)) AND EXISTS (
+  SELECT 1 FROM source_message sm JOIN message m ON m.seq = sm.message_seq
+  WHERE sm.source_seq = s.seq AND m.role = 'assistant')
+ORDER BY s.format
+"""
+
+
+def message_count(database: Database, topic: Topic) -> int:
+    """The number of messages of which a topic's leaves have a part."""
+    return int(database.value(_MESSAGES, (topic.seq,)))
+
+
+def people(database: Database, topic: Topic) -> list[str]:
+    """The named people who speak in a topic, those with most messages first."""
+    return [name for (name,) in database.rows(_PEOPLE, (topic.seq,))]
+
+
+def assistants(database: Database, source_ids: Iterable[str]) -> list[str]:
+    """The formats of these sources in which an assistant or an agent speaks."""
+    return [name for (name,) in database.rows(_FORMATS, (json_list(source_ids),))]
+
+
 _LEAF_SEQS = """
 SELECT n.seq FROM topic t JOIN topic_leaf tl ON tl.topic_seq = t.seq
 JOIN node n ON n.seq = tl.node_seq WHERE t.id = ? ORDER BY n.started_at_ms, n.seq

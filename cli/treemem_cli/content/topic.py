@@ -13,6 +13,10 @@ from treemem_cli.parameters import json_option
 if TYPE_CHECKING:
     from treemem import TopicView, Tree
 
+# Names in a row of the list; the others are counted.
+WHO_MAX = 3
+DAY_CHARS = len("2026-11-08")
+
 
 @click.group("topic")
 def topic_command() -> None:
@@ -182,16 +186,25 @@ def _print(topics: list[TopicView]) -> None:
     if not topics:
         return
     table = new_table(
-        "topic", "name", "leaves", "sources", "tokens", "time",
-        numbers=("leaves", "sources", "tokens"), whole=("topic", "time"),
+        "topic", "name", "who", "messages", "sources", "time",
+        numbers=("messages", "sources"), whole=("topic",),
     )  # fmt: skip
     for topic in topics:
         name = Text(clip(topic.name, 80))
         if topic.pinned:
             name.append("  pinned", "dim")
+        days = (topic.started_at or "")[:DAY_CHARS], (topic.ended_at or "")[:DAY_CHARS]
         table.add_row(
-            Text(topic.id, style="cyan"), name, f"{len(topic.leaf_ids):,}",
-            f"{len(topic.source_ids):,}", f"{topic.tokens:,}",
-            Text(period(topic.started_at, topic.ended_at), style="dim"),
+            Text(topic.id, style="cyan"), name, Text(_who(topic)), f"{topic.messages:,}",
+            f"{len(topic.source_ids):,}", Text(period(*days), style="dim"),
         )  # fmt: skip
     console().print(table)
+
+
+def _who(topic: TopicView) -> str:
+    """The people and agents of a topic, the first of them by name."""
+    from treemem_cli.render import clip
+
+    names = [*topic.people, *topic.agents]
+    more = f" +{len(names) - WHO_MAX}" if len(names) > WHO_MAX else ""
+    return ", ".join(clip(name, 24) for name in names[:WHO_MAX]) + more

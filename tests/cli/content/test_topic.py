@@ -6,7 +6,7 @@ import pytest
 
 from tests.helpers import themes
 from tests.helpers.command_line import run, run_json
-from treemem import Memory
+from treemem import Memory, Message
 
 
 def test_topics_can_be_listed_shown_renamed_pinned_merged_and_rebuilt() -> None:
@@ -51,6 +51,23 @@ def test_an_error_names_the_command_that_helps(
     result = run(*arguments)
     assert result.exit_code == code, result.output
     assert words in result.stderr
+
+
+def test_a_topic_says_who_speaks_in_how_many_messages_of_which_sources() -> None:
+    names = ("Ana", "Bo", "Cleo", "Dan")
+    with Memory.open() as memory:
+        for number, name in enumerate(names):
+            said = [Message(author=name, text=text) for text in themes.THEMES["bread"]]
+            memory.append(f"chat/{number}", said)
+        answers = [Message(role="assistant", text=text) for text in themes.THEMES["bread"]]
+        memory.append("chat/4", answers)
+        memory.work(max_calls=0)
+    (topic,) = run_json("topic", "list")
+    assert (topic["people"], topic["agents"]) == (list(names), ["an assistant"])
+    assert topic["messages"] == 5 * len(themes.THEMES["bread"])
+    assert topic["source_ids"] == [f"chat/{number}" for number in range(5)]
+    shown = run("topic", "list").stdout
+    assert "Ana, Bo, Cleo +2" in " ".join(shown.split())
 
 
 @pytest.mark.usefixtures("empty_memory")
