@@ -137,15 +137,20 @@ class LlamaClient:
             vectors.extend(answer["vectors"])
         return vectors
 
-    def score(self, segments: Sequence[Segment], continuations: Sequence[str]) -> list[list[float]]:
+    def score(
+        self, segments: Sequence[Segment], continuations: Sequence[str], *, fixed: int = 0
+    ) -> list[list[float]]:
         """The natural logarithm of each token's likelihood, for each continuation of the text.
 
+        fixed: how many of the first segments are the same in every call; they are computed once.
         The sum over a continuation is the log-likelihood of the whole. Put continuations with the
         same start next to each other: it is computed once, as the text is. The same request gives
         the same numbers. Raises ModelError.
         """
         parts = [asdict(segment) for segment in segments]
-        answer = self._request("score", segments=parts, continuations=list(continuations))
+        answer = self._request(
+            "score", segments=parts, continuations=list(continuations), fixed=fixed
+        )
         return [[float(number) for number in row] for row in answer["scores"]]
 
     def count_tokens(self, text: str) -> int:

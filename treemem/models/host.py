@@ -65,10 +65,10 @@ class Host:
 
         return {"vectors": embedding.embed(self._loaded(), texts)}
 
-    def _score(self, segments: list[Fields], continuations: list[str]) -> Fields:
+    def _score(self, **fields: Any) -> Fields:
         from treemem.models.operations import scoring
 
-        return scoring.score(self._loaded(), segments, continuations)
+        return scoring.score(self._loaded(), **fields)
 
     def _count(self, text: str) -> Fields:
         return {"tokens": len(self._loaded().tokenize(text, special=False))}

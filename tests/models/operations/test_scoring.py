@@ -99,3 +99,11 @@ def test_what_does_not_fit_the_context_is_refused_with_both_numbers(client: Llam
         client.score(text("word " * 900), [" word" * 200])
     with pytest.raises(ModelError, match="the prompt is empty"):
         client.score(text(""), NOTES)
+
+
+def test_the_fixed_beginning_is_computed_once_and_changes_nothing(client: LlamaClient):
+    segments = [Segment(TEXT), Segment("Priya: And the lock?\n")]
+    client.close()
+    first = client.score(segments, NOTES, fixed=1)
+    client.score([Segment(TEXT), Segment("Tom: Good night.\n")], NOTES, fixed=1)
+    assert client.score(segments, NOTES, fixed=1) == first

@@ -24,10 +24,14 @@ from treemem.models.operations.sampling import prompt_tokens
 
 
 def score(
-    model: LoadedModel, segments: Sequence[dict[str, Any]], continuations: Sequence[str]
+    model: LoadedModel,
+    segments: Sequence[dict[str, Any]],
+    continuations: Sequence[str],
+    fixed: int = 0,
 ) -> dict[str, Any]:
     """The log-likelihoods of the tokens of each continuation; see LlamaClient.score."""
-    prefix = prompt_tokens(model, segments)
+    beginning = prompt_tokens(model, segments[:fixed]) if fixed else []
+    prefix = [*beginning, *prompt_tokens(model, segments[fixed:], opening=not fixed)]
     tokenized = [model.tokenize(text, special=False) for text in continuations]
     longest = len(prefix) + max(map(len, tokenized), default=0)
     if longest > model.context_tokens:
@@ -35,7 +39,7 @@ def score(
             f"the text and its continuation have {longest:,} tokens, the context holds "
             f"{model.context_tokens:,}: shorten the text, or use a longer context"
         )
-    path = _Path(model, prefix)
+    path = _Path(model, prefix, len(beginning))
     return {"scores": [path.follow(tokens) for tokens in tokenized]}
 
 
@@ -64,11 +68,12 @@ class _Path:
     rows: one after the prefix, and one after each token behind it.
     """
 
-    def __init__(self, model: LoadedModel, prefix: list[int]) -> None:
+    def __init__(self, model: LoadedModel, prefix: list[int], fixed: int) -> None:
         self._model = model
         self._prefix = prefix
+        self._fixed = fixed
         self._tokens: list[int] = []
-        model.prefill(prefix)
+        model.prefill(prefix, fixed)
         self._rows: list[Row] = [Row.at(model, -1)]
 
     def follow(self, tokens: list[int]) -> list[float]:
@@ -89,7 +94,7 @@ class _Path:
         if not self._model.cut(len(self._prefix) + length):
             # The cache of a recurrent model cannot be cut.
             self._model.forget()
-            self._model.prefill(self._prefix)
+            self._model.prefill(self._prefix, self._fixed)
             length = 0
         del self._tokens[length:], self._rows[length + 1 :]
 
