@@ -87,12 +87,15 @@ def speakers_of(lines: Sequence[str]) -> list[str]:
 
 
 def _speakers(note: str, lines: Sequence[str]) -> Iterator[Variant]:
-    """Each speaker that the note names becomes another one; two of them change places."""
+    """Each speaker that the note names becomes another one; two of them change places. A name
+    that the lines do not have would prove nothing, since no model would expect it."""
     speakers = [name for name in speakers_of(lines) if name.lower() != "tool"]
     found = [(name, form) for name in speakers if (form := _form_in(note, name))]
     if len(found) > 1:
         yield _swapped(note, found[0][1], found[1][1])
-    unnamed = [name for name in speakers if not _form_in(note, name)] or _strangers(note, speakers)
+    unnamed = [name for name in speakers if not _form_in(note, name)]
+    if not unnamed and all(name in _ROLES for name in speakers):
+        unnamed = [name for name in _ROLES if name not in speakers]
     for _, form in found:
         match = _occurrence(note, form)
         if match is not None and unnamed:
@@ -100,10 +103,13 @@ def _speakers(note: str, lines: Sequence[str]) -> Iterator[Variant]:
 
 
 def _form_in(note: str, speaker: str) -> str | None:
-    """How the note calls a speaker: by the whole name, or by a part of it."""
+    """How the note calls a speaker: by the whole name, or by a part of it ("the clinic")."""
     parts = [] if speaker in _ROLES else [part for part in speaker.split() if len(part) > 2]
-    forms = (_called(speaker), *parts)
-    return next((form for form in forms if _occurrence(note, form)), None)
+    for form in (_called(speaker), *parts):
+        match = _occurrence(note, f"the {form}") or _occurrence(note, form)
+        if match is not None:
+            return match[0]
+    return None
 
 
 def _occurrence(note: str, form: str) -> re.Match[str] | None:
@@ -119,13 +125,6 @@ def _swapped(note: str, one: str, other: str) -> Variant:
         shown = other if match[0].lower() == one.lower() else one
         text = _exchanged("speaker", text, *match.span(), shown).text
     return Variant("speaker", matches[0].start(), text)
-
-
-def _strangers(note: str, speakers: Sequence[str]) -> list[str]:
-    """Names to use where the lines have no speaker that the note does not name."""
-    if all(name in _ROLES for name in speakers):
-        return [name for name in _ROLES if name not in speakers]
-    return [name for name in wording.OTHER_NAMES if name not in note]
 
 
 def _called(name: str) -> str:
@@ -147,8 +146,7 @@ def _names(note: str, lines: Sequence[str]) -> Iterator[Variant]:
         others = [n for n in known if n != name and n not in note and not _is_date(n)]
         # A name of as many words is the likelier mistake.
         alike = [other for other in others if other.count(" ") == name.count(" ")]
-        invented = [other for other in wording.OTHER_NAMES if other not in note]
-        for other in (alike or others or invented)[:1]:
+        for other in (alike or others)[:1]:
             yield _exchanged("name", note, match.start(), match.start() + len(name), other)
 
 

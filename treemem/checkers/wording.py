@@ -81,8 +81,6 @@ LESS_CERTAIN = {
     "plans": "refuses", "planned": "refused", "perhaps": "certainly", "maybe": "certainly",
     "probably": "certainly", "should": "need", "could": "did", "would": "did",
 }  # fmt: skip
-# Common first names, for a log with too few names of its own.
-OTHER_NAMES = ("Anna", "Peter", "Maria", "Thomas")
 # Verbs in these forms may be negated by "never" before them.
 PAST_VERBS = frozenset(
     "went took gave made found bought brought came chose ate ran saw sent kept lost left met paid "
