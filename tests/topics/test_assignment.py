@@ -102,6 +102,26 @@ def test_names_pins_and_merges_of_the_user_outlive_a_rebuild(memory: Memory) -> 
     assert_whole(memory)
 
 
+def test_a_rebuild_finds_the_names_of_all_topics_again(memory: Memory, database: Database) -> None:
+    themes.store(memory)
+    names = {topic.id: topic.name for topic in memory.topics.list()}
+    database.execute("UPDATE topic SET name = 'um · yeah'")
+    assert {topic.id: topic.name for topic in memory.topics.rebuild()} == names
+
+
+def test_an_agent_is_in_the_topic_of_the_session_that_started_it(
+    memory: Memory, database: Database
+) -> None:
+    theme_of = themes.store(memory)
+    home = next(source for source, theme in theme_of.items() if theme == "bread")
+    memory.append("agent/1", [Message(role="assistant", text="Found the invoice of the plumber.")])
+    database.execute("UPDATE source SET parent_id = ? WHERE id = 'agent/1'", (home,))
+    memory.work(max_calls=0)
+    memory.topics.rebuild()
+    (topic,) = [topic for topic in memory.topics.list() if "agent/1" in topic.source_ids]
+    assert home in topic.source_ids
+
+
 def test_the_users_name_of_a_merged_topic_goes_to_the_topic_it_is_merged_into(
     memory: Memory,
 ) -> None:

@@ -136,6 +136,7 @@ def rebuild(database: Database, written: Callable[[], None]) -> None:
                     topic_store.remove(database, topic.id)
             for members in new:
                 _create(database, before, members)
+            topic_store.forget_names(database)
             written()
             return
 
@@ -144,7 +145,7 @@ def _leaves(database: Database, before: State) -> list[Leaf]:
     """The leaves that have a profile, in time order."""
     profiles = topic_store.profiles(database)
     return [
-        Leaf(seq, profiles[seq], row.source_id, row.home)
+        Leaf(seq, profiles[seq], row.chat, row.home)
         for seq, row in before.leaves.items()
         if seq in profiles
     ]

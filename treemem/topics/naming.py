@@ -40,5 +40,8 @@ class Memory:
             phrase: self._sources[phrase] - sum(phrase in self._said[source] for source in own)
             for phrase in counts.texts
         }
-        texts_min = 2 if len(members) > 1 else 1
-        return SEPARATOR.join(best_phrases(counts, others, PARTS_MAX, texts_min=texts_min))
+        # A phrase said once names only what says nothing twice.
+        found = best_phrases(counts, others, PARTS_MAX) or best_phrases(
+            counts, others, PARTS_MAX, texts_min=1
+        )
+        return SEPARATOR.join(found)

@@ -53,11 +53,11 @@ class PlacedLeaf:
 
 @dataclass(frozen=True, slots=True)
 class LeafRow:
-    """A leaf. source_id: of the first source whose tree contains it. home: the project of that
-    source, or the session that started it, or itself."""
+    """A leaf. chat: the first source whose tree contains it, or the session that started that
+    source. home: the project of the chat, or the chat itself."""
 
     id: str
-    source_id: str
+    chat: str
     home: str
 
 
@@ -73,7 +73,8 @@ WITH placed AS (
   WHERE t.scope = 'source' AND t.tail_seq IS NOT NULL),
 first AS (
   SELECT node_seq, min(source_seq) AS source_seq, min(place) AS place FROM placed GROUP BY node_seq)
-SELECT n.seq, n.id, s.id, coalesce(s.project, parent.project, s.parent_id, s.id)
+SELECT n.seq, n.id, coalesce(s.parent_id, s.id),
+  coalesce(s.project, parent.project, s.parent_id, s.id)
 FROM first JOIN node n ON n.seq = first.node_seq JOIN source s ON s.seq = first.source_seq
 LEFT JOIN source parent ON parent.id = s.parent_id
 WHERE EXISTS (SELECT 1 FROM summary s WHERE s.node_seq = n.seq AND s.producer_seq = ?)
@@ -214,7 +215,7 @@ _PEOPLE = """
 SELECT m.author FROM topic_leaf tl JOIN leaf_span ls USING (node_seq)
 JOIN message m ON m.seq = ls.message_seq
 WHERE tl.topic_seq = ? AND m.author IS NOT NULL AND m.role IN ('user', 'other')
-  AND coalesce(m.origin, '') <> 'agent'
+  AND coalesce(m.origin, '') <> 'agent' AND lower(m.author) NOT IN ('user', 'human', 'assistant')
 GROUP BY m.author ORDER BY count(DISTINCT m.seq) DESC, m.author
 """
 _FORMATS = """
@@ -343,6 +344,13 @@ _FORGET_FOUND_NAMES = """
 UPDATE topic SET name = NULL WHERE named = 0 AND seq IN (
   SELECT topic_seq FROM topic_leaf WHERE node_seq IN (SELECT value FROM json_each(?)))
 """
+
+
+def forget_names(database: Database) -> None:
+    """Clears the names that were found, so that all are found again; the user's stay."""
+    database.execute("UPDATE topic SET name = NULL WHERE named = 0")
+
+
 _REMOVE_LEAVES = "DELETE FROM topic_leaf WHERE node_seq IN (SELECT value FROM json_each(?))"
 
 

@@ -50,8 +50,9 @@ DECIMALS = 4
 class Leaf:
     """A leaf by its row number.
 
-    phrases: the number of its texts with each phrase; see profiles.py. source: whose tree it is
-    in. home: the project of its source, None without one.
+    phrases: the number of its texts with each phrase; see profiles.py. source: the chat that it is
+    part of; agents are part of the session that started them. home: the project of its source,
+    None without one.
     """
 
     seq: int

@@ -87,6 +87,10 @@ class CollectionWork:
         for topic in topic_store.topics(self._database):
             self._renew(claim)
             self._lay_out(claim, "topic", topic.id, topic_store.members, namer.name)
+            # A rebuild and a scrub clear names even where the leaves stay.
+            if topic.name is None:
+                with self._database.transaction():
+                    namer.name(topic.id)
 
     def _lay_out(
         self,
