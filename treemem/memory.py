@@ -323,17 +323,34 @@ class Memory:
 
     def sources(self) -> list[SourceView]:
         """Returns all sources, the most recent first."""
+        from treemem.digest import reading
         from treemem.tree import browse
 
         with self._database.reading():
-            return browse.sources(self._database)
+            return reading.titled(self._database, browse.sources(self._database))
 
     def source(self, name: str) -> SourceView:
         """Returns one source, by its id or an unambiguous part of it."""
+        from treemem.digest import reading
         from treemem.tree import browse
 
         with self._database.reading():
-            return browse.source(self._database, name)
+            return reading.titled(self._database, [browse.source(self._database, name)])[0]
+
+    def titles(self, source_ids: Iterable[str] | None = None) -> dict[str, str]:
+        """Returns the titles of these sources, or of all, by id."""
+        from treemem.digest import reading
+
+        with self._database.reading():
+            return reading.titles(self._database, source_ids)
+
+    def headline(self, scope: Scope) -> str:
+        """Returns one line that says what a source, a topic or everything is: who, when, how much,
+        about what. Empty for a session, and if nothing is stored."""
+        from treemem.digest import reading
+
+        with self._database.reading():
+            return reading.headline_of(self._database, scope)
 
     def messages(self, source: str) -> list[Message]:
         """Returns a source's history in order, word for word."""

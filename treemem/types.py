@@ -326,9 +326,10 @@ class Passage:
     """The part of an answer from one source and one day: messages, excerpts of long messages,
     and statements of summaries, in order.
 
-    text: begins with "[number day]". messages: those it contains or cites. node_id: the leaf of
-    the message with the best score; breadcrumb: the ids of the nodes from the source's root down
-    to that leaf. score: the best score; explanation: the parts of all scores.
+    text: begins with "[number day]", or "[number day "title"]" where there is room. title: of the
+    source, one that a person recognizes. messages: those it contains or cites. node_id: the leaf
+    of the message with the best score; breadcrumb: the ids of the nodes from the source's root
+    down to that leaf. score: the best score; explanation: the parts of all scores.
     """
 
     text: str
@@ -339,6 +340,7 @@ class Passage:
     breadcrumb: tuple[str, ...]
     messages: tuple[Message, ...]
     explanation: tuple[Explained, ...] = ()
+    title: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -79,6 +79,21 @@ def clip(text: str, width: int) -> str:
     return flat if len(flat) <= width else flat[: width - 1].rstrip() + "…"
 
 
+def fitted(text: str, width: int) -> str:
+    """Returns one line that takes exactly width columns of a terminal, cut or filled.
+
+    Example:
+        >>> fitted("予算の会議", 6), fitted("ab", 4)
+        ('予算… ', 'ab  ')
+    """
+    from rich.cells import cell_len, set_cell_size
+
+    flat = " ".join(safe(text).split())
+    if cell_len(flat) > width:
+        flat = set_cell_size(flat, max(0, width - 1)).rstrip() + "…"
+    return set_cell_size(flat, width)
+
+
 def file_size(size_bytes: int) -> str:
     """Returns a number of bytes in a decimal unit.
 

@@ -10,6 +10,7 @@ import pytest
 
 from treemem import Memory, Message
 from treemem.digest import facts, headline
+from treemem.digest.outlining import outlines
 from treemem.digest.titles import title_of
 from treemem.digest.values import Outline, Person, SourceFacts
 from treemem.store.database import Database
@@ -63,8 +64,8 @@ def session(folder: Path) -> Path:
 
 
 def only(database: Database) -> SourceFacts:
-    (row,) = facts.source_rows(database, facts.outlines(database))
-    return facts.read_source(database, row)
+    (source_id,) = outlines(database)
+    return facts.read_source(database, source_id)
 
 
 def test_a_chat_of_people(memory: Memory, database: Database) -> None:
@@ -106,7 +107,7 @@ def test_the_outlines_of_some_sources_only(memory: Memory, database: Database) -
     for name in ("a", "b", "c"):
         memory.append(name, [Message("user", "Sort the shelves, please.")])
         memory.append(name, [Message("assistant", "They are sorted.")])
-    found = facts.outlines(database, ["c", "a", "none"])
+    found = outlines(database, ["c", "a", "none"])
     assert sorted(found) == ["a", "c"]
     assert isinstance(found["a"], Outline)
     assert found["a"].request == "Sort the shelves, please."
@@ -114,8 +115,7 @@ def test_the_outlines_of_some_sources_only(memory: Memory, database: Database) -
 
 def test_a_source_without_messages_has_a_line(memory: Memory, database: Database) -> None:
     memory.append("empty", [])
-    assert all(headline.of_source(facts.read_source(database, row))
-               for row in facts.source_rows(database, ["empty"]))  # fmt: skip
+    assert headline.of_source(facts.read_source(database, "empty")) == "Chat, 0 messages."
 
 
 def test_most_of_a_long_history_decides_what_it_is_about(
@@ -128,8 +128,7 @@ def test_most_of_a_long_history_decides_what_it_is_about(
         said = Message("other", f"My {subject} is rusty, but the {subject} still works.", "Ana")
         memory.append("many", [said] * 6)
     memory.work(max_calls=0)
-    about = {row[1]: facts.read_source(database, row).about
-             for row in facts.source_rows(database, ["same", "many"])}  # fmt: skip
+    about = {name: facts.read_source(database, name).about for name in ("same", "many")}
     assert about["same"].is_mostly
     assert "orchard" in about["same"].phrases
     assert not about["many"].is_mostly

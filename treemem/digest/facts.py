@@ -6,40 +6,36 @@ messages and leaves, spread over the source. Callers read in one transaction.
 
 from __future__ import annotations
 
-import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import date
 
 from treemem import times
 from treemem.digest import activity
 from treemem.digest.dates import day_of
-from treemem.digest.source_kinds import kind_of
-from treemem.digest.titles import project_name, says_something
-from treemem.digest.values import About, EverythingFacts, Outline, Person, SourceFacts, TopicFacts
+from treemem.digest.outlining import first_words, outlines
+from treemem.digest.titles import project_name
+from treemem.digest.values import About, EverythingFacts, Person, SourceFacts, TopicFacts
 from treemem.importers.common.content import PARENT_AGENT
 from treemem.store import messages, summaries
-from treemem.store.database import Database, Row, json_list
+from treemem.store.database import Database, json_list
 from treemem.text.phrases import common_phrases, count_phrases
 from treemem.text.sentences import spoken_sentences
 from treemem.topics import store as topic_store
 from treemem.tree import builder
-from treemem.types import Message, Origin, Source, SourceKind
+from treemem.types import Message, Origin
 
 # Leaves whose words are read, and characters of each message in them.
 LEAVES_MAX = 16
 SPOKEN_CHARS_MAX = 3_000
-# Messages at the beginning that are read for the first request, and at the end for how it ended.
-FIRST_MESSAGES = 12
+# Messages at the end that are read for how a source ended.
 LAST_MESSAGES = 12
 # Messages of an agent that are read for the files it changed. In a longer session they are spread
 # over it, and then the files are some of those changed.
 CALLS_MAX = 1_500
 # Results that are read for the last test run.
 RESULTS_MAX = 40
-# Characters of the first messages that are read.
-FIRST_CHARS_MAX = 20_000
 PHRASES_MAX = 5
 # Of this many leaves, a phrase must be in this share to be what they are mostly about.
 MANY_LEAVES = 5
@@ -48,131 +44,23 @@ LEAVES_SHARE = 0.25
 # which the phrases say anything.
 MOST = 0.5
 SOME = 0.3
-# Messages that are read for marks of spoken language.
-SPOKEN_SAMPLE = 200
-
 # Whose words say what a source is about.
 _SPEAKING: frozenset[Origin] = frozenset({"typed", "person", "assistant", "document"})
-_SPOKEN_MARK = re.compile(
-    r"\b(?:u+h+m?|um+|mm+-?hmm?|mmm+|uh-huh)\b|\{[a-z]{3,20}\}|\[(?:laugh\w*|noise|inaudible)\]",
-    re.IGNORECASE,
-)
 
 
 # -- sources ---------------------------------------------------------------------------
 
-_SOURCE = "SELECT seq, id, format, title, origin, parent_id, project FROM source"
-_SPEAKERS = """
-SELECT m.role, m.author, count(*), min(m.sent_at_ms), m.sent_at
-FROM source_message sm JOIN message m ON m.seq = sm.message_seq
-WHERE sm.source_seq = ? AND sm.state = 'active' GROUP BY m.role, m.author
-"""
-_LAST_TIME = """
-SELECT max(m.sent_at_ms), m.sent_at FROM source_message sm JOIN message m ON m.seq = sm.message_seq
-WHERE sm.source_seq = ? AND sm.state = 'active'
-"""
-_SESSIONS = """
-SELECT count(DISTINCT session) FROM source_message WHERE source_seq = ? AND state = 'active'
-"""
-_SPOKEN = """
-SELECT substr(m.text, 1, 400) FROM source_message sm JOIN message m ON m.seq = sm.message_seq
-WHERE sm.source_seq = ? AND sm.state = 'active' ORDER BY sm.position LIMIT ?
-"""
-_CALLS = """
-SELECT 1 FROM (
-  SELECT m.extras AS extras FROM source_message sm JOIN message m ON m.seq = sm.message_seq
-  WHERE sm.source_seq = ? AND sm.state = 'active' AND m.role = 'assistant'
-  ORDER BY sm.position LIMIT 50)
-WHERE extras LIKE '%"tool_use"%' LIMIT 1
-"""
+
+_SEQ = "SELECT seq FROM source WHERE id = ?"
 
 
-def source_of(row: Row) -> Source:
-    """The source of a row of _SOURCE."""
-    _, source_id, format_name, title, origin, parent_id, project = row
-    return Source(source_id, format_name, title, origin, parent_id, project=project)
-
-
-def outlines(database: Database, source_ids: Iterable[str] | None = None) -> dict[str, Outline]:
-    """The outlines of these sources, or of all, by id."""
-    rows = database.rows(_SOURCE) if source_ids is None else source_rows(database, source_ids)
-    return {row[1]: outline(database, row) for row in rows}
-
-
-def source_rows(database: Database, source_ids: Iterable[str]) -> list[Row]:
-    """The rows of these sources, for outline, in the order of their storage."""
-    sql = f"{_SOURCE} WHERE id IN (SELECT value FROM json_each(?)) ORDER BY seq"  # noqa: S608
-    return database.rows(sql, (json_list(source_ids),))
-
-
-def outline(database: Database, row: Row, *, with_request: bool = True) -> Outline:
-    """The outline of a source. row: see source_rows. with_request: whether to read what was asked
-    first, if the source has no title of its own."""
-    seq = row[0]
-    source = source_of(row)
-    speakers = database.rows(_SPEAKERS, (seq,))
-    roles: Counter[str] = Counter()
-    people: Counter[str] = Counter()
-    for role, author, number, _, _ in speakers:
-        roles[role] += number
-        if author and author != PARENT_AGENT and role in ("user", "other"):
-            people[author] += number
-    started = min((row[3:] for row in speakers if row[3] is not None), default=(None, None))
-    ended = database.row(_LAST_TIME, (seq,)) or (None, None)
-    kind = _kind(database, seq, source.format, roles, len(people))
-    found = Outline(
-        source, kind, tuple(Person(*one) for one in people.most_common()), roles.total(),
-        int(database.value(_SESSIONS, (seq,))), started[1], ended[1],
-    )  # fmt: skip
-    if with_request and kind in ("assistant", "agent") and not says_something(source):
-        first = _first_messages(database, seq)
-        return replace(found, request=_request(first), task=activity.first_request(first, "agent"))
-    return found
-
-
-def _kind(
-    database: Database, seq: int, format_name: str, roles: Counter[str], people: int
-) -> SourceKind:
-    """The kind of a source; its texts are read only if nothing else decides."""
-    calls_tools = bool(
-        roles["assistant"] and not roles["tool"] and database.row(_CALLS, (seq,)) is not None
-    )
-    share = 0.0
-    if not roles["assistant"] and people > 1:
-        texts = [text for (text,) in database.rows(_SPOKEN, (seq, SPOKEN_SAMPLE))]
-        share = sum(bool(_SPOKEN_MARK.search(text)) for text in texts) / max(1, len(texts))
-    return kind_of(format_name, roles, people, calls_tools=calls_tools, spoken_share=share)
-
-
-_FIRST = """
-SELECT m.role, substr(m.text, 1, ?), m.kind, m.extras, m.origin, m.author
-FROM source_message sm JOIN message m ON m.seq = sm.message_seq
-WHERE sm.source_seq = ? AND sm.state = 'active' AND m.role IN ('user', 'other')
-ORDER BY sm.position LIMIT ?
-"""
-
-
-def _request(first: Sequence[Message]) -> str | None:
-    """The first line that the user typed, or that whoever spoke to the assistant did."""
-    spoken = [message for message in first if message.role == "user"]
-    return activity.first_request(first) or activity.first_request(spoken, "person")
-
-
-def _first_messages(database: Database, seq: int) -> list[Message]:
-    """The first messages that people wrote, cut if they are very long."""
-    rows = database.rows(_FIRST, (FIRST_CHARS_MAX, seq, FIRST_MESSAGES))
-    return [
-        messages.message_from(("", role, text, None, author, None, None, kind, extras, 0, origin))
-        for role, text, kind, extras, origin, author in rows
-    ]
-
-
-def read_source(database: Database, row: Row) -> SourceFacts:
-    """The facts of a source. row: see source_rows."""
-    found = outline(database, row)
+def read_source(database: Database, source_id: str) -> SourceFacts:
+    """The facts of a source. source_id: of a stored source, in full."""
+    found = outlines(database, [source_id])[source_id]
+    seq = int(database.value(_SEQ, (source_id,)))
     if found.request is None and found.kind in ("assistant", "agent"):
-        first = _first_messages(database, row[0])
-        found = replace(found, request=_request(first))
+        request, task = first_words(database, seq)
+        found = replace(found, request=request, task=task)
     names = [person.name for person in found.people]
     leaves = _leaves_of(database, found.source.id)
     facts = SourceFacts(
@@ -181,9 +69,9 @@ def read_source(database: Database, row: Row) -> SourceFacts:
     )
     if found.kind != "agent":
         return facts
-    last = _some(database, _LAST, row[0], LAST_MESSAGES)[::-1]
-    files, knows_all = _files(database, row[0])
-    results = _some(database, _RESULTS, row[0], RESULTS_MAX)[::-1]
+    last = _some(database, _LAST, seq, LAST_MESSAGES)[::-1]
+    files, knows_all = _files(database, seq)
+    results = _some(database, _RESULTS, seq, RESULTS_MAX)[::-1]
     return replace(
         facts, files=files, knows_all_files=knows_all, ending=activity.ending(last),
         tests=activity.last_test_run(results),
@@ -249,7 +137,7 @@ def read_topic(database: Database, topic_id: str) -> TopicFacts:
 
 def read_everything(database: Database) -> EverythingFacts:
     """The facts of the whole file."""
-    found = [outline(database, row, with_request=False) for row in database.rows(_SOURCE)]
+    found = list(outlines(database, with_request=False).values())
     kinds = Counter(one.kind for one in found)
     names = (project_name(one.source.project) for one in found)
     projects = Counter(name for name in names if name)

@@ -6,8 +6,10 @@ shortened or left out until it fits. Quotations are literal and marked as such.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from typing import NamedTuple
 
 from treemem.digest.activity import Ending
 from treemem.digest.dates import period
@@ -19,15 +21,17 @@ from treemem.text.labels import clipped, flat, quoted
 from treemem.text.tokens import count_tokens, cut
 from treemem.types import SourceKind
 
-TOKENS_MAX = 60
+TOKENS_MAX = 64
 # Named people; the others are counted.
 PEOPLE_MAX = 3
 PROJECTS_MAX = 4
 KINDS_MAX = 3
-# Characters of a request and of last words, the number of files and of phrases: from the most that
-# a line may have to the least.
-_ROOM = ((90, 60, 3, 5), (70, 48, 3, 4), (60, 40, 2, 3), (48, 0, 2, 3), (40, 0, 1, 2),
-         (24, 0, 0, 1), (0, 0, 0, 0))  # fmt: skip
+# From the most that a line may have to the least; see Room.
+_ROOMS = (
+    (90, 60, 3, 5, True), (70, 48, 3, 4, True), (70, 48, 2, 4, False), (60, 40, 2, 3, False),
+    (60, 40, 1, 3, False), (44, 32, 1, 3, False), (48, 0, 2, 3, False), (40, 0, 1, 2, False),
+    (24, 0, 0, 1, False), (0, 0, 0, 0, False),
+)  # fmt: skip
 # A chat with an assistant that is no longer than this is best told by what was asked.
 SHORT_MESSAGES = 12
 _KINDS: dict[SourceKind, tuple[str, str]] = {
@@ -53,14 +57,14 @@ def of_source(facts: SourceFacts) -> str:
         "mail": _mail, "document": _document,
     }  # fmt: skip
     write = writers[facts.outline.kind]
-    return _fitting(write(facts, room) for room in _rooms())
+    return _fitting(write(facts, room) for room in itertools.starmap(Room, _ROOMS))
 
 
 def of_topic(facts: TopicFacts) -> str:
     """The headline of a topic."""
 
     def lines() -> Iterator[str]:
-        for request, _, _, phrases in _ROOM:
+        for request, _, _, phrases, _ in _ROOMS:
             head = f"{quoted(facts.name, max(24, request))} in {count_of(facts.sources, 'source')}"
             by = _who(facts.people, " with ")
             name = facts.name.casefold()
@@ -101,20 +105,15 @@ def of_everything(facts: EverythingFacts) -> str:
 # -- kinds ------------------------------------------------------------------------------
 
 
-class Room:
+class Room(NamedTuple):
     """How long the parts of a line may be. request, words: characters of the first request and of
-    the last words; files, phrases: how many."""
+    the last words; files, phrases: how many; tests: whether the last test run is told."""
 
-    def __init__(self, request: int, words: int, files: int, phrases: int) -> None:
-        self.request = request
-        self.words = words
-        self.files = files
-        self.phrases = phrases
-
-
-def _rooms() -> Iterator[Room]:
-    for sizes in _ROOM:
-        yield Room(*sizes)
+    request: int
+    words: int
+    files: int
+    phrases: int
+    tests: bool
 
 
 def _people(facts: SourceFacts, room: Room) -> str:
@@ -245,7 +244,7 @@ def _files(facts: SourceFacts, room: Room) -> str:
 
 def _ended(facts: SourceFacts, room: Room) -> str:
     """How it ended, and what the last test run said."""
-    tests = f"last tests: {quoted(facts.tests, 40)}" if facts.tests and room.files else ""
+    tests = f"last tests: {quoted(facts.tests, 40)}" if facts.tests and room.tests else ""
     is_same = facts.ending and facts.ending.words in (facts.outline.request, facts.outline.task)
     ended = _last(facts.ending, room.words) if facts.ending and not is_same else ""
     return "; ".join(filter(None, [tests, ended]))

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from treemem.types import SourceKind
 
 # Formats of one kind.
-_KINDS: dict[str, SourceKind] = {
+KIND_OF_FORMAT: dict[str, SourceKind] = {
     **dict.fromkeys(
         ("aider", "claude-code", "cline", "codex", "copilot-cli", "cursor", "gemini-cli",
          "opencode", "pi", "specstory", "trajectory"), "agent"),
@@ -53,8 +53,8 @@ def kind_of(
         >>> kind_of("slack", {"user": 3}, 2), kind_of("api", {"user": 3, "assistant": 3}, 0)
         ('people', 'assistant')
     """
-    if format_name in _KINDS:
-        return _KINDS[format_name]
+    if format_name in KIND_OF_FORMAT:
+        return KIND_OF_FORMAT[format_name]
     if roles.get("assistant"):
         return "agent" if calls_tools or roles.get("tool") else "assistant"
     if roles.get("document", 0) > sum(roles.values()) / 2:

@@ -50,17 +50,26 @@ def title_of(outline: Outline) -> str:
         >>> title_of(Outline(source, "agent", request="Fix it"))
         'shop · Fix it'
     """
+    if subject := subject_of(outline):
+        return subject
+    source = outline.source
+    days = period(outline.started_at, outline.ended_at)
+    name = _people(outline) or project_name(source.project) or _named_by(source)
+    name = name or _kind_name(outline)
+    return clipped(f"{name}, {days}" if days else name, TITLE_CHARS_MAX)
+
+
+def subject_of(outline: Outline) -> str:
+    """The title of a source if it says more than who speaks and when; "" otherwise."""
     source = outline.source
     project = project_name(source.project)
     if says_something(source):
         return _joined(project if outline.kind == "agent" else "", source.title or "")
     if outline.request or outline.task:
         return _joined(project, outline.request or outline.task or "")
-    days = period(outline.started_at, outline.ended_at)
     if outline.kind in ("document", "meeting", "mail") and (file := file_name(source)):
         return clipped(file, TITLE_CHARS_MAX)
-    name = _people(outline) or project or _named_by(source) or _kind_name(outline)
-    return clipped(f"{name}, {days}" if days else name, TITLE_CHARS_MAX)
+    return ""
 
 
 def says_something(source: Source) -> bool:

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from itertools import chain, groupby
 
+from treemem.digest import reading
 from treemem.origins.spans import spans_of, weakest
 from treemem.search import intent, snippets, standing
 from treemem.search.intent import QuestionKind
@@ -102,10 +103,21 @@ class ContextRenderer:
         groups = self._groups(selection)
         return self._joined(selection, [group.text(n) for n, group in enumerate(groups, 1)])
 
-    def result(self, selection: Selection, tokens: int, notes: Sequence[str]) -> SearchResult:
-        """The context with its passages. tokens: of its text. notes: what was missing."""
+    def result(
+        self, selection: Selection, tokens: int, notes: Sequence[str], budget: int = 0
+    ) -> SearchResult:
+        """The context with its passages. tokens: of its text. notes: what was missing. budget: of
+        the text with titles of sources in its headings; 0 for no titles."""
         groups = self._groups(selection)
         passages = [self._passage(n, group) for n, group in enumerate(groups, 1)]
+        titles = reading.passage_titles(self._database, {one.source_id for one in passages})
+        for group, passage in zip(groups, passages, strict=True):
+            group.title, group.subject = titles[passage.source_id]
+        tokens = self._show_titles(selection, groups, tokens, budget)
+        passages = [
+            _with_title(passage, group, group.text(number))
+            for number, (passage, group) in enumerate(zip(passages, groups, strict=True), 1)
+        ]
         return SearchResult(
             self._joined(selection, [passage.text for passage in passages]),
             tokens,
@@ -114,6 +126,27 @@ class ContextRenderer:
             tuple(rule.standing for rule in selection.standing),
             self._kind,
         )
+
+    def _show_titles(
+        self, selection: Selection, groups: Sequence[_Group], tokens: int, budget: int
+    ) -> int:
+        """Puts the title of each source into the headings of its passages, if that fits the budget
+        and a passage does not contain it; returns the tokens of the text then."""
+        subjects = dict.fromkeys(group.subject for group in groups if group.subject)
+        for subject in subjects if budget else ():
+            own = [
+                group for group in groups if group.subject == subject and not group.says(subject)
+            ]
+            for group in own:
+                group.shows_subject = True
+            text = self._joined(selection, [group.text(n) for n, group in enumerate(groups, 1)])
+            counted = count_by_lines(text)
+            if counted <= budget:
+                tokens = counted
+            else:
+                for group in own:
+                    group.shows_subject = False
+        return tokens
 
     def _joined(self, selection: Selection, passages: Sequence[str]) -> str:
         parts = list(passages)
@@ -274,10 +307,14 @@ class ContextRenderer:
 class _Group:
     """A passage in the making: messages of one source and one day.
 
-    indexes: of candidates. cited: the messages of its single statements.
+    indexes: of candidates. cited: the messages of its single statements. title: of the source;
+    subject: what the heading may show of it; shows_subject: whether it does.
     """
 
     day: str | None
+    title: str = ""
+    subject: str = ""
+    shows_subject: bool = False
     indexes: set[int] = field(default_factory=set)
     cited: list[int] = field(default_factory=list)
     lines: list[Line] = field(default_factory=list)
@@ -288,8 +325,20 @@ class _Group:
         return any(plain in " ".join(line.text.split()) for line in self.lines
                    if line.place[:2] == candidate.place[:2])  # fmt: skip
 
+    def says(self, words: str) -> bool:
+        """Whether a line contains these words."""
+        return any(words in line.text for line in self.lines)
+
     def text(self, number: int) -> str:
-        return f"{snippets.header(number, self.day)}\n{snippets.body(self.lines)}"
+        subject = self.subject if self.shows_subject else ""
+        return f"{snippets.header(number, self.day, subject)}\n{snippets.body(self.lines)}"
+
+
+def _with_title(passage: Passage, group: _Group, text: str) -> Passage:
+    """The passage with its source's title. text: its text, with the title in the heading or not."""
+    if text == passage.text:
+        return replace(passage, title=group.title)
+    return replace(passage, title=group.title, text=text, tokens=count_by_lines(text))
 
 
 def _speaker(message: Message, *, is_over: bool = False) -> str:

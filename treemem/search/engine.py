@@ -12,6 +12,7 @@ from dataclasses import replace
 from itertools import compress
 from typing import TYPE_CHECKING
 
+from treemem.digest import reading
 from treemem.rules import book
 from treemem.rules.book import Book
 from treemem.search import date_filter, intent, packing, scoring, selection, standing, statements
@@ -35,6 +36,9 @@ if TYPE_CHECKING:
 STATED_MESSAGES_MAX = 200
 # The number of best candidates that a reranker rates.
 RERANKED_MAX = 60
+# The share for titles of sources of what a budget has above this many tokens.
+TITLES_SHARE = 0.06
+TITLES_BUDGET_MIN = 300
 
 
 def search(database: Database, query: Query, embedder: str | None, embed: Embed) -> SearchResult:
@@ -61,11 +65,23 @@ def search(database: Database, query: Query, embedder: str | None, embed: Embed)
         renderer = ContextRenderer(database, scored, prepared.kind, cache, stems, rules.over)
         if not prepared.has_words:
             return renderer.result(Selection(), 0, notes)
+        has_titles = query.scope.kind in ("everything", "topic")
+        if has_titles and reading.have_subjects(database):
+            room = query.budget_tokens - _titles_room(query.budget_tokens)
+            prepared = replace(prepared, query=replace(query, budget_tokens=room))
         material = _material(
             database, prepared, scored, weights, allowed, collected.companions, roots, rules
         )
         chosen, tokens = selection.select(material, renderer, cache)
-        return renderer.result(chosen, tokens, notes)
+        return renderer.result(
+            chosen, tokens, notes, budget=query.budget_tokens if has_titles else 0
+        )
+
+
+def _titles_room(budget_tokens: int) -> int:
+    """The tokens of a budget that are kept for titles of sources. Subtle: what is left grows with
+    the budget everywhere, so that no larger budget gives less."""
+    return int(TITLES_SHARE * max(0, budget_tokens - TITLES_BUDGET_MIN))
 
 
 def _is_assisted(candidates: Sequence[Candidate]) -> bool:

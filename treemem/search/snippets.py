@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from itertools import chain, takewhile
 
 from treemem.text import bm25
-from treemem.text.labels import GAP
+from treemem.text.labels import GAP, clipped, in_quotes
 from treemem.text.tokens import count_tokens
 from treemem.text.windows import WINDOW_WORDS, WORD, WORD_CHARS_MAX
 
@@ -26,6 +26,9 @@ _SPACED = re.compile(r"\S+")
 
 # What ends a line, for a terminal, an editor or str.splitlines. A line without text needs no mark.
 _LINE_BREAK = re.compile("(?:\r\n|[\n\r\v\f\x1c-\x1e\x85\u2028\u2029])+")
+
+# Characters of a source's title in a heading.
+TITLE_CHARS_MAX = 48
 
 # Start and end of a part of a message, in characters.
 Stretch = tuple[int, int]
@@ -221,11 +224,13 @@ def _indented(breaks: re.Match[str]) -> str:
     return f"{breaks.group()} "
 
 
-def header(number: int, day: str | None) -> str:
-    """The first line of a passage. It is short because it costs tokens.
+def header(number: int, day: str | None, title: str = "") -> str:
+    """The first line of a passage. It is short because it costs tokens. title: of the source; it is
+    quoted, since it is text of a log or of a caller.
 
     Example:
-        >>> header(2, "2026-11-27"), header(1, None)
-        ('[2 2026-11-27]', '[1]')
+        >>> header(2, "2026-11-27"), header(1, None), header(3, None, "Late fees")
+        ('[2 2026-11-27]', '[1]', '[3 "Late fees"]')
     """
-    return f"[{number} {day}]" if day else f"[{number}]"
+    quoted = in_quotes(clipped(title, TITLE_CHARS_MAX)) if title else ""
+    return f"[{' '.join(filter(None, [str(number), day, quoted]))}]"

@@ -41,7 +41,17 @@ def label(name: str) -> str:
     is_plain = _PLAIN_NAME.fullmatch(name) and not _MIXED_LETTERS.search(name)
     if is_plain and folded not in RESERVED_NAMES:
         return name
-    return orjson.dumps(" ".join(name.split()).encode("utf-8", "replace").decode()).decode()
+    return in_quotes(" ".join(name.split()))
+
+
+def in_quotes(words: str) -> str:
+    """The words in quotation marks, which no mark in them can end.
+
+    Example:
+        >>> in_quotes('the "late" fees')
+        '"the \\\\"late\\\\" fees"'
+    """
+    return orjson.dumps(words.encode("utf-8", "replace").decode()).decode()
 
 
 def flat(text: str) -> str:

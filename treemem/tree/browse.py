@@ -15,7 +15,7 @@ from treemem.errors import AmbiguousIdError, NotFoundError
 from treemem.store import messages, summaries
 from treemem.store.database import Database, Row
 from treemem.tree import builder
-from treemem.types import Message, Node, Scope, Source, Tree
+from treemem.types import Message, Node, Scope, Source, SourceKind, Tree
 
 _NODE_COLUMNS = (
     "n.seq, n.id, n.level, n.tokens, n.message_count, n.started_at_ms, n.ended_at_ms, n.provisional"
@@ -182,7 +182,11 @@ def breadcrumb(database: Database, source_id: str, leaf_seq: int | None) -> tupl
 
 @dataclass(frozen=True, slots=True)
 class SourceView:
-    """A source with its counts. open_messages: messages not completely in sealed leaves."""
+    """A source with its counts.
+
+    open_messages: messages not completely in sealed leaves. title: one that a person recognizes,
+    unlike source.title, which is the log's own; see digest/titles.py. kind: see types.py.
+    """
 
     source: Source
     messages: int
@@ -193,10 +197,12 @@ class SourceView:
     root_id: str | None
     started_at: str | None
     ended_at: str | None
+    title: str = ""
+    kind: SourceKind | None = None
 
 
 _SOURCES = """
-SELECT s.seq, s.id, s.format, s.title, s.origin, s.parent_id,
+SELECT s.seq, s.id, s.format, s.title, s.origin, s.parent_id, s.project,
   (SELECT count(*) FROM tree_node tn WHERE tn.tree_seq = t.seq AND tn.level = 0), r.id
 FROM source s
 LEFT JOIN tree t ON t.scope = 'source' AND t.key = s.id
@@ -241,13 +247,13 @@ def source_row(database: Database, name: str) -> Row:
 
 
 def _source_view(database: Database, row: Row) -> SourceView:
-    seq, source_id, format_, title, origin, parent_id, leaves, root_id = row
+    seq, source_id, format_, title, origin, parent_id, project, leaves, root_id = row
     counts = database.row(_SOURCE_COUNTS, (seq,))
     assert counts is not None
     active, inactive, open_messages, tokens, started, ended = counts
     return SourceView(
-        Source(source_id, format_, title, origin, parent_id), active, inactive, open_messages,
-        tokens, leaves, root_id, times.from_ms(started), times.from_ms(ended),
+        Source(source_id, format_, title, origin, parent_id, project=project), active, inactive,
+        open_messages, tokens, leaves, root_id, times.from_ms(started), times.from_ms(ended),
     )  # fmt: skip
 
 

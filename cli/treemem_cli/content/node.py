@@ -5,6 +5,7 @@ Tested in tests/cli/content/test_tree.py.
 
 from __future__ import annotations
 
+from itertools import groupby
 from typing import TYPE_CHECKING
 
 import click
@@ -106,6 +107,7 @@ def list_nodes(context: click.Context, source: str | None, limit: int, as_json: 
     """
     with open_memory(context) as memory:
         nodes = memory.upgradable(source)
+        titles = memory.titles({node.source_id for node in nodes[:limit]})
     if as_json:
         print_json(nodes[:limit])
         return
@@ -114,15 +116,19 @@ def list_nodes(context: click.Context, source: str | None, limit: int, as_json: 
         return
     from rich.text import Text
 
-    from treemem_cli.render import clip, console, new_table, short
+    from treemem_cli.render import clip, console, new_table, safe, short
 
-    table = new_table("node", "level", "source", "summary by", "reason")
-    for node in nodes[:limit]:
-        table.add_row(
-            Text(short(node.id), style="cyan"), str(node.level), Text(clip(node.source_id, 50)),
-            Text(clip(node.producer, 40)), node.reason,
-        )  # fmt: skip
-    console().print(table)
+    screen = console()
+    for source_id, own in groupby(nodes[:limit], key=lambda node: node.source_id):
+        screen.print(clip(titles[source_id], screen.width), style="bold", markup=False)
+        screen.print(f"  {safe(source_id)}", style="dim", markup=False, soft_wrap=True)
+        table = new_table("  node", "level", "summary by", "reason", whole=("  node",))
+        for node in own:
+            table.add_row(
+                Text(f"  {short(node.id)}", style="cyan"), str(node.level),
+                Text(clip(node.producer, 40)), node.reason,
+            )  # fmt: skip
+        screen.print(table)
     if len(nodes) > limit:
         note(f"{len(nodes) - limit:,} more; to show all: --limit {len(nodes)}")
 

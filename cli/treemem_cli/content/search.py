@@ -84,10 +84,10 @@ def search_command(
 ) -> None:
     """Find what was said, word for word, in time order.
 
-    Each passage comes from one source and one day. Its heading lists the nodes from the root
-    down to it; treemem node show and treemem node expand take their ids. "…" marks omitted text.
-    Broad questions ("what did we decide", "what is still open") are answered from the summaries
-    first. Time words in the query ("last week") limit the search.
+    Each passage comes from one source and one day. Below its heading are the id of the source and
+    the nodes from the root down to it; treemem node show and treemem node expand take their ids.
+    "…" marks omitted text. Broad questions ("what did we decide", "what is still open") are
+    answered from the summaries first. Time words in the query ("last week") limit the search.
 
     \b
     Example:
@@ -137,7 +137,8 @@ def _print(result: SearchResult, *, explain: bool) -> None:
         screen.print(safe(rules.partition("\n")[2]), markup=False)
         screen.print()
     for passage in result.passages:
-        screen.print(safe(_heading(passage)), style="bold cyan", markup=False)
+        screen.print(safe(_heading(passage)), style="bold", markup=False)
+        screen.print(safe(_place_of(passage)), style="cyan", markup=False, soft_wrap=True)
         screen.print(safe(passage.text.partition("\n")[2]) + "\n", markup=False)
         if explain:
             _print_scores(passage)
@@ -157,10 +158,16 @@ def _print(result: SearchResult, *, explain: bool) -> None:
 
 
 def _heading(passage: Passage) -> str:
-    """Number and day, source id, and the path from the root to the leaf of the best message."""
-    number, _, _ = passage.text.partition("\n")
+    """Number and day, and the title of the source."""
+    head, _, _ = passage.text.partition("\n")
+    number = head.partition(' "')[0].removesuffix("]")
+    return f"{number}] {passage.title}"
+
+
+def _place_of(passage: Passage) -> str:
+    """The source id, and the path from the root to the leaf of the best message."""
     path = " → ".join(node_id[:8] for node_id in passage.breadcrumb)
-    return f"{number} {passage.source_id}" + (f" {path}" if path else "")
+    return passage.source_id + (f" {path}" if path else "")
 
 
 def _print_scores(passage: Passage) -> None:

@@ -12,12 +12,14 @@ from treemem_cli.context import note, open_memory, print_json
 from treemem_cli.parameters import json_option
 
 if TYPE_CHECKING:
-    from rich.table import Table
+    from rich.console import Console
 
     from treemem import SourceView, Tree
 
-# Below this width, in columns, only the day of a time is shown.
+# Below this width, in columns, only the last day of a source is shown, and not its kind.
 NARROW = 100
+# The columns of a title, at least.
+TITLE_WIDTH_MIN = 20
 
 
 @click.group("source")
@@ -48,8 +50,7 @@ def list_sources(context: click.Context, as_json: bool) -> None:
     from treemem_cli.render import console
 
     if sources:
-        screen = console()
-        screen.print(_table(sources, screen.width))
+        _print_sources(console(), sources)
     else:
         note("Nothing is stored yet. See: treemem ingest --help")
 
@@ -76,9 +77,10 @@ def show_source(
     with open_memory(context) as memory:
         view = memory.source(source)
         tree = memory.tree(Scope.source(view.source.id), cite=by_model or as_json)
+        headline = memory.headline(Scope.source(view.source.id))
         messages = memory.messages(view.source.id) if with_messages else []
     if as_json:
-        print_json({"source": view, "tree": tree_json(tree),
+        print_json({"source": view, "headline": headline, "tree": tree_json(tree),
                     "messages": [message_json(message) for message in messages]})  # fmt: skip
         return
     if by_model:
@@ -88,9 +90,11 @@ def show_source(
     from treemem_cli.render import console, safe
 
     screen = console()
-    screen.print(_table([view], screen.width))
+    _print_sources(screen, [view])
     if view.source.origin:
         screen.print(f"read from {safe(view.source.origin)}", style="dim", markup=False)
+    screen.print()
+    screen.print(headline, markup=False)
     screen.print()
     screen.print(statements_view(tree.statements, screen.width))
     for message in messages:
@@ -117,26 +121,43 @@ def _print_by_model(tree: Tree) -> None:
         note("No model statement here passed the checks. For the reasons: treemem status")
 
 
-def _table(sources: list[SourceView], width: int) -> Table:
-    """A row for each source: its title, and below it the whole id, which other commands take."""
+def _print_sources(screen: Console, sources: list[SourceView]) -> None:
+    """Prints two lines for each source: its title and counts, and the whole id, which other
+    commands take. An id is never broken."""
+    from rich.cells import cell_len
     from rich.text import Text
 
-    from treemem_cli.render import clip, new_table, period, safe
+    from treemem_cli.render import fitted, period, safe
 
-    digits = len("2026-11-08") if width < NARROW else None
-    table = new_table(
-        "source", "messages", "leaves", "tokens", "time",
-        numbers=("messages", "leaves", "tokens"), whole=("time",),
-    )  # fmt: skip
-    for view in sources:
-        label = Text(safe(view.source.id), style="cyan")
-        if view.source.title:
-            label = Text.assemble(clip(view.source.title, 60), "\n", label)
-        table.add_row(
-            label, f"{view.messages:,}", f"{view.leaves:,}", f"{view.tokens:,}",
-            Text(
-                period((view.started_at or "")[:digits], (view.ended_at or "")[:digits]),
-                style="dim",
-            ),
-        )  # fmt: skip
-    return table
+    is_narrow = screen.width < NARROW
+    if is_narrow:
+        times = [(view.ended_at or "")[: len("2026-11-08")] for view in sources]
+    else:
+        times = [period(view.started_at, view.ended_at) for view in sources]
+    columns = {
+        "messages": [f"{view.messages:,}" for view in sources],
+        "leaves": [f"{view.leaves:,}" for view in sources],
+        "tokens": [f"{view.tokens:,}" for view in sources],
+    }
+    kinds = [view.kind or "" for view in sources]
+    if is_narrow:
+        del columns["leaves"]
+        kinds = [""] * len(sources)
+    widths = [max(map(len, [name, *cells])) for name, cells in columns.items()]
+    kind_width = max(map(len, kinds))
+    taken = sum(widths) + 2 * len(widths) + kind_width + max(map(len, ["time", *times])) + 4
+    longest = max(cell_len(view.title) for view in sources)
+    room = max(TITLE_WIDTH_MIN, min(longest, screen.width - taken))
+
+    def line(title: str, kind: str, cells: list[str], time: str) -> str:
+        numbers = "  ".join(f"{cell:>{width}}" for cell, width in zip(cells, widths, strict=True))
+        middle = f"{kind:<{kind_width}}  " if kind_width else ""
+        return f"{fitted(title, room)}  {middle}{numbers}  {time}".rstrip()
+
+    named = "" if is_narrow else "kind"
+    head = line("source", named, list(columns), "last" if is_narrow else "time")
+    screen.print(head, style="dim", soft_wrap=True)
+    for number, view in enumerate(sources):
+        cells = [values[number] for values in columns.values()]
+        screen.print(Text(line(view.title, kinds[number], cells, times[number])), soft_wrap=True)
+        screen.print(Text(f"  {safe(view.source.id)}", style="cyan"), soft_wrap=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 import click
@@ -77,20 +78,25 @@ def show_topic(context: click.Context, topic_id: str, as_json: bool) -> None:
     with open_memory(context) as memory:
         topic = memory.topics.show(topic_id)
         tree = memory.tree(Scope.topic(topic.id))
+        titles = memory.titles(topic.source_ids)
+        headline = memory.headline(Scope.topic(topic.id))
     if as_json:
-        print_json({"topic": topic, "statements": tree.statements})
+        print_json({"topic": topic, "headline": headline, "titles": titles,
+                    "statements": tree.statements})  # fmt: skip
         return
-    _print_one(topic, tree)
+    _print_one(topic, tree, headline, titles)
 
 
-def _print_one(topic: TopicView, tree: Tree) -> None:
+def _print_one(topic: TopicView, tree: Tree, headline: str, titles: Mapping[str, str]) -> None:
     from treemem_cli.content.statements import statements_view
-    from treemem_cli.render import clip, console
+    from treemem_cli.render import clip, console, safe
 
     screen = console()
     _print([topic])
+    screen.print(safe(headline), markup=False)
     for source_id in topic.source_ids:
-        screen.print(clip(f"from {source_id}", 110), style="dim", markup=False)
+        screen.print(clip(f"from {titles[source_id]}", screen.width), markup=False)
+        screen.print(f"  {safe(source_id)}", style="dim", markup=False, soft_wrap=True)
     if topic.aliases:
         screen.print(f"merged from {', '.join(topic.aliases)}", style="dim", markup=False)
     screen.print()

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from rich.text import Text
     from rich.tree import Tree as RichTree
 
-    from treemem import Memory, Node, Scope, Tree
+    from treemem import Memory, Node, Scope, SourceView, Tree
 
 
 BEHIND = (
@@ -50,7 +50,8 @@ def tree_command(
         raise click.UsageError("Give a source or --topic, not both.")
     with open_memory(context) as memory:
         tree = memory.tree(_scope(memory, source, topic), cite=as_json)
-        sources = {view.root_id: view.source.id for view in memory.sources()}
+        sources = {view.root_id: view for view in memory.sources()}
+        headline = memory.headline(tree.scope)
         is_behind = source is None and topic is None and memory.is_behind("global")
     if as_json:
         print_json([tree_json(tree)])
@@ -64,7 +65,8 @@ def tree_command(
         note("Nothing is stored yet. See: treemem ingest --help, treemem work --help")
         return
     screen = console()
-    screen.print(safe(str(tree.scope)), style="bold", markup=False)
+    screen.print(safe(str(tree.scope)), style="bold", markup=False, soft_wrap=True)
+    screen.print(safe(headline), markup=False)
     screen.print(_tree_view(tree, depth, screen.width, sources))
     if is_behind:
         note(BEHIND)
@@ -89,9 +91,9 @@ def tree_json(tree: Tree) -> dict[str, object]:
 
 
 def _tree_view(
-    tree: Tree, depth: int | None, width: int, sources: Mapping[str | None, str]
+    tree: Tree, depth: int | None, width: int, sources: Mapping[str | None, SourceView]
 ) -> RichTree:
-    """sources: source ids by their root's id, shown where such a root is below another node."""
+    """sources: by their root's id, shown where such a root is below another node."""
     nodes = {node.id: node for node in tree.nodes()}
     assert tree.root_id is not None
     return _branch(nodes, tree.root_id, depth, width, sources, is_root=True)
@@ -102,7 +104,7 @@ def _branch(
     node_id: str,
     depth: int | None,
     width: int,
-    sources: Mapping[str | None, str],
+    sources: Mapping[str | None, SourceView],
     *,
     is_root: bool = False,
 ) -> RichTree:
@@ -111,7 +113,8 @@ def _branch(
 
     node = nodes[node_id]
     source = None if is_root else sources.get(node_id)
-    label = _node_label(node, width, is_root=is_root, source=source)
+    below_titles = [] if node_id in sources else _titles_below(nodes, node_id, sources)
+    label = _node_label(node, width, is_root=is_root, source=source, titles=below_titles)
     branch = RichTree(label, guide_style="dim")
     if node.child_ids and depth == 0:
         branch.add(Text(f"… {len(node.child_ids)} below", style="dim"))
@@ -122,7 +125,26 @@ def _branch(
     return branch
 
 
-def _node_label(node: Node, width: int, *, is_root: bool, source: str | None) -> Text:
+def _titles_below(
+    nodes: dict[str, Node], node_id: str, sources: Mapping[str | None, SourceView]
+) -> list[str]:
+    """The titles of the sources whose roots are below a node, the latest first."""
+    titles: list[str] = []
+    stack = [node_id]
+    while stack:
+        at = stack.pop()
+        if at in sources:
+            titles.append(sources[at].title)
+        else:
+            stack += nodes[at].child_ids
+    return titles
+
+
+def _node_label(
+    node: Node, width: int, *, is_root: bool, source: SourceView | None, titles: list[str]
+) -> Text:
+    """titles: of the sources below a node of the tree of everything, which say more than words of
+    one of them."""
     from rich.text import Text
 
     from treemem.reports import count_of
@@ -132,14 +154,20 @@ def _node_label(node: Node, width: int, *, is_root: bool, source: str | None) ->
     if node.is_leaf and node.provisional:
         kind = "open tail"
     name = f"root, {kind}" if is_root else kind
-    label = Text.assemble(
+    title = Text(clip(source.title, max(40, width - 8)) + "\n", "bold") if source else Text()
+    label = title + Text.assemble(
         (short(node.id), "bold cyan"), (f"  {name}  ", ""),
         (count_of(node.tokens, "token"), "dim"),
         (f"  {period(node.started_at, node.ended_at)}", "dim"), ("  ", ""),
         (_statement_counts(node), "dim"),
     )  # fmt: skip
     if source is not None:
-        label.append("\n" + clip(f"source {source}", max(40, width - 8)), "cyan")
+        label.append("\n" + clip(f"source {source.source.id}", max(40, width - 8)), "cyan")
+    if titles:
+        if not is_root:
+            named = f"{count_of(len(titles), 'source')}: {'; '.join(titles)}"
+            label.append("\n" + clip(named, max(40, width - 8)))
+        return label
     gists = [s for s in node.statements if s.kind == "gist"] or list(node.statements)
     for statement in gists[: 2 if is_root else 1]:
         label.append("\n" + clip(statement.text, max(40, width - 8)))

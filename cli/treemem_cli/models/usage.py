@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 import click
@@ -10,6 +11,8 @@ from treemem_cli.context import note, open_memory, print_json
 from treemem_cli.parameters import json_option
 
 if TYPE_CHECKING:
+    from rich.text import Text
+
     from treemem import UsageKey, UsageRow
 
 
@@ -35,10 +38,11 @@ def usage_command(
     with open_memory(context) as memory:
         rows = memory.usage(by, since, until)
         total = _total(rows, jobs=len(memory.usage("job", since, until)))
+        titles = memory.titles(filter(None, (row.key for row in rows))) if by == "source" else {}
     if as_json:
         print_json({"by": by, "rows": rows, "total": total})
     elif rows:
-        _print(by, rows, total)
+        _print(by, rows, total, titles)
     else:
         note("No model calls were made. See: treemem work")
 
@@ -53,17 +57,28 @@ def _total(rows: list[UsageRow], jobs: int) -> UsageRow:
     )  # fmt: skip
 
 
-def _print(by: str, rows: list[UsageRow], total: UsageRow) -> None:
-    from rich.text import Text
-
-    from treemem_cli.render import clip, console, new_table
+def _print(by: str, rows: list[UsageRow], total: UsageRow, titles: Mapping[str, str]) -> None:
+    """titles: of sources, by id."""
+    from treemem_cli.render import console, new_table
 
     numbers = ("calls", "jobs", "tokens in", "tokens out", "seconds")
     table = new_table(by, *numbers, numbers=numbers)
     for row in [*rows, total]:
         table.add_row(
-            Text(clip(row.key or "-", 80), style="bold" if row is total else ""),
+            _label(row.key or "-", titles.get(row.key or ""), is_bold=row is total),
             f"{row.calls:,}", f"{row.jobs:,}", f"{row.tokens_in:,}", f"{row.tokens_out:,}",
             f"{row.seconds:,.1f}",
         )  # fmt: skip
     console().print(table)
+
+
+def _label(key: str, title: str | None, *, is_bold: bool) -> Text:
+    """The key of a row; of a source its title, and its id below."""
+    from rich.text import Text
+
+    from treemem_cli.render import clip
+
+    label = Text(clip(key, 80), style="bold" if is_bold else "")
+    if title is None:
+        return label
+    return Text.assemble(clip(title, 60), "\n", ("  ", ""), label)

@@ -91,3 +91,11 @@ def test_a_search_without_results_is_not_a_failure(talk: str) -> None:
         result = run("search", query)
         assert result.exit_code == 0
         assert "Nothing was found" in result.stderr
+
+
+def test_the_heading_of_a_passage_has_the_title_above_the_id(talk: str) -> None:
+    answer = run_json("search", "farm 0417")
+    assert {passage["title"] for passage in answer["passages"]} == {"Farm 0417 has no number."}
+    lines = run("search", "farm 0417").stdout.splitlines()
+    assert lines[0] == "[1 2026-01-01] Farm 0417 has no number."
+    assert lines[1].startswith(f"{talk} ")

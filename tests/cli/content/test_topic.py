@@ -75,3 +75,16 @@ def test_a_memory_without_topics_says_so() -> None:
     assert run_json("topic", "list") == []
     result = run("topic", "list")
     assert "There are no topics yet" in result.stderr
+
+
+def test_a_topic_says_what_it_is_and_names_its_sources() -> None:
+    with Memory.open() as memory:
+        themes.store(memory)
+        titles = memory.titles()
+    topic = run_json("topic", "list")[0]
+    shown = run_json("topic", "show", topic["id"])
+    assert shown["headline"].startswith(f"“{topic['name']}” in ")
+    assert shown["titles"] == {source: titles[source] for source in topic["source_ids"]}
+    lines = run("topic", "show", topic["id"]).stdout.splitlines()
+    for source in topic["source_ids"]:
+        assert lines[lines.index(f"  {source}") - 1].startswith("from ")

@@ -68,3 +68,22 @@ def test_a_tree_that_is_not_built_yet_is_not_reported_as_an_empty_memory(
     assert "The tree of everything has not been built yet" in run("tree").stderr
     run("work")
     assert "Pickup 1" in run("tree").stdout
+
+
+def test_sources_have_titles_in_the_tree_of_everything(tmp_path: Path) -> None:
+    for name in ("one", "two"):
+        said = json.dumps({"role": "user", "content": f"Please paint the {name} shelf."})
+        (tmp_path / f"{name}.jsonl").write_text(f'{said}\n{{"role":"assistant","content":"Done."}}')
+    run("ingest", str(tmp_path))
+    lines = run("tree").stdout.splitlines()
+    assert lines[1].startswith("2 sources")
+    at = next(at for at, text in enumerate(lines) if "Please paint the one shelf." in text)
+    assert "source chat/one-" in lines[at + 2]
+
+
+def test_the_tree_of_a_source_begins_with_its_headline(demo: str) -> None:
+    with Memory.open() as memory:
+        headline = memory.headline(Scope.source(demo))
+    shown = " ".join(run("tree", demo, "--depth", "0").stdout.split())
+    assert headline.startswith("Claude Code session in ")
+    assert shown.startswith(f"source {demo} {headline}")

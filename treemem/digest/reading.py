@@ -1,0 +1,62 @@
+"""Reads titles and headlines from the file. Callers read in one transaction.
+
+Tested in tests/digest/test_facts.py and tests/cli/content/test_source.py.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+
+from treemem.digest import facts, headline
+from treemem.digest.outlining import outlines
+from treemem.digest.titles import subject_of, title_of
+from treemem.store.database import Database
+from treemem.tree.browse import SourceView, source_row
+from treemem.types import Scope
+
+
+def titles(database: Database, source_ids: Iterable[str] | None = None) -> dict[str, str]:
+    """The titles of these sources, or of all, by id."""
+    found = outlines(database, source_ids)
+    return {source_id: title_of(outline) for source_id, outline in found.items()}
+
+
+def passage_titles(database: Database, source_ids: Iterable[str]) -> dict[str, tuple[str, str]]:
+    """The titles of these sources by id, each with what a passage's heading shows of it: "" if it
+    only says who speaks and when, as the passage itself does."""
+    found = outlines(database, source_ids)
+    return {
+        source_id: (title_of(outline), subject_of(outline)) for source_id, outline in found.items()
+    }
+
+
+def have_subjects(database: Database) -> bool:
+    """Whether any source has a title or a project of its own."""
+    sql = "SELECT 1 FROM source WHERE title IS NOT NULL OR project IS NOT NULL LIMIT 1"
+    return database.row(sql) is not None
+
+
+def titled(database: Database, views: Sequence[SourceView]) -> list[SourceView]:
+    """The views with their titles and kinds."""
+    found = outlines(database, [view.source.id for view in views])
+    return [
+        replace(view, title=title_of(found[view.source.id]), kind=found[view.source.id].kind)
+        for view in views
+    ]
+
+
+def headline_of(database: Database, scope: Scope) -> str:
+    """The first line of a source, a topic or everything, which may be a single source; "" for a
+    session, and for a file without sources. Raises NotFoundError, AmbiguousIdError."""
+    if scope.kind == "topic":
+        return headline.of_topic(facts.read_topic(database, scope.key or ""))
+    if scope.kind == "source":
+        source_id = source_row(database, scope.key or "")[1]
+        return headline.of_source(facts.read_source(database, source_id))
+    source_ids = [row[0] for row in database.rows("SELECT id FROM source LIMIT 2")]
+    if scope.kind != "everything" or not source_ids:
+        return ""
+    if len(source_ids) == 1:
+        return headline.of_source(facts.read_source(database, source_ids[0]))
+    return headline.of_everything(facts.read_everything(database))
