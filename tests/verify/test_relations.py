@@ -90,3 +90,30 @@ def test_any_two_texts_can_be_compared_and_none_closes_or_replaces_itself(
     assert not closes(one, one)
     assert not replaces(one, one)
     assert key(one) == key(one)
+
+
+@pytest.mark.parametrize(
+    ("later", "open_point"),
+    [
+        ("Paper slips have a tray of their own now, so that TODO is done.",
+         "TODO before spring: a tray for paper slips."),
+        ("That closes the question of the second scale: it was calibrated by the old vendor.",
+         "We still have to hear from the lab how the second scale was calibrated."),
+        ("So the open point is settled: the sluice keeps its setting over night.",
+         "We need to ask Oskar whether the sluice keeps its setting over night."),
+    ],
+)  # fmt: skip
+def test_a_sentence_that_calls_a_point_closed_closes_it(later: str, open_point: str) -> None:
+    assert closes(later, open_point)
+
+
+@pytest.mark.parametrize(
+    ("later", "open_point"),
+    [
+        ("The labels are printed now, so that TODO is done.", "TODO: a tray for paper slips."),
+        ("That closes the question of the gate.", "It is open who pays for the second scale."),
+        ("The open point of the tray is not settled.", "TODO: a tray for the paper slips."),
+    ],
+)  # fmt: skip
+def test_it_closes_no_other_point(later: str, open_point: str) -> None:
+    assert not closes(later, open_point)

@@ -20,6 +20,8 @@ from treemem.verify.words import Word, split_words, stems
 # that sentence contains other stems.
 CLOSED_SHARE_MIN = 0.6
 OTHER_WORDS_SHARE_MIN = 0.75
+# The same share if that sentence calls an open point closed.
+CLOSED_POINT_SHARE_MIN = 0.5
 # What a statement must have in common with one it replaces: the share of the shorter one's stems
 # and of the stems of both, and the number of stems. If the newer one announces a change, the third
 # is the share of the stems of both.
@@ -53,6 +55,7 @@ _DONE = re.compile(
     r"|tak(?:es|en) care of|turned up|all back|now (?:go|goes|runs?|fine|smooth|works?)"
     r"|(?:fine|smooth|solid|dry) now|stays?\b|works? (?:now|again)"
     r"|is (?:in|up|there|here|ready|available|over|out)\b|went with"
+    r"|(?:closes|settles|resolves|answers) (?:that|the|this|our)\b"
     r"|we (?:take|use|go with|keep)|the answer(?: to that)? is|got (?:it|them|the|a|an)\b)",
     re.IGNORECASE,
 )
@@ -66,7 +69,8 @@ _DONE_WORDS = frozenset(
     received cancelled canceled dropped obsolete added written installed repaired replaced returned
     picked chose chosen renewed moved removed updated forwarded came granted shared uploaded clear
     final don't don’t doesn't doesn’t not never longer needed going says say works work voted went
-    back now dry fine smooth solid stay stays answer got use keep go open
+    closes settles resolves answers back now dry fine smooth solid stay stays answer got use keep go
+    open
     """.split()
 )
 _AFTER_IS = frozenset("in up there here ready available over out".split())
@@ -77,8 +81,20 @@ _NOT_DONE = re.compile(
     r"|partly|half|\w+['’]ll|todo|about to|to be)\b",
     re.IGNORECASE,
 )
+# A sentence that says of an open point that it is closed: "so that TODO is done".
+_CALLED_CLOSED = re.compile(
+    r"\b(?:todo|(?:open )?(?:point|question|item|task|issue)s?)\b[^.,;:]{0,30} (?:is|are|was|were)"
+    r" (?:now |also |finally )?(?:done|closed|answered|settled|resolved|off the list)\b"
+    r"|\b(?:closes|settles|answers|resolves|closed|settled|answered|resolved) (?:that|the|this|our)"
+    r"\b[^.,;:]{0,30}\b(?:todo|points?|questions?|items?|tasks?|issues?)\b",
+    re.IGNORECASE,
+)
+_CLAUSE_ASKED = re.compile(
+    r"\b((?:which|what|who|whose|whether|when|where|how|why)\b.+)", re.IGNORECASE
+)
 _CLOSING_NOT = re.compile(
-    r"\b(?:no longer(?: needs? to| ha(?:s|ve) to)?|not needed|not necessary|never mind"
+    r"\b(?:todo(?= (?:is|was) (?:now )?(?:done|closed))|no longer(?: needs? to| ha(?:s|ve) to)?"
+    r"|not needed|not necessary|never mind"
     r"|not an issue any ?more"
     r"|(?:do|does)(?:n['’]t| not) (?:need|have to))\b",
     re.IGNORECASE,
@@ -179,9 +195,22 @@ def closes(later: str, open_point: str) -> bool:
     things = (subject - acts) or subject
     if _covers(things, heard, later):
         return True
+    if _CALLED_CLOSED.search(later) and _closes_point(things, heard, open_point):
+        return True
     return announced and any(
         len(left) >= 2 and left <= heard for left in _without_asked(open_point, things)
     )
+
+
+def _closes_point(things: frozenset[str], heard: frozenset[str], open_point: str) -> bool:
+    """Whether the stems heard, in a sentence that calls a point closed, are those of this one: half
+    of them, or all that its question asks about."""
+    shared = things & heard
+    if len(shared) >= max(2, CLOSED_POINT_SHARE_MIN * len(things)):
+        return True
+    asked = _CLAUSE_ASKED.search(open_point)
+    about = stems(asked[1]) - _OPENING if asked else frozenset()
+    return len(about) >= 2 and about <= heard
 
 
 def _covers(things: frozenset[str], heard: frozenset[str], later: str) -> bool:
