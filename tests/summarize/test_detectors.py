@@ -90,6 +90,12 @@ def test_the_kind_of_a_sentence_follows_from_its_words(sentence: str, expected: 
         ("It shows how much work we still have to do for the rivers.", "fact"),
         ("My bike broke down on the way to the station.", "error"),
         ("That film broke my heart completely.", "fact"),
+        ("Agreed, the sea always calms the mind!", "fact"),
+        ("I've been waiting for this all year long!", "fact"),
+        ("what we've chosen as the name of the boat and", "fact"),
+        ("But I 'll send the minutes to Dana .", "open"),
+        ("You still need to see that film with us.", "fact"),
+        ("We got ten percent error on the second set of reels.", "fact"),
     ],
 )
 def test_between_people_a_trigger_word_alone_makes_nothing(sentence: str, expected: str) -> None:
@@ -117,6 +123,16 @@ def test_between_people_a_trigger_word_alone_makes_nothing(sentence: str, expect
         ("This setup should resolve the TemplateError.", GUIDE, "fact"),
         ("If the upload fails, show a message to the user.", GUIDE, "fact"),
         ("The ImportError means that the package is missing.", GUIDE, "error"),
+        ("Let's move on to the next riddle of the book!", USER, "fact"),
+        ("I'll have to check that museum out soon.", USER, "fact"),
+        ("Which shops near the station are open late enough?", USER, "fact"),
+        ("No crate leaves the yard without a seal.", USER, "constraint"),
+        ("Three drivers have to know the code of the gate.", USER, "constraint"),
+        ("The quote for the roof hasn't come back.", USER, "open"),
+        ("After the visit we dropped the plan of a second door.", USER, "decision"),
+        ("Remember to bring a scarf, since evenings are cold.", CHAT, "fact"),
+        ("Make sure to arrive early for a good seat.", CHAT, "fact"),
+        ("the reader skips lines which must not be counted and", PAGE, "fact"),
         ("Every field must have a unit.", PAGE, "constraint"),
         ("The retry path is not yet implemented.", PAGE, "open"),
     ],
@@ -150,6 +166,7 @@ def test_openings_closings_and_pleasantries_state_nothing(sentence: str, place: 
         ("The mill grinds rye on Mondays.", CHAT),
         ("请在星期五之前把报告发给我。", USER),
         ("We got another cat named Bella.", FRIEND),
+        ("I see a KeyError whenever I open the last page of the form, here is my code:", USER),
     ],
 )
 def test_what_says_something_stays(sentence: str, place: Place) -> None:

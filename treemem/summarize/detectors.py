@@ -16,6 +16,17 @@ from treemem.types import StatementKind
 WEIGHTS: dict[StatementKind, float] = {
     "constraint": 3.0, "open": 2.5, "decision": 2.5, "error": 2.0, "fact": 1.0,
 }  # fmt: skip
+# What a transcript writes apart: "we 'll".
+_APART = re.compile(r" '(?=(?:ll|s|re|ve|d|m)\b)")
+# A sentence from its beginning to its end, or an item of a list.
+_WHOLE = re.compile(r"(?![a-z]+\b(?!:))")
+_STOPPED = re.compile(r"(?![a-z]+\b(?!:)).*[.!?;][\"'`)*_]*$", re.DOTALL)
+# What a speaker does not finish.
+_BROKEN_OFF = re.compile(
+    r"\b(?:and|but|or|the|a|an|to|of|so|because|cuz|that|it's|you|i|we|with|for|in|is|was|could|can)"
+    r"[\s,]*$",
+    re.IGNORECASE,
+)
 _TOOL_ERROR = re.compile(
     r"^(?:E\s+)?\w*(?:Error|Exception|Panic|panic)\b.{0,300}|^(?:FAILED|FAIL|ERROR|fatal:|error:)\W.{3,300}"
     r"|^.{0,80}\bexit (?:code|status) [1-9]\d*",
@@ -54,13 +65,22 @@ def kind_of(
         >>> kind_of("It runs on port 8080.", frozenset({"it", "runs", "on", "port", "8080"}))
         ('fact', 1.0)
     """
-    kind = _kind_at(sentence.replace("’", "'"), lower_words, place or Place())
+    sentence = sentence.replace("’", "'")
+    if " '" in sentence:
+        sentence = _APART.sub("'", sentence)
+        lower_words = frozenset(map(str.lower, words_of(sentence)))
+    kind = _kind_at(sentence, lower_words, place or Place())
     return kind, WEIGHTS[kind]
 
 
 def _kind_at(sentence: str, lower_words: frozenset[str], place: Place) -> StatementKind:
-    """The kind of a sentence, in order of precedence. An open point comes before a decision, since
+    """The kind of a sentence, in order of precedence. A line of a wrapped document that is only a
+    part of a sentence is a fact. An open point comes before a decision, since
     a decision not yet made is an open point."""
+    if place.voice == "document" and not (_WHOLE if place.is_listed else _STOPPED).match(sentence):
+        return "fact"
+    if place.voice in ("person", "document") and _BROKEN_OFF.search(sentence):
+        return "fact"
     if constraints.is_lasting(sentence, place):
         return "constraint"
     if "still" in lower_words and open_points.is_due(sentence, lower_words, place):
@@ -87,7 +107,9 @@ def states_nothing(
         >>> states_nothing("Let me know if you need more.", words, "fact", Place("assistant"))
         True
     """
-    if empty.is_lead(sentence) or (kind != "constraint" and empty.is_scrap(sentence, lower_words)):
+    if empty.is_lead(sentence, place):
+        return True
+    if empty.is_scrap(sentence, lower_words) and not constraints.is_lasting(sentence, place):
         return True
     return kind in ("fact", "decision") and empty.is_frame(sentence, place)
 

@@ -48,6 +48,7 @@ _CODE = re.compile(
     |</\w+>\s*$""",
     _FLAGS,
 )
+_CALL = re.compile(r"\s*[\w.]+\([\"'\[{(*]")
 _TABLE = re.compile(r"^\s*\||\|\s*$|^[\s|:+-]+$|\s\|\s.*\s\|\s")
 # A path, an address or a file's name without words around it, also in a list, and a slash command.
 _NAME = r"(?:[~.]{0,2}/)?[\w@.+-]+(?:[/\\][\w@.+-]*)+|https?://\S+|[\w.-]+\.\w{1,5}"
@@ -93,6 +94,8 @@ def is_prose(line: str) -> bool:
     if not (_ODD.search(line) or '":' in line or line.startswith(_ODD_STARTS)):
         return True
     line = _MARK.sub(" ", line)
+    if _CALL.match(line):
+        return False
     if _STOPPED.search(line) and line.count(" ") >= 5 and not line.lstrip().startswith(("//", "|")):
         return not _TABLE.match(line)
     return not (_CODE.search(line) or _TABLE.search(line) or _PATH.match(line)

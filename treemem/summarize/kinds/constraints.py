@@ -29,7 +29,7 @@ _GUESS = re.compile(
         |exciting|scary|wonderful|difficult|satisfying|challenging|fulfilling|feeling|something)
         |have\ (?:\w+\ )?(?:been|\w+(?:ed|en|wn)|gone|had|come|lost|left|felt|got)\b|feel|mean
         |look|seem|admit|confess)|'ve|-\w+|s\b)
-    |\bi\ must\ say\b|\ba\ must\b|\bmust-""",
+    |\bmust\ have\ (?:quite|such|some|so|many|a\ lot)\b|\bi\ must\ say\b|\ba\ must\b|\bmust-""",
     FLAGS,
 )
 _MUST = frozenset(("must", "mustn't"))
@@ -47,10 +47,12 @@ _FORMAL = Phrases(
         |non-negotiable|off[ -]limits)\b"""),
     ("circumstances condition", r"\bunder\ no\ (?:circumstances|condition)\b"),
     ("exception exceptions", r"\b(?:no\ exceptions?|without\ exception)\b"),
-    ("may", r"""\b(?:we|you|they|nobody|no\ one)\ may\ (?:not|only|never)\b
+    ("may", r"""\b(?:we|you|they|nobody|no\ one)\ may\ (?:not\ (?!be\ (?:like|able|a|the|in)\b
+        |have\b|know\b|need\b|want\b|see\b)|only|never)
         |\bmay\ not\ be\ [a-z]+(?:ed|wn|en)\b"""),
     ("nobody one", r"""\b(?:nobody|no\ one)\ (?:else\ |(?:except|but)\ [^,;]{2,40}\ )?
-        (?:may|can|is\ (?:allowed|to)|should|shall)\b"""),
+        (?:may|can(?!\ (?:tell|say|know|see|explain|be|help)\b)|is\ (?:allowed|to)|should
+        |shall)\b"""),
     ("limit rule requirement maximum minimum policy", r"""\bhard\ (?:limit|rule|requirement)\b
         |\b(?:the|our|my|one)\ (?:only\ |new\ |house\ )?(?:rule|limit|maximum|minimum|policy
         |requirement)\ is\b|\b(?:the|our|my|one)\ (?:rule|limit|policy)\ for\ [^:]{2,60}:
@@ -81,7 +83,8 @@ _COMMAND = Phrases(
 # More that a user or a document asks for, and an assistant that repeats it in plain words.
 _WISH = Phrases(
     ("sure stick avoid remember keep use whenever no leave all every each only",
-     r"""^\W*(?:please\ |yes\.\ )?(?:make\ sure\b|be\ sure\ to\b|stick\ to\b|avoid\b
+     r"""^\W*(?:please\ |yes\.\ )?(?:make\ sure\b(?!\ (?:that\ )?(?:these|this|it|they|those)\b)
+        |be\ sure\ to\b|stick\ to\b|avoid\b
         |remember\ to\b|keep\ [^,;]{2,60}\ (?:(?:at|below|under|within|out)\b|or\ (?:less|fewer)\b)
         |only\ use\b|whenever\ you\b|no\ [a-z]+\ (?:in|on|past|after|before|beyond|for)\b
         |leave\ (?!(?:it|that|this|them|me|him|her)\ alone)[^,;]{2,60}\ alone\b
@@ -89,7 +92,8 @@ _WISH = Phrases(
         |(?:all|every|each)\ [a-z -]{2,40}\ (?:needs?|gets?|goes|go|belongs?|comes?|come)\b)"""),
     ("only", r"""(?:^|[:;]\ |\b(?:and|but)\ )\W*only\ [^.,;]{2,60}
         \ (?:may|can|should|shall|is\ allowed)\b"""),
-    ("every each all", r"\bi\ want\ [^.,;]{2,40}\ (?:in|on|for|with)\ (?:every|each|all)\b"),
+    ("every each all", r"""\bi\ want\ (?!to\b)[^.,;]{2,40}\ (?:in|on|for|with)\ (?:every|each
+        |all)\b"""),
     ("has have", r"""\b(?:has|have)\ to\ (?:be\ (?!(?:a|an|the|true|some|there|something|careful
         |honest|able|very|really)\b)|stay\b|remain\b|keep\b)"""),
     ("stop", r"\bstop\ and\ (?:tell|ask|page|call|wait)\b"),
@@ -101,14 +105,15 @@ _WISH = Phrases(
     ("always", r"\b(?:please|you|we)\ always\ [a-z]+|\b(?:should|shall)\ always\b"),
     ("never", rf"\bwe\ never\ (?!{_TOLD})[a-z]+"),
     ("prefer preference rather stand", r"""\bi\ (?:strongly\ )?prefer\b|\bmy\ preference\ is\b
-        |\bi'd\ (?:strongly\ )?prefer\b|\bi'd\ rather\ (?:not|you|we)\b|\bi\ can't\ stand\b"""),
+        |(?<!think\ )\bi'd\ (?:strongly\ )?prefer\b(?!\ if\ they)|\bi'd\ rather\ (?:not|you|we)\b
+        |\bi\ can't\ stand\b"""),
     ("me ask tell", r"\b(?:ask|tell)\ me\ (?:first|before)\b|\bwithout\ (?:asking|telling)\ me\b"),
     ("else", r"\bnothing\ else\ (?:for|than)\b|\bnowhere\ else\b"),
     ("without", r"""\bwithout\ (?:my|our)\ [a-z ]{0,20}(?:ok|okay|consent|approval
         |permission)\b"""),
     ("until", r"\buntil\ i\ say\b"),
     ("everything anything whatever nothing", r"""\b(?:everything|anything|whatever|nothing)\ (?:that
-        \ )?[^.;]{2,60}\ (?:has\ to|must|needs\ to|goes|stays)\b"""),
+        \ )?[^.;]{2,60}\ (?:has\ to|must|needs\ to|stays)\b"""),
 )  # fmt: skip
 # Habits and orders in other words, as a user gives them: what holds for all or for none, with a
 # verb in the present.
@@ -118,16 +123,19 @@ _ORDERED = Phrases(
         |problem|worries|word|news|answer|reply|need|way|doubt|matter|i|we)\b)(?:[\w'-]+\ ){0,5}?
         (?:goes|go|gets?|leaves?|is\ \w+ed|may|can|comes?|enters?|ships?|happens|belongs?|starts?
         |runs?|stays?|touches|changes|\w+s\ (?:without|while|until|before|after|on|in))\b"""),
-    ("no", r"""^\W*no\ [\w'-]+(?:\ [\w'-]+){0,3}\ (?:before|after|without|in|on|during|unless|until
+    ("no", r"""^\W*no\ (?!(?:word|news|answer|reply|idea|doubt
+        |problem)s?\b)[\w'-]+(?:\ [\w'-]+){0,3}\ (?:before|after|without|in|on|during|unless|until
         |at)\ """),
-    ("every each all any anything everything", r"""^\W*(?:every|each|all|any|anything
+    ("every each all any anything everything", r"""^\W*(?:every|each|all(?!\ (?:it|i|you|we
+        |that)\b)|any|anything
         |everything)\b(?!\ (?:of\ (?:them|these)\ )?(?:is|are
         |was|were|looks?|seems?|works?|went|done)\b)(?:\ [\w',-]+){0,9}?\ (?:needs?|gets?|goes|go
         |belongs?|comes?|come|must|has\ to|have\ to|carries|carry|starts?|ends?|stays?
         |is\ \w+ed\ (?:before|by|twice|in|on|with))\b"""),
-    ("have has", r"""(?<!\bi)(?<!\bwe)(?<!\byou)(?<!\bthey)(?<!\bdon't)(?<!\bstill)
-        (?<!\bwould)(?<!\bmight)(?<!\bmay)\ (?:has|have)\ to
-        \ (?!(?:do|be|wait|say|go|admit|see)\b)[a-z]+"""),
+    ("have", r"""\b(?!(?:always|his|this|its|yes|as|us)\b)(?:[\w-]+s|people
+        |staff)\ have\ to\ [a-z]+"""),
+    ("has", r"""\b(?:the|each|every|this|that|it|an?|our
+        |my)\ (?:[\w'-]+\ ){0,4}?has\ to\ [a-z]+"""),
     ("supposed belong belongs", r"""\b(?:is|are|'re|am)(?:n't|\ not)\ supposed\ to\b|\b(?:don't
         |doesn't|not)\ belong\b"""),
     ("ever", r"(?:n't|\bnot|\bno|\bnobody|\bnothing)\b.*\bever\W*$"),
@@ -155,6 +163,12 @@ _ORDERED = Phrases(
     ("unless without", r"""^\W*(?:we|you|they|the|a|an|drivers|users)\b[^.;,]{2,80}\b(?:n't|not
         |never|no)\b[^.;,]{0,60}\b(?:unless|without)\b"""),
 )  # fmt: skip
+# How an assistant advises the user in prose.
+_ADVICE = re.compile(
+    r"""\b(?:make\ sure|be\ sure|remember|don't\ forget|try)\ to\b|\byou(?:r|'ll
+        |'re)?\b(?!.*\b(?:me|my|i|we|our|us)\b)""",
+    FLAGS,
+)
 # What only a user or a document demands; an assistant states an opinion by it.
 _DEMAND = Phrases(
     ("need needs", r"""\bneeds?\ to\ be\ (?!(?:a|an|the|true|some|there|careful|honest|able)\b)
@@ -179,12 +193,14 @@ _PAST = re.compile(
 # Between people: somebody is bound, by more than encouragement.
 _SUBJECT = r"""(?:we|you|they|she|he|everyone|everybody|nobody|no\ one|(?:all|every|each|no|the|our
     |your|any)\ [\w'-]+(?:\ [\w'-]+){0,4}?)"""
+_BOUND_ONE = r"""(?:we|you|everyone|everybody|(?:all|every|each)\ [\w'-]+(?:\ [\w'-]+){0,3}?)"""
 _AMONG_PEOPLE = Phrases(
     ("must mustn't", rf"""(?<!\bi)\ (?:mustn't|must\ (?:not|never|only))\b
-        |\b{_SUBJECT}\ must\ (?:always\b|(?!(?:be|feel|have|know|love|miss|really|mean
+        |\b{_BOUND_ONE}\ must\ (?:always\b|(?!(?:be|feel|have|know|love|miss|really|mean
         |look)\b)[a-z]+)"""),
     ("not only never isn't aren't may shall should", rf"""\b{_SUBJECT}\ (?:(?:(?:is|are)(?:n't|\ not
-        |\ only|\ never)|'re\ (?:not|only))\ (?:allowed|permitted|to)|may\ (?:not|only|never)
+        |\ only|\ never)|'re\ (?:not|only))\ (?:allowed|permitted|to)|may\ (?:not\ (?!be\b|have\b
+        |know\b|need\b|want\b|see\b|get\b|always\b)|only|never)
         |should\ never|shall\ not)\b"""),
     ("nobody one", r"\b(?:nobody|no\ one)\ (?:else\ )?(?:may|is\ (?:allowed|to)|should)\b"),
     ("forbidden prohibited mandatory compulsory off-limits limits", r"""\b(?:is
@@ -248,9 +264,11 @@ def _is_set(sentence: str, lower_words: frozenset[str], place: Place) -> bool:
         return True
     if place.is_advice:
         return False
+    if place.voice == "assistant" and _ADVICE.search(sentence):
+        return False
     if _COMMAND.find(sentence, lower_words):
         return not (_OWN_STORY.search(sentence) or _FOR_NOW.search(sentence))
-    if place.voice != "assistant" and _DEMAND.find(sentence, lower_words):
+    if place.voice == "user" and _DEMAND.find(sentence, lower_words):
         return True
     if place.voice == "user" and _ORDERED.find(sentence, lower_words):
         return _PAST.search(sentence) is None

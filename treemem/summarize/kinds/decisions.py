@@ -33,14 +33,15 @@ _CHOSEN = Phrases(
 )  # fmt: skip
 # What a user settles in the first person, or an assistant at work.
 _SETTLED = Phrases(
-    ("let's let", r"""\b(?:let's|let\ us)\ (?:(?:just|rather|then)\ )?(?:use|switch|move|drop|store
+    ("let's let", r"""\b(?:let's|let\ us)\ (?:(?:just|rather|then)\ )?(?:use|switch
+        |move\ (?!on\b)|drop|store
         |put|take|call|leave|split|skip|go\ (?:with|for)|stick|stay\ with|postpone|rename|replace
         |remove|merge|build|ship|keep\ (?:the|it\ at|it\ as|to|using|\w+\ as)|make\ it|limit
-        |start\ with|wait\ with|do\ (?!it\b|this\b|that\b|our\b|so\b)\w+\ \w+)"""),
+        |wait\ with|do\ (?!it\b|this\b|that\b|our\b|so\b)\w+\ \w+)"""),
     ("we'll i'll will going rather", rf"""\b{_WILL}(?:use|switch|drop|store|split|rename
         |go\ (?:with|for)|stick|stay\ with|call\ it|postpone|defer|leave\ (?:the|it|that)
         |keep\ (?:the|it\ at|it\ as|using|\w+\ as)|move\ (?:the|it|to)|take\ the
-        |put\ (?:the|it))\b"""),
+        )\b"""),
     ("then with", r"""\bthen\ we\ (?:use|take|leave|keep|go|drop|split|move)\b
         |\b(?:we|i)\ (?:just\ )?(?:go|stick|stay)\ with\b"""),
     ("instead rather because", r"""\bwe\ (?:just\ )?(?:take|keep|drop|use)\ [^.;]{2,60}\ (?:instead
@@ -60,7 +61,7 @@ _REPORTED = Phrases(
         |\binstead\ of\ [^,]{2,60},?\ (?:we|i)\ (?:now\ )?\w+"""),
     ("off cancelled canceled on postponed", r"""\b(?:is|are|'s)\ (?:now\ )?(?:off|cancell?ed
         |postponed)\b(?=\ (?:until|till|for|then|to|this|next)|\W*$)"""),
-    ("set fixed moved raised lowered", r"""\b(?:was|were|is|has\ been|got)\ (?:now\ )?(?:set|fixed
+    ("fixed moved raised lowered", r"""\b(?:was|were|is|has\ been|got)\ (?:now\ )?(?:fixed
         |moved|raised|lowered)\ (?:to|at|for)\b"""),
     ("signed", r"\bsigned\ (?:the|a|our|my)\ \w+"),
     ("dropped scrapped abandoned shelved took", r"""\b(?:we|i|they)\ (?:\w+\ )?(?:dropped|scrapped
@@ -88,23 +89,35 @@ _ARRANGED = Phrases(
         |we're\ going\ to)\ (?:(?:all
         |just|then)\ )?(?:use|go\ with|switch\ to|stick\ (?:to|with)|move\ (?:it|the|to)
         |drop\ (?:the|it)|skip|postpone|cancel|schedule|meet|reschedule|buy|book|order
-        |do\ (?:it|that)\ on|take\ the|put\ (?:the|it)|leave\ (?:the|it|that)|call\ it)\b"""),
+        |do\ (?:it|that)\ on|take\ the\ (?!(?:simple|case|example|time|easy|first|fact)\b)
+        |put\ (?:the|it)|leave\ (?:the|it|that)|call\ it)\b"""),
     ("gonna going", r"""\b(?:i|we)(?:'m|'re|\ am|\ are)?\ (?:gonna|going\ to)\ (?:go\ with|use|buy
         |book|switch)\b"""),
 )  # fmt: skip
 # A choice that is asked about, supposed, awaited or denied.
 _UNMADE = re.compile(
-    r"""(?:n't|\b(?:if|whether|unless|until|once|before|when(?:ever)?|had\ to|has\ to|have\ to
+    r"""^\W*(?:(?:and|so|but|well)\W+)?(?:if|when|once)\b|(?:n't|\b(?:if|whether|unless|until
+        |once|before|when(?:ever)?|had\ to|has\ to|have\ to
         |needs?\ to|should|would|could|can|might|not|never|yet|nobody|no\ one|still))
         \ (?:\w+\ ){0,4}?(?:be\ )?(?:decide|chose|choose|pick|agree|settle|approve|opt|sign)""",
     FLAGS,
 )
 # A figure of speech with one of the words, what somebody is told, and what breaks off.
 _FIGURE = re.compile(
-    r"""\bagreed\ to\ disagree|\bcall\ it\ a\ day|\byou(?:'ve)?\ (?:picked|chose|decided)
+    r"""\bagreed\ to\ disagree|^\W*(?:agreed|settled|resolved)\W+[\w']+\W*$
+    |\b(?:that|which|what|how)\ (?:we|i)(?:'re|'ll|'m|\ will|\ are|\ am)\b
+    |\b(?:what|which|how|where|who|things)\ (?:we|i|they|you|he|she)(?:'ve|'d|\ have
+        |\ had)?\ (?:decided|chosen|chose|picked
+        |agreed)|\b(?:set|fixed)\ for\b|\bfor\ this\ (?:proof|example|problem|case|question
+        |purpose)\b|\bcall\ it\ a\ day
+        |\byou(?:'ve)?\ (?:picked|chose|decided)
     |\b(?:decided|agreed)\ (?:to|that)\W*$""",
     FLAGS,
 )
+
+
+# What between people only says yes.
+_NODS = re.compile(r"\W*(?:agreed|settled|resolved)\b", FLAGS)
 
 
 def is_decision(sentence: str, lower_words: frozenset[str], place: Place) -> bool:
@@ -126,6 +139,8 @@ def is_decision(sentence: str, lower_words: frozenset[str], place: Place) -> boo
 def _is_chosen(sentence: str, lower_words: frozenset[str], place: Place) -> bool:
     if place.is_advice:
         return not place.is_listed and _NAMED.find(sentence, lower_words) is not None
+    if place.voice == "person" and _NODS.match(sentence):
+        return False
     if _CHOSEN.find(sentence, lower_words):
         return True
     if place.voice == "person":

@@ -71,7 +71,10 @@ _PLEASANTRY = re.compile(
         |exactly|totally|totes|for\ sure|of\ course|true|right|agreed|indeed|well|so|and|but|ok|okay
         |sure|cool|nice|great|awesome|sweet|amazing)\W+){0,3}
     (?:(?:[A-Z][a-z]+)\W+)?
-    (?:thanks|thank\ you|thx|hi|hey|hello|good\ (?:morning|evening|luck|job|to\ (?:see|hear))|bye
+    (?:thanks|thank\ you|thx|hi|hey|hello|time\ flies|(?:this|that|those
+        |these)\ [\w' ]{2,30}\ (?:is|are|looks?|sounds?)\ (?:so\ |really\ |very\ )?(?:great
+        |amazing|awesome|lovely|cool|beautiful|nice|wonderful|inspiring|sweet|adorable|gorgeous
+        |stunning)|good\ (?:morning|evening|luck|job|to\ (?:see|hear))|bye
     |goodbye|take\ care|see\ (?:you|ya)|talk\ (?:to\ you\ )?soon|congrat\w*|well\ done|way\ to\ go
     |no\ (?:problem|worries)|you're\ welcome|my\ pleasure|can't\ wait|sounds?\ (?:good|great|like
         |fun
@@ -112,16 +115,20 @@ _SUBSTANCE = re.compile(
 )
 _ENDS_OPEN = (":", ":**", ":*", "：")
 _PLEASANTRY_WORDS_MAX = 24
+_LEAD_WORDS_MAX = 10
 
 
-def is_lead(sentence: str) -> bool:
-    """Whether a sentence only leads to what follows.
+def is_lead(sentence: str, place: Place) -> bool:
+    """Whether a sentence only leads to what follows. A user's long one says more: "I'm getting an
+    error when I open the form, here is the code:".
 
     Example:
-        >>> is_lead("Then the next part:")
+        >>> is_lead("Then the next part:", Place("typed"))
         True
     """
-    return sentence.endswith(_ENDS_OPEN)
+    if not sentence.endswith(_ENDS_OPEN):
+        return False
+    return place.voice != "user" or len(sentence.split()) <= _LEAD_WORDS_MAX
 
 
 def is_scrap(sentence: str, lower_words: frozenset[str]) -> bool:

@@ -13,7 +13,9 @@ import re
 from treemem.summarize.kinds.phrases import FLAGS, Phrases
 from treemem.summarize.kinds.place import Place
 
-_ERROR = r"""(?:\w+(?:Error|Exception)|errors?\b(?!\ (?:handling|codes?|boundar|states?|pages?
+_ERROR = r"""(?:\w+(?:Error|Exception)|(?<!percent\ )(?<!%\ )(?<!word\ )errors?\b(?!\ (?:handling
+        |codes?|boundar|rates?|states?
+        |pages?
     |cases?|logs?|types?|messages?\b(?!\ (?:that|saying|[\"`']))))|exception|traceback|stack\ trace
     |exit\ code\ [1-9]\d*|(?:status\ |code\ |http\ |a\ )[45]\d\d)\b"""
 # A failure that happened.
@@ -24,12 +26,6 @@ _HAPPENED = Phrases(
         \b(?:failed|crashed|broke(?:\ down)?|timed\ out|deadlocked|panicked|segfaulted|bounced
         |ran\ out\ of\ \w+|stopped\ working|hung)\b(?!\ (?:attempts?|requests?|logins?|my\ heart
         |up\b|the\ news|calls?|records?|ground|out\b))"""),
-    ("raise raised raises threw throws got gets get getting hit hits hitting seeing saw gave gives "
-     "returned returns report reports reported says with show shows showing died",
-     rf"""\b(?:raise[sd]?|threw|throws|got|gets?|getting|hits?|hitting|seeing|saw|gave|gives
-        |returned
-        |returns|reports?|reported|says|with|shows?|showing
-        |died\ with)\b[^.?]{{0,60}}\b{_ERROR}"""),
     ("broken corrupt corrupted down crashed failing crashing deadlocked",
      r"""(?:'s|\b(?:is|are|was|were))\ (?:(?:completely|totally|still|again)\ )?(?:broken
         |corrupt(?:ed)?|down\ again|crashed|failing|crashing|deadlocked)\b"""),
@@ -37,13 +33,22 @@ _HAPPENED = Phrases(
         |because|since|on|in|at|every|whenever|after|again)\b|\b(?:tests?|build|job|import|deploy
         |deployment|run|request|upload|check|ci|pipeline|query|migration)\ fails?\b"""),
     ("exit", r"\bexit\ (?:code|status)\ [1-9]\d*\b"),
-    ("failure failures crash error errors bug", r"""\bthere(?:'s|\ (?:is|was|were|are))\ (?:an?|\d+
-        |two|three|some)\ (?:\w+\ ){0,3}(?:failures?|crash|errors?|bug)\b"""),
     ("work working start starting compile compiling load loading connect connecting respond",
      r"""(?:n't|\bnot)\ (?:work(?:ing)?|start(?:ing)?|compil(?:e|ing)|load(?:ing)?|connect(?:ing)?
         |respond(?:ing)?)\b(?=.*\b(?:any\ ?more|since|because|still|at\ all)\b|\W*$)"""),
     ("lost dropped swallowed loss", r"""\bdata\ (?:was|were|got|is)\ lost\b|\bdata\ loss\b
         |\b(?:lost|dropped|swallowed)\ \d+"""),
+)  # fmt: skip
+# An error that somebody met. Between people the words are about anything: "the word error".
+_MET = Phrases(
+    ("raise raised raises threw throws got gets get getting hit hits hitting seeing saw gave gives "
+     "returned returns report reports reported says with show shows showing died",
+     rf"""\b(?:raise[sd]?|threw|throws|got|gets?|getting|hits?|hitting|seeing|saw|gave|gives
+        |returned
+        |returns|reports?|reported|says|with\ (?:an?|the|this|these)|shows?|showing
+        |died\ with)\b[^.?]{{0,60}}\b{_ERROR}"""),
+    ("failure failures crash error errors bug", r"""\bthere(?:'s|\ (?:is|was|were|are))\ (?:an?|\d+
+        |two|three|some)\ (?:\w+\ ){0,3}(?:failures?|crash|errors?|bug)\b"""),
 )  # fmt: skip
 # The cause of one.
 _CAUSE = Phrases(
@@ -68,7 +73,8 @@ _EXPLAINED = re.compile(
 )
 # What is planned against a failure, supposed, tested or over.
 _SUPPOSED = re.compile(
-    r"""\b(?:if|when(?:ever)?|whether|unless|in\ case|should|would|could|may|might|can|will|to|by
+    r"""n't\b|\b(?:not|want|never|if|when(?:ever)?|whether|unless|in\ case|should|would|could|may
+        |might|can|will|to|by
     |ensur\w+|prevent\w*|avoid\w*|handl\w+|catch\w*|simulat\w+|mock\w*|test(?:s|ing)?\b(?=.*\bfor\b)
     |verif\w+|trigger\w*|debug\w*|resolv\w+|fix(?:es|ing)?|display\w*|log(?:s|ging)|implement\w*
     |add(?:s|ed|ing)?|until|once|retry|retries|fallback|usually|often|each|every|custom|case)\b""",
@@ -103,6 +109,8 @@ def is_failure(sentence: str, lower_words: frozenset[str], place: Place) -> bool
     if place.is_advice or (sentence.endswith("?") and not is_mine):
         return False
     happened = _HAPPENED.find(sentence, lower_words)
+    if happened is None and (place.voice != "person" or is_mine):
+        happened = _MET.find(sentence, lower_words)
     if happened and (is_mine or not _SUPPOSED.search(sentence, 0, happened.start())):
         return True
     if place.voice == "person":

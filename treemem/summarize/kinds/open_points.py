@@ -18,7 +18,7 @@ _QUESTION = r"""(?:questions?|issues?|points?|matters?|tickets?|tasks?|decisions
     |bugs?|requests?|prs?|items?|topics?|discussions?|threads?|defects?|votes?|actions?)"""
 _LEFT_OPEN = (
     r"(?:is|are|was|remains?|stays?|left|still)\ (?:(?:still|left)\ )?open\b"
-    r"(?!\ (?:at|from|until|on|for\ (?:business|visitors))\b)"
+    r"(?!\ (?:at|from|until|on|late|early|to|now|all|every|for\ (?:business|visitors))\b)"
 )
 # Said of a thing or a question, in any voice.
 _STATED = Phrases(
@@ -43,7 +43,7 @@ _STATED = Phrases(
     ("waiting blocked awaiting", r"""\b(?:waiting\ (?:for|on)|blocked\ (?:on|by)|awaiting|waiting
         \ to\ be)\ (?!the\ (?:api|response|promise|results?)\b)\w"""),
     ("answer reply word news response", r"""\bno\ (?:answer|reply|word|news|response)\b(?=.*\b(?:yet
-        |so\ far|from|on)\b|\W*$)|^\W*no\ (?:word|news|reply|answer)\b"""),
+        |so\ far|from|on)\b)|^\W*no\ (?:word|news|reply|answer)\b"""),
     ("heard answered replied decided said told got gotten get",
      r"""\b(?:have|has)(?:n't|\ not)\ (?:heard|answered|replied|decided|said|told\ us
         |got(?:ten)?\ (?:a)?round)\b|\b(?:did|do)(?:n't|\ not)\ get\ (?:a)?round\ to\b"""),
@@ -51,7 +51,9 @@ _STATED = Phrases(
         |\b(?:i|we)\ (?:still\ )?owe\b|\bthink\ it\ over\b|\bholding\ off\b|\bscheduled\ but\b
         |\bunaddressed\b"""),
     ("back forget left follow postponed postpone agree",
-     r"""\bget\ back\ to\ (?:me|us|you)\b|\b(?:let's|let\ us|do)\ not\ forget\ to\b
+     r"""(?:'ll|\b(?:will|to|please))\ get\ back\ to\ (?:me|us|you\ (?:on|about|with|when|by))\b
+        |\b(?:let's|let\ us
+        |do)\ not\ forget\ to\b
         |\bwhat(?:'s|\ is)\ left\b|\bleft\ to\ do\b|\bto\ follow\b(?=[.!]|$)
         |\bpostponed?\ (?:until|till|to)\b|\bcould(?:n't|\ not)\ agree\b(?!\ more)"""),
 )  # fmt: skip
@@ -97,22 +99,22 @@ _NOT_YET = Phrases(
         |not)\ (?:heard|came)\ back\b"""),
     ("missing lacking unknown", r"""\b(?:is|are|'s)\ (?:still\ )?(?:missing|lacking
         |unknown)(?:\ (?:so\ far|yet))?\W*$"""),
-    ("list plate agenda desk", r"""\bon\ (?:my|our|the|\w+'s)\ (?:to-do\ )?(?:list|plate|agenda
+    ("list plate agenda desk", r"""(?:'s|\b(?:is|are|still))\ on\ (?:my|our|the
+        |\w+'s)\ (?:to-do\ )?(?:list|plate|agenda
         |desk)\b"""),
     ("come get talk look return", r"""\b(?:have\ to|need\ to|must|should|will|'ll
         |let's)\ (?:come\ back\ to|get\ back\ to|return\ to|talk\ about
         |look\ (?:at|into)|discuss)\b.*\b(?:next|later|tomorrow|again|(?:mon|tues|wednes|thurs
         |fri)day|soon|once|after)\b
         |\b(?:have|need)\ to\ come\ back\ to\b"""),
-    ("see", r"""\b(?:have\ to|need\ to|'ll|will)\ (?:have\ to\ )?see\ (?:whether|if|who|what|how
-        |when)\b"""),
+    ("see", r"""\b(?:have\ to|need\ to|'ll|will)\ (?:have\ to\ )?see\ (?:whether|if|who|when)\b"""),
     ("need needs", r"""\b(?:i|we)\ (?:also\ )?need\ to\ (?!(?:make\ sure|ensure|add|implement
         |handle|know|use)\b)[a-z]+\ [^.?]{2,60}\b(?:by|before|next|tomorrow
         |this\ week|until|on\ (?:mon|tues|wednes|thurs|fri|satur|sun)day)\b"""),
     ("ask call remind write check send", r"""^\W*(?:please\ )?(?:ask|call|remind|write\ to
         |check\ with|chase)\ (?-i:[A-Z])\w+\b.*\b(?:again|tomorrow|next
         |on\ (?:mon|tues|wednes|thurs|fri|satur|sun)day|later|after)\b"""),
-    ("promised wanted meant", r"""\b(?:promised|wanted\ to|meant\ to|was\ going\ to|said\ (?:he|she
+    ("promised wanted meant", r"""\b(?:promised|wanted\ to|was\ going\ to|said\ (?:he|she
         |they)\ would)\b.*(?:n't|\b(?:but|not|nothing|nobody|since|silence|still)\b)"""),
     ("depends hangs", r"""^\W*(?:whether|which|who|what|when|how|where|if)\b.*\b(?:depends
         |hangs)\ on\b"""),
@@ -136,9 +138,15 @@ _AWAITED = Phrases(
         |\b(?:don't|do\ not)\ know\ (?:yet\ )?(?:which|what|who|when|where|how|whether|if)\b
             [^.!?]{{3,60}}\byet\b
         |\bnot\ sure\ yet\ (?:which|what|who|when|where|how|whether|if)\b"""),
-    ("still", r"""\bstill\ (?:needs?|have|has)\ to\ (?!(?:do|go|see|learn|be|keep)\b)[a-z]+\ (?!for
+    ("still", r"""(?<!\byou)\ still\ (?:needs?|have|has)\ to\ (?!(?:do|go|see|learn|be
+        |keep)\b)[a-z]+\ (?!for
         \b)\w+"""),
-    ("need needs", r"""\bneeds?\ to\ (?:decide|find\ out|figure\ out|ask|confirm|clarify|follow\ up
+    ("i'll", r"""\bi'll\ (?:then\ |just\ )?(?:send|email|forward|draft|prepare|write|ask|book|order
+        |submit|schedule|bring|call)\ (?!(?:you|it)\W|of\b|around\b)\w+\ \w+"""),
+    ("task step assignment job", r"""\b(?:(?:next|first|remaining)\ (?:task|step)|assignment|job)
+        \ (?:for\ [^.,;]{2,30}\ )?is\ (?:to\ [a-z]+|for\ \w+\ to)\b"""),
+    ("need needs", r"""(?<!\byou)\ needs?\ to\ (?:decide|find\ out|figure\ out|ask|confirm
+        |clarify|follow\ up
         |discuss|sort\ out|talk\ to)\b"""),
 )  # fmt: skip
 # Ways of speaking with the same words.
@@ -147,7 +155,10 @@ _NO_TASK = re.compile(
     |\bwhat\ are\ you\ waiting\b|\bcan't\ wait\b|\bworth\ the\ wait|\bwhile\ (?:we\ |i\ |you\ )?wait
     |\bremind(?:s|ed|ing|er)?\ (?:me|us|you|him|her|them)\ (?:of|how|that|why|what)\b
     |\bif\ (?:anything|something|it)\ is\ unclear\b|\bopen[ -](?:source|mind|air|door)
-    |\bnot\ yet\ (?:time|another)|^\W*(?:but\ |and\ |please\ )?(?:don't|do\ not)\ (?!forget)
+    |\bbeen\ waiting\ for\ (?:this|that|it)\b|\bwaiting\ for\ (?:you\ to|it\ all)\b
+        |\bwhat\ you\ still\b
+    |\bask\ (?:one|a|you|another)\ |\bask\ you\b|\bnot\ yet\ (?:time|another)|^\W*(?:but\ |and
+        \ |please\ )?(?:don't|do\ not)\ (?!forget)
     |^\W*(?:since|because|as|although|while)\b[^,]*\byet,|\bthat\ aren't\b[^.]*\byet\ and\b""",
     FLAGS,
 )
@@ -163,13 +174,15 @@ _OVER = re.compile(
 )
 _NOT_OVER = re.compile(r"n't\b|\b(?:not|until|once|before|whether|if|when|remains?|but)\b", FLAGS)
 # What a question leaves open until it is answered.
-_IN_QUESTION = re.compile(r"\b(?:still|left|open|missing|undecided|pending|remind)\b", FLAGS)
+_IN_QUESTION = re.compile(r"\b(?:still|left|missing|undecided|pending|remind)\b", FLAGS)
 # What somebody is not sure of who wants to hear whether it is right.
 _OWN_WAY = re.compile(
     r"""\b(?:if|whether)\ (?:this|that|it|i|i'm|i've|i'd|there(?:'s)?|my|the\ (?:issue|problem)|they
     |these|those)\b""",
     FLAGS,
 )
+# How an assistant advises the user.
+_REMINDER = re.compile(r"^\W*(?:and\ |also,?\ |please\ )?(?:don't|do\ not)\ forget\b", FLAGS)
 _DUE = re.compile(r"\bstill\ (?:need|needs|have|has)\ to\b", FLAGS)
 _YET = frozenset(("yet", "still", "far"))
 
@@ -186,6 +199,8 @@ def is_open(sentence: str, lower_words: frozenset[str], place: Place) -> bool:
         False
     """
     if place.is_advice and place.turn.setting == "assisted":
+        return False
+    if place.voice == "assistant" and _REMINDER.match(sentence):
         return False
     if not _is_left(sentence, lower_words, place):
         return False
