@@ -60,7 +60,8 @@ class ChildStatement:
 
     also: the numbers of statements with the same meaning, whose citations it includes.
     superseded_by: the number of the later statement that replaces it. origin: the weakest of the
-    words it rests on. home: the project of a rule, or its source if it has none.
+    words it rests on. home: the project of a rule, or its source if it has none. grade: as of a
+    Statement.
     """
 
     seq: int
@@ -74,6 +75,7 @@ class ChildStatement:
     superseded_by: int | None = None
     origin: Origin = "pasted"
     home: str | None = None
+    grade: Grade = "verbatim"
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +113,7 @@ class View:
 
     items: its statements in order, new or repeated from children. offered: the number of
     statements proposed. usable: enough of them passed. kept_back: new statements that are stored
-    but not shown; they can close earlier open points. relations: between statements of children.
+    but not shown; they can close earlier open points, or are unproven. relations: between statements of children.
     """
 
     items: Sequence[Draft | ChildStatement]

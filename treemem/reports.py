@@ -174,7 +174,8 @@ class WorkReport:
 
     paused: kinds of job paused by a circuit breaker, with the reason.
     left_out: servers that could not be used, with the reason.
-    offered, kept, rejected: statements proposed, stored, and rejected by reason.
+    offered, kept, rejected: statements proposed, stored, and rejected by reason. The reason
+        "unproven" counts those that are stored but shown only on request.
     embedded: the number of nodes that got vectors.
     stopped_by: "empty", "max_calls", "max_tokens", "max_seconds", "hours" or "interrupt".
     goes_on_at: for "hours", when those begin next, ISO 8601 in UTC; else None.

@@ -17,7 +17,7 @@ from treemem.config import ROOT_INTERVAL_MS
 from treemem.diagnostics.estimate import TOKENS_OUT_DEFAULT, Plan, speed_of
 from treemem.importers.common.base import LogFile
 from treemem.store.database import Database
-from treemem.summarize import exam, prompts
+from treemem.summarize import exam, lines
 from treemem.text.tokens import count_tokens
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ TOKENS_PER_TOKEN_MAX = 1.35
 @pytest.fixture
 def small_windows(monkeypatch: pytest.MonkeyPatch) -> None:
     """A small leaf is read in two or three windows."""
-    monkeypatch.setattr(prompts, "WINDOW_CHARS", 400)
+    monkeypatch.setattr(lines, "WINDOW_TOKENS", 100)
 
 
 class CountingClient(FakeClient):
@@ -352,7 +352,7 @@ def test_a_model_uses_at_most_135_tokens_for_100_ingested_ones(
     memory: Memory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """With windows as large as a leaf; smaller ones repeat the fixed prompt."""
-    monkeypatch.setattr(prompts, "WINDOW_CHARS", 14_000)
+    monkeypatch.setattr(lines, "WINDOW_TOKENS", exam.WHOLE_LEAF_TOKENS)
     use(monkeypatch, memory, CountingClient())
     memory.append("s", [Message(text=prose(number, 8)) for number in range(600)])
     report = memory.work()

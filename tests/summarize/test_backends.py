@@ -47,12 +47,12 @@ def test_more_points_mean_a_higher_rank_whatever_the_size() -> None:
 
 
 def test_a_model_is_asked_in_the_mode_it_did_best_in() -> None:
-    install("writer", replace(RESULT, mode="notes", window_chars=14_000, long=PART))
+    install("writer", replace(RESULT, mode="notes", window_tokens=exam.WHOLE_LEAF_TOKENS, long=PART))
     install("untested", None)
     writer, untested = map(backends.summarizer_of, ("writer", "untested"))
     assert isinstance(writer, ModelSummarizer)
     assert isinstance(untested, ModelSummarizer)
-    assert (writer.mode, writer.window_chars) == ("notes", 14_000)
+    assert (writer.mode, writer.window_tokens) == ("notes", fits)
     assert untested.mode == "retell"
 
 

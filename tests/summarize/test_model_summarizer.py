@@ -16,9 +16,10 @@ from tests.helpers.spoken import FRIENDS, excerpts
 from treemem import Memory, Message, Part, Scope
 from treemem.models.client import Generation
 from treemem.proposals import Child, ChildStatement, Draft, Excerpt, View
-from treemem.summarize import extractive, prompts, rollup
+from treemem.summarize import extractive, lines, prompts, rollup
 from treemem.summarize.base import BINDING, KIND_ORDER
-from treemem.summarize.model_summarizer import RETOLD_MAX, RETOLD_WORDS_MIN, Call, ModelSummarizer
+from treemem.summarize.calls import RETOLD_MAX, RETOLD_WORDS_MIN, Call
+from treemem.summarize.model_summarizer import ModelSummarizer
 from treemem.summarize.prompts import Mode
 from treemem.text.tokens import count_tokens
 from treemem.types import StatementKind, TreeShape
@@ -29,8 +30,8 @@ LONG = "I moved the {n}th backup of the shop to the new server, because the old 
 SHORT = "Ana moved the {n}th backup of the shop."
 
 
-def summarizer(mode: Mode = "retell", window_chars: int | None = None) -> ModelSummarizer:
-    return ModelSummarizer("fake", "0" * 64, 10, mode=mode, window_chars=window_chars)
+def summarizer(mode: Mode = "retell", window_tokens: int | None = None) -> ModelSummarizer:
+    return ModelSummarizer("fake", "0" * 64, 10, mode=mode, window_tokens=window_tokens)
 
 
 def said(*texts: str, author: str | None = "Ana", role: str = "user") -> list[Excerpt]:
@@ -122,19 +123,6 @@ def test_a_line_of_a_tools_output_is_not_retold_as_speech_of_its_message() -> No
     ]
     (call,) = summarizer().leaf_calls(log, items)
     assert call.original is items[1]
-
-
-def test_a_long_tool_result_is_replaced_by_its_name_size_and_first_line() -> None:
-    output = "\n  collected 12 items\n" + "test ok\n" * 200 + "KeyError: 'farm_number'\n"
-    message = Message(
-        role="tool", text=output, id="m0", parts=(Part("tool_result", 0, len(output), "pytest"),)
-    )
-    spoken = prompts.spoken(Excerpt(message, 0, len(output)))
-    tokens = count_tokens(output)
-    expected = f"[tool result: pytest, {tokens} tokens, collected 12 items]"
-    assert spoken == f"{expected} KeyError: 'farm_number'"
-    short = replace(message, text="12 passed", parts=(Part("tool_result", 0, 9, "pytest"),))
-    assert prompts.spoken(Excerpt(short, 0, 9)) == ""
 
 
 @pytest.mark.parametrize(
@@ -356,19 +344,21 @@ def test_sentences_of_an_open_tail_are_retold_in_the_root(
 # -- "notes" ---------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("window_chars", "windows"), [(None, 4), (2_500, 6), (14_000, 1)])
-def test_a_leaf_is_read_in_windows_and_every_message_once(
-    window_chars: int | None, windows: int
+@pytest.mark.parametrize(("window_tokens", "windows"), [(None, 4), (600, 6), (4_500, 1)])
+def test_a_leaf_is_read_in_windows_and_graded_as_a_whole(
+    window_tokens: int | None, windows: int
 ) -> None:
     log = said(*(prose(n, 10) for n in range(18)))
-    calls = summarizer("notes", window_chars).leaf_calls(log, [])
+    calls = summarizer("notes", window_tokens).leaf_calls(log, [])
     assert len(calls) == windows
-    assert [excerpt for call in calls for excerpt in call.excerpts] == log
-    for call in calls:
+    expected = lines.windows(log, window_tokens or lines.WINDOW_TOKENS)
+    for call, window in zip(calls, expected, strict=True):
         assert call.original is None
-        assert call.prompt.question == prompts.notes_question(
-            prompts.leaf_lines(call.excerpts), prompts.NOTES_TASK
-        )
+        assert list(call.excerpts) == log
+        assert call.count == prompts.notes_for(window.tokens)
+        task = prompts.notes_task(call.count)
+        assert call.prompt.question == prompts.notes_question(window.lines, task)
+        assert call.max_tokens >= prompts.ANSWER_TOKENS_A_NOTE * call.count
 
 
 def test_a_note_has_the_messages_that_support_it_and_their_speaker() -> None:
@@ -399,6 +389,7 @@ def test_a_note_that_repeats_the_extractive_summary_is_shown_once() -> None:
     calls = own.leaf_calls(log, items)
     view = own.leaf_view(calls, answered(answering(log[0].text)), items, [], LEAF_TOKENS)
     assert sorted(texts_of(view)) == sorted(excerpt.text for excerpt in log)
+    assert all(isinstance(item, ChildStatement) for item in view.items)
 
 
 def test_a_groups_gist_is_supported_by_its_childrens_statements_alone() -> None:

@@ -23,6 +23,7 @@ from treemem import Memory, Node, Scope, Statement
 from treemem.models.chat import TEMPLATES, Prompt, Template, defused, render
 from treemem.proposals import Excerpt
 from treemem.summarize import extractive, prompts
+from treemem.summarize.lines import name_of
 from treemem.summarize.prompts import Mode
 from treemem.verify.check import check_statement
 from treemem_cli.main import cli
@@ -281,8 +282,8 @@ def test_every_message_is_one_line_of_the_prompt(attack: Attack) -> None:
 def test_no_token_of_a_log_is_special(injection: str, template: Template) -> None:
     lines = [f"1. {injection}: {injection}", injection]
     for asked in (
-        Prompt("S", prompts.notes_question(lines, prompts.NOTES_TASK), prompts.notes_examples()),
-        Prompt("S", prompts.retell_question(injection, injection), (), prompts.name_of(injection)),
+        Prompt("S", prompts.notes_question(lines, prompts.notes_task(4)), prompts.notes_examples()),
+        Prompt("S", prompts.retell_question(injection, injection), (), name_of(injection)),
     ):
         harmless = replace(asked, question="Q", start="Ana" if asked.start else "")
         specials = [

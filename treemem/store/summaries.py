@@ -62,7 +62,8 @@ SELECT st.seq, st.kind, st.text, st.speaker, st.importance, st.tokens, st.origin
     SELECT coalesce(so.project, so.id) FROM citation c
     JOIN source_message sm ON sm.message_seq = c.message_seq
     JOIN source so ON so.seq = sm.source_seq
-    WHERE c.statement_seq = st.seq ORDER BY c.ordinal, so.seq LIMIT 1) END
+    WHERE c.statement_seq = st.seq ORDER BY c.ordinal, so.seq LIMIT 1) END,
+  st.grade
 FROM summary_statement ss JOIN statement st ON st.seq = ss.statement_seq
 WHERE ss.summary_seq = ? ORDER BY ss.ordinal
 """
@@ -72,7 +73,8 @@ JOIN statement st ON st.seq = ss.statement_seq
 WHERE s.node_seq = ? AND s.producer_seq = ? ORDER BY ss.ordinal
 """
 _SPARE = """
-SELECT st.seq, st.kind, st.text, st.speaker, st.importance, st.tokens, st.origin, min(m.id)
+SELECT st.seq, st.kind, st.text, st.speaker, st.importance, st.tokens, st.origin, min(m.id),
+  st.grade
 FROM statement st JOIN citation c ON c.statement_seq = st.seq
 JOIN message m ON m.seq = c.message_seq
 WHERE st.summary_seq = ? AND st.kept_back = 1
@@ -138,9 +140,9 @@ def child_statements(database: Database, summary_seq: int) -> list[ChildStatemen
     return [
         ChildStatement(
             seq, kind, text, speaker, importance, tuple(cited.get(seq, ())), tokens,
-            tuple(also.get(seq, ())), replaced.get(seq), origin or UNKNOWN, home,
+            tuple(also.get(seq, ())), replaced.get(seq), origin or UNKNOWN, home, grade,
         )
-        for seq, kind, text, speaker, importance, tokens, origin, home in rows
+        for seq, kind, text, speaker, importance, tokens, origin, home, grade in rows
     ]  # fmt: skip
 
 
@@ -153,12 +155,13 @@ def spare(database: Database, summary_seq: int) -> list[ChildStatement]:
     """The statements that did not fit into a summary, the most important first."""
     return [
         ChildStatement(
-            seq, kind, text, speaker, importance, (message_id,), tokens, origin=origin or UNKNOWN
+            seq, kind, text, speaker, importance, (message_id,), tokens,
+            origin=origin or UNKNOWN, grade=grade,
         )
-        for seq, kind, text, speaker, importance, tokens, origin, message_id in database.rows(
-            _SPARE, (summary_seq,)
+        for seq, kind, text, speaker, importance, tokens, origin, message_id, grade in (
+            database.rows(_SPARE, (summary_seq,))
         )
-    ]
+    ]  # fmt: skip
 
 
 def settling(

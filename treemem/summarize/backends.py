@@ -22,6 +22,11 @@ if TYPE_CHECKING:
 CONTEXT_TOKENS_MAX = 4_096
 # Tokens of context for a model that reads a leaf in one window.
 WHOLE_LEAF_TOKENS_MAX = 8_192
+# Tokens of a prompt beside its window, with the answer; and tokens of a model's own for one of the
+# window's, which are counted with cl100k_base.
+BESIDE_WINDOW_TOKENS = 2_000
+OWN_TOKENS = 1.2
+WINDOW_TOKENS_MIN = 300
 # A point in the exam outweighs any size, so among models with equal points the larger one ranks
 # higher.
 RANK_PER_POINT = 10**12
@@ -89,15 +94,26 @@ def summarizer_of(setting: str) -> Summarizer:
 
 
 @contextmanager
-def client_of(model: InstalledModel) -> Iterator[Client]:
-    """Opens a client for an installed model, with as much context as its mode needs."""
+def client_of(model: InstalledModel, *, whole_leaf: bool = False) -> Iterator[Client]:
+    """Opens a client for an installed model, with as much context as its mode needs, or as a whole
+    leaf needs."""
     from treemem.models.client import LlamaClient
 
     result = exam.result_of(identity(model))
-    is_long = result is not None and result.window_chars >= exam.WHOLE_LEAF_CHARS
-    most = WHOLE_LEAF_TOKENS_MAX if is_long or result is None else CONTEXT_TOKENS_MAX
+    is_short = not whole_leaf and result is not None and not result.reads_whole_leaves
+    most = CONTEXT_TOKENS_MAX if is_short else WHOLE_LEAF_TOKENS_MAX
     with LlamaClient(model.path, context_tokens=min(model.context_tokens, most)) as client:
         yield client
+
+
+def fitting_window(context_tokens: int) -> int:
+    """The tokens of a window for a model with this context.
+
+    Example:
+        >>> fitting_window(8_192), fitting_window(4_096)
+        (4826, 1413)
+    """
+    return max(WINDOW_TOKENS_MIN, int(context_tokens / OWN_TOKENS) - BESIDE_WINDOW_TOKENS)
 
 
 def served_identity(served: ServedModel) -> str:
@@ -153,22 +169,24 @@ def identity_of(setting: str) -> str | None:
 
 
 def _local_summarizer(model: InstalledModel) -> ModelSummarizer:
-    return _with_exam(identity(model), model.size_bytes)
+    return _with_exam(identity(model), model.size_bytes, fitting_window(model.context_tokens))
 
 
 def _served_summarizer(served: ServedModel) -> ModelSummarizer:
     return _with_exam(served_identity(served), SERVED_BYTES)
 
 
-def _with_exam(name: str, size_bytes: int) -> ModelSummarizer:
+def _with_exam(name: str, size_bytes: int, window_max: int | None = None) -> ModelSummarizer:
     """The summarizer in the mode that its exam chose. Without an exam it retells, with a rank below
-    every model that passed one."""
+    every model that passed one. window_max: the tokens of a window that fit the model's context,
+    None if they are not known."""
     result = exam.result_of(name)
     model, _, digest = name.rpartition("@")
     if result is None or result.mode is None:
         return ModelSummarizer(model, digest, size_bytes)
+    window = result.window_tokens if window_max is None else min(result.window_tokens, window_max)
     rank = _rank(result, size_bytes)
-    return ModelSummarizer(model, digest, rank, mode=result.mode, window_chars=result.window_chars)
+    return ModelSummarizer(model, digest, rank, mode=result.mode, window_tokens=window)
 
 
 # -- checking and examining ------------------------------------------------------------
@@ -228,7 +246,8 @@ def examine(
             result = exam.take(client, served_identity(served), taken_at, progress)
     else:
         model = installed(str(setting), verify=True)
-        with client_of(model) as local:
-            result = exam.take(local, identity(model), taken_at, progress)
+        fits = fitting_window(model.context_tokens) >= exam.WHOLE_LEAF_TOKENS
+        with client_of(model, whole_leaf=True) as local:
+            result = exam.take(local, identity(model), taken_at, progress, long_text=fits)
     exam.save(result)
     return result

@@ -1,9 +1,11 @@
 """Examines once how well a model can summarize.
 
-A model is called in each mode as for a summary, and its answers go through the same checks. A
-point is a retelling that passed and contains the required words, or a note that passed. The
-mode with the larger share of points is used; a model below SHARE_MIN in both is not used at all.
-The result is stored beside the models.
+A model is asked in each mode as for a summary, and its answers are graded in the same way. A point
+is a retelling that passes and contains the required words, or a part of the key to a text that a
+note in the model's own words tells and that reaches "aligned" or "entailed". A note that says
+something that the key lists as false takes a point away. Copies of sentences are no notes. A model
+that reaches NOTES_SHARE_MIN writes notes; else it retells, if it reaches RETELL_SHARE_MIN; else it
+is not used. The result is stored beside the models.
 """
 
 from __future__ import annotations
@@ -20,36 +22,41 @@ from treemem.config import models_folder
 from treemem.errors import ModelError
 from treemem.proposals import ChildStatement, Excerpt
 from treemem.reports import StepProgress
-from treemem.summarize import prompts
+from treemem.summarize import lines
+from treemem.summarize.answers import GradedAnswers
 from treemem.summarize.base import Client
+from treemem.summarize.calls import Call, window_calls
 from treemem.summarize.detectors import kind_of, words_of
-from treemem.summarize.model_summarizer import PROMPT_VERSION, Call, ModelSummarizer
+from treemem.summarize.model_summarizer import PROMPT_VERSION, ModelSummarizer
 from treemem.summarize.prompts import Mode
 from treemem.text.tokens import count_tokens
 from treemem.types import Message
-from treemem.verify.words import stems
+from treemem.types import Part as MessagePart
+from treemem.verify.words import split_words, stems
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from treemem.models.client import Generation
+    from treemem.verify.grading import Checker
 
-# A model with a smaller share of the points in every mode is not used.
-SHARE_MIN = 0.25
-# A leaf is read in one window if this share of the notes on a long text passes. Below it a model
-# that can retell does so: a 1.5B model passed 12 of 16 notes on the exam's plain windows, but on
-# windows of real logs 1 of 46 notes and 43 of 191 retellings.
-LONG_SHARE_MIN = 0.6
-# Characters of the long text, and of a window that contains a whole leaf.
-LONG_CHARS = 9_000
-WHOLE_LEAF_CHARS = 14_000
+# The least share of the points in a mode for a model to be used in it. Notes say more than single
+# sentences, so a model that can write them does so however well it retells.
+NOTES_SHARE_MIN = 0.4
+RETELL_SHARE_MIN = 0.25
+# A whole leaf is read at once if this share of the points is reached on a text of that length.
+LONG_SHARE_MIN = 0.4
+# Points of 1,000 that a model can get by retelling; one that writes notes has more.
+RETELL_POINTS_MAX = 300
+# Tokens of the lines of a window that contains a whole leaf, with their labels.
+WHOLE_LEAF_TOKENS = 4_500
 
 
 @dataclass(frozen=True, slots=True)
 class Part:
     """The result of one part of the exam.
 
-    offered, kept: statements of the model, and those of them that passed the checks. points: of
+    offered, kept: statements of the model, and those of them that would be shown. points: of
     total. seconds: the median of the calls.
     """
 
@@ -72,24 +79,33 @@ class ExamResult:
     """The result of a model's exam.
 
     version: of the exam and the prompts; a result of another version is ignored. mode: None
-    where the model is not used. window_chars: for the mode "notes".
+    where the model is not used. window_tokens: for the mode "notes". checker: the name of the
+    checker that judged the notes, None without one.
     """
 
     model: str
     version: str
     mode: Mode | None
-    window_chars: int
+    window_tokens: int
     retell: Part
     notes: Part
     long: Part | None
     taken_at: str
+    checker: str | None = None
+
+    @property
+    def reads_whole_leaves(self) -> bool:
+        """Whether the model reads a leaf in one window."""
+        return self.mode == "notes" and self.window_tokens >= WHOLE_LEAF_TOKENS
 
     @property
     def points(self) -> int:
         """Points of 1,000 in the mode that is used; 0 where the model is not used."""
         if self.mode is None:
             return 0
-        return round(1000 * (self.retell if self.mode == "retell" else self.notes).share)
+        if self.mode == "notes":
+            return round(1000 * self.notes.share)
+        return round(RETELL_POINTS_MAX * self.retell.share)
 
 
 @functools.cache
@@ -106,28 +122,33 @@ def version() -> str:
 
 
 def take(
-    client: Client, model: str, taken_at: str, progress: StepProgress | None = None
+    client: Client,
+    model: str,
+    taken_at: str,
+    progress: StepProgress | None = None,
+    checker: Checker | None = None,
+    *,
+    long_text: bool = True,
 ) -> ExamResult:
-    """Lets a model take the exam. model: the name under which the result is stored."""
-    texts = [_excerpts(window["lines"]) for window in questions()["notes"]]
-    windows = [_padded(text, prompts.WINDOW_CHARS) for text in texts]
-    total = len(questions()["retell"]) + len(texts)
-    report = _ProgressCounter(progress, total)
+    """Lets a model take the exam. model: the name under which the result is stored. checker: the
+    one that will judge the model's notes; without one only aligned notes count. long_text: whether
+    the model's context has room for a whole leaf. Raises ModelError."""
+    texts = questions()["notes"]
+    report = _ProgressCounter(progress, len(questions()["retell"]) + len(texts))
     retell = _retell_part(client, report)
-    notes = _notes_part(client, windows, None, report)
-    mode: Mode | None = "retell" if retell.share >= notes.share else "notes"
-    long, is_long = None, False
-    if max(retell.share, notes.share) < SHARE_MIN:
-        mode = None
-    elif mode == "notes":
-        whole = [*(excerpt for text in texts for excerpt in text), *_sayings()]
-        long = _notes_part(client, [_padded(whole, LONG_CHARS)], WHOLE_LEAF_CHARS, report)
-        is_long = long.share >= LONG_SHARE_MIN
-        if not is_long and retell.share >= SHARE_MIN:
-            mode = "retell"
+    notes = _notes_part(client, [[text] for text in texts], lines.WINDOW_TOKENS, checker, report)
+    mode: Mode | None = None
+    long = None
+    if notes.share >= NOTES_SHARE_MIN:
+        mode = "notes"
+        long = _long_part(client, checker, report) if long_text else None
+    elif retell.share >= RETELL_SHARE_MIN:
+        mode = "retell"
+    is_long = long is not None and long.share >= LONG_SHARE_MIN
     return ExamResult(
         model=model, version=version(), mode=mode, retell=retell, notes=notes, long=long,
-        window_chars=WHOLE_LEAF_CHARS if is_long else prompts.WINDOW_CHARS, taken_at=taken_at,
+        window_tokens=WHOLE_LEAF_TOKENS if is_long else lines.WINDOW_TOKENS, taken_at=taken_at,
+        checker=None if checker is None else checker.name,
     )  # fmt: skip
 
 
@@ -143,13 +164,22 @@ class _ProgressCounter:
             self._progress(self._done, max(self._total, self._done))
 
 
-def _excerpts(lines: Sequence[Sequence[str]]) -> list[Excerpt]:
+def _excerpts(said: Sequence[Sequence[str]], day: str | None = None) -> list[Excerpt]:
+    """Lines of speaker and text as messages of a day. The speaker "tool:NAME" is a tool; what
+    follows "[tool use: " is a call."""
     excerpts = []
-    for number, (speaker, text) in enumerate(lines):
-        is_role = speaker in ("user", "assistant")
+    for number, (speaker, text) in enumerate(said):
+        role, _, tool = speaker.partition(":")
+        is_role = role in ("user", "assistant", "tool")
+        call_at = text.find("[tool use: ")
+        parts: tuple[MessagePart, ...] = ()
+        if tool:
+            parts = (MessagePart("tool_result", 0, len(text), tool),)
+        elif call_at >= 0:
+            parts = (MessagePart("tool_use", call_at, len(text)),)
         message = Message(
-            role=speaker if is_role else "user", author=None if is_role else speaker,
-            text=text, id=f"exam{number}",
+            role=role if is_role else "user", author=None if is_role else speaker, text=text,
+            sent_at=day, parts=parts, id=f"exam-{day or ''}-{number}",
         )  # fmt: skip
         excerpts.append(Excerpt(message, 0, len(text)))
     return excerpts
@@ -184,44 +214,71 @@ def _retell_part(client: Client, report: Callable[[], None]) -> Part:
 
 def _notes_part(
     client: Client,
-    texts: Sequence[Sequence[Excerpt]],
-    window_chars: int | None,
+    texts: Sequence[Sequence[dict[str, Any]]],
+    window_tokens: int,
+    checker: Checker | None,
     report: Callable[[], None],
 ) -> Part:
-    """Takes notes on texts as long as a window. Every note that passes the checks is a point, of
-    NOTES_MAX for each text."""
-    summarizer = ModelSummarizer("exam", "", 1, mode="notes", window_chars=window_chars)
-    kept, offered = 0, 0
+    """Writes notes on texts, each of one or more windows of the exam in a row."""
+    points, total, kept, offered = 0, 0, 0, 0
     answers: list[Generation] = []
     for text in texts:
-        calls = summarizer.leaf_calls(text, [])
-        text_answers = _asked(client, calls, report)
-        view = summarizer.leaf_view(calls, text_answers, [], [], 10_000)
-        kept += len(view.items)
-        offered += view.offered
+        excerpts = [one for window in text for one in _excerpts(window["lines"], window["day"])]
+        asked = window_calls(excerpts, window_tokens)
+        graded = GradedAnswers((), checker)
+        for call, answer in zip(asked, text_answers := _asked(client, asked, report), strict=True):
+            graded.read(call, answer)
+        key = [pattern for window in text for pattern in window["key"]]
+        false = [pattern for window in text for pattern in window["false"]]
+        written = [n.draft.text for n in graded.passed if n.draft.grade != "verbatim"]
+        # As many notes as are asked for cannot tell everything about a long text.
+        most = min(len(key), sum(call.count for call in asked))
+        points += points_of(written, key, false, most)
+        total += most
+        kept += len(graded.passed)
+        offered += graded.offered
         answers += text_answers
-    return _part(offered, kept, kept, prompts.NOTES_MAX * len(texts), answers)
+    return _part(offered, kept, points, total, answers)
 
 
-def _padded(text: Sequence[Excerpt], chars: int) -> list[Excerpt]:
-    """The text, followed by small talk up to about this many characters."""
-    padded, number = list(text), 0
-    size = sum(len(excerpt.text) for excerpt in padded)
-    while size < chars - 200:
-        padded += _excerpts([_small_talk(number)])
-        size += len(padded[-1].text)
-        number += 1
-    return padded
+def _long_part(client: Client, checker: Checker | None, report: Callable[[], None]) -> Part | None:
+    """Writes notes on all texts at once; None if the model cannot read so much."""
+    try:
+        return _notes_part(client, [questions()["notes"]], WHOLE_LEAF_TOKENS, checker, report)
+    except ModelError as error:
+        if not error.recoverable:
+            raise
+        return None  # others are answered
 
 
-def _small_talk(number: int) -> tuple[str, str]:
-    """The speaker and the words of a plain sentence, different for each number."""
-    talk = questions()["small_talk"]
-    what, where, when = (
-        talk[part][number // step % len(talk[part])]
-        for part, step in (("what", 1), ("where", 3), ("when", 7))
+def points_of(notes: Sequence[str], key: Sequence[str], false: Sequence[str], most: int) -> int:
+    """The points for notes on a text: one for each pattern of the key that a note tells, none for
+    a note that tells something false, and one less for each of these; at least 0.
+
+    A pattern is a list of words that a note contains by their stems. "a|b" is one of both, and all
+    after "-" may not be there.
+
+    Example:
+        >>> points_of(["Mira pays 640 euros."], ["rent|pay 640", "key"], ["jonas pay -mira"], 2)
+        1
+    """
+    told = [stems(note) | {word.lower for word in split_words(note)} for note in notes]
+    wrong = [any(_tells(note, pattern) for pattern in false) for note in told]
+    right = [note for note, is_wrong in zip(told, wrong, strict=True) if not is_wrong]
+    found = sum(any(_tells(note, pattern) for note in right) for pattern in key)
+    return max(0, min(most, found) - sum(wrong))
+
+
+def _tells(note: frozenset[str], pattern: str) -> bool:
+    needed, _, barred = pattern.partition(" -")
+    return all(_has(note, words) for words in needed.split()) and not (
+        barred and _has(note, barred)
     )
-    return ("Mira", "Jonas")[number % 2], f"{when} I {what} {where}."
+
+
+def _has(note: frozenset[str], words: str) -> bool:
+    """Whether a note contains one of the words, which "|" separates. Stop words have no stem."""
+    return any(word in note or stems(word) & note for word in words.split("|"))
 
 
 def _asked(client: Client, calls: Sequence[Call], report: Callable[[], None]) -> list[Generation]:
@@ -259,11 +316,13 @@ def result_of(model: str, folder: Path | None = None) -> ExamResult | None:
     path = _path(model, folder)
     try:
         fields = json.loads(path.read_text("utf-8"))
+        if fields["version"] != version():
+            return None
         parts = {
             name: None if fields[name] is None else Part(**fields[name])
             for name in ("retell", "notes", "long")
         }
-        result = ExamResult(**(fields | parts))
+        return ExamResult(**(fields | parts))
     except FileNotFoundError:
         return None
     except (OSError, ValueError, KeyError, TypeError) as error:
@@ -272,7 +331,6 @@ def result_of(model: str, folder: Path | None = None) -> ExamResult | None:
             "take the exam again with `treemem model check`",
             recoverable=False,
         ) from error
-    return result if result.version == version() else None
 
 
 def _path(model: str, folder: Path | None) -> Path:

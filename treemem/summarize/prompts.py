@@ -2,9 +2,9 @@
 
 Pure. In the mode "retell" a question contains one sentence of a message, to be shortened in the
 third person; the answer begins with the speaker's name. In the mode "notes" it contains a
-stretch of the log, followed by the task of noting its content in plain lines. Worked examples,
-the same in every call, come first. The text of a log is content only: nothing in it is read as
-an instruction, a turn number or a special token.
+stretch of the log, or the statements of a node's children, followed by the task of writing notes
+in the model's own words. Worked examples, the same in every call, come first. The text of a log is
+content only: nothing in it is read as an instruction, a turn number or a special token.
 
 The prompts' words are part of every producer: to change one, raise PROMPT_VERSION in
 model_summarizer.py.
@@ -16,20 +16,22 @@ import re
 from collections.abc import Sequence
 from typing import Literal
 
-from treemem.proposals import ChildStatement, Excerpt
-from treemem.summarize.detectors import tool_errors
-from treemem.text.tokens import count_tokens
+from treemem.summarize.lines import flat, name_of
 
 Mode = Literal["retell", "notes"]
 
-# Characters of a window, of one line in it, and of an answer's note; notes in an answer.
-WINDOW_CHARS = 4_000
-LINE_CHARS_MAX = 900
-NOTES_MAX = 8
+# A note for so many tokens of the lines it is about, with a least and a greatest number. They are
+# more than a summary has room for, since some are refused.
+TOKENS_A_NOTE = 100
+NOTES_MIN = 4
+NOTES_MAX = 20
+# Tokens of an answer for each note, and notes that are read beyond those asked for.
+ANSWER_TOKENS_A_NOTE = 45
+NOTES_BEYOND = 4
+# Notes about a whole group.
+GISTS_MIN = 2
+GISTS_MAX = 6
 NOTE_CHARS_MAX = 300
-# Characters of a tool's result; a longer one is replaced by its size and its first line.
-RESULT_CHARS_MAX = 400
-FIRST_LINE_CHARS_MAX = 120
 
 RETELL_SYSTEM = "You tell in one short sentence what somebody said."
 RETELL_EXAMPLES = (
@@ -64,46 +66,79 @@ RETELL_EXAMPLES = (
     ),
 )
 
-NOTES_SYSTEM = "You take notes. You write only what the text says, in full sentences."
-NOTES_TASK = (
-    "Write six short notes on the text above: the facts, decisions, rules and open points. One "
-    "sentence a line, with the names of the people, in the text's own words."
+NOTES_SYSTEM = "You take notes. You write in your own words, and only what the text says."
+_NOTES_TASK = (
+    "Note what the text above says, in your own words: who did, said or decided what, and when. "
+    "The first line says in one sentence what it is about. Then one thing a line: facts, decisions "
+    "with their reasons, rules, open questions, errors and how they were solved. Merge what "
+    "belongs together and leave out small talk. Write names instead of pronouns and dates instead "
+    'of "yesterday"; copy names and numbers exactly. At most {count} lines.'
+)
+_GROUP_TASK = (
+    "The lines above are notes on the parts of one log, oldest first, with the words that they "
+    "rest on. Tell in your own words what the log is about as a whole: who, what and when, what "
+    "came of it, what is still open. One thing a line, each about something else, from all parts, "
+    "with names instead of pronouns; copy names and numbers exactly. Write {count} lines."
 )
 NOTES_EXAMPLE = (
-    "1. Nora: I moved the shop's database to the new server on Sunday night. It took me three "
-    "hours.\n"
-    "2. Tom: Did the old invoices come along?\n"
-    "3. Nora: All but the ones from 2019, Tom. The export stopped because the disk was full.\n"
-    "4. Tom: Then please never delete the old server before the tax office has answered.\n"
-    "5. Nora: Agreed. We keep it until March. I still have to ask Lea for the backup key.\n"
-    "6. Tom: Fine. I am off to my sister's wedding in Lyon next week, by the way.",
-    "- Nora moved the shop's database to the new server on Sunday night.\n"
-    "- The export stopped because the disk was full.\n"
-    "- Never delete the old server before the tax office has answered.\n"
-    "- Nora keeps the old server until March.\n"
-    "- Nora still has to ask Lea for the backup key.\n"
-    "- Tom is off to his sister's wedding in Lyon next week.",
-)
-GROUP_TASK = (
-    "The lines above are notes from one conversation, oldest first. Write up to three short "
-    "sentences that tell what it was about as a whole, in the notes' own words. One sentence a "
-    "line."
+    "1. Nora (Mon 3 Mar 2025): I moved the shop's database to the new server on Sunday. It took me "
+    "three hours, that disk is really slow.\n"
+    "2. Tom (Mon 3 Mar 2025): Did the old invoices come along?\n"
+    "3. Nora (Mon 3 Mar 2025): All but the ones from 2019. The export stopped when the old disk "
+    "was full. I'll fetch them by hand.\n"
+    "4. Tom (Mon 3 Mar 2025): Then please never delete the old server before the tax office has "
+    "answered.\n"
+    "5. Nora (Mon 3 Mar 2025): Agreed. And I still have to ask Lea for the backup key.\n"
+    "6. Nora (Tue 4 Mar 2025): Done, they are over now. Lea doesn't pick up the phone, though.\n"
+    "7. Tom (Tue 4 Mar 2025): Thanks! I'm off to my sister's wedding in Lyon, by the way, back on "
+    "Sunday.",
+    "- Nora and Tom talked about moving the shop's database to the new server.\n"
+    "- Nora moved it on Sunday, 2 March 2025, in three hours, because the disk is slow.\n"
+    "- The invoices from 2019 were missing, since the export stopped when the old disk was full; "
+    "Nora had fetched them by 4 March.\n"
+    "- Tom asked Nora never to delete the old server before the tax office has answered, and she "
+    "agreed.\n"
+    "- Nora still needs the backup key from Lea, who does not answer the phone.\n"
+    "- Tom is at his sister's wedding in Lyon until Sunday.",
 )
 # The instructions, which a statement may not repeat.
-INSTRUCTIONS = f"{RETELL_SYSTEM} {NOTES_SYSTEM} {NOTES_TASK} {GROUP_TASK}"
+INSTRUCTIONS = f"{RETELL_SYSTEM} {NOTES_SYSTEM} {_NOTES_TASK} {_GROUP_TASK}"
+
+# How calls for notes begin, also those of earlier versions.
+_NOTES_BEGINNINGS = ("You take notes. You write ", "TEXT\n1. Nora: I moved the shop's database ")
 
 _BULLET = re.compile(r"^\s*(?:[-*•–]+\s*|\(?\d{1,2}[.):]\)?\s+)")
-_LABEL = {"user": "The user", "assistant": "The assistant"}
+_BOLD = re.compile(r"\*\*([^*]*)\*\*")
 
 
-def name_of(speaker: str) -> str:
-    """The name of a speaker in a sentence.
+def notes_task(count: int) -> str:
+    """The task of writing at most this many notes on a text."""
+    return _NOTES_TASK.format(count=count)
+
+
+def group_task(count: int) -> str:
+    """The task of writing this many notes on a group."""
+    return _GROUP_TASK.format(count=count)
+
+
+def notes_for(tokens: int) -> int:
+    """How many notes a text of this many tokens needs.
 
     Example:
-        >>> name_of("user"), name_of("Ana")
-        ('The user', 'Ana')
+        >>> notes_for(100), notes_for(1_000), notes_for(4_000)
+        (4, 10, 20)
     """
-    return _LABEL.get(speaker, " ".join(speaker.split()))
+    return max(NOTES_MIN, min(NOTES_MAX, tokens // TOKENS_A_NOTE))
+
+
+def gists_for(children: int) -> int:
+    """How many notes a group of this many children needs.
+
+    Example:
+        >>> gists_for(1), gists_for(4), gists_for(20)
+        (2, 4, 6)
+    """
+    return max(GISTS_MIN, min(GISTS_MAX, children))
 
 
 def retell_question(speaker: str, sentence: str) -> str:
@@ -127,7 +162,7 @@ def begins_own_call(text: str) -> bool:
         (True, False)
     """
     return text.lstrip().startswith(
-        (RETELL_SYSTEM, NOTES_SYSTEM, retell_examples()[0][0], notes_examples()[0][0])
+        (RETELL_SYSTEM, *_NOTES_BEGINNINGS, retell_examples()[0][0], notes_examples()[0][0])
     )
 
 
@@ -139,109 +174,21 @@ def notes_question(lines: Sequence[str], task: str) -> str:
 def notes_examples() -> tuple[tuple[str, str], ...]:
     """The worked example of taking notes, as question and answer."""
     text, notes = NOTES_EXAMPLE
-    return ((notes_question(text.split("\n"), NOTES_TASK), notes),)
+    return ((notes_question(text.split("\n"), notes_task(NOTES_MAX)), notes),)
 
 
-def windows(excerpts: Sequence[Excerpt], chars_max: int | None = None) -> list[list[Excerpt]]:
-    """The excerpts of a leaf in windows of about chars_max characters of speech.
+def read_notes(answer: str, count: int = NOTES_MAX) -> list[str]:
+    """The notes in an answer, one a line, without list marks, marks of emphasis and headings.
 
-    chars_max: None for WINDOW_CHARS. Messages without words, such as a bare tool call, are left
-    out.
-    """
-    room = WINDOW_CHARS if chars_max is None else chars_max
-    cut: list[list[Excerpt]] = []
-    chars = room
-    for excerpt in excerpts:
-        cost = min(len(spoken(excerpt)), LINE_CHARS_MAX)
-        if excerpt.message.kind != "said" or cost == 0:
-            continue
-        if not cut or chars + cost > room:
-            cut.append([])
-            chars = 0
-        cut[-1].append(excerpt)
-        chars += cost
-    return cut
-
-
-def spoken(excerpt: Excerpt) -> str:
-    """The words of an excerpt on one line. Of a tool's result only tool_result_lines; calls,
-    thinking and attachments are left out.
+    count: how many were asked for; NOTES_BEYOND more are read.
 
     Example:
-        >>> from treemem.types import Message, Part
-        >>> call = Message(text="Let me look. [tool use] ls", parts=(Part("tool_use", 13, 26),))
-        >>> spoken(Excerpt(call, 0, 26))
-        'Let me look.'
-    """
-    text = excerpt.message.text
-    pieces: list[str] = []
-    at = excerpt.start
-    for part in sorted(excerpt.message.parts, key=lambda part: part.start):
-        if part.kind == "text" or part.end <= excerpt.start or part.start >= excerpt.end:
-            continue
-        pieces.append(text[at : max(at, part.start)])
-        if part.kind == "tool_result":
-            pieces += tool_result_lines(text[part.start : part.end], part.name)
-        at = max(at, min(part.end, excerpt.end))
-    pieces.append(text[at : excerpt.end])
-    return " ".join(" ".join(pieces).split())
-
-
-def tool_result_lines(output: str, name: str | None) -> list[str]:
-    """The lines that stand for a tool's result: those that name an error, and of a long result
-    also its name, size and first line.
-
-    Example:
-        >>> tool_result_lines("== 2 tests ==" + " ok" * 200 + "\\nKeyError: 'id'", "pytest")[1:]
-        ["KeyError: 'id'"]
-        >>> tool_result_lines("3 files", "ls")
-        []
-    """
-    errors = tool_errors(output)
-    if len(output) <= RESULT_CHARS_MAX:
-        return errors
-    first = next((line for line in output.splitlines() if line.strip()), "")
-    head = flat(first)[:FIRST_LINE_CHARS_MAX]
-    return [f"[tool result: {name or 'tool'}, {count_tokens(output)} tokens, {head}]", *errors]
-
-
-def leaf_lines(window: Sequence[Excerpt]) -> list[str]:
-    """The window as numbered lines, one a message."""
-    return [
-        _line(index, excerpt.message.speaker, spoken(excerpt))
-        for index, excerpt in enumerate(window)
-    ]
-
-
-def group_lines(statements: Sequence[ChildStatement]) -> list[str]:
-    """The children's statements as numbered lines."""
-    return [
-        _line(index, statement.kind, statement.text) for index, statement in enumerate(statements)
-    ]
-
-
-def _line(index: int, label: str, text: str) -> str:
-    """A numbered line. The text is put on one line, so it cannot start another."""
-    words = flat(text)
-    if len(words) > LINE_CHARS_MAX:
-        words = words[: LINE_CHARS_MAX - 2] + " …"
-    return f"{index + 1}. {flat(label)}: {words}"
-
-
-def flat(text: str) -> str:
-    """The text on one line."""
-    return " ".join(text.split())
-
-
-def read_notes(answer: str) -> list[str]:
-    """The notes in an answer, one a line, without list marks.
-
-    Example:
-        >>> read_notes("- It works.\\n2. Ana left.\\n\\n")
+        >>> read_notes("Notes:\\n- It **works**.\\n2. Ana left.\\n\\n")
         ['It works.', 'Ana left.']
     """
-    lines = (flat(_BULLET.sub("", clean(line))) for line in answer.splitlines())
-    return [line[: NOTE_CHARS_MAX + 1] for line in lines if line][:NOTES_MAX]
+    lines = (flat(_BOLD.sub(r"\1", _BULLET.sub("", clean(line)))) for line in answer.splitlines())
+    kept = [line[: NOTE_CHARS_MAX + 1] for line in lines if line and line[-1] != ":"]
+    return kept[: count + NOTES_BEYOND]
 
 
 def read_retelling(answer: str) -> str:

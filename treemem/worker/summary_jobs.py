@@ -17,19 +17,21 @@ from treemem.errors import ModelError
 from treemem.models.chat import Prompt
 from treemem.proposals import Child, View
 from treemem.queue import jobs
-from treemem.queue.budget import Budget
+from treemem.queue.budget import Budget, BudgetSpentError
 from treemem.queue.jobs import Claim
 from treemem.store import messages, summaries, usage
 from treemem.store.database import Database
 from treemem.store.usage import Purpose
 from treemem.summarize import EXTRACTIVE, extractive_views
 from treemem.summarize.base import Client, GroupContent, LeafContent, Summarizer
+from treemem.summarize.model_summarizer import ModelSummarizer
 from treemem.times import Clock
 from treemem.tree import builder
 from treemem.types import Job, Message, Rejection
 
 if TYPE_CHECKING:
     from treemem.models.client import Generation
+    from treemem.verify.grading import Checker
 
 KIND = "summarize"
 # The lowest rank of a model's summaries.
@@ -37,6 +39,8 @@ MODEL_RANK_MIN = EXTRACTIVE.rank + 1
 ROOT_PRIORITY = 50
 NODE_PRIORITY = 20
 DEAD_JOBS_MAX = 10_000
+# The reason under which a report counts statements that are stored but not shown.
+UNPROVEN = "unproven"
 
 
 def retry(database: Database, job_id: int, now_ms: int) -> Job:
@@ -177,7 +181,10 @@ class SummaryWork:
             jobs.finish(self._database, [claim], self._clock())
         with budget.counting() as report:
             report.offered += view.offered
-            report.kept += view.offered - len(view.rejections)
+            unproven = len(view.kept_back)
+            report.kept += view.offered - len(view.rejections) - unproven
+            if unproven:
+                report.rejected[UNPROVEN] = report.rejected.get(UNPROVEN, 0) + unproven
             for rejection in view.rejections:
                 report.rejected[rejection.reason] = report.rejected.get(rejection.reason, 0) + 1
 
@@ -185,11 +192,13 @@ class SummaryWork:
         client = _PaidClient(
             self._database, self._client, self._summarizer.name, purpose, budget, self._clock
         )
+        summarizer = self._summarizer
+        if isinstance(summarizer, ModelSummarizer) and summarizer.checker is not None:
+            paid = _PaidChecker(self._database, summarizer.checker, purpose.node_seq, budget)
+            summarizer = summarizer.judged_by(paid)
         node_seq, level = purpose.node_seq, purpose.level
         try:
-            return view_of(
-                self._database, node_seq, level, self._extractive, self._summarizer, client
-            )
+            return view_of(self._database, node_seq, level, self._extractive, summarizer, client)
         except ModelError as error:
             self.ready = error.recoverable and self._alive()
             raise
@@ -276,11 +285,46 @@ class _PaidClient:
             usage.record(self._database, self._purpose, self._producer, spent, self._clock())
 
 
+class _PaidChecker:
+    """A checker that reuses scores stored in the file, and stores each new one at once."""
+
+    def __init__(self, database: Database, checker: Checker, node_seq: int, budget: Budget) -> None:
+        self._database = database
+        self._checker = checker
+        self._node_seq = node_seq
+        self._budget = budget
+
+    @property
+    def name(self) -> str:
+        return self._checker.name
+
+    @property
+    def threshold(self) -> float:
+        return self._checker.threshold
+
+    def score(self, lines: Sequence[str], note: str) -> float:
+        key = _hash("check", self.name, *lines, "", note)
+        row = self._database.row(_PAID, (key,))
+        if row is not None:
+            return float(row[0])
+        if self._budget.stop_reason() is not None:
+            raise BudgetSpentError
+        score = self._checker.score(lines, note)
+        parameters = {"key": key, "node": self._node_seq, "text": repr(score), **_NOTHING}
+        with self._database.transaction():
+            self._database.execute(_PAY, parameters)
+        return score
+
+
 def _key(producer: str, prompt: Prompt) -> str:
     """The key under which an answer is stored."""
-    state = hashlib.blake2b(digest_size=16, person=b"call")
     examples = (words for example in prompt.examples for words in example)
-    for part in (producer, prompt.system, *examples, prompt.question, prompt.start):
+    return _hash("call", producer, prompt.system, *examples, prompt.question, prompt.start)
+
+
+def _hash(person: str, *parts: str) -> str:
+    state = hashlib.blake2b(digest_size=16, person=person.encode())
+    for part in parts:
         state.update(part.encode("utf-8", "replace") + b"\0")
     return state.hexdigest()
 
@@ -368,6 +412,7 @@ DELETE FROM summary WHERE usable = 0
   AND producer_seq = (SELECT seq FROM producer WHERE name = :producer)
 """
 _PAID = "SELECT text, tokens_in, tokens_out, seconds FROM model_output WHERE key = ?"
+_NOTHING = {"tokens_in": 0, "tokens_out": 0, "seconds": 0.0}
 _PAY = """
 INSERT OR REPLACE INTO model_output (key, node_seq, text, tokens_in, tokens_out, seconds)
 SELECT :key, seq, :text, :tokens_in, :tokens_out, :seconds FROM node WHERE seq = :node
