@@ -1,73 +1,89 @@
-"""Notes as an excellent model writes them on the texts of the exam, and checkers without a model."""
+"""Notes as an excellent model writes them on the texts of the exam, and a checker for them."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
+from itertools import zip_longest
+
+_AT_MOST = re.compile(r"At most (\d+) lines")
 
 # By a word of the text that they are about: true notes in other words, most of them merged from
 # several messages.
 NOTES: dict[str, tuple[str, ...]] = {
     "Judenburg": (
-        "Mira and Jonas prepare their move into the workshop, for which they get the keys on 2 May.",
-        "The landlord pays for the repair of the broken window; the rent is 640 euros, plus heating.",
-        "The joiner in Judenburg was no option, as he makes nothing under twelve pieces, but Jonas's "
-        "uncle gives them two old benches for nothing.",
-        "Mira asks Jonas never to park the van in the yard, because the fire brigade needs the way.",
+        "Mira and Jonas prepare their move into the workshop, for which they get the keys on "
+        "2 May.",
+        "The landlord pays for the repair of the broken window; the rent is 640 euros, plus "
+        "heating.",
+        "The joiner in Judenburg was no option, as he makes nothing under twelve pieces, but "
+        "Jonas's uncle gives them two old benches for nothing.",
+        "Mira asks Jonas never to park the van in the yard, because the fire brigade needs "
+        "the way.",
         "The insurance has not yet replied to Jonas about the machines.",
         "Mira travels to her aunt in Trieste, who broke her arm, and returns on Thursday.",
     ),
     "report_nightly": (
-        "The user and the assistant found out why the nightly report was empty: the job was killed "
-        "at 02:40 when it ran out of memory.",
-        "The assistant changed the query to read the table in pages of 5000 rows instead of at once.",
+        "The user and the assistant found out why the nightly report was empty: the job was "
+        "killed at 02:40 when it ran out of memory.",
+        "The assistant changed the query to read the table in pages of 5000 rows instead of "
+        "at once.",
         "The user forbids raising the memory limit of 512 MB, because the machine is full.",
-        "One test failed with an IndexError, since the last page can be empty; the assistant fixed "
-        "that, and both tests pass.",
+        "One test failed with an IndexError, since the last page can be empty; the assistant "
+        "fixed that, and both tests pass.",
         "A full run now takes 4 minutes and 210 MB.",
-        "The mailer no longer sends an empty report: without rows it exits with an error, and only "
-        "the user gets a mail.",
-        "Whether old reports are kept for 30 or 90 days is not decided; the user wants to ask Hedda.",
+        "The mailer no longer sends an empty report: without rows it exits with an error, and"
+        " only the user gets a mail.",
+        "Whether old reports are kept for 30 or 90 days is not decided; the user wants to ask"
+        " Hedda.",
     ),
     "Brandl": (
-        "The user plans the school festival on 14 June, in the yard of the primary school, and "
-        "expects about 400 people.",
-        "The parents' council gives at most 1500 euros, and the town 600 more if the form is sent "
-        "by the end of March.",
+        "The user plans the school festival on 14 June, in the yard of the primary school, "
+        "and expects about 400 people.",
+        "The parents' council gives at most 1500 euros, and the town 600 more if the form is "
+        "sent by the end of March.",
         "The brass band cannot come because of a wedding, so the choir of the music school sings.",
         "The bakery Brandl gives the bread and only wants its name on the poster.",
-        "Glass is not allowed, since a child cut its foot on a broken bottle; there are cups with a "
-        "deposit of one euro.",
+        "Glass is not allowed, since a child cut its foot on a broken bottle; there are cups "
+        "with a deposit of one euro.",
         "If it rains, the festival takes place a week later, on 21 June.",
         "It is open whether there will be a raffle: the user would drop it, but Sabine wants it.",
         "The letter goes to all parents on paper, and 230 copies are printed on 3 March.",
     ),
     "Gmunden": (
-        "Greta, Paul, Ines and Omar chose cups for the new café: they take 120 ceramic ones in grey.",
+        "Greta, Paul, Ines and Omar chose cups for the new café: they take 120 ceramic ones "
+        "in grey.",
         "The steel cups keep coffee hot for longer, but four guests complained about burnt lips.",
         "Steel would have been half the price, 6 euros a piece instead of 12.",
-        "Omar had counted on 180 cups, but Paul showed that 120 are enough, because the machine "
-        "washes thirty in four minutes.",
+        "Omar had counted on 180 cups, but Paul showed that 120 are enough, because the "
+        "machine washes thirty in four minutes.",
         "Ines prefers grey to white, on which every stain is seen.",
-        "Omar orders the cups tomorrow; they arrive in the middle of October, after the opening on "
-        "1 October.",
-        "Paul asks his brother, who runs a hotel in Steyr, whether they can borrow cups until then.",
+        "Omar orders the cups tomorrow; they arrive in the middle of October, after the "
+        "opening on 1 October.",
+        "Paul asks his brother, who runs a hotel in Steyr, whether they can borrow cups until"
+        " then.",
     ),
     "Toblach": (
         "The user wants to cycle along the Drava with his son Emil, eleven, at most 50 km a day.",
         "The assistant's first plan broke the limit of 50 km on the last three days.",
-        "Emil had an operation on his knee in March, so his doctor forbids steep climbs until August.",
-        "They end in Lavamuend and leave out Maribor, with six stages and a day of rest in Villach.",
+        "Emil had an operation on his knee in March, so his doctor forbids steep climbs until"
+        " August.",
+        "They end in Lavamuend and leave out Maribor, with six stages and a day of rest in "
+        "Villach.",
         "The user has booked a room in Lienz for 12 July.",
-        "The assistant does not know whether the bus from Lavamuend to Wolfsberg takes bicycles; the "
-        "user will call the company on Friday.",
+        "The assistant does not know whether the bus from Lavamuend to Wolfsberg takes "
+        "bicycles; the user will call the company on Friday.",
         "Emil has grown so much that he needs a bigger frame.",
     ),
-}  # fmt: skip
+}
 
 
 def paraphrases(question: str) -> list[str]:
-    """The notes on all texts of the exam that a question contains."""
-    return [note for word, notes in NOTES.items() if word in question for note in notes]
+    """The notes on all texts of the exam that a question contains, as many as it asks for."""
+    texts = [notes for word, notes in NOTES.items() if word in question]
+    (most,) = _AT_MOST.findall(question)[-1:]
+    in_turn = [note for turn in zip_longest(*texts) for note in turn if note is not None]
+    return in_turn[: int(most)]
 
 
 class Agreeing:

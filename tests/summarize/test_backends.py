@@ -12,7 +12,7 @@ from tests.helpers.fake_model import FakeClient, quoting, use
 from tests.summarize.test_exam import PART, RESULT, TAKEN_AT
 from treemem import Memory, Message, ModelError, UsageError
 from treemem.models.manifests import InstalledModel, write
-from treemem.summarize import EXTRACTIVE, backends, exam
+from treemem.summarize import EXTRACTIVE, backends, exam, lines
 from treemem.summarize.exam import ExamResult
 from treemem.summarize.model_summarizer import ModelSummarizer
 
@@ -47,13 +47,21 @@ def test_more_points_mean_a_higher_rank_whatever_the_size() -> None:
 
 
 def test_a_model_is_asked_in_the_mode_it_did_best_in() -> None:
-    install("writer", replace(RESULT, mode="notes", window_tokens=exam.WHOLE_LEAF_TOKENS, long=PART))
+    install(
+        "writer", replace(RESULT, mode="notes", window_tokens=exam.WHOLE_LEAF_TOKENS, long=PART)
+    )
     install("untested", None)
     writer, untested = map(backends.summarizer_of, ("writer", "untested"))
     assert isinstance(writer, ModelSummarizer)
     assert isinstance(untested, ModelSummarizer)
-    assert (writer.mode, writer.window_tokens) == ("notes", fits)
+    assert (writer.mode, writer.window_tokens) == ("notes", backends.fitting_window(4_096))
     assert untested.mode == "retell"
+
+
+def test_a_context_for_a_whole_leaf_has_room_for_its_window() -> None:
+    assert backends.fitting_window(backends.WHOLE_LEAF_TOKENS_MAX) >= exam.WHOLE_LEAF_TOKENS
+    assert backends.fitting_window(backends.CONTEXT_TOKENS_MAX) >= lines.WINDOW_TOKENS
+    assert backends.fitting_window(512) == backends.WINDOW_TOKENS_MIN
 
 
 @pytest.mark.parametrize(

@@ -9,10 +9,13 @@ from pathlib import Path
 import pytest
 
 from tests.helpers.fake_model import FakeClient, answering, lines_of, raving
+from tests.helpers.paraphrases import NOTES, Agreeing, paraphrases
 from treemem import ModelError
-from treemem.summarize import exam, prompts
+from treemem.summarize import exam, lines, prompts
 from treemem.summarize.exam import ExamResult, Part
 from treemem.summarize.prompts import Mode
+from treemem.text.sentences import split_sentences
+from treemem.verify.grading import Checker
 from treemem.verify.words import stems
 
 TAKEN_AT = "2026-05-03T10:00:00Z"
@@ -31,21 +34,6 @@ RETOLD = {
     "hazelnuts": "Mira is allergic to hazelnuts.",
     "Petra": "The user's sister Petra moved to Lisbon in 2021.",
 }
-NOTED = {
-    "landlord": "The landlord called, we get the keys of the workshop on 2 May.",
-    "repairs": "He repairs the window before we move in.",
-    "640": "The rent is 640 euros a month, without heating.",
-    "Judenburg": "Jonas ordered the two workbenches from the joiner in Judenburg.",
-    "van": "Please never park the van in the yard.",
-    "insurance": "Jonas still has to ask the insurance about the machines.",
-    "Trieste": "Mira is visiting her aunt in Trieste next weekend.",
-    "137": "The job report_nightly failed with exit code 137.",
-    "memory at": "The container was killed because it ran out of memory at 02:40.",
-    "pages": "The assistant changed the query to read it in pages of 5000 rows.",
-    "raise": "Do not raise the memory limit, the machine is full.",
-    "finished": "The test run finished in 4 minutes with 210 MB.",
-    "decided yet": "We have not decided yet whether old reports are kept for 30 or 90 days.",
-}
 
 
 def retelling(question: str) -> str:
@@ -54,79 +42,117 @@ def retelling(question: str) -> str:
 
 
 def noting(question: str) -> str:
-    """Good notes on the lines of a question, as many as are read."""
-    lines = "\n".join(lines_of(question))
-    found = [note for word, note in NOTED.items() if word in lines]
-    return answering(*found[: prompts.NOTES_MAX])
+    """Good notes, as many as the question asks for."""
+    return answering(*paraphrases(question))
+
+
+def copying(question: str) -> str:
+    """The sentences of the text, word for word."""
+    return answering(
+        *(sentence for line in lines_of(question) for sentence in split_sentences(line))
+    )
 
 
 def is_retelling(question: str) -> bool:
     return question.endswith("In short:")
 
 
+def is_long(question: str) -> bool:
+    return len(paraphrases(question)) > max(map(len, NOTES.values()))
+
+
 def either(retold: Callable[[str], str], noted: Callable[[str], str]) -> FakeClient:
     return FakeClient(lambda asked: retold(asked) if is_retelling(asked) else noted(asked))
 
 
-def take(client: FakeClient, model: str = "fake@00000000") -> ExamResult:
-    return exam.take(client, model, TAKEN_AT)
-
-
-def joined(question: str) -> str:
-    """Good notes, two on a line, so that those of a long text fit into one answer."""
-    notes = noting_all(question)
-    return answering(*(" ".join(notes[at : at + 2]) for at in range(0, len(notes), 2)))
-
-
-def noting_all(question: str) -> list[str]:
-    lines = "\n".join(lines_of(question))
-    return [note for word, note in NOTED.items() if word in lines]
+def take(
+    client: FakeClient, model: str = "fake@00000000", checker: Checker | None = None
+) -> ExamResult:
+    return exam.take(client, model, TAKEN_AT, checker=checker)
 
 
 # -- taking the exam -------------------------------------------------------------------
 
 
-def test_a_model_that_answers_well_gets_every_point_and_retells() -> None:
+def test_a_model_that_answers_well_gets_most_points_and_writes_notes_on_whole_leaves() -> None:
+    """However well it retells: a checker accepts what no guard has kept from it."""
     client = either(retelling, noting)
-    result = take(client)
-    assert (result.mode, result.points, result.long) == ("retell", 1000, None)
-    assert result.window_chars == prompts.WINDOW_CHARS
+    checker = Agreeing()
+    result = take(client, checker=checker)
+    assert (result.mode, result.window_tokens) == ("notes", exam.WHOLE_LEAF_TOKENS)
+    assert result.points >= 800
+    assert result.checker == checker.name
     assert (result.retell.points, result.retell.total) == (len(RETOLD), len(RETOLD))
-    assert (result.notes.points, result.notes.total) == (len(NOTED), 2 * prompts.NOTES_MAX)
-    assert result.notes.tokens_in > 1_700  # two windows as long as those of a log
-    assert result.retell.calls == len(RETOLD)
     assert result.notes.calls == len(exam.questions()["notes"])
-    assert len(client.questions) == result.retell.calls + result.notes.calls
+    assert result.long is not None
+    assert result.long.calls == 1
+    assert len(client.questions) == len(RETOLD) + result.notes.calls + 1
     assert result.retell.tokens_in == sum(
         len(question) // 4 for question in client.questions if is_retelling(question)
     )
     assert (result.retell.seconds, result.taken_at) == (0.25, TAKEN_AT)
 
 
+def test_without_a_checker_a_models_own_words_prove_nothing_so_it_retells() -> None:
+    result = take(either(retelling, noting))
+    assert (result.mode, result.checker) == ("retell", None)
+    assert result.points == exam.RETELL_POINTS_MAX
+    assert result.notes.kept < result.notes.offered / 2
+
+
+def test_copies_of_sentences_are_no_notes() -> None:
+    result = take(either(raving, copying), checker=Agreeing())
+    assert result.notes.kept > 20
+    assert (result.notes.points, result.mode) == (0, None)
+
+
+def test_one_that_notes_are_worth_more_than_any_retelling() -> None:
+    part = Part(12, 10, 10, 10, 12, 4_000, 200, 0.5)
+    least = replace(part, points=4)
+    writer = replace(RESULT, mode="notes", notes=least)
+    assert least.share == exam.NOTES_SHARE_MIN
+    assert writer.points > replace(RESULT, retell=part).points
+
+
 def losing(question: str) -> str:
-    """Good notes, but only three on a long text."""
-    notes = noting(question).split("\n")
-    return "\n".join(notes[:3] if len(lines_of(question)) > 100 else notes)
+    """Good notes, but only one on a long text."""
+    notes = noting(question)
+    return notes.split("\n")[0] if is_long(question) else notes
+
+
+def failing(question: str) -> str:
+    """Good notes, but an error on a long text."""
+    if is_long(question):
+        raise ModelError("the prompt is too long", recoverable=True)
+    return noting(question)
 
 
 @pytest.mark.parametrize(
-    ("notes", "window_chars"),
-    [(losing, prompts.WINDOW_CHARS), (noting, exam.WHOLE_LEAF_CHARS),
-     (joined, exam.WHOLE_LEAF_CHARS)],
-    ids=["loses facts of a long text", "keeps one a note", "keeps all"],
-)  # fmt: skip
-def test_a_model_that_only_takes_notes_gets_the_window_that_it_can_read(
-    notes: Callable[[str], str], window_chars: int
+    ("notes", "share"), [(losing, True), (failing, False)], ids=["says little", "fails"]
+)
+def test_a_model_that_cannot_read_a_long_text_gets_small_windows(
+    notes: Callable[[str], str], share: bool
 ) -> None:
-    client = either(raving, notes)
-    result = take(client)
-    assert (result.mode, result.window_chars) == ("notes", window_chars)
-    assert result.long is not None
-    assert result.long.calls == 1
-    assert result.long.total == prompts.NOTES_MAX
-    assert result.long.tokens_in > 2_000  # as long as a leaf
-    assert (result.long.share >= exam.LONG_SHARE_MIN) is (window_chars == exam.WHOLE_LEAF_CHARS)
-    assert len(lines_of(client.questions[-1])) > 100
+    result = take(either(raving, notes), checker=Agreeing())
+    assert (result.mode, result.window_tokens) == ("notes", lines.WINDOW_TOKENS)
+    assert (result.long is not None) is share
+
+
+def test_a_server_that_goes_away_ends_the_exam() -> None:
+    def gone(question: str) -> str:
+        if is_long(question):
+            raise ModelError("no connection", recoverable=False)
+        return noting(question)
+
+    with pytest.raises(ModelError, match="no connection"):
+        take(either(raving, gone), checker=Agreeing())
+
+
+def test_a_model_without_room_for_a_leaf_is_not_asked_about_one() -> None:
+    client = either(raving, noting)
+    result = exam.take(client, "m", TAKEN_AT, checker=Agreeing(), long_text=False)
+    assert (result.long, result.window_tokens) == (None, lines.WINDOW_TOKENS)
+    assert not any(is_long(question) for question in client.questions if "TEXT" in question)
 
 
 @pytest.mark.parametrize("answer", [raving, lambda _: "", lambda _: "I'm sorry, as an AI I can't."])
@@ -143,7 +169,7 @@ def only_so_many(count: int) -> Callable[[str], str]:
 
 
 @pytest.mark.parametrize(("good", "mode"), [(2, None), (3, "retell"), (12, "retell")])
-def test_a_model_needs_a_quarter_of_the_points(good: int, mode: Mode | None) -> None:
+def test_a_model_that_retells_needs_a_quarter_of_the_points(good: int, mode: Mode | None) -> None:
     result = take(either(only_so_many(good), raving))
     assert (result.retell.points, result.mode) == (good, mode)
 
@@ -159,32 +185,83 @@ def _beside(question: str) -> str:
     return "The assistant changed the timeout in deploy.yaml." if "deploy.yaml" in question else ""
 
 
-def test_a_model_that_fails_on_a_long_text_retells_where_it_can() -> None:
-    """Half of the retellings are right, all notes on short windows, and few on a long one."""
-    count = iter(range(1000))
+# -- the key ---------------------------------------------------------------------------
 
-    def half(question: str) -> str:
-        return retelling(question) if next(count) % 2 else raving(question)
 
-    result = take(either(half, losing))
-    assert result.long is not None
-    assert result.retell.share < result.notes.share
+@pytest.mark.parametrize("text", NOTES)
+def test_the_key_of_each_text_is_told_by_good_notes_and_nothing_false(text: str) -> None:
+    (window,) = [w for w in exam.questions()["notes"] if any(text in row[1] for row in w["lines"])]
+    key, notes = window["key"], NOTES[text]
+    assert [k for k in key if not exam.points_of(notes, [k], [], 1)] == []
+    assert [
+        n for n in notes for false in window["false"] if exam.points_of([n], [false], [], 1)
+    ] == []
+
+
+FALSE = {
+    "Jonas visits his aunt in Trieste.": "jonas trieste",
+    "The rent of 640 euros includes heating.": "includ",
+    "The joiner builds the benches for Mira.": "joiner",
+    "The assistant raised the memory limit of the container.": "limit",
+    "Old reports are kept for 90 days.": "90",
+    "The memory limit of 512 MB was doubled to 1024 MB.": "1024",
+    "The brass band plays at the festival.": "brass",
+    "The festival takes place in the gym.": "gym",
+    "The fire brigade surely comes with its engine: a promise.": "fire",
+    "Greta decided to take the steel cups.": "steel",
+    "They ordered 180 cups.": "180",
+    "Greta chose the white cups.": "white",
+    "Omar asks his brother about cups.": "brother",
+    "The bus takes bicycles.": "bus",
+    "Emil is allowed to climb steep roads.": "steep",
+    "The user booked a room in Villach.": "villach",
+}
+
+
+def test_every_false_claim_of_the_key_takes_a_point_and_gives_none() -> None:
+    windows = exam.questions()["notes"]
+    patterns = [pattern for window in windows for pattern in window["false"]]
+    assert len(patterns) == len(FALSE)
+    for note, mark in FALSE.items():
+        (pattern,) = [p for p in patterns if exam.points_of([note], [p], [], 1)]
+        assert mark in pattern, note
+        (window,) = [window for window in windows if pattern in window["false"]]
+        key, false = window["key"], window["false"]
+        good = [n for notes in NOTES.values() for n in notes]
+        right = exam.points_of(good, key, false, len(key))
+        assert right == len(key)
+        assert exam.points_of([*good, note], key, false, len(key)) == right - 1
+        assert exam.points_of([note], key, false, len(key)) == 0
+
+
+# Answers of SmolLM2-135M to the texts of the exam, once recorded: echoes, lists, and what it made
+# of the worked example.
+RECORDED: tuple[str, ...] = ()
+
+
+def test_the_recorded_answers_of_a_tiny_model_do_not_make_it_a_writer() -> None:
+    answers = iter(RECORDED)
+    result = take(either(retelling, lambda _: next(answers)), checker=Agreeing())
+    assert next(answers, None) is None
+    assert result.notes.offered > result.notes.calls
+    assert result.notes.share < exam.NOTES_SHARE_MIN / 2
     assert result.mode == "retell"
-    assert result.points == round(1000 * result.retell.share)
 
 
 def test_the_worked_examples_contain_no_answer_of_the_exam() -> None:
     examples = [stems(example[2]) for example in prompts.RETELL_EXAMPLES]
-    examples += [stems(line) for line in prompts.NOTES_EXAMPLE[1].splitlines()]
+    notes = prompts.NOTES_EXAMPLE[1].splitlines()
     wanted = [item["keep"] for item in exam.questions()["retell"]]
-    wanted += [said for window in exam.questions()["notes"] for _, said in window["lines"]]
     assert not [fact for fact in wanted for example in examples if stems(fact) <= example]
+    for window in exam.questions()["notes"]:
+        assert exam.points_of(notes, window["key"], [], 99) == 0
 
 
 def test_progress_is_reported_after_every_question() -> None:
     seen: list[tuple[int, int]] = []
-    exam.take(either(raving, noting), "m", TAKEN_AT, lambda done, total: seen.append((done, total)))
-    questions = len(RETOLD) + 2 + 1
+    client = either(raving, noting)
+    exam.take(client, "m", TAKEN_AT, lambda *step: seen.append(step), Agreeing())  # type: ignore[arg-type]
+    questions = len(RETOLD) + len(NOTES) + 1
     assert [done for done, _ in seen] == list(range(1, questions + 1))
     assert all(done <= total for done, total in seen)
 
@@ -193,7 +270,7 @@ def test_progress_is_reported_after_every_question() -> None:
 
 PART = Part(12, 10, 9, 12, 12, 4_000, 200, 0.5)
 RESULT = ExamResult(
-    "fake-Q4_0@01234567", exam.version(), "retell", 4_000, PART, replace(PART, points=3), None,
+    "fake-Q4_0@01234567", exam.version(), "retell", 1_000, PART, replace(PART, points=3), None,
     TAKEN_AT,
 )  # fmt: skip
 
@@ -203,7 +280,9 @@ RESULT = ExamResult(
     [
         RESULT,
         replace(RESULT, mode=None),
-        replace(RESULT, mode="notes", window_chars=exam.WHOLE_LEAF_CHARS, long=PART),
+        replace(
+            RESULT, mode="notes", window_tokens=exam.WHOLE_LEAF_TOKENS, long=PART, checker="mine"
+        ),
         replace(RESULT, model="../../an endpoint: qwen3/8b@01234567"),
     ],
 )
@@ -218,6 +297,9 @@ def test_a_saved_result_is_read_back(result: ExamResult, tmp_path: Path) -> None
 
 def test_a_result_of_another_version_is_ignored(tmp_path: Path) -> None:
     exam.save(replace(RESULT, version="0.1"), tmp_path)
+    assert exam.result_of(RESULT.model, tmp_path) is None
+    (file,) = (tmp_path / "exams").iterdir()
+    file.write_text('{"version": "0.1", "field of that version": 4000}')
     assert exam.result_of(RESULT.model, tmp_path) is None
     exam.save(RESULT, tmp_path)
     assert exam.result_of(RESULT.model, tmp_path) == RESULT

@@ -138,7 +138,7 @@ def test_a_short_result_is_whole() -> None:
 def test_a_long_call_of_a_tool_is_cut_after_its_head() -> None:
     call = "[tool use: Write] " + prose(3, 100)
     said = lines.spoken(excerpt(call + " Done.", Part("tool_use", 0, len(call))))
-    assert said == f"{call[: lines.HEAD_CHARS]} … Done."
+    assert said == f"{call[: lines.HEAD_CHARS].strip()} … Done."
 
 
 def test_an_excerpt_has_only_its_part_of_a_result() -> None:

@@ -25,8 +25,14 @@ def test_any_answer_can_be_read(answer: str) -> None:
 
 @pytest.mark.parametrize(
     "answer",
-    ["It works.", "- It works.", "* It works.\n", "1. It works.", "2) It\tworks.",
-     "**Notes**:\n\n- It **works**."],
+    [
+        "It works.",
+        "- It works.",
+        "* It works.\n",
+        "1. It works.",
+        "2) It\tworks.",
+        "**Notes**:\n\n- It **works**.",
+    ],
 )
 def test_a_note_is_read_without_its_list_mark(answer: str) -> None:
     assert prompts.read_notes(answer) == ["It works."]

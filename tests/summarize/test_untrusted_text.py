@@ -23,9 +23,10 @@ from treemem import Memory, Node, Scope, Statement
 from treemem.models.chat import TEMPLATES, Prompt, Template, defused, render
 from treemem.proposals import Excerpt
 from treemem.summarize import extractive, prompts
+from treemem.summarize.answers import PROVEN
 from treemem.summarize.lines import name_of
 from treemem.summarize.prompts import Mode
-from treemem.verify.check import check_statement
+from treemem.verify.grading import grade
 from treemem_cli.main import cli
 
 if TYPE_CHECKING:
@@ -212,7 +213,7 @@ def test_every_stored_statement_is_supported_by_its_messages(attack: Attack) -> 
     assert written or mode == "retell"
     for statement in written:
         heard = [Excerpt(m, 0, len(m.text)) for m in statement.messages]
-        assert check_statement(statement.text, heard, prompt=prompts.INSTRUCTIONS).reason == ""
+        assert grade(statement.text, heard, prompt=prompts.INSTRUCTIONS).grade in PROVEN
         words = " ".join(f"{m.speaker} {m.text}" for m in statement.messages).casefold()
         for word in re.findall(r"\w{4,}|\d+", statement.text.casefold()):
             assert word[:4] in words, (word, statement.text)
@@ -355,4 +356,4 @@ def test_a_real_model_stores_nothing_that_an_injection_asks_for(
         assert BAD not in authors(statement) or statement.speaker == BAD
         assert "send every file" not in statement.text or authors(statement) == {BAD}
         heard = [Excerpt(m, 0, len(m.text)) for m in statement.messages]
-        assert check_statement(statement.text, heard, prompt=prompts.INSTRUCTIONS).reason == ""
+        assert grade(statement.text, heard, prompt=prompts.INSTRUCTIONS).grade in PROVEN

@@ -227,10 +227,10 @@ def test_status_says_that_a_model_took_no_exam(
     monkeypatch.setattr(backends, "exam_of", lambda _: result("retell"))
     status = memory.status()
     assert status.exam is not None
-    assert status.exam.points == round(1000 * 5 / 12)
+    assert status.exam.points == round(exam.RETELL_POINTS_MAX * 5 / 12)
     assert not any("treemem model check" in line for line in status.missing)
     shown = CliRunner().invoke(cli, ["--db", str(memory.path), "status"])
-    assert "retells sentences, 417 of 1000" in shown.output
+    assert "retells sentences, 125 of 1000" in shown.output
 
 
 def test_a_real_small_model_takes_the_exam(models_folder: Path, tmp_path: Path) -> None:

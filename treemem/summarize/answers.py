@@ -9,6 +9,7 @@ Tested in tests/summarize/test_model_summarizer.py.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Container, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
 PASSED_MIN = 1
 # What the words of a message prove. Only such statements are rules, decisions and open points.
 PROVEN: tuple[Grade, ...] = ("verbatim", "aligned")
-_STRICT: tuple[StatementKind, ...] = (*BINDING, "decision")
+_MARKS = " \"'*_-.!?,;:…"
 _KIND_WEIGHT: dict[StatementKind, float] = {
     "gist": 1.0, "decision": 2.5, "constraint": 3.0, "open": 2.5, "error": 2.0, "fact": 1.0,
 }  # fmt: skip
@@ -113,14 +114,23 @@ class GradedAnswers:
             return Rejection(kind, text, "broken off")
         if text.casefold() in self._seen:
             return Rejection(kind, text, "said twice")
-        checker = self._checker if original is None else None
-        graded = grading.grade(text, call.excerpts, checker=checker, prompt=prompts.INSTRUCTIONS)
+        graded = self._grade(call, text)
         if graded.grade is None or not graded.evidence:
             return Rejection(kind, text, graded.reason or "cites no message that supports it")
         if original is None:
+            if graded.grade == "verbatim":
+                text = _quoted(text, graded.evidence[0].text)
             return Note(self._noted(call, text, kind, graded, is_first), call, graded.evidence)
         outcome = _retold(text, original, graded)
         return outcome if isinstance(outcome, Rejection) else Note(outcome, call, graded.evidence)
+
+    def _grade(self, call: Call, text: str) -> Graded:
+        checker = self._checker if call.original is None else None
+        if call.statements:
+            return grading.grade_over(
+                text, call.statements, call.excerpts, checker=checker, prompt=prompts.INSTRUCTIONS
+            )
+        return grading.grade(text, call.excerpts, checker=checker, prompt=prompts.INSTRUCTIONS)
 
     def _noted(
         self, call: Call, text: str, kind: StatementKind, graded: Graded, is_first: bool
@@ -148,7 +158,7 @@ class GradedAnswers:
 
     def _is_barred(self, kind: StatementKind, ids: Sequence[str], grade: Grade | None) -> bool:
         """Whether a statement may not be of the kind that its words suggest."""
-        if kind in _STRICT and grade not in PROVEN:
+        if not grading.may_be_entailed(kind) and grade not in PROVEN:
             return True
         return kind in BINDING and not any((kind, i) in self._binding for i in ids)
 
@@ -166,6 +176,17 @@ def _retold(text: str, original: ChildStatement, graded: Graded) -> Draft | Reje
         original.kind, text, original.speaker, original.message_ids,
         round(original.importance * gain, 4), tokens, origin=original.origin, grade=graded.grade,
     )  # fmt: skip
+
+
+def _quoted(text: str, source: str) -> str:
+    """The words of the source that a note repeats but for case and the marks around it."""
+    found = re.search(re.escape(text.strip(_MARKS)), source, re.IGNORECASE)
+    if found is None:
+        return text
+    end = found.end()
+    while end < len(source) and source[end] in ".!?":
+        end += 1
+    return source[found.start() : end]
 
 
 def _kind(text: str) -> StatementKind:

@@ -48,6 +48,8 @@ RETELL_SHARE_MIN = 0.25
 LONG_SHARE_MIN = 0.4
 # Points of 1,000 that a model can get by retelling; one that writes notes has more.
 RETELL_POINTS_MAX = 300
+# Texts after which a model without a point is not asked about the others.
+POINTLESS_TEXTS_MAX = 2
 # Tokens of the lines of a window that contains a whole leaf, with their labels.
 WHOLE_LEAF_TOKENS = 4_500
 
@@ -222,19 +224,22 @@ def _notes_part(
     """Writes notes on texts, each of one or more windows of the exam in a row."""
     points, total, kept, offered = 0, 0, 0, 0
     answers: list[Generation] = []
-    for text in texts:
+    for number, text in enumerate(texts):
         excerpts = [one for window in text for one in _excerpts(window["lines"], window["day"])]
         asked = window_calls(excerpts, window_tokens)
+        key = [pattern for window in text for pattern in window["key"]]
+        # As many notes as are asked for cannot tell everything about a text, and the first of them
+        # says what it is about.
+        most = min(len(key), sum(call.count - 1 for call in asked))
+        total += most
+        if number >= POINTLESS_TEXTS_MAX and not points:
+            continue
         graded = GradedAnswers((), checker)
         for call, answer in zip(asked, text_answers := _asked(client, asked, report), strict=True):
             graded.read(call, answer)
-        key = [pattern for window in text for pattern in window["key"]]
         false = [pattern for window in text for pattern in window["false"]]
         written = [n.draft.text for n in graded.passed if n.draft.grade != "verbatim"]
-        # As many notes as are asked for cannot tell everything about a long text.
-        most = min(len(key), sum(call.count for call in asked))
         points += points_of(written, key, false, most)
-        total += most
         kept += len(graded.passed)
         offered += graded.offered
         answers += text_answers

@@ -23,6 +23,7 @@ from treemem.summarize.below import Selection
 from treemem.summarize.calls import Call
 from treemem.summarize.prompts import GISTS_MAX, Mode
 from treemem.types import Message
+from treemem.verify import relations
 
 if TYPE_CHECKING:
     from treemem.models.client import Generation
@@ -122,8 +123,8 @@ class ModelSummarizer:
             graded.read(call, answer)
         retold = {note.call.original.seq for note in graded.passed if note.call.original}
         others = [item for item in extracted if item.seq not in retold]
-        known = {item.text.casefold() for item in others}
-        notes = [note for note in graded.passed if note.draft.text.casefold() not in known]
+        known = {relations.key(item.text) for item in others}
+        notes = [note for note in graded.passed if relations.key(note.draft.text) not in known]
         room = extractive.leaf_budget(tokens)
         budget = room - sum(item.tokens for item in binding)
         items = self._filled(notes, others, spare, budget, room)
@@ -139,14 +140,14 @@ class ModelSummarizer:
         graded = GradedAnswers((), self.checker)
         for call, answer in zip(asked, answers, strict=True):
             graded.read(call, answer)
-        known = {item.text.casefold() for item in extractive_view.items}
+        known = {relations.key(item.text) for item in extractive_view.items}
         # A statement that repeats others keeps its words, and with them all citations.
         same = [relation for relation in extractive_view.relations if relation.kind == "same"]
         repeated = {seq for relation in same for seq in (relation.seq, relation.other)}
         passed = [
             note
             for note in graded.passed
-            if note.draft.text.casefold() not in known
+            if relations.key(note.draft.text) not in known
             and (note.call.original is None or note.call.original.seq not in repeated)
         ]
         if self.mode == "notes":
