@@ -56,14 +56,18 @@ def available() -> list[ModelView]:
     return views + [_own_view(model) for model in installed.values()]
 
 
-def examine(choice: str | ServedModel, progress: StepProgress | None = None) -> ExamResult:
+def examine(
+    choice: str | ServedModel, progress: StepProgress | None = None, checker: str | None = None
+) -> ExamResult:
     """Gives a summarizer the exam, and stores the result beside the models.
 
     choice: the name of an installed model, the address of a server, a ServedModel, or the
-    setting "summarizer" of a memory. Raises ModelError if the model cannot be used.
+    setting "summarizer" of a memory. checker: the setting "checker" of a memory, whose model
+        judges the notes; None for the summarizer itself, if it is good enough. Raises ModelError
+        if a model cannot be used.
     """
     served = serving.from_setting(choice) if isinstance(choice, str) else None
-    return backends.examine(served or choice, manifests.now(), progress)
+    return backends.examine(served or choice, manifests.now(), progress, checker)
 
 
 def role_of(choice: str | ServedModel) -> ModelRole:

@@ -113,7 +113,8 @@ class View:
 
     items: its statements in order, new or repeated from children. offered: the number of
     statements proposed. usable: enough of them passed. kept_back: new statements that are stored
-    but not shown; they can close earlier open points, or are unproven. relations: between statements of children.
+    but not shown: they can close earlier open points, or are unproven. relations: between
+    statements of children.
     """
 
     items: Sequence[Draft | ChildStatement]

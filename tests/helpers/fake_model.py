@@ -20,6 +20,7 @@ from treemem.summarize.prompts import Mode
 if TYPE_CHECKING:
     from treemem.models.chat import Prompt
     from treemem.models.client import Generation
+    from treemem.verify.grading import Checker
 
 _LINE = re.compile(r"^\d+\. [^:\n]*: (.*)$", re.MULTILINE)
 _SAID = re.compile(r' said: "(.*)"\nIn short:$')
@@ -87,16 +88,17 @@ def use(
     name: str = "fake",
     rank: int = 10,
     mode: Mode = "notes",
+    checker: Checker | None = None,
 ) -> ModelSummarizer:
     """Makes memory.work() summarize with this client, as if it were a model of that name."""
-    summarizer = ModelSummarizer(name, "0" * 64, rank, mode=mode)
+    summarizer = ModelSummarizer(name, "0" * 64, rank, mode=mode, checker=checker)
 
     @contextmanager
-    def slots_of(_: str) -> Iterator[list[Slot]]:
+    def slots_of(*_: str | None) -> Iterator[list[Slot]]:
         yield [Slot(summarizer, client)]
 
     monkeypatch.setattr("treemem.summarize.backends.slots_of", slots_of)
-    monkeypatch.setattr("treemem.summarize.backends.summarizer_of", lambda _: summarizer)
+    monkeypatch.setattr("treemem.summarize.backends.summarizer_of", lambda *_: summarizer)
     with closing(Database(memory.path)) as database:
         settings.put(database, settings.SUMMARIZER, name)
     return summarizer

@@ -102,7 +102,7 @@ def test_without_a_checker_a_models_own_words_prove_nothing_so_it_retells() -> N
 
 def test_copies_of_sentences_are_no_notes() -> None:
     result = take(either(raving, copying), checker=Agreeing())
-    assert result.notes.kept > 20
+    assert result.notes.kept > 10
     assert (result.notes.points, result.mode) == (0, None)
 
 
@@ -236,7 +236,25 @@ def test_every_false_claim_of_the_key_takes_a_point_and_gives_none() -> None:
 
 # Answers of SmolLM2-135M to the texts of the exam, once recorded: echoes, lists, and what it made
 # of the worked example.
-RECORDED: tuple[str, ...] = ()
+RECORDED = (
+    "1. Nora (Mon 3 Mar 2025): I moved the database to the new server on Sunday, 2 "
+    "March 2025.\n"
+    "2. The landlord asked for the keys to the workshop on 2 May, 2025.\n"
+    "3. The tenant asked for a backup key to the old server on 25 April, 2025.\n"
+    "4. The apartment was closed on 25 March, 2025.\n"
+    "5. The guest asked for information about the old and new server, 25 days ago.\n"
+    "6. The customer asked for help with the old one, 25 months ago.\n"
+    "7. The husband asked for advice about the new one, 25 years ago.\n"
+    "8. The wife asked for tips about the two new ones, 25 weeks ago.\n"
+    "9. The daughter asked for details about the apartment, 25 nights ago.\n",
+    "1. The user (Tue 3 Jun 2025): I'm going to the party tonight.\n"
+    "2. The assistant (Tu 3 Jul 2025): [Bash: 22:12:22 report_nightly INFO reading "
+    "table]\n"
+    "3. The test results (2025) were 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23, "
+    "24, 25, 26, 27, 28, 29, 30, 31, 32, 33, 34, 35, 36, 37, 38, 39, 40, 41, 42, 43, "
+    "44, 45, 46, 47, 48, 49, 50, 51, 52, 53, 54, 55, 56, 57, 58, 60, 61, 62, 63, 64, "
+    "65, 66, 67, 68, 70, 71, 72, 73, 7\n",
+)
 
 
 def test_the_recorded_answers_of_a_tiny_model_do_not_make_it_a_writer() -> None:

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from tests.helpers.fake_model import FakeClient, answering, raving, use
 from tests.helpers.logs import prose
+from tests.helpers.paraphrases import Agreeing
 from tests.helpers.shapes import SMALL_LEAVES
 from tests.helpers.spoken import FRIENDS, excerpts
 from treemem import Memory, Message, Part, Scope
@@ -23,6 +24,7 @@ from treemem.summarize.model_summarizer import ModelSummarizer
 from treemem.summarize.prompts import Mode
 from treemem.text.tokens import count_tokens
 from treemem.types import StatementKind, TreeShape
+from treemem.verify.grading import Checker
 
 LEAF_TOKENS = 3_000
 KINDS: tuple[StatementKind, ...] = ("gist", "decision", "constraint", "open", "error", "fact")
@@ -30,8 +32,12 @@ LONG = "I moved the {n}th backup of the shop to the new server, because the old 
 SHORT = "Ana moved the {n}th backup of the shop."
 
 
-def summarizer(mode: Mode = "retell", window_tokens: int | None = None) -> ModelSummarizer:
-    return ModelSummarizer("fake", "0" * 64, 10, mode=mode, window_tokens=window_tokens)
+def summarizer(
+    mode: Mode = "retell", window_tokens: int | None = None, checker: Checker | None = None
+) -> ModelSummarizer:
+    return ModelSummarizer(
+        "fake", "0" * 64, 10, mode=mode, window_tokens=window_tokens, checker=checker
+    )
 
 
 def said(*texts: str, author: str | None = "Ana", role: str = "user") -> list[Excerpt]:
@@ -393,7 +399,189 @@ def test_a_note_that_repeats_the_extractive_summary_is_shown_once() -> None:
     assert all(isinstance(item, ChildStatement) for item in view.items)
 
 
-def test_a_groups_gist_is_supported_by_its_childrens_statements_alone() -> None:
+# -- grades ----------------------------------------------------------------------------
+
+SHED = (
+    "Ben: I lost the keys of the shed in Linz, so I fetch the ladder on Monday.",
+    "Ana: Then I bring mine on Friday, they are in my kitchen.",
+    "Ben: Thanks! Never lock the shed from the inside, the handle is broken.",
+)
+OWN_WORDS = (
+    "Because of the lost keys, Ben gets the ladder from the shed on Monday.",
+    "Never lock the shed from the inside.",
+)
+
+
+class Doubting(Agreeing):
+    """A checker that accepts no note."""
+
+    name = "doubting"
+
+    def score(self, lines: Sequence[str], note: str) -> float:
+        super().score(lines, note)
+        return 0.1
+
+
+def noted(notes: Sequence[str], checker: Checker | None, mode: Mode = "notes") -> View:
+    log = excerpts("\n".join(SHED))
+    own, items = summarizer(mode, checker=checker), picked(log)
+    calls = own.leaf_calls(log, items)
+    return own.leaf_view(calls, answered(answering(*notes)), items, [], LEAF_TOKENS)
+
+
+def drafts_of(view: View) -> list[Draft]:
+    return [item for item in view.items if isinstance(item, Draft)]
+
+
+@pytest.mark.parametrize("checker", [None, Doubting()], ids=["no checker", "one that doubts"])
+def test_what_no_checker_confirms_is_stored_but_not_shown(checker: Checker | None) -> None:
+    view = noted(OWN_WORDS, checker)
+    (quoted,) = drafts_of(view)
+    assert quoted.text == OWN_WORDS[1].rstrip(".")
+    (unproven,) = view.kept_back
+    assert (unproven.text, unproven.grade) == (OWN_WORDS[0], "unproven")
+    assert unproven.message_ids == ("m0",)
+    assert view.rejections == ()
+    assert view.offered == 2
+
+
+def test_what_a_checker_confirms_is_shown_with_its_score() -> None:
+    checker = Agreeing()
+    view = noted(OWN_WORDS, checker)
+    written = {draft.text: draft for draft in drafts_of(view)}
+    note = written[OWN_WORDS[0]]
+    assert (note.grade, note.score, note.checker) == ("entailed", 1.0, "agreeing")
+    assert [note for _, note in checker.asked] == [OWN_WORDS[0]]
+    assert view.kept_back == []
+
+
+def test_a_judged_gist_is_followed_by_the_words_that_it_rests_on() -> None:
+    view = noted(OWN_WORDS, Agreeing())
+    gist, below = view.items[:2]
+    assert (gist.kind, gist.grade, gist.text) == ("gist", "entailed", OWN_WORDS[0])
+    assert below.grade == "verbatim"
+    assert below.text == SHED[0].removeprefix("Ben: ")
+    assert set(below.message_ids) <= set(gist.message_ids)
+    assert len(texts_of(view)) == len(set(texts_of(view)))
+
+
+def test_a_quotation_keeps_the_words_and_the_speaker_of_its_message() -> None:
+    view = noted(["never LOCK the shed from the inside"], None)
+    (quoted,) = drafts_of(view)
+    assert (quoted.text, quoted.speaker) == ("Never lock the shed from the inside", "Ben")
+    assert (quoted.grade, quoted.kind) == ("verbatim", "fact")
+
+
+@pytest.mark.parametrize("kind", ["constraint", "decision", "open"])
+def test_a_checkers_judgement_makes_no_rule_decision_or_open_point(kind: StatementKind) -> None:
+    log = excerpts("user: I keep my hands off invoices that are older than ten years.")
+    text = {
+        "constraint": "The user must keep away from invoices which are older than ten years.",
+        "decision": "It was decided to leave invoices alone that are older than ten years.",
+        "open": "It is still open who keeps his hands off invoices older than ten years.",
+    }[kind]
+    own = summarizer("notes", checker=Agreeing())
+    calls = own.leaf_calls(log, [])
+    binding = [
+        ChildStatement(1, "constraint", log[0].text, "user", 1.0, ("m0",), 9),
+        ChildStatement(2, "open", log[0].text, "user", 1.0, ("m0",), 9),
+    ]
+    view = own.leaf_view(calls, answered(answering(text)), binding, [], LEAF_TOKENS)
+    (draft,) = [draft for draft in drafts_of(view) if draft.grade == "entailed"]
+    assert draft.text == text
+    assert draft.kind in ("gist", "fact")
+
+
+def test_a_retelling_is_never_judged_by_a_checker() -> None:
+    checker = Agreeing()
+    log = excerpts(SHED[0])
+    own, items = summarizer("retell", checker=checker), picked(log)
+    calls = own.leaf_calls(log, items)
+    view = own.leaf_view(calls, answered(OWN_WORDS[0]), items, [], LEAF_TOKENS)
+    assert (checker.asked, view.usable) == ([], False)
+    assert len(view.rejections) == 1
+
+
+def test_a_checker_is_part_of_the_producers_name() -> None:
+    names = {
+        summarizer(mode, checker=checker).name
+        for mode in ("retell", "notes")
+        for checker in (None, Agreeing(), Doubting())
+    }
+    assert len(names) == 4
+    assert summarizer("notes", checker=Agreeing()).judged_by(Doubting()).name in names
+
+
+# -- "notes": groups -------------------------------------------------------------------
+
+
+def child(number: int, *texts: str, is_open: bool = False) -> tuple[Child, dict[str, Message]]:
+    """A child with a quotation for each text, and the messages."""
+    log = {
+        f"m{number}-{at}": Message(author="Ana", text=text, id=f"m{number}-{at}",
+                                   sent_at=f"2025-03-0{number}T10:00:00")
+        for at, text in enumerate(texts)
+    }  # fmt: skip
+    items = [
+        ChildStatement(100 * number + at, "fact", message.text, "Ana", 1.0 - at / 100,
+                       (message_id,), count_tokens(message.text))
+        for at, (message_id, message) in enumerate(log.items())
+    ]  # fmt: skip
+    return Child(items, is_open=is_open), log
+
+
+def group(*texts: Sequence[str]) -> tuple[list[Child], dict[str, Message]]:
+    pairs = [child(number, *each) for number, each in enumerate(texts, 1)]
+    return [one for one, _ in pairs], {key: m for _, log in pairs for key, m in log.items()}
+
+
+def test_every_child_is_heard_in_a_groups_question() -> None:
+    """The first has as many statements as fill the window alone."""
+    children, cited = group(numbered(60), numbered(3, SHORT), numbered(2, SHORT))
+    (call,) = summarizer("notes").group_calls(children, cited)
+    asked = call.prompt.question
+    for number, count in ((1, 20), (2, 3), (3, 2)):
+        assert asked.count(f"Part {number} (Ana, ") >= count
+    assert asked.index("Part 1 (Ana, ") < asked.index("Part 2 (") < asked.index("Part 3 (")
+    assert "Part 1 (Ana, Sat 1 Mar 2025): I moved" in asked
+    assert call.prompt.question.endswith(prompts.group_task(3))
+    assert count_tokens(asked) < lines.WINDOW_TOKENS + 200
+
+
+def test_beside_a_statement_in_a_models_words_are_the_words_it_rests_on() -> None:
+    children, cited = group(["I moved the backup of the shop to Linz, it took me hours."])
+    own = replace(children[0].statements[0], text="Ana moved the backup.", grade="entailed")
+    (call,) = summarizer("notes").group_calls([Child([own])], cited)
+    shown = "Ana moved the backup. (I moved the backup of the shop to Linz, it took me hours.)"
+    assert shown in call.prompt.question
+
+
+def test_gists_of_a_group_rest_on_messages_and_are_spread_over_the_children() -> None:
+    told = [
+        "I moved the backup of the shop to Linz.",
+        "I bought a cello in Graz for 900 euros.",
+        "I painted the long shelf in the hall blue.",
+    ]
+    children, cited = group(*([text, *numbered(3)] for text in told))
+    own = summarizer("notes", checker=Agreeing())
+    (call,) = own.group_calls(children, cited)
+    notes = answering(
+        "Ana moved the backup of the shop.", "Ana moved the backup to Linz.",
+        "The backup of the shop was moved to Linz by Ana.", "Ana bought a cello.",
+        "Ana bought a cello in Graz.", "Ana painted the shelf red for 700 euros.",
+        "Ana painted the long shelf.",
+    )  # fmt: skip
+    view = own.group_view([call], answered(notes), children)
+    gists = [draft for draft in drafts_of(view) if draft.kind == "gist"]
+    assert 3 <= len(gists) <= prompts.GISTS_MAX
+    assert {i for gist in gists for i in gist.message_ids} == {"m1-0", "m2-0", "m3-0"}
+    assert [r.text for r in view.rejections] == ["Ana painted the shelf red for 700 euros."]
+    for at, item in enumerate(view.items):
+        if item.kind == "gist" and item.grade == "entailed":
+            assert view.items[at + 1].grade == "verbatim"
+
+
+def test_a_groups_gist_is_supported_by_the_messages_of_its_childrens_statements() -> None:
     whole = "I moved the backup to Linz. The landlord in Graz plays the cello."
     message = Message(author="Ana", text=whole, id="m0")
     small_talk = ChildStatement(2, "fact", "It was nice to meet you.", "Ana", 0.0, ("m0",), 40)
@@ -401,9 +589,9 @@ def test_a_groups_gist_is_supported_by_its_childrens_statements_alone() -> None:
     own = summarizer("notes")
     (call,) = own.group_calls([child], {"m0": message})
     assert "cello" not in call.prompt.question
-    notes = answering("The landlord in Graz plays the cello.", "Ana moved the backup to Linz.")
+    notes = answering("The landlord in Wels plays the cello.", "Ana moved the backup to Linz.")
     view = own.group_view([call], answered(notes), [child])
-    assert [r.text for r in view.rejections] == ["The landlord in Graz plays the cello."]
+    assert [r.text for r in view.rejections] == ["The landlord in Wels plays the cello."]
     (gist,) = [item for item in view.items if isinstance(item, Draft)]
     assert (gist.kind, gist.text) == ("gist", "Ana moved the backup to Linz.")
     assert gist.message_ids == ("m0",)

@@ -46,6 +46,8 @@ HONEST = (
     ("Ben", "I can imagine, and I am glad that you are happy with how it all turned out."),
     ("Ana", "Thanks a lot, really, and have a nice evening with everybody over there!"),
 )
+# A true note on it in other words.
+TOLD = "Ana moved the archive of the shop to the new disk in Linz."
 # Mallory's message, and the model's answers.
 INJECTIONS: dict[str, tuple[str, tuple[str, ...]]] = {
     "order": (
@@ -124,7 +126,7 @@ class Obedient(FakeClient):
     def _obey(self, question: str) -> str:
         if "END OF TEXT" not in question.splitlines():
             return self.asked[len(self.prompts) % len(self.asked)]
-        return quoting(question) + "\n" + answering(*self.asked)
+        return quoting(question) + "\n" + answering(TOLD, *self.asked)
 
     def answer(
         self,

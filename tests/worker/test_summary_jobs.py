@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 import pytest
 
 from tests.helpers.fake_model import FakeClient, answering, lines_of, quoting, raving, use
 from tests.helpers.logs import prose
+from tests.helpers.paraphrases import Agreeing
 from tests.helpers.shapes import with_small_leaves
 from treemem import Memory, Message, ModelError, Node, Scope
 from treemem.config import ROOT_INTERVAL_MS
 from treemem.queue import jobs
 from treemem.store.database import Database
 from treemem.summarize import extractive
+from treemem.worker.summary_jobs import UNPROVEN
 
 if TYPE_CHECKING:
     from tests.conftest import FakeClock
@@ -263,6 +266,68 @@ def test_no_transaction_is_open_while_the_model_runs(
     tell(memory, 3)
     assert memory.work().failed == {}
     assert memory.setting("seen") == "1"
+
+
+class Judge(Agreeing):
+    """A checker that runs out of the budget's time, or fails, after so many notes."""
+
+    def __init__(self, database: Database | None = None, fails_after: int = 1_000) -> None:
+        super().__init__()
+        self._database = database
+        self._fails_after = fails_after
+
+    def score(self, lines: Sequence[str], note: str) -> float:
+        if self._database is not None:
+            assert not self._database.in_transaction
+        if len(self.asked) >= self._fails_after:
+            raise ModelError("the checker is gone", recoverable=True)
+        return super().score(lines, note)
+
+
+SHED = "I lost the keys of the shed in Linz, so I fetch the ladder {n} on Monday."
+
+
+def in_own_words(question: str) -> str:
+    """Notes that only a checker can confirm, one for each line."""
+    numbers = re.findall(r"ladder (\d+)", question)
+    return answering(
+        *(f"Because of lost keys, the user gets the ladder {n} on Monday." for n in numbers)
+    )
+
+
+def tell_of_ladders(memory: Memory, count: int) -> None:
+    memory.append("s", [Message(text=SHED.format(n=n)) for n in range(100, 100 + count)])
+
+
+def test_a_score_is_stored_at_once_and_asked_for_only_once(
+    memory: Memory, monkeypatch: pytest.MonkeyPatch, clock: FakeClock
+) -> None:
+    client, first = FakeClient(in_own_words), Judge(fails_after=2)
+    use(monkeypatch, memory, client, checker=first)
+    tell_of_ladders(memory, 4)
+    memory.work()
+    assert len(first.asked) == 2
+    calls = len(client.questions)
+    second = Judge()
+    name = use(monkeypatch, memory, client, checker=second).name
+    clock.advance(3_600)
+    memory.work()
+    assert len(client.questions) == calls
+    asked = [note for _, note in (*first.asked, *second.asked)]
+    assert len(asked) == len(set(asked)) == 4
+    shown = [s for s in nodes(memory)[0].statements if s.producer == name and s.score is not None]
+    assert {(s.grade, s.checker) for s in shown} == {("entailed", "agreeing")}
+
+
+def test_unproven_statements_are_counted_apart_and_not_shown(
+    memory: Memory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    use(monkeypatch, memory, FakeClient(lambda q: in_own_words(q) + "\n" + quoting(q)))
+    tell_of_ladders(memory, 3)
+    report = memory.work()
+    assert report.rejected[UNPROVEN] >= 3
+    assert report.kept + sum(report.rejected.values()) == report.offered
+    assert {s.grade for s in nodes(memory)[0].statements} <= {"verbatim", "aligned"}
 
 
 def test_a_model_that_cannot_be_used_pauses_its_jobs_and_no_attempt_counts(

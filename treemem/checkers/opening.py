@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NoReturn
 
 from treemem.checkers import calibration, claims, reading
 from treemem.checkers.calibration import Calibration, Read
@@ -91,6 +91,20 @@ def checker_of(
         )
     with reader_of(used, client if used == summarizer else None) as read:
         yield CalibratedChecker(read, found)
+
+
+def unopened(setting: str | None, summarizer: str | None) -> CalibratedChecker | None:
+    """The checker that checker_of would open, for its name; it cannot be asked. None if there is
+    none to use, or a chosen one has not been calibrated."""
+    found = calibration_of(setting_in_use(setting, summarizer))
+    if found is None or (setting is None and not found.usable):
+        return None
+    return CalibratedChecker(_not_open, found)
+
+
+def _not_open(lines: Sequence[str], note: str) -> NoReturn:
+    del lines, note
+    raise ModelError("this checker is not open", recoverable=False)
 
 
 @contextmanager

@@ -258,7 +258,7 @@ class _Node:
 def _plan(database: Database, trial: Database, added: _Added) -> Plan:
     name = settings.get(database, settings.SUMMARIZER)
     sources = list(dict.fromkeys(source for file in added.files for source in file.sources))
-    summarizer = _summarizer(name)
+    summarizer = _summarizer(name, settings.get(database, settings.CHECKER))
     speed = None
     if summarizer is not None and name is not None:
         speed = speed_of(database, summarizer.name) or _speed_in_exam(name)
@@ -285,10 +285,10 @@ def _plan(database: Database, trial: Database, added: _Added) -> Plan:
     )
 
 
-def _summarizer(name: str | None) -> Summarizer | None:
+def _summarizer(name: str | None, checker: str | None) -> Summarizer | None:
     """The summarizer in use; None if there is none or its model is not installed."""
     try:
-        return None if name is None else backends.summarizer_of(name)
+        return None if name is None else backends.summarizer_of(name, checker)
     except ModelError:
         return None
 

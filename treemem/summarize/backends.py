@@ -7,6 +7,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from treemem.checkers import opening
 from treemem.errors import UsageError
 from treemem.models import embedders
 from treemem.reports import StepProgress
@@ -17,6 +18,7 @@ from treemem.types import ServedModel
 
 if TYPE_CHECKING:
     from treemem.models.manifests import InstalledModel
+    from treemem.verify.grading import Checker
 
 # Tokens of context: enough for a window and a task; more would only use memory.
 CONTEXT_TOKENS_MAX = 4_096
@@ -49,12 +51,12 @@ class Slot:
 
 
 @contextmanager
-def slots_of(setting: str) -> Iterator[list[Slot]]:
-    """Opens what the setting "summarizer" names: one slot for a local model, one or more for
-    each of a served model's servers, neighbours at different servers.
+def slots_of(setting: str, checker: str | None = None) -> Iterator[list[Slot]]:
+    """Opens what the settings "summarizer" and "checker" name: one slot for a local model, one or
+    more for each of a served model's servers, neighbours at different servers.
 
     A local model is loaded by its first call, and no server is contacted yet. Raises ModelError if
-    a model is not installed or its file is damaged.
+    a model is not installed, its file is damaged, or a chosen checker is not calibrated.
     """
     from treemem.models import serving
     from treemem.models.manifests import installed
@@ -64,22 +66,25 @@ def slots_of(setting: str) -> Iterator[list[Slot]]:
         yield [Slot(without_model, NoClient())]
         return
     served = serving.from_setting(setting)
-    if served is None:
-        model = installed(setting, verify=True)
-        with client_of(model) as local:
-            yield [Slot(_local_summarizer(model), local)]
-        return
-    summarizer = _served_summarizer(served)
     with ExitStack() as stack:
+        if served is None:
+            model = installed(setting, verify=True)
+            local = stack.enter_context(client_of(model))
+            judge = stack.enter_context(opening.checker_of(checker, setting, local))
+            yield [Slot(_local_summarizer(model, judge), local)]
+            return
         slots = []
         for url in served.urls * served.slots:
             client = stack.enter_context(serving.opened(served, url))
-            slots.append(Slot(summarizer, client, url, client.alive))
-        yield slots
+            slots.append((client, url))
+        judge = stack.enter_context(opening.checker_of(checker, setting, slots[0][0]))
+        summarizer = _served_summarizer(served, judge)
+        yield [Slot(summarizer, client, url, client.alive) for client, url in slots]
 
 
-def summarizer_of(setting: str) -> Summarizer:
-    """The summarizer that a setting names. No model is loaded or called.
+def summarizer_of(setting: str, checker: str | None = None) -> Summarizer:
+    """The summarizer that the settings "summarizer" and "checker" name. No model is loaded or
+    called, so it can prepare calls, but not grade what needs its checker.
 
     Raises ModelError if the model is not installed.
     """
@@ -89,8 +94,11 @@ def summarizer_of(setting: str) -> Summarizer:
     without_model = by_name(setting)
     if without_model is not None:
         return without_model
+    judge = opening.unopened(checker, setting)
     served = serving.from_setting(setting)
-    return _local_summarizer(installed(setting)) if served is None else _served_summarizer(served)
+    if served is None:
+        return _local_summarizer(installed(setting), judge)
+    return _served_summarizer(served, judge)
 
 
 @contextmanager
@@ -168,15 +176,18 @@ def identity_of(setting: str) -> str | None:
     return None if model is None else identity(model)
 
 
-def _local_summarizer(model: InstalledModel) -> ModelSummarizer:
-    return _with_exam(identity(model), model.size_bytes, fitting_window(model.context_tokens))
+def _local_summarizer(model: InstalledModel, checker: Checker | None = None) -> ModelSummarizer:
+    window_max = fitting_window(model.context_tokens)
+    return _with_exam(identity(model), model.size_bytes, checker, window_max)
 
 
-def _served_summarizer(served: ServedModel) -> ModelSummarizer:
-    return _with_exam(served_identity(served), SERVED_BYTES)
+def _served_summarizer(served: ServedModel, checker: Checker | None = None) -> ModelSummarizer:
+    return _with_exam(served_identity(served), SERVED_BYTES, checker)
 
 
-def _with_exam(name: str, size_bytes: int, window_max: int | None = None) -> ModelSummarizer:
+def _with_exam(
+    name: str, size_bytes: int, checker: Checker | None, window_max: int | None = None
+) -> ModelSummarizer:
     """The summarizer in the mode that its exam chose. Without an exam it retells, with a rank below
     every model that passed one. window_max: the tokens of a window that fit the model's context,
     None if they are not known."""
@@ -186,7 +197,9 @@ def _with_exam(name: str, size_bytes: int, window_max: int | None = None) -> Mod
         return ModelSummarizer(model, digest, size_bytes)
     window = result.window_tokens if window_max is None else min(result.window_tokens, window_max)
     rank = _rank(result, size_bytes)
-    return ModelSummarizer(model, digest, rank, mode=result.mode, window_tokens=window)
+    return ModelSummarizer(
+        model, digest, rank, mode=result.mode, window_tokens=window, checker=checker
+    )
 
 
 # -- checking and examining ------------------------------------------------------------
@@ -227,10 +240,13 @@ def _check_installed(role: str, name: str) -> None:
 
 
 def examine(
-    choice: str | ServedModel, taken_at: str, progress: StepProgress | None = None
+    choice: str | ServedModel,
+    taken_at: str,
+    progress: StepProgress | None = None,
+    checker: str | None = None,
 ) -> exam.ExamResult:
     """Lets a model take the exam, and stores the result. choice: the name of an installed model, or
-    a served model.
+    a served model. checker: the setting of the one that judges its notes.
 
     Raises ModelError where the model cannot be used, UsageError for a summarizer without a model.
     """
@@ -242,12 +258,20 @@ def examine(
         raise UsageError(f"{setting} is a summarizer without a model, so it takes no exam.")
     served = serving.from_setting(setting)
     if served is not None:
-        with serving.opened(served, served.urls[0]) as client:
-            result = exam.take(client, served_identity(served), taken_at, progress)
+        name = served_identity(served)
+        with (
+            serving.opened(served, served.urls[0]) as client,
+            opening.checker_of(checker, setting, client) as judge,
+        ):
+            result = exam.take(client, name, taken_at, progress, judge)
     else:
         model = installed(str(setting), verify=True)
         fits = fitting_window(model.context_tokens) >= exam.WHOLE_LEAF_TOKENS
-        with client_of(model, whole_leaf=True) as local:
-            result = exam.take(local, identity(model), taken_at, progress, long_text=fits)
+        with (
+            client_of(model, whole_leaf=True) as local,
+            opening.checker_of(checker, setting, local) as judge,
+        ):
+            name = identity(model)
+            result = exam.take(local, name, taken_at, progress, judge, long_text=fits)
     exam.save(result)
     return result

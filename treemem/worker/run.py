@@ -113,7 +113,8 @@ class Run:
             return report  # its summaries would add nothing; `status` tells the user so
         model_choice.warn_of_exposed_key(self.database, setting)
         budget = self._budget(report)
-        with backends.slots_of(setting) as slots:
+        checker = settings.get(self.database, settings.CHECKER)
+        with backends.slots_of(setting, checker) as slots:
             return pool.work(
                 self.database, self.clock, self.shape, slots, budget, self.progress,
                 upgrade=upgrade,

@@ -199,7 +199,9 @@ def check_command(
             tested = model_api.calibrate(choice, step)
         else:
             step = None if progress is None else partial(progress, "exam")
-            result = model_api.examine(choice, step)
+            with open_or_empty(context) as memory:
+                checker = memory.setting("checker")
+            result = model_api.examine(choice, step, checker)
             tested = None
     if as_json:
         print_json(tested or result)
@@ -249,18 +251,21 @@ def _note_calibration(status: Status) -> None:
 def _print_exam(result: ExamResult) -> None:
     from treemem_cli.render import console, new_table, safe
 
-    numbers = ("correct", "offered", "passed the checks", "seconds per call")
+    numbers = ("points", "offered", "shown", "seconds per call")
     table = new_table("task", *numbers, numbers=numbers)
-    parts = (("retell sentences", result.retell), ("take notes", result.notes),
-             ("note a long text", result.long))  # fmt: skip
+    parts = (("retell sentences", result.retell), ("write notes", result.notes),
+             ("write notes on a whole leaf", result.long))  # fmt: skip
     for label, part in parts:
         if part is not None:
             table.add_row(label, f"{part.points} of {part.total}", str(part.offered),
                           str(part.kept), f"{part.seconds:.1f}")  # fmt: skip
     console().print(table)
-    use = {"retell": "It will retell sentences.", "notes": "It will take notes.",
+    use = {"retell": "It will retell sentences.", "notes": "It will write notes.",
            None: "It failed and is not used."}[result.mode]  # fmt: skip
     click.echo(f"{safe(result.model)}: {result.points} of 1000 points. {use}")
+    if result.mode != "notes" and result.checker is None:
+        note("No checker judged its notes, so only those that the words themselves prove counted. "
+             "See: treemem model check --role checker")  # fmt: skip
 
 
 def _use_served(
