@@ -16,19 +16,18 @@ NOTES: dict[str, tuple[str, ...]] = {
         "2 May.",
         "The landlord pays for the repair of the broken window; the rent is 640 euros, plus "
         "heating.",
-        "The joiner in Judenburg was no option, as he makes nothing under twelve pieces, but "
-        "Jonas's uncle gives them two old benches for nothing.",
+        "Since the joiner in Judenburg makes no fewer than twelve, they get two old benches "
+        "from Jonas's uncle for free.",
         "Mira asks Jonas never to park the van in the yard, because the fire brigade needs "
         "the way.",
         "The insurance has not yet replied to Jonas about the machines.",
         "Mira travels to her aunt in Trieste, who broke her arm, and returns on Thursday.",
     ),
     "report_nightly": (
-        "The user and the assistant found out why the nightly report was empty: the job was "
-        "killed at 02:40 when it ran out of memory.",
+        "The nightly report was empty because the job ran out of memory at 02:40 and was killed.",
         "The assistant changed the query to read the table in pages of 5000 rows instead of "
         "at once.",
-        "The user forbids raising the memory limit of 512 MB, because the machine is full.",
+        "The user does not want the limit to be raised, because the machine is full.",
         "One test failed with an IndexError, since the last page can be empty; the assistant "
         "fixed that, and both tests pass.",
         "A full run now takes 4 minutes and 210 MB.",
@@ -51,8 +50,7 @@ NOTES: dict[str, tuple[str, ...]] = {
         "The letter goes to all parents on paper, and 230 copies are printed on 3 March.",
     ),
     "Gmunden": (
-        "Greta, Paul, Ines and Omar chose cups for the new café: they take 120 ceramic ones "
-        "in grey.",
+        "Greta decided on 120 ceramic cups in grey for the new café.",
         "The steel cups keep coffee hot for longer, but four guests complained about burnt lips.",
         "Steel would have been half the price, 6 euros a piece instead of 12.",
         "Omar had counted on 180 cups, but Paul showed that 120 are enough, because the "
@@ -66,8 +64,8 @@ NOTES: dict[str, tuple[str, ...]] = {
     "Toblach": (
         "The user wants to cycle along the Drava with his son Emil, eleven, at most 50 km a day.",
         "The assistant's first plan broke the limit of 50 km on the last three days.",
-        "Emil had an operation on his knee in March, so his doctor forbids steep climbs until"
-        " August.",
+        "The doctor allows Emil no steep climbs until August, because of the operation on his"
+        " knee in March.",
         "They end in Lavamuend and leave out Maribor, with six stages and a day of rest in "
         "Villach.",
         "The user has booked a room in Lienz for 12 July.",
