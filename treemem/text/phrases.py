@@ -286,6 +286,7 @@ def subjects(counts: PhraseCounts, without: Iterable[str] = ()) -> dict[str, int
     }
 
 
+@functools.lru_cache(maxsize=100_000)
 def name_of(spelling: str) -> str:
     """The name of a phrase that is spelled so; see PhraseCounts.
 
