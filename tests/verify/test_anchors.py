@@ -15,6 +15,10 @@ LOG = (
         "Ben",
         "The press stopped on the 3rd because of a belt, the mill on the 9th because of a fuse.",
     ),
+    (
+        "Ben",
+        "The board must not pay the November duplicates before the October accounts are closed.",
+    ),
     ("Ana", "We repainted the fence last week, and we asked for a permit in autumn."),
 )
 
@@ -43,6 +47,7 @@ def test_a_term_that_is_where_its_source_has_it(note: str) -> None:
         ("The hall costs 450 euros for an evening.", "number of something else"),
         ("Nora has been the chair of the club.", "name or date of something else"),
         ("The hall costs 450 euros, and the band takes 300 euros.", "number of something else"),
+        ("The board must not pay the October duplicates.", "name or date of something else"),
         ("They repainted the fence in autumn.", "name or date of something else"),
     ],
 )

@@ -35,6 +35,7 @@ def test_a_note_in_other_words_cites_what_it_rests_on(note: str, cited: set[int]
     [
         (FRIENDS, "Clara painted a sunrise at the lake.", "told of the wrong speaker"),
         (FRIENDS, "Marlene was a nurse before she turned to law.", "told of the wrong speaker"),
+        (FRIENDS, "The visitor of Lisbon was Marlene's mother.", "told of the wrong speaker"),
         (FRIENDS, "Clara was encouraged by the mayor Feldmann.", "name not in its source"),
         (FRIENDS, "Marlene earned 55 euros with the painting of a lake.", "number not"),
         (FRIENDS, "Clara's mother visited Lisbon in June.", "date not in its source"),
@@ -50,6 +51,23 @@ def test_a_false_note_is_not_judged(log: list[tuple[str, str]], note: str, reaso
     traced = trace(note, log)
     assert traced.reason.startswith(reason)
     assert not traced.lines
+
+
+@pytest.mark.parametrize(
+    ("note", "reason"),
+    [
+        ("The shed is painted red.", "denied afterwards"),
+        ("Ana bought the tools.", "a question told as a fact"),
+        ("The tools are kept in the shed.", ""),
+    ],
+)
+def test_what_others_say_to_it_counts(note: str, reason: str) -> None:
+    log = [
+        ("Ana", "The shed is painted red."), ("Ben", "No, not red, it is painted green."),
+        ("Ben", "Ana, did you buy the tools?"), ("Ana", "The shop is closed on Mondays."),
+        ("Ben", "Are the tools kept in the shed?"), ("Ana", "Yes, on the left."),
+    ]  # fmt: skip
+    assert trace(note, log).reason == reason
 
 
 def test_at_most_six_messages_are_cited() -> None:

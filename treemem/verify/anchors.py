@@ -7,6 +7,7 @@ Tested in tests/verify/test_anchors.py.
 
 from __future__ import annotations
 
+import dataclasses
 import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -36,11 +37,12 @@ _WEAK = frozenset("last next this past previous coming week weekend month year n
 @dataclass(frozen=True, slots=True)
 class _Anchor:
     """An exact term of a note. near: the weights of the words around it, less the further away.
-    kind: only a term of the same kind can be exchanged for it."""
+    kind: only a term of the same kind can be exchanged for it. head: the word right behind it."""
 
     key: str
     sort: Sort
     kind: str
+    head: str
     near: dict[str, float]
     clause: NoteClause
 
@@ -50,7 +52,7 @@ def misplaced(clauses: Sequence[NoteClause], leaf: Leaf) -> str:
     anchors = [anchor for clause in clauses for anchor in _anchors(clause, leaf)]
     keys = {anchor.key for anchor in anchors}
     for anchor in anchors:
-        if _has_rival(anchor, keys, leaf):
+        if _has_rival(anchor, keys, leaf) or _is_before_another(anchor, leaf):
             return _reason(anchor)
     for one, other in itertools.combinations(anchors, 2):
         if one.kind == other.kind and one.key != other.key and _exchanged(one, other, leaf):
@@ -78,8 +80,16 @@ def _anchors(clause: NoteClause, leaf: Leaf) -> list[_Anchor]:
             weight = clause.wanted[other.key] / (1 + abs(at - other_at) / NEAR_WORDS)
             near[other.key] = max(weight, near.get(other.key, 0.0))
         if len(near) >= NEAR_KEYS_MIN:
-            found.append(_Anchor(term.key, sort, kind, near, clause))
+            found.append(_Anchor(term.key, sort, kind, _head(clause.terms, at), near, clause))
     return found
+
+
+def _head(content: Sequence[Term], at: int) -> str:
+    """The key of the word that a term stands right before, "" if it is no word of content."""
+    if at + 1 == len(content):
+        return ""
+    end = content[at].start + len(content[at].word.text)
+    return content[at + 1].key if content[at + 1].start - end <= 1 else ""
 
 
 def _kind(content: Sequence[Term], at: int, sort: Sort) -> str:
@@ -122,9 +132,37 @@ def _has_rival(anchor: _Anchor, keys: set[str], leaf: Leaf) -> bool:
     return False
 
 
+def _is_before_another(anchor: _Anchor, leaf: Leaf) -> bool:
+    """Whether the word behind a date or a name has another one before it wherever its source has
+    it among the same words: "the November duplicates" for "the October duplicates"."""
+    if not anchor.head or anchor.sort == "number":
+        return False
+    befores: set[str] = set()
+    for at in leaf.by_key.get(anchor.head, ()):
+        unit = leaf.units[at]
+        if len(anchor.near.keys() & unit.keys) < NEAR_KEYS_MIN:
+            continue
+        content = [term for term in unit.terms if term.key]
+        befores |= {
+            term.key for index, term in enumerate(content)
+            if leaf.sort_of(term) == anchor.sort and _head(content, index) == anchor.head
+        }  # fmt: skip
+    return bool(befores) and anchor.key not in befores
+
+
 def _exchanged(one: _Anchor, other: _Anchor, leaf: Leaf) -> bool:
-    straight = _best(one.key, one, leaf)[0] + _best(other.key, other, leaf)[0]
-    crossed = _best(other.key, one, leaf)[0] + _best(one.key, other, leaf)[0]
+    """Whether two terms of a note fit better in each other's place. Words near both say nothing."""
+    common = one.near.keys() & other.near.keys()
+    ours, theirs = (
+        dataclasses.replace(
+            anchor, near={key: w for key, w in anchor.near.items() if key not in common}
+        )
+        for anchor in (one, other)
+    )
+    if not ours.near or not theirs.near:
+        return False
+    straight = _best(one.key, ours, leaf)[0] + _best(other.key, theirs, leaf)[0]
+    crossed = _best(other.key, ours, leaf)[0] + _best(one.key, theirs, leaf)[0]
     return crossed > EXCHANGED_RATIO * straight
 
 

@@ -139,7 +139,8 @@ def _is_opposite(clause: str, heard: Heard) -> bool:
 
 
 def _keys(text: str) -> frozenset[str]:
-    return frozenset(key_of(word.name) for word in split_words(text)) - {""}
+    words = split_words(text)
+    return frozenset(word.lower for word in words) | frozenset(key_of(word.name) for word in words)
 
 
 def _contrasts(clause: str, note: str, source: str) -> bool:

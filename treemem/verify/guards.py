@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 from treemem.text.tokens import count_tokens
 from treemem.verify import anchors, assertion, evidence
@@ -16,7 +17,7 @@ from treemem.verify.assertion import Heard
 from treemem.verify.check import IDENTIFIER, QUOTED
 from treemem.verify.evidence import Leaf, NoteClause, Similar, Unit
 from treemem.verify.people import FRONTED
-from treemem.verify.terms import Term, read_terms
+from treemem.verify.terms import Term, key_of, read_terms
 from treemem.verify.words import split_words, stem
 
 # The most messages that a note cites, and the most tokens of their sentences.
@@ -94,6 +95,8 @@ def trace(
         return Traced(strange or "cites no message that supports it", refused=True)
     if bad is not None and bad.refused:
         return Traced(bad.reason, True, cited)
+    if any(_is_of_another(match, leaf) for match in matches):
+        return Traced("told of the wrong speaker", True, cited)
     addressed = {unit.addressee for unit in units if unit.addressee is not None}
     fault = _exact(note, [messages[number] for number in cited], leaf, addressed)
     if fault:
@@ -203,6 +206,29 @@ def _has_subject(clause: NoteClause, main: Unit, leaf: Leaf) -> bool:
     if clause.subjects or fronted or first.key not in leaf.by_key:
         return True
     return first.key in main.keys | main.before_keys
+
+
+def _is_of_another(match: _Match, leaf: Leaf) -> bool:
+    """Whether a clause calls a thing somebody's that its sentence calls the author's: "Ben's boat"
+    for "my boat"."""
+    words = split_words(match.clause.text)
+    for word, owned in pairwise(words):
+        owner = leaf.people.named(word)
+        if owner is None or not word.lower.replace("’", "'").endswith(("'s", "s'")):
+            continue
+        key = key_of(owned.name)
+        authors = {unit.author for unit in match.units if key and _says_own(unit, key)}
+        if authors and owner not in authors:
+            return True
+    return False
+
+
+def _says_own(unit: Unit, key: str) -> bool:
+    words = split_words(unit.text)
+    return any(
+        word.lower in ("my", "our") and key in {key_of(w.name) for w in words[at + 1 : at + 3]}
+        for at, word in enumerate(words)
+    )
 
 
 def _denied_afterwards(clause: NoteClause, main: Unit, leaf: Leaf) -> str:

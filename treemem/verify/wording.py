@@ -124,9 +124,10 @@ CONTRAST = re.compile(
     r"([\w-]+)",
     re.IGNORECASE,
 )
-# More words with opposites, by stems; those of close wording are in lexicon.py.
+# More words with opposites, and their keys; those of close wording are in lexicon.py.
 OPPOSITES = tuple(
-    (frozenset(map(key_of, left.split())), frozenset(map(key_of, right.split())))
+    (frozenset(f"{left} {' '.join(map(key_of, left.split()))}".split()),
+     frozenset(f"{right} {' '.join(map(key_of, right.split()))}".split()))
     for left, right in (
         ("older elder oldest eldest", "younger youngest"), ("early earlier", "late later"),
         ("fast faster quick", "slow slower"), ("cheap cheaper", "expensive dearer"),
