@@ -19,6 +19,12 @@ def call(tool: str, arguments: str) -> Message:
     return part_of("assistant", "tool_use", f"[tool use: {tool}] {arguments}", tool)
 
 
+def announced(words: str) -> Message:
+    """A message that says what it calls next."""
+    text = f"{words}\n\n[tool use: Read] {{}}"
+    return Message("assistant", text, parts=(Part("tool_use", len(words) + 2, len(text), "Read"),))
+
+
 def result(text: str, tool: str = "Bash") -> Message:
     return part_of("tool", "tool_result", text, tool)
 
@@ -100,6 +106,7 @@ def test_paths_have_as_many_folders_as_tell_them_apart() -> None:
         (Message("user", "thanks a lot"), Ending("user", "thanks a lot")),
         (Message("user", "[Request interrupted by user]", kind="injected"), Ending("interruption")),
         (call("Bash", "{}"), Ending("call", "Bash")),
+        (announced("Let me look at it."), Ending("call", "Read")),
         (result("error"), Ending("result", "Bash")),
     ],
 )  # fmt: skip

@@ -47,10 +47,20 @@ def test_a_phrase_is_in_the_singular_and_the_plural_one() -> None:
     assert main_phrases(["We have a beehive.", "The beehives are full."]) == ["beehive"]
 
 
+def test_forms_of_one_word_are_one_phrase() -> None:
+    texts = ["The app and my application.", "Our app is an application. The gaming of a game."] * 2
+    assert len(main_phrases(texts, limit=9)) == 2
+
+
 def test_a_verb_is_no_phrase() -> None:
     texts = ["I garden every day.", "They garden a lot.", "We garden the whole year."]
     assert main_phrases(texts) == []
     assert main_phrases(["The garden is wet.", "I dug up our garden."]) == ["garden"]
+
+
+def test_an_order_is_no_part_of_a_phrase() -> None:
+    texts = ["Update loft plans for us.", "Update loft plans for me."]
+    assert main_phrases(texts) == ["loft plans"]
 
 
 def test_greetings_and_generic_nouns_are_no_phrases() -> None:

@@ -159,11 +159,11 @@ def ending(messages: Sequence[Message]) -> Ending | None:
             name = next((part.name for part in message.parts if part.kind == "tool_result"), None)
             return Ending("result", flat(name or ""))
         if message.role == "assistant":
+            calls = [part.name for part in message.parts if part.kind == "tool_use"]
+            if calls:  # what was said before it announced it
+                return Ending("call", flat(calls[-1] or ""))
             if said := _last_words(message):
                 return Ending("assistant", said)
-            calls = [part.name for part in message.parts if part.kind == "tool_use"]
-            if calls:
-                return Ending("call", flat(calls[-1] or ""))
         elif line := next(_lines(message, plain_origin(message)), ""):
             return Ending("user", line)
     return None

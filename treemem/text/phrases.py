@@ -17,6 +17,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from treemem.text.stemmers import stemmer
 from treemem.text.word_classes import (
     ADVERBS,
     BEING,
@@ -26,6 +27,7 @@ from treemem.text.word_classes import (
     GENERIC_NOUNS,
     GERUNDS,
     HEADS_OF_PHRASES,
+    IMPERATIVES,
     MODALS,
     OBJECTS,
     PLAIN_ADJECTIVES,
@@ -53,6 +55,8 @@ WORD_BONUS = 0.35
 # at for those that most leaves are about.
 MAIN_OF_LEAF = 8
 CANDIDATES_RATIO = 2
+# Letters of a word of which a longer one with the same beginning is taken for a form.
+AKIN_CHARS_MIN = 3
 # The weight of a noun that many texts share.
 FAINT_WEIGHT = 0.5
 
@@ -377,6 +381,8 @@ def _without_verbs(
         if not (is_object and len(run) == 1):
             evidence.verbs[run[-1].single] += 1
             run = run[:-1]
+    if len(run) > 1 and run[0].is_first and run[0].lower in IMPERATIVES:
+        run = run[1:]
     while run and (run[0].lower in PLAIN_ADJECTIVES or run[0].lower in GERUNDS):
         run = run[1:]
     if not run:
@@ -506,10 +512,23 @@ def _widened(phrase: str, counts: PhraseCounts, barred: frozenset[str]) -> str:
 
 
 def _overlap(one: str, other: str) -> bool:
-    """Whether two phrases share a word that is not generic, so that one is enough."""
+    """Whether two phrases share a word that is not generic, in any form, so that one is enough."""
     mine = {singular(word) for word in one.split(" ")}
     theirs = {singular(word) for word in other.split(" ")}
-    return mine == theirs or not (mine & theirs) <= GENERIC_NOUNS
+    if mine == theirs:
+        return True
+    return any(
+        _akin(word, another) for word in mine - GENERIC_NOUNS for another in theirs - GENERIC_NOUNS
+    )
+
+
+def _akin(word: str, other: str) -> bool:
+    """Whether two words are forms of one: "game" and "gaming", "app" and "application"."""
+    short, long = sorted((word, other), key=len)
+    if len(short) >= AKIN_CHARS_MIN and long.startswith(short):
+        return True
+    stem = stemmer("english")
+    return stem(word) == stem(other)
 
 
 def _spelled(written: Counter[str]) -> str:

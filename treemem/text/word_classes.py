@@ -116,31 +116,32 @@ _IRREGULAR_FORMS = frozenset(
 )
 # Adjectives that say little: never the end of a phrase, and left off its beginning.
 PLAIN_ADJECTIVES = frozenset(
-    "able amazing available bad beautiful best better big bigger biggest busy certain "
-    "clear clearly close common complete correct crazy current cute different difficult "
-    "early easier easiest easy empty entire exact excellent excited exciting extra fair "
-    "fantastic fast favorite favourite final fresh full fun funny general glad good great "
-    "grateful happy hard hardest helpful high higher highest huge important incredible "
-    "initial inspiring interested interesting key kind large larger largest late latest "
-    "little local long longer lovely low lower lucky main major meaningful minor mixed "
-    "necessary new newer newest nice normal old older oldest only open original overall "
-    "own particular perfect personal positive possible potential powerful previous proper "
-    "proud quick quickly ready real recent regular related relevant right rough sad safe "
-    "separate serious several sharp short similar simple simpler single slow small "
-    "smaller smart special specific strong sudden super supportive sure sweet terrible "
-    "thankful tiny tough true typical unable unique useful usual valid various weird "
-    "whole wide wild wonderful worth wrong young younger awful awesome cool fine tired "
-    "sick stressed worried alive aware deep deeper essential effective efficient creative "
-    "additional further total actual multiple numerous detailed robust comprehensive "
-    "crucial vital careful curious honest yummy delicious tasty gorgeous stunning "
-    "adorable impressive memorable peaceful relaxing rewarding challenging tricky handy "
-    "neat solid healthy popular free custom rural urban guilty cozy comfy lazy noisy "
-    "messy scary silly thirsty hungry sleepy windy sunny rainy cloudy foggy pricey cheap "
-    "expensive humble genuine sincere brave bold calm keen nervous afraid scared amused "
-    "bored fellow outer inner upper outdoor indoor daily weekly monthly yearly annual "
-    "significant professional multi corresponding permanent urgent pregnant conceptual "
-    "passionate secure shorter trans intimate delicate moderate private former dry wet "
-    "hot cold warm heavy light dark tight loose thick thin red green blue".split()
+    "invalid undefined unknown able amazing available bad beautiful best better big "
+    "bigger biggest busy certain clear clearly close common complete correct crazy "
+    "current cute different difficult early easier easiest easy empty entire exact "
+    "excellent excited exciting extra fair fantastic fast favorite favourite final fresh "
+    "full fun funny general glad good great grateful happy hard hardest helpful high "
+    "higher highest huge important incredible initial inspiring interested interesting "
+    "key kind large larger largest late latest little local long longer lovely low lower "
+    "lucky main major meaningful minor mixed necessary new newer newest nice normal old "
+    "older oldest only open original overall own particular perfect personal positive "
+    "possible potential powerful previous proper proud quick quickly ready real recent "
+    "regular related relevant right rough sad safe separate serious several sharp short "
+    "similar simple simpler single slow small smaller smart special specific strong "
+    "sudden super supportive sure sweet terrible thankful tiny tough true typical unable "
+    "unique useful usual valid various weird whole wide wild wonderful worth wrong young "
+    "younger awful awesome cool fine tired sick stressed worried alive aware deep deeper "
+    "essential effective efficient creative additional further total actual multiple "
+    "numerous detailed robust comprehensive crucial vital careful curious honest yummy "
+    "delicious tasty gorgeous stunning adorable impressive memorable peaceful relaxing "
+    "rewarding challenging tricky handy neat solid healthy popular free custom rural "
+    "urban guilty cozy comfy lazy noisy messy scary silly thirsty hungry sleepy windy "
+    "sunny rainy cloudy foggy pricey cheap expensive humble genuine sincere brave bold "
+    "calm keen nervous afraid scared amused bored fellow outer inner upper outdoor indoor "
+    "daily weekly monthly yearly annual significant professional multi corresponding "
+    "permanent urgent pregnant conceptual passionate secure shorter trans intimate "
+    "delicate moderate private former dry wet hot cold warm heavy light dark tight loose "
+    "thick thin red green blue".split()
 )
 # Nouns that say nothing about the subject by themselves: never a phrase of one word, and never
 # the end of one.
@@ -216,6 +217,8 @@ VERBS = frozenset(
     for form in _forms(verb)
     if not form.endswith("ing") and form not in {n + s for n in _ALSO_NOUNS for s in ("", "s")}
 ) | _IRREGULAR_FORMS  # fmt: skip
+# Verbs that begin an order, such as "Update the list".
+IMPERATIVES = frozenset(_VERBS)
 # Their forms in "ing" but for common nouns: hardly ever a noun.
 GERUNDS = frozenset(
     form for verb in _VERBS for form in _forms(verb) if form.endswith("ing")
