@@ -85,7 +85,7 @@ def calibrate(
 ) -> calibration.Calibration:
     """Calibrates a checker on the built-in notes, and stores the result beside the models.
 
-    choice: as of examine(), or a folder with an ONNX model. It takes as long as some 120 short
+    choice: as of examine(), or a folder with an ONNX model. It takes as long as some 130 short
     answers. Raises ModelError if the model cannot be used, UsageError for the choice "none".
     """
     setting = opening.checked_choice(choice)
