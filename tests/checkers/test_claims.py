@@ -97,7 +97,9 @@ class TwoAnswers:
         self.prompts.append(prompt)
         return Chat((Segment(prompt.question),), 0)
 
-    def score(self, segments: Sequence[Segment], continuations: Sequence[str]) -> Any:
+    def score(
+        self, segments: Sequence[Segment], continuations: Sequence[str], *, fixed: int = 0
+    ) -> Any:
         return [[self.likely.get(text, -9.0)] for text in continuations]
 
 

@@ -18,6 +18,41 @@ SYSTEM = (
     "You compare a claim with a document. Answer Yes if the document says everything that the "
     "claim says, and No if any part of the claim is missing, different or uncertain in it."
 )
+# Lines, a claim, and the answer. Half of the claims differ from their lines in one small thing.
+_EXAMPLES = (
+    (
+        "Mira: The roofers came on Monday. They found two broken beams.\n"
+        "Jonas: So it costs us 900 euros more.",
+        "Because of two broken beams the roof gets 900 euros more expensive.",
+        "Yes",
+    ),
+    (
+        "Dr Sol: Could you take the minutes?\nIra: Only if Lena can't. I'll ask her tomorrow.",
+        "Lena takes the minutes, as Ira asked her to.",
+        "No",
+    ),
+    (
+        "user: Fix the footer, but leave the login page alone, Eva works on it.\n"
+        "assistant: The footer is fixed. Its link pointed to the old address.",
+        "The assistant changed the login page.",
+        "No",
+    ),
+    (
+        "Nils: I gave up swimming when my shoulder hurt.\nOda: I never learned it, sadly.",
+        "Pain in the shoulder made Nils stop swimming.",
+        "Yes",
+    ),
+    (
+        "Nils: I gave up swimming when my shoulder hurt.\nOda: I never learned it, sadly.",
+        "Oda stopped swimming because of her shoulder.",
+        "No",
+    ),
+    (
+        "Minutes: The fee stays at 30 euros. Members under 18 pay half of it, guests pay 5 more.",
+        "Guests are charged 35 euros, and young members half of the fee.",
+        "Yes",
+    ),
+)
 # Ways in which tokenizers write the two answers.
 YES = ("Yes", " Yes", "yes", "YES")
 NO = ("No", " No", "no", "NO")
@@ -31,7 +66,7 @@ class ChatScorer(Protocol):
     def chat(self, prompt: Prompt) -> Chat: ...
 
     def score(
-        self, segments: Sequence[Segment], continuations: Sequence[str]
+        self, segments: Sequence[Segment], continuations: Sequence[str], *, fixed: int = 0
     ) -> list[list[float]]: ...
 
 
@@ -43,14 +78,20 @@ class Server(Protocol):
 
 def claim_prompt(lines: Sequence[str], note: str) -> Prompt:
     """The question whether lines "Speaker: words" support a note."""
+    examples = tuple((_question(text, claim), answer) for text, claim, answer in _EXAMPLES)
     document = "\n".join(nearest_lines(lines, note))
-    return Prompt(SYSTEM, f"Document: {document}\nClaim: {' '.join(note.split())}")
+    return Prompt(SYSTEM, _question(document, " ".join(note.split())), examples)
+
+
+def _question(document: str, claim: str) -> str:
+    return f"Document: {document}\nClaim: {claim}"
 
 
 def local_yes(client: ChatScorer, lines: Sequence[str], note: str) -> float:
     """By how many nats a local model finds yes likelier than no. Raises ModelError."""
     answers = (*YES, *NO)
-    scores = client.score(client.chat(claim_prompt(lines, note)).segments, answers)
+    chat = client.chat(claim_prompt(lines, note))
+    scores = client.score(chat.segments, answers, fixed=chat.fixed)
     likely = {answer: math.fsum(row) for answer, row in zip(answers, scores, strict=True)}
     return _sum(likely, YES) - _sum(likely, NO)
 
