@@ -1,5 +1,5 @@
-"""Asks a model about a note: how much likelier the lines make it than its variants and than it is
-by itself, and whether it says yes or no when asked."""
+"""Asks a model about a note: how much likelier the lines make it than its variants, and whether it
+says yes or no when asked."""
 
 from __future__ import annotations
 
@@ -24,6 +24,8 @@ ANSWERS = (" Yes", " No")
 # Of a note and a variant, this many words from the exchange on are compared, except after a speaker
 # or a name: what they did may stand at the end.
 WORDS_COMPARED = 5
+# In nats.
+GAIN_MAX = 5.0
 _WORDS = re.compile(rf"(?:\S+\s*){{0,{WORDS_COMPARED}}}")
 _WHOLE: tuple[VariantKind, ...] = ("speaker", "name")
 
@@ -40,26 +42,23 @@ class Scorer(Protocol):
 class Pair:
     """How the lines judge between a note and its variant.
 
-    gain: by how many nats they make the note likelier than the variant, beyond what it is without
+    given, alone: by how many nats the note is likelier than the variant, with the lines and without
     them.
     """
 
     kind: VariantKind
-    gain: float
+    given: float
+    alone: float
 
 
 @dataclass(frozen=True, slots=True)
 class Reading:
     """What a model says about a note.
 
-    support: by how many nats a token the lines make the note likelier. weakest: the same for the
-    token for which they do least. yes: by how many nats "Yes" is likelier than "No" as the answer
-    whether they support it.
+    yes: by how many nats "Yes" is likelier than "No" as the answer whether the lines support it.
     """
 
     pairs: tuple[Pair, ...]
-    support: float
-    weakest: float
     yes: float
 
 
@@ -73,19 +72,19 @@ def read(client: Scorer, lines: Sequence[str], note: str) -> Reading:
     parts = [LEAD_IN + part for part, _ in pairs] + [LEAD_IN + other for _, other in pairs]
     shown = BEFORE_LINES + "\n".join(nearest_lines(lines, note)) + AFTER_LINES
     asked = [whole + QUESTION + answer for answer in ANSWERS]
-    yes, no, given, *given_parts = client.score([Segment(shown)], [*asked, whole, *parts])
-    alone, *alone_parts = client.score([Segment(NO_LINES)], [whole, *parts])
-    raised = [
-        math.fsum(one) - math.fsum(other)
-        for one, other in zip(given_parts, alone_parts, strict=True)
-    ]
+    yes, no, *rows = client.score([Segment(shown)], [*asked, *parts])
+    given = [math.fsum(row) for row in rows]
+    alone = [math.fsum(row) for row in client.score([Segment(NO_LINES)], parts)]
     count = len(found)
-    gains = [raised[number] - raised[count + number] for number in range(count)]
-    per_token = [one - other for one, other in zip(given, alone, strict=True)]
     return Reading(
-        tuple(Pair(variant.kind, gain) for variant, gain in zip(found, gains, strict=True)),
-        math.fsum(per_token) / max(1, len(per_token)),
-        min(per_token, default=0.0),
+        tuple(
+            Pair(
+                variant.kind,
+                given[number] - given[count + number],
+                alone[number] - alone[count + number],
+            )
+            for number, variant in enumerate(found)
+        ),
         math.fsum(yes) - math.fsum(no),
     )
 
@@ -104,11 +103,15 @@ def _compared(note: str, variant: Variant) -> tuple[str, str]:
 
 
 def features(found: Reading) -> dict[str, float | None]:
-    """A reading as the features of a formula."""
-    gains = [pair.gain for pair in found.pairs]
+    """A reading as the features of a formula: the pair that speaks most against the note, by the
+    likelihoods with the lines, and by what the lines add to those without them."""
     return {
-        "support": found.support,
-        "weakest": found.weakest,
         "yes": found.yes,
-        "lowest": min(gains, default=None),
+        "given": _lowest([pair.given for pair in found.pairs]),
+        "added": _lowest([pair.given - pair.alone for pair in found.pairs]),
     }
+
+
+def _lowest(gains: Sequence[float]) -> float | None:
+    """The lowest gain. Beyond GAIN_MAX either way it says no more."""
+    return max(-GAIN_MAX, min(GAIN_MAX, *gains)) if gains else None
