@@ -149,6 +149,8 @@ def settles(text: str) -> bool:
     """
     if text.rstrip().endswith("?") or not _may_settle(text):
         return False
+    if not (_PAST.search(text) or _DONE.search(text)):
+        return False
     return any(map(_settles_clause, CLAUSE_END.split(text)))
 
 

@@ -27,6 +27,7 @@ _STATED = Phrases(
     ("open later next action do", r"""^\W*(?:open|to\ do|for\ later|next\ steps?(?:\ for\ \w+)?
         |action\ items?)\b[^.:]{0,40}:\ \S"""),
     ("open", rf"""\bopen\ (?:question|point|item|issue)s?\b|^\W*open\ as\ well\b
+        |\bas\ (?:still\ )?open\b
         |\b{_QUESTION}\b(?:\ (?!and\b|but\b|because\b)[\w'-]+){{0,6}}?\ {_LEFT_OPEN}
         |\b(?:this|that|it|which|everything|all|rest|one|two|three|\d+)(?:\ of\ (?:them|these
             |those))?\ {_LEFT_OPEN}
@@ -59,6 +60,8 @@ _STATED = Phrases(
 )  # fmt: skip
 # A task that is left, in the voice of a user or of an assistant at work.
 _LEFT_TO_DO = Phrases(
+    ("i'll", r"""\bi'll\ (?:then\ |just\ )?(?:mail|email|ask|call|write\ to|check\ with|talk\ to)
+        \ (?-i:[A-Z])\w+\b"""),
     ("still", r"""\bstill\ (?:(?:needs?|has|have|had|must|should)\ to\b
         |needs?\ (?:\w+'s\b|an?\b|the\b|some\b))"""),
     ("yet", r"\byet\ to\ (?!be\ seen\b)[a-z]+"),

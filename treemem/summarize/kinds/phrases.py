@@ -27,9 +27,12 @@ class Phrases:
     def __init__(self, *groups: tuple[str, str]) -> None:
         """groups: the words, in small letters and apart by spaces, and the expression."""
         self._groups = [(frozenset(cues.split()), re.compile(text, FLAGS)) for cues, text in groups]
+        self._cues = frozenset(cue for cues, _ in self._groups for cue in cues)
 
     def find(self, sentence: str, lower_words: frozenset[str]) -> re.Match[str] | None:
         """The first expression's match, in the order of the groups."""
+        if self._cues.isdisjoint(lower_words):
+            return None
         for cues, pattern in self._groups:
             if not cues.isdisjoint(lower_words) and (match := pattern.search(sentence)):
                 return match
