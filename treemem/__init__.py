@@ -34,9 +34,18 @@ from treemem.origins.spans import OriginSpan
 from treemem.origins.spans import spans_of as origin_spans
 from treemem.reports import FileReport, IngestReport, ScrubReport, WorkReport
 from treemem.types import (
+    ENTRY_KINDS,
+    ENTRY_STATES,
+    GRADES,
     ORIGINS,
     Blob,
+    Digest,
+    Entry,
+    EntryKind,
+    EntryOrder,
+    EntryState,
     Explained,
+    Grade,
     Job,
     Later,
     Message,
@@ -62,6 +71,7 @@ if TYPE_CHECKING:
     from treemem.diagnostics.status import EmbedderStatus, ProducerStatus, Status
     from treemem.importers.common.base import LogFile
     from treemem.ingest.walk import find_files
+    from treemem.ledger_api import Ledger
     from treemem.privacy.policy import Policy, Redact, Redactions
     from treemem.queue.hours import Hours
     from treemem.rules.choices import RuleView
@@ -86,18 +96,28 @@ __all__ = [  # noqa: RUF022
     "DatabaseReplacedError",
     "DatabaseVersionError",
     "Diagnosis",
+    "Digest",
     "DiskError",
     "DiskFullError",
+    "ENTRY_KINDS",
+    "ENTRY_STATES",
     "EmbedderStatus",
+    "Entry",
+    "EntryKind",
+    "EntryOrder",
+    "EntryState",
     "ExamResult",
     "Explained",
     "FileReport",
+    "GRADES",
+    "Grade",
     "Hours",
     "ImportFileError",
     "IngestReport",
     "Job",
     "Later",
     "LeaseLostError",
+    "Ledger",
     "LogFile",
     "Memory",
     "Message",
@@ -153,6 +173,7 @@ if not TYPE_CHECKING:
         "EmbedderStatus": "diagnostics.status",
         "ExamResult": "summarize.exam",
         "Hours": "queue.hours",
+        "Ledger": "ledger_api",
         "LogFile": "importers.common.base",
         "Plan": "diagnostics.estimate",
         "Policy": "privacy.policy",

@@ -26,6 +26,7 @@ from treemem.store import settings
 from treemem.store.database import Database
 from treemem.times import Clock, now_ms
 from treemem.types import (
+    Digest,
     Include,
     Job,
     Message,
@@ -44,6 +45,7 @@ if TYPE_CHECKING:
     from treemem.diagnostics.estimate import Plan
     from treemem.diagnostics.status import Status
     from treemem.importers.common.base import LogFile
+    from treemem.ledger_api import Ledger
     from treemem.privacy.policy import Redact, Redactions
     from treemem.rules.choices import RuleView
     from treemem.search.query import Mode, Rerank
@@ -360,6 +362,23 @@ class Memory:
             row = browse.source_row(self._database, source)
             return browse.source_messages(self._database, row[0])
 
+    @property
+    def ledger(self) -> Ledger:
+        """The ledger: rules, decisions, open points, errors and facts, to read, close and drop."""
+        from treemem.ledger_api import Ledger
+
+        return Ledger(self._database, self._clock)
+
+    def digest(self, scope: Scope) -> Digest:
+        """Returns what to read first about a scope, within a ceiling of tokens."""
+        from treemem.digest.compose import digest_of
+        from treemem.topics import store as topic_store
+
+        with self._database.reading():
+            if scope.kind == "topic":
+                scope = Scope.topic(topic_store.resolve(self._database, scope.key or ""))
+            return digest_of(self._database, scope)
+
     def setting(self, name: str) -> str | None:
         """Returns a setting stored in this file, such as "summarizer"; None if it is not set."""
         return settings.get(self._database, name)
@@ -386,17 +405,23 @@ class Memory:
     def drop_rule(self, rule_id: str) -> RuleView:
         """Hides a rule from now on, also when its log is read again. Raises NotFoundError,
         AmbiguousIdError."""
+        from treemem.ledger import update
         from treemem.rules import choices
 
         with self._database.transaction():
-            return choices.drop(self._database, rule_id, self._clock())
+            rule = choices.drop(self._database, rule_id, self._clock())
+            update.touch(self._database, rule.text)
+            return rule
 
     def restore_rule(self, rule_id: str) -> RuleView:
         """Undoes a pin or a drop. Raises NotFoundError, AmbiguousIdError."""
+        from treemem.ledger import update
         from treemem.rules import choices
 
         with self._database.transaction():
-            return choices.restore(self._database, rule_id)
+            rule = choices.restore(self._database, rule_id)
+            update.touch(self._database, rule.text)
+            return rule
 
     # -- secrets -------------------------------------------------------------------------
 

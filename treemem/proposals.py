@@ -9,9 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
 
-from treemem.types import Grade, Message, Origin, Rejection, StatementKind
+from treemem.types import EntryState, Grade, Message, Origin, Rejection, StatementKind
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,8 +35,8 @@ class Draft:
     """A new statement with the ids of the messages it cites.
 
     tokens: of its text; 0 if not counted. settles: it says that something is done, and can close
-    an earlier open point. origin: the weakest of the words it rests on. superseded_by: the text of
-    the statement of the same view that replaces it. grade, score, checker: as of a Statement.
+    an earlier open point. origin: the weakest of the words it rests on. grade, score, checker: as
+    of a Statement.
     """
 
     kind: StatementKind
@@ -48,7 +47,6 @@ class Draft:
     tokens: int = 0
     settles: bool = False
     origin: Origin = "pasted"
-    superseded_by: str | None = None
     grade: Grade = "aligned"
     score: float | None = None
     checker: str | None = None
@@ -58,10 +56,8 @@ class Draft:
 class ChildStatement:
     """A statement of a child node, which the parent's summary can repeat by its number.
 
-    also: the numbers of statements with the same meaning, whose citations it includes.
-    superseded_by: the number of the later statement that replaces it. origin: the weakest of the
-    words it rests on. home: the project of a rule, or its source if it has none. grade: as of a
-    Statement.
+    origin: the weakest of the words it rests on. grade: as of a Statement. entry: the number of its
+    entry in the ledger, None for a statement that a model wrote; state, salience: of that entry.
     """
 
     seq: int
@@ -71,40 +67,22 @@ class ChildStatement:
     importance: float
     message_ids: tuple[str, ...] = ()
     tokens: int = 0
-    also: tuple[int, ...] = ()
-    superseded_by: int | None = None
     origin: Origin = "pasted"
-    home: str | None = None
     grade: Grade = "verbatim"
+    entry: int | None = None
+    state: EntryState = "holds"
+    salience: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
 class Child:
     """A child node as its parent's summarizer sees it.
 
-    statements: of its summary. settling: all statements below it, shown or not, that say that
-    something is done. is_open: an open tail, which no model has summarized.
+    statements: of its summary. is_open: an open tail, which no model has summarized.
     """
 
     statements: Sequence[ChildStatement]
-    settling: Sequence[ChildStatement] = ()
     is_open: bool = False
-
-
-RelationKind = Literal["same", "closed", "superseded"]
-
-
-@dataclass(frozen=True, slots=True)
-class Relation:
-    """The effect of a later statement, other, on an earlier one, seq.
-
-    same: other has the same meaning. closed: other closes the open point. superseded: other
-    replaces it.
-    """
-
-    seq: int
-    kind: RelationKind
-    other: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,8 +91,7 @@ class View:
 
     items: its statements in order, new or repeated from children. offered: the number of
     statements proposed. usable: enough of them passed. kept_back: new statements that are stored
-    but not shown: they can close earlier open points, or are unproven. relations: between
-    statements of children.
+    but not shown: they belong to the ledger, or are unproven.
     """
 
     items: Sequence[Draft | ChildStatement]
@@ -125,4 +102,3 @@ class View:
     tokens_out: int = 0
     seconds: float = 0.0
     kept_back: Sequence[Draft] = ()
-    relations: tuple[Relation, ...] = ()

@@ -44,6 +44,16 @@ Grade = Literal["verbatim", "aligned", "entailed", "unproven"]
 # its threshold; not refused, but not judged either.
 GRADES: tuple[Grade, ...] = ("verbatim", "aligned", "entailed", "unproven")
 
+EntryKind = Literal["decision", "fact", "open", "error", "constraint"]
+ENTRY_KINDS: tuple[EntryKind, ...] = ("constraint", "decision", "open", "error", "fact")
+
+EntryState = Literal["holds", "superseded", "closed", "withdrawn"]
+# Of an entry of the ledger: it holds; a later one replaced it; a later one, or the user, closed it;
+# the user took it back or dropped it.
+ENTRY_STATES: tuple[EntryState, ...] = ("holds", "superseded", "closed", "withdrawn")
+
+EntryOrder = Literal["salience", "time"]
+
 ScopeKind = Literal["everything", "source", "topic", "session"]
 
 SourceKind = Literal["people", "meeting", "assistant", "agent", "mail", "document"]
@@ -222,7 +232,8 @@ class Statement:
     messages: the cited messages, including those of statements with the same meaning.
     closed_by: the statement that closed an open point. superseded_by: the one that replaced it.
     grade: how far its check reaches, see GRADES. score: of a statement that is entailed, the
-    checker's, from 0 to 1. checker: its name.
+    checker's, from 0 to 1. checker: its name. entry_id: of its entry in the ledger, if it was
+    picked in a leaf. state: of that entry.
     """
 
     id: int
@@ -238,6 +249,54 @@ class Statement:
     grade: Grade = "aligned"
     score: float | None = None
     checker: str | None = None
+    entry_id: str | None = None
+    state: EntryState = "holds"
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """An entry of the ledger: a rule, a decision, an open point, an error or a fact, word for word.
+
+    id: a hash of its words and its project. text: its words where it was last said. origin: whose
+    they are. project: where it was said; None without one. first_at, last_at: when it was first and
+    last said. mentions: the messages that say it, in leaves leaves. by: the later statement that
+    closed or replaced it. salience: how much it matters, the sum of explanation. messages: those
+    that say it, filled by Memory.entry alone. source_id, node_id: where it was last said.
+    """
+
+    id: str
+    kind: EntryKind
+    text: str
+    speaker: str | None
+    origin: Origin
+    state: EntryState
+    project: str | None = None
+    first_at: str | None = None
+    last_at: str | None = None
+    mentions: int = 1
+    leaves: int = 1
+    by: Later | None = None
+    salience: float = 0.0
+    explanation: tuple[tuple[str, float], ...] = ()
+    source_id: str | None = None
+    node_id: str | None = None
+    messages: tuple[Message, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Digest:
+    """What a person reads first about a scope, within a ceiling of tokens.
+
+    headline: one line composed of facts: who, when, how much, mostly about what. gists: what it is
+    about, spread over the scope. entries: the most salient entries of the ledger that hold, by
+    kind. counts: of each kind of entry, how many hold.
+    """
+
+    scope: Scope
+    headline: str = ""
+    gists: tuple[Statement, ...] = ()
+    entries: tuple[Entry, ...] = ()
+    counts: tuple[tuple[EntryKind, int], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,6 +26,7 @@ COMMANDS = {
     "message": ("content.message", "Show a message, and whose words it contains."),
     "source": ("content.source", "Show the stored sources."),
     "rule": ("content.rule", "List, pin and drop your standing instructions."),
+    "ledger": ("content.ledger", "List rules, decisions, open points, errors and facts."),
     "topic": ("content.topic", "List, rename, pin and merge topics."),
     "status": ("upkeep.status", "Show what is stored, queued and missing."),
     "work": ("models.work", "Run the queued model work."),

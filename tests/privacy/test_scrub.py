@@ -344,13 +344,13 @@ NO_WORDS = set(
     setting.name setting.value
     source.id source.format source.origin source.parent_id
     message.id message.identity message.external_id message.role message.kind message.sent_at
-    message.origin statement.origin statement.grade statement.checker rule_choice.state
+    message.origin statement.origin statement.grade statement.checker entry_choice.state
     message_alias.alias source_message.session source_message.state
     node.id tree.scope tree.key
     imported_file.digest imported_file.source_ids imported_file.skipped
     log_file.content log_file.format log_file.path log_file.place log_file.start
     topic.id topic_alias.id
-    producer.name model_output.key statement.kind statement_relation.kind
+    producer.name model_output.key statement.kind entry.id entry.kind entry.state entry_link.kind
     embedder.name embedder.setting vector_1.digest vector_1.vector
     job.kind job.dedupe_key job.payload job.state job.token breaker.kind breaker.job_seqs
     usage.producer usage.scope usage.key
@@ -402,7 +402,7 @@ def test_an_owner_stores_a_rewritten_text(memory: Memory, database: Database) ->
     database.execute("INSERT INTO breaker VALUES ('seal', '[]', NULL, 'failed often')")
     database.execute("INSERT INTO imported_file VALUES ('d', '[]', 1, 1, '{}', '[\"bad\"]', 1)")
     database.execute("UPDATE source SET project = '/w/shop'")
-    database.execute("INSERT INTO rule_choice VALUES (1, 'Never ask.', '/w/shop', 'pinned', 0)")
+    database.execute("INSERT INTO entry_choice VALUES (1, 'Never ask.', '/w/shop', 'pinned', 0)")
     for owner in scrub.TEXT_OWNERS:
         key, text = next(iter(owner.texts(database)))
         assert text

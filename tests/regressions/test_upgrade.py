@@ -14,7 +14,22 @@ TYPED = "Always count the goats twice."
 DOWNGRADE = """
 UPDATE producer SET name = 'extractive/2';
 UPDATE statement SET kind = 'constraint', speaker = 'user' WHERE text = 'Never open the east gate.';
-DROP TABLE rule_choice;
+DROP TRIGGER entry_loses_statement;
+DROP TRIGGER entry_changes_statement;
+DROP TRIGGER entry_changes_home;
+DROP TRIGGER entry_loses_tail;
+DROP TRIGGER entry_gains_link;
+DROP TRIGGER entry_loses_link;
+DROP INDEX statement_entry;
+ALTER TABLE statement DROP COLUMN entry_seq;
+ALTER TABLE statement DROP COLUMN grade;
+ALTER TABLE statement DROP COLUMN score;
+ALTER TABLE statement DROP COLUMN checker;
+DROP TABLE entry_link;
+DROP TABLE entry_subject;
+DROP TABLE entry;
+DROP TABLE entry_choice;
+CREATE TABLE statement_relation (seq INTEGER);
 ALTER TABLE statement DROP COLUMN origin;
 ALTER TABLE message DROP COLUMN origin;
 ALTER TABLE source DROP COLUMN project;
@@ -22,7 +37,7 @@ ALTER TABLE source DROP COLUMN is_mine;
 UPDATE message SET extras = NULL;
 UPDATE message SET search_text = NULL;
 INSERT INTO message_fts (message_fts) VALUES ('rebuild');
-DELETE FROM _sqlite_migrations WHERE name IN ('m002_origins', 'm004_other_stems');
+DELETE FROM _sqlite_migrations WHERE name IN ('m002_origins', 'm004_other_stems', 'm005_ledger');
 DELETE FROM job;
 PRAGMA user_version = 1;
 """

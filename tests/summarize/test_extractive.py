@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from treemem.origins.marking import mark
 from treemem.proposals import Draft, Excerpt
-from treemem.summarize.base import BINDING, KIND_ORDER
+from treemem.summarize.base import KIND_ORDER
 from treemem.summarize.extractive import LEAF_TOKENS_MAX, leaf_budget, summarize_leaf
 from treemem.text.tokens import count_tokens
 from treemem.types import STATEMENT_KINDS, Message, Part
@@ -98,22 +98,21 @@ def test_the_gist_comes_first_then_decisions_rules_open_points_errors_and_facts(
 
 
 @pytest.mark.parametrize("count", [20, 200, 2_000])
-def test_a_summary_is_at_most_a_third_of_its_leaf_and_bounded(count: int) -> None:
+def test_a_summary_has_at_most_its_share_of_the_leaf_and_is_bounded(count: int) -> None:
     texts = [f"Machine {n} of plant {n % 7} made {n * 3} parts in May." for n in range(count)]
     drafts = leaf_of(*texts)
     tokens = sum(draft.tokens for draft in drafts)
     assert tokens == sum(count_tokens(draft.text) for draft in drafts)
     budget = leaf_budget(sum(map(count_tokens, texts)))
-    assert 0.8 * budget < tokens <= budget <= LEAF_TOKENS_MAX
+    assert 0.5 * min(budget, 200) < tokens <= budget <= LEAF_TOKENS_MAX
 
 
 @UNHURRIED
 @given(st.lists(TEXTS, min_size=1, max_size=30))
-def test_only_rules_and_open_points_exceed_the_budget(texts: list[str]) -> None:
+def test_no_kind_exceeds_the_budget(texts: list[str]) -> None:
     drafts = leaf_of(*texts)
-    free = [draft.tokens for draft in drafts if draft.kind not in BINDING]
     budget = leaf_budget(sum(count_tokens(text) for text in texts))
-    assert len(free) <= 1 or sum(free) <= budget
+    assert sum(draft.tokens for draft in drafts) <= budget
 
 
 def test_every_message_gets_its_best_sentence_in_before_another_gets_two() -> None:
@@ -148,10 +147,11 @@ def test_a_rule_and_an_open_point_are_in_the_summary_of_their_leaf(
     assert kinds_of(leaf_of(*around, text), text) == [kind]
 
 
-def test_ten_rules_of_one_leaf_are_all_in_its_summary() -> None:
+def test_ten_rules_of_one_leaf_are_all_picked() -> None:
     rules = [f"You must never restart worker {n} while the settlement runs." for n in range(10)]
-    shown = {draft.text for draft in leaf_of(*rules, *FACTS) if draft.kind == "constraint"}
-    assert shown == set(rules)
+    view = summarize_leaf([excerpt(text, at) for at, text in enumerate([*rules, *FACTS])])
+    picked = [*view.items, *view.kept_back]
+    assert {draft.text for draft in picked if draft.kind == "constraint"} == set(rules)
 
 
 @pytest.mark.parametrize("kind", ["summary", "injected"])

@@ -20,11 +20,11 @@ from treemem.privacy.reseal import reseal_sources
 from treemem.queue import jobs
 from treemem.reports import ScrubReport, StepProgress
 from treemem.store import (
+    entry_choices,
     imported_files,
     json_text,
     messages,
     migrations,
-    rule_choices,
     settings,
     sources,
     summaries,
@@ -196,8 +196,8 @@ TEXT_OWNERS = (
     TextOwner("source.project", sources.projects, sources.rewrite_project),
     TextOwner("imported_file.problems", imported_files.problem_texts,
               imported_files.rewrite_problems, TextCleaner.clean_problems),
-    TextOwner("rule_choice.text", rule_choices.texts, rule_choices.rewrite_text),
-    TextOwner("rule_choice.project", rule_choices.projects, rule_choices.rewrite_project),
+    TextOwner("entry_choice.text", entry_choices.texts, entry_choices.rewrite_text),
+    TextOwner("entry_choice.project", entry_choices.projects, entry_choices.rewrite_project),
     TextOwner("topic.name", topics.names, topics.rewrite_name),
     TextOwner("job.error", jobs.error_texts, jobs.rewrite_error),
     TextOwner("breaker.reason", jobs.breaker_reasons, jobs.rewrite_breaker_reason),

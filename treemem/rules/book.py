@@ -15,9 +15,9 @@ from typing import Literal, NamedTuple
 from treemem import times
 from treemem.origins.spans import origin_of_words
 from treemem.rules import succession, wording
-from treemem.store import messages, rule_choices
+from treemem.store import entry_choices, messages
 from treemem.store.database import Database, json_list
-from treemem.store.rule_choices import RuleChoice
+from treemem.store.entry_choices import EntryChoice
 from treemem.text.sentences import spoken_sentences
 
 # in force: it holds. taken back: a later sentence ended it. dropped: the user hid it here. pinned:
@@ -141,7 +141,7 @@ class Book:
 def read(database: Database) -> Book:
     """Reads the rules of a file."""
     sentences = _read_sentences(database)
-    choices = {choice[:2]: choice for choice in rule_choices.choices(database)}
+    choices = {choice[:2]: choice for choice in entry_choices.choices(database)}
     ended: dict[str, dict[tuple[str, str], str]] = {}
     rules = []
     for rule, is_rule in sentences:
@@ -151,7 +151,7 @@ def read(database: Database) -> Book:
             ended_by = ended[rule.home].get(rule.key)
             rules.append(_judged(rule, ended_by, choices.pop(rule.key, None)))
     # Subtle: a choice outlives its messages, as when a log is deleted and read again.
-    rules += map(_of_choice, choices.values())
+    rules += map(_of_choice, filter(_is_about_a_rule, choices.values()))
     return Book(tuple(sorted(rules, key=lambda rule: rule.place, reverse=True)), sentences)
 
 
@@ -249,17 +249,26 @@ def _endings(texts: tuple[str, ...]) -> tuple[int | None, ...]:
     return tuple(endings)
 
 
-def _judged(rule: Rule, ended_by: str | None, choice: RuleChoice | None) -> Rule:
+def _is_about_a_rule(choice: EntryChoice) -> bool:
+    """Whether a choice without its sentence is about a rule, not about another entry."""
+    is_rule = choice.state == "dropped" and wording.form_of(choice.text) is not None
+    return choice.state == "pinned" or is_rule
+
+
+def _judged(rule: Rule, ended_by: str | None, choice: EntryChoice | None) -> Rule:
     """The rule in the state that the user chose for it, if any."""
-    if choice is not None:
+    if choice is not None and choice.state in ("pinned", "dropped"):
         return replace(rule, state=choice.state)
+    if choice is not None and choice.state == "open":
+        return rule
     return rule if ended_by is None else replace(rule, state="taken back", ended_by=ended_by)
 
 
-def _of_choice(choice: RuleChoice) -> Rule:
+def _of_choice(choice: EntryChoice) -> Rule:
     """A rule of which only the choice is left, or that the user wrote here."""
     return Rule(
         choice.text, choice.project, "user",
         times.from_ms(choice.chosen_at_ms), (choice.chosen_at_ms, 0, 0, 0),
-        choice.project or None, state=choice.state,
+        choice.project or None,
+        state="pinned" if choice.state == "pinned" else "dropped",
     )  # fmt: skip

@@ -12,9 +12,9 @@ from dataclasses import dataclass, replace
 from treemem.errors import AmbiguousIdError, NotFoundError, UsageError
 from treemem.rules import book
 from treemem.rules.book import Rule, RuleState
-from treemem.store import rule_choices
+from treemem.store import entry_choices
 from treemem.store.database import Database
-from treemem.store.rule_choices import ChoiceState, RuleChoice
+from treemem.store.entry_choices import ChoiceState, EntryChoice
 
 # Characters of a rule in the user's own words.
 WORDS_CHARS_MAX = 400
@@ -68,7 +68,7 @@ def restore(database: Database, rule_id: str) -> RuleView:
     """Undoes a pin or a drop, in the caller's transaction, and returns the rule as it is then. A
     rule that the user wrote here is gone. Raises as find does."""
     rule = find(database, rule_id)
-    rule_choices.forget(database, *rule.key)
+    entry_choices.forget(database, *rule.key)
     after = (other for other in book.read(database).rules if other.key == rule.key)
     return _view(next(after, replace(rule, state="dropped")))
 
@@ -95,12 +95,12 @@ def _pin_words(database: Database, words: str, now_ms: int) -> RuleView:
         raise UsageError(
             f"{words!r} is neither the id of a rule nor a sentence. For the ids: treemem rule list"
         )
-    rule_choices.put(database, RuleChoice(words, "", "pinned", now_ms))
+    entry_choices.put(database, EntryChoice(words, "", "pinned", now_ms))
     return _view(find(database, book.rule_id(words, "")))
 
 
 def _put(database: Database, rule: Rule, state: ChoiceState, now_ms: int) -> RuleView:
-    rule_choices.put(database, RuleChoice(*rule.key, state, now_ms))
+    entry_choices.put(database, EntryChoice(*rule.key, state, now_ms))
     return _view(find(database, rule.id))
 
 

@@ -65,6 +65,7 @@ _GOES_ON = frozenset(
     "i we you he she it they the a an my our your his her their this that these there for with "
     "without about on by at to from of in as if because so then again".split()
 )
+Edge = Literal["since", "until"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,7 +132,7 @@ def find(query: str, now: datetime) -> When | None:
     return When(whole.since, whole.until, query[start:end], start, end)
 
 
-def bound(value: str | datetime, edge: Literal["since", "until"], now: datetime) -> int:
+def bound(value: str | datetime, edge: Edge, now: datetime) -> int:
     """Parses a limit that a caller gives, as milliseconds since 1970 UTC, inclusive.
 
     value: an ISO day or time, in UTC if it has no zone, or words as in find, in the zone of now.

@@ -52,7 +52,7 @@ def search(database: Database, query: Query, embedder: str | None, embed: Embed)
         prepared = without_pruned_vectors(database, prepared)
         is_broad = prepared.target.is_broad
         rules = book.read(database)
-        roots = statements.of_root(database, query.scope, rules.over) if is_broad else []
+        roots = statements.of_scope(database, query.scope, rules.over) if is_broad else []
         cited = {seq for statement in roots for seq in statement.message_seqs}
         collected = collect(database, prepared.target, cited)
         weights = _weights(prepared, collected.candidates)

@@ -17,15 +17,18 @@ from typing import NamedTuple
 
 import orjson
 
+from treemem.ledger import reading
 from treemem.store import summaries
-from treemem.store.database import Database, Row
+from treemem.store.database import Database, Row, json_list
 from treemem.text import bm25
 from treemem.topics import store as topic_store
 from treemem.tree import builder
-from treemem.types import STATEMENT_KINDS, Origin, Scope, StatementKind
+from treemem.types import ENTRY_KINDS, STATEMENT_KINDS, Origin, Scope, StatementKind
 
 # The number of best statements that are compared with each other.
 CANDIDATES_MAX = 400
+# The most salient entries of each kind that answer a broad question.
+ENTRIES_MAX = 120
 # Exponents of a statement's new words and of its tokens: both count less than proportionally.
 NOVELTY_POWER = 0.7
 COST_POWER = 0.7
@@ -96,15 +99,18 @@ _OF_SUMMARY = f"""
 SELECT {_COLUMNS} FROM summary_statement ss JOIN statement s ON s.seq = ss.statement_seq
 JOIN summary su ON su.seq = s.summary_seq JOIN producer p ON p.seq = su.producer_seq
 JOIN citation c ON c.statement_seq = s.seq
-WHERE ss.summary_seq = :summary ORDER BY ss.ordinal, c.ordinal
+WHERE ss.summary_seq = :summary AND s.kind = 'gist' ORDER BY ss.ordinal, c.ordinal
 """  # noqa: S608
-# The same sentence of the same message may be a statement of several nodes, such as of an open tail
-# and of the leaf it became. If it is closed or superseded in one node, it is in all.
+_OF_ENTRIES = f"""
+SELECT {_COLUMNS} FROM json_each(:seqs) j JOIN statement s ON s.seq = j.value
+JOIN summary su ON su.seq = s.summary_seq JOIN producer p ON p.seq = su.producer_seq
+JOIN citation c ON c.statement_seq = s.seq ORDER BY j.key, c.ordinal
+"""  # noqa: S608
+# What a model wrote in the words of an entry is over with the entry.
 _OVER = """
-SELECT DISTINCT c.message_seq, s.kind, s.text FROM json_each(:seqs) j
+SELECT DISTINCT c.message_seq, s.text FROM json_each(:seqs) j
 JOIN citation c ON c.message_seq = j.value JOIN statement s ON s.seq = c.statement_seq
-WHERE EXISTS (SELECT 1 FROM statement_relation r
-  WHERE r.statement_seq = s.seq AND r.kind IN ('closed', 'superseded'))
+JOIN entry e ON e.seq = s.entry_seq AND e.state <> 'holds'
 """
 _SOURCES_OF_SESSION = """
 SELECT DISTINCT s.id FROM source_message sm JOIN source s ON s.seq = sm.source_seq
@@ -124,19 +130,25 @@ def of_messages(
     return _from_rows(database, database.rows(_OF_MESSAGES, parameters), worth, over)
 
 
-def of_root(
+def of_scope(
     database: Database, scope: Scope, over: Collection[tuple[int, str]] = ()
 ) -> list[RankedStatement]:
-    """The statements of the root of a scope that still hold, in its order. A session has no tree,
-    so its statements are those of its sources' roots."""
-    statements: list[RankedStatement] = []
+    """What a scope is about: the gists of its root, then of each kind the most salient entries of
+    the ledger that hold. A session has no tree, so its gists are those of its sources' roots."""
+    if scope.kind == "topic":
+        scope = Scope.topic(topic_store.resolve(database, scope.key or ""))
+    rows: list[Row] = []
     for kind, key in _trees(database, scope):
         tree = builder.find_tree(database, kind, key)
         if tree is not None and tree.root_seq is not None:
             summary = summaries.shown_summary(database, tree.root_seq)
-            rows = database.rows(_OF_SUMMARY, {"summary": summary})
-            statements += _from_rows(database, rows, {}, over)
-    return statements
+            rows += database.rows(_OF_SUMMARY, {"summary": summary})
+    for entry_kind in ENTRY_KINDS:
+        seqs = reading.statement_seqs(
+            database, scope, reading.Filter((entry_kind,)), ENTRIES_MAX
+        )  # fmt: skip
+        rows += database.rows(_OF_ENTRIES, {"seqs": json_list(seqs)})
+    return _from_rows(database, rows, {}, over)
 
 
 def _trees(database: Database, scope: Scope) -> list[tuple[str, str]]:
@@ -144,7 +156,7 @@ def _trees(database: Database, scope: Scope) -> list[tuple[str, str]]:
     if scope.kind == "everything":
         return [("global", "")]
     if scope.kind == "topic":
-        return [("topic", topic_store.resolve(database, scope.key or ""))]
+        return [("topic", scope.key or "")]
     if scope.kind == "source":
         return [("source", scope.key or "")]
     return [("source", key) for (key,) in database.rows(_SOURCES_OF_SESSION, (scope.key,))]
@@ -165,7 +177,7 @@ def _from_rows(
     ended = set(database.rows(_OVER, {"seqs": seqs}))
     statements = []
     for citing in by_seq.values():
-        if ended and any((row.message_seq, row.kind, row.text) in ended for row in citing):
+        if ended and any((row.message_seq, row.text) in ended for row in citing):
             continue
         if over and any((row.message_seq, row.text) in over for row in citing):
             continue

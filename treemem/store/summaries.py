@@ -55,16 +55,11 @@ SELECT nc.child_seq, EXISTS (
   SELECT 1 FROM tree t WHERE t.root_seq = nc.node_seq AND t.tail_seq = nc.child_seq)
 FROM node_child nc WHERE nc.node_seq = ? ORDER BY nc.ordinal
 """
-# The home of a rule: its project, or its source if it has none.
 _CHILD_STATEMENTS = """
-SELECT st.seq, st.kind, st.text, st.speaker, st.importance, st.tokens, st.origin,
-  CASE WHEN st.kind = 'constraint' THEN (
-    SELECT coalesce(so.project, so.id) FROM citation c
-    JOIN source_message sm ON sm.message_seq = c.message_seq
-    JOIN source so ON so.seq = sm.source_seq
-    WHERE c.statement_seq = st.seq ORDER BY c.ordinal, so.seq LIMIT 1) END,
-  st.grade
+SELECT st.seq, st.kind, st.text, st.speaker, st.importance, st.tokens, st.origin, st.grade,
+  st.entry_seq, coalesce(e.state, 'holds'), coalesce(e.salience, 0)
 FROM summary_statement ss JOIN statement st ON st.seq = ss.statement_seq
+LEFT JOIN entry e ON e.seq = st.entry_seq
 WHERE ss.summary_seq = ? ORDER BY ss.ordinal
 """
 _TEXTS = """
@@ -79,22 +74,6 @@ FROM statement st JOIN citation c ON c.statement_seq = st.seq
 JOIN message m ON m.seq = c.message_seq
 WHERE st.summary_seq = ? AND st.kept_back = 1
 GROUP BY st.seq ORDER BY st.importance DESC, st.seq
-"""
-_RELATIONS = """
-SELECT kind, statement_seq, other_seq FROM statement_relation WHERE summary_seq = ?
-ORDER BY statement_seq, other_seq
-"""
-# Ordered by child, then by leaf below the child.
-_SETTLING = """
-WITH RECURSIVE below (child, path, node_seq) AS (
-  SELECT ordinal, '', child_seq FROM node_child WHERE node_seq = :node
-  UNION ALL
-  SELECT below.child, below.path || printf('%02d', nc.ordinal), nc.child_seq
-  FROM below JOIN node_child nc ON nc.node_seq = below.node_seq)
-SELECT below.child, st.seq, st.kind, st.text, st.speaker, st.importance, st.tokens
-FROM below JOIN summary s ON s.node_seq = below.node_seq AND s.producer_seq = :producer
-JOIN statement st ON st.summary_seq = s.seq AND st.settles = 1
-ORDER BY below.child, below.path, st.seq
 """
 _CHILD_STATEMENT_CITATIONS = """
 SELECT c.statement_seq, m.id FROM summary_statement ss
@@ -129,20 +108,14 @@ def child_statements(database: Database, summary_seq: int) -> list[ChildStatemen
     cited: dict[int, list[str]] = {}
     for statement_seq, message_id in database.rows(_CHILD_STATEMENT_CITATIONS, (summary_seq,)):
         cited.setdefault(statement_seq, []).append(message_id)
-    also: dict[int, list[int]] = {}
-    replaced: dict[int, int] = {}
-    for kind, statement_seq, other_seq in database.rows(_RELATIONS, (summary_seq,)):
-        if kind == "same":
-            also.setdefault(statement_seq, []).append(other_seq)
-        elif kind == "superseded":
-            replaced[statement_seq] = other_seq
     rows = database.rows(_CHILD_STATEMENTS, (summary_seq,))
     return [
         ChildStatement(
             seq, kind, text, speaker, importance, tuple(cited.get(seq, ())), tokens,
-            tuple(also.get(seq, ())), replaced.get(seq), origin or UNKNOWN, home, grade,
+            origin or UNKNOWN, grade, entry, state, salience,
         )
-        for seq, kind, text, speaker, importance, tokens, origin, home, grade in rows
+        for (seq, kind, text, speaker, importance, tokens, origin, grade, entry, state,
+             salience) in rows
     ]  # fmt: skip
 
 
@@ -164,34 +137,18 @@ def spare(database: Database, summary_seq: int) -> list[ChildStatement]:
     ]  # fmt: skip
 
 
-def settling(
-    database: Database, node_seq: int, producer_seq: int
-) -> dict[int, list[ChildStatement]]:
-    """The statements that report something as done, by the ordinal of the child they are below.
-    producer_seq: the extractive producer, which reads every sentence."""
-    by_child: dict[int, list[ChildStatement]] = {}
-    parameters = {"node": node_seq, "producer": producer_seq}
-    for child, seq, kind, text, speaker, importance, tokens in database.rows(_SETTLING, parameters):
-        item = ChildStatement(seq, kind, text, speaker, importance, (), tokens)
-        by_child.setdefault(child, []).append(item)
-    return by_child
-
-
-def children(
-    database: Database, node_seq: int, extractive_seq: int, *, producer_seq: int | None = None
-) -> list[Child]:
+def children(database: Database, node_seq: int, *, producer_seq: int | None = None) -> list[Child]:
     """The children of a group, as input for its summary. producer_seq: whose views to use; None
     for the shown ones."""
-    settled = settling(database, node_seq, extractive_seq)
     group = []
-    for number, (child_seq, is_open) in enumerate(database.rows(_CHILDREN, (node_seq,))):
+    for child_seq, is_open in database.rows(_CHILDREN, (node_seq,)):
         if producer_seq is None:
             summary_seq = shown_summary(database, child_seq)
         else:
             summary_seq = summary_by(database, child_seq, producer_seq)
             assert summary_seq is not None, "children are summarized before their parents"
         statements = [] if summary_seq is None else child_statements(database, summary_seq)
-        group.append(Child(statements, settled.get(number, ()), bool(is_open)))
+        group.append(Child(statements, bool(is_open)))
     return group
 
 
@@ -231,6 +188,10 @@ AND producer_seq IN (SELECT seq FROM producer WHERE rank = 0)
 AND (SELECT p.rank FROM summary s JOIN producer p ON p.seq = s.producer_seq
      WHERE s.seq = :summary) = 0
 """
+_DETACH = """
+UPDATE statement SET entry_seq = NULL WHERE entry_seq IS NOT NULL AND summary_seq IN (
+  SELECT seq FROM summary WHERE node_seq = ? AND usable = 0)
+"""
 _STATEMENT_INSERT = """
 INSERT INTO statement (seq, summary_seq, kind, text, search_text, speaker, importance, tokens,
   settles, kept_back, origin, grade, score, checker)
@@ -241,10 +202,6 @@ SELECT coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'statement'), 0) +
 """
 _SHOW_INSERT = """
 INSERT INTO summary_statement (summary_seq, ordinal, statement_seq) VALUES (?, ?, ?)
-"""
-_RELATE_INSERT = """
-INSERT OR IGNORE INTO statement_relation (summary_seq, statement_seq, kind, other_seq)
-VALUES (?, ?, ?, ?)
 """
 _CITE_INSERT = "INSERT INTO citation (statement_seq, ordinal, message_seq) VALUES (?, ?, ?)"
 
@@ -264,12 +221,9 @@ def put(database: Database, node_seq: int, producer_seq: int, view: View, now_ms
         (node_seq, producer_seq, now_ms, view.offered, len(items), int(view.usable), tokens,
          view.tokens_in, view.tokens_out, view.seconds, orjson.dumps(rejections).decode()),
     )  # fmt: skip
-    database.execute(_RETIRE, {"summary": summary_seq, "node": node_seq})
+    if database.changed(_RETIRE, {"summary": summary_seq, "node": node_seq}):
+        database.execute(_DETACH, (node_seq,))
     _put_statements(database, summary_seq, items, _counted(view.kept_back))
-    database.many(
-        _RELATE_INSERT,
-        [(summary_seq, item.seq, item.kind, item.other) for item in view.relations],
-    )
 
 
 def delete(database: Database, node_seqs: Sequence[int]) -> None:
@@ -301,12 +255,6 @@ def _put_statements(
           d.origin, d.grade, d.score, d.checker)
          for d in drafts],
     )  # fmt: skip
-    seq_of_text = {draft.text: seq_of_draft[id(draft)] for draft in drafts}
-    database.many(
-        _RELATE_INSERT,
-        [(summary_seq, seq_of_draft[id(d)], "superseded", seq_of_text[d.superseded_by])
-         for d in drafts if d.superseded_by in seq_of_text],
-    )  # fmt: skip
     cited = sorted({message_id for draft in drafts for message_id in draft.message_ids})
     message_seqs = messages.seqs_by_id(database, cited)
     database.many(
@@ -335,29 +283,19 @@ def rebuild_index(database: Database) -> None:
 
 _STATEMENTS = """
 SELECT st.seq, st.kind, st.text, p.name, st.speaker, st.importance, st.origin, st.grade, st.score,
-  st.checker
+  st.checker, e.id, coalesce(e.state, 'holds'), later.seq, later.text
 FROM summary_statement ss
 JOIN statement st ON st.seq = ss.statement_seq
 JOIN summary made ON made.seq = st.summary_seq
 JOIN producer p ON p.seq = made.producer_seq
+LEFT JOIN entry e ON e.seq = st.entry_seq LEFT JOIN entry by ON by.seq = e.by_seq
+LEFT JOIN statement later ON later.seq = by.statement_seq
 WHERE ss.summary_seq = ? ORDER BY ss.ordinal
 """
-# A statement also gets the citations of its duplicates.
 _CITATIONS = """
 SELECT ss.statement_seq, c.message_seq FROM summary_statement ss
-JOIN (SELECT statement_seq AS seq, statement_seq AS source FROM summary_statement
-        WHERE summary_seq = :summary
-      UNION SELECT statement_seq, other_seq FROM statement_relation
-        WHERE summary_seq = :summary AND kind = 'same') cited ON cited.seq = ss.statement_seq
-JOIN citation c ON c.statement_seq = cited.source
-WHERE ss.summary_seq = :summary
-ORDER BY ss.statement_seq, cited.source <> ss.statement_seq, cited.source, c.ordinal
-"""
-_LATER = """
-SELECT DISTINCT r.statement_seq, r.kind, st.text, st.seq FROM summary_statement ss
-JOIN statement_relation r ON r.statement_seq = ss.statement_seq AND r.kind <> 'same'
-JOIN statement st ON st.seq = r.other_seq
-WHERE ss.summary_seq = ? ORDER BY r.statement_seq, st.seq
+JOIN citation c ON c.statement_seq = ss.statement_seq
+WHERE ss.summary_seq = ? ORDER BY ss.statement_seq, c.ordinal
 """
 _CITED_IDS = """
 SELECT m.id FROM citation c JOIN message m ON m.seq = c.message_seq
@@ -380,38 +318,28 @@ def statements(
     cited: dict[int, list[int]] = {}
     message_of: dict[int, Message] = {}
     if cite:
-        for statement_seq, message_seq in database.rows(_CITATIONS, {"summary": summary_seq}):
+        for statement_seq, message_seq in database.rows(_CITATIONS, (summary_seq,)):
             cited.setdefault(statement_seq, []).append(message_seq)
         message_of = messages.by_seq(database, {seq for seqs in cited.values() for seq in seqs})
-    later = _later(database, summary_seq)
     return tuple(
         _statement_from(
-            row,
-            tuple(message_of[seq] for seq in dict.fromkeys(cited.get(row[0], ()))),
-            later.get((row[0], "closed")),
-            later.get((row[0], "superseded")),
+            database, row, tuple(message_of[seq] for seq in dict.fromkeys(cited.get(row[0], ())))
         )
         for row in database.rows(_STATEMENTS, (summary_seq,))
     )
 
 
-def _later(database: Database, summary_seq: int) -> dict[tuple[int, str], Later]:
-    """The later statements that close or supersede those of a summary, by (statement, kind of
-    relation). Uses the relations of all summaries."""
-    later = {}
-    for statement_seq, kind, text, other_seq in database.rows(_LATER, (summary_seq,)):
-        ids = tuple(row[0] for row in database.rows(_CITED_IDS, (other_seq,)))
-        later[statement_seq, kind] = Later(text, ids)
-    return later
-
-
-def _statement_from(
-    row: Row, cited: tuple[Message, ...], closed_by: Later | None, superseded_by: Later | None
-) -> Statement:
-    seq, kind, text, producer, speaker, importance, origin, grade, score, checker = row
+def _statement_from(database: Database, row: Row, cited: tuple[Message, ...]) -> Statement:
+    (seq, kind, text, producer, speaker, importance, origin, grade, score, checker, entry, state,
+     later_seq, later_text) = row  # fmt: skip
+    later = None
+    if later_seq is not None:
+        ids = (message_id for (message_id,) in database.rows(_CITED_IDS, (later_seq,)))
+        later = Later(later_text, tuple(ids))
     return Statement(
         seq, kind, text, producer, speaker or None, cited, importance,
-        origin or origin_of_words(text, cited), closed_by, superseded_by, grade, score, checker,
+        origin or origin_of_words(text, cited), later if state == "closed" else None,
+        later if state != "closed" else None, grade, score, checker, entry, state,
     )  # fmt: skip
 
 

@@ -13,11 +13,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import zip_longest
 
+from treemem.ledger import matching, salience
 from treemem.origins.spans import plain_origin
 from treemem.proposals import Draft, Excerpt, View
-from treemem.rules import succession, wording
+from treemem.rules import wording
 from treemem.summarize import rollup
 from treemem.summarize.base import BINDING, KIND_ORDER, Client, GroupContent, LeafContent
+from treemem.summarize.choosing import Offered, choose, spread
 from treemem.summarize.detectors import kind_of, specifics, states_nothing, tool_errors, words_of
 from treemem.summarize.kinds.place import Place, Turn, setting_of, turn_of
 from treemem.text.sentences import spoken_sentences
@@ -25,16 +27,22 @@ from treemem.text.tokens import count_many, count_tokens
 from treemem.types import Message, Origin, StatementKind
 from treemem.verify import relations
 
-NAME = "extractive/3"
+NAME = "extractive/4"
 RANK = 0
-# A leaf's summary has at most a third of its tokens …
-LEAF_SHARE = 3
-# … and at most this many; rules and open points alone may exceed it.
-LEAF_TOKENS_MAX = 1_000
+# A leaf's summary has at most this share of its tokens …
+LEAF_SHARE = 0.15
+# … and at most this many.
+LEAF_TOKENS_MAX = 400
 # Tokens of a summary that even the shortest leaf may have, enough for one sentence.
 LEAF_TOKENS_MIN = 64
-GISTS_MAX = 2
-# The largest share of a leaf's room for each kind; facts take the rest.
+# What a leaf adds to the ledger has at most a third of its tokens, and at most this many; rules and
+# open points alone may exceed it.
+PICKED_SHARE = 3
+PICKED_TOKENS_MAX = 1_000
+GISTS_MAX = 3
+# The weight of a gist that goes on with the sentence before it.
+UNCLEAR_GIST = 0.4
+# The largest share of the picked tokens for each kind; facts take the rest.
 ROOM: dict[StatementKind, float] = {
     "gist": 0.15, "decision": 0.5, "error": 0.3, "fact": 1.0,
 }  # fmt: skip
@@ -92,13 +100,32 @@ class Extractive:
 
 
 def summarize_leaf(excerpts: Sequence[Excerpt]) -> View:
-    """The statements of a leaf by kind, gists first, and within a kind in the leaf's order."""
-    candidates = _weighed(_without_ended(_closed(_candidates(excerpts))))
+    """The statements of a leaf by kind, gists first, and within a kind in the leaf's order. What
+    was picked but has no room is kept back."""
+    candidates = _weighed(_closed(_candidates(excerpts)))
     if not candidates:
         return View((), 0)
     tokens = sum(excerpt.tokens or count_tokens(excerpt.text) for excerpt in excerpts)
+    picked = _picked(candidates, excerpts, tokens)
+    drafts = _counted([candidate.draft for candidate in picked])
+    weights = _salience(picked)
+    offered = [
+        Offered(draft, draft.kind, draft.tokens, weight, at, at)
+        for at, (draft, candidate, weight) in enumerate(zip(drafts, picked, weights, strict=True))
+    ]
+    shown = [one.item for one in choose(offered, leaf_budget(tokens))]
+    texts = {draft.text for draft in shown}
+    rest = [draft for draft in drafts if draft.text not in texts]
+    return View(shown, len(candidates), kept_back=[*rest, *_spare(candidates, drafts)])
+
+
+def _picked(
+    candidates: Sequence[_Candidate], excerpts: Sequence[Excerpt], tokens: int
+) -> list[_Candidate]:
+    """What the leaf adds to the ledger: all rules and open points, and the most important other
+    candidates of each kind that fit."""
     chars = sum(excerpt.end - excerpt.start for excerpt in excerpts)
-    budget = leaf_budget(tokens)
+    budget = picked_budget(tokens)
     room = int(budget * chars / max(1, tokens))
     chosen = _gists(candidates, int(room * ROOM["gist"]))
     taken = {candidate.place for candidate in chosen}
@@ -116,8 +143,28 @@ def summarize_leaf(excerpts: Sequence[Excerpt]) -> View:
         picked = _fill(pool, min(max(left, 0), int(room * ROOM[kind])))
         chosen += picked
         left -= _chars(picked)
-    drafts = within([candidate.draft for candidate in _ordered(chosen)], budget)
-    return View(drafts, len(candidates), kept_back=_kept_back(candidates, drafts))
+    return _ordered(chosen)
+
+
+def _salience(candidates: Sequence[_Candidate]) -> list[float]:
+    """How much each candidate matters in its leaf, which knows of no other one."""
+    return [
+        salience.total(
+            salience.Features(
+                matching.entry_kind(draft.kind, draft.text, draft.origin), "holds", draft.origin,
+                draft.text, draft.importance,
+                is_lasting=matching.is_for_good(
+                    "constraint" if draft.kind == "constraint" else "fact", draft.text, draft.origin
+                ),
+            )
+        )
+        for draft in (candidate.draft for candidate in candidates)
+    ]  # fmt: skip
+
+
+def _counted(drafts: Sequence[Draft]) -> list[Draft]:
+    counts = count_many([draft.text for draft in drafts])
+    return [replace(draft, tokens=count) for draft, count in zip(drafts, counts, strict=True)]
 
 
 def _precedence(candidate: _Candidate) -> tuple[bool, float, int]:
@@ -127,11 +174,11 @@ def _precedence(candidate: _Candidate) -> tuple[bool, float, int]:
     return not is_users, -draft.importance, candidate.place
 
 
-def _kept_back(candidates: Sequence[_Candidate], shown: Sequence[Draft]) -> list[Draft]:
-    """The statements that may close an open point, and the next best of the others, for a view
-    with more room."""
-    shown_texts = {draft.text for draft in shown}
-    left = [c.draft for c in candidates if c.draft.text not in shown_texts]
+def _spare(candidates: Sequence[_Candidate], picked: Sequence[Draft]) -> list[Draft]:
+    """Of the candidates that were not picked: those that may close an open point, and the next best
+    of the others."""
+    picked_texts = {draft.text for draft in picked}
+    left = [c.draft for c in candidates if c.draft.text not in picked_texts]
     settling = [draft for draft in left if draft.settles][:SETTLING_MAX]
     worth = {c.draft.text for c in candidates if len(c.words) >= CONTENT_WORDS_MIN}
     rest = [d for d in left if not d.settles and d.kind not in BINDING and d.text in worth]
@@ -143,28 +190,15 @@ def leaf_budget(tokens: int) -> int:
     """The most tokens that the summary of a leaf with this many tokens may have.
 
     Example:
-        >>> leaf_budget(2_700)
-        900
+        >>> leaf_budget(2_000)
+        300
     """
-    return min(LEAF_TOKENS_MAX, max(LEAF_TOKENS_MIN, tokens // LEAF_SHARE))
+    return min(LEAF_TOKENS_MAX, max(LEAF_TOKENS_MIN, int(tokens * LEAF_SHARE)))
 
 
-def within(drafts: Sequence[Draft], budget: int) -> list[Draft]:
-    """The drafts with their tokens counted, without the least important ones that exceed the
-    budget; rules and open points stay."""
-    counted = [
-        replace(draft, tokens=tokens)
-        for draft, tokens in zip(drafts, count_many([d.text for d in drafts]), strict=True)
-    ]
-    excess = sum(draft.tokens for draft in counted) - budget
-    dropped: set[int] = set()
-    for index in sorted(range(len(counted)), key=lambda i: counted[i].importance):
-        if excess <= 0 or len(counted) - len(dropped) == 1:
-            break
-        if counted[index].kind not in BINDING:
-            dropped.add(index)
-            excess -= counted[index].tokens
-    return [draft for index, draft in enumerate(counted) if index not in dropped]
+def picked_budget(tokens: int) -> int:
+    """The most tokens of what a leaf with this many tokens adds to the ledger."""
+    return min(PICKED_TOKENS_MAX, max(LEAF_TOKENS_MIN, tokens // PICKED_SHARE))
 
 
 # -- leaves ----------------------------------------------------------------------------
@@ -291,23 +325,26 @@ def _tool_errors(excerpt: Excerpt) -> Iterator[tuple[str, str]]:
 
 
 def _gists(candidates: Sequence[_Candidate], room: int) -> list[_Candidate]:
-    """The sentences that share most words with the rest of the leaf. Rules, open points and
-    decisions are excluded, since they are shown under their own kind."""
+    """The sentence of each third of the leaf that shares most words with the rest of the leaf.
+    Rules, open points and decisions are excluded, since they are shown under their own kind."""
     counts = Counter(word for candidate in candidates for word in candidate.words)
     speaking = [c for c in candidates if c.draft.kind not in (*BINDING, "decision")]
     pool = [c for c in speaking if len(c.words) >= CONTENT_WORDS_FULL] or speaking
 
     def centrality(candidate: _Candidate) -> float:
         shared = sum(counts[word] - 1 for word in candidate.words)
-        return candidate.draft.importance * shared / (4 + len(candidate.words))
+        clear = UNCLEAR_GIST if salience.is_unclear(candidate.draft.text) else 1.0
+        return clear * candidate.draft.importance * shared / (4 + len(candidate.words))
 
-    ranked = sorted(pool, key=lambda candidate: (-centrality(candidate), candidate.place))
-    chosen: list[_Candidate] = []
-    for candidate in ranked[: 4 * GISTS_MAX]:
-        fits = _chars(chosen) + len(candidate.draft.text) <= room
-        if not chosen or (fits and len(chosen) < GISTS_MAX):
-            chosen.append(candidate)
-    return [_as_gist(candidate) for candidate in chosen]
+    thirds = GISTS_MAX / (1 + max(c.place for c in candidates))
+    offered = [
+        Offered(c, "gist", len(c.draft.text), centrality(c), int(c.place * thirds), c.place)
+        for c in pool
+    ]
+    ranked = sorted(offered, key=lambda one: (-one.weight, one.place))
+    best = {one.part: one for one in reversed(ranked)}
+    chosen = [one.item for one in spread(list(best.values()), room)]
+    return [_as_gist(c) for c in chosen or [one.item for one in ranked[:1]]]
 
 
 def _as_gist(candidate: _Candidate) -> _Candidate:
@@ -345,18 +382,6 @@ def _closed(candidates: Sequence[_Candidate]) -> list[_Candidate]:
             candidate = replace(candidate, draft=replace(candidate.draft, kind="fact"))
         checked.append(candidate)
     return checked
-
-
-def _without_ended(candidates: Sequence[_Candidate]) -> list[_Candidate]:
-    """The candidates; rules of the user's that a later one ends are marked as superseded."""
-    rules = [c for c in candidates if c.draft.kind == "constraint" and c.draft.origin == "typed"]
-    ending: dict[int, str] = {}
-    for at, rule in enumerate(rules):
-        for later in rules[at + 1 :]:
-            if succession.ends(later.draft.text, rule.draft.text):
-                ending[rule.place] = later.draft.text
-    return [replace(c, draft=replace(c.draft, superseded_by=ending[c.place]))
-            if c.place in ending else c for c in candidates]  # fmt: skip
 
 
 def _weighed(candidates: Sequence[_Candidate]) -> list[_Candidate]:

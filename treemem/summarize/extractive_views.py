@@ -7,6 +7,7 @@ Tested in tests/summarize/test_extractive.py.
 
 from __future__ import annotations
 
+from treemem.ledger import update
 from treemem.proposals import View
 from treemem.store import summaries
 from treemem.store.database import Database
@@ -24,16 +25,34 @@ def view_of(database: Database, node_seq: int, level: int, producer: int) -> Vie
     if level == 0:
         leaf = LeafContent(summaries.excerpts(database, node_seq))
         return EXTRACTIVE.summarize_leaf(leaf, NoClient())
-    children = summaries.children(database, node_seq, producer, producer_seq=producer)
+    children = summaries.children(database, node_seq, producer_seq=producer)
     return EXTRACTIVE.summarize_group(GroupContent(children), NoClient())
+
+
+def store(
+    database: Database, node_seq: int, level: int, producer: int, view: View, now_ms: int
+) -> None:
+    """Stores a node's view, and the entries of a leaf, in the caller's transaction."""
+    summaries.put(database, node_seq, producer, view, now_ms)
+    if level == 0:
+        update.add(database, node_seq, producer)
 
 
 def put(database: Database, node_seq: int, producer: int, now_ms: int) -> None:
     """Stores a node's view, unless it has one, in the caller's transaction; first those of its
-    descendants that have none, which an earlier version of the summarizer may have left."""
+    descendants that have none, which an earlier version of the summarizer may have left. Then the
+    ledger is up to date."""
+    _put(database, node_seq, producer, now_ms)
+    update.refresh(database)
+
+
+def _put(database: Database, node_seq: int, producer: int, now_ms: int) -> None:
     if summaries.summary_by(database, node_seq, producer) is None:
         for child_seq in summaries.child_seqs(database, node_seq):
             put(database, child_seq, producer, now_ms)
         level = database.value("SELECT level FROM node WHERE seq = ?", (node_seq,))
         view = view_of(database, node_seq, level, producer)
-        summaries.put(database, node_seq, producer, view, now_ms)
+        store(database, node_seq, level, producer, view, now_ms)
+    else:
+        # An open tail that comes back has its view, but its entries may be gone.
+        update.add(database, node_seq, producer)

@@ -117,8 +117,10 @@ class ModelSummarizer:
         spare: statements that the extractive summary had no room for."""
         binding = [item for item in extracted if item.kind in BINDING]
         graded = GradedAnswers(
-            {(i.kind, cited) for i in binding for cited in i.message_ids}, self.checker
-        )
+            {(i.kind, cited) for i in (*extracted, *spare) if i.kind in BINDING
+             for cited in i.message_ids},
+            self.checker,
+        )  # fmt: skip
         for call, answer in zip(asked, answers, strict=True):
             graded.read(call, answer)
         retold = {note.call.original.seq for note in graded.passed if note.call.original}
@@ -141,15 +143,7 @@ class ModelSummarizer:
         for call, answer in zip(asked, answers, strict=True):
             graded.read(call, answer)
         known = {relations.key(item.text) for item in extractive_view.items}
-        # A statement that repeats others keeps its words, and with them all citations.
-        same = [relation for relation in extractive_view.relations if relation.kind == "same"]
-        repeated = {seq for relation in same for seq in (relation.seq, relation.other)}
-        passed = [
-            note
-            for note in graded.passed
-            if relations.key(note.draft.text) not in known
-            and (note.call.original is None or note.call.original.seq not in repeated)
-        ]
+        passed = [note for note in graded.passed if relations.key(note.draft.text) not in known]
         if self.mode == "notes":
             passed = _spread(passed, children)
         retold = {note.call.original.seq for note in passed if note.call.original}
@@ -158,11 +152,9 @@ class ModelSummarizer:
             for item in extractive_view.items
             if not isinstance(item, ChildStatement) or item.seq not in retold
         ]
-        below = sum(item.tokens for child in children for item in child.statements)
-        binding = sum(i.tokens for i in extractive_view.items if i.kind in BINDING)
-        budget = rollup.rest_budget(below, binding)
+        budget = rollup.GROUP_TOKENS_MAX
         items = self._filled(passed, others, (), budget, budget)
-        view = replace(graded.view(items, answers), relations=extractive_view.relations)
+        view = graded.view(items, answers)
         if self.mode == "retell":
             # The children's statements are shown whether or not the tail could be retold.
             return replace(view, items=items, usable=True)

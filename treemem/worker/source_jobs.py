@@ -9,9 +9,10 @@ Tested in tests/tree/test_builder.py.
 
 from __future__ import annotations
 
+from treemem.ledger import update
 from treemem.queue import jobs
 from treemem.queue.jobs import Claim
-from treemem.store import sources, summaries
+from treemem.store import sources
 from treemem.store.database import Database
 from treemem.summarize import extractive_views
 from treemem.times import Clock
@@ -92,12 +93,15 @@ class SourceWork:
         while True:
             while missing := _missing(self._database, tree.seq, producer):
                 views = [
-                    (seq, extractive_views.view_of(self._database, seq, level, producer))
+                    (seq, level, extractive_views.view_of(self._database, seq, level, producer))
                     for seq, level in missing
                 ]
                 with self._database.transaction():
-                    for seq, view in views:
-                        summaries.put(self._database, seq, producer, view, self._clock())
+                    for seq, level, view in views:
+                        extractive_views.store(
+                            self._database, seq, level, producer, view, self._clock()
+                        )
+                    update.refresh(self._database)
             with self._database.transaction():
                 # Another worker may have sealed more in between.
                 if not _missing(self._database, tree.seq, producer):

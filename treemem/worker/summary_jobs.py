@@ -344,7 +344,7 @@ def view_of(
     extractive_seq: the extractive producer. Raises the client's ModelError."""
     if level == 0:
         return summarizer.summarize_leaf(_leaf(database, node_seq, extractive_seq), client)
-    children = summaries.children(database, node_seq, extractive_seq)
+    children = summaries.children(database, node_seq)
     group = GroupContent(children, _cited(database, children))
     return summarizer.summarize_group(group, client)
 

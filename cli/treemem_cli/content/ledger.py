@@ -1,0 +1,239 @@
+"""treemem ledger: lists rules, decisions, open points, errors and facts, closes and drops them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from treemem_cli.content.message import message_json, message_view
+from treemem_cli.context import note, open_memory, print_json
+from treemem_cli.parameters import json_option
+
+if TYPE_CHECKING:
+    from treemem import Entry, EntryKind, Memory, Scope
+
+KINDS: dict[str, tuple[EntryKind, str]] = {
+    "rules": ("constraint", "List the rules that hold, the most salient first."),
+    "decisions": ("decision", "List the decisions that hold, the most salient first."),
+    "open": ("open", "List the open points, the most salient first."),
+    "errors": ("error", "List the errors that nothing has closed, the most salient first."),
+    "facts": ("fact", "List the facts, the most salient first."),
+}
+_STATE_STYLES = {"holds": "green", "closed": "dim", "superseded": "dim", "withdrawn": "red"}
+
+
+@click.group("ledger")
+def ledger_command() -> None:
+    """List rules, decisions, open points, errors and facts.
+
+    An entry is a sentence of a message, word for word. It holds until a later one closes or
+    replaces it, or until you close or drop it here; then it stays closed, also when its log is read
+    again.
+
+    \b
+    Example:
+      treemem ledger open --since "last week"
+    """
+
+
+def _list_command(word: str) -> click.Command:
+    kind, help_ = KINDS[word]
+
+    @click.option("--source", metavar="ID", help="Only entries of this source.")
+    @click.option("--topic", metavar="ID", help="Only entries of this topic.")
+    @click.option("--session", metavar="ID", help="Only entries of this session.")
+    @click.option("--since", metavar="WHEN", help="Last said at or after this time.")
+    @click.option("--until", metavar="WHEN", help="First said at or before this time.")
+    @click.option("--all", "every", is_flag=True, help="Also closed, replaced and dropped ones.")
+    @click.option("--by-time", is_flag=True, help="In the order in which they were last said.")
+    @click.option("--limit", default=50, show_default=True, type=click.IntRange(min=1))
+    @json_option
+    @click.pass_context
+    def list_entries(
+        context: click.Context,
+        source: str | None,
+        topic: str | None,
+        session: str | None,
+        since: str | None,
+        until: str | None,
+        every: bool,
+        by_time: bool,
+        limit: int,
+        as_json: bool,
+    ) -> None:
+        from treemem import ENTRY_STATES
+
+        with open_memory(context) as memory:
+            scope = _scope(memory, source, topic, session)
+            states = ENTRY_STATES if every else ("holds",)
+            entries = memory.ledger(
+                scope, kinds=[kind], states=states, since=since, until=until,
+                order="time" if by_time else "salience", limit=limit,
+            )  # fmt: skip
+            total = memory.ledger.count(scope, states=states)[kind]
+        if as_json:
+            print_json(entries)
+        else:
+            _print(entries, word, total)
+            if len(entries) == limit < total and since is until is None:
+                note(f"{total - limit:,} more; to show all: --limit {total}")
+
+    list_entries.__doc__ = f"""{help_}
+
+    \b
+    Example:
+      treemem ledger {word} --source claude-code/5c0375b4
+    """
+    return click.command(word)(list_entries)
+
+
+for _word in KINDS:
+    ledger_command.add_command(_list_command(_word))
+
+
+@ledger_command.command("show")
+@click.argument("entry_id", metavar="ID")
+@json_option
+@click.pass_context
+def show_entry(context: click.Context, entry_id: str, as_json: bool) -> None:
+    """Show an entry, the messages that say it, and what closed or replaced it.
+
+    \b
+    Example:
+      treemem ledger show 1a2b3c4d
+    """
+    with open_memory(context) as memory:
+        entry = memory.ledger.show(entry_id)
+    if as_json:
+        print_json(_json(entry))
+    else:
+        _print_entry(entry)
+
+
+@ledger_command.command("close")
+@click.argument("entry_id", metavar="ID")
+@json_option
+@click.pass_context
+def close_entry(context: click.Context, entry_id: str, as_json: bool) -> None:
+    """Close an open point or an error.
+
+    It stays closed when its log is read again.
+
+    \b
+    Example:
+      treemem ledger close 1a2b3c4d
+    """
+    with open_memory(context) as memory:
+        _show_changed(memory.ledger.close(entry_id), as_json)
+
+
+@ledger_command.command("reopen")
+@click.argument("entry_id", metavar="ID")
+@json_option
+@click.pass_context
+def reopen_entry(context: click.Context, entry_id: str, as_json: bool) -> None:
+    """Make an entry hold again that was closed, replaced or dropped.
+
+    \b
+    Example:
+      treemem ledger reopen 1a2b3c4d
+    """
+    with open_memory(context) as memory:
+        _show_changed(memory.ledger.reopen(entry_id), as_json)
+
+
+@ledger_command.command("drop")
+@click.argument("entry_id", metavar="ID")
+@json_option
+@click.pass_context
+def drop_entry(context: click.Context, entry_id: str, as_json: bool) -> None:
+    """Hide an entry for good.
+
+    It stays hidden when its log is read again. Its message is not changed.
+
+    \b
+    Example:
+      treemem ledger drop 1a2b3c4d
+    """
+    with open_memory(context) as memory:
+        _show_changed(memory.ledger.drop(entry_id), as_json)
+
+
+def _scope(
+    memory: Memory, source: str | None, topic: str | None, session: str | None
+) -> Scope | None:
+    """The scope of the options. Raises click.UsageError for more than one."""
+    from treemem import Scope
+
+    if sum(option is not None for option in (source, topic, session)) > 1:
+        raise click.UsageError("Give one of --source, --topic and --session, not several.")
+    if source is not None:
+        return Scope.source(memory.source(source).source.id)
+    if topic is not None:
+        return Scope.topic(topic)
+    return None if session is None else Scope.session(session)
+
+
+def _show_changed(entry: Entry, as_json: bool) -> None:
+    if as_json:
+        print_json(_json(entry))
+    else:
+        _print([entry], "", 1)
+
+
+def _print(entries: list[Entry], word: str, total: int) -> None:
+    """Prints a row for each entry."""
+    from rich.text import Text
+
+    from treemem_cli.render import clip, console, new_table, safe, short
+
+    if not entries:
+        note(f"No {word} here." if total == 0 else "None in this time.")
+        return
+    table = new_table("entry", "words", "said by", "day", "said", "state",
+                      numbers=("said",), whole=("entry", "day"))  # fmt: skip
+    for entry in entries:
+        words = Text(clip(entry.text, 300))
+        if entry.by is not None:
+            words.append(f"\n{entry.state} by: {clip(entry.by.text, 160)}", "dim")
+        table.add_row(
+            Text(short(entry.id), style="cyan"), words, Text(clip(_speaker(entry), 16)),
+            Text(safe((entry.last_at or "")[:10]), style="dim"), f"{entry.mentions:,}×",
+            Text(entry.state, style=_STATE_STYLES[entry.state]),
+        )  # fmt: skip
+    console().print(table)
+
+
+def _print_entry(entry: Entry) -> None:
+    from treemem_cli.render import clip, console, period, safe, short
+
+    screen = console()
+    screen.print(f"{entry.id}  {entry.kind}, {entry.state}", style="bold", markup=False)
+    screen.print(safe(entry.text), markup=False)
+    where = f"  in {clip(entry.project or entry.source_id or '', 80)}"
+    when = period(entry.first_at, entry.last_at)
+    screen.print(f"{clip(_speaker(entry), 40)}  {when}{where}", style="dim", markup=False)
+    if entry.by is not None:
+        cited = " ".join(map(short, entry.by.message_ids))
+        screen.print(f"{entry.state} by: {safe(entry.by.text)}  {cited}", markup=False)
+    reasons = ", ".join(f"{name} {weight:+.2f}" for name, weight in entry.explanation)
+    screen.print(f"salience {entry.salience:.2f}: {reasons}", style="dim", markup=False)
+    for message in entry.messages:
+        screen.print()
+        screen.print(message_view(message))
+
+
+def _speaker(entry: Entry) -> str:
+    """Who said it; with the origin if it is attributed to the user, who did not type it."""
+    speaker = entry.speaker or ""
+    is_foreign = speaker == "user" and entry.origin != "typed"
+    return f"{speaker} ({entry.origin})" if is_foreign else speaker
+
+
+def _json(entry: Entry) -> dict[str, object]:
+    from dataclasses import fields
+
+    return {
+        field.name: getattr(entry, field.name) for field in fields(entry)
+    } | {"messages": [message_json(message) for message in entry.messages]}  # fmt: skip

@@ -1,0 +1,98 @@
+"""Tests treemem.ledger.matching."""
+
+from __future__ import annotations
+
+import pytest
+
+from treemem.ledger.matching import comes_later, effect, entry_id, entry_kind, subjects
+from treemem.store.entries import Placed
+from treemem.types import EntryKind, Origin
+from treemem.verify import relations
+
+
+def placed(
+    text: str,
+    kind: EntryKind = "fact",
+    position: int = 0,
+    *,
+    origin: Origin = "typed",
+    source: int = 1,
+    ms: int | None = None,
+) -> Placed:
+    settles = kind != "open" and relations.settles(text)
+    return Placed(
+        position + 1, kind, 0, ms, source, position, 1, 1, text, origin, settles, 1.0
+    )  # fmt: skip
+
+
+def test_almost_the_same_words_are_one_entry_in_one_project() -> None:
+    assert entry_id("We ship on Friday.", "shop") == entry_id("we  shipped on friday", "shop")
+    assert entry_id("We ship on Friday.", "shop") != entry_id("We ship on Friday.", "farm")
+    assert entry_id("We ship on Friday.", "shop") != entry_id("We don't ship on Friday.", "shop")
+
+
+@pytest.mark.parametrize(
+    ("earlier", "later", "expected"),
+    [
+        (
+            ("I still need to order the filter for the pump.", "open"),
+            ("The filter for the pump is ordered now.", "fact"),
+            "closed",
+        ),
+        (
+            ("The upload limit is 20 MB.", "fact"),
+            ("The upload limit is 50 MB now.", "fact"),
+            "superseded",
+        ),
+        (
+            ("Always answer me in German.", "constraint"),
+            ("Answer in English from now on.", "constraint"),
+            "superseded",
+        ),
+        (
+            ("Always use tabs in the tables.", "constraint"),
+            ("You don't have to use tabs in the tables any more.", "fact"),
+            "withdrawn",
+        ),
+        (
+            ("The mill in the valley needs a new wheel.", "fact"),
+            ("The wheel of the mill in the valley turned all night.", "fact"),
+            "returns",
+        ),
+        (("The goats are in the barn.", "fact"), ("Ana bought a red car.", "fact"), None),
+    ],
+)
+def test_what_a_later_entry_does(
+    earlier: tuple[str, EntryKind], later: tuple[str, EntryKind], expected: str | None
+) -> None:
+    assert effect(placed(*earlier), placed(*later, 1)) == expected
+
+
+def test_nobody_but_the_user_takes_back_a_rule() -> None:
+    rule = placed("Always answer me in German.", "constraint")
+    for origin in ("assistant", "pasted", "tool", "result", "agent"):
+        said = placed("Answer in English from now on.", "constraint", 1, origin=origin)
+        assert effect(rule, said) not in ("superseded", "withdrawn", "closed")
+
+
+def test_a_sentence_that_only_takes_a_rule_back_is_no_rule() -> None:
+    taken_back = "You don't have to use tabs in the tables any more."
+    assert entry_kind("constraint", taken_back, "typed") == "fact"
+    assert entry_kind("constraint", "Always use tabs in the tables.", "typed") == "constraint"
+    assert entry_kind("gist", "The mill turned.", "person") == "fact"
+
+
+def test_entries_of_two_sources_are_in_order_only_if_both_have_times() -> None:
+    first, second = placed("a", ms=1, position=9), placed("b", source=2, ms=2)
+    assert comes_later(second, first)
+    assert not comes_later(first, second)
+    untimed = placed("c", source=3)
+    assert not comes_later(untimed, first)
+    assert not comes_later(first, untimed)
+    assert comes_later(placed("d", position=2), placed("e", position=1))
+
+
+def test_entries_about_the_same_share_subjects() -> None:
+    ours = subjects("open", "I still need to order the filter for the pump.", "typed")
+    theirs = subjects("fact", "The filter for the pump is ordered now.", "typed")
+    assert len(ours & theirs) >= 2

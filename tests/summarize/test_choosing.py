@@ -1,0 +1,49 @@
+"""Tests treemem.summarize.choosing."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from treemem.summarize.base import KIND_ORDER
+from treemem.summarize.choosing import KIND_MAX, Offered, choose, spread
+from treemem.types import STATEMENT_KINDS
+
+OFFERED = st.lists(
+    st.builds(
+        Offered,
+        st.just("said"),
+        st.sampled_from(STATEMENT_KINDS),
+        st.integers(1, 80),
+        st.floats(0, 9),
+        st.integers(0, 8),
+        st.integers(0, 99),
+    ),
+    max_size=60,
+)
+
+
+@given(OFFERED, st.integers(1, 900))
+def test_a_choice_fits_its_ceiling_in_order_of_kinds(
+    offered: list[Offered[str]], ceiling: int
+) -> None:
+    chosen = choose(offered, ceiling)
+    assert sum(one.tokens for one in chosen) <= ceiling
+    order = [KIND_ORDER[one.kind] for one in chosen]
+    assert order == sorted(order)
+    for kind in set(STATEMENT_KINDS) - {"gist"}:
+        assert sum(one.kind == kind for one in chosen) <= KIND_MAX
+    if any(one.tokens <= ceiling for one in offered):
+        assert chosen
+
+
+def test_every_part_has_its_best_before_another_has_two() -> None:
+    offered = [Offered(f"{part}{n}", "gist", 10, n, part, 10 * part + n)
+               for part in range(3) for n in range(2)]  # fmt: skip
+    assert [one.item for one in spread(offered, 30)] == ["01", "11", "21"]
+    assert len(spread(offered, 50)) == 5
+
+
+def test_what_matters_more_is_chosen_first() -> None:
+    rules = [Offered(n, "constraint", 20, float(n), n, n) for n in range(9)]
+    assert {one.item for one in choose(rules, 150)} == {6, 7, 8}

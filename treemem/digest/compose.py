@@ -1,0 +1,101 @@
+"""Composes the digest of a scope: what a person reads first about a source, a topic or everything.
+
+A digest has a ceiling of tokens that does not grow with what is below it. Its gists are from the
+summary of the root; its entries are the most salient of the ledger that hold now; what it leaves
+out is counted.
+"""
+
+from __future__ import annotations
+
+from treemem.ledger import reading, salience
+from treemem.ledger.reading import Filter
+from treemem.store import summaries
+from treemem.store.database import Database
+from treemem.summarize.choosing import Offered, choose
+from treemem.text.tokens import count_many
+from treemem.tree import builder
+from treemem.types import ENTRY_KINDS, Digest, Entry, Scope, ScopeKind, Statement
+
+# Tokens of a digest: at most the ceiling of its scope, and of a short scope this share of its text,
+# but enough for a few sentences.
+CEILINGS: dict[ScopeKind, int] = {"source": 700, "topic": 700, "session": 700, "everything": 900}
+SHARE = 0.15
+TOKENS_MIN = 64
+# The most salient entries of each kind that may be shown.
+OFFERED_MAX = 40
+# A gist comes before entries of the same weight.
+GIST_WEIGHT = 2.0
+_TREE = {"everything": "global", "source": "source", "topic": "topic"}
+_TOKENS = "SELECT tokens FROM node WHERE seq = ?"
+
+
+def digest_of(database: Database, scope: Scope) -> Digest:
+    """The digest of a scope, whose key is complete. A session has no tree, so it has no gists."""
+    root_seq = _root_seq(database, scope)
+    tokens = None if root_seq is None else database.value(_TOKENS, (root_seq,))
+    ceiling = _ceiling(scope, tokens)
+    gists = _gists(database, root_seq)
+    said = {gist.entry_id for gist in gists} - {None}
+    entries = [
+        entry
+        for kind in ENTRY_KINDS
+        for entry in reading.entries_of(database, scope, Filter((kind,)), limit=OFFERED_MAX)
+        if entry.id not in said
+    ]
+    offered = _offered(gists, entries)
+    chosen = [one.item for one in choose(offered, ceiling)]
+    return Digest(
+        scope=scope,
+        gists=tuple(item for item in chosen if isinstance(item, Statement)),
+        entries=tuple(item for item in chosen if isinstance(item, Entry)),
+        counts=tuple(reading.counts(database, scope, Filter()).items()),
+    )
+
+
+def _root_seq(database: Database, scope: Scope) -> int | None:
+    kind = _TREE.get(scope.kind)
+    tree = None if kind is None else builder.find_tree(database, kind, scope.key or "")
+    return None if tree is None else tree.root_seq
+
+
+def _ceiling(scope: Scope, tokens: int | None) -> int:
+    if tokens is None:
+        return CEILINGS[scope.kind]
+    return min(CEILINGS[scope.kind], max(TOKENS_MIN, int(SHARE * tokens)))
+
+
+def _gists(database: Database, root_seq: int | None) -> list[Statement]:
+    if root_seq is None:
+        return []
+    shown = summaries.statements(database, summaries.shown_summary(database, root_seq))
+    return [
+        statement for statement in shown if statement.kind == "gist" and statement.state == "holds"
+    ]
+
+
+def _offered(gists: list[Statement], entries: list[Entry]) -> list[Offered[Statement | Entry]]:
+    """The gists in their order, and the entries by how salient and how recent they are."""
+    items: list[Statement | Entry] = [*gists, *entries]
+    counts = count_many([item.text for item in items])
+    in_time = sorted(entries, key=lambda entry: (entry.last_at or "", entry.id))
+    recent = {entry.id: salience.recency(at, len(in_time)) for at, entry in enumerate(in_time)}
+    return [
+        Offered(
+            item, item.kind, tokens,
+            item.salience + recent[item.id] if isinstance(item, Entry) else GIST_WEIGHT,
+            place, place,
+        )
+        for place, (item, tokens) in enumerate(zip(items, counts, strict=True))
+    ]  # fmt: skip
+
+
+def left_out(digest: Digest) -> dict[str, int]:
+    """By kind, how many entries that hold a digest does not show.
+
+    Example:
+        >>> left_out(Digest(Scope.everything(), counts=(("open", 3), ("fact", 0))))
+        {'open': 3}
+    """
+    shown = [entry.kind for entry in digest.entries]
+    left = {kind: count - shown.count(kind) for kind, count in digest.counts}
+    return {kind: count for kind, count in left.items() if count > 0}

@@ -1,0 +1,98 @@
+"""Decides what a later entry of the ledger does to an earlier one. Pure.
+
+Two entries are compared if they share words that say what they are about; see subjects.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable
+
+from treemem.rules import succession, wording
+from treemem.store.entries import LinkKind, Placed
+from treemem.types import EntryKind, Origin, StatementKind
+from treemem.verify import relations
+from treemem.verify.words import stems
+
+# Entries that are about the same share at least this many words, and this share of the earlier.
+RETURN_STEMS_MIN = 2
+RETURN_SHARE_MIN = 0.5
+
+
+def entry_id(text: str, project: str) -> str:
+    """The id of the entry that a statement belongs to. Statements of a project that mean the same
+    in almost the same words have one entry."""
+    words = repr(relations.key(text))
+    return hashlib.sha256(f"{words}\0{project}".encode("utf-8", "replace")).hexdigest()[:12]
+
+
+def entry_kind(kind: StatementKind, text: str, origin: Origin) -> EntryKind:
+    """The kind of the entry of a statement. A gist is a fact; a sentence that only takes a rule
+    back is no rule."""
+    if kind == "gist" or (kind == "constraint" and is_retraction(text, origin)):
+        return "fact"
+    return kind
+
+
+def is_retraction(text: str, origin: Origin) -> bool:
+    """Whether the user only takes something back with these words."""
+    return origin == "typed" and succession.takes_back(text) and not wording.form_of(text)
+
+
+def is_for_good(kind: EntryKind, text: str, origin: Origin) -> bool:
+    """Whether an entry is a rule of the user's that is to hold in future, too."""
+    return kind == "constraint" and origin == "typed" and wording.form_of(text) is not None
+
+
+def subjects(kind: EntryKind, text: str, origin: Origin) -> frozenset[int]:
+    """Hashes of what an entry is about."""
+    words: Iterable[str] = (stem for stem in stems(text) if not stem[0].isdigit())
+    if kind == "open":
+        words = relations.subject_of(text)
+    elif origin == "typed" and (kind == "constraint" or is_retraction(text, origin)):
+        words = succession.keys(text)
+    return frozenset(map(_hash, words))
+
+
+def _hash(stem: str) -> int:
+    digest = hashlib.blake2b(stem.encode("utf-8", "replace"), digest_size=8).digest()
+    return int.from_bytes(digest, "big", signed=True)
+
+
+def is_users_rule(entry: Placed) -> bool:
+    """Whether the user gave this rule, or takes one back."""
+    is_rule = entry.kind == "constraint" or is_retraction(entry.text, entry.origin)
+    return entry.origin == "typed" and is_rule
+
+
+def comes_later(entry: Placed, other: Placed) -> bool:
+    """Whether an entry was said after another one, as far as that is known: by the positions in
+    one source, else by the times."""
+    if entry.last_source == other.last_source:
+        return entry.last_position > other.last_position
+    if entry.last_ms is None or other.last_ms is None:
+        return False
+    return entry.last_ms > other.last_ms
+
+
+def effect(earlier: Placed, later: Placed) -> LinkKind | None:
+    """What a later entry does to an earlier one: ends it, or only comes back to its subject."""
+    if earlier.kind == "open" and later.settles and relations.closes(later.text, earlier.text):
+        return "closed"
+    if is_users_rule(earlier):
+        if is_users_rule(later) and succession.ends(later.text, earlier.text):
+            return "superseded" if later.kind == "constraint" else "withdrawn"
+    elif _may_be_replaced(earlier, later) and relations.replaces(later.text, earlier.text):
+        return "superseded"
+    return "returns" if _is_about_the_same(earlier, later) else None
+
+
+def _may_be_replaced(earlier: Placed, later: Placed) -> bool:
+    kinds: tuple[EntryKind, ...] = ("decision", "constraint", "fact")
+    return earlier.kind in kinds and later.kind in kinds
+
+
+def _is_about_the_same(earlier: Placed, later: Placed) -> bool:
+    ours, theirs = stems(earlier.text), stems(later.text)
+    shared = len(ours & theirs)
+    return shared >= RETURN_STEMS_MIN and shared >= RETURN_SHARE_MIN * len(ours)

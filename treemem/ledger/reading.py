@@ -1,0 +1,224 @@
+"""Reads entries of the ledger by scope, kind, state and time.
+
+An entry belongs to every scope that contains one of the leaves that say it; nothing is copied up
+a tree. Callers read in one transaction, see Database.reading.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import replace
+from typing import NamedTuple
+
+from treemem import times
+from treemem.errors import AmbiguousIdError, NotFoundError
+from treemem.ledger import matching, salience
+from treemem.store import entries, json_text, messages
+from treemem.store.database import Database, Row, json_list
+from treemem.types import (
+    ENTRY_KINDS,
+    ENTRY_STATES,
+    Entry,
+    EntryKind,
+    EntryOrder,
+    EntryState,
+    Later,
+    Scope,
+)
+
+# The fewest hexadecimal digits that identify an entry.
+ID_CHARS_MIN = 4
+# The most salient entries of a scope, which are ordered by how recent they are, too.
+RANKED_MAX = 400
+
+HOLDING: tuple[EntryState, ...] = ("holds",)
+
+_COLUMNS = """
+e.seq, e.id, e.kind, st.text, st.speaker, coalesce(st.origin, 'pasted'), e.state,
+coalesce(so.project, parent.project), e.first_ms, e.last_ms, e.mentions, e.leaves, e.by_seq,
+e.salience, so.id, n.id, e.last_source, e.last_position, st.importance
+"""
+_JOINS = """
+FROM entry e JOIN statement st ON st.seq = e.statement_seq
+JOIN summary su ON su.seq = st.summary_seq JOIN node n ON n.seq = su.node_seq
+LEFT JOIN source so ON so.seq = e.last_source LEFT JOIN source parent ON parent.id = so.parent_id
+"""
+# Leaves of a scope; a source without a tree has none.
+_LEAVES: dict[str, str] = {
+    "source": """
+SELECT tn.node_seq AS node_seq FROM tree t JOIN tree_node tn ON tn.tree_seq = t.seq AND tn.level = 0
+WHERE t.scope = 'source' AND t.key = :key
+UNION SELECT t.tail_seq FROM tree t WHERE t.scope = 'source' AND t.key = :key
+UNION SELECT t.root_seq FROM tree t WHERE t.scope = 'source' AND t.key = :key
+""",
+    "topic": """
+SELECT tl.node_seq FROM topic t JOIN topic_leaf tl ON tl.topic_seq = t.seq WHERE t.id = :key
+""",
+    "session": """
+SELECT ls.node_seq FROM source_message sm JOIN leaf_span ls ON ls.message_seq = sm.message_seq
+WHERE sm.session = :key
+""",
+    "node": """
+WITH RECURSIVE below (seq) AS (
+  SELECT seq FROM node WHERE id = :key
+  UNION SELECT nc.child_seq FROM below JOIN node_child nc ON nc.node_seq = below.seq)
+SELECT seq AS node_seq FROM below
+""",
+}
+_OF_LEAVES = """
+e.seq IN (SELECT st2.entry_seq FROM ({leaves}) l
+  CROSS JOIN summary su2 ON su2.node_seq = l.node_seq AND su2.usable = 1
+  CROSS JOIN statement st2 ON st2.summary_seq = su2.seq WHERE st2.entry_seq IS NOT NULL)
+"""
+_ORDER: dict[EntryOrder, str] = {
+    "salience": "e.salience DESC, e.seq",
+    "time": "e.last_ms, e.last_source, e.last_position, e.seq",
+}
+ORDERS = tuple(_ORDER)
+_BY_PREFIX = f"SELECT {_COLUMNS} {_JOINS} WHERE e.id >= ? AND e.id < ? LIMIT 6"
+_CITED = """
+SELECT DISTINCT m.id FROM statement st JOIN citation c ON c.statement_seq = st.seq
+JOIN message m ON m.seq = c.message_seq WHERE st.entry_seq = ? ORDER BY m.sent_at_ms, m.seq
+"""
+_WORDS = """
+SELECT e.seq, st.text, (SELECT json_group_array(m.id) FROM citation c
+  JOIN message m ON m.seq = c.message_seq WHERE c.statement_seq = st.seq)
+FROM entry e JOIN statement st ON st.seq = e.statement_seq
+WHERE e.seq IN (SELECT value FROM json_each(?))
+"""
+
+
+class Filter(NamedTuple):
+    """Which entries to read. since_ms, until_ms: inclusive limits of the time from its first to
+    its last mention; None is open. node_id: only those below this node."""
+
+    kinds: Collection[EntryKind] = ENTRY_KINDS
+    states: Collection[EntryState] = HOLDING
+    since_ms: int | None = None
+    until_ms: int | None = None
+    node_id: str | None = None
+
+
+def entries_of(
+    database: Database,
+    scope: Scope,
+    wanted: Filter,
+    *,
+    order: EntryOrder = "salience",
+    limit: int | None = None,
+) -> list[Entry]:
+    """The entries of a scope: the most salient first, or in the order in which they were last
+    said. limit: None for all of them."""
+    where, parameters = _conditions(scope, wanted)
+    by = _ORDER[order]
+    most = -1 if limit is None else max(limit, RANKED_MAX if order == "salience" else 0)
+    rows = database.rows(
+        f"SELECT {_COLUMNS} {_JOINS} WHERE {where} ORDER BY {by} LIMIT :limit",
+        parameters | {"limit": most},
+    )
+    if order == "salience":
+        rows = _with_recency(rows)
+    return _values(database, rows if limit is None else rows[:limit])
+
+
+def statement_seqs(database: Database, scope: Scope, wanted: Filter, limit: int) -> list[int]:
+    """The statements whose words are shown of the most salient entries of a scope."""
+    where, parameters = _conditions(scope, wanted)
+    sql = f"""
+    SELECT e.statement_seq FROM entry e WHERE {where} AND e.statement_seq IS NOT NULL
+    ORDER BY e.salience DESC, e.seq LIMIT :limit
+    """  # noqa: S608
+    return [seq for (seq,) in database.rows(sql, parameters | {"limit": limit})]
+
+
+def counts(database: Database, scope: Scope, wanted: Filter) -> dict[EntryKind, int]:
+    """How many entries a scope has, by kind."""
+    where, parameters = _conditions(scope, wanted)
+    sql = f"SELECT e.kind, count(*) FROM entry e WHERE {where} GROUP BY e.kind"  # noqa: S608
+    found: dict[str, int] = dict(database.rows(sql, parameters))
+    return {kind: found.get(kind, 0) for kind in ENTRY_KINDS}
+
+
+def entry(database: Database, prefix: str) -> Entry:
+    """The only entry whose id begins with prefix, with the messages that say it. Raises
+    NotFoundError or AmbiguousIdError."""
+    row = row_of(database, prefix)
+    (found,) = _values(database, [row])
+    ids = [message_id for (message_id,) in database.rows(_CITED, (row[0],))]
+    by_seq = messages.by_seq(database, messages.seqs_by_id(database, ids).values())
+    by_id = {message.id: message for message in by_seq.values()}
+    features = salience.Features(
+        found.kind, found.state, found.origin, found.text, row[-1], found.mentions, found.leaves,
+        entries.returns(database, [row[0]]).get(row[0], 0),
+        matching.is_for_good(found.kind, found.text, found.origin),
+    )  # fmt: skip
+    return replace(
+        found, messages=tuple(by_id[message_id] for message_id in ids),
+        explanation=salience.parts(features),
+    )  # fmt: skip
+
+
+def row_of(database: Database, prefix: str) -> Row:
+    """The row of the only entry whose id begins with prefix; its first column is the seq."""
+    digits = prefix.strip().lower()
+    is_hexadecimal = all(c in "0123456789abcdef" for c in digits)
+    if len(digits) < ID_CHARS_MIN or not is_hexadecimal:
+        raise NotFoundError(
+            f"{prefix!r} is not the id of an entry: give at least {ID_CHARS_MIN} of its "
+            "hexadecimal digits. See: treemem ledger rules"
+        )
+    rows = database.rows(_BY_PREFIX, (digits, digits + "g"))
+    if not rows:
+        raise NotFoundError(f"There is no entry {prefix!r}. See: treemem ledger rules --all")
+    if len(rows) > 1:
+        raise AmbiguousIdError(
+            f"{prefix!r} fits several entries: {', '.join(row[1] for row in rows)}. "
+            "Give more of the id."
+        )
+    return rows[0]
+
+
+def _conditions(scope: Scope, wanted: Filter) -> tuple[str, dict[str, object]]:
+    """The condition of a query, and its parameters."""
+    conditions = ["e.kind IN (SELECT value FROM json_each(:kinds))"]
+    parameters: dict[str, object] = {"kinds": json_list(wanted.kinds)}
+    if set(wanted.states) != set(ENTRY_STATES):
+        conditions.append("e.state IN (SELECT value FROM json_each(:states))")
+        parameters["states"] = json_list(wanted.states)
+    if wanted.since_ms is not None:
+        conditions.append("e.last_ms >= :since")
+        parameters["since"] = wanted.since_ms
+    if wanted.until_ms is not None:
+        conditions.append("e.first_ms <= :until")
+        parameters["until"] = wanted.until_ms
+    kind, key = ("node", wanted.node_id) if wanted.node_id else (scope.kind, scope.key)
+    if kind != "everything":
+        conditions.append(_OF_LEAVES.format(leaves=_LEAVES[kind]))
+        parameters["key"] = key
+    return " AND ".join(conditions), parameters
+
+
+def _with_recency(rows: Sequence[Row]) -> list[Row]:
+    """The rows in the order of their salience and of how recent they are among these."""
+    in_time = sorted(rows, key=lambda row: (row[9] or 0, row[16] or 0, row[17] or 0))
+    bonus = {row[0]: salience.recency(at, len(in_time)) for at, row in enumerate(in_time)}
+    return sorted(rows, key=lambda row: (-(row[13] + bonus[row[0]]), row[0]))
+
+
+def _values(database: Database, rows: Iterable[Row]) -> list[Entry]:
+    rows = list(rows)
+    ended_by = {row[12] for row in rows if row[12] is not None}
+    later = {
+        seq: Later(text, tuple(json_text.list_of(ids)))
+        for seq, text, ids in database.rows(_WORDS, (json_list(ended_by),))
+    }
+    return [
+        Entry(
+            id=entry_id, kind=kind, text=text, speaker=speaker or None, origin=origin, state=state,
+            project=project, first_at=times.from_ms(first), last_at=times.from_ms(last),
+            mentions=mentions, leaves=leaves, by=later.get(by), salience=weight,
+            source_id=source_id, node_id=node_id,
+        )
+        for _, entry_id, kind, text, speaker, origin, state, project, first, last, mentions,
+            leaves, by, weight, source_id, node_id, *_ in rows
+    ]  # fmt: skip

@@ -1,0 +1,207 @@
+"""Keeps the entries of the ledger up to date with the statements of leaves.
+
+A statement of a leaf belongs to the entry of its words and its project. What changes marks its
+entry as dirty; refresh makes dirty entries again: their words and places, then the links between
+entries about the same, then their states. So the ledger depends on what is stored, not on the steps
+in which it came. Runs in the caller's transaction.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+
+from treemem.ledger import matching, salience
+from treemem.store import entries, entry_choices
+from treemem.store.database import Database
+from treemem.store.entries import Ending, EntryRow, LinkKind, Mention, Placed
+from treemem.types import EntryState, StatementKind
+
+# Entries that are made again in one step.
+BATCH = 500
+# Words of more entries than this do not tell what an entry is about.
+STEM_ENTRIES_MAX = 200
+# The most entries compared with one: those that share most words with it.
+NEAREST_MAX = 24
+# The fewest words that two entries share, if both have as many.
+SHARED_MIN = 2
+# The most later entries about the same that are counted.
+RETURNS_MAX = 8
+# An entry has the first of these kinds that any of its statements has.
+_KIND_ORDER: dict[StatementKind, int] = {
+    "constraint": 0, "open": 1, "decision": 2, "error": 3, "gist": 4, "fact": 4,
+}  # fmt: skip
+_STATE_OF: dict[LinkKind, EntryState] = {
+    "closed": "closed", "superseded": "superseded", "withdrawn": "withdrawn",
+}  # fmt: skip
+
+
+def add(database: Database, node_seq: int, producer_seq: int) -> None:
+    """Gives the statements of a leaf's extractive view their entries. refresh is to follow.
+
+    producer_seq: the extractive producer.
+    """
+    statements = dict(entries.new_statements(database, node_seq, producer_seq))
+    if not statements:
+        return
+    project = entries.project_of(database, node_seq)
+    home = entries.home_of(database, project)
+    entries.attach(
+        database,
+        [(entries.ensure(database, matching.entry_id(text, project), home), seq)
+         for seq, text in statements.items()],
+    )  # fmt: skip
+
+
+def refresh(database: Database) -> None:
+    """Makes dirty entries again."""
+    while seqs := entries.dirty(database, 2, BATCH):
+        _make_again(database, seqs)
+    while seqs := entries.dirty(database, 1, BATCH):
+        _put_states(database, seqs)
+
+
+def touch(database: Database, text: str) -> None:
+    """Makes the states of the entries again that are said in these words."""
+    entries.mark_dirty(database, [text])
+    refresh(database)
+
+
+# -- words, places and links -----------------------------------------------------------
+
+
+def _make_again(database: Database, seqs: Sequence[int]) -> None:
+    mentions = entries.mentions(database, seqs)
+    if _move(database, mentions.values()):
+        return  # the entries that statements moved to are dirty, too
+    entries.delete(database, [seq for seq in seqs if seq not in mentions])
+    entries.put(database, [_row(seq, found) for seq, found in mentions.items()])
+    entries.unlink(database, list(mentions))
+    _link(database, list(mentions))
+
+
+def _move(database: Database, found: Iterable[Sequence[Mention]]) -> bool:
+    """Moves statements to the entry of their project, if it has changed since they were added.
+    Returns whether any moved."""
+    moved = []
+    for mentions in found:
+        for mention in {mention.statement_seq: mention for mention in reversed(mentions)}.values():
+            entry_id = matching.entry_id(mention.text, mention.project)
+            if entry_id != mention.entry_id:
+                home = entries.home_of(database, mention.project)
+                moved.append((entries.ensure(database, entry_id, home), mention.statement_seq))
+    entries.attach(database, moved)
+    return bool(moved)
+
+
+def _row(seq: int, mentions: Sequence[Mention]) -> EntryRow:
+    """The columns of an entry: the words where it was last said as what it is."""
+
+    def order(mention: Mention) -> int:
+        kind = matching.entry_kind(mention.kind, mention.text, mention.origin)
+        return _KIND_ORDER[kind]
+
+    best = min(mentions, key=order)
+    # Subtle: if somebody quotes a rule, the user does not say it again.
+    alike = [m for m in mentions if order(m) == order(best) and m.origin == best.origin]
+    last = max(alike, key=_place)
+    times = [m.sent_at_ms for m in mentions if m.sent_at_ms is not None]
+    return EntryRow(
+        seq, matching.entry_kind(last.kind, last.text, last.origin), last.statement_seq,
+        min(times, default=None), last.sent_at_ms, last.source_seq, last.position,
+        len({m.message_seq for m in mentions}), len({m.node_seq for m in mentions}),
+    )  # fmt: skip
+
+
+def _place(mention: Mention) -> tuple[int, int, int, int]:
+    return (
+        mention.sent_at_ms or 0, -mention.source_seq, mention.position, mention.statement_seq
+    )  # fmt: skip
+
+
+def _link(database: Database, seqs: Sequence[int]) -> None:
+    """Stores what these entries are about, and links them with the nearest others."""
+    placed = entries.placed(database, seqs)
+    subjects = {
+        seq: matching.subjects(entry.kind, entry.text, entry.origin)
+        for seq, entry in placed.items()
+    }
+    entries.put_subjects(
+        database, {seq: (placed[seq].home, stems) for seq, stems in subjects.items()}
+    )
+    near = _nearest(database, placed, subjects)
+    others = {other for found in near.values() for other in found} - placed.keys()
+    known = placed | entries.placed(database, others)
+    links: dict[tuple[int, int], LinkKind] = {}
+    for seq, found in near.items():
+        for other in found:
+            for earlier, later in ((known[seq], known[other]), (known[other], known[seq])):
+                pair = (earlier.seq, later.seq)
+                if pair not in links and matching.comes_later(later, earlier):
+                    kind = matching.effect(earlier, later)
+                    if kind is not None:
+                        links[pair] = kind
+    entries.link(database, [(earlier, kind, later) for (earlier, later), kind in links.items()])
+
+
+def _nearest(
+    database: Database, placed: dict[int, Placed], subjects: dict[int, frozenset[int]]
+) -> dict[int, list[int]]:
+    """For each entry, the others of its home that share most words with it."""
+    wanted: dict[int, set[int]] = {}
+    for seq, stems in subjects.items():
+        wanted.setdefault(placed[seq].home, set()).update(stems)
+    postings = {home: entries.postings(database, home, stems, STEM_ENTRIES_MAX)
+                for home, stems in wanted.items()}  # fmt: skip
+    near = {}
+    for seq, stems in subjects.items():
+        of_home = postings[placed[seq].home]
+        counts: Counter[int] = Counter()
+        for stem in stems:
+            counts.update(of_home.get(stem, ()))
+        counts.pop(seq, None)
+        least = 1 if matching.is_users_rule(placed[seq]) else min(SHARED_MIN, len(stems))
+        ranked = sorted((-count, other) for other, count in counts.items() if count >= least)
+        near[seq] = [other for _, other in ranked[:NEAREST_MAX]]
+    return near
+
+
+# -- states ----------------------------------------------------------------------------
+
+
+def _put_states(database: Database, seqs: Sequence[int]) -> None:
+    placed = entries.placed(database, seqs)
+    mentions = entries.mentions(database, seqs)
+    endings = entries.endings(database, seqs)
+    returns = entries.returns(database, seqs)
+    rows = []
+    for seq, entry in placed.items():
+        state, by = _state(database, mentions[seq], endings.get(seq, ()))
+        features = salience.Features(
+            entry.kind, state, entry.origin, entry.text, entry.importance, entry.mentions,
+            entry.leaves, min(returns.get(seq, 0), RETURNS_MAX),
+            matching.is_for_good(entry.kind, entry.text, entry.origin),
+        )  # fmt: skip
+        rows.append((state, by, salience.total(features), seq))
+    entries.put_states(database, rows)
+
+
+def _state(
+    database: Database, mentions: Sequence[Mention], endings: Sequence[Ending]
+) -> tuple[EntryState, int | None]:
+    """The state of an entry, and the later entry that is the reason. A choice of the user's comes
+    first. An open point is closed by the first entry that closes it; a rule or a decision is
+    replaced by the last one."""
+    chosen = entry_choices.of(
+        database, {m.text for m in mentions},
+        {home for m in mentions for home in (m.project, m.rule_home)},
+    )  # fmt: skip
+    if chosen == "dropped":
+        return "withdrawn", None
+    if chosen in ("open", "pinned"):
+        return "holds", None
+    if endings:
+        in_order = sorted(endings, key=lambda e: (e.last_ms or 0, e.last_source, e.last_position))
+        ending = in_order[0 if in_order[0].kind == "closed" else -1]
+        return _STATE_OF[ending.kind], ending.later_seq
+    return ("closed", None) if chosen == "closed" else ("holds", None)

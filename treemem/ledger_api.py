@@ -1,0 +1,128 @@
+"""Lets users read the ledger, and close, reopen and drop its entries.
+
+Tested in tests/ledger/test_reading.py.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from datetime import datetime
+from typing import TypeVar
+
+from treemem import times
+from treemem.errors import UsageError
+from treemem.ledger import choices, reading
+from treemem.search import date_filter
+from treemem.store.database import Database
+from treemem.times import Clock
+from treemem.topics import store as topic_store
+from treemem.types import (
+    ENTRY_KINDS,
+    ENTRY_STATES,
+    Entry,
+    EntryKind,
+    EntryOrder,
+    EntryState,
+    Scope,
+)
+
+T = TypeVar("T", bound=str)
+
+# The words of the command line for kinds of entries.
+KIND_OF_WORD: dict[str, EntryKind] = {
+    "rules": "constraint", "decisions": "decision", "open": "open", "errors": "error",
+    "facts": "fact",
+}  # fmt: skip
+
+
+class Ledger:
+    """The ledger of one memory: everything that was picked in leaves, each in its own words.
+
+    Call it to read entries. An unambiguous beginning of an entry's id is enough.
+    """
+
+    def __init__(self, database: Database, clock: Clock) -> None:
+        self._database = database
+        self._clock = clock
+
+    def __call__(
+        self,
+        scope: Scope | None = None,
+        *,
+        kinds: Iterable[EntryKind] = ENTRY_KINDS,
+        states: Iterable[EntryState] = reading.HOLDING,
+        since: str | datetime | None = None,
+        until: str | datetime | None = None,
+        order: EntryOrder = "salience",
+        limit: int | None = None,
+        node: str | None = None,
+    ) -> list[Entry]:
+        """Returns the entries of a scope that hold, the most salient first.
+
+        kinds, states: see types.ENTRY_KINDS and types.ENTRY_STATES. since, until: inclusive limits
+        as in Memory.search, for the time from the first to the last mention. order: "time" for the
+        order in which they were last said. node: the full id of a node; only the entries below it.
+        Raises UsageError, and NotFoundError for the scope.
+        """
+        wanted = reading.Filter(
+            _known(kinds, ENTRY_KINDS, "kind"), _known(states, ENTRY_STATES, "state"),
+            self._bound(since, "since"), self._bound(until, "until"), node,
+        )  # fmt: skip
+        if order not in reading.ORDERS:
+            raise UsageError(f"There is no order {order!r}; use {', '.join(reading.ORDERS)}.")
+        with self._database.reading():
+            resolved = self._resolved(scope)
+            return reading.entries_of(
+                self._database, resolved, wanted, order=order, limit=limit
+            )  # fmt: skip
+
+    def count(
+        self, scope: Scope | None = None, *, states: Iterable[EntryState] = reading.HOLDING
+    ) -> dict[EntryKind, int]:
+        """Returns how many entries of each kind a scope has."""
+        wanted = reading.Filter(ENTRY_KINDS, _known(states, ENTRY_STATES, "state"))
+        with self._database.reading():
+            return reading.counts(self._database, self._resolved(scope), wanted)
+
+    def show(self, entry_id: str) -> Entry:
+        """Returns an entry with the messages that say it. Raises NotFoundError,
+        AmbiguousIdError."""
+        with self._database.reading():
+            return reading.entry(self._database, entry_id)
+
+    def close(self, entry_id: str) -> Entry:
+        """Closes an open point or an error, also for when its log is read again. Raises
+        NotFoundError, AmbiguousIdError, UsageError."""
+        with self._database.transaction():
+            return choices.close(self._database, entry_id, self._clock())
+
+    def reopen(self, entry_id: str) -> Entry:
+        """Makes an entry hold again. Raises NotFoundError, AmbiguousIdError."""
+        with self._database.transaction():
+            return choices.reopen(self._database, entry_id, self._clock())
+
+    def drop(self, entry_id: str) -> Entry:
+        """Hides an entry from now on, also when its log is read again. Raises NotFoundError,
+        AmbiguousIdError."""
+        with self._database.transaction():
+            return choices.drop(self._database, entry_id, self._clock())
+
+    def _resolved(self, scope: Scope | None) -> Scope:
+        if scope is None:
+            return Scope.everything()
+        if scope.kind == "topic":
+            return Scope.topic(topic_store.resolve(self._database, scope.key or ""))
+        return scope
+
+    def _bound(self, value: str | datetime | None, edge: date_filter.Edge) -> int | None:
+        now = times.local(self._clock())
+        return None if value is None else date_filter.bound(value, edge, now)
+
+
+def _known(given: Iterable[T], known: tuple[T, ...], what: str) -> tuple[T, ...]:
+    """The values, if all are known. Raises UsageError."""
+    values = tuple(given)
+    for value in values:
+        if value not in known:
+            raise UsageError(f"There is no {what} {value!r} of entries; use {', '.join(known)}.")
+    return values

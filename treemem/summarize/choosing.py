@@ -1,0 +1,90 @@
+"""Chooses which statements a node shows, within a ceiling of tokens. Pure.
+
+A node shows a few gists, spread over what is below it, and of each kind the statements that matter
+most. What it does not show is in the ledger.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Generic, TypeVar
+
+from treemem.summarize.base import KIND_ORDER
+from treemem.types import StatementKind
+
+T = TypeVar("T")
+
+# The largest share of the ceiling that gists take, and of what they leave, that each other kind
+# takes; facts take what is left at the end.
+GIST_SHARE = 0.5
+KIND_SHARES: tuple[tuple[StatementKind, float], ...] = (
+    ("constraint", 0.4), ("decision", 0.4), ("open", 0.4), ("error", 0.25),
+)  # fmt: skip
+# The most statements of one kind.
+KIND_MAX = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Offered(Generic[T]):
+    """A statement that may be shown.
+
+    part: the number of the part of the node that it is from. place: in reading order. weight: how
+    much it matters.
+    """
+
+    item: T
+    kind: StatementKind
+    tokens: int
+    weight: float
+    part: int
+    place: int
+
+
+def choose(offered: Sequence[Offered[T]], ceiling: int) -> list[Offered[T]]:
+    """The statements to show in at most ceiling tokens, by kind, and within a kind in order."""
+    gists = spread([one for one in offered if one.kind == "gist"], int(GIST_SHARE * ceiling))
+    left = ceiling - _tokens(gists)
+    chosen = list(gists)
+    room = left
+    for kind, share in KIND_SHARES:
+        picked = _best([one for one in offered if one.kind == kind], min(left, int(share * room)))
+        chosen += picked
+        left -= _tokens(picked)
+    chosen += _best([one for one in offered if one.kind == "fact"], left)
+    if not chosen and offered:
+        # A node with a single long statement shows it rather than nothing.
+        smallest = min(offered, key=lambda one: (one.tokens, one.place))
+        chosen = [smallest] if smallest.tokens <= ceiling else []
+    return sorted(chosen, key=lambda one: (KIND_ORDER[one.kind], one.place))
+
+
+def spread(offered: Sequence[Offered[T]], room: int) -> list[Offered[T]]:
+    """The best statement of each part, then the second ones, while there is room. If there is not
+    room for one of each part, the parts whose statement matters most."""
+    by_part: dict[int, list[Offered[T]]] = {}
+    for one in sorted(offered, key=lambda one: (-one.weight, one.place)):
+        by_part.setdefault(one.part, []).append(one)
+    chosen: list[Offered[T]] = []
+    turn = 0
+    while any(turn < len(found) for found in by_part.values()):
+        of_turn = [found[turn] for found in by_part.values() if turn < len(found)]
+        for one in sorted(of_turn, key=lambda one: (-one.weight, one.place)):
+            if one.tokens <= room:
+                chosen.append(one)
+                room -= one.tokens
+        turn += 1
+    return sorted(chosen, key=lambda one: one.place)
+
+
+def _best(offered: Sequence[Offered[T]], room: int) -> list[Offered[T]]:
+    chosen: list[Offered[T]] = []
+    for one in sorted(offered, key=lambda one: (-one.weight, one.place)):
+        if one.tokens <= room and len(chosen) < KIND_MAX:
+            chosen.append(one)
+            room -= one.tokens
+    return chosen
+
+
+def _tokens(chosen: Sequence[Offered[T]]) -> int:
+    return sum(one.tokens for one in chosen)
