@@ -372,11 +372,8 @@ class Memory:
     def digest(self, scope: Scope) -> Digest:
         """Returns what to read first about a scope, within a ceiling of tokens."""
         from treemem.digest.compose import digest_of
-        from treemem.topics import store as topic_store
 
         with self._database.reading():
-            if scope.kind == "topic":
-                scope = Scope.topic(topic_store.resolve(self._database, scope.key or ""))
             return digest_of(self._database, scope)
 
     def setting(self, name: str) -> str | None:

@@ -7,12 +7,14 @@ out is counted.
 
 from __future__ import annotations
 
+from treemem.digest.reading import headline_of
 from treemem.ledger import reading, salience
 from treemem.ledger.reading import Filter
 from treemem.store import summaries
 from treemem.store.database import Database
 from treemem.summarize.choosing import Offered, choose
 from treemem.text.tokens import count_many
+from treemem.topics import store as topic_store
 from treemem.tree import builder
 from treemem.types import ENTRY_KINDS, Digest, Entry, Scope, ScopeKind, Statement
 
@@ -30,7 +32,10 @@ _TOKENS = "SELECT tokens FROM node WHERE seq = ?"
 
 
 def digest_of(database: Database, scope: Scope) -> Digest:
-    """The digest of a scope, whose key is complete. A session has no tree, so it has no gists."""
+    """The digest of a scope. A session has no tree, so it has neither a first
+    line nor gists."""
+    if scope.kind == "topic":
+        scope = Scope.topic(topic_store.resolve(database, scope.key or ""))
     root_seq = _root_seq(database, scope)
     tokens = None if root_seq is None else database.value(_TOKENS, (root_seq,))
     ceiling = _ceiling(scope, tokens)
@@ -46,6 +51,7 @@ def digest_of(database: Database, scope: Scope) -> Digest:
     chosen = [one.item for one in choose(offered, ceiling)]
     return Digest(
         scope=scope,
+        headline=headline_of(database, scope),
         gists=tuple(item for item in chosen if isinstance(item, Statement)),
         entries=tuple(item for item in chosen if isinstance(item, Entry)),
         counts=tuple(reading.counts(database, scope, Filter()).items()),
