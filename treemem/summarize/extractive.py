@@ -77,11 +77,12 @@ CONTENT_WORDS_MIN = 3
 @dataclass(frozen=True, slots=True)
 class _Candidate:
     """A sentence that may enter the summary. place: its position in the leaf. words: its content
-    words."""
+    words. is_closed: it is an open point that is closed later in the leaf."""
 
     draft: Draft
     place: int
     words: frozenset[str]
+    is_closed: bool = False
 
 
 class Extractive:
@@ -112,6 +113,7 @@ def summarize_leaf(excerpts: Sequence[Excerpt]) -> View:
     offered = [
         Offered(draft, draft.kind, draft.tokens, weight, at, at)
         for at, (draft, candidate, weight) in enumerate(zip(drafts, picked, weights, strict=True))
+        if not candidate.is_closed
     ]
     shown = [one.item for one in choose(offered, leaf_budget(tokens))]
     texts = {draft.text for draft in shown}
@@ -370,16 +372,22 @@ def _chars(chosen: Sequence[_Candidate]) -> int:
 
 
 def _closed(candidates: Sequence[_Candidate]) -> list[_Candidate]:
-    """The candidates; open points that are closed later in the same leaf become facts."""
+    """The candidates; of the open points that are closed later in the same leaf, those of the same
+    message become facts, and the others are marked, for the ledger to close."""
     if not any(c.draft.kind == "open" for c in candidates):
         return list(candidates)
     settling = [c for c in candidates if c.draft.settles]
     checked = []
     for candidate in candidates:
-        later = [c.draft.text for c in settling if c.place > candidate.place]
-        is_open = candidate.draft.kind == "open"
-        if is_open and relations.closed_by(candidate.draft.text, later) is not None:
+        later = [c for c in settling if c.place > candidate.place]
+        at = None
+        if candidate.draft.kind == "open":
+            texts = [c.draft.text for c in later]
+            at = relations.closed_by(candidate.draft.text, texts)
+        if at is not None and later[at].draft.message_ids == candidate.draft.message_ids:
             candidate = replace(candidate, draft=replace(candidate.draft, kind="fact"))
+        elif at is not None:
+            candidate = replace(candidate, is_closed=True)
         checked.append(candidate)
     return checked
 

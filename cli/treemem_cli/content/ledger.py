@@ -189,7 +189,8 @@ def _print(entries: list[Entry], word: str, total: int) -> None:
     from treemem_cli.render import clip, console, new_table, safe, short
 
     if not entries:
-        note(f"No {word} here." if total == 0 else "None in this time.")
+        what = "open points" if word == "open" else word
+        note(f"There are no {what} here." if total == 0 else "There are none in this time.")
         return
     table = new_table("entry", "words", "said by", "day", "said", "state",
                       numbers=("said",), whole=("entry", "day"))  # fmt: skip
