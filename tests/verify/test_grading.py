@@ -120,6 +120,18 @@ def test_a_parents_statement_rests_on_the_messages_below_its_children() -> None:
     assert grade_over("Clara owns three bakeries.", children, said).grade is None
 
 
+def test_a_date_is_compared_with_the_day_on_which_its_message_was_sent() -> None:
+    text = "I moved the shop's database to the new server yesterday."
+    said = [Excerpt(Message(author="Nora", text=text, id="m", sent_at="2025-03-03"), 0, len(text))]
+    graded = grade("Nora migrated the shop's database on Sunday, 2 March 2025.", said)
+    assert graded.grade == "unproven"
+    assert graded.lines == (
+        "Nora: I moved the shop's database to the new server yesterday (2 March 2025).",
+    )
+    wrong = grade("Nora migrated the shop's database on 3 March 2025.", said)
+    assert (wrong.grade, wrong.reason) == (None, "date not in its source")
+
+
 SENTENCES = [
     line.partition(": ")[2] for line in (FRIENDS + WORK).strip().splitlines() if line.strip()
 ]

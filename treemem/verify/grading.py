@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import date, datetime
 from typing import Protocol
 
 from treemem.proposals import ChildStatement, Excerpt
@@ -98,7 +99,12 @@ def grade(
         return Graded("verbatim", evidence=(copied,))
     if verdict.reason and speaks(text):
         return Graded(None, "pronoun without its person")
-    traced = guards.trace(text, [(e.message.speaker, e.text) for e in excerpts], similar=similar)
+    traced = guards.trace(
+        text,
+        [(excerpt.message.speaker, excerpt.text) for excerpt in excerpts],
+        sent=[_day(excerpt.message.sent_at) for excerpt in excerpts],
+        similar=similar,
+    )
     evidence = tuple(excerpts[number] for number in traced.messages)
     if not verdict.reason:
         if traced.reason:
@@ -149,6 +155,16 @@ def grade_over(
     ids = {message_id for number in near for message_id in statements[number].message_ids}
     cited = [excerpt for excerpt in excerpts if excerpt.message.id in ids]
     return grade(text, cited, checker=checker, prompt=prompt, kind=kind, similar=similar)
+
+
+def _day(sent_at: str | datetime | None) -> date | None:
+    """The day of a message as its log has it; None if that has none."""
+    if isinstance(sent_at, datetime):
+        return sent_at.date()
+    try:
+        return date.fromisoformat((sent_at or "")[:10])
+    except ValueError:
+        return None
 
 
 def _copied_from(text: str, excerpts: Sequence[Excerpt], *, whole: bool) -> Excerpt | None:

@@ -7,12 +7,13 @@ it from being judged by a checker. Tested in tests/verify/test_guards.py.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from datetime import date
+from itertools import chain, pairwise
 
 from treemem.text.tokens import count_tokens
-from treemem.verify import anchors, assertion, evidence
+from treemem.verify import anchors, assertion, dates, evidence
 from treemem.verify.assertion import Heard
 from treemem.verify.check import IDENTIFIER, QUOTED
 from treemem.verify.evidence import Leaf, NoteClause, Similar, Unit
@@ -77,10 +78,21 @@ class _Match:
 
 
 def trace(
-    note: str, messages: Sequence[tuple[str, str]], *, similar: Similar | None = None
+    note: str,
+    messages: Sequence[tuple[str, str]],
+    *,
+    sent: Sequence[date | None] = (),
+    similar: Similar | None = None,
 ) -> Traced:
-    """Finds what a note rests on among messages, each an author and a text, and checks it."""
+    """Finds what a note rests on among messages, each an author and a text, and checks it.
+
+    sent: the days of the messages, if they are known. A date in a note is compared with what
+    "yesterday" and the like mean on that day, unless a message has the date itself.
+    """
     leaf = evidence.leaf_of(tuple(messages))
+    told = _dates_of_days(note, leaf) if any(sent) else []
+    for mention in reversed(told):
+        note = note[: mention.start] + note[mention.end :]
     clauses = evidence.clauses_of(note, leaf)
     if not clauses:
         return Traced("says too little", refused=True)
@@ -101,10 +113,33 @@ def trace(
     fault = _exact(note, [messages[number] for number in cited], leaf, addressed)
     if fault:
         return Traced(fault, True, cited)
+    meant = {unit: _meant(unit, sent) for unit in units} if told else {}
+    if not all(any(map(mention.is_in, chain(*meant.values()))) for mention in told):
+        return Traced("date not in its source", True, cited)
     fault = bad.reason if bad is not None else anchors.misplaced(clauses, leaf)
     if fault:
         return Traced(fault, False, cited)
-    return Traced("", messages=cited, lines=lines_of(units, leaf))
+    return Traced("", messages=cited, lines=lines_of(units, leaf, meant))
+
+
+def _dates_of_days(note: str, leaf: Leaf) -> list[dates.Mention]:
+    """The dates in a note that no message has in so many words."""
+    return [
+        mention for mention in dates.mentions(note)
+        if not any(
+            {term.key for term in read_terms(note[mention.start : mention.end]) if term.sort}
+            <= unit.keys
+            for unit in leaf.units
+        )
+    ]  # fmt: skip
+
+
+def _meant(unit: Unit, sent: Sequence[date | None]) -> list[dates.Meant]:
+    """The days that a sentence speaks of: that on which it was sent, if it names no other."""
+    day = sent[unit.message]
+    if day is None:
+        return []
+    return dates.relative(unit.text, day) or [dates.Meant(0, day, day)]
 
 
 def nearest(
@@ -319,17 +354,28 @@ def _within_limits(units: Sequence[Unit]) -> list[Unit]:
     return kept
 
 
-def lines_of(units: Sequence[Unit], leaf: Leaf) -> tuple[str, ...]:
-    """The sentences in order, a line for each message, with the sentence before each."""
+def lines_of(
+    units: Sequence[Unit], leaf: Leaf, meant: Mapping[Unit, Sequence[dates.Meant]]
+) -> tuple[str, ...]:
+    """The sentences in order, a line for each message, with the sentence before each.
+
+    meant: the days that a sentence speaks of, which are put behind its words for them.
+    """
     wanted = {unit.at for unit in units}
     wanted |= {unit.before_at for unit in units if unit.before_at is not None}
     lines: list[tuple[int, str]] = []
     for at in sorted(wanted):
         unit = leaf.units[at]
+        text, author = unit.text, unit.author
+        for days in reversed(meant.get(unit, ())):
+            if days.end:
+                text = f"{text[: days.end]} ({days}){text[days.end :]}"
+            else:
+                author = f"{author} ({days})"
         if lines and lines[-1][0] == unit.message:
-            lines[-1] = (unit.message, f"{lines[-1][1]} {unit.text}")
+            lines[-1] = (unit.message, f"{lines[-1][1]} {text}")
         else:
-            lines.append((unit.message, f"{unit.author}: {unit.text}"))
+            lines.append((unit.message, f"{author}: {text}"))
     return tuple(line for _, line in lines)
 
 
