@@ -16,8 +16,9 @@ from treemem.checkers.formula import Features, Formula
 from treemem.errors import ModelError
 
 RESULT = Calibration(
-    "tiny-Q4_0@01234567", calibration.version(), Formula(("x",), (1.5,), (0.0,), (2.0,), -0.25),
-    0.625, Measured(60, 60, 70, 30, 1, 0.875), "2026-01-02T03:04:05+00:00",
+    "tiny-Q4_0@01234567", "claims", calibration.version(),
+    Formula(("x",), (1.5,), (0.0,), (2.0,), -0.25), 0.625, Measured(60, 60, 70, 31, 2, 0.9),
+    Measured(60, 60, 70, 30, 1, 0.875), "2026-01-02T03:04:05+00:00",
 )  # fmt: skip
 
 
@@ -50,7 +51,7 @@ def test_the_labelled_set_is_large_balanced_and_of_all_kinds():
 def test_a_checker_that_knows_is_usable_and_accepts_no_false_note():
     steps: list[tuple[int, int]] = []
     result = calibration.calibrate(
-        knowing, "knowing", "2026-01-01", lambda done, total: steps.append((done, total))
+        knowing, "knowing", "pairs", "2026-01-01", lambda done, total: steps.append((done, total))
     )
     assert result.usable
     assert (result.measured.accepted, result.measured.auc) == (0, 1.0)
@@ -59,7 +60,7 @@ def test_a_checker_that_knows_is_usable_and_accepts_no_false_note():
 
 
 def test_a_checker_that_guesses_is_not_usable():
-    assert not calibration.calibrate(blind, "blind", "2026-01-01").usable
+    assert not calibration.calibrate(blind, "blind", "pairs", "2026-01-01").usable
 
 
 def test_notes_that_the_guards_refuse_are_not_asked_about_and_count_as_not_accepted():
@@ -77,7 +78,7 @@ def test_notes_that_the_guards_refuse_are_not_asked_about_and_count_as_not_accep
         asked.append(note)
         return {"x": 1.0 if note.startswith("Tom") else 0.0}
 
-    result = calibration.calibrate(read, "few", "2026-01-01", notes=notes)
+    result = calibration.calibrate(read, "few", "pairs", "2026-01-01", notes=notes)
     assert "Ana bought 13 apple trees in Varna." not in asked
     assert result.measured.true == 1
     assert result.measured.false == 2
@@ -105,7 +106,7 @@ def test_a_calibration_of_another_version_is_ignored(tmp_path: Path):
     assert calibration.result_of(RESULT.model, tmp_path) is None
 
 
-@pytest.mark.parametrize("damage", ["", "{", "[]", '{"formula": {}}', "null"])
+@pytest.mark.parametrize("damage", ["", "{", "[]", '{"formula": {}}', "null", '{"version": 1'])
 def test_a_damaged_file_is_an_error_that_says_how_to_go_on(tmp_path: Path, damage: str):
     calibration.save(RESULT, tmp_path)
     (file,) = (tmp_path / "checkers").iterdir()

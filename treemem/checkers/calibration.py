@@ -25,7 +25,7 @@ from treemem.types import ROLES, Message
 from treemem.verify import grading
 
 # Part of a calibration's version: another way to ask makes all calibrations anew.
-METHOD = 1
+METHOD = 2
 # The most false notes that are accepted, as a share of all false ones.
 FALSE_ACCEPTED_MAX = 0.05
 # A checker that does worse on the half that measures is not used.
@@ -77,14 +77,17 @@ class Measured:
 class Calibration:
     """The result for one model.
 
-    version: of the labelled set and the method; a result of another version is ignored. measured:
-    on the half that the formula was not fitted to.
+    way: how the model is asked, see opening.ways_of. version: of the labelled set and the method; a
+    result of another version is ignored. fitted: on the half that the formula was fitted to.
+    measured: on the other half.
     """
 
     model: str
+    way: str
     version: str
     formula: Formula
     threshold: float
+    fitted: Measured
     measured: Measured
     taken_at: str
 
@@ -125,12 +128,13 @@ def _content() -> dict[str, Any]:
 def calibrate(
     read: Read,
     model: str,
+    way: str,
     taken_at: str,
     progress: StepProgress | None = None,
     notes: Sequence[LabelledNote] | None = None,
 ) -> Calibration:
-    """Fits a formula for a model, and measures it. model: the name under which it is stored.
-    notes: the built-in ones by default. Raises ModelError as read does."""
+    """Fits a formula for a model that is asked in a way, and measures it. model: the name under
+    which it is stored. notes: the built-in ones by default. Raises ModelError as read does."""
     notes = labelled() if notes is None else notes
     read_notes = []
     for number, note in enumerate(notes, 1):
@@ -147,8 +151,9 @@ def calibrate(
     )
     rest = [(note, row) for note, row in read_notes if not note.fits]
     return Calibration(
-        model, version(), found, threshold, _measured(rest, found, threshold), taken_at
-    )
+        model, way, version(), found, threshold, _measured(fit, found, threshold),
+        _measured(rest, found, threshold), taken_at,
+    )  # fmt: skip
 
 
 def shown_to_checker(note: LabelledNote) -> tuple[str, ...]:
@@ -204,12 +209,15 @@ def result_of(model: str, folder: Path | None = None) -> Calibration | None:
     path = _path(model, folder)
     try:
         fields = json.loads(path.read_text("utf-8"))
+        if fields["version"] != version():
+            return None
         parts = fields["formula"]
         lists = {name: tuple(parts[name]) for name in ("names", "weights", "means", "scales")}
         result = Calibration(
             **fields
             | {
                 "formula": Formula(**parts | lists),
+                "fitted": Measured(**fields["fitted"]),
                 "measured": Measured(**fields["measured"]),
             }
         )
@@ -222,7 +230,7 @@ def result_of(model: str, folder: Path | None = None) -> Calibration | None:
             "again with `treemem model check`",
             recoverable=False,
         ) from error
-    return result if result.version == version() else None
+    return result
 
 
 def _path(model: str, folder: Path | None) -> Path:

@@ -19,10 +19,11 @@ from treemem.types import ServedModel
 
 if TYPE_CHECKING:
     from treemem.models.client import LlamaClient
-    from treemem.models.manifests import InstalledModel
 
 # The choice of no checker at all, also not of the summarizer's model.
 NONE = "none"
+# How a model is asked.
+PAIRS, CLAIMS = "pairs", "claims"
 # A setting with this prefix names a folder with an ONNX model.
 ONNX = "onnx:"
 # Tokens of context: enough for the lines of a note and the note.
@@ -89,7 +90,7 @@ def checker_of(
             "off: treemem model use checker none",
             recoverable=False,
         )
-    with reader_of(used, client if used == summarizer else None) as read:
+    with reader_of(used, found.way, client if used == summarizer else None) as read:
         yield CalibratedChecker(read, found)
 
 
@@ -108,9 +109,9 @@ def _not_open(lines: Sequence[str], note: str) -> NoReturn:
 
 
 @contextmanager
-def reader_of(setting: str, client: object = None) -> Iterator[Read]:
-    """Opens the model of a setting. client: one that is open already, else None. Raises
-    ModelError if it is missing or damaged."""
+def reader_of(setting: str, way: str, client: object = None) -> Iterator[Read]:
+    """Opens the model of a setting, to be asked in a way. client: one that is open already, else
+    None. Raises ModelError if it is missing or damaged."""
     served = serving.from_setting(setting, "checker")
     if served is not None:
         if isinstance(client, EndpointClient):
@@ -126,22 +127,32 @@ def reader_of(setting: str, client: object = None) -> Iterator[Read]:
 
         installed = manifests.installed(setting, verify=True)
         if isinstance(client, LlamaClient):
-            yield _local(client, installed)
+            yield _local(client, way)
             return
         tokens = min(CONTEXT_TOKENS, installed.context_tokens)
         with LlamaClient(installed.path, context_tokens=tokens) as local:
-            yield _local(local, installed)
+            yield _local(local, way)
 
 
 def _served(server: EndpointClient) -> Read:
     return lambda lines, note: {"yes": claims.served_yes(server, lines, note)}
 
 
-def _local(client: LlamaClient, model: InstalledModel) -> Read:
-    """A model made for it is asked for yes or no, any other one is shown pairs too."""
-    if model.role == "checker":
+def _local(client: LlamaClient, way: str) -> Read:
+    if way == CLAIMS:
         return lambda lines, note: {"yes": claims.local_yes(client, lines, note)}
     return lambda lines, note: reading.features(reading.read(client, lines, note))
+
+
+def ways_of(setting: str) -> tuple[str, ...]:
+    """How the model of a setting can be asked: by pairs, with a plain yes or no, or by claims in
+    a chat with examples. A model on a server or one made for it is asked by claims alone."""
+    if serving.from_setting(setting, "checker") is not None or setting.startswith(ONNX):
+        return (CLAIMS,)
+    model = manifests.installed(setting)
+    if model.role == "checker":
+        return (CLAIMS,)
+    return (PAIRS, CLAIMS) if model.chat else (PAIRS,)
 
 
 # -- choosing and calibrating ----------------------------------------------------------
@@ -196,16 +207,28 @@ def calibrate(
     progress: StepProgress | None = None,
     run: Callable[..., Calibration] = calibration.calibrate,
 ) -> Calibration:
-    """Calibrates the model of a setting on the built-in notes, and stores the result beside the
-    models. Raises ModelError."""
+    """Calibrates the model of a setting on the built-in notes in each way it can be asked, and
+    stores the better result beside the models. Raises ModelError."""
     name = _identity(setting)
     if name is None:
         manifests.installed(setting)  # raises an error that says how to get it
         raise AssertionError("an installed model has an identity")
-    with reader_of(setting) as read:
-        result = run(read, name, taken_at, progress)
+    ways = ways_of(setting)
+    results = []
+    for number, way in enumerate(ways):
+        with reader_of(setting, way) as read:
+            results.append(run(read, name, way, taken_at, _shifted(progress, number, len(ways))))
+    # Chosen by the half that fits, so that the other half still measures.
+    result = max(results, key=lambda found: found.fitted.auc)
     calibration.save(result)
     return result
+
+
+def _shifted(progress: StepProgress | None, number: int, count: int) -> StepProgress | None:
+    """Progress of one of several rounds of the same length."""
+    if progress is None:
+        return None
+    return lambda done, total: progress(number * total + done, count * total)
 
 
 def _identity(setting: str) -> str | None:
