@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from treemem import Memory, Message
-from treemem.digest import facts, headline
+from treemem.digest import facts, headline, reading
 from treemem.digest.outlining import outlines
 from treemem.digest.titles import title_of
 from treemem.digest.values import Outline, Person, SourceFacts
@@ -111,6 +111,17 @@ def test_the_outlines_of_some_sources_only(memory: Memory, database: Database) -
     assert sorted(found) == ["a", "c"]
     assert isinstance(found["a"], Outline)
     assert found["a"].request == "Sort the shelves, please."
+
+
+def test_the_titles_of_passages_read_little_of_a_long_source(
+    memory: Memory, database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    chat(memory)
+    assert reading.passage_titles(database, ["chat"]) == {
+        "chat": ("Ana and Ben, 1 Mar – 9 May 2026", "")
+    }
+    monkeypatch.setattr(reading, "PASSAGE_MESSAGES_MAX", 2)
+    assert reading.passage_titles(database, ["chat"]) == {"chat": ("Chat, 1 Mar – 9 May 2026", "")}
 
 
 def test_a_source_without_messages_has_a_line(memory: Memory, database: Database) -> None:

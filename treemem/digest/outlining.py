@@ -21,11 +21,14 @@ from treemem.digest.values import Outline, Person
 from treemem.importers.common.content import PARENT_AGENT
 from treemem.store import messages
 from treemem.store.database import Database, Row, json_list
+from treemem.store.messages import next_position
 from treemem.types import Message, Source, SourceKind
 
 # Messages at the beginning that are read for the first request, and characters of each.
 FIRST_MESSAGES = 12
 FIRST_CHARS_MAX = 20_000
+# More than any source has.
+ALL_MESSAGES = 1 << 60
 # Messages that are read for marks of spoken language.
 SPOKEN_SAMPLE = 200
 
@@ -35,7 +38,9 @@ _SPOKEN_MARK = re.compile(
 )
 
 _SOURCE = "SELECT seq, id, format, title, origin, parent_id, project FROM source"
-_IN = "sm.source_seq IN (SELECT value FROM json_each(?)) AND sm.state = 'active'"
+_IN = (
+    "sm.source_seq IN (SELECT value FROM json_each(?)) AND sm.position < ? AND sm.state = 'active'"
+)
 _SPEAKERS = f"""
 SELECT sm.source_seq, m.role, m.author, count(*), min(m.sent_at_ms), m.sent_at
 FROM source_message sm JOIN message m ON m.seq = sm.message_seq
@@ -50,6 +55,10 @@ _SESSIONS = f"""
 SELECT sm.source_seq, count(DISTINCT sm.session) FROM source_message sm
 WHERE {_IN} GROUP BY sm.source_seq
 """  # noqa: S608
+_END = """
+SELECT m.sent_at FROM source_message sm JOIN message m ON m.seq = sm.message_seq
+WHERE sm.source_seq = ? AND sm.state = 'active' ORDER BY sm.position DESC LIMIT 1
+"""
 _SPOKEN = """
 SELECT substr(m.text, 1, 400) FROM source_message sm JOIN message m ON m.seq = sm.message_seq
 WHERE sm.source_seq = ? AND sm.state = 'active' ORDER BY sm.position LIMIT ?
@@ -71,7 +80,8 @@ ORDER BY sm.position LIMIT ?
 
 @dataclass(slots=True)
 class _Counts:
-    """What the columns of a source's messages say. started_ms: the earliest time."""
+    """What the columns of a source's messages say. started_ms: the earliest time. is_partial:
+    whether there are more messages than were read."""
 
     roles: Counter[str] = field(default_factory=Counter)
     people: Counter[str] = field(default_factory=Counter)
@@ -79,17 +89,24 @@ class _Counts:
     started_ms: int | None = None
     started_at: str | None = None
     ended_at: str | None = None
+    is_partial: bool = False
 
 
 def outlines(
-    database: Database, source_ids: Iterable[str] | None = None, *, with_request: bool = True
+    database: Database,
+    source_ids: Iterable[str] | None = None,
+    *,
+    with_request: bool = True,
+    messages_max: int | None = None,
 ) -> dict[str, Outline]:
     """The outlines of these sources, or of all, by id.
 
     with_request: whether to read what was asked first, of sources without a title of their own.
+    messages_max: of a source with more messages, only so many are read, and its people are left
+    out; None reads all.
     """
     rows = _source_rows(database, source_ids)
-    counts = _counts(database, [row[0] for row in rows])
+    counts = _counts(database, [row[0] for row in rows], messages_max)
     return {row[1]: _outline(database, row, counts[row[0]], with_request) for row in rows}
 
 
@@ -100,10 +117,13 @@ def _source_rows(database: Database, source_ids: Iterable[str] | None) -> list[R
     return database.rows(sql, (json_list(source_ids),))
 
 
-def _counts(database: Database, seqs: Sequence[int]) -> dict[int, _Counts]:
-    """The counts of these sources, by row number."""
+def _counts(
+    database: Database, seqs: Sequence[int], messages_max: int | None
+) -> dict[int, _Counts]:
+    """The counts of these sources, by row number. messages_max: as in outlines."""
     counts = {seq: _Counts() for seq in seqs}
-    wanted = (json_list(seqs),)
+    limit = ALL_MESSAGES if messages_max is None else messages_max
+    wanted = (json_list(seqs), limit)
     for seq, role, author, number, started_ms, started_at in database.rows(_SPEAKERS, wanted):
         found = counts[seq]
         found.roles[role] += number
@@ -115,6 +135,10 @@ def _counts(database: Database, seqs: Sequence[int]) -> dict[int, _Counts]:
         counts[seq].ended_at = None if ended_ms is None else ended_at
     for seq, number in database.rows(_SESSIONS, wanted):
         counts[seq].sessions = number
+    for seq in seqs if messages_max is not None else ():
+        if next_position(database, seq) > limit:
+            counts[seq].is_partial = True
+            counts[seq].ended_at = database.value(_END, (seq,))
     return counts
 
 
@@ -126,6 +150,7 @@ def _outline(database: Database, row: Row, counts: _Counts, with_request: bool) 
     if with_request and kind in ("assistant", "agent") and not says_something(source):
         request, task = first_words(database, seq)
     people = sorted(counts.people.items(), key=lambda item: (-item[1], item[0]))
+    people = [] if counts.is_partial else people
     return Outline(
         source, kind, tuple(Person(*one) for one in people), counts.roles.total(),
         counts.sessions, counts.started_at, counts.ended_at, request, task,

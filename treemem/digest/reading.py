@@ -15,6 +15,9 @@ from treemem.store.database import Database
 from treemem.tree.browse import SourceView, source_row
 from treemem.types import Scope
 
+# Messages of a source that are read for the titles of passages.
+PASSAGE_MESSAGES_MAX = 1_000
+
 
 def titles(database: Database, source_ids: Iterable[str] | None = None) -> dict[str, str]:
     """The titles of these sources, or of all, by id."""
@@ -24,8 +27,9 @@ def titles(database: Database, source_ids: Iterable[str] | None = None) -> dict[
 
 def passage_titles(database: Database, source_ids: Iterable[str]) -> dict[str, tuple[str, str]]:
     """The titles of these sources by id, each with what a passage's heading shows of it: "" if it
-    only says who speaks and when, as the passage itself does."""
-    found = outlines(database, source_ids)
+    only says who speaks and when, as the passage itself does. Of a long source, few messages are
+    read, since a search must not wait for them."""
+    found = outlines(database, source_ids, messages_max=PASSAGE_MESSAGES_MAX)
     return {
         source_id: (title_of(outline), subject_of(outline)) for source_id, outline in found.items()
     }
