@@ -16,6 +16,8 @@ from treemem.verify.assertion import Heard, difference
         ("Clara missed the fair.", "I couldn't go to the fair.", False, ""),
         ("Clara rents a cabin.", "Maybe I rent a cabin.", False, "certainty"),
         ("Clara is thinking of renting a cabin.", "Maybe I rent a cabin.", False, ""),
+        ("Clara bought the boat.", "I nearly bought the boat.", False, "certainty"),
+        ("Dogs are welcome.", "Dogs are forbidden.", False, "negation"),
         ("Clara raised the limit.", "I will raise the limit.", False, "a plan"),
         ("Clara wants to raise the limit.", "I will raise the limit.", False, ""),
         ("Clara will raise the limit.", "I raised the limit.", False, "done"),

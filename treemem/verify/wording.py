@@ -39,13 +39,14 @@ DENIES_BY_WORD = re.compile(
 # Such words that turn a sentence around by themselves, so that a note needs them as well.
 TURNS = re.compile(
     r"\b(?:miss(?:ed)?|fail(?:s|ed)?|refus(?:e|es|ed)|reject(?:s|ed)?|declin(?:es|ed)"
-    r"|cancel(?:s|led|ed)?|lacks?|unable|forb(?:id|ids|ade)|ruled? out|unlikely|prohibit\w*"
+    r"|cancel(?:s|led|ed)?|lacks?|unable|forb(?:id\w*|ade)|banned|ruled? out|unlikely|prohibit\w*"
     r"|impossible|den(?:ies|ied))\b",
     re.IGNORECASE,
 )
 # Says that something is not certain or not yet so.
 OPEN = re.compile(
-    r"\b(?:might|(?-i:may) (?:be|have|well|also|still|need|take|come|get|help|even)|maybe|perhaps"
+    r"\b(?:might|nearly|almost|(?-i:may) (?:be|have|well|also|still|need|take|come|get|help|even)"
+    r"|maybe|perhaps"
     r"|probably|possibly|likely|could|would|should|hop(?:e|es|ed|ing)|plan(?:s|ned|ning)?"
     r"|intend(?:s|ed)?|consider(?:s|ed|ing)?|think(?:s|ing)? (?:of|about)"
     r"|thought (?:of|about)|want(?:s|ed)?|wish(?:es|ed)?|suggest(?:s|ed|ion)?|propos(?:e|es|ed|al)"
