@@ -261,7 +261,7 @@ class Entry:
     they are. project: where it was said; None without one. first_at, last_at: when it was first and
     last said. mentions: the messages that say it, in leaves leaves. by: the later statement that
     closed or replaced it. salience: how much it matters, the sum of explanation. messages: those
-    that say it, filled by Memory.entry alone. source_id, node_id: where it was last said.
+    that say it, filled by Ledger.show alone. source_id, node_id: where it was last said.
     """
 
     id: str
