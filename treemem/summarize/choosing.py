@@ -6,6 +6,7 @@ most. What it does not show is in the ledger.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Generic, TypeVar
@@ -16,10 +17,10 @@ from treemem.types import StatementKind
 T = TypeVar("T")
 
 # The largest share of the ceiling that gists take, and of what they leave, that each other kind
-# takes; facts take what is left at the end.
-GIST_SHARE = 0.5
+# takes. What is left in the end goes to what matters most, of any kind.
+GIST_SHARE = 0.4
 KIND_SHARES: tuple[tuple[StatementKind, float], ...] = (
-    ("constraint", 0.4), ("decision", 0.4), ("open", 0.4), ("error", 0.25),
+    ("constraint", 0.3), ("decision", 0.25), ("open", 0.25), ("error", 0.15),
 )  # fmt: skip
 # The most statements of one kind.
 KIND_MAX = 8
@@ -51,7 +52,13 @@ def choose(offered: Sequence[Offered[T]], ceiling: int) -> list[Offered[T]]:
         picked = _best([one for one in offered if one.kind == kind], min(left, int(share * room)))
         chosen += picked
         left -= _tokens(picked)
-    chosen += _best([one for one in offered if one.kind == "fact"], left)
+    counts = Counter(one.kind for one in chosen)
+    rest = [one for one in offered if one.kind != "gist" and one not in chosen]
+    for one in sorted(rest, key=lambda one: (-one.weight, one.place)):
+        if one.tokens <= left and counts[one.kind] < KIND_MAX:
+            chosen.append(one)
+            counts[one.kind] += 1
+            left -= one.tokens
     if not chosen and offered:
         # A node with a single long statement shows it rather than nothing.
         smallest = min(offered, key=lambda one: (one.tokens, one.place))

@@ -77,16 +77,16 @@ def show_source(
     with open_memory(context) as memory:
         view = memory.source(source)
         tree = memory.tree(Scope.source(view.source.id), cite=by_model or as_json)
-        headline = memory.headline(Scope.source(view.source.id))
+        digest = memory.digest(Scope.source(view.source.id))
         messages = memory.messages(view.source.id) if with_messages else []
     if as_json:
-        print_json({"source": view, "headline": headline, "tree": tree_json(tree),
+        print_json({"source": view, "digest": digest, "tree": tree_json(tree),
                     "messages": [message_json(message) for message in messages]})  # fmt: skip
         return
     if by_model:
         _print_by_model(tree)
         return
-    from treemem_cli.content.statements import statements_view
+    from treemem_cli.content.digest import print_digest
     from treemem_cli.render import console, safe
 
     screen = console()
@@ -94,9 +94,7 @@ def show_source(
     if view.source.origin:
         screen.print(f"read from {safe(view.source.origin)}", style="dim", markup=False)
     screen.print()
-    screen.print(headline, markup=False)
-    screen.print()
-    screen.print(statements_view(tree.statements, screen.width))
+    print_digest(screen, digest)
     for message in messages:
         screen.print()
         screen.print(message_view(message))

@@ -12,7 +12,7 @@ from treemem_cli.context import note, open_memory, print_json
 from treemem_cli.parameters import json_option
 
 if TYPE_CHECKING:
-    from treemem import TopicView, Tree
+    from treemem import Digest, TopicView
 
 # Names in a row of the list; the others are counted.
 WHO_MAX = 3
@@ -77,30 +77,27 @@ def show_topic(context: click.Context, topic_id: str, as_json: bool) -> None:
 
     with open_memory(context) as memory:
         topic = memory.topics.show(topic_id)
-        tree = memory.tree(Scope.topic(topic.id))
         titles = memory.titles(topic.source_ids)
-        headline = memory.headline(Scope.topic(topic.id))
+        digest = memory.digest(Scope.topic(topic.id))
     if as_json:
-        print_json({"topic": topic, "headline": headline, "titles": titles,
-                    "statements": tree.statements})  # fmt: skip
+        print_json({"topic": topic, "titles": titles, "digest": digest})
         return
-    _print_one(topic, tree, headline, titles)
+    _print_one(topic, digest, titles)
 
 
-def _print_one(topic: TopicView, tree: Tree, headline: str, titles: Mapping[str, str]) -> None:
-    from treemem_cli.content.statements import statements_view
+def _print_one(topic: TopicView, digest: Digest, titles: Mapping[str, str]) -> None:
+    from treemem_cli.content.digest import print_digest
     from treemem_cli.render import clip, console, safe
 
     screen = console()
     _print([topic])
-    screen.print(safe(headline), markup=False)
     for source_id in topic.source_ids:
         screen.print(clip(f"from {titles[source_id]}", screen.width), markup=False)
         screen.print(f"  {safe(source_id)}", style="dim", markup=False, soft_wrap=True)
     if topic.aliases:
         screen.print(f"merged from {', '.join(topic.aliases)}", style="dim", markup=False)
     screen.print()
-    screen.print(statements_view(tree.statements, screen.width))
+    print_digest(screen, digest)
 
 
 @topic_command.command("rename")

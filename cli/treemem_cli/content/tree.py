@@ -51,11 +51,12 @@ def tree_command(
     with open_memory(context) as memory:
         tree = memory.tree(_scope(memory, source, topic), cite=as_json)
         sources = {view.root_id: view for view in memory.sources()}
-        headline = memory.headline(tree.scope)
+        digest = memory.digest(tree.scope)
         is_behind = source is None and topic is None and memory.is_behind("global")
     if as_json:
         print_json([tree_json(tree)])
         return
+    from treemem_cli.content.digest import counts_line
     from treemem_cli.render import console, safe
 
     if tree.root_id is None and is_behind:
@@ -66,7 +67,8 @@ def tree_command(
         return
     screen = console()
     screen.print(safe(str(tree.scope)), style="bold", markup=False, soft_wrap=True)
-    screen.print(safe(headline), markup=False)
+    screen.print(safe(digest.headline), markup=False)
+    screen.print(safe(counts_line(digest)), style="dim", markup=False)
     screen.print(_tree_view(tree, depth, screen.width, sources))
     if is_behind:
         note(BEHIND)
@@ -158,8 +160,7 @@ def _node_label(
     label = title + Text.assemble(
         (short(node.id), "bold cyan"), (f"  {name}  ", ""),
         (count_of(node.tokens, "token"), "dim"),
-        (f"  {period(node.started_at, node.ended_at)}", "dim"), ("  ", ""),
-        (_statement_counts(node), "dim"),
+        (f"  {period(node.started_at, node.ended_at)}", "dim"),
     )  # fmt: skip
     if source is not None:
         label.append("\n" + clip(f"source {source.source.id}", max(40, width - 8)), "cyan")
@@ -172,13 +173,3 @@ def _node_label(
     for statement in gists[: 2 if is_root else 1]:
         label.append("\n" + clip(statement.text, max(40, width - 8)))
     return label
-
-
-def _statement_counts(node: Node) -> str:
-    """Counts the node's decisions, rules, open points and errors that still hold."""
-    from treemem.reports import count_of
-
-    nouns = {"decision": "decision", "constraint": "rule", "open": "open", "error": "error"}
-    valid = [s.kind for s in node.statements if s.superseded_by is None and s.closed_by is None]
-    counts = {kind: sum(kind == held for held in valid) for kind in nouns}
-    return " · ".join(count_of(number, nouns[kind]) for kind, number in counts.items() if number)

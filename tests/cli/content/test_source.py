@@ -60,7 +60,9 @@ def test_show_prints_the_headline_of_a_source() -> None:
     ask("chat/1", "Please sort the shelves by colour.")
     shown = run("source", "show", "chat/1").stdout
     assert "Chat with an assistant, 2 messages: “Please sort the shelves by colour.”" in shown
-    assert run_json("source", "show", "chat/1")["headline"].startswith("Chat with an assistant")
+    assert run_json("source", "show", "chat/1")["digest"]["headline"].startswith(
+        "Chat with an assistant"
+    )
 
 
 def test_a_title_cannot_control_the_terminal() -> None:

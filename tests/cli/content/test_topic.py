@@ -23,7 +23,7 @@ def test_topics_can_be_listed_shown_renamed_pinned_merged_and_rebuilt() -> None:
     assert {t["id"] for t in run_json("topic", "rebuild")} == {first, second}
     shown = run_json("topic", "show", third)
     assert shown["topic"]["id"] == first
-    assert shown["statements"]
+    assert shown["digest"]["gists"]
     for arguments in (("topic", "list"), ("topic", "show", first), ("topic", "rebuild"),
                       ("tree", "--topic", second), ("tree",), ("status",)):  # fmt: skip
         result = run(*arguments)
@@ -83,7 +83,7 @@ def test_a_topic_says_what_it_is_and_names_its_sources() -> None:
         titles = memory.titles()
     topic = run_json("topic", "list")[0]
     shown = run_json("topic", "show", topic["id"])
-    assert shown["headline"].startswith(f"“{topic['name']}” in ")
+    assert shown["digest"]["headline"].startswith(f"“{topic['name']}” in ")
     assert shown["titles"] == {source: titles[source] for source in topic["source_ids"]}
     lines = run("topic", "show", topic["id"]).stdout.splitlines()
     for source in topic["source_ids"]:

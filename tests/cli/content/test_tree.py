@@ -28,10 +28,11 @@ def demo() -> str:
 
 def test_the_root_of_the_demo_has_decisions_rules_and_open_points(demo: str) -> None:
     with Memory.open() as memory:
-        statements = memory.tree(Scope.source(demo)).statements
-    kinds = {statement.kind for statement in statements}
-    assert {"gist", "decision", "constraint", "open", "error"} <= kinds
-    assert all(statement.messages for statement in statements)
+        digest = memory.digest(Scope.source(demo))
+    assert {"decision", "constraint", "open"} <= {entry.kind for entry in digest.entries}
+    assert dict(digest.counts)["error"]
+    assert digest.gists
+    assert all(gist.messages for gist in digest.gists)
 
 
 def test_statements_can_be_followed_down_to_the_words_they_quote(demo: str) -> None:
