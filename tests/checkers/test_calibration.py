@@ -9,6 +9,8 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from treemem.checkers import calibration
 from treemem.checkers.calibration import Calibration, LabelledNote, Measured
@@ -137,3 +139,15 @@ def test_a_file_with_a_formula_that_does_not_fit_is_damaged(tmp_path: Path):
 )
 def test_usable_needs_precision_and_enough_kept(measured: Measured, usable: bool):
     assert replace(RESULT, measured=measured).usable is usable
+
+
+@given(st.integers(0, 3000))
+def test_as_many_false_notes_may_be_accepted_as_the_confidence_allows(count: int):
+    most = calibration.accepted_max(count)
+    assert 0 <= most <= count * calibration.FALSE_ACCEPTED_MAX
+    assert most <= calibration.accepted_max(count + 1)
+
+
+def test_no_false_note_of_the_half_that_fits_is_accepted():
+    result = calibration.calibrate(blind, "blind", "pairs", "2026-01-01")
+    assert result.fitted.accepted == 0

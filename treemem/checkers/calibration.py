@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import functools
 import json
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from importlib import resources
@@ -26,8 +27,10 @@ from treemem.verify import grading
 
 # Part of a calibration's version: another way to ask makes all calibrations anew.
 METHOD = 2
-# The most false notes that are accepted, as a share of all false ones.
+# The most false notes that a checker accepts, as a share of all false ones, and how sure the few
+# dozen of the test must make it.
 FALSE_ACCEPTED_MAX = 0.05
+CONFIDENCE = 0.95
 # A checker that does worse on the half that measures is not used.
 AUC_MIN = 0.65
 PRECISION_MIN = 0.85
@@ -146,14 +149,30 @@ def calibrate(
     rows = [row for _, row in fit if row is not None]
     found = formula.fitted(rows, [note.wrong is None for note, row in fit if row is not None])
     false = sum(note.wrong is not None for note, _ in fit)
-    threshold = formula.threshold_for(
-        *_scores(fit, found), accepted_max=int(FALSE_ACCEPTED_MAX * false)
-    )
+    threshold = formula.threshold_for(*_scores(fit, found), accepted_max=accepted_max(false))
     rest = [(note, row) for note, row in read_notes if not note.fits]
     return Calibration(
         model, way, version(), found, threshold, _measured(fit, found, threshold),
         _measured(rest, found, threshold), taken_at,
     )  # fmt: skip
+
+
+def accepted_max(count: int) -> int:
+    """How many of this many false notes may be accepted so that the share of all that would be is
+    at most FALSE_ACCEPTED_MAX with CONFIDENCE. None of a few dozen, since even then one in twenty
+    may be accepted by chance.
+
+    Example:
+        >>> accepted_max(76), accepted_max(200), accepted_max(1000)
+        (0, 4, 38)
+    """
+    expected = FALSE_ACCEPTED_MAX * count
+    chance, total, most = math.exp(-expected), 0.0, -1
+    while total + chance <= 1 - CONFIDENCE:
+        total += chance
+        most += 1
+        chance *= expected / (most + 1)
+    return max(0, most)
 
 
 def shown_to_checker(note: LabelledNote) -> tuple[str, ...]:
