@@ -459,6 +459,7 @@ def test_a_judged_gist_is_followed_by_the_words_that_it_rests_on() -> None:
     view = noted(OWN_WORDS, Agreeing())
     gist, below = view.items[:2]
     assert (gist.kind, gist.grade, gist.text) == ("gist", "entailed", OWN_WORDS[0])
+    assert (gist.speaker, view.items[1].speaker) == (None, "Ben")
     assert below.grade == "verbatim"
     assert below.text == SHED[0].removeprefix("Ben: ")
     assert set(below.message_ids) <= set(gist.message_ids)

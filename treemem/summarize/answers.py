@@ -149,7 +149,8 @@ class GradedAnswers:
         if call.statements or (is_first and is_own and kind == "fact"):
             kind = "gist"
         speakers = {extractive.speaker_of(e.message, origin) for e in graded.evidence}
-        is_everyones = len(speakers) > 1 or (bool(call.statements) and is_own)
+        is_retold = is_own and (bool(call.statements) or graded.grade not in PROVEN)
+        is_everyones = len(speakers) > 1 or is_retold
         return Draft(
             kind, text, None if is_everyones else min(speakers), ids,
             round(_KIND_WEIGHT[kind] * extractive.density(text), 4), tokens, origin=origin,
