@@ -10,7 +10,6 @@ measures which mode a model can be used in.
 from __future__ import annotations
 
 import copy
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -32,7 +31,7 @@ if TYPE_CHECKING:
 
 # Part of the producer's name: another one makes all views anew.
 PROMPT_VERSION = 4
-# The least share of a summary's room that a model's statements get beside rules and open points.
+# The share of a summary's room that a model's notes get before the extracted statements.
 WRITTEN_SHARE = 0.6
 
 _Item = Draft | ChildStatement
@@ -115,7 +114,6 @@ class ModelSummarizer:
         """The graded view of a leaf with this many tokens: the statements of the model, and by
         reference those of the extractive summary, so that no model makes a summary poorer.
         spare: statements that the extractive summary had no room for."""
-        binding = [item for item in extracted if item.kind in BINDING]
         graded = GradedAnswers(
             {(i.kind, cited) for i in (*extracted, *spare) if i.kind in BINDING
              for cited in i.message_ids},
@@ -127,9 +125,7 @@ class ModelSummarizer:
         others = [item for item in extracted if item.seq not in retold]
         known = {relations.key(item.text) for item in others}
         notes = [note for note in graded.passed if relations.key(note.draft.text) not in known]
-        room = extractive.leaf_budget(tokens)
-        budget = room - sum(item.tokens for item in binding)
-        items = self._filled(notes, others, spare, budget, room)
+        items = self._filled(notes, others, spare, extractive.leaf_budget(tokens))
         return graded.view(items, answers)
 
     def group_view(
@@ -152,8 +148,7 @@ class ModelSummarizer:
             for item in extractive_view.items
             if not isinstance(item, ChildStatement) or item.seq not in retold
         ]
-        budget = rollup.GROUP_TOKENS_MAX
-        items = self._filled(passed, others, (), budget, budget)
+        items = self._filled(passed, others, (), rollup.GROUP_TOKENS_MAX)
         view = graded.view(items, answers)
         if self.mode == "retell":
             # The children's statements are shown whether or not the tail could be retold.
@@ -165,35 +160,30 @@ class ModelSummarizer:
         notes: Sequence[Note],
         others: Sequence[_Item],
         spare: Sequence[ChildStatement],
-        budget: int,
         room: int,
     ) -> list[_Item]:
-        """The statements by kind: all rules and open points of others; then, within the budget,
-        the model's and the others; then the spare ones. Each gist that a checker judged is
-        followed by the words that it rests on.
-
-        room: of the whole summary. Notes come before the others and get WRITTEN_SHARE of it at
-        least.
-        """
+        """The statements that fit the room, by kind: the model's notes in WRITTEN_SHARE of it,
+        then rules and open points, then the rest of both, then the spare ones. Each gist that a
+        checker judged is followed by the words that it rests on."""
         chosen = Selection([*others, *spare])
         evidence = {note.draft.text: note.evidence for note in notes}
         drafts = [note.draft for note in notes]
         drafts.sort(key=lambda draft: (draft.kind != "gist", -draft.importance))
-        chosen.take([item for item in others if item.kind in BINDING], math.inf)
-        free: list[_Item] = [item for item in others if item.kind not in BINDING]
-        left: float = budget
-        if self.mode == "notes":
-            most = max(budget, int(room * WRITTEN_SHARE))
-            left = budget - (most - chosen.take(drafts, most, evidence))
-        else:
-            free += drafts
-        left = chosen.take(sorted(free, key=lambda item: -item.importance), left)
+        written = room * WRITTEN_SHARE if self.mode == "notes" else 0.0
+        left = room - written + chosen.take(drafts, written, evidence)
+        ranked = sorted([*drafts, *others], key=lambda item: -_weight(item))
+        left = chosen.take([item for item in ranked if item.kind in BINDING], left, evidence)
+        left = chosen.take(ranked, left, evidence)
         chosen.take(spare, left)
         place = {item.text: index for index, item in enumerate([*drafts, *others, *spare])}
         units = sorted(
             chosen.units, key=lambda unit: (KIND_ORDER[unit[0].kind], place[unit[0].text])
         )
         return [item for unit in units for item in unit]
+
+
+def _weight(item: _Item) -> float:
+    return item.importance if isinstance(item, Draft) else rollup.weight_of(item)
 
 
 def _spread(notes: Sequence[Note], children: Sequence[Child]) -> list[Note]:
