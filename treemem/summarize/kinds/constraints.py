@@ -89,7 +89,9 @@ _WISH = Phrases(
         |only\ use\b|whenever\ you\b|no\ [a-z]+\ (?:in|on|past|after|before|beyond|for)\b
         |leave\ (?!(?:it|that|this|them|me|him|her)\ alone)[^,;]{2,60}\ alone\b
         |use\ [^,;]{2,60}\ and\ nothing\ (?:else|but)\b
-        |(?:all|every|each)\ [a-z -]{2,40}\ (?:needs?|gets?|goes|go|belongs?|comes?|come)\b)"""),
+        |(?:all|every(?!\ (?:\w+day|year|week|month|summer|winter|spring|morning|evening
+        |night)\b)|each)
+        \ [a-z -]{2,40}\ (?:needs?|gets?|goes|go|belongs?|comes?|come)\b)"""),
     ("only", r"""(?:^|[:;]\ |\b(?:and|but)\ )\W*only\ [^.,;]{2,60}
         \ (?:may|can|should|shall|is\ allowed)\b"""),
     ("every each all", r"""\bi\ want\ (?!to\b)[^.,;]{2,40}\ (?:in|on|for|with)\ (?:every|each
@@ -118,6 +120,24 @@ _WISH = Phrases(
 # Habits and orders in other words, as a user gives them: what holds for all or for none, with a
 # verb in the present.
 _ORDERED = Phrases(
+    ("may", r"\bmay\ not\ (?!(?:be|have|know|need|want|see|get|always|even|work|like)\b)[a-z]+"),
+    ("whoever", r"^\W*whoever\b"),
+    ("only", r"""^\W*only\ (?-i:[A-Z])\w+\ [a-z]+s\b|^\W*only\ the\ [\w' ]{2,40}\ (?:[a-z]+s
+        |gets?|may|can)\b"""),
+    ("without", r"""^\W*(?:an?|no)\ [\w' ]{2,30}\ without\ [\w' ]{2,30}\ (?:doesn't|gets?|is|goes
+        |may|must)\b"""),
+    ("never always", r"""\b(?:is|are)\ (?:never|always)\ (?:to\ be\ )?\w+(?:ed|en|wn|id|pt|nt|ut
+        |ld)\b"""),
+    ("all every each", r"""^\W*(?:all|every|each)\ [\w' -]{2,40}\ (?:is|are)\ (?:shown|written
+        |kept|stored
+        |signed|printed|labelled|labeled|named|logged|encrypted|rounded|counted|weighed
+        |sealed)\b"""),
+    ("stay stick", r"^\W*(?:please\ )?(?:stay\ (?:away|out|off)|stick)\b"),
+    ("can may", r"\byou\ (?:can|may)\ [^.;]{2,60}\bbut\ (?:not|never)\b"),
+    ("like want", r"\bi(?:'d|\ would)\ like\ (?:every|each|all|no|any)\b"),
+    ("need require", r"""^\W*(?-i:[A-Z])[\w-]+(?:\ [\w-]+)?s\ (?:need|require)\ (?:an?|\d+|two
+        |three|at)\b"""),
+    ("stay belong remain", r"^\W*(?-i:[A-Z])\w+s\ (?:stay|belong|remain)\ \w"),
     ("no none nothing nobody neither", r"""^\W*(?:no|none\ of|nothing|nobody
         |neither)\ (?!(?:one\ of|idea
         |problem|worries|word|news|answer|reply|need|way|doubt|matter|i|we)\b)(?:[\w'-]+\ ){0,5}?
@@ -126,7 +146,10 @@ _ORDERED = Phrases(
     ("no", r"""^\W*no\ (?!(?:word|news|answer|reply|idea|doubt
         |problem)s?\b)[\w'-]+(?:\ [\w'-]+){0,3}\ (?:before|after|without|in|on|during|unless|until
         |at)\ """),
-    ("every each all any anything everything", r"""^\W*(?:every|each|all(?!\ (?:it|i|you|we
+    ("every each all any anything everything", r"""^\W*(?!(?:every|each|all)\ (?:year|day|week|month
+        |summer|winter|spring|autumn|morning|evening|night|weekend|(?:mon|tues|wednes|thurs|fri
+        |satur
+        |sun)day)\b)(?:every|each|all(?!\ (?:it|i|you|we
         |that)\b)|any|anything
         |everything)\b(?!\ (?:of\ (?:them|these)\ )?(?:is|are
         |was|were|looks?|seems?|works?|went|done)\b)(?:\ [\w',-]+){0,9}?\ (?:needs?|gets?|goes|go

@@ -50,6 +50,19 @@ _SETTLED = Phrases(
 )  # fmt: skip
 # Decisions in other words, as a user reports them.
 _REPORTED = Phrases(
+    ("we'll we will", r"""\bwe(?:'ll|\ will)\ (?!(?:see|be|have|need|make\ sure|get|find|know|try
+        |talk|discuss
+        |look|check|keep|probably|never|also|then|meet|come|go|still|not|miss|love
+        |enjoy)\b)[a-z]+\ (?:the|a|an|our
+        |it|both|all|only)\b"""),
+    ("switching dropping replacing cancelling canceling keeping", r"""\b(?:we're|i'm|we\ are
+        |i\ am)\ (?:switching
+        |dropping|replacing|cancell?ing|keeping)\ (?:the|to|our|my|from)\b"""),
+    ("taking", r"\b(?:we're|i'm)\ taking\ the\ (?:job|offer|deal|flat|house|room|contract)\b"),
+    ("settled", r"^\W*(?:it's|that's|it\ is)\ (?:all\ )?settled\b"),
+    ("stopped", r"\b(?:we|i)\ (?:have\ )?stopped\ (?:using|buying|selling|offering|taking)\b"),
+    ("vote", r"\bvote\ (?:was|went)\ (?:for|against)\b"),
+    ("it", r"^\W*(?:(?:okay|ok|so|fine|right|then),?\ )?[\w' ]{2,30}\ it\ is(?:,\ then)?\W*$"),
     ("going", r"\b(?:we're|we\ are|i'm|i\ am)\ going\ (?:with|for|back\ to)\b"),
     ("wins won", r"""^\W*(?:okay|ok|so|fine|then|and)?,?\ ?(?:the|option
         |(?-i:[A-Z])\w+)\b.{0,50}\b(?:wins|won)\b\W*(?:then|$)"""),

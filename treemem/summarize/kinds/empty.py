@@ -128,7 +128,9 @@ def is_lead(sentence: str, place: Place) -> bool:
     """
     if not sentence.endswith(_ENDS_OPEN):
         return False
-    return place.voice != "user" or len(sentence.split()) <= _LEAD_WORDS_MAX
+    if place.voice != "user" or sentence[:4].lower() == "here":
+        return True
+    return len(sentence.split()) <= _LEAD_WORDS_MAX
 
 
 def is_scrap(sentence: str, lower_words: frozenset[str]) -> bool:

@@ -91,7 +91,19 @@ _NOT_YET = Phrases(
     ("yet far", rf"""\b(?:is|are|was|were|do|does|did|have|has|had|can|could|we've|i've){_NOT}\b
         [^.!?]{{0,60}}\b(?:yet|so\ far)\b|\bnot\ yet\ [a-z]+|\bso\ far\ (?:no|nobody|nothing)\b
         |\bnobody\ (?:has|have)\ [^.]{{2,60}}\ (?:yet|so\ far)\b"""),
-    ("nobody", r"\bnobody\ knows?\b"),
+    ("nobody", r"\bnobody\ knows?\b|\bnobody\ (?:has|have)\ \w+(?:ed|en|t|n)\b"),
+    ("overdue", r"\b(?:is|are)\ (?:still\ |long\ )?overdue\b"),
+    ("can't cannot", r"\b(?:can't|cannot)\ [^.;]{2,60}\ (?:until|before|unless)\b"),
+    ("never", r"\bnever\ (?:settled|decided|agreed|clarified|answered)\b"),
+    ("should ought", r"""\bi\ (?:should|ought\ to)\ (?:ring|call|write|ask|check|send|book|see
+        |visit|mail)\b"""),
+    ("clear sort clarify settle", r"\bto\ (?:clear\ up|sort\ out|clarify|settle)\b(?=\W*:|\W*$)"),
+    ("need needs", r"""\b(?:we|i)\ (?:also\ )?needs?\ (?:an?|the|your
+        |\w+'s)\ (?:\w+\ )?(?:decision|answer
+        |approval|confirmation|signature|quote|date|reply|ok)\b"""),
+    ("time chance", r"\b(?:haven't|have\ not|hasn't)\ had\ (?:the\ |any\ )?(?:time|a\ chance)\b"),
+    ("let's see", r"^\W*let's\ (?:wait\ and\ )?see\ (?:if|whether|who)\b"),
+    ("pending missing", r"^\W*(?:still\ )?(?:pending|missing|outstanding):\ \w"),
     ("hasn't haven't not isn't aren't", rf"""\b(?:has|have){_NOT}\ (?:been\ )?{_DONE_VERB}\b
         |\b(?:is|are){_NOT}\ (?:{_DONE_VERB}|ready|here|in|there|back|complete)\W*$
         |\bbut\ (?:they|it|he|she|that|this)(?:'s|'re|\ is|\ are)?(?:\ not|n't)\ (?:here|there|in
