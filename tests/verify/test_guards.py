@@ -59,6 +59,8 @@ def test_a_false_note_is_not_judged(log: list[tuple[str, str]], note: str, reaso
         ("The shed is painted red.", "denied afterwards"),
         ("Ana bought the tools.", "a question told as a fact"),
         ("The tools are kept in the shed.", ""),
+        ("Ana has the key to the gate.", ""),
+        ("Ben has the key to the gate.", "told of the wrong speaker"),
     ],
 )
 def test_what_others_say_to_it_counts(note: str, reason: str) -> None:
@@ -66,6 +68,7 @@ def test_what_others_say_to_it_counts(note: str, reason: str) -> None:
         ("Ana", "The shed is painted red."), ("Ben", "No, not red, it is painted green."),
         ("Ben", "Ana, did you buy the tools?"), ("Ana", "The shop is closed on Mondays."),
         ("Ben", "Are the tools kept in the shed?"), ("Ana", "Yes, on the left."),
+        ("Ben", "Who has the key to the gate?"), ("Ana", "I do, since Monday."),
     ]  # fmt: skip
     assert trace(note, log).reason == reason
 

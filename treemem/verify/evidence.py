@@ -180,6 +180,7 @@ def leaf_of(messages: tuple[tuple[str, str], ...]) -> Leaf:
             elif question:
                 before, before_at = question, at - 1
             is_last = number == len(pieces[message]) - 1
+            confirmable = is_last and text.endswith("?") and not _OPEN_QUESTION.search(text)
             found = read_terms(text)
             people_before = zip(split_words(text), whom(text, people), strict=True)
             by_start = {word.start: who for word, who in people_before}
@@ -190,7 +191,7 @@ def leaf_of(messages: tuple[tuple[str, str], ...]) -> Leaf:
                     frozenset(term.key for term in read_terms(before) if term.key),
                     found, tuple(by_start[term.start] for term in found),
                     _addressee(messages, message),
-                    _confirmed_by(messages, message) if is_last and text.endswith("?") else None,
+                    _confirmed_by(messages, message) if confirmable else None,
                 )
             )  # fmt: skip
     for unit in leaf.units:
@@ -349,7 +350,9 @@ def attributed(clause: NoteClause, unit: Unit, speaker: str, *, reports: bool) -
             good += weight * (1.0 if who[0] == speaker else (0.0 if own else -1.0))
         else:
             good += weight * own_words.get(who, 0.0)
-    return good / total if total else 0.0
+    if not total:  # an answer, which shares its words with the question
+        return own_words[""]
+    return good / total
 
 
 def _mentions_kin(clause: NoteClause) -> bool:
