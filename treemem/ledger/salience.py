@@ -16,9 +16,15 @@ TYPED_WEIGHT = 0.5
 LASTING_WEIGHT = 0.8
 OPEN_WEIGHT = 0.4
 CONTENT_WEIGHT = 0.6
-# Taken off for words that say little out of their context, and from long ones.
+# A fact matters by what it says: names, numbers and times. That its subject comes up again says
+# little, since what is said in passing is about everybody's subject.
+FACT_CONTENT_WEIGHT = 1.8
+FACT_RETURN_WEIGHT = 0.1
+# Taken off for words that say little out of their context, and from long ones, and for a question
+# among the facts.
 UNCLEAR_WEIGHT = 0.7
 LONG_WEIGHT = 0.3
+QUESTION_WEIGHT = 1.0
 # A statement of an extractive summary with this importance has its full content.
 IMPORTANCE_FULL = 1.5
 WORDS_LONG = 45
@@ -26,8 +32,14 @@ WORDS_LONG = 45
 RECENT_WEIGHT = 0.4
 # A sentence that begins with one of these goes on with another one.
 _GOES_ON = re.compile(
-    r"\W*(?:and|but|so|then|or|also|because|that|this|these|those|it|its|they|them|he|she|his|her"
+    r"[^\w\"“'`(\[]*(?:and|but|so|then|or|also|because|that|this|these|those|it|its|they|them|he|she|his|her"
     r"|him|there|here|which|otherwise|instead|however|yes|no|yeah|well|ok|okay|oh)\b",
+    re.IGNORECASE,
+)
+# Speech as it is heard: a sound instead of a word, or a word broken off.
+_HESITATES = re.compile(
+    r"\b(?:u[hm]+|[eh]rm?|hmm+|mm+|mhm|uh[- ]huh|(?:you know|i mean|sort of|kind of) ,)(?!\w)"
+    r"|\w - \w|-\s|\b(\w+) \1\b",
     re.IGNORECASE,
 )
 
@@ -58,15 +70,20 @@ def parts(entry: Features) -> tuple[tuple[str, float], ...]:
     """
     words = len(entry.text.split())
     is_users = entry.origin in ("typed", "person")
+    is_fact = entry.kind == "fact"
+    content_weight = FACT_CONTENT_WEIGHT if is_fact else CONTENT_WEIGHT
+    return_weight = FACT_RETURN_WEIGHT if is_fact else RETURN_WEIGHT
+    is_question = is_fact and entry.text.rstrip("\"')* ").endswith("?")
     weights = {
-        "content": CONTENT_WEIGHT * min(1.0, entry.importance / IMPORTANCE_FULL),
+        "content": content_weight * min(1.0, entry.importance / IMPORTANCE_FULL),
         "said in several leaves": LEAF_WEIGHT * math.log2(max(1, entry.leaves)),
         "said again": MENTION_WEIGHT * math.log2(max(1, entry.mentions)),
-        "comes up again": RETURN_WEIGHT * math.log2(1 + entry.returns),
+        "comes up again": return_weight * math.log2(1 + entry.returns),
         "a person's words": TYPED_WEIGHT * is_users,
         "for good": LASTING_WEIGHT * entry.is_lasting,
         "still open": OPEN_WEIGHT * (entry.kind == "open" and entry.state == "holds"),
         "unclear alone": -UNCLEAR_WEIGHT * is_unclear(entry.text),
+        "a question": -QUESTION_WEIGHT * is_question,
         "long": -LONG_WEIGHT * (words > WORDS_LONG),
     }
     return tuple((name, round(weight, 3)) for name, weight in weights.items() if weight)
@@ -78,13 +95,15 @@ def total(entry: Features) -> float:
 
 
 def is_unclear(text: str) -> bool:
-    """Whether a sentence goes on with another one, so it says little alone.
+    """Whether a sentence says little alone: it goes on with another one, or hesitates.
 
     Example:
         >>> is_unclear("And that broke it."), is_unclear("The disk was full.")
         (True, False)
+        >>> is_unclear("We take uh the disk.")
+        True
     """
-    return _GOES_ON.match(text) is not None
+    return _GOES_ON.match(text) is not None or _HESITATES.search(text) is not None
 
 
 def recency(place: int, total: int) -> float:
