@@ -575,12 +575,10 @@ def test_the_summary_mode_returns_statements_only(memory: Memory, database: Data
     assert set(said) <= statements
 
 
-def over(database: Database, kind: str, relation: str) -> None:
-    """Marks every statement of a kind as closed or superseded, as a later summary would."""
-    sql = ("INSERT INTO statement_relation SELECT summary_seq, seq, ?, seq FROM statement "
-           "WHERE kind = ?")  # fmt: skip
+def over(database: Database, kind: str, state: str) -> None:
+    """Ends all entries of a kind."""
     with database.transaction():
-        database.execute(sql, (relation, kind))
+        database.execute("UPDATE entry SET state = ? WHERE kind = ?", (state, kind))
 
 
 def test_a_closed_or_superseded_statement_is_not_returned(

@@ -10,7 +10,6 @@ from treemem import Memory, Message, Scope
 from treemem.search import statements
 from treemem.search.statements import LINE_TOKENS, RankedStatement, choose, in_order
 from treemem.store.database import Database
-from treemem.tree import builder
 from treemem.types import StatementKind
 
 FEW = settings(max_examples=25)
@@ -107,25 +106,24 @@ def test_a_statement_has_the_worth_of_its_best_message(memory: Memory, database:
     assert statements.of_messages(database, {}) == []
 
 
-@pytest.mark.parametrize("relation", ["closed", "superseded"])
-def test_a_statement_that_is_over_is_over_in_every_copy(
-    memory: Memory, database: Database, relation: str
+@pytest.mark.parametrize("state", ["closed", "superseded", "withdrawn"])
+def test_a_statement_whose_entry_is_over_is_over_in_every_copy(
+    memory: Memory, database: Database, state: str
 ) -> None:
-    """The tail that was a leaf for some time may still have its statements."""
+    """A model's statement in the same words has no entry of its own."""
     append(memory, "s", *TALK)
     (point,) = statements.of_messages(database, worth(database), ("open",))
     copied = (
         "INSERT INTO statement (summary_seq, kind, text, speaker, importance, tokens) "
         "SELECT summary_seq, kind, text, speaker, importance, tokens FROM statement WHERE seq = ?"
     )
-    related = "INSERT INTO statement_relation VALUES (1, ?, ?, 1)"
     with database.transaction():
         copy = database.insert(copied, (point.seq,))
         database.execute("INSERT INTO citation VALUES (?, 0, ?)", (copy, point.message_seqs[0]))
         assert len(statements.of_messages(database, worth(database), ("open",))) == 2
-        database.execute(related, (copy, relation))
+        database.execute("UPDATE entry SET state = ? WHERE kind = 'open'", (state,))
     assert statements.of_messages(database, worth(database), ("open",)) == []
-    assert not any(one.kind == "open" for one in statements.of_root(database, Scope.source("s")))
+    assert not any(one.kind == "open" for one in statements.of_scope(database, Scope.source("s")))
 
 
 def test_a_point_that_the_log_closes_is_no_longer_open(memory: Memory, database: Database) -> None:
@@ -136,31 +134,30 @@ def test_a_point_that_the_log_closes_is_no_longer_open(memory: Memory, database:
     assert statements.of_messages(database, worth(database), ("open",)) == []
 
 
-def test_every_scope_has_the_statements_of_its_root(memory: Memory, database: Database) -> None:
+def test_every_scope_has_its_own_statements(memory: Memory, database: Database) -> None:
     append(memory, "a", *TALK, session="one")
     append(
         memory, "b", ("user", "You must never unclip from the rope on the glacier."), session="two"
     )
     scopes = (Scope.source("a"), Scope.session("one"), Scope.source("b"), Scope.session("two"))
     of_a, of_one, of_b, of_two = (
-        {one.text for one in statements.of_root(database, scope)} for scope in scopes
+        {one.text for one in statements.of_scope(database, scope)} for scope in scopes
     )
     assert of_a == of_one
     assert of_b == of_two
     assert TALK[1][1] in of_a - of_b
-    tree = builder.find_tree(database, "global", "")
-    assert tree is not None
-    everything = {one.text for one in statements.of_root(database, Scope.everything())}
-    assert everything == {one.text for one in memory.tree(Scope.everything()).statements}
-    assert everything
-    assert statements.of_root(database, Scope.session("nobody")) == []
+    assert of_a | of_b <= {one.text for one in statements.of_scope(database, Scope.everything())}
+    assert statements.of_scope(database, Scope.session("nobody")) == []
 
 
-def test_a_root_has_the_statements_that_its_tree_shows(memory: Memory, database: Database) -> None:
+def test_gists_come_first_then_what_is_most_salient(memory: Memory, database: Database) -> None:
     append(memory, "s", *TALK)
-    shown = [one.text for one in memory.tree(Scope.source("s")).statements]
-    assert [one.text for one in statements.of_root(database, Scope.source("s"))] == shown
+    found = statements.of_scope(database, Scope.source("s"))
+    kinds = [one.kind for one in found]
+    assert kinds == sorted(kinds, key=lambda kind: kind != "gist")
+    rules = [entry.text for entry in memory.ledger(Scope.source("s"), kinds=["constraint"])]
+    assert [one.text for one in found if one.kind == "constraint"] == rules
 
 
 def test_an_empty_memory_has_no_statements(memory: Memory, database: Database) -> None:
-    assert statements.of_root(database, Scope.everything()) == []
+    assert statements.of_scope(database, Scope.everything()) == []
