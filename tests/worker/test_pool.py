@@ -64,7 +64,7 @@ def use(monkeypatch: pytest.MonkeyPatch, memory: Memory, places: Sequence[Place]
     """Makes memory.work() summarize in these places, one slot each, with the same model."""
 
     @contextmanager
-    def slots_of(_: str) -> Iterator[list[Slot]]:
+    def slots_of(*_: str | None) -> Iterator[list[Slot]]:
         yield [
             Slot(SUMMARIZER, place.client, place.name, lambda place=place: place.alive)
             for place in places

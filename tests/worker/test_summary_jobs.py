@@ -60,7 +60,11 @@ def test_every_sealed_node_and_the_root_get_a_model_summary_children_before_pare
         assert node.summaries[0].shown
     sql = "SELECT node_seq, max(seq) FROM summary GROUP BY node_seq"
     summarized: dict[int, int] = dict(database.rows(sql))
-    for parent, child in database.rows("SELECT node_seq, child_seq FROM node_child"):
+    by_model = """
+    SELECT nc.node_seq, nc.child_seq FROM node_child nc JOIN summary s ON s.node_seq = nc.node_seq
+    JOIN producer p ON p.seq = s.producer_seq AND p.rank > 0
+    """
+    for parent, child in database.rows(by_model):
         assert summarized[child] < summarized[parent]
     assert_whole(memory)
 

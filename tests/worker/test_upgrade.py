@@ -82,31 +82,40 @@ def test_an_open_point_that_nothing_closes_stays(memory: Memory) -> None:
 
 def test_a_superseded_rule_names_the_one_that_superseded_it(memory: Memory) -> None:
     tell(memory, LIMIT, NEW_LIMIT)
-    root = nodes(memory)[0]
-    (older,), (newer,) = statements_of(root, LIMIT), statements_of(root, NEW_LIMIT)
-    assert older.superseded_by is not None
-    assert older.superseded_by.text == NEW_LIMIT
+    root, *below = nodes(memory)
+    assert not statements_of(root, LIMIT)
+    (newer,) = statements_of(root, NEW_LIMIT)
     assert newer.superseded_by is None
+    (leaf,) = [node for node in below if node.is_leaf and statements_of(node, LIMIT)]
+    (older,) = statements_of(leaf, LIMIT)
+    assert (older.state, older.superseded_by and older.superseded_by.text) == (
+        "superseded", NEW_LIMIT,
+    )  # fmt: skip
     assert_whole(memory)
 
 
-def test_a_repeated_statement_is_shown_once_with_both_citations(memory: Memory) -> None:
+def test_a_repeated_statement_is_shown_once_and_its_entry_has_both_messages(
+    memory: Memory,
+) -> None:
     tell(memory, TWICE, TWICE)
     (statement,) = statements_of(nodes(memory)[0], TWICE)
     ids = [message.id for message in memory.messages("s") if message.text == TWICE]
     assert len(ids) == 2
-    assert [message.id for message in statement.messages] == ids
+    assert statement.entry_id is not None
+    entry = memory.ledger.show(statement.entry_id)
+    assert [message.id for message in entry.messages] == ids
+    assert (entry.mentions, entry.leaves) == (2, 2)
 
 
 def test_the_command_shows_what_closed_or_superseded_a_statement(memory: Memory) -> None:
     tell(memory, OPEN, DONE, LIMIT, NEW_LIMIT)
     leaf = next(node for node in nodes(memory) if node.is_leaf and statements_of(node, OPEN))
-    root = nodes(memory)[0]
+    older_leaf = next(n for n in nodes(memory) if n.is_leaf and statements_of(n, LIMIT))
     runner = CliRunner()
     path = str(memory.path)
     shown = runner.invoke(cli, ["--db", path, "node", "show", leaf.id])
     assert "closed by: The filter" in " ".join(shown.output.split())
-    as_json = runner.invoke(cli, ["--db", path, "node", "show", root.id, "--json"])
+    as_json = runner.invoke(cli, ["--db", path, "node", "show", older_leaf.id, "--json"])
     (older,) = [s for s in json.loads(as_json.output)["statements"] if s["text"] == LIMIT]
     assert older["superseded_by"]["text"] == NEW_LIMIT
 

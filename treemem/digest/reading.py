@@ -44,8 +44,11 @@ def have_subjects(database: Database) -> bool:
 def titled(database: Database, views: Sequence[SourceView]) -> list[SourceView]:
     """The views with their titles and kinds."""
     found = outlines(database, [view.source.id for view in views])
+    # An id whose bytes are damaged is read otherwise than it is asked for.
     return [
-        replace(view, title=title_of(found[view.source.id]), kind=found[view.source.id].kind)
+        replace(view, title=title_of(outline), kind=outline.kind)
+        if (outline := found.get(view.source.id)) is not None
+        else replace(view, title=view.source.id)
         for view in views
     ]
 

@@ -17,6 +17,7 @@ Columns that end in `_ms` are milliseconds since 1970 UTC. A `seq` is a row numb
 """
 _TABLE = re.compile(r"CREATE TABLE (?:IF NOT EXISTS )?(\w+) \( *-- (.*)\n((?:  .*\n)+)")
 _ADDED = re.compile(r"ALTER TABLE (\w+) ADD COLUMN (.*)")
+_DROPPED = re.compile(r"DROP TABLE (\w+)")
 _COLUMN = re.compile(r"\"?([a-z_]+)\"? ([A-Z]+)(.*)")
 _CHOICES = re.compile(r"IN \(('.*?')\)")
 _REFERENCE = re.compile(r"REFERENCES (\w+)")
@@ -32,8 +33,10 @@ def markdown() -> str:
     added: dict[str, list[str]] = {}
     for table, column in _ADDED.findall(ddl):
         added.setdefault(table, []).append(column.replace(";", "", 1))
+    dropped = set(_DROPPED.findall(ddl))
     sections = (_section(table, description, [*body.splitlines(), *added.get(table, ())])
-                for table, description, body in _TABLE.findall(ddl))  # fmt: skip
+                for table, description, body in _TABLE.findall(ddl)
+                if table not in dropped)  # fmt: skip
     return "\n".join([_HEADING, *sections])
 
 

@@ -14,11 +14,11 @@ if TYPE_CHECKING:
     from treemem import Entry, EntryKind, Memory, Scope
 
 KINDS: dict[str, tuple[EntryKind, str]] = {
-    "rules": ("constraint", "List the rules that hold, the most salient first."),
-    "decisions": ("decision", "List the decisions that hold, the most salient first."),
-    "open": ("open", "List the open points, the most salient first."),
-    "errors": ("error", "List the errors that nothing has closed, the most salient first."),
-    "facts": ("fact", "List the facts, the most salient first."),
+    "rules": ("constraint", "List the rules that hold."),
+    "decisions": ("decision", "List the decisions that hold."),
+    "open": ("open", "List the open points."),
+    "errors": ("error", "List the errors that are not closed."),
+    "facts": ("fact", "List the facts."),
 }
 _STATE_STYLES = {"holds": "green", "closed": "dim", "superseded": "dim", "withdrawn": "red"}
 
@@ -81,6 +81,8 @@ def _list_command(word: str) -> click.Command:
 
     list_entries.__doc__ = f"""{help_}
 
+    The most salient ones come first; `ledger show` tells why.
+
     \b
     Example:
       treemem ledger {word} --source claude-code/5c0375b4
@@ -97,7 +99,9 @@ for _word in KINDS:
 @json_option
 @click.pass_context
 def show_entry(context: click.Context, entry_id: str, as_json: bool) -> None:
-    """Show an entry, the messages that say it, and what closed or replaced it.
+    """Show an entry and the messages that say it.
+
+    What closed or replaced it, and the reasons of its salience, are shown too.
 
     \b
     Example:
@@ -133,7 +137,9 @@ def close_entry(context: click.Context, entry_id: str, as_json: bool) -> None:
 @json_option
 @click.pass_context
 def reopen_entry(context: click.Context, entry_id: str, as_json: bool) -> None:
-    """Make an entry hold again that was closed, replaced or dropped.
+    """Make an entry hold again.
+
+    It may have been closed or dropped here, or closed or replaced by a later message.
 
     \b
     Example:
