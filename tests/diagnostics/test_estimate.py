@@ -257,7 +257,7 @@ def test_a_model_that_is_not_installed_counts_as_none(
     database.execute("INSERT INTO setting VALUES ('summarizer', 'smollm2-135m')")
     plan = memory.plan(session(5).write(tmp_path))
     assert plan.model is None
-    assert plan.calls == 0  # five short turns: no sentence is long enough to be retold
+    assert plan.calls <= 1  # of five short turns at most one sentence is long enough to be retold
 
 
 @with_small_leaves

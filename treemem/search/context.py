@@ -112,7 +112,7 @@ class ContextRenderer:
         passages = [self._passage(n, group) for n, group in enumerate(groups, 1)]
         titles = reading.passage_titles(self._database, {one.source_id for one in passages})
         for group, passage in zip(groups, passages, strict=True):
-            group.title, group.subject = titles[passage.source_id]
+            group.title, group.subject = titles.get(passage.source_id, (passage.source_id, ""))
         tokens = self._show_titles(selection, groups, tokens, budget)
         passages = [
             _with_title(passage, group, group.text(number))

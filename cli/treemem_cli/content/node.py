@@ -120,7 +120,9 @@ def list_nodes(context: click.Context, source: str | None, limit: int, as_json: 
 
     screen = console()
     for source_id, own in groupby(nodes[:limit], key=lambda node: node.source_id):
-        screen.print(clip(titles[source_id], screen.width), style="bold", markup=False)
+        screen.print(
+            clip(titles.get(source_id, source_id), screen.width), style="bold", markup=False
+        )
         screen.print(f"  {safe(source_id)}", style="dim", markup=False, soft_wrap=True)
         table = new_table("  node", "level", "summary by", "reason", whole=("  node",))
         for node in own:

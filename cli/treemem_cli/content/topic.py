@@ -92,7 +92,7 @@ def _print_one(topic: TopicView, digest: Digest, titles: Mapping[str, str]) -> N
     screen = console()
     _print([topic])
     for source_id in topic.source_ids:
-        screen.print(clip(f"from {titles[source_id]}", screen.width), markup=False)
+        screen.print(clip(f"from {titles.get(source_id, source_id)}", screen.width), markup=False)
         screen.print(f"  {safe(source_id)}", style="dim", markup=False, soft_wrap=True)
     if topic.aliases:
         screen.print(f"merged from {', '.join(topic.aliases)}", style="dim", markup=False)
