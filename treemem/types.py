@@ -333,7 +333,8 @@ class Node:
     """A leaf (level 0), or a group of nodes of lower levels.
 
     tokens: of the verbatim text below it. provisional: an open tail, or a root above an
-    unfinished frontier; it is replaced as its source grows.
+    unfinished frontier; it is replaced as its source grows. unproven: what models wrote about it
+    that no checker accepted, filled by Memory.node alone.
     """
 
     id: str
@@ -346,6 +347,7 @@ class Node:
     child_ids: tuple[str, ...] = ()
     statements: tuple[Statement, ...] = ()
     summaries: tuple[Summary, ...] = ()
+    unproven: tuple[Statement, ...] = ()
 
     @property
     def is_leaf(self) -> bool:

@@ -92,7 +92,8 @@ _OF_MESSAGES = f"""
 SELECT {_COLUMNS} FROM citation c JOIN json_each(:seqs) j ON j.value = c.message_seq
 JOIN statement s ON s.seq = c.statement_seq
 JOIN summary su ON su.seq = s.summary_seq JOIN producer p ON p.seq = su.producer_seq
-WHERE su.usable = 1 AND s.kind IN (SELECT value FROM json_each(:kinds))
+WHERE su.usable = 1 AND s.grade <> 'unproven'
+  AND s.kind IN (SELECT value FROM json_each(:kinds))
 ORDER BY s.seq, c.ordinal
 """  # noqa: S608
 _OF_SUMMARY = f"""

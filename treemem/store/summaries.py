@@ -281,6 +281,18 @@ def rebuild_index(database: Database) -> None:
 
 # -- reading a view --------------------------------------------------------------------
 
+# What a model wrote that the guards let through, and that no checker accepted.
+_UNPROVEN = """
+SELECT st.seq, st.kind, st.text, p.name, st.speaker, st.importance, st.origin, st.grade, st.score,
+  st.checker, NULL, 'holds', NULL, NULL
+FROM summary s JOIN statement st ON st.summary_seq = s.seq JOIN producer p ON p.seq = s.producer_seq
+WHERE s.node_seq = ? AND st.grade = 'unproven' ORDER BY p.rank DESC, st.seq
+"""
+_UNPROVEN_CITATIONS = """
+SELECT st.seq, c.message_seq FROM summary s JOIN statement st ON st.summary_seq = s.seq
+JOIN citation c ON c.statement_seq = st.seq
+WHERE s.node_seq = ? AND st.grade = 'unproven' ORDER BY st.seq, c.ordinal
+"""
 _STATEMENTS = """
 SELECT st.seq, st.kind, st.text, p.name, st.speaker, st.importance, st.origin, st.grade, st.score,
   st.checker, e.id, coalesce(e.state, 'holds'), later.seq, later.text
@@ -315,17 +327,28 @@ def statements(
     """The statements of a summary, in order. cite: includes the messages that they cite."""
     if summary_seq is None:
         return ()
+    return _read(database, _STATEMENTS, _CITATIONS if cite else None, summary_seq)
+
+
+def unproven(database: Database, node_seq: int) -> tuple[Statement, ...]:
+    """The statements of models about a node that are stored but never shown unasked."""
+    return _read(database, _UNPROVEN, _UNPROVEN_CITATIONS, node_seq)
+
+
+def _read(
+    database: Database, statements_sql: str, citations_sql: str | None, seq: int
+) -> tuple[Statement, ...]:
     cited: dict[int, list[int]] = {}
     message_of: dict[int, Message] = {}
-    if cite:
-        for statement_seq, message_seq in database.rows(_CITATIONS, (summary_seq,)):
+    if citations_sql is not None:
+        for statement_seq, message_seq in database.rows(citations_sql, (seq,)):
             cited.setdefault(statement_seq, []).append(message_seq)
         message_of = messages.by_seq(database, {seq for seqs in cited.values() for seq in seqs})
     return tuple(
         _statement_from(
             database, row, tuple(message_of[seq] for seq in dict.fromkeys(cited.get(row[0], ())))
         )
-        for row in database.rows(_STATEMENTS, (summary_seq,))
+        for row in database.rows(statements_sql, (seq,))
     )
 
 

@@ -101,6 +101,7 @@ def node_from(
         child_ids=tuple(child for (child,) in database.rows(sql, (seq,))),
         statements=summaries.statements(database, shown, cite=cite),
         summaries=summaries.views_of(database, seq) if all_views else (),
+        unproven=summaries.unproven(database, seq) if all_views else (),
     )  # fmt: skip
 
 

@@ -15,7 +15,7 @@ from treemem_cli.context import note, open_memory, print_json
 from treemem_cli.parameters import json_option
 
 if TYPE_CHECKING:
-    from treemem import Node
+    from treemem import Node, Statement
 
 
 @click.group("node")
@@ -31,11 +31,17 @@ def node_command() -> None:
 @node_command.command("show")
 @click.argument("node_id", metavar="ID")
 @click.option("--producer", metavar="NAME", help="Show this producer's summary, not the best one.")
+@click.option("--unproven", is_flag=True, help="Also show what a model wrote and nothing proves.")
 @click.option("--rejected", is_flag=True, help="Also show rejected statements with the reason.")
 @json_option
 @click.pass_context
 def show_node(
-    context: click.Context, node_id: str, producer: str | None, rejected: bool, as_json: bool
+    context: click.Context,
+    node_id: str,
+    producer: str | None,
+    unproven: bool,
+    rejected: bool,
+    as_json: bool,
 ) -> None:
     """Show a node's statements and summaries.
 
@@ -49,12 +55,12 @@ def show_node(
     with open_memory(context) as memory:
         node = memory.node(node_id, producer=producer)
     if as_json:
-        print_json(node_json(node))
+        print_json(node_json(node, unproven=unproven))
     else:
-        _print_node(node, rejected=rejected)
+        _print_node(node, unproven=unproven, rejected=rejected)
 
 
-def _print_node(node: Node, *, rejected: bool) -> None:
+def _print_node(node: Node, *, unproven: bool, rejected: bool) -> None:
     from treemem.reports import count_of
     from treemem_cli.content.statements import statements_view
     from treemem_cli.render import clip, console, period, safe, short
@@ -75,6 +81,10 @@ def _print_node(node: Node, *, rejected: bool) -> None:
         screen.print(statements_view(node.statements, screen.width))
     else:
         screen.print("No statements: this node contains no speech.", style="dim")
+    if unproven and node.unproven:
+        screen.print()
+        screen.print("Unproven: no checker accepted these.", style="bold")
+        screen.print(statements_view(node.unproven, screen.width))
     screen.print()
     for summary in node.summaries:
         use = "shown" if summary.shown else "stored for comparison" if summary.kept else "not used"
@@ -171,17 +181,25 @@ def expand_node(context: click.Context, node_id: str, as_json: bool) -> None:
         screen.print()
 
 
-def node_json(node: Node) -> dict[str, object]:
+def node_json(node: Node, *, unproven: bool = False) -> dict[str, object]:
     return {
         "id": node.id, "level": node.level, "tokens": node.tokens,
         "message_count": node.message_count, "started_at": node.started_at,
         "ended_at": node.ended_at, "provisional": node.provisional, "child_ids": node.child_ids,
-        "statements": [
-            {"kind": s.kind, "text": s.text, "speaker": s.speaker, "producer": s.producer,
-             "message_ids": [message.id for message in s.messages],
-             "external_ids": [message.external_id for message in s.messages],
-             "closed_by": s.closed_by, "superseded_by": s.superseded_by}
-            for s in node.statements
-        ],
+        "statements": [_statement_json(statement) for statement in node.statements],
         "summaries": node.summaries,
+    } | (
+        {"unproven": [_statement_json(statement) for statement in node.unproven]}
+        if unproven else {}
+    )  # fmt: skip
+
+
+def _statement_json(statement: Statement) -> dict[str, object]:
+    return {
+        "kind": statement.kind, "text": statement.text, "speaker": statement.speaker,
+        "producer": statement.producer, "grade": statement.grade, "score": statement.score,
+        "checker": statement.checker, "state": statement.state, "entry_id": statement.entry_id,
+        "message_ids": [message.id for message in statement.messages],
+        "external_ids": [message.external_id for message in statement.messages],
+        "closed_by": statement.closed_by, "superseded_by": statement.superseded_by,
     }  # fmt: skip

@@ -48,6 +48,10 @@ def _speaker(statement: Statement) -> str:
 def _with_later(statement: Statement, width: int) -> Text:
     """The statement, and below it the later statement that closed or superseded it."""
     text = Text(clip(statement.text, width))
+    if statement.grade in ("entailed", "unproven"):
+        score = "" if statement.score is None else f" {statement.score:.2f}"
+        mark = f"≈{score} " if statement.grade == "entailed" else f"?{score} "
+        text = Text.assemble((mark, "magenta"), text)
     for label, later in (("closed by", statement.closed_by),
                          ("superseded by", statement.superseded_by)):  # fmt: skip
         if later is not None:

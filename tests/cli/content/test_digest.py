@@ -3,11 +3,23 @@
 from __future__ import annotations
 
 import io
+from contextlib import closing
 
 from rich.console import Console
 
-from tests.helpers.command_line import run
-from treemem import Digest, Entry, Memory, Message, Scope, Statement
+from tests.helpers.command_line import run, run_json
+from treemem import (
+    Digest,
+    Entry,
+    Memory,
+    Message,
+    Scope,
+    Statement,
+    default_database_path,
+)
+from treemem.proposals import Draft, View
+from treemem.store import summaries
+from treemem.store.database import Database
 from treemem_cli.content.digest import counts_line, print_digest
 
 
@@ -60,3 +72,24 @@ def test_a_source_is_shown_as_a_digest() -> None:
     shown = run("source", "show", "mill").stdout
     assert "Rules" in shown
     assert "Always count the sacks twice." in shown
+
+
+def test_unproven_statements_are_shown_only_on_request() -> None:
+    with Memory.open() as memory:
+        memory.append("mill", [Message(text="Ana counts the sacks of the mill on Sundays.")])
+        memory.work(max_calls=0)
+        (node,) = memory.tree(Scope.source("mill")).nodes()
+        message = memory.messages("mill")[0]
+    database = Database(default_database_path())
+    with closing(database), database.transaction():
+        seq = database.value("SELECT seq FROM node WHERE id = ?", (node.id,))
+        producer = summaries.ensure_producer(database, "model", 10)
+        note = Draft("fact", "Ana runs the mill.", None, (message.id or "",), 1.0, grade="unproven")
+        summaries.put(database, seq, producer, View((), 1, kept_back=[note]), 0)
+    assert "Ana runs the mill." not in run("node", "show", node.id).stdout
+    assert "Ana runs the mill." in run("node", "show", node.id, "--unproven").stdout
+    assert "Ana runs the mill." not in run("source", "show", "mill").stdout
+    assert "Ana runs the mill." not in run("search", "who runs the mill?").stdout
+    assert "unproven" not in run_json("node", "show", node.id)
+    (shown,) = run_json("node", "show", node.id, "--unproven")["unproven"]
+    assert (shown["text"], shown["grade"]) == ("Ana runs the mill.", "unproven")
