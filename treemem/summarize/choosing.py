@@ -49,7 +49,7 @@ def choose(offered: Sequence[Offered[T]], ceiling: int) -> list[Offered[T]]:
     chosen = list(gists)
     room = left
     for kind, share in KIND_SHARES:
-        picked = _best([one for one in offered if one.kind == kind], min(left, int(share * room)))
+        picked = _best([one for one in offered if one.kind == kind], int(share * room), left)
         chosen += picked
         left -= _tokens(picked)
     counts = Counter(one.kind for one in chosen)
@@ -84,12 +84,16 @@ def spread(offered: Sequence[Offered[T]], room: int) -> list[Offered[T]]:
     return sorted(chosen, key=lambda one: one.place)
 
 
-def _best(offered: Sequence[Offered[T]], room: int) -> list[Offered[T]]:
+def _best(offered: Sequence[Offered[T]], room: int, left: int) -> list[Offered[T]]:
+    """What matters most and fits. left: the tokens that a single statement may take, so that a
+    small ceiling hides no kind."""
     chosen: list[Offered[T]] = []
     for one in sorted(offered, key=lambda one: (-one.weight, one.place)):
-        if one.tokens <= room and len(chosen) < KIND_MAX:
+        most = min(room, left) if chosen else left
+        if one.tokens <= most and len(chosen) < KIND_MAX:
             chosen.append(one)
             room -= one.tokens
+            left -= one.tokens
     return chosen
 
 

@@ -39,7 +39,8 @@ def print_digest(screen: Console, digest: Digest) -> None:
         screen.print()
         rows = _rows()
         for gist in digest.gists:
-            rows.add_row("", *_cells(gist))
+            text, who = _cells(gist)
+            rows.add_row("", text, Text(who))
         screen.print(rows)
     counts = dict(digest.counts)
     for kind, (heading, word, style) in KINDS.items():
@@ -51,7 +52,7 @@ def print_digest(screen: Console, digest: Digest) -> None:
         screen.print(f"{heading}", style=style or "bold", markup=False)
         rows = _rows()
         for entry in shown:
-            rows.add_row(short(entry.id), clip(entry.text, 400), _said(entry))
+            rows.add_row(Text(short(entry.id)), Text(clip(entry.text, 400)), Text(_said(entry)))
         if shown:
             screen.print(rows)
         if left:

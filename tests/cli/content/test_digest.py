@@ -65,6 +65,14 @@ def test_control_characters_of_a_log_are_shown_as_symbols() -> None:
     assert "\x07" not in output
 
 
+def test_markup_of_a_log_is_text() -> None:
+    odd = Entry("1a2b3c4d5e6f", "open", "Order [bold]it[/INST].", "[/x]", "person", "holds")
+    gist = Statement(1, "gist", "It is [red]so[/].", "m", "[/y]")
+    output = printed(Digest(Scope.everything(), "A [/line].", gists=(gist,), entries=(odd,)))
+    for text in ("Order [bold]it[/INST].", "[/x]", "It is [red]so[/].", "[/y]", "A [/line]."):
+        assert text in output
+
+
 def test_a_source_is_shown_as_a_digest() -> None:
     with Memory.open() as memory:
         memory.append("mill", [Message(text="Always count the sacks twice.")])
