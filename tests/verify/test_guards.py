@@ -60,7 +60,7 @@ def test_a_false_note_is_not_judged(log: list[tuple[str, str]], note: str, reaso
         ("Ana bought the tools.", "a question told as a fact"),
         ("The tools are kept in the shed.", ""),
         ("Ana has the key to the gate.", ""),
-        ("Ben has the key to the gate.", "told of the wrong speaker"),
+        ("Ben has the key to the gate.", "a question told as a fact"),
     ],
 )
 def test_what_others_say_to_it_counts(note: str, reason: str) -> None:
