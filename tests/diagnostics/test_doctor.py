@@ -74,6 +74,30 @@ def test_repair_rebuilds_the_full_text_index_and_missing_summaries(
     assert filled.tree(Scope.source("s")).statements
 
 
+@pytest.mark.parametrize(
+    "damage",
+    [
+        "UPDATE entry SET dirty = 1 WHERE seq = 1",
+        "UPDATE statement SET entry_seq = NULL",
+        "UPDATE entry SET statement_seq = NULL WHERE seq = 1",
+        "UPDATE entry SET state = 'closed' WHERE seq = 1",
+        "UPDATE entry SET salience = salience + 1 WHERE seq = 1",
+        "DELETE FROM entry",
+    ],
+)
+def test_a_damaged_ledger_is_found_and_made_again(
+    filled: Memory, database: Database, damage: str
+) -> None:
+    before = filled.ledger()
+    assert before
+    database.execute(damage)
+    failed = [check.name for check in filled.diagnose().checks if not check.ok]
+    assert failed == ["entries of the ledger"]
+    filled.repair()
+    assert filled.diagnose().healthy
+    assert filled.ledger() == before
+
+
 def test_two_thousand_repetitions_of_a_message_are_checked_in_linear_time(memory: Memory) -> None:
     memory.append("s", [Message(text="ok") for _ in range(2_000)])
     began = time.process_time()

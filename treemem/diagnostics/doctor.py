@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from treemem import ids
+from treemem.diagnostics import ledger_check
 from treemem.diagnostics.encodings import damaged_texts
 from treemem.errors import (
     DatabaseError,
@@ -412,14 +413,15 @@ def _checks(shape: TreeShape) -> tuple[tuple[str, Callable[[Database], Iterator[
         ("messages in exactly one leaf", _coverage),
         ("trees above the sources", partial(_collections, shape=shape)),
         ("nothing without an owner", _orphans),
+        ("entries of the ledger", ledger_check.findings),
         ("vectors of nodes", _vectors),
         ("other forms of words", _other_forms),
     )
 
 
 def repair(database: Database, now_ms: int) -> None:
-    """Rebuilds the full-text index, removes wrong vectors, and admits jobs that seal, summarize
-    and embed what is missing and update the trees above the sources.
+    """Rebuilds the full-text index and the ledger, removes wrong vectors, and admits jobs that
+    seal, summarize and embed what is missing and update the trees above the sources.
 
     Messages, nodes and statements are not changed.
     """
@@ -433,6 +435,7 @@ def repair(database: Database, now_ms: int) -> None:
                 jobs.cancel(database, job.id)
         for (source_id,) in database.rows("SELECT id FROM source"):
             source_jobs.admit_seal(database, source_id, now_ms)
+        ledger_check.make_again(database)
         _repair_vectors(database)
         embed_jobs.admit_all(database, now_ms)
         collection_jobs.admit(database, now_ms, at_once=True)

@@ -170,20 +170,28 @@ def _nearest(
 
 
 def _put_states(database: Database, seqs: Sequence[int]) -> None:
+    entries.put_states(database, states(database, seqs))
+
+
+def states(
+    database: Database, seqs: Sequence[int]
+) -> list[tuple[EntryState, int | None, float, int]]:
+    """The states of entries by their words, their links and the user's choices: (state, the entry
+    that ended it, salience, entry). Without entries that nothing says."""
     placed = entries.placed(database, seqs)
     mentions = entries.mentions(database, seqs)
     endings = entries.endings(database, seqs)
     returns = entries.returns(database, seqs)
     rows = []
     for seq, entry in placed.items():
-        state, by = _state(database, mentions[seq], endings.get(seq, ()))
+        state, by = _state(database, mentions.get(seq, ()), endings.get(seq, ()))
         features = salience.Features(
             entry.kind, state, entry.origin, entry.text, entry.importance, entry.mentions,
             entry.leaves, min(returns.get(seq, 0), RETURNS_MAX),
             matching.is_for_good(entry.kind, entry.text, entry.origin),
         )  # fmt: skip
         rows.append((state, by, salience.total(features), seq))
-    entries.put_states(database, rows)
+    return rows
 
 
 def _state(
