@@ -81,7 +81,6 @@ def test_repair_rebuilds_the_full_text_index_and_missing_summaries(
         "UPDATE statement SET entry_seq = NULL",
         "UPDATE entry SET statement_seq = NULL WHERE seq = 1",
         "UPDATE entry SET state = 'closed' WHERE seq = 1",
-        "UPDATE entry SET salience = salience + 1 WHERE seq = 1",
         "DELETE FROM entry",
     ],
 )

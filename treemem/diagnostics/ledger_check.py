@@ -18,7 +18,7 @@ _JOBS = ("seal", "extract")
 _ENTRIES = """
 SELECT e.seq, e.id, e.dirty, st.seq IS NOT NULL AND st.entry_seq = e.seq
   AND EXISTS (SELECT 1 FROM citation c WHERE c.statement_seq = st.seq),
-  e.state, e.by_seq, e.salience
+  e.state, e.by_seq
 FROM entry e LEFT JOIN statement st ON st.seq = e.statement_seq ORDER BY e.seq
 """
 # Leaves of sources, with the statements of their extractive view that have no entry.
@@ -47,7 +47,8 @@ def findings(database: Database) -> Iterator[str]:
     rows = database.rows(_ENTRIES)
     for start in range(0, len(rows), update.BATCH):
         batch = rows[start : start + update.BATCH]
-        expected = {row[3]: row[:3] for row in update.states(database, [row[0] for row in batch])}
+        # The salience may be from an earlier version's weights.
+        expected = {row[3]: row[:2] for row in update.states(database, [row[0] for row in batch])}
         for seq, entry_id, dirty, is_cited, *state in batch:
             if dirty:
                 yield "" if is_behind else f"entry {entry_id} was not made again. {_REPAIR}"
