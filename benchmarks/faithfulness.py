@@ -30,6 +30,7 @@ from benchmarks.trust.report import Results
 from benchmarks.trust.statements import EXTRACTIVE
 from treemem import Memory, ModelError, Scope
 from treemem.models.manifests import find
+from treemem.types import ENTRY_STATES
 
 SAMPLE_LEAVES, SAMPLE_SECONDS = 2, 50.0
 SAMPLE_MODEL = "smollm2-135m"
@@ -151,9 +152,21 @@ def _ask(
 
 
 def _survive(results: Results, name: str, memory: Memory, source: str, log: PlantedLog) -> None:
-    tree = memory.tree(Scope.source(source))
+    """Looks for what was planted in the ledger of the source and of everything, and, for
+    comparison, in what is shown: by the root, by all nodes, and by the digest."""
+    for where, scope in (("source", Scope.source(source)), ("everything", Scope.everything())):
+        ledger = memory.ledger
+        results.survival[f"{name}, ledger of {where}"] = survival(
+            log, ledger(scope), ledger(scope, states=ENTRY_STATES), ledger(scope, states=["closed"])
+        )
+    tree, digest = memory.tree(Scope.source(source)), memory.digest(Scope.source(source))
     of_leaves = [row for node in tree.nodes() if node.is_leaf for row in node.statements]
-    results.survival[name] = survival(log, tree.statements, of_leaves)
+    for where, shown in (
+        ("root", tree.statements),
+        ("leaves", of_leaves),
+        ("digest", [*digest.gists, *digest.entries]),
+    ):
+        results.shown[f"{name}, {where}"] = survival(log, shown, of_leaves)
 
 
 if __name__ == "__main__":

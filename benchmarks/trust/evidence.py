@@ -1,7 +1,8 @@
-"""Measures how much evidence of later questions the summaries of the leaves contain.
+"""Measures how much evidence of later questions is kept of the leaves.
 
-An evidence message counts where a statement that fits the budget cites it, once for each question
-that names it. Simple ways to pick whole messages are measured for comparison.
+An evidence message counts where an entry of the ledger, or a statement that is shown, cites it and
+fits the budget, once for each question that names it. Simple ways to pick whole messages are
+measured for comparison.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from benchmarks.data.samples import Question, leaf_ids
+from benchmarks.trust.picking import picked
 from benchmarks.wording import telling_signs
 from treemem import Memory, Message
 from treemem.text.tokens import count_many
@@ -28,7 +30,7 @@ Table = dict[str, Counter[str]]
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """A message, or a statement with the external ids of the messages that it cites."""
+    """A message, or an entry or a statement with the external ids of the messages that it cites."""
 
     ids: tuple[str, ...]
     text: str
@@ -38,11 +40,12 @@ class Piece:
 
 @dataclass(frozen=True, slots=True)
 class Leaf:
-    """A leaf with its messages and the statements that are shown."""
+    """A leaf with its messages, what the ledger holds of it, and what it shows."""
 
     tokens: int
     messages: tuple[Piece, ...]
-    statements: tuple[Piece, ...]
+    entries: tuple[Piece, ...]
+    shown: tuple[Piece, ...]
 
 
 def leaves(memory: Memory, source: str) -> list[Leaf]:
@@ -54,13 +57,14 @@ def leaves(memory: Memory, source: str) -> list[Leaf]:
         result.append(Leaf(
             node.tokens,
             _pieces(((message.external_id or "",), message.text, 0.0) for message in messages),
-            _pieces(
-                (tuple(message.external_id or "" for message in statement.messages),
-                 statement.text, statement.importance)
-                for statement in node.statements
-            ),
+            _pieces((_ids(one.of_leaf), one.text, one.weight) for one in picked(memory, leaf_id)),
+            _pieces((_ids(row.messages), row.text, row.importance) for row in node.statements),
         ))  # fmt: skip
     return result
+
+
+def _ids(messages: Iterable[Message]) -> tuple[str, ...]:
+    return tuple(message.external_id or "" for message in messages)
 
 
 def _pieces(rows: Iterable[tuple[tuple[str, ...], str, float]]) -> tuple[Piece, ...]:
@@ -75,10 +79,14 @@ def _pieces(rows: Iterable[tuple[tuple[str, ...], str, float]]) -> tuple[Piece, 
 def evidence_kept(leaves: Sequence[Leaf], questions: Sequence[Question]) -> Table:
     """Counts evidence entries for each way of picking and each share of a leaf's tokens."""
     weights = Counter(name for question in questions for name in question.evidence)
-    statements = [(leaf.tokens, leaf.statements) for leaf in leaves]
+    entries = [(leaf.tokens, leaf.entries) for leaf in leaves]
+    shown = [(leaf.tokens, leaf.shown) for leaf in leaves]
     messages = [(leaf.tokens, leaf.messages) for leaf in leaves]
     ids = {name for leaf in leaves for piece in leaf.messages for name in piece.ids}
-    table: Table = {"statements": _row(statements, weights, lambda piece: piece.score)}
+    table: Table = {
+        "entries of the ledger": _row(entries, weights, lambda piece: piece.score),
+        "statements that are shown": _row(shown, weights, lambda piece: piece.score),
+    }
     table["messages by names, numbers, time words"] = _row(
         messages, weights, lambda piece: telling_signs(piece.text)
     )

@@ -1,4 +1,4 @@
-"""Generates a log with planted rules and open points, and counts those that reach the root.
+"""Generates a log with planted rules and open points, and counts those that the ledger holds.
 
 Half of the open points are closed some leaves later; for each of the others a later sentence only
 seems to close it.
@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
-from typing import Any
+from typing import Any, Protocol
 
 from benchmarks.data import talk
 from benchmarks.trust.planted_words import (
@@ -26,7 +26,7 @@ from benchmarks.trust.planted_words import (
     worded,
 )
 from benchmarks.wording import folded
-from treemem import Message, Statement
+from treemem import Message
 
 LEAVES, PLANTED = 40, 60
 MESSAGES_PER_LEAF, MESSAGE_CHARS = 20, (200, 900)
@@ -122,45 +122,63 @@ def _message(rng: random.Random, index: int, planted: Iterable[str]) -> Message:
 # -- survival --------------------------------------------------------------------------
 
 
-def survival(
-    log: PlantedLog, root: Sequence[Statement], leaves: Sequence[Statement]
-) -> dict[str, Any]:
-    """Counts the planted sentences among a root's statements, and lists the misses.
+class Said(Protocol):
+    """An entry of the ledger, or a statement of a node."""
 
-    leaves: the statements of all leaves. A point that no leaf lists as open cannot be closed, so
-    those are counted separately.
+    @property
+    def kind(self) -> str: ...
+
+    @property
+    def text(self) -> str: ...
+
+
+def survival(
+    log: PlantedLog,
+    holding: Sequence[Said],
+    picked: Sequence[Said],
+    closed: Sequence[Said] | None = None,
+) -> dict[str, Any]:
+    """Counts the planted sentences among what holds in a scope, and lists the misses.
+
+    picked: all that was ever picked in its leaves. A point that was never listed as open cannot be
+    closed, so those are counted separately. closed: what is marked as closed; if it is given, a
+    closed point has to be among it.
     """
-    shown = _bare_texts(root)
-    binding = _bare_texts(statement for statement in root if statement.kind in BINDING)
-    listed = binding | _bare_texts(s for s in leaves if s.kind in BINDING)
-    picked = _bare_texts(leaves)
+    shown = _bare_texts(holding)
+    binding = _bare_texts(row for row in holding if row.kind in BINDING)
+    listed = binding | _bare_texts(row for row in picked if row.kind in BINDING)
+    ever = _bare_texts(picked)
+    ended = None if closed is None else _bare_texts(closed)
     still_open = [point for point in log.points if point.seeming]
-    closed = [point for point in log.points if not point.seeming]
-    known = [point for point in closed if _is_in(point.text, listed)]
+    over = [point for point in log.points if not point.seeming]
+    known = [point for point in over if _is_in(point.text, listed)]
     lost = [rule for rule in log.constraints if not _is_in(rule, shown)]
     gone = [point for point in still_open if not _is_in(point.text, shown)]
-    stale = [point for point in known if _is_in(point.text, binding)]
+    stale = [
+        point for point in known
+        if _is_in(point.text, binding) or (ended is not None and not _is_in(point.text, ended))
+    ]  # fmt: skip
     present = {*log.constraints, *(p.text for p in still_open)} - {*lost, *(p.text for p in gone)}
     return {
         "constraints": len(log.constraints),
-        "constraints_lost": [f"{rule}{_where(rule, picked)}" for rule in lost],
+        "constraints_lost": [f"{rule}{_where(rule, ever)}" for rule in lost],
         "still_open": len(still_open),
         "still_open_lost": [
-            f"{p.text}{_where(p.text, picked)} [{p.seeming}: {p.later}]" for p in gone
+            f"{p.text}{_where(p.text, ever)} [{p.seeming}: {p.later}]" for p in gone
         ],
         "closed": len(known), "closed_but_listed": [f"{p.text} [{p.later}]" for p in stale],
-        "closed_never_listed": [p.text for p in closed if p not in known],
+        "closed_never_listed": [p.text for p in over if p not in known],
         "under_another_kind": sorted(text for text in present if not _is_in(text, binding)),
-        "root_statements": len(root),
+        "listed": len(holding),
     }  # fmt: skip
 
 
-def _bare_texts(statements: Iterable[Statement]) -> set[str]:
-    return {_bare(statement.text) for statement in statements}
+def _bare_texts(rows: Iterable[Said]) -> set[str]:
+    return {_bare(row.text) for row in rows}
 
 
 def _where(planted: str, picked: Iterable[str]) -> str:
-    """Whether it was lost in its leaf or on the way."""
+    """Whether it was lost in its leaf or later."""
     return " (picked in a leaf)" if _is_in(planted, picked) else " (never picked)"
 
 

@@ -1,26 +1,34 @@
-"""Measures whether the answer to a question is still in the summaries above its evidence.
+"""Measures whether the answer to a question is still in what is kept of its evidence.
 
 Counts whether all, and whether at least half, of the gold answer's content words (stemmed, without
-stop words and the question's own words) appear in a text: the statements of the evidence's leaf,
-those on the path from it to the root, or two cheap substitutes for the leaf.
+stop words and the question's own words) appear in a text: what the ledger holds of the evidence's
+leaf, the same with what is shown on the path to the root, what is shown alone, or two cheap
+substitutes for the leaf.
 """
 
 from __future__ import annotations
 
 import tempfile
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from benchmarks.data.samples import Question
 from benchmarks.retrieval.measures import ADVERSARIAL
+from benchmarks.trust.picking import picked
+from benchmarks.trust.statements import SCRAP_TOKENS
 from benchmarks.wording import content_stems, sentences
-from treemem import Memory, Message, Node, Scope, Statement
+from treemem import Memory, Message, Node, Scope
 from treemem.text.tokens import count_many, count_tokens
+from treemem.types import ENTRY_STATES
 
 ROUNDS = 3
-LEAF, PATH, LEAD = "the leaf", "the path, leaf to root", "lead sentences, as long as the leaf's"
+# What the ledger holds of a leaf counts up to this share of its tokens, the most salient first.
+LEDGER_SHARE = 1 / 3
+LEAF, PATH = "the ledger of the leaf", "the ledger of the leaf, and the path to the root"
+SHOWN_LEAF, SHOWN_PATH = "shown: the leaf", "shown: the path, leaf to root"
+LEAD = "lead sentences, as long as the leaf's ledger"
 MELTED = f"summarized {ROUNDS} times (extraction from its own output)"
 
 # By kind of text: questions, those answered whole and by half, and tokens of all texts.
@@ -65,32 +73,44 @@ def _texts(memory: Memory, nodes: dict[str, Node]) -> dict[str, dict[str, Text]]
     """Every kind of text, by leaf."""
     parents = {child: node for node in nodes.values() for child in node.child_ids}
     leaves = [node for node in nodes.values() if node.is_leaf]
-    paths: dict[str, Text] = {}
+    texts: dict[str, dict[str, Text]] = {kind: {} for kind in (LEAF, PATH, SHOWN_LEAF, SHOWN_PATH)}
     for leaf in leaves:
         path = [leaf]
         while path[-1].id in parents:
             path.append(parents[path[-1].id])
-        unique = {statement.id: statement for node in path for statement in node.statements}
-        paths[leaf.id] = _text(unique.values())
-    return {
-        LEAF: {leaf.id: _text(leaf.statements) for leaf in leaves},
-        PATH: paths,
-        LEAD: {leaf.id: _lead(memory, leaf) for leaf in leaves},
-        MELTED: _melted(leaves),
-    }
+        shown = {str(row.id): row.text for node in path for row in node.statements}
+        above = {str(row.id): row.text for node in path[1:] for row in node.statements}
+        ledger = _ledger(memory, leaf)
+        texts[LEAF][leaf.id] = _text(ledger)
+        texts[PATH][leaf.id] = _text(ledger | above)
+        texts[SHOWN_LEAF][leaf.id] = _text({str(row.id): row.text for row in leaf.statements})
+        texts[SHOWN_PATH][leaf.id] = _text(shown)
+    room = {leaf.id: sum(texts[LEAF][leaf.id].tokens.values()) for leaf in leaves}
+    lead = {leaf.id: _lead(memory, leaf, room[leaf.id]) for leaf in leaves}
+    return {**texts, LEAD: lead, MELTED: _melted(memory, leaves)}
 
 
-def _text(statements: Iterable[Statement]) -> Text:
-    listed = list(statements)
-    counts = count_many([statement.text for statement in listed])
-    stems = frozenset().union(*(content_stems(statement.text) for statement in listed))
-    ids = [str(statement.id) for statement in listed]
-    return Text(stems, dict(zip(ids, counts, strict=True)))
+def _ledger(memory: Memory, leaf: Node) -> dict[str, str]:
+    """What the ledger holds of a leaf, by entry, while there is room."""
+    entries = picked(memory, leaf.id)
+    room = max(SCRAP_TOKENS, LEDGER_SHARE * leaf.tokens)
+    chosen: dict[str, str] = {}
+    for entry, tokens in zip(entries, count_many([row.text for row in entries]), strict=True):
+        if tokens <= room:
+            chosen[entry.id] = entry.text
+            room -= tokens
+    return chosen
 
 
-def _lead(memory: Memory, leaf: Node) -> Text:
-    """The leaf's first sentences, with as many tokens as its statements."""
-    room = sum(_text(leaf.statements).tokens.values())
+def _text(texts: dict[str, str]) -> Text:
+    """texts: by piece."""
+    counts = count_many(list(texts.values()))
+    stems = frozenset().union(*map(content_stems, texts.values()))
+    return Text(stems, dict(zip(texts, counts, strict=True)))
+
+
+def _lead(memory: Memory, leaf: Node, room: int) -> Text:
+    """The leaf's first sentences, with at most this many tokens."""
     chosen: list[str] = []
     used = 0
     messages = [row for row in memory.expand(leaf.id) if isinstance(row, Message)]
@@ -103,19 +123,27 @@ def _lead(memory: Memory, leaf: Node) -> Text:
     return Text(frozenset(content_stems("\n".join(chosen))), {leaf.id: used})
 
 
-def _melted(leaves: Sequence[Node]) -> dict[str, Text]:
-    """Extracts statements from the leaves' statements again and again, stored as messages."""
-    statements = {leaf.id: list(leaf.statements) for leaf in leaves}
+def _melted(memory: Memory, leaves: Sequence[Node]) -> dict[str, Text]:
+    """Extracts entries from the leaves' entries again and again, stored as messages."""
+    said = {
+        leaf.id: [(entry.speaker, entry.text) for entry in picked(memory, leaf.id)]
+        for leaf in leaves
+    }
     for _ in range(ROUNDS):
         with (
             tempfile.TemporaryDirectory(prefix="treemem-bench-") as folder,
-            Memory.open(Path(folder) / "again.sqlite3") as memory,
+            Memory.open(Path(folder) / "again.sqlite3") as again,
         ):
-            for leaf_id, rows in statements.items():
-                memory.append(leaf_id, [Message(author=row.speaker, text=row.text) for row in rows])
-            memory.work(max_calls=0)
-            statements = {
-                leaf_id: list(memory.tree(Scope.source(leaf_id)).statements) if rows else []
-                for leaf_id, rows in statements.items()
-            }
-    return {leaf_id: _text(rows) for leaf_id, rows in statements.items()}
+            for leaf_id, rows in said.items():
+                again.append(leaf_id, [Message(author=who, text=text) for who, text in rows])
+            again.work(max_calls=0)
+            said = {leaf_id: _kept(again, leaf_id) if rows else [] for leaf_id, rows in said.items()}
+    return {
+        leaf_id: _text({str(at): text for at, (_, text) in enumerate(rows)})
+        for leaf_id, rows in said.items()
+    }
+
+
+def _kept(memory: Memory, source: str) -> list[tuple[str | None, str]]:
+    entries = memory.ledger(Scope.source(source), states=ENTRY_STATES, order="time")
+    return [(entry.speaker, entry.text) for entry in entries]

@@ -11,12 +11,17 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from benchmarks.trust.checker import Cited, Finding, unsupported, wrong_speaker
+from benchmarks.trust.picking import picked
 from treemem import Memory, Node, Scope, Statement, Summary
 
-# A summary may have a third of its leaf's tokens, or this many for a short open tail.
-RATIO_MAX = 1 / 3
+# A leaf's summary may have this share of its tokens and at most so many, or a few for a short open
+# tail; a group's may have so many, and no more than its children's together.
+RATIO_MAX = 0.15
+LEAF_TOKENS_MAX, GROUP_TOKENS_MAX = 400, 500
 SCRAP_TOKENS = 64
 EXTRACTIVE = "extractive"
+# The id of entries in the place of statements.
+NOT_SHOWN = -1
 
 
 @dataclass(slots=True)
@@ -24,9 +29,10 @@ class Figures:
     """One producer's statements on one level of one set.
 
     usable: nodes with a summary that is not empty. offered: statements before the checks; for the
-    extractive producer, sentences to choose from. written: statements made here. ratios: a
-    summary's tokens by those of its leaf, or of its children's summaries together. over:
-    summaries that are too long. findings: unsupported items.
+    extractive producer, sentences to choose from. written: statements made here, shown or in the
+    ledger. ratios: a summary's tokens by those of its leaf, or of its children's summaries
+    together. over: summaries that are too long. unproven: statements that are shown although no
+    check proves them. findings: unsupported items.
     """
 
     dataset: str
@@ -39,6 +45,7 @@ class Figures:
     rejected: Counter[str] = field(default_factory=Counter)
     ratios: list[float] = field(default_factory=list)
     over: int = 0
+    unproven: int = 0
     findings: list[dict[str, Any]] = field(default_factory=list)
 
     @property
@@ -59,7 +66,7 @@ def figures(memory: Memory, source: str, dataset: str, *, models: bool) -> list[
     speakers = {message.speaker for message in memory.messages(source)}
     tokens: dict[tuple[str, str], int] = {}
     rows: dict[tuple[int, str], Figures] = {}
-    seen: set[int] = set()
+    seen: set[int | str] = set()
     for node_id in (node.id for node in sorted(tree.nodes(), key=lambda node: node.level)):
         node = memory.node(node_id)
         is_root = node.id == tree.root_id and node.level > 0
@@ -73,26 +80,49 @@ def figures(memory: Memory, source: str, dataset: str, *, models: bool) -> list[
             _add(row, memory, node, summary, speakers, seen)
             if (ratio := _ratio(node, summary, tokens)) is not None:
                 row.ratios.append(ratio)
-                row.over += ratio > _ratio_allowed(node)
+                row.over += _is_over(node, summary, ratio)
     return [rows[key] for key in sorted(rows)]
 
 
 def _add(
-    row: Figures, memory: Memory, node: Node, summary: Summary, speakers: set[str], seen: set[int]
+    row: Figures,
+    memory: Memory,
+    node: Node,
+    summary: Summary,
+    speakers: set[str],
+    seen: set[int | str],
 ) -> None:
     row.nodes += 1
     row.usable += summary.kept > 0
     row.offered += summary.offered
     row.rejected.update(rejection.reason for rejection in summary.rejections)
-    for statement in memory.node(node.id, producer=summary.producer).statements:
-        if statement.producer == summary.producer and statement.id not in seen:
-            seen.add(statement.id)
-            row.written += 1
+    shown = memory.node(node.id, producer=summary.producer).statements
+    row.unproven += sum(statement.grade == "unproven" for statement in shown)
+    found: dict[int | str, Statement] = {
+        statement.id: statement for statement in shown if statement.producer == summary.producer
+    }
+    if node.is_leaf and summary.producer.startswith(EXTRACTIVE):
+        found |= _of_ledger(memory, node, summary.producer)
+    for key, statement in found.items():
+        if key not in seen:
+            seen.add(key)
+            row.written += statement.id == NOT_SHOWN or statement.entry_id is None
             cited = [f"{message.speaker}: {message.text[:300]}" for message in statement.messages]
             row.findings += [
                 asdict(finding) | {"statement": statement.text, "cited": cited}
                 for finding in check(statement, speakers)
             ]
+
+
+def _of_ledger(memory: Memory, node: Node, producer: str) -> dict[int | str, Statement]:
+    """The entries of a leaf as statements that cite its messages."""
+    return {
+        entry.id: Statement(
+            NOT_SHOWN, "fact", entry.text, producer, entry.speaker, entry.messages,
+            entry_id=entry.id,
+        )
+        for entry in picked(memory, node.id)
+    }  # fmt: skip
 
 
 def check(statement: Statement, speakers: set[str]) -> list[Finding]:
@@ -120,8 +150,11 @@ def _flat(text: str) -> str:
     return " ".join(text.split())
 
 
-def _ratio_allowed(node: Node) -> float:
-    return max(RATIO_MAX, SCRAP_TOKENS / max(1, node.tokens)) if node.is_leaf else 1.0
+def _is_over(node: Node, summary: Summary, ratio: float) -> bool:
+    if node.is_leaf:
+        room = min(LEAF_TOKENS_MAX, RATIO_MAX * node.tokens)
+        return summary.tokens > max(SCRAP_TOKENS, room)
+    return summary.tokens > GROUP_TOKENS_MAX or ratio > 1
 
 
 def _ratio(node: Node, summary: Summary, tokens: dict[tuple[str, str], int]) -> float | None:
