@@ -132,6 +132,7 @@ bench-smoke: setup  ## Run every benchmark in miniature, to show that it works
 	$(BIN)/python benchmarks/queue.py --smoke
 	$(BIN)/python benchmarks/recall.py --sample --budgets 500,2000
 	$(BIN)/python benchmarks/latency.py --smoke
+	$(BIN)/python benchmarks/digests.py --smoke
 	$(BIN)/python benchmarks/importers.py --smoke
 
 bench: setup  ## Measure ingest and queue; copy the figures into benchmarks/README.md by hand

@@ -28,7 +28,5 @@ def picked(memory: Memory, leaf_id: str) -> list[Picked]:
     for entry in memory.ledger(node=leaf_id, states=ENTRY_STATES):
         messages = memory.ledger.show(entry.id).messages
         of_leaf = tuple(message for message in messages if message.id in ids)
-        found.append(
-            Picked(entry.id, entry.text, entry.speaker, entry.salience, messages, of_leaf)
-        )
+        found.append(Picked(entry.id, entry.text, entry.speaker, entry.salience, messages, of_leaf))
     return found

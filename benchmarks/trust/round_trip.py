@@ -137,10 +137,10 @@ def _melted(memory: Memory, leaves: Sequence[Node]) -> dict[str, Text]:
             for leaf_id, rows in said.items():
                 again.append(leaf_id, [Message(author=who, text=text) for who, text in rows])
             again.work(max_calls=0)
-            said = {leaf_id: _kept(again, leaf_id) if rows else [] for leaf_id, rows in said.items()}
+            said = {leaf_id: _kept(again, leaf_id) for leaf_id, rows in said.items() if rows}
     return {
-        leaf_id: _text({str(at): text for at, (_, text) in enumerate(rows)})
-        for leaf_id, rows in said.items()
+        leaf.id: _text({str(at): text for at, (_, text) in enumerate(said.get(leaf.id, ()))})
+        for leaf in leaves
     }
 
 

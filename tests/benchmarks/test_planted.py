@@ -1,4 +1,4 @@
-"""The planted log contains what it says, and every loss on the way to the root is counted."""
+"""The planted log contains what it says, and everything lost or left open is counted."""
 
 from __future__ import annotations
 
@@ -70,6 +70,16 @@ def test_a_point_that_no_leaf_listed_does_not_count_as_closed() -> None:
     result = survival(LOG, shown, [*shown, *_statements(("open", min(closed)))])
     assert (result["closed"], result["closed_but_listed"]) == (1, [])
     assert set(result["closed_never_listed"]) == closed - {min(closed)}
+
+
+def test_a_point_that_is_gone_but_not_closed_is_counted_as_not_closed() -> None:
+    everything = _everything(LOG)
+    closed = {point.text for point in LOG.points if not point.seeming}
+    ended = [s for s in everything if s.text in closed]
+    holding = [s for s in everything if s.text not in closed]
+    assert survival(LOG, holding, everything, ended)["closed_but_listed"] == []
+    missed = survival(LOG, holding, everything, ended[1:])["closed_but_listed"]
+    assert [text.split(" [")[0] for text in missed] == [ended[0].text]
 
 
 @pytest.mark.parametrize("module", [planted_words, talk])

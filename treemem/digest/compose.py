@@ -13,7 +13,7 @@ from treemem.ledger.reading import Filter
 from treemem.store import summaries
 from treemem.store.database import Database
 from treemem.summarize.choosing import Offered, choose
-from treemem.text.tokens import count_many
+from treemem.text.tokens import count_many, count_tokens
 from treemem.topics import store as topic_store
 from treemem.tree import builder
 from treemem.types import ENTRY_KINDS, Digest, Entry, Scope, ScopeKind, Statement
@@ -38,7 +38,9 @@ def digest_of(database: Database, scope: Scope) -> Digest:
         scope = Scope.topic(topic_store.resolve(database, scope.key or ""))
     root_seq = _root_seq(database, scope)
     tokens = None if root_seq is None else database.value(_TOKENS, (root_seq,))
-    ceiling = _ceiling(scope, tokens)
+    first_line = headline_of(database, scope)
+    most = CEILINGS[scope.kind] - count_tokens(first_line)
+    ceiling = min(_ceiling(scope, tokens), most)
     gists = _gists(database, root_seq)
     said = {gist.entry_id for gist in gists} - {None}
     entries = [
@@ -51,7 +53,7 @@ def digest_of(database: Database, scope: Scope) -> Digest:
     chosen = [one.item for one in choose(offered, ceiling)]
     return Digest(
         scope=scope,
-        headline=headline_of(database, scope),
+        headline=first_line,
         gists=tuple(item for item in chosen if isinstance(item, Statement)),
         entries=tuple(item for item in chosen if isinstance(item, Entry)),
         counts=tuple(reading.counts(database, scope, Filter()).items()),

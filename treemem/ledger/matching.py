@@ -21,8 +21,8 @@ RETURN_SHARE_MIN = 0.5
 
 def entry_id(text: str, project: str) -> str:
     """The id of the entry that a statement belongs to. Statements of a project that mean the same
-    in almost the same words have one entry."""
-    words = repr(relations.key(text))
+    in almost the same words have one entry; what is to be done and that it is done are two."""
+    words = repr(relations.key(text)) + ("\0done" if relations.settles(text) else "")
     return hashlib.sha256(f"{words}\0{project}".encode("utf-8", "replace")).hexdigest()[:12]
 
 
