@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from treemem.types import EntryState, Grade, Message, Origin, Rejection, StatementKind
+from treemem.types import Grade, Message, Origin, Rejection, StatementKind
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,8 +56,7 @@ class Draft:
 class ChildStatement:
     """A statement of a child node, which the parent's summary can repeat by its number.
 
-    origin: the weakest of the words it rests on. grade: as of a Statement. entry: the number of its
-    entry in the ledger, None for a statement that a model wrote; state, salience: of that entry.
+    origin: the weakest of the words it rests on. grade: as of a Statement.
     """
 
     seq: int
@@ -69,9 +68,6 @@ class ChildStatement:
     tokens: int = 0
     origin: Origin = "pasted"
     grade: Grade = "verbatim"
-    entry: int | None = None
-    state: EntryState = "holds"
-    salience: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)

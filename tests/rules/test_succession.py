@@ -136,3 +136,9 @@ def test_what_is_said_to_the_assistant_can_take_a_rule_back(
 def test_any_two_texts_can_be_compared(newer: str, older: str) -> None:
     if ends(newer, older):
         assert keys(newer) & keys(older)
+
+
+def test_a_number_that_names_a_thing_is_no_amount() -> None:
+    first, second = (f"Never restart worker {n} during the settlement." for n in (3, 4))
+    assert not ends(second, first)
+    assert ends("Keep every answer under 50 words.", "Keep every answer under 100 words.")

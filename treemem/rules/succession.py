@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from treemem.rules import languages, wording
 from treemem.rules.lexicon import AT_HAND, EVERYWHERE, FORGOTTEN, LASTING, MANNER_OF_SPEECH
 from treemem.rules.values import ALTERNATIVES, ANSWERING, GENERIC
+from treemem.text.stop_words import STOP_WORDS
 from treemem.verify.words import split_words
 
 _FLAGS = re.IGNORECASE | re.VERBOSE
@@ -97,6 +98,14 @@ class _Retraction:
 
     stems: frozenset[str]
     is_positive: bool | None
+
+
+_LABELLED = re.compile(r"([^\W\d_]{3,})\s+#?(\d+)\b(?!\s*[%€$]|[.,]\d)")
+# Words right before a number that is an amount or a setting.
+_BEFORE_AMOUNT = frozenset(
+    "most least than under over within below above about exactly only max min maximum minimum "
+    "limit use keep port version python size width length until till every wait takes costs".split()
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -228,9 +237,17 @@ def _said(sentence: str) -> _Said:
         order,
         is_positive,
         _values(order),
-        frozenset(stem for stem in order if stem[0].isdigit()),
+        frozenset(stem for stem in order if stem[0].isdigit()) - _labels(text),
         retractions,
     )
+
+
+def _labels(text: str) -> frozenset[str]:
+    """The numbers that tell one thing from another, as in "worker 3", not how much of it."""
+    return frozenset(
+        number for word, number in _LABELLED.findall(text)
+        if word.lower() not in STOP_WORDS and word.lower() not in _BEFORE_AMOUNT
+    )  # fmt: skip
 
 
 def _taken_back(sentence: str) -> tuple[tuple[_Retraction, ...], str]:

@@ -56,10 +56,8 @@ SELECT nc.child_seq, EXISTS (
 FROM node_child nc WHERE nc.node_seq = ? ORDER BY nc.ordinal
 """
 _CHILD_STATEMENTS = """
-SELECT st.seq, st.kind, st.text, st.speaker, st.importance, st.tokens, st.origin, st.grade,
-  st.entry_seq, coalesce(e.state, 'holds'), coalesce(e.salience, 0)
+SELECT st.seq, st.kind, st.text, st.speaker, st.importance, st.tokens, st.origin, st.grade
 FROM summary_statement ss JOIN statement st ON st.seq = ss.statement_seq
-LEFT JOIN entry e ON e.seq = st.entry_seq
 WHERE ss.summary_seq = ? ORDER BY ss.ordinal
 """
 _TEXTS = """
@@ -112,10 +110,9 @@ def child_statements(database: Database, summary_seq: int) -> list[ChildStatemen
     return [
         ChildStatement(
             seq, kind, text, speaker, importance, tuple(cited.get(seq, ())), tokens,
-            origin or UNKNOWN, grade, entry, state, salience,
+            origin or UNKNOWN, grade,
         )
-        for (seq, kind, text, speaker, importance, tokens, origin, grade, entry, state,
-             salience) in rows
+        for seq, kind, text, speaker, importance, tokens, origin, grade in rows
     ]  # fmt: skip
 
 

@@ -1,13 +1,15 @@
 """Summarizes a group from its children's statements, by reference and without new words.
 
-Pure and deterministic. The view has gists of every child, and of the entries that its children show
-those that hold and matter most, each once. What it leaves out is in the ledger.
+Pure and deterministic: it does not know what later messages did to a statement, so a group has the
+same view whenever it is made. The view has gists of every child, and the statements of its children
+that matter most, each once. What it leaves out is in the ledger, which also knows what still holds.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
+from treemem.ledger import matching, salience
 from treemem.proposals import Child, ChildStatement, View
 from treemem.summarize.choosing import Offered, choose
 from treemem.verify import relations
@@ -24,20 +26,24 @@ def summarize_group(children: Sequence[Child]) -> View:
 
 
 def offered(children: Sequence[Child]) -> list[Offered[ChildStatement]]:
-    """The children's statements that may be shown: those that hold, each once."""
-    found: list[Offered[ChildStatement]] = []
-    known: set[object] = set()
+    """The children's statements that may be shown, each once."""
+    said: dict[object, list[tuple[int, ChildStatement]]] = {}
     for number, child in enumerate(children):
         for item in child.statements:
-            key = item.entry if item.entry is not None else relations.key(item.text)
-            if item.state == "holds" and key not in known:
-                known.add(key)
-                found.append(
-                    Offered(item, item.kind, item.tokens, weight_of(item), number, len(found))
-                )
+            said.setdefault(relations.key(item.text), []).append((number, item))
+    found: list[Offered[ChildStatement]] = []
+    for number, item in (alike[0] for alike in said.values()):
+        leaves = len({child for child, _ in said[relations.key(item.text)]})
+        weight = weight_of(item, leaves)
+        found.append(Offered(item, item.kind, item.tokens, weight, number, len(found)))
     return found
 
 
-def weight_of(item: ChildStatement) -> float:
-    """How much a child's statement matters: the salience of its entry, or its importance."""
-    return item.salience or item.importance
+def weight_of(item: ChildStatement, children: int = 1) -> float:
+    """How much a statement matters by itself. children: how many children say it."""
+    kind = matching.entry_kind(item.kind, item.text, item.origin)
+    features = salience.Features(
+        kind, "holds", item.origin, item.text, item.importance, children, children,
+        is_lasting=matching.is_for_good(kind, item.text, item.origin),
+    )  # fmt: skip
+    return salience.total(features)

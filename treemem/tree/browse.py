@@ -15,7 +15,7 @@ from treemem.errors import AmbiguousIdError, NotFoundError
 from treemem.store import messages, summaries
 from treemem.store.database import Database, Row
 from treemem.tree import builder
-from treemem.types import Message, Node, Scope, Source, SourceKind, Tree
+from treemem.types import Message, Node, Scope, Source, SourceKind, Statement, Tree
 
 _NODE_COLUMNS = (
     "n.seq, n.id, n.level, n.tokens, n.message_count, n.started_at_ms, n.ended_at_ms, n.provisional"
@@ -99,10 +99,18 @@ def node_from(
         started_at=times.from_ms(started), ended_at=times.from_ms(ended),
         provisional=bool(provisional),
         child_ids=tuple(child for (child,) in database.rows(sql, (seq,))),
-        statements=summaries.statements(database, shown, cite=cite),
+        statements=_of_node(summaries.statements(database, shown, cite=cite), level),
         summaries=summaries.views_of(database, seq) if all_views else (),
         unproven=summaries.unproven(database, seq) if all_views else (),
     )  # fmt: skip
+
+
+def _of_node(statements: tuple[Statement, ...], level: int) -> tuple[Statement, ...]:
+    """What a node shows of its statements. A leaf shows all that was said in it; above it, what has
+    been closed or replaced is left out."""
+    if level == 0:
+        return statements
+    return tuple(statement for statement in statements if statement.state == "holds")
 
 
 def expand(database: Database, prefix: str) -> list[Node] | list[Message]:
