@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from treemem.checkers import opening
 from treemem.checkers.calibration import Calibration
+from treemem.ledger import reading
 from treemem.models import embedders
 from treemem.queue import jobs
 from treemem.reports import count_of
@@ -14,7 +15,7 @@ from treemem.store import settings, vectors
 from treemem.store.database import SQLITE_VERSION, Database
 from treemem.summarize import by_name
 from treemem.summarize.exam import ExamResult
-from treemem.types import ServedModel
+from treemem.types import EntryKind, Scope, ServedModel
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +53,8 @@ class EmbedderStatus:
 class Status:
     """The state of one memory file.
 
-    leaves_without_topic: leaves and open tails that are similar to too few others.
+    leaves_without_topic: leaves and open tails that are similar to too few others. ledger: the
+    entries of each kind that hold.
     checker: the model that checks notes, None if none does. calibration: its measured precision,
     also where it is not good enough to be used.
     summarizer, embedder: the models in use. served: the servers of the summarizer's model, None
@@ -80,6 +82,7 @@ class Status:
     embedders: tuple[EmbedderStatus, ...] = ()
     topics: int = 0
     leaves_without_topic: int = 0
+    ledger: dict[EntryKind, int] = field(default_factory=dict)
     checker: str | None = None
     calibration: Calibration | None = None
 
@@ -152,6 +155,7 @@ def read_status(
         embedders=_embedders(database, embedder),
         topics=topics,
         leaves_without_topic=without_topic,
+        ledger=reading.counts(database, Scope.everything(), reading.Filter(states=reading.HOLDING)),
         checker=opening.label(used) if found is not None and (chosen or found.usable) else None,
         calibration=found,
     )

@@ -131,6 +131,17 @@ def statement_seqs(database: Database, scope: Scope, wanted: Filter, limit: int)
     return [seq for (seq,) in database.rows(sql, parameters | {"limit": limit})]
 
 
+def gist_seqs(database: Database, scope: Scope, limit: int) -> list[int]:
+    """The gists of the leaves of a scope that matter most; each is the statement of an entry."""
+    kinds: tuple[EntryKind, ...] = ("fact",)
+    where, parameters = _conditions(scope, Filter(kinds))
+    sql = f"""
+    SELECT e.statement_seq FROM entry e JOIN statement st ON st.seq = e.statement_seq
+    WHERE {where} AND st.kind = 'gist' ORDER BY e.salience DESC, e.seq LIMIT :limit
+    """  # noqa: S608
+    return [seq for (seq,) in database.rows(sql, parameters | {"limit": limit})]
+
+
 def counts(database: Database, scope: Scope, wanted: Filter) -> dict[EntryKind, int]:
     """How many entries a scope has, by kind."""
     where, parameters = _conditions(scope, wanted)

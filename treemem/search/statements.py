@@ -29,6 +29,8 @@ from treemem.types import ENTRY_KINDS, STATEMENT_KINDS, Origin, Scope, Statement
 CANDIDATES_MAX = 400
 # The most salient entries of each kind that answer a broad question.
 ENTRIES_MAX = 120
+# The gists of leaves that do.
+GISTS_MAX = 200
 # Exponents of a statement's new words and of its tokens: both count less than proportionally.
 NOVELTY_POWER = 0.7
 COST_POWER = 0.7
@@ -134,8 +136,9 @@ def of_messages(
 def of_scope(
     database: Database, scope: Scope, over: Collection[tuple[int, str]] = ()
 ) -> list[RankedStatement]:
-    """What a scope is about: the gists of its root, then of each kind the most salient entries of
-    the ledger that hold. A session has no tree, so its gists are those of its sources' roots."""
+    """What a scope is about: the gists of its root, then those of its leaves that matter most, then
+    of each kind the most salient entries of the ledger that hold. A session has no tree, so its
+    gists are those of its sources' roots."""
     if scope.kind == "topic":
         scope = Scope.topic(topic_store.resolve(database, scope.key or ""))
     rows: list[Row] = []
@@ -144,11 +147,16 @@ def of_scope(
         if tree is not None and tree.root_seq is not None:
             summary = summaries.shown_summary(database, tree.root_seq)
             rows += database.rows(_OF_SUMMARY, {"summary": summary})
+    shown = {row[0] for row in rows}
+    gists = [seq for seq in reading.gist_seqs(database, scope, GISTS_MAX) if seq not in shown]
+    rows += database.rows(_OF_ENTRIES, {"seqs": json_list(gists)})
+    shown.update(gists)
     for entry_kind in ENTRY_KINDS:
         seqs = reading.statement_seqs(
             database, scope, reading.Filter((entry_kind,)), ENTRIES_MAX
         )  # fmt: skip
-        rows += database.rows(_OF_ENTRIES, {"seqs": json_list(seqs)})
+        left = [seq for seq in seqs if seq not in shown]
+        rows += database.rows(_OF_ENTRIES, {"seqs": json_list(left)})
     return _from_rows(database, rows, {}, over)
 
 

@@ -14,9 +14,15 @@ from treemem_cli.context import open_memory, print_json
 from treemem_cli.parameters import json_option
 
 if TYPE_CHECKING:
-    from treemem import Calibration, ProducerStatus, Status
+    from treemem import Calibration, EntryKind, ProducerStatus, Status
 
 REASONS_SHOWN = 5
+
+# The nouns of the kinds of entries that are counted.
+LEDGER_NOUNS: dict[EntryKind, str] = {
+    "constraint": "rule", "decision": "decision", "open": "open point", "error": "error",
+    "fact": "fact",
+}  # fmt: skip
 
 
 @click.command("status")
@@ -59,6 +65,10 @@ def _rows(status: Status) -> Iterator[tuple[str, str]]:
     yield (
         "topics",
         (f"{status.topics:,}, {count_of(status.leaves_without_topic, 'leaf')} without one"),
+    )
+    yield (
+        "ledger",
+        " · ".join(count_of(status.ledger[kind], noun) for kind, noun in LEDGER_NOUNS.items()),
     )
     yield "summarizer", status.summarizer or "none"
     if status.served is not None:
