@@ -113,12 +113,23 @@ def calls_in(path: Path) -> int:
     return len(answers.read_text().splitlines()) if answers.exists() else 0
 
 
-def calls_above_sources(path: Path) -> Counter[tuple[str, str]]:
-    """The number of stored answers for each tree above the sources, by its scope and key."""
+def calls_above_sources(path: Path) -> Counter[str]:
+    """The number of stored answers for the trees above the sources, by their scope. A topic's id
+    depends on which sources were complete when it was made, so topics count together."""
     connection = driver.connect(f"file:{path}?mode=ro", uri=True)
     try:
-        sql = "SELECT scope, key FROM usage WHERE scope <> 'source'"
-        return Counter(connection.execute(sql).fetchall())
+        sql = "SELECT scope FROM usage WHERE scope <> 'source'"
+        return Counter(scope for (scope,) in connection.execute(sql))
+    finally:
+        connection.close()
+
+
+def trees_above_sources(path: Path) -> Counter[str]:
+    """The number of trees above the sources, by their scope."""
+    connection = driver.connect(f"file:{path}?mode=ro", uri=True)
+    try:
+        sql = "SELECT scope FROM tree WHERE scope <> 'source'"
+        return Counter(scope for (scope,) in connection.execute(sql))
     finally:
         connection.close()
 

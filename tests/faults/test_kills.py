@@ -36,6 +36,7 @@ from fault_field import (
     complaints_of,
     findings_of,
     notes_in,
+    trees_above_sources,
 )
 from fault_pictures import Picture
 
@@ -177,7 +178,8 @@ def problems_after(place: Field, chain: Chain, path: Path, *, kill_in: str = "")
     # above the sources are summarized once more at the end. No node of a source is.
     again = calls_above_sources(path) - calls_above_sources(expected.path)
     unfinished = chain.soon + chain.work_first * chain.length
-    if any(count > unfinished for count in again.values()):
+    trees = trees_above_sources(path) | trees_above_sources(expected.path)
+    if any(count > unfinished * trees[scope] for scope, count in again.items()):
         problems.append(f"{dict(again)} were asked for again")
     needed = expected.calls + again.total()
     if calls_in(path) > needed + lost:

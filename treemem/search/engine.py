@@ -27,7 +27,7 @@ from treemem.search.statements import RankedStatement
 from treemem.search.weights import Weights, fitting
 from treemem.store.database import Database
 from treemem.text import bm25
-from treemem.types import SearchResult
+from treemem.types import STATEMENT_KINDS, SearchResult
 
 if TYPE_CHECKING:
     from treemem.search.query import Embed
@@ -52,7 +52,8 @@ def search(database: Database, query: Query, embedder: str | None, embed: Embed)
         prepared = without_pruned_vectors(database, prepared)
         is_broad = prepared.target.is_broad
         rules = book.read(database)
-        roots = statements.of_scope(database, query.scope, rules.over) if is_broad else []
+        kinds = intent.STATEMENTS_FIRST.get(prepared.kind, STATEMENT_KINDS)
+        roots = statements.of_scope(database, query.scope, rules.over, kinds) if is_broad else []
         cited = {seq for statement in roots for seq in statement.message_seqs}
         collected = collect(database, prepared.target, cited)
         weights = _weights(prepared, collected.candidates)

@@ -134,24 +134,29 @@ def of_messages(
 
 
 def of_scope(
-    database: Database, scope: Scope, over: Collection[tuple[int, str]] = ()
+    database: Database,
+    scope: Scope,
+    over: Collection[tuple[int, str]] = (),
+    kinds: Sequence[StatementKind] = STATEMENT_KINDS,
 ) -> list[RankedStatement]:
     """What a scope is about: the gists of its root, then those of its leaves that matter most, then
     of each kind the most salient entries of the ledger that hold. A session has no tree, so its
-    gists are those of its sources' roots."""
+    gists are those of its sources' roots. kinds: of the statements.
+    """
     if scope.kind == "topic":
         scope = Scope.topic(topic_store.resolve(database, scope.key or ""))
     rows: list[Row] = []
-    for kind, key in _trees(database, scope):
+    for kind, key in _trees(database, scope) if "gist" in kinds else ():
         tree = builder.find_tree(database, kind, key)
         if tree is not None and tree.root_seq is not None:
             summary = summaries.shown_summary(database, tree.root_seq)
             rows += database.rows(_OF_SUMMARY, {"summary": summary})
     shown = {row[0] for row in rows}
-    gists = [seq for seq in reading.gist_seqs(database, scope, GISTS_MAX) if seq not in shown]
+    found = reading.gist_seqs(database, scope, GISTS_MAX) if "gist" in kinds else []
+    gists = [seq for seq in found if seq not in shown]
     rows += database.rows(_OF_ENTRIES, {"seqs": json_list(gists)})
     shown.update(gists)
-    for entry_kind in ENTRY_KINDS:
+    for entry_kind in (kind for kind in ENTRY_KINDS if kind in kinds):
         seqs = reading.statement_seqs(
             database, scope, reading.Filter((entry_kind,)), ENTRIES_MAX
         )  # fmt: skip
