@@ -26,9 +26,13 @@ def placed(
 
 
 def test_almost_the_same_words_are_one_entry_in_one_project() -> None:
-    assert entry_id("We ship on Friday.", "shop") == entry_id("we  are shipping on friday", "shop")
-    assert entry_id("We ship on Friday.", "shop") != entry_id("We ship on Friday.", "farm")
-    assert entry_id("We ship on Friday.", "shop") != entry_id("We don't ship on Friday.", "shop")
+    ours = entry_id("We ship the crates on Friday.", "shop")
+    assert ours == entry_id("we  are shipping the crates on friday", "shop")
+    assert ours != entry_id("We ship the crates on Friday.", "farm")
+    assert ours != entry_id("We don't ship the crates on Friday.", "shop")
+    # Two words say something else in each place.
+    assert entry_id("That makes sense.", "shop") != entry_id("It makes sense to me.", "shop")
+    assert entry_id("That makes sense.", "shop") == entry_id("that  makes sense.", "shop")
 
 
 def test_what_is_to_be_done_and_that_it_is_done_are_two_entries() -> None:

@@ -124,6 +124,25 @@ def test_what_was_picked_is_in_the_ledger_of_every_scope_above_it(tmp_path: Path
         assert set(rules) <= {entry.text for entry in memory.ledger(node=root, states=ENTRY_STATES)}
 
 
+def test_a_scope_shows_an_entry_in_its_own_words(tmp_path: Path) -> None:
+    with Memory.open(tmp_path / "m.db", shape=SMALL) as memory:
+        memory.append("a", [Message(author="Ana", text="The ferry to Split leaves at nine.",
+                                    sent_at="2025-01-01T09:00:00Z")])  # fmt: skip
+        memory.append("b", [Message(author="Ben", text="The ferry leaves to Split, at nine!",
+                                    sent_at="2026-01-01T09:00:00Z")])  # fmt: skip
+        memory.work(max_calls=0)
+        for source, author, year in (("a", "Ana", "2025"), ("b", "Ben", "2026")):
+            (said,) = [m.text for m in memory.messages(source)]
+            (entry,) = memory.ledger(Scope.source(source))
+            assert (entry.text, entry.speaker, entry.mentions) == (said, author, 1)
+            assert (entry.source_id, (entry.last_at or "")[:4]) == (source, year)
+            digest = memory.digest(Scope.source(source))
+            shown = [*digest.gists, *digest.entries]
+            assert [(one.text, one.speaker) for one in shown] == [(said, author)]
+            found = memory.search("give me a summary", scope=Scope.source(source))
+            assert all(p.source_id == source for p in found.passages)
+
+
 def test_a_project_that_becomes_known_moves_the_entries(tmp_path: Path) -> None:
     path = tmp_path / "m.db"
     with Memory.open(path, shape=SMALL) as memory:

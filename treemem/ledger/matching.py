@@ -14,6 +14,8 @@ from treemem.types import EntryKind, Origin, StatementKind
 from treemem.verify import relations
 from treemem.verify.words import stems
 
+# The fewest words of a statement that is the same as one in other words.
+SAME_STEMS_MIN = 3
 # Entries that are about the same share at least this many words, and this share of the earlier.
 RETURN_STEMS_MIN = 2
 RETURN_SHARE_MIN = 0.5
@@ -22,7 +24,10 @@ RETURN_SHARE_MIN = 0.5
 def entry_id(text: str, project: str) -> str:
     """The id of the entry that a statement belongs to. Statements of a project that mean the same
     in almost the same words have one entry; what is to be done and that it is done are two."""
-    words = repr(relations.key(text)) + ("\0done" if relations.settles(text) else "")
+    key = relations.key(text)
+    # What has few words of its own means something else in each place.
+    words = repr(key) if len(stems(text)) >= SAME_STEMS_MIN else " ".join(text.casefold().split())
+    words += "\0done" if relations.settles(text) else ""
     return hashlib.sha256(f"{words}\0{project}".encode("utf-8", "replace")).hexdigest()[:12]
 
 

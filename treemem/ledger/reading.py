@@ -6,7 +6,7 @@ a tree. Callers read in one transaction, see Database.reading.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -23,6 +23,7 @@ from treemem.types import (
     EntryOrder,
     EntryState,
     Later,
+    Origin,
     Scope,
 )
 
@@ -75,6 +76,19 @@ _ORDER: dict[EntryOrder, str] = {
     "time": "e.last_ms, e.last_source, e.last_position, e.seq",
 }
 ORDERS = tuple(_ORDER)
+# The statements of a scope that say entries, each with a message that it cites.
+_SAID = """
+SELECT st.entry_seq, st.seq, st.kind, st.text, st.speaker, coalesce(st.origin, 'pasted'),
+  c.message_seq, m.sent_at_ms, n.id, (SELECT s.id FROM source_message sm
+    JOIN source s ON s.seq = sm.source_seq WHERE sm.message_seq = c.message_seq
+    ORDER BY (s.id = :key) DESC, s.seq LIMIT 1)
+FROM ({leaves}) l
+CROSS JOIN summary su ON su.node_seq = l.node_seq AND su.usable = 1
+CROSS JOIN statement st ON st.summary_seq = su.seq
+JOIN node n ON n.seq = su.node_seq JOIN citation c ON c.statement_seq = st.seq
+JOIN message m ON m.seq = c.message_seq
+WHERE st.entry_seq IN (SELECT value FROM json_each(:entries)) ORDER BY st.seq, c.ordinal
+"""
 _BY_PREFIX = f"SELECT {_COLUMNS} {_JOINS} WHERE e.id >= ? AND e.id < ? LIMIT 6"
 _CITED = """
 SELECT DISTINCT m.id FROM statement st JOIN citation c ON c.statement_seq = st.seq
@@ -118,17 +132,21 @@ def entries_of(
     )
     if order == "salience":
         rows = _with_recency(rows)
-    return _values(database, rows if limit is None else rows[:limit])
+    found = rows if limit is None else rows[:limit]
+    return _in_their_words(database, scope, wanted, found, _values(database, found))
 
 
 def statement_seqs(database: Database, scope: Scope, wanted: Filter, limit: int) -> list[int]:
     """The statements whose words are shown of the most salient entries of a scope."""
     where, parameters = _conditions(scope, wanted)
     sql = f"""
-    SELECT e.statement_seq FROM entry e WHERE {where} AND e.statement_seq IS NOT NULL
+    SELECT e.seq, e.kind, e.statement_seq FROM entry e
+    WHERE {where} AND e.statement_seq IS NOT NULL
     ORDER BY e.salience DESC, e.seq LIMIT :limit
     """  # noqa: S608
-    return [seq for (seq,) in database.rows(sql, parameters | {"limit": limit})]
+    rows = database.rows(sql, parameters | {"limit": limit})
+    said = _said(database, scope, wanted, {seq: kind for seq, kind, _ in rows})
+    return [said[seq].statement_seq if seq in said else shown for seq, _, shown in rows]
 
 
 def gist_seqs(database: Database, scope: Scope, limit: int) -> list[int]:
@@ -136,10 +154,12 @@ def gist_seqs(database: Database, scope: Scope, limit: int) -> list[int]:
     kinds: tuple[EntryKind, ...] = ("fact",)
     where, parameters = _conditions(scope, Filter(kinds))
     sql = f"""
-    SELECT e.statement_seq FROM entry e JOIN statement st ON st.seq = e.statement_seq
+    SELECT e.seq, e.kind, e.statement_seq FROM entry e JOIN statement st ON st.seq = e.statement_seq
     WHERE {where} AND st.kind = 'gist' ORDER BY e.salience DESC, e.seq LIMIT :limit
     """  # noqa: S608
-    return [seq for (seq,) in database.rows(sql, parameters | {"limit": limit})]
+    rows = database.rows(sql, parameters | {"limit": limit})
+    said = _said(database, scope, Filter(kinds), {seq: kind for seq, kind, _ in rows})
+    return [said[seq].statement_seq if seq in said else shown for seq, _, shown in rows]
 
 
 def counts(database: Database, scope: Scope, wanted: Filter) -> dict[EntryKind, int]:
@@ -209,11 +229,75 @@ def _conditions(scope: Scope, wanted: Filter) -> tuple[str, dict[str, object]]:
     if wanted.until_ms is not None:
         conditions.append("e.first_ms <= :until")
         parameters["until"] = wanted.until_ms
-    kind, key = ("node", wanted.node_id) if wanted.node_id else (scope.kind, scope.key)
-    if kind != "everything":
-        conditions.append(_OF_LEAVES.format(leaves=_LEAVES[kind]))
+    leaves, key = _leaves(scope, wanted)
+    if leaves is not None:
+        conditions.append(_OF_LEAVES.format(leaves=leaves))
         parameters["key"] = key
     return " AND ".join(conditions) or "1", parameters
+
+
+def _leaves(scope: Scope, wanted: Filter) -> tuple[str | None, str | None]:
+    """The SQL of the leaves of a scope, None for all, and its parameter."""
+    kind, key = ("node", wanted.node_id) if wanted.node_id else (scope.kind, scope.key)
+    return _LEAVES.get(kind), key
+
+
+class _Said(NamedTuple):
+    """How a scope says an entry: its last statement there, and how often it says it."""
+
+    statement_seq: int
+    text: str
+    speaker: str
+    origin: Origin
+    last_ms: int | None
+    first_ms: int | None
+    node_id: str
+    source_id: str | None
+    mentions: int
+    leaves: int
+
+
+def _said(
+    database: Database, scope: Scope, wanted: Filter, kinds: Mapping[int, EntryKind]
+) -> dict[int, _Said]:
+    """How a scope says entries, by entry; empty for everything, where each has its own words. What
+    another source says alike is no statement of this one. kinds: of the entries."""
+    leaves, key = _leaves(scope, wanted)
+    if leaves is None or not kinds:
+        return {}
+    rows: dict[int, list[Row]] = {}
+    parameters = {"key": key, "entries": json_list(kinds)}
+    for row in database.rows(_SAID.format(leaves=leaves), parameters):
+        rows.setdefault(row[0], []).append(row)
+    found = {}
+    for seq, statements in rows.items():
+        alike = [row for row in statements
+                 if matching.entry_kind(row[2], row[3], row[5]) == kinds[seq]]  # fmt: skip
+        _, statement_seq, _, text, speaker, origin, _, ms, node_id, source_id = (
+            alike or statements
+        )[-1]
+        times_said = [row[7] for row in statements if row[7] is not None]
+        found[seq] = _Said(
+            statement_seq, text, speaker, origin, ms, min(times_said, default=None), node_id,
+            source_id, len({row[6] for row in statements}), len({row[8] for row in statements}),
+        )  # fmt: skip
+    return found
+
+
+def _in_their_words(
+    database: Database, scope: Scope, wanted: Filter, rows: Sequence[Row], found: list[Entry]
+) -> list[Entry]:
+    """The entries as their scope says them. rows: of the entries."""
+    said = _said(database, scope, wanted, {row[0]: row[2] for row in rows})
+    return [
+        entry if (own := said.get(row[0])) is None
+        else replace(
+            entry, text=own.text, speaker=own.speaker or None, origin=own.origin,
+            first_at=times.from_ms(own.first_ms), last_at=times.from_ms(own.last_ms),
+            mentions=own.mentions, leaves=own.leaves, source_id=own.source_id, node_id=own.node_id,
+        )
+        for row, entry in zip(rows, found, strict=True)
+    ]  # fmt: skip
 
 
 def _with_recency(rows: Sequence[Row]) -> list[Row]:

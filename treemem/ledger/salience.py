@@ -20,6 +20,7 @@ CONTENT_WEIGHT = 0.6
 # little, since what is said in passing is about everybody's subject.
 FACT_CONTENT_WEIGHT = 1.8
 FACT_RETURN_WEIGHT = 0.1
+FACT_LEAF_WEIGHT = 0.1
 # Taken off for words that say little out of their context, and from long ones, and for a question
 # among the facts.
 UNCLEAR_WEIGHT = 0.7
@@ -44,6 +45,10 @@ _HESITATES = re.compile(
 )
 
 
+# A part of a sentence, as transcripts and lists have: it begins small, or ends open.
+_FRAGMENT = re.compile(r"^[a-z]+(?:['’ ]|$)|[,;:–-]\s*$|\b(?:and|or|but|the|a|of|to|that)\s*$")
+
+
 @dataclass(frozen=True, slots=True)
 class Features:
     """What is known of an entry. importance: of its best statement. is_lasting: the user said it
@@ -64,7 +69,7 @@ def parts(entry: Features) -> tuple[tuple[str, float], ...]:
     """The reasons why an entry matters, each with its weight; their sum is its salience.
 
     Example:
-        >>> said = Features("fact", "holds", "typed", "The ferry leaves at nine.", 0.3, leaves=3)
+        >>> said = Features("open", "holds", "typed", "Nobody asked for the key.", 0.3, leaves=3)
         >>> dict(parts(said))["said in several leaves"]
         0.951
     """
@@ -72,12 +77,13 @@ def parts(entry: Features) -> tuple[tuple[str, float], ...]:
     is_users = entry.origin in ("typed", "person")
     is_fact = entry.kind == "fact"
     content_weight = FACT_CONTENT_WEIGHT if is_fact else CONTENT_WEIGHT
+    leaf_weight = FACT_LEAF_WEIGHT if is_fact else LEAF_WEIGHT
     return_weight = FACT_RETURN_WEIGHT if is_fact else RETURN_WEIGHT
     is_question = is_fact and entry.text.rstrip("\"')* ").endswith("?")
     weights = {
         "content": content_weight * min(1.0, entry.importance / IMPORTANCE_FULL),
-        "said in several leaves": LEAF_WEIGHT * math.log2(max(1, entry.leaves)),
-        "said again": MENTION_WEIGHT * math.log2(max(1, entry.mentions)),
+        "said in several leaves": leaf_weight * math.log2(max(1, entry.leaves)),
+        "said again": (0.0 if is_fact else MENTION_WEIGHT) * math.log2(max(1, entry.mentions)),
         "comes up again": return_weight * math.log2(1 + entry.returns),
         "a person's words": TYPED_WEIGHT * is_users,
         "for good": LASTING_WEIGHT * entry.is_lasting,
@@ -103,7 +109,7 @@ def is_unclear(text: str) -> bool:
         >>> is_unclear("We take uh the disk.")
         True
     """
-    return _GOES_ON.match(text) is not None or _HESITATES.search(text) is not None
+    return bool(_GOES_ON.match(text) or _HESITATES.search(text) or _FRAGMENT.search(text))
 
 
 def recency(place: int, total: int) -> float:

@@ -41,7 +41,7 @@ PICKED_SHARE = 3
 PICKED_TOKENS_MAX = 1_000
 GISTS_MAX = 3
 # The weight of a gist that goes on with the sentence before it.
-UNCLEAR_GIST = 0.4
+UNCLEAR_GIST = 0.15
 # The largest share of the picked tokens for each kind; facts take the rest.
 ROOM: dict[StatementKind, float] = {
     "gist": 0.15, "decision": 0.5, "error": 0.3, "fact": 1.0,
