@@ -12,7 +12,7 @@ from tests.helpers.fake_model import FakeClient, answering, lines_of, quoting, r
 from tests.helpers.logs import prose
 from tests.helpers.paraphrases import Agreeing
 from tests.helpers.shapes import with_small_leaves
-from treemem import Memory, Message, ModelError, Node, Scope
+from treemem import ENTRY_STATES, Memory, Message, ModelError, Node, Scope
 from treemem.config import ROOT_INTERVAL_MS
 from treemem.queue import jobs
 from treemem.store.database import Database
@@ -164,18 +164,20 @@ def test_a_view_without_accepted_statements_hides_no_other_and_blocks_no_parent(
 
 
 @with_small_leaves
-def test_no_model_view_loses_a_rule_on_the_way_to_the_root(
+def test_a_models_summaries_change_nothing_in_the_ledger(
     memory: Memory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    use(monkeypatch, memory, FakeClient())
     memory.append("s", [Message(text=RULE)])
     tell(memory, 70)
-    memory.work()
-    root = nodes(memory)[0]
-    assert root.level >= 2
-    (rule,) = [statement for statement in root.statements if statement.text == RULE]
+    memory.work(max_calls=0)
+    before = memory.ledger(states=ENTRY_STATES)
+    use(monkeypatch, memory, FakeClient())
+    assert memory.work().kept
+    assert nodes(memory)[0].level >= 2
+    assert memory.ledger(states=ENTRY_STATES) == before
+    (rule,) = [entry for entry in before if entry.text == RULE]
     assert rule.kind == "constraint"
-    assert [message.text for message in rule.messages] == [RULE]
+    assert [message.text for message in memory.ledger.show(rule.id).messages] == [RULE]
 
 
 def test_a_report_counts_calls_tokens_and_statements(
