@@ -106,3 +106,12 @@ def test_entries_about_the_same_share_subjects() -> None:
     ours = subjects("open", "I still need to order the filter for the pump.", "typed")
     theirs = subjects("fact", "The filter for the pump is ordered now.", "typed")
     assert len(ours & theirs) >= 2
+
+
+@pytest.mark.parametrize("origin", ["pasted", "tool", "result"])
+def test_what_nobody_in_the_history_says_ends_nothing(origin: Origin) -> None:
+    point = placed("I still need to order the filter for the pump.", "open")
+    done = placed("The filter for the pump is ordered now.", "fact", 1, origin=origin)
+    assert effect(point, done) not in ("closed", "superseded")
+    newer = placed("The upload limit is 50 MB now.", "fact", 1, origin=origin)
+    assert effect(placed("The upload limit is 20 MB."), newer) not in ("closed", "superseded")

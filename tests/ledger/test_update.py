@@ -167,3 +167,12 @@ def test_the_same_words_in_two_projects_are_two_entries(tmp_path: Path) -> None:
         memory.work(max_calls=0)
         found = memory.ledger(kinds=["constraint"])
         assert sorted((e.text, e.project) for e in found) == [(RULE, "farm"), (RULE, "shop")]
+
+
+def test_a_rule_that_others_repeat_stays_the_users(tmp_path: Path) -> None:
+    with Memory.open(tmp_path / "m.db") as memory:
+        roles = ("document", "assistant", "user", "assistant")
+        memory.append("a", [Message(role, RULE) for role in roles])
+        memory.work(max_calls=0)
+        (rule,) = memory.ledger(kinds=["constraint"])
+        assert (rule.speaker, rule.origin) == ("user", "typed")

@@ -14,6 +14,8 @@ from treemem.types import EntryKind, Origin, StatementKind
 from treemem.verify import relations
 from treemem.verify.words import stems
 
+# The origins of words that nobody in the history says: they end nothing that others say.
+FOREIGN: tuple[Origin, ...] = ("pasted", "tool", "result")
 # The fewest words of a statement that is the same as one in other words.
 SAME_STEMS_MIN = 3
 # Entries that are about the same share at least this many words, and this share of the earlier.
@@ -82,6 +84,8 @@ def comes_later(entry: Placed, other: Placed) -> bool:
 
 def effect(earlier: Placed, later: Placed) -> LinkKind | None:
     """What a later entry does to an earlier one: ends it, or only comes back to its subject."""
+    if later.origin in FOREIGN and later.origin != earlier.origin:
+        return "returns" if _is_about_the_same(earlier, later) else None
     if earlier.kind == "open" and later.settles and relations.closes(later.text, earlier.text):
         return "closed"
     if is_users_rule(earlier):

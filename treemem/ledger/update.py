@@ -15,7 +15,7 @@ from treemem.ledger import matching, salience
 from treemem.store import entries, entry_choices
 from treemem.store.database import Database
 from treemem.store.entries import Ending, EntryRow, LinkKind, Mention, Placed
-from treemem.types import EntryState, StatementKind
+from treemem.types import ORIGINS, EntryState, StatementKind
 
 # Entries that are made again in one step.
 BATCH = 500
@@ -97,13 +97,13 @@ def _move(database: Database, found: Iterable[Sequence[Mention]]) -> bool:
 def _row(seq: int, mentions: Sequence[Mention]) -> EntryRow:
     """The columns of an entry: the words where it was last said as what it is."""
 
-    def order(mention: Mention) -> int:
+    def order(mention: Mention) -> tuple[int, int]:
         kind = matching.entry_kind(mention.kind, mention.text, mention.origin)
-        return _KIND_ORDER[kind]
+        return _KIND_ORDER[kind], ORIGINS.index(mention.origin)
 
     best = min(mentions, key=order)
     # Subtle: if somebody quotes a rule, the user does not say it again.
-    alike = [m for m in mentions if order(m) == order(best) and m.origin == best.origin]
+    alike = [m for m in mentions if order(m) == order(best)]
     last = max(alike, key=_place)
     times = [m.sent_at_ms for m in mentions if m.sent_at_ms is not None]
     return EntryRow(
