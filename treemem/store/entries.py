@@ -169,7 +169,8 @@ WHERE kind = 'returns' AND entry_seq IN (SELECT value FROM json_each(?)) GROUP B
 _ENDINGS = """
 SELECT l.entry_seq, l.kind, l.later_seq, e.last_ms, e.last_source, e.last_position
 FROM entry_link l JOIN entry e ON e.seq = l.later_seq
-WHERE l.kind <> 'returns' AND l.entry_seq IN (SELECT value FROM json_each(?))
+WHERE l.kind IN ('closed', 'superseded', 'withdrawn')
+  AND l.entry_seq IN (SELECT value FROM json_each(?))
 ORDER BY l.entry_seq, l.later_seq
 """
 _PLACES = """
