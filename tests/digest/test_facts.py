@@ -84,7 +84,7 @@ def test_the_work_of_an_agent(memory: Memory, database: Database, tmp_path: Path
     assert title_of(found.outline) == "shed · Make the shed door open outwards"
     assert headline.of_source(found) == (
         "Claude Code session in shed, 1 Mar 2026, 5 messages: “Make the shed door open outwards”; "
-        "changed door.py; last tests: “3 passed in 0.10s”; ended with “The door "
+        "worked on door.py; last tests: “3 passed in 0.10s”; ended with “The door "
         "opens outwards now.”"
     )
 

@@ -32,8 +32,8 @@ def agent(ending: Ending | None = None, files: tuple[str, ...] = ()) -> str:
 def test_a_session_says_where_what_was_asked_what_changed_and_how_it_ended() -> None:
     files = ("shelf.py", "box.py", "lid.py", "nail.py", "saw.py")
     assert agent(Ending("assistant", "All are sorted."), files) == (
-        "Codex session in shelves, 3 Jul 2025, 212 messages: “Sort the shelves”; changed shelf.py, "
-        "box.py, lid.py and 2 other files; ended with “All are sorted.”"
+        "Codex session in shelves, 3 Jul 2025, 212 messages: “Sort the shelves”; worked on "
+        "shelf.py, box.py, lid.py and 2 other files; ended with “All are sorted.”"
     )
     assert agent(Ending("interruption")).endswith("“Sort the shelves”; interrupted by the user.")
     assert agent(Ending("call", "Bash")).endswith("; ended with a call of Bash.")

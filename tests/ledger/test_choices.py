@@ -62,3 +62,13 @@ def test_a_closed_point_is_no_rule(tmp_path: Path) -> None:
         memory.work(max_calls=0)
         memory.ledger.drop(memory.ledger(kinds=["open"])[0].id)
         assert memory.rules() == []
+
+
+def test_a_choice_holds_when_its_source_gets_a_project(tmp_path: Path) -> None:
+    with Memory.open(tmp_path / "m.db") as memory:
+        memory.append("a", [Message(text=OPEN)])
+        memory.work(max_calls=0)
+        memory.ledger.close(memory.ledger(kinds=["open"])[0].id)
+        memory.append("a", [Message(text="We saw a heron on the roof.")], project="late")
+        memory.work(max_calls=0)
+        assert states(memory)[OPEN] == "closed"

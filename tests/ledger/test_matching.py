@@ -115,3 +115,19 @@ def test_what_nobody_in_the_history_says_ends_nothing(origin: Origin) -> None:
     assert effect(point, done) not in ("closed", "superseded")
     newer = placed("The upload limit is 50 MB now.", "fact", 1, origin=origin)
     assert effect(placed("The upload limit is 20 MB."), newer) not in ("closed", "superseded")
+
+
+def test_a_stranger_in_another_source_closes_nothing_of_the_users() -> None:
+    point = placed("I still need to order the filter for the pump.", "open", ms=1)
+    done = "The filter for the pump is ordered now."
+    assert effect(point, placed(done, origin="person", source=2, ms=2)) != "closed"
+    assert effect(point, placed(done, origin="person", position=2)) == "closed"
+    assert effect(point, placed(done, origin="assistant", source=2, ms=2)) == "closed"
+
+
+def test_what_was_tried_in_vain_closes_nothing() -> None:
+    point = placed("We still need to rotate the staging key.", "open")
+    assert (
+        effect(point, placed("I rotated the staging key, but it failed.", position=1)) != "closed"
+    )
+    assert effect(point, placed("I rotated the staging key.", position=1)) == "closed"

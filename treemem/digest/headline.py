@@ -7,6 +7,7 @@ shortened or left out until it fits. Quotations are literal and marked as such.
 from __future__ import annotations
 
 import itertools
+import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import NamedTuple
@@ -40,6 +41,9 @@ _KINDS: dict[SourceKind, tuple[str, str]] = {
     "people": ("chat of people", "chats of people"), "meeting": ("meeting", "meetings"),
     "mail": ("mail", "mails"), "document": ("document", "documents"),
 }  # fmt: skip
+
+# A path without a character that could end a clause of the line.
+_PLAIN_PATH = re.compile(r"[\w./@+~-]+")
 
 
 def of_source(facts: SourceFacts) -> str:
@@ -230,16 +234,20 @@ def _asked(outline: Outline, room: Room) -> str:
 
 
 def _files(facts: SourceFacts, room: Room) -> str:
-    """The files that an agent changed; the others are counted if all are known."""
-    named = [clipped(path, 40) for path in facts.files[: room.files]]
+    """The files that an agent worked on; the others are counted if all are known. A call that
+    edits a file may fail, so no change is claimed, and an odd name is quoted."""
+    named = [
+        clipped(path, 40) if _PLAIN_PATH.fullmatch(path) else quoted(path, 40)
+        for path in facts.files[: room.files]
+    ]
     if not named:
         return ""
     others = len(facts.files) - len(named)
     if not others:
-        return f"changed {listed(named)}"
+        return f"worked on {listed(named)}"
     if facts.knows_all_files:
-        return f"changed {', '.join(named)} and {count_of(others, 'other file')}"
-    return f"changed {', '.join(named)} and others"
+        return f"worked on {', '.join(named)} and {count_of(others, 'other file')}"
+    return f"worked on {', '.join(named)} and others"
 
 
 def _ended(facts: SourceFacts, room: Room) -> str:

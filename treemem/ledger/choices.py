@@ -42,7 +42,10 @@ def _choose(database: Database, entry_id: str, state: ChoiceState, now_ms: int) 
     mentions = entries.mentions(database, [seq])[seq]
     # A rule of a source without a project is known by its source.
     is_rule = any(m.kind == "constraint" and m.origin == "typed" for m in mentions)
-    for text, home in {(m.text, m.rule_home if is_rule else m.project) for m in mentions}:
+    homes = {(m.text, m.rule_home if is_rule else m.project) for m in mentions}
+    # A source may get a project later.
+    homes |= {(m.text, m.source_id) for m in mentions if not m.project}
+    for text, home in homes:
         entry_choices.put(database, EntryChoice(text, home, state, now_ms))
     entries.mark_dirty(database, sorted({m.text for m in mentions}))
     update.refresh(database)

@@ -84,7 +84,9 @@ def comes_later(entry: Placed, other: Placed) -> bool:
 
 def effect(earlier: Placed, later: Placed) -> LinkKind | None:
     """What a later entry does to an earlier one: ends it, or only comes back to its subject."""
-    if later.origin in FOREIGN and later.origin != earlier.origin:
+    is_elsewhere = later.last_source != earlier.last_source
+    is_stranger = is_elsewhere and earlier.origin == "typed" and later.origin == "person"
+    if is_stranger or (later.origin in FOREIGN and later.origin != earlier.origin):
         return "returns" if _is_about_the_same(earlier, later) else None
     if earlier.kind == "open" and later.settles and relations.closes(later.text, earlier.text):
         return "closed"

@@ -202,7 +202,7 @@ def _state(
     replaced by the last one."""
     chosen = entry_choices.of(
         database, {m.text for m in mentions},
-        {home for m in mentions for home in (m.project, m.rule_home)},
+        {home for m in mentions for home in (m.project, m.rule_home, m.source_id)},
     )  # fmt: skip
     if chosen == "dropped":
         return "withdrawn", None

@@ -44,7 +44,8 @@ _CURRENT = """
 _MENTIONS = f"""
 SELECT st.entry_seq, e.id, st.seq, st.kind, st.text, st.speaker, st.origin, st.importance,
   st.settles, su.node_seq, c.message_seq, m.sent_at_ms, sm.source_seq, sm.position,
-  coalesce(so.project, parent.project), coalesce(so.project, parent.project, parent.id, so.id)
+  coalesce(so.project, parent.project), coalesce(so.project, parent.project, parent.id, so.id),
+  so.id
 FROM json_each(:entries) j
 JOIN entry e ON e.seq = j.value JOIN statement st ON st.entry_seq = e.seq
 JOIN summary su ON su.seq = st.summary_seq AND su.usable = 1 AND {_CURRENT}
@@ -86,6 +87,7 @@ class Mention(NamedTuple):
     position: int
     project: str
     rule_home: str
+    source_id: str
 
 
 class EntryRow(NamedTuple):

@@ -92,6 +92,12 @@ _CALLED_CLOSED = re.compile(
 _CLAUSE_ASKED = re.compile(
     r"\b((?:which|what|who|whose|whether|when|where|how|why)\b.+)", re.IGNORECASE
 )
+# What was tried and did not succeed.
+_IN_VAIN = re.compile(
+    r"\bbut\b[^.;]{0,40}\b(?:fail\w*|did(?:n['’]t| not)|broke|still|does(?:n['’]t| not)|error\w*)\b"
+    r"|\b(?:in vain|without success|unsuccessfully|rolled back|reverted)\b",
+    re.IGNORECASE,
+)
 _CLOSING_NOT = re.compile(
     r"\b(?:todo(?= (?:is|was) (?:now )?(?:done|closed))|no longer(?: needs? to| ha(?:s|ve) to)?"
     r"|not needed|not necessary|never mind"
@@ -149,7 +155,7 @@ def settles(text: str) -> bool:
     """
     if text.rstrip().endswith("?") or not _may_settle(text):
         return False
-    if not (_PAST.search(text) or _DONE.search(text)):
+    if not (_PAST.search(text) or _DONE.search(text)) or _IN_VAIN.search(text):
         return False
     return any(map(_settles_clause, CLAUSE_END.split(text)))
 

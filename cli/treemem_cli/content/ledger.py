@@ -72,10 +72,13 @@ def _list_command(word: str) -> click.Command:
                 order="time" if by_time else "salience", limit=limit,
             )  # fmt: skip
             total = memory.ledger.count(scope, states=states)[kind]
+            is_behind = memory.is_behind("extract")
         if as_json:
             print_json(entries)
         else:
             _print(entries, word, total)
+            if is_behind:
+                note("Some messages are not in the ledger yet. Run: treemem work --max-calls 0")
             if len(entries) == limit < total and since is until is None:
                 note(f"{total - limit:,} more; to show all: --limit {total}")
 
