@@ -160,8 +160,8 @@ def tree(database: Database, scope: Scope, *, cite: bool) -> Tree:
         if seq not in nodes:  # sources may share nodes
             nodes[seq] = node_from(database, _row_of(database, seq), cite=cite)
             stack += reversed(summaries.child_seqs(database, seq))
-    statements = summaries.statements(database, summaries.shown_summary(database, root[0]))
-    return Tree(scope, root[1], statements, tuple(nodes.values()))
+    shown = summaries.statements(database, summaries.shown_summary(database, root[0]))
+    return Tree(scope, root[1], _of_node(shown, root[2]), tuple(nodes.values()))
 
 
 _UP = """
