@@ -28,12 +28,6 @@ from treemem.types import (
 
 T = TypeVar("T", bound=str)
 
-# The words of the command line for kinds of entries.
-KIND_OF_WORD: dict[str, EntryKind] = {
-    "rules": "constraint", "decisions": "decision", "open": "open", "errors": "error",
-    "facts": "fact",
-}  # fmt: skip
-
 
 class Ledger:
     """The ledger of one memory: everything that was picked in leaves, each in its own words.

@@ -60,11 +60,6 @@ SELECT st.seq, st.kind, st.text, st.speaker, st.importance, st.tokens, st.origin
 FROM summary_statement ss JOIN statement st ON st.seq = ss.statement_seq
 WHERE ss.summary_seq = ? ORDER BY ss.ordinal
 """
-_TEXTS = """
-SELECT st.text FROM summary s JOIN summary_statement ss ON ss.summary_seq = s.seq
-JOIN statement st ON st.seq = ss.statement_seq
-WHERE s.node_seq = ? AND s.producer_seq = ? ORDER BY ss.ordinal
-"""
 _SPARE = """
 SELECT st.seq, st.kind, st.text, st.speaker, st.importance, st.tokens, st.origin, min(m.id),
   st.grade
@@ -114,11 +109,6 @@ def child_statements(database: Database, summary_seq: int) -> list[ChildStatemen
         )
         for seq, kind, text, speaker, importance, tokens, origin, grade in rows
     ]  # fmt: skip
-
-
-def statement_texts(database: Database, node_seq: int, producer_seq: int) -> list[str]:
-    """The texts of a producer's view of a node, in order; empty if there is none."""
-    return [text for (text,) in database.rows(_TEXTS, (node_seq, producer_seq))]
 
 
 def spare(database: Database, summary_seq: int) -> list[ChildStatement]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import functools
 import itertools
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 from treemem.text.stop_words import ROUTINE_WORDS
 from treemem.verify.alignment import opposite
@@ -275,11 +275,6 @@ def closed_by(open_point: str, later: Sequence[str]) -> int | None:
 # -- contradictions --------------------------------------------------------------------
 
 
-def fewest_shared(text: str) -> int:
-    """The least number of stems that a statement must share with one that replaces it."""
-    return max(REPLACED_WORDS_MIN, round(UPDATED_ALIKE_MIN * len(_topic(text))))
-
-
 def replaces(newer: str, older: str) -> bool:
     """Whether a newer statement contradicts an older one about the same thing.
 
@@ -333,12 +328,3 @@ def _names(text: str) -> frozenset[str]:
     head = split_words(text)[:1]
     owned = {word.name for word in head if word.name != word.lower}
     return frozenset(inside | owned)
-
-
-def index(texts: Iterable[str]) -> dict[str, list[int]]:
-    """The indexes of the texts that contain each stem."""
-    postings: dict[str, list[int]] = {}
-    for at, text in enumerate(texts):
-        for stem in stems(text):
-            postings.setdefault(stem, []).append(at)
-    return postings
