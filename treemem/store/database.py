@@ -119,9 +119,9 @@ class Database:
         self.path = path
         self.notices: list[str] = []
         if PYTHON_VERSION < PYTHON_SOUND_SINCE:
-            found = ".".join(map(str, PYTHON_VERSION))
             self.notices.append(
-                f"Python {found} has a fault in its regular expressions, by which search misses "
+                f"Python {'.'.join(map(str, PYTHON_VERSION))} has a fault in its regular "
+                "expressions, by which search misses "
                 "accented and non-Latin words. Use Python 3.11.5 or later."
             )
         self._lock = threading.RLock()
@@ -144,29 +144,30 @@ class Database:
 
     def _open(self, busy_timeout_ms: int, *, must_exist: bool) -> None:
         existed = opening.prepare(self.path, self._real, must_exist=must_exist)
-        leftovers = opening.set_aside_leftovers(self._real, self._marker)
-        if existed and not leftovers:
-            self._notice_lost_wal()
-        self.notices += leftovers + opening.mode_notices(self._real)
-        if (obstacle := self._marker.obstacle()) is not None:
-            self.notices.append(obstacle)
-        for _ in range(CONNECT_TRIES):
-            before = identity_of(self._real)
-            self._connect(str(self._real))
-            if identity_of(self._real) == before:
-                break
-            self._connection.close()
-        else:
-            raise DatabaseError(f"{self.path} is being replaced by another program. Try again.")
-        try:
-            self._configure(busy_timeout_ms, existed=existed)
-            self._guard = FileGuard(self.path, self._real, wal=self._wal)
-            if self._guard.is_unsettled():  # a process died, or runs a checkpoint
-                self._checkpoint()
-        except BaseException:
-            self._connection.close()
-            raise
-        self._put_marker(wal=self._wal)
+        with opening.one_creator(self._real, busy_timeout_ms):
+            leftovers = opening.set_aside_leftovers(self._real, self._marker)
+            if existed and not leftovers:
+                self._notice_lost_wal()
+            self.notices += leftovers + opening.mode_notices(self._real)
+            if (obstacle := self._marker.obstacle()) is not None:
+                self.notices.append(obstacle)
+            for _ in range(CONNECT_TRIES):
+                before = identity_of(self._real)
+                self._connect(str(self._real))
+                if identity_of(self._real) == before:
+                    break
+                self._connection.close()
+            else:
+                raise DatabaseError(f"{self.path} is being replaced by another program. Try again.")
+            try:
+                self._configure(busy_timeout_ms, existed=existed)
+                self._guard = FileGuard(self.path, self._real, wal=self._wal)
+                if self._guard.is_unsettled():  # a process died, or runs a checkpoint
+                    self._checkpoint()
+            except BaseException:
+                self._connection.close()
+                raise
+            self._put_marker(wal=self._wal)
 
     def _connect(self, name: str) -> None:
         self._connection = driver.connect(

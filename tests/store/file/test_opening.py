@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import socket
+import threading
 from collections.abc import Callable
 from pathlib import Path
 
@@ -12,6 +13,8 @@ import pytest
 
 from tests.helpers.memories import assert_whole, run_child, texts
 from treemem import DatabaseError, Memory, Message
+from treemem.store.file import opening
+from treemem.store.file.open_marker import OpenMarker
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="links and pipes are POSIX's")
 
@@ -194,4 +197,48 @@ def test_a_memory_in_memory_leaves_no_file(tmp_path: Path, monkeypatch: pytest.M
     with Memory.open(":memory:") as memory:
         memory.append("chat", [Message(text="gone in a moment")])
         assert texts(memory, "chat") == ["gone in a moment"]
+    assert list(tmp_path.iterdir()) == []
+
+
+# -- a connection that is just creating the file -------------------------------------------
+
+
+def test_a_connection_waits_for_another_one_that_is_creating_the_file(tmp_path: Path) -> None:
+    path = tmp_path / "memory.sqlite3"
+    journal = path.with_name(path.name + "-journal")
+    journal.write_bytes(b"of a transaction that began")
+    path.touch(mode=0o600)
+    os.utime(journal, (1, 1))  # a file may seem older than one that was written after it
+    notices: list[str] = []
+
+    def open_memory() -> None:
+        with Memory.open(path) as memory:
+            notices.extend(memory.notices)
+
+    with opening.one_creator(path, timeout_ms=0):
+        other = threading.Thread(target=open_memory)
+        other.start()
+        other.join(timeout=0.3)
+        assert other.is_alive()
+        assert journal.exists()
+        journal.unlink()  # as at the end of a transaction
+    other.join()
+    assert notices == []
+    assert [entry.name for entry in tmp_path.iterdir()] == [path.name]
+
+
+def test_a_creator_that_never_ends_is_waited_for_until_the_timeout(tmp_path: Path) -> None:
+    path = tmp_path / "memory.sqlite3"
+    path.touch()
+    with opening.one_creator(path, timeout_ms=0), opening.one_creator(path, timeout_ms=20):
+        pass
+
+
+def test_a_leftover_that_another_connection_has_set_aside_is_no_error(tmp_path: Path) -> None:
+    class Late(OpenMarker):
+        def leftovers(self) -> list[Path]:
+            return [tmp_path / "memory.sqlite3-wal"]
+
+    path = tmp_path / "memory.sqlite3"
+    assert opening.set_aside_leftovers(path, Late(path)) == []
     assert list(tmp_path.iterdir()) == []

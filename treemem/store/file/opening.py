@@ -8,14 +8,73 @@ Tested in tests/store/file/test_opening.py.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import stat
+import time
+from collections.abc import Iterator
 from pathlib import Path
+
+try:
+    import fcntl
+except ImportError:  # on Windows
+    fcntl = None  # type: ignore[assignment]
 
 from treemem.errors import DatabaseError
 from treemem.store.file import modes, rescue
 from treemem.store.file.open_marker import OpenMarker
 from treemem.store.sidecars import JOURNAL, SHM, SUFFIXES, WAL
+
+# How often a connection that waits for the creator of a file asks again.
+_CREATOR_POLL_S = 0.01
+
+
+@contextlib.contextmanager
+def one_creator(real: Path, timeout_ms: int) -> Iterator[None]:
+    """Lets one connection at a time, of all processes, make a memory of an empty file.
+
+    The -journal file of a connection that is just creating the memory looks like one that a
+    deleted memory has left, which set_aside_leftovers() renames. No stat() tells the two apart:
+    a file has the time of a write before it has its size. Locks the folder, since SQLite's own
+    locks are lost when the process closes a second descriptor of the file. Where folders cannot
+    be locked, or the lock does not come free within the timeout, goes on without it.
+    """
+    descriptor = _lock_folder(real, timeout_ms) if _is_empty(real) else None
+    try:
+        yield
+    finally:
+        if descriptor is not None:
+            os.close(descriptor)
+
+
+def _lock_folder(real: Path, timeout_ms: int) -> int | None:
+    if fcntl is None:
+        return None
+    try:
+        descriptor = os.open(real.parent, os.O_RDONLY | getattr(os, "O_CLOEXEC", 0))
+    except OSError:
+        return None
+    deadline = time.monotonic() + timeout_ms / 1000
+    while True:
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            if _is_empty(real) and time.monotonic() < deadline:
+                time.sleep(_CREATOR_POLL_S)
+                continue
+        except OSError:
+            pass
+        else:
+            return descriptor
+        os.close(descriptor)
+        return None
+
+
+def _is_empty(real: Path) -> bool:
+    try:
+        return real.stat().st_size == 0
+    except OSError:
+        return False
 
 
 def prepare(path: Path, real: Path, *, must_exist: bool) -> bool:
@@ -95,7 +154,10 @@ def set_aside_leftovers(real: Path, marker: OpenMarker) -> list[str]:
     notice for each. Raises OSError."""
     notices = []
     for path in marker.leftovers():
-        target = rescue.set_aside(path, real)
+        try:
+            target = rescue.set_aside(path, real)
+        except FileNotFoundError:  # another connection was faster
+            continue
         if path.name.endswith(WAL):
             real.with_name(real.name + SHM).unlink(missing_ok=True)
         pid = marker.other()
