@@ -89,10 +89,10 @@ def remembered(sources: Sequence[Sequence[Message]], *, is_embedded: bool) -> It
 
 
 def speakers(found: SearchResult) -> set[str]:
-    """The first characters of the names that begin a line with words."""
+    """The first characters of the names that begin a line with words, without marks behind them."""
     lines = (line.partition(": ") for line in found.text.split("\n"))
     return {
-        name.split("x")[0].split("水")[0].split(" ")[-1].strip('"')
+        name.split(" (")[0].split("x")[0].split("水")[0].split(" ")[-1].strip('"')
         for name, _, text in lines
         if text
     }

@@ -12,6 +12,7 @@ from treemem.digest import facts, headline
 from treemem.digest.outlining import outlines
 from treemem.digest.titles import subject_of, title_of
 from treemem.store.database import Database
+from treemem.store.file import memo
 from treemem.tree.browse import SourceView, source_row
 from treemem.types import Scope
 
@@ -29,10 +30,16 @@ def passage_titles(database: Database, source_ids: Iterable[str]) -> dict[str, t
     """The titles of these sources by id, each with what a passage's heading shows of it: "" if it
     only says who speaks and when, as the passage itself does. Of a long source, few messages are
     read, since a search must not wait for them."""
-    found = outlines(database, source_ids, messages_max=PASSAGE_MESSAGES_MAX)
-    return {
-        source_id: (title_of(outline), subject_of(outline)) for source_id, outline in found.items()
-    }
+    found = ((source_id, _passage_title(database, source_id)) for source_id in source_ids)
+    return {source_id: title for source_id, title in found if title is not None}
+
+
+def _passage_title(database: Database, source_id: str) -> tuple[str, str] | None:
+    def read() -> tuple[str, str] | None:
+        found = outlines(database, [source_id], messages_max=PASSAGE_MESSAGES_MAX).values()
+        return next(((title_of(one), subject_of(one)) for one in found), None)
+
+    return memo.kept(database, ("title", source_id), read)
 
 
 def have_subjects(database: Database) -> bool:
@@ -56,6 +63,10 @@ def titled(database: Database, views: Sequence[SourceView]) -> list[SourceView]:
 def headline_of(database: Database, scope: Scope) -> str:
     """The first line of a source, a topic or everything, which may be a single source; "" for a
     session, and for a file without sources. Raises NotFoundError, AmbiguousIdError."""
+    return memo.kept(database, ("headline", scope), lambda: _headline_of(database, scope))
+
+
+def _headline_of(database: Database, scope: Scope) -> str:
     if scope.kind == "topic":
         return headline.of_topic(facts.read_topic(database, scope.key or ""))
     if scope.kind == "source":

@@ -18,6 +18,7 @@ from treemem.rules import succession, wording
 from treemem.store import entry_choices, messages
 from treemem.store.database import Database, json_list
 from treemem.store.entry_choices import EntryChoice
+from treemem.store.file import memo
 from treemem.text.sentences import spoken_sentences
 
 # in force: it holds. taken back: a later sentence ended it. dropped: the user hid it here. pinned:
@@ -139,7 +140,11 @@ class Book:
 
 
 def read(database: Database) -> Book:
-    """Reads the rules of a file."""
+    """The rules of a file."""
+    return memo.kept(database, "rules", lambda: _read(database))
+
+
+def _read(database: Database) -> Book:
     sentences = _read_sentences(database)
     choices = {choice[:2]: choice for choice in entry_choices.choices(database)}
     ended: dict[str, dict[tuple[str, str], str]] = {}

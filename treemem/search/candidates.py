@@ -2,7 +2,8 @@
 strength of its match.
 
 A scope of up to FIELD_MAX messages is read whole. In a larger one, full text and vectors find the
-best hits, and the messages around them are read too.
+best hits, and the messages around them are read too. For a broad question, messages spread over the
+scope are added, and full text is asked only if the question names a subject.
 """
 
 from __future__ import annotations
@@ -26,6 +27,8 @@ from treemem.types import Include, Origin, Scope
 
 # The most messages of a scope that is read whole.
 FIELD_MAX = 3_000
+# The messages of a larger scope that are read for a broad question: a context holds far fewer.
+SPREAD_MAX = 600
 # The BM25 of a message that full text finds by another form, such as a hash by its prefix.
 MATCHED_OTHERWISE = 1.0
 # A message with more tokens may have several windows.
@@ -54,8 +57,9 @@ class Target:
 
     times: messages outside are left out. hint: the time that the query mentions; candidates
     within it are marked. expression: in FTS5's syntax, replaces the words. is_broad: also read
-    messages from the whole scope, or from the hinted time. include: further kinds of messages,
-    see types.INCLUDES. exclude: messages are left out if all of their words have these origins.
+    messages from the whole scope, or from the hinted time. has_subject: whether the words name
+    anything that messages can be about. include: further kinds of messages, see types.INCLUDES.
+    exclude: messages are left out if all of their words have these origins.
     """
 
     words: str
@@ -65,6 +69,7 @@ class Target:
     vector: QueryVector | None = None
     expression: str | None = None
     is_broad: bool = False
+    has_subject: bool = True
     include: Container[Include] = ()
     exclude: frozenset[Origin] = frozenset()
 
@@ -109,10 +114,12 @@ def collect(database: Database, target: Target, cited: Collection[int] = ()) -> 
         rows = reader.rows()
         matched = history.matched_among(database, any_word, [row.message_seq for row in rows])
     else:
-        hits = reader.best_by_words((every_word, any_word))
+        hits = reader.best_by_words((every_word, any_word)) if target.has_subject else []
         near = [] if target.vector is None else reader.best_by_vector(target.vector)
-        times = target.hint or (ALWAYS if target.is_broad else None)
-        spread = [] if times is None else reader.seqs_in(times, FIELD_MAX)
+        if target.hint is not None:
+            spread = reader.seqs_in(target.hint, FIELD_MAX)
+        else:
+            spread = reader.spread(total, SPREAD_MAX) if target.is_broad else []
         beside = reader.rows_of([*cited, *spread])
         by_seq = {row.message_seq: row for row in (*reader.rows_around([*hits, *near]), *beside)}
         rows = sorted(by_seq.values(), key=lambda row: (row.source_seq, row.position))

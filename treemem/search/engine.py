@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from treemem.digest import reading
 from treemem.rules import book
 from treemem.rules.book import Book
-from treemem.search import date_filter, intent, packing, scoring, selection, standing, statements
+from treemem.search import intent, packing, scoring, selection, standing, statements
 from treemem.search.candidates import collect
 from treemem.search.context import ContextRenderer, MessageCache, Selection
 from treemem.search.packing import Place
@@ -200,7 +200,7 @@ def _first(
     kinds = intent.STATEMENTS_FIRST.get(prepared.kind, ())
     if prepared.kind != "about":
         return statements.of_messages(database, worth, kinds, rules.over) if kinds else []
-    subject = _subject(prepared.query)
+    subject = prepared.subject
     first = []
     for statement in roots:
         cited = tuple(seq for seq in statement.message_seqs if seq in worth)
@@ -208,16 +208,6 @@ def _first(
         if cited and (is_about if subject else statement.kind in kinds):
             first.append(replace(statement, message_seqs=cited))
     return sorted(first, key=lambda statement: kinds.index(statement.kind))
-
-
-def _subject(query: Query) -> set[str]:
-    """The stems of the subject of a question for a summary; empty if it names none."""
-    text = query.text
-    when = date_filter.find(text, query.now)
-    if when is not None:
-        text = text[: when.start] + text[when.end :]
-    forms = bm25.content_stems(" ".join(intent.FORMS))
-    return set(bm25.content_stems(text)).difference(forms)
 
 
 def _beside(database: Database, worth: Mapping[int, float], rules: Book) -> list[RankedStatement]:

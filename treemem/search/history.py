@@ -16,6 +16,7 @@ from treemem.errors import NotFoundError
 from treemem.origins.spans import origins_in
 from treemem.store import messages, sources, vectors
 from treemem.store.database import Database, Row
+from treemem.store.file import memo
 from treemem.topics import store as topic_store
 from treemem.types import Include, Origin, Scope
 
@@ -128,6 +129,17 @@ SELECT f.rowid FROM message_fts f
 WHERE message_fts MATCH :match {in_scope}
 ORDER BY bm25(message_fts), f.rowid LIMIT :limit
 """
+# Subtle: walks the positions of each source through the key, as a scan of all messages is slow.
+_SPREAD = """
+WITH RECURSIVE place (source_seq, position, last) AS (
+  SELECT seq, 0, (SELECT max(position) FROM source_message WHERE source_seq = source.seq)
+  FROM source
+  UNION ALL SELECT source_seq, position + :step, last FROM place WHERE position + :step <= last)
+SELECT sm.message_seq FROM place CROSS JOIN source_message sm
+  ON sm.source_seq = place.source_seq AND sm.position = place.position
+JOIN message m ON m.seq = sm.message_seq
+WHERE {history} {where}
+"""
 _FIRST_IN_SCOPE = f"""
 SELECT j.value FROM json_each(:seqs) j
 WHERE EXISTS (SELECT 1 {_HISTORY} AND sm.message_seq = j.value {{where}})
@@ -163,7 +175,8 @@ class ScopeReader:
     def count(self) -> int:
         """The number of messages, or somewhat more. A message counts once for each source."""
         if self.is_whole:
-            return int(self.database.value(_COUNT_ALL))
+            count = memo.kept(self.database, _COUNT_ALL, lambda: self.database.value(_COUNT_ALL))
+            return int(count)
         return int(self._value("SELECT count(*)" + _HISTORY + "{where}"))
 
     def rows(self) -> list[HistoryRow]:
@@ -181,6 +194,11 @@ class ScopeReader:
         places = self._rows(_PLACES, _THESE, these=orjson.dumps(list(seqs)).decode())
         around = orjson.dumps(stretches(places)).decode()
         return self._left(_first_rows(self._rows(_STRETCHES, stretches=around)))
+
+    def spread(self, total: int, limit: int) -> list[int]:
+        """About limit of the messages, spread evenly. total: of the scope."""
+        step = max(1, -(-total // limit))
+        return [seq for (seq,) in self._rows(_SPREAD, step=step)]
 
     def seqs_in(self, times: TimeRange, limit: int) -> list[int]:
         """The messages in a time range; of more than limit, a sample spread evenly."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from typing import Literal
 
+from treemem.text import bm25
 from treemem.types import StatementKind
 
 QuestionKind = Literal["narrow", "about", "order", "decisions", "open", "rules"]
@@ -91,6 +92,16 @@ FORMS = frozenset(
     "cover covered just let us am now again today here".split()
 )
 
+# Words of other broad questions.
+_BROAD_FORMS = frozenset(
+    "decide decided decision decisions agree agreed settle settled made make still open unfinished "
+    "unanswered unresolved undecided pending outstanding missing left yet remain remains point "
+    "questions items issues loose ends todo todos next step steps done rule rules constraint "
+    "constraints limits requirements instructions standing hard must never always allowed "
+    "forbidden order sequence chronological timeline happen happened change changed events things "
+    "hold holds there exist one after another".split()
+)
+
 
 def kind_of(question: str) -> QuestionKind:
     """The kind of answer that a question asks for.
@@ -105,3 +116,16 @@ def kind_of(question: str) -> QuestionKind:
         if any(pattern.search(sentence) for sentence in broad):
             return kind
     return "narrow"
+
+
+def subject_of(question: str, *, kind: QuestionKind) -> frozenset[str]:
+    """The stems of what a broad question names besides what it asks for; empty if nothing.
+
+    Example:
+        >>> sorted(subject_of("what did we decide about the cache?", kind="decisions"))
+        ['cach']
+    """
+    forms = FORMS if kind == "about" else FORMS | _BROAD_FORMS
+    return frozenset(bm25.content_stems(question)).difference(
+        bm25.content_stems(" ".join(sorted(forms)))
+    )

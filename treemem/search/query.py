@@ -70,11 +70,13 @@ class Query:
 
 @dataclass(frozen=True, slots=True)
 class Prepared:
-    """A checked query. notes: sentences about what is missing, for the result."""
+    """A checked query. subject: the stems of what a broad question names, without the time; empty
+    if it names nothing. notes: sentences about what is missing, for the result."""
 
     query: Query
     kind: QuestionKind
     target: Target
+    subject: frozenset[str]
     notes: tuple[str, ...]
 
     @property
@@ -92,6 +94,7 @@ def prepare(database: Database, query: Query, embedder: str | None, embed: Embed
     times = TimeRange(_bound(query, "since"), _bound(query, "until"))
     vector, notes = _embedded(database, query, embedder, embed)
     kind = _kind(query)
+    subject = intent.subject_of(_without_time(query), kind=kind)
     target = Target(
         words=bm25.expression_words(query.text) if query.is_fts else query.text,
         scope=query.scope,
@@ -100,10 +103,11 @@ def prepare(database: Database, query: Query, embedder: str | None, embed: Embed
         vector=vector,
         expression=query.text if query.is_fts else None,
         is_broad=kind != "narrow",
+        has_subject=kind == "narrow" or bool(subject),
         include=query.include,
         exclude=query.exclude,
     )
-    return Prepared(query, kind, target, notes)
+    return Prepared(query, kind, target, subject, notes)
 
 
 def without_pruned_vectors(database: Database, prepared: Prepared) -> Prepared:
@@ -140,6 +144,12 @@ def _hint(query: Query, times: TimeRange) -> TimeRange | None:
         return None
     named = date_filter.find(query.text, query.now)
     return None if named is None else TimeRange(named.since_ms, named.until_ms)
+
+
+def _without_time(query: Query) -> str:
+    """The words of a query without the time that they name."""
+    when = date_filter.find(query.text, query.now)
+    return query.text if when is None else query.text[: when.start] + query.text[when.end :]
 
 
 def _kind(query: Query) -> QuestionKind:

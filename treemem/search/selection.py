@@ -75,12 +75,13 @@ def select(
     ranking = material.ranking
     budget = float(material.query.budget_tokens)
     room = budget
+    head = standing.fitting(material.standing, _standing_room(material))
     best, best_tokens = _NOTHING, 0
     for number in range(TRIES + HALVINGS):
-        attempt = _attempt(material, ranking, room, cache)
+        attempt = _attempt(material, head, ranking, room, cache)
         while repeated := _repeated(ranking, attempt.selection, cache):
             ranking = _without(material, ranking, repeated)
-            attempt = _attempt(material, ranking, room, cache)
+            attempt = _attempt(material, head, ranking, room, cache)
         tokens = count_by_lines(renderer.text(attempt.selection))
         if best_tokens < tokens <= budget:
             best, best_tokens = attempt, tokens
@@ -152,10 +153,16 @@ class _Attempt:
 _NOTHING = _Attempt(Selection(), Packed(0.0))
 
 
-def _attempt(material: Material, ranking: Ranking, room: float, cache: MessageCache) -> _Attempt:
-    """Selects statements and candidates of at most room estimated tokens."""
+def _attempt(
+    material: Material,
+    head: Sequence[RankedRule],
+    ranking: Ranking,
+    room: float,
+    cache: MessageCache,
+) -> _Attempt:
+    """Selects statements and candidates of at most room estimated tokens. head: the standing
+    instructions."""
     mode = material.query.mode
-    head = standing.fitting(material.standing, _standing_room(material))
     left = room - _tokens(head)
     first_budget = left if mode == "summary" else min(FIRST_SHARE * left, left - BEST_TOKENS)
     if material.kind == "about":
@@ -180,7 +187,7 @@ def _attempt(material: Material, ranking: Ranking, room: float, cache: MessageCa
 
 def _standing_room(material: Material) -> float:
     """The tokens for standing instructions: their share of the budget, but in a small budget
-    enough for two or three. Independent of the room, so that all attempts have the same ones."""
+    enough for two or three."""
     budget, share = material.query.budget_tokens, material.weights.standing
     return max(share * budget, min(STANDING_TOKENS_MIN, 2 * share * budget))
 

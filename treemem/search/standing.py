@@ -17,6 +17,7 @@ from treemem.rules.values import GENERIC
 from treemem.search import snippets
 from treemem.store.database import Database, json_list
 from treemem.text import bm25
+from treemem.text.cache import cached
 from treemem.text.labels import label
 from treemem.text.tokens import count_tokens
 from treemem.topics import store as topic_store
@@ -33,6 +34,8 @@ _OCCASION = re.compile(
     r"(?: about| for| of| on| how to)? (?P<subject>[^.;]+)",
     re.IGNORECASE,
 )
+# Bytes of the cache of the tokens of lines.
+LINES_BYTES_MAX = 1_000_000
 _DAY = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 
 
@@ -54,7 +57,13 @@ class RankedRule:
     @cached_property
     def cost_tokens(self) -> int:
         """The tokens of its line in a context."""
-        return count_tokens(line(self)) + 1
+        return _count(line(self)) + 1
+
+
+@cached(LINES_BYTES_MAX)
+def _count(text: str) -> int:
+    """The tokens of a line. Cached: most searches meet the rules of the search before."""
+    return count_tokens(text)
 
 
 def line(rule: RankedRule) -> str:

@@ -23,7 +23,7 @@ from treemem.store.database import Database, Row, json_list
 from treemem.text import bm25
 from treemem.topics import store as topic_store
 from treemem.tree import builder
-from treemem.types import ENTRY_KINDS, STATEMENT_KINDS, Origin, Scope, StatementKind
+from treemem.types import ENTRY_KINDS, STATEMENT_KINDS, EntryState, Origin, Scope, StatementKind
 
 # The number of best statements that are compared with each other.
 CANDIDATES_MAX = 400
@@ -72,7 +72,7 @@ class RankedStatement:
 
 
 class _Row(NamedTuple):
-    """A statement with one of the messages it cites."""
+    """A statement with one of the messages it cites. state: of its entry; None without one."""
 
     seq: int
     kind: StatementKind
@@ -82,18 +82,20 @@ class _Row(NamedTuple):
     importance: float
     is_verbatim: bool
     origin: Origin | None
+    state: EntryState | None
     message_seq: int
 
 
 # The columns of _Row.
 _COLUMNS = """
 s.seq, s.kind, s.text, s.speaker, s.tokens, s.importance, p.name LIKE 'extractive/%',
-s.origin, c.message_seq
+s.origin, e.state, c.message_seq
 """
 _OF_MESSAGES = f"""
 SELECT {_COLUMNS} FROM citation c JOIN json_each(:seqs) j ON j.value = c.message_seq
 JOIN statement s ON s.seq = c.statement_seq
 JOIN summary su ON su.seq = s.summary_seq JOIN producer p ON p.seq = su.producer_seq
+LEFT JOIN entry e ON e.seq = s.entry_seq
 WHERE su.usable = 1 AND s.grade <> 'unproven'
   AND s.kind IN (SELECT value FROM json_each(:kinds))
 ORDER BY s.seq, c.ordinal
@@ -101,12 +103,14 @@ ORDER BY s.seq, c.ordinal
 _OF_SUMMARY = f"""
 SELECT {_COLUMNS} FROM summary_statement ss JOIN statement s ON s.seq = ss.statement_seq
 JOIN summary su ON su.seq = s.summary_seq JOIN producer p ON p.seq = su.producer_seq
+LEFT JOIN entry e ON e.seq = s.entry_seq
 JOIN citation c ON c.statement_seq = s.seq
 WHERE ss.summary_seq = :summary AND s.kind = 'gist' ORDER BY ss.ordinal, c.ordinal
 """  # noqa: S608
 _OF_ENTRIES = f"""
 SELECT {_COLUMNS} FROM json_each(:seqs) j JOIN statement s ON s.seq = j.value
 JOIN summary su ON su.seq = s.summary_seq JOIN producer p ON p.seq = su.producer_seq
+LEFT JOIN entry e ON e.seq = s.entry_seq
 JOIN citation c ON c.statement_seq = s.seq ORDER BY j.key, c.ordinal
 """  # noqa: S608
 # What a model wrote in the words of an entry is over with the entry.
@@ -187,17 +191,20 @@ def _from_rows(
     by_seq: dict[int, list[_Row]] = {}
     for row in map(_Row._make, rows):
         by_seq.setdefault(row.seq, []).append(row)
-    seqs = orjson.dumps(list({row[-1] for row in rows})).decode()
-    ended = set(database.rows(_OVER, {"seqs": seqs}))
+    without_entry = {row.message_seq for citing in by_seq.values() for row in citing
+                     if row.state is None}  # fmt: skip
+    ended = set(database.rows(_OVER, {"seqs": json_list(without_entry)}))
     statements = []
     for citing in by_seq.values():
+        if citing[0].state not in (None, "holds"):
+            continue
         if ended and any((row.message_seq, row.text) in ended for row in citing):
             continue
         if over and any((row.message_seq, row.text) in over for row in citing):
             continue
         cited = tuple(row.message_seq for row in citing)
         best = max(worth[seq] for seq in cited) if worth else 0.0
-        statements.append(RankedStatement(*citing[0][:-1], cited, best))
+        statements.append(RankedStatement(*citing[0][:-2], cited, best))
     return statements
 
 

@@ -120,9 +120,8 @@ class Database:
         self.notices: list[str] = []
         if PYTHON_VERSION < PYTHON_SOUND_SINCE:
             self.notices.append(
-                f"Python {'.'.join(map(str, PYTHON_VERSION))} has a fault in its regular "
-                "expressions, by which search misses "
-                "accented and non-Latin words. Use Python 3.11.5 or later."
+                f"Python {'.'.join(map(str, PYTHON_VERSION))} has a fault in its expressions, by "
+                "which search misses accented and non-Latin words. Use Python 3.11.5 or later."
             )
         self._lock = threading.RLock()
         self._depth = 0
@@ -255,6 +254,11 @@ class Database:
             if self._depth == 0:
                 self._commit()
 
+    @property
+    def is_writing(self) -> bool:
+        """Whether a write transaction is open."""
+        return self._depth > 0
+
     def _begin(self) -> None:
         self._connection.execute("BEGIN IMMEDIATE")  # which may have waited for long
         try:
@@ -274,8 +278,7 @@ class Database:
         self._acknowledge()
 
     def _acknowledge(self) -> None:
-        """Raises DatabaseReplacedError if what was just committed is not in the file at the path.
-        Nothing is acknowledged before."""
+        """Raises DatabaseReplacedError if what was committed is not in the file at the path."""
         self._has_written = True
         self._require_present()
         if self._guard is not None and self._guard.wal_bytes >= CHECKPOINT_BYTES:
@@ -366,13 +369,11 @@ class Database:
 
     def insert(self, sql: str, parameters: Parameters = ()) -> int:
         """Runs an INSERT and returns the rowid of the new row."""
-        with self._statement():
-            return int(self._connection.execute(sql, parameters).lastrowid)
+        return int(self.execute(sql, parameters).lastrowid)
 
     def changed(self, sql: str, parameters: Parameters = ()) -> int:
         """Runs an UPDATE or DELETE and returns the number of rows that it changed."""
-        with self._statement():
-            return int(self._connection.execute(sql, parameters).rowcount)
+        return int(self.execute(sql, parameters).rowcount)
 
     def can_load_extensions(self) -> bool:
         return hasattr(self._connection, "enable_load_extension")
