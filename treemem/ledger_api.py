@@ -15,7 +15,8 @@ from treemem.ledger import choices, reading
 from treemem.search import date_filter
 from treemem.store.database import Database
 from treemem.times import Clock
-from treemem.topics import store as topic_store
+from treemem.topics import scopes
+from treemem.tree import browse
 from treemem.types import (
     ENTRY_KINDS,
     ENTRY_STATES,
@@ -55,19 +56,21 @@ class Ledger:
 
         kinds, states: see types.ENTRY_KINDS and types.ENTRY_STATES. since, until: inclusive limits
         as in Memory.search, for the time from the first to the last mention. order: "time" for the
-        order in which they were last said. node: the full id of a node; only the entries below it.
-        Raises UsageError, and NotFoundError for the scope.
+        order in which they were last said. node: a node's id; only the entries below it. Raises
+        UsageError, and NotFoundError or AmbiguousIdError for the scope and the node.
         """
         wanted = reading.Filter(
             _known(kinds, ENTRY_KINDS, "kind"), _known(states, ENTRY_STATES, "state"),
-            self._bound(since, "since"), self._bound(until, "until"), node,
+            *date_filter.bounds(since, until, times.local(self._clock())),
         )  # fmt: skip
         if order not in reading.ORDERS:
             raise UsageError(f"There is no order {order!r}; use {', '.join(reading.ORDERS)}.")
         with self._database.reading():
-            resolved = self._resolved(scope)
+            if node is not None:
+                wanted = wanted._replace(node_id=browse.node_row(self._database, node)[1])
             return reading.entries_of(
-                self._database, resolved, wanted, order=order, limit=limit
+                self._database, scopes.resolved(self._database, scope), wanted,
+                order=order, limit=limit,
             )  # fmt: skip
 
     def count(
@@ -76,7 +79,7 @@ class Ledger:
         """Returns how many entries of each kind a scope has."""
         wanted = reading.Filter(ENTRY_KINDS, _known(states, ENTRY_STATES, "state"))
         with self._database.reading():
-            return reading.counts(self._database, self._resolved(scope), wanted)
+            return reading.counts(self._database, scopes.resolved(self._database, scope), wanted)
 
     def show(self, entry_id: str) -> Entry:
         """Returns an entry with the messages that say it. Raises NotFoundError,
@@ -100,17 +103,6 @@ class Ledger:
         AmbiguousIdError."""
         with self._database.transaction():
             return choices.drop(self._database, entry_id, self._clock())
-
-    def _resolved(self, scope: Scope | None) -> Scope:
-        if scope is None:
-            return Scope.everything()
-        if scope.kind == "topic":
-            return Scope.topic(topic_store.resolve(self._database, scope.key or ""))
-        return scope
-
-    def _bound(self, value: str | datetime | None, edge: date_filter.Edge) -> int | None:
-        now = times.local(self._clock())
-        return None if value is None else date_filter.bound(value, edge, now)
 
 
 def _known(given: Iterable[T], known: tuple[T, ...], what: str) -> tuple[T, ...]:

@@ -277,16 +277,13 @@ class Memory:
     def tree(self, scope: Scope, *, cite: bool = True) -> Tree:
         """Returns the current tree of a scope.
 
-        cite: False leaves out the messages that statements cite, which is faster for a large
-        tree.
+        cite: False leaves out the messages that statements cite, which is faster.
         """
-        from treemem.topics import store as topic_store
+        from treemem.topics import scopes
         from treemem.tree import browse
 
         with self._database.reading():
-            if scope.kind == "topic":
-                scope = Scope.topic(topic_store.resolve(self._database, scope.key or ""))
-            return browse.tree(self._database, scope, cite=cite)
+            return browse.tree(self._database, scopes.resolved(self._database, scope), cite=cite)
 
     def node(self, node_id: str, *, producer: str | None = None) -> Node:
         """Returns a node with its statements, by its id or an unambiguous prefix of it.
@@ -338,6 +335,13 @@ class Memory:
 
         with self._database.reading():
             return reading.titled(self._database, [browse.source(self._database, name)])[0]
+
+    def project(self, place: str | Path) -> str:
+        """Returns the project of a folder or a name. Raises NotFoundError if no source has one."""
+        from treemem.rules import projects
+
+        with self._database.reading():
+            return projects.named(self._database, str(place))
 
     def titles(self, source_ids: Iterable[str] | None = None) -> dict[str, str]:
         """Returns the titles of these sources, or of all, by id."""
@@ -400,15 +404,14 @@ class Memory:
             return choices.pin(self._database, words, self._clock())
 
     def drop_rule(self, rule_id: str) -> RuleView:
-        """Hides a rule from now on, also when its log is read again. Raises NotFoundError,
-        AmbiguousIdError."""
+        """Hides a rule, also when its log is read again. Raises as restore_rule does."""
         from treemem.ledger import update
         from treemem.rules import choices
 
         with self._database.transaction():
-            rule = choices.drop(self._database, rule_id, self._clock())
-            update.touch(self._database, rule.text)
-            return rule
+            dropped = choices.drop(self._database, rule_id, self._clock())
+            update.touch(self._database, dropped.text)
+            return dropped
 
     def restore_rule(self, rule_id: str) -> RuleView:
         """Undoes a pin or a drop. Raises NotFoundError, AmbiguousIdError."""
@@ -416,8 +419,7 @@ class Memory:
         from treemem.rules import choices
 
         with self._database.transaction():
-            rule = choices.restore(self._database, rule_id)
-            update.touch(self._database, rule.text)
+            update.touch(self._database, (rule := choices.restore(self._database, rule_id)).text)
             return rule
 
     # -- secrets -------------------------------------------------------------------------

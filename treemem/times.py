@@ -12,6 +12,8 @@ from collections.abc import Callable
 from datetime import UTC, datetime, timedelta, tzinfo
 from pathlib import Path
 
+from treemem.errors import UsageError
+
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _FRACTION = re.compile(r"(\.\d{6})\d+")
 
@@ -68,6 +70,14 @@ def from_ms(ms: int | None) -> str | None:
         return (_EPOCH + timedelta(seconds=ms // 1000)).isoformat()
     except OverflowError:  # a zone can move a time out of the calendar
         return None
+
+
+def check_order(since_ms: int | None, until_ms: int | None) -> None:
+    """Raises UsageError if a range of time ends before it begins."""
+    if since_ms is not None and until_ms is not None and until_ms < since_ms:
+        raise UsageError(
+            f"until ({from_ms(until_ms)}) is before since ({from_ms(since_ms)}): exchange them."
+        )
 
 
 def local(ms: int) -> datetime:

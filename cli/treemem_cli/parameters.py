@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 if TYPE_CHECKING:
-    from treemem import Redact
+    from treemem import Redact, Scope
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -74,6 +74,21 @@ def redact_of(no_redact: bool, redact: str | None) -> Redact:
     if no_redact and redact:
         raise click.UsageError("--no-redact and --redact exclude each other.")
     return "pii" if redact else not no_redact
+
+
+def scope_of(
+    source: str | None = None, topic: str | None = None, session: str | None = None
+) -> Scope:
+    """The scope that options name: everything without one. Raises click.UsageError for several."""
+    from treemem import Scope
+
+    named = {"source": source, "topic": topic, "session": session}
+    given = [(kind, key) for kind, key in named.items() if key is not None]
+    if len(given) > 1:
+        raise click.UsageError("Give one of a source, --topic and --session, not several.")
+    for kind, key in given:
+        return Scope(kind, key)  # type: ignore[arg-type]
+    return Scope.everything()
 
 
 class Duration(click.ParamType):  # type: ignore[type-arg]

@@ -159,3 +159,33 @@ def test_doctor_says_what_it_could_not_look_at(monkeypatch: pytest.MonkeyPatch) 
     assert "damaged" not in result.stderr
     value = run_json("doctor")
     assert (value["healthy"], value["complete"]) == (True, False)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (("ledger", "rules", "--source", "chat/mlil"), "Similar: chat/mill."),
+        (("ledger", "facts", "--session", "week-7"), "Similar: week-1."),
+        (("ledger", "open", "--topic", "t12"), "no topic 't12'"),
+        (("search", "sacks", "--source", "chat/mlil"), "Similar: chat/mill."),
+        (("search", "sacks", "--session", "week-7"), "Similar: week-1."),
+        (("search", "sacks", "--project", "mlil"), "Similar: mill."),
+        (("tree", "chat/mlil"), "Similar: chat/mill."),
+        (("node", "list", "--source", "chat/mlil"), "Similar: chat/mill."),
+        (("source", "show", "chat/mlil"), "Similar: chat/mill."),
+        (("search", "sacks", "--since", "2026-03-02", "--until", "2026-03-01"), "is before since"),
+        (("ledger", "open", "--since", "2026-03-02", "--until", "2026-03-01"), "is before since"),
+        (("usage", "--since", "2026-03-02", "--until", "2026-03-01"), "is before since"),
+    ],
+)
+def test_what_nothing_has_and_what_cannot_be_is_an_error(
+    arguments: tuple[str, ...], words: str
+) -> None:
+    with Memory.open() as memory:
+        memory.append("chat/mill", [Message(text="Count the sacks.", session="week-1")],
+                      project="mill")  # fmt: skip
+        memory.work(max_calls=0)
+    for more in ((), ("--json",)):
+        result = run(*arguments, *more)
+        assert (result.exit_code, result.stdout) == (1, "")
+        assert words in result.stderr

@@ -61,7 +61,7 @@ def test_what_does_not_exist_is_an_error(filled: Memory) -> None:
     with filled as memory:
         with pytest.raises(NotFoundError, match="at least 4"):
             memory.ledger.show("xyz")
-        with pytest.raises(NotFoundError, match="There is no entry"):
+        with pytest.raises(NotFoundError, match="There is no ledger entry"):
             memory.ledger.show("ffffffffffff")
         with pytest.raises(UsageError, match="kind"):
             memory.ledger(kinds=["rule"])  # type: ignore[list-item]

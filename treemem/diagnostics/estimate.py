@@ -26,7 +26,7 @@ from treemem.queue.budget import Budget, Limits
 from treemem.reports import FileProgress, FileReport
 from treemem.store import settings, usage
 from treemem.store.database import Database
-from treemem.store.sidecars import is_own
+from treemem.store.file.sidecars import is_own
 from treemem.summarize import Summarizer, backends, extractive_views
 from treemem.summarize.model_summarizer import ModelSummarizer
 from treemem.text.tokens import count_tokens

@@ -14,7 +14,7 @@ from treemem.store import summaries
 from treemem.store.database import Database
 from treemem.summarize.choosing import Offered, choose
 from treemem.text.tokens import count_many, count_tokens
-from treemem.topics import store as topic_store
+from treemem.topics import scopes
 from treemem.tree import builder
 from treemem.types import ENTRY_KINDS, Digest, Entry, Scope, ScopeKind, Statement
 
@@ -34,8 +34,7 @@ _TOKENS = "SELECT tokens FROM node WHERE seq = ?"
 def digest_of(database: Database, scope: Scope) -> Digest:
     """The digest of a scope. A session has no tree, so it has neither a first
     line nor gists."""
-    if scope.kind == "topic":
-        scope = Scope.topic(topic_store.resolve(database, scope.key or ""))
+    scope = scopes.resolved(database, scope)
     root_seq = _root_seq(database, scope)
     tokens = None if root_seq is None else database.value(_TOKENS, (root_seq,))
     first_line = headline_of(database, scope)

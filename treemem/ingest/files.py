@@ -26,8 +26,8 @@ from treemem.privacy.policy import Redaction
 from treemem.reports import FileProgress, FileReport, IngestReport
 from treemem.store import imported_files, messages, sources
 from treemem.store.database import Database
+from treemem.store.file.sidecars import is_own
 from treemem.store.messages import PreparedMessage
-from treemem.store.sidecars import is_own
 from treemem.summarize.prompts import begins_own_call
 from treemem.text.tokens import count_many
 from treemem.times import Clock

@@ -11,9 +11,8 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from treemem import times
-from treemem.errors import AmbiguousIdError, NotFoundError
 from treemem.ledger import matching, salience
-from treemem.store import entries, json_text, messages
+from treemem.store import entries, json_text, lookup, messages
 from treemem.store.database import Database, Row, json_list
 from treemem.types import (
     ENTRY_KINDS,
@@ -27,8 +26,6 @@ from treemem.types import (
     Scope,
 )
 
-# The fewest hexadecimal digits that identify an entry.
-ID_CHARS_MIN = 4
 # The most salient entries of a scope, which are ordered by how recent they are, too.
 RANKED_MAX = 400
 
@@ -191,22 +188,9 @@ def entry(database: Database, prefix: str) -> Entry:
 
 def row_of(database: Database, prefix: str) -> Row:
     """The row of the only entry whose id begins with prefix; its first column is the seq."""
-    digits = prefix.strip().lower()
-    is_hexadecimal = all(c in "0123456789abcdef" for c in digits)
-    if len(digits) < ID_CHARS_MIN or not is_hexadecimal:
-        raise NotFoundError(
-            f"{prefix!r} is not the id of an entry: give at least {ID_CHARS_MIN} of its "
-            "hexadecimal digits. See: treemem ledger rules"
-        )
-    rows = database.rows(_BY_PREFIX, (digits, digits + "g"))
-    if not rows:
-        raise NotFoundError(f"There is no entry {prefix!r}. See: treemem ledger rules --all")
-    if len(rows) > 1:
-        raise AmbiguousIdError(
-            f"{prefix!r} fits several entries: {', '.join(row[1] for row in rows)}. "
-            "Give more of the id."
-        )
-    return rows[0]
+    return lookup.only_row(
+        database, _BY_PREFIX, prefix, "ledger entry", "treemem ledger rules --all"
+    )
 
 
 def _conditions(scope: Scope, wanted: Filter) -> tuple[str, dict[str, object]]:

@@ -6,9 +6,11 @@ none stands for itself; an agent's source has the project of the session that st
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Sequence
 
+from treemem.store import lookup
 from treemem.store.database import Database, json_list
 
 _HOME = "coalesce(s.project, parent.project, s.parent_id, s.id)"
@@ -27,15 +29,28 @@ def homes(database: Database, source_ids: Sequence[str] | None = None) -> list[s
 
 
 def home_at(known: Sequence[str], place: str) -> str | None:
-    """The known project that a place is, or is below; the nearest one. None if there is none.
+    """The known project that a place is, or is below; the nearest one. None if there is none. A log
+    may have the path behind a symbolic link, or that of the link.
 
     Example:
         >>> home_at(["/w/shop", "/w"], "/w/shop/src/"), home_at(["/w/shop"], "/w/shopping")
         ('/w/shop', None)
     """
-    parts = _parts(place)
-    around = [home for home in known if _parts(home) == parts[: len(_parts(home))]]
-    return max(around, key=lambda home: len(_parts(home)), default=None)
+    for path in (place, os.path.realpath(place)):
+        parts = _parts(path)
+        around = [home for home in known if _parts(home) == parts[: len(_parts(home))]]
+        if around:
+            return max(around, key=lambda home: len(_parts(home)))
+    return None
+
+
+def named(database: Database, place: str) -> str:
+    """The known project that a user names. Raises NotFoundError."""
+    known = homes(database)
+    home = home_at(known, place)
+    if home is None:
+        raise lookup.not_found("project", place, "treemem source list", known)
+    return home
 
 
 def _parts(path: str) -> list[str]:

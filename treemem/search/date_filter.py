@@ -164,6 +164,16 @@ def bound(value: str | datetime, edge: Edge, now: datetime) -> int:
     return times.to_ms(period.start) if edge == "since" else times.to_ms(period.end) - 1
 
 
+def bounds(
+    since: str | datetime | None, until: str | datetime | None, now: datetime
+) -> tuple[int | None, int | None]:
+    """Parses both limits, as bound does. Raises UsageError, also if none can be between them."""
+    since_ms = None if since is None else bound(since, "since", now)
+    until_ms = None if until is None else bound(until, "until", now)
+    times.check_order(since_ms, until_ms)
+    return since_ms, until_ms
+
+
 # -- reading ---------------------------------------------------------------------------
 
 

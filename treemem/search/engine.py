@@ -27,6 +27,7 @@ from treemem.search.statements import RankedStatement
 from treemem.search.weights import Weights, fitting
 from treemem.store.database import Database
 from treemem.text import bm25
+from treemem.topics import scopes
 from treemem.types import STATEMENT_KINDS, SearchResult
 
 if TYPE_CHECKING:
@@ -47,6 +48,8 @@ def search(database: Database, query: Query, embedder: str | None, embed: Embed)
     embedder: the setting of that name, None if unset. embed: if it raises ModelError, only words
     are compared. Raises UsageError, and NotFoundError for the scope.
     """
+    with database.reading():
+        query = replace(query, scope=scopes.resolved(database, query.scope))
     prepared = prepare(database, query, embedder, embed)
     with database.reading():
         prepared = without_pruned_vectors(database, prepared)

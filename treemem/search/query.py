@@ -91,7 +91,7 @@ def prepare(database: Database, query: Query, embedder: str | None, embed: Embed
     embedder: the setting of that name, None if unset. Raises UsageError.
     """
     _check(database, query)
-    times = TimeRange(_bound(query, "since"), _bound(query, "until"))
+    times = TimeRange(*date_filter.bounds(query.since, query.until, query.now))
     vector, notes = _embedded(database, query, embedder, embed)
     kind = _kind(query)
     subject = intent.subject_of(_without_time(query), kind=kind)
@@ -131,11 +131,6 @@ def _check(database: Database, query: Query) -> None:
         raise UsageError(f"{foreign[0]!r} cannot be excluded; use {', '.join(ORIGINS)}.")
     if query.is_fts:
         fts.check_fts(query.text, lambda expression: database.rows(_MATCH, (expression,)))
-
-
-def _bound(query: Query, edge: Literal["since", "until"]) -> int | None:
-    value = query.since if edge == "since" else query.until
-    return None if value is None else date_filter.bound(value, edge, query.now)
 
 
 def _hint(query: Query, times: TimeRange) -> TimeRange | None:

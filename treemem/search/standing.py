@@ -5,7 +5,6 @@ Tested in tests/search/test_engine.py.
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -181,16 +180,8 @@ def homes_of(database: Database, scope: Scope, project: str | None) -> Homes:
     searched = projects.homes(database, _source_ids(database, scope))
     if len(searched) == 1:
         return Homes(searched[0], has_others=False)
-    return Homes(_home_at(database, project), has_others=scope.kind in ("everything", "topic"))
-
-
-def _home_at(database: Database, project: str | None) -> str | None:
-    if project is None:
-        return None
-    known = projects.homes(database)
-    # A log may have the path behind a symbolic link, or that of the link.
-    places = (project, os.path.realpath(project))
-    return next(filter(None, (projects.home_at(known, place) for place in places)), None)
+    own = None if project is None else projects.home_at(projects.homes(database), project)
+    return Homes(own, has_others=scope.kind in ("everything", "topic"))
 
 
 def _source_ids(database: Database, scope: Scope) -> list[str] | None:

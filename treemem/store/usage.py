@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from datetime import datetime, time
 from typing import Literal
 
+from treemem import times
 from treemem.errors import UsageError
 from treemem.store.database import Database
 
@@ -113,6 +114,7 @@ def sums(
         raise UsageError(f"Usage is summed by {', '.join(_KEYS)}, not by {by!r}.")
     since_ms = _moment_ms("since", since, time.min)
     until_ms = _moment_ms("until", until, time.max)
+    times.check_order(since_ms, until_ms)
     limits = {
         "since": 0 if since_ms is None else since_ms,
         "until": _LATEST_MS if until_ms is None else until_ms,

@@ -14,8 +14,7 @@ from dataclasses import dataclass
 import orjson
 
 from treemem import ids
-from treemem.errors import AmbiguousIdError, NotFoundError
-from treemem.store import json_text
+from treemem.store import json_text, lookup
 from treemem.store.database import Database, json_list
 from treemem.tree import builder
 
@@ -164,6 +163,9 @@ LIMIT 6
 """
 
 
+_NAMES = "SELECT id, coalesce(name, '') FROM topic"
+
+
 def resolve(database: Database, topic_id: str) -> str:
     """The id of the topic with this id or alias, or with this unambiguous beginning of one.
 
@@ -174,11 +176,10 @@ def resolve(database: Database, topic_id: str) -> str:
     if not matches and len(wanted) > 1:
         matches = [row[0] for row in database.rows(_BY_BEGINNING, {"id": wanted})]
     if not matches:
-        raise NotFoundError(f"There is no topic {topic_id!r}. See: treemem topic list")
+        known = (f"{row[0]}/{row[1]}" for row in database.rows(_NAMES))
+        raise lookup.not_found("topic", topic_id, "treemem topic list", known)
     if len(matches) > 1:
-        raise AmbiguousIdError(
-            f"{topic_id!r} fits several topics: {', '.join(matches[:5])}. Give more of the id."
-        )
+        raise lookup.ambiguous("topic", topic_id, matches[:5])
     return str(matches[0])
 
 

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from typing import Literal
 
 from treemem import times
-from treemem.errors import AmbiguousIdError, NotFoundError
-from treemem.store import messages, summaries
+from treemem.errors import NotFoundError
+from treemem.store import lookup, messages, summaries
 from treemem.store.database import Database, Row
 from treemem.tree import builder
 from treemem.types import Message, Node, Scope, Source, SourceKind, Statement, Tree
@@ -23,41 +23,19 @@ _NODE_COLUMNS = (
 _BY_PREFIX = f"SELECT {_NODE_COLUMNS} FROM node n WHERE n.id >= ? AND n.id < ? LIMIT 6"  # noqa: S608
 _BY_SEQ = f"SELECT {_NODE_COLUMNS} FROM node n WHERE n.seq = ?"  # noqa: S608
 _MESSAGE_BY_PREFIX = "SELECT seq, id FROM message WHERE id >= ? AND id < ? LIMIT 6"
-# The fewest hexadecimal digits that identify a node or a message.
-PREFIX_LENGTH_MIN = 4
 
 
 def node_row(database: Database, prefix: str) -> Row:
     """The row of the only node whose id begins with prefix. Raises NotFoundError or
     AmbiguousIdError."""
-    return _only_row(database, _BY_PREFIX, prefix, "node", "treemem tree")
+    return lookup.only_row(database, _BY_PREFIX, prefix, "node", "treemem tree")
 
 
 def message(database: Database, prefix: str) -> Message:
     """The only message whose id begins with prefix. Raises NotFoundError or AmbiguousIdError."""
     see = "treemem source show SOURCE --messages"
-    row = _only_row(database, _MESSAGE_BY_PREFIX, prefix, "message", see)
+    row = lookup.only_row(database, _MESSAGE_BY_PREFIX, prefix, "message", see)
     return messages.by_seq(database, [row[0]])[row[0]]
-
-
-def _only_row(database: Database, sql: str, prefix: str, what: str, see: str) -> Row:
-    """The only row whose second column begins with prefix. what, see: for the error."""
-    digits = prefix.strip().lower()
-    is_hexadecimal = all(c in "0123456789abcdef" for c in digits)
-    if len(digits) < PREFIX_LENGTH_MIN or not is_hexadecimal:
-        raise NotFoundError(
-            f"{prefix!r} is not a {what} id: give at least {PREFIX_LENGTH_MIN} of its hexadecimal "
-            f"digits. See: {see}"
-        )
-    rows = database.rows(sql, (digits, digits + "g"))
-    if not rows:
-        raise NotFoundError(f"There is no {what} {prefix!r}. See: {see}")
-    if len(rows) > 1:
-        raise AmbiguousIdError(
-            f"{prefix!r} fits several {what}s: {', '.join(row[1][:12] for row in rows)}. "
-            "Give more of the id."
-        )
-    return rows[0]
 
 
 def node(database: Database, prefix: str, producer: str | None = None) -> Node:
@@ -147,8 +125,6 @@ def _row_of(database: Database, node_seq: int) -> Row:
 def tree(database: Database, scope: Scope, *, cite: bool) -> Tree:
     """The tree of a scope, with its nodes from the root down. root_id is None for an empty tree."""
     kind = "global" if scope.kind == "everything" else scope.kind
-    if scope.kind == "source":
-        scope = Scope.source(source_row(database, scope.key or "")[1])
     tree_row = builder.find_tree(database, kind, scope.key or "")
     if tree_row is None or tree_row.root_seq is None:
         return Tree(scope, None, ())
@@ -248,10 +224,9 @@ def source_row(database: Database, name: str) -> Row:
     by_part = [row for row in rows if name in row[1].split("/", 1)[-1]]
     matches = exact or by_prefix or by_part
     if not matches or not name:
-        raise NotFoundError(f"There is no source {name!r}. See: treemem source list")
+        raise lookup.not_found("source", name, "treemem source list", (row[1] for row in rows))
     if len(matches) > 1:
-        some = ", ".join(row[1] for row in matches[:5])
-        raise AmbiguousIdError(f"{name!r} fits several sources: {some}. Give more of the id.")
+        raise lookup.ambiguous("source", name, (row[1] for row in matches[:5]))
     return matches[0]
 
 

@@ -29,7 +29,7 @@ from treemem.ingest.discovery import Place
 from treemem.ingest.walk import IGNORED_FOLDERS, find_files, is_folder, may_be_file
 from treemem.memory import Memory
 from treemem.reports import CUT_AT_END, FileReport, WorkReport, passed_over
-from treemem.store.sidecars import WAL, beside, is_own
+from treemem.store.file.sidecars import WAL, beside, is_own
 from treemem.text.tokens import count_tokens
 from treemem.watch.debounce import Signature, WatchedFiles
 from treemem.watch.fs_events import POLL_SECONDS, Changes

@@ -8,10 +8,10 @@ import click
 
 from treemem_cli.content.message import message_json, message_view
 from treemem_cli.context import note, open_memory, print_json
-from treemem_cli.parameters import json_option
+from treemem_cli.parameters import json_option, scope_of
 
 if TYPE_CHECKING:
-    from treemem import Entry, EntryKind, Memory, Scope
+    from treemem import Entry, EntryKind
 
 KINDS: dict[str, tuple[EntryKind, str]] = {
     "rules": ("constraint", "List the rules that hold."),
@@ -65,7 +65,7 @@ def _list_command(word: str) -> click.Command:
         from treemem import ENTRY_STATES
 
         with open_memory(context) as memory:
-            scope = _scope(memory, source, topic, session)
+            scope = scope_of(source, topic, session)
             states = ENTRY_STATES if every else ("holds",)
             entries = memory.ledger(
                 scope, kinds=[kind], states=states, since=since, until=until,
@@ -118,70 +118,33 @@ def show_entry(context: click.Context, entry_id: str, as_json: bool) -> None:
         _print_entry(entry)
 
 
-@ledger_command.command("close")
-@click.argument("entry_id", metavar="ID")
-@json_option
-@click.pass_context
-def close_entry(context: click.Context, entry_id: str, as_json: bool) -> None:
-    """Close an open point or an error.
+def _change_command(word: str, what: str, more: str) -> click.Command:
+    @click.argument("entry_id", metavar="ID")
+    @json_option
+    @click.pass_context
+    def change_entry(context: click.Context, entry_id: str, as_json: bool) -> None:
+        with open_memory(context) as memory:
+            _show_changed(getattr(memory.ledger, word)(entry_id), as_json)
 
-    It stays closed when its log is read again.
+    change_entry.__doc__ = f"""{what}
 
-    \b
-    Example:
-      treemem ledger close 1a2b3c4d
-    """
-    with open_memory(context) as memory:
-        _show_changed(memory.ledger.close(entry_id), as_json)
-
-
-@ledger_command.command("reopen")
-@click.argument("entry_id", metavar="ID")
-@json_option
-@click.pass_context
-def reopen_entry(context: click.Context, entry_id: str, as_json: bool) -> None:
-    """Make an entry hold again.
-
-    It may have been closed or dropped here, or closed or replaced by a later message.
+    {more}
 
     \b
     Example:
-      treemem ledger reopen 1a2b3c4d
+      treemem ledger {word} 1a2b3c4d
     """
-    with open_memory(context) as memory:
-        _show_changed(memory.ledger.reopen(entry_id), as_json)
+    return click.command(word)(change_entry)
 
 
-@ledger_command.command("drop")
-@click.argument("entry_id", metavar="ID")
-@json_option
-@click.pass_context
-def drop_entry(context: click.Context, entry_id: str, as_json: bool) -> None:
-    """Hide an entry for good.
-
-    It stays hidden when its log is read again. Its message is not changed.
-
-    \b
-    Example:
-      treemem ledger drop 1a2b3c4d
-    """
-    with open_memory(context) as memory:
-        _show_changed(memory.ledger.drop(entry_id), as_json)
-
-
-def _scope(
-    memory: Memory, source: str | None, topic: str | None, session: str | None
-) -> Scope | None:
-    """The scope of the options. Raises click.UsageError for more than one."""
-    from treemem import Scope
-
-    if sum(option is not None for option in (source, topic, session)) > 1:
-        raise click.UsageError("Give one of --source, --topic and --session, not several.")
-    if source is not None:
-        return Scope.source(memory.source(source).source.id)
-    if topic is not None:
-        return Scope.topic(topic)
-    return None if session is None else Scope.session(session)
+for _word, _what, _more in (
+    ("close", "Close an open point or an error.", "It stays closed when its log is read again."),
+    ("reopen", "Make an entry hold again.",
+     "It may have been closed or dropped here, or closed or replaced by a later message."),
+    ("drop", "Hide an entry for good.",
+     "It stays hidden when its log is read again. Its message is not changed."),
+):  # fmt: skip
+    ledger_command.add_command(_change_command(_word, _what, _more))
 
 
 def _show_changed(entry: Entry, as_json: bool) -> None:

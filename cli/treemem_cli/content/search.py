@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 import click
 
 from treemem_cli.context import note, open_memory, print_json
-from treemem_cli.parameters import json_option
+from treemem_cli.parameters import json_option, scope_of
 
 if TYPE_CHECKING:
-    from treemem import Memory, Origin, Passage, Scope, SearchResult
+    from treemem import Memory, Origin, Passage, SearchResult
 
 MODES = ("auto", "verbatim", "summary")
 INCLUDES = ("abandoned", "injected")
@@ -96,9 +96,9 @@ def search_command(
     """
     with open_memory(context) as memory:
         result = memory.search(
-            query, scope=_scope(memory, source, session, topic), budget_tokens=budget_tokens,
+            query, scope=scope_of(source, topic, session), budget_tokens=budget_tokens,
             since=since, until=until, mode=mode, fts=fts, include=include,  # type: ignore[arg-type]
-            project=_place(project), exclude=exclude,
+            project=_place(memory, project), exclude=exclude,
         )  # fmt: skip
     if as_json:
         print_json(result)
@@ -106,22 +106,13 @@ def search_command(
         _print(result, explain=explain)
 
 
-def _scope(memory: Memory, source: str | None, session: str | None, topic: str | None) -> Scope:
-    from treemem import Scope
-
-    if sum(option is not None for option in (source, session, topic)) > 1:
-        raise click.UsageError("--source, --session and --topic exclude each other.")
-    if source:
-        return Scope.source(memory.source(source).source.id)
-    if session:
-        return Scope.session(session)
-    return Scope.topic(topic) if topic else Scope.everything()
-
-
-def _place(project: str | None) -> str:
-    """Where the user is: a folder as an absolute path, or a project's name as given."""
-    folder = Path(project or ".").expanduser()
-    return str(folder.absolute()) if project is None or folder.is_dir() else project
+def _place(memory: Memory, project: str | None) -> str:
+    """Where the user is: the current folder, or the known project that the user names. Raises
+    NotFoundError."""
+    if project is None:
+        return str(Path.cwd())
+    folder = Path(project).expanduser()
+    return memory.project(folder.absolute() if folder.is_dir() else project)
 
 
 def _print(result: SearchResult, *, explain: bool) -> None:

@@ -9,13 +9,13 @@ import click
 
 from treemem_cli.content.node import node_json
 from treemem_cli.context import note, open_memory, print_json
-from treemem_cli.parameters import json_option
+from treemem_cli.parameters import json_option, scope_of
 
 if TYPE_CHECKING:
     from rich.text import Text
     from rich.tree import Tree as RichTree
 
-    from treemem import Memory, Node, Scope, SourceView, Tree
+    from treemem import Node, SourceView, Tree
 
 
 BEHIND = (
@@ -46,10 +46,8 @@ def tree_command(
     Example:
       treemem tree --depth 1
     """
-    if source is not None and topic is not None:
-        raise click.UsageError("Give a source or --topic, not both.")
     with open_memory(context) as memory:
-        tree = memory.tree(_scope(memory, source, topic), cite=as_json)
+        tree = memory.tree(scope_of(source, topic), cite=as_json)
         sources = {view.root_id: view for view in memory.sources()}
         digest = memory.digest(tree.scope)
         is_behind = source is None and topic is None and memory.is_behind("global")
@@ -72,16 +70,6 @@ def tree_command(
     screen.print(_tree_view(tree, depth, screen.width, sources))
     if is_behind:
         note(BEHIND)
-
-
-def _scope(memory: Memory, source: str | None, topic: str | None) -> Scope:
-    from treemem import Scope
-
-    if topic is not None:
-        return Scope.topic(topic)
-    if source is not None:
-        return Scope.source(memory.source(source).source.id)
-    return Scope.everything()
 
 
 def tree_json(tree: Tree) -> dict[str, object]:

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
+from treemem.store.file.sidecars import SHM, WAL
 from treemem.store.file.wal_index import Checkpoints, WalIndex
-from treemem.store.sidecars import SHM, WAL
 
 Identity = tuple[int, int]
 # relinked: the path is a link that now leads elsewhere; the open file is where it was.

@@ -20,7 +20,7 @@ from typing import Any
 
 from treemem.store.file import modes
 from treemem.store.file.guard import Identity, identity_of
-from treemem.store.sidecars import JOURNAL, WAL
+from treemem.store.file.sidecars import JOURNAL, WAL
 
 # A marker is shorter.
 _BYTES_MAX = 4_096

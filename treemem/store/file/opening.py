@@ -23,7 +23,7 @@ except ImportError:  # on Windows
 from treemem.errors import DatabaseError
 from treemem.store.file import modes, rescue
 from treemem.store.file.open_marker import OpenMarker
-from treemem.store.sidecars import JOURNAL, SHM, SUFFIXES, WAL
+from treemem.store.file.sidecars import JOURNAL, SHM, SUFFIXES, WAL
 
 # How often a connection that waits for the creator of a file asks again.
 _CREATOR_POLL_S = 0.01

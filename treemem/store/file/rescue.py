@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from treemem.store.file import modes
-from treemem.store.sidecars import RESCUED, SHM, SUFFIXES, WAL
+from treemem.store.file.sidecars import RESCUED, SHM, SUFFIXES, WAL
 
 # The longest file name of common file systems.
 _NAME_BYTES_MAX = 255

@@ -10,7 +10,7 @@ import pytest
 
 from treemem import Memory, Message
 from treemem.ingest.walk import find_files
-from treemem.store.sidecars import beside, is_own
+from treemem.store.file.sidecars import beside, is_own
 from treemem.watch.follower import Follower, Target, WatchEvent
 
 LOCKS = Path("/proc/locks")

@@ -1,0 +1,68 @@
+"""Finds a row by the beginning of its id, and words what is not found, with similar names.
+
+Tested in tests/store/test_lookup.py.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from treemem.errors import AmbiguousIdError, NotFoundError
+from treemem.store.database import Database, Row
+
+# The fewest hexadecimal digits that identify a thing.
+PREFIX_LENGTH_MIN = 4
+# Similar names in an error, of the first names that are compared, and how alike they must be
+# (difflib's ratio).
+SIMILAR_MAX = 3
+COMPARED_MAX = 5_000
+SIMILAR_RATIO_MIN = 0.6
+
+
+def only_row(database: Database, sql: str, prefix: str, what: str, see: str) -> Row:
+    """The only row whose second column, a hexadecimal id, begins with prefix.
+
+    sql: selects rows with an id from its first parameter up to its second. what: such as "node".
+    see: the command that lists ids. Raises NotFoundError or AmbiguousIdError.
+    """
+    digits = prefix.strip().lower()
+    is_hexadecimal = all(c in "0123456789abcdef" for c in digits)
+    if len(digits) < PREFIX_LENGTH_MIN or not is_hexadecimal:
+        raise NotFoundError(
+            f"{prefix!r} is not the id of a {what}: give at least {PREFIX_LENGTH_MIN} of its "
+            f"hexadecimal digits. See: {see}"
+        )
+    rows = database.rows(sql, (digits, digits + "g"))
+    if not rows:
+        raise not_found(what, prefix, see)
+    if len(rows) > 1:
+        raise ambiguous(what, prefix, (row[1][:12] for row in rows))
+    return rows[0]
+
+
+def not_found(what: str, name: str, see: str, known: Iterable[str] = ()) -> NotFoundError:
+    """The error for a name that nothing has. known: the names that there are."""
+    similar = _similar(name, known)
+    hint = f" Similar: {', '.join(similar)}." if similar else ""
+    return NotFoundError(f"There is no {what} {name!r}.{hint} See: {see}")
+
+
+def ambiguous(what: str, name: str, found: Iterable[str]) -> AmbiguousIdError:
+    """The error for a name that fits several things."""
+    return AmbiguousIdError(
+        f"{name!r} fits several {what}s: {', '.join(found)}. Give more of the id."
+    )
+
+
+def _similar(name: str, known: Iterable[str]) -> list[str]:
+    """The known names that are most like a name, compared whole and by their last part, without
+    regard to case."""
+    import difflib
+
+    wanted = name.strip().casefold()
+    by_form: dict[str, str] = {}
+    for full in list(known)[:COMPARED_MAX]:
+        by_form.setdefault(full.casefold(), full)
+        by_form.setdefault(full.casefold().rstrip("/").rsplit("/", 1)[-1], full)
+    found = difflib.get_close_matches(wanted, by_form, 2 * SIMILAR_MAX, SIMILAR_RATIO_MIN)
+    return list(dict.fromkeys(by_form[form] for form in found))[:SIMILAR_MAX]
