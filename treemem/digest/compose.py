@@ -9,14 +9,13 @@ from __future__ import annotations
 
 from treemem.digest.reading import headline_of
 from treemem.ledger import reading, salience
-from treemem.ledger.reading import Filter
 from treemem.store import summaries
 from treemem.store.database import Database
 from treemem.summarize.choosing import Offered, choose
 from treemem.text.tokens import count_many, count_tokens
 from treemem.topics import scopes
 from treemem.tree import builder
-from treemem.types import ENTRY_KINDS, Digest, Entry, Scope, ScopeKind, Statement
+from treemem.types import Digest, Entry, Scope, ScopeKind, Statement
 
 # Tokens of a digest: at most the ceiling of its scope, and of a short scope this share of its text,
 # but enough for a few sentences.
@@ -42,12 +41,8 @@ def digest_of(database: Database, scope: Scope) -> Digest:
     ceiling = min(_ceiling(scope, tokens), most)
     gists = _gists(database, root_seq)
     said = {gist.entry_id for gist in gists} - {None}
-    entries = [
-        entry
-        for kind in ENTRY_KINDS
-        for entry in reading.entries_of(database, scope, Filter((kind,)), limit=OFFERED_MAX)
-        if entry.id not in said
-    ]
+    found, counts = reading.most_salient(database, scope, OFFERED_MAX)
+    entries = [entry for entry in found if entry.id not in said]
     offered = _offered(gists, entries)
     chosen = [one.item for one in choose(offered, ceiling)]
     return Digest(
@@ -55,7 +50,7 @@ def digest_of(database: Database, scope: Scope) -> Digest:
         headline=first_line,
         gists=tuple(item for item in chosen if isinstance(item, Statement)),
         entries=tuple(item for item in chosen if isinstance(item, Entry)),
-        counts=tuple(reading.counts(database, scope, Filter()).items()),
+        counts=tuple(counts.items()),
     )
 
 

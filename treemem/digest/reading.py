@@ -39,7 +39,7 @@ def _passage_title(database: Database, source_id: str) -> tuple[str, str] | None
         found = outlines(database, [source_id], messages_max=PASSAGE_MESSAGES_MAX).values()
         return next(((title_of(one), subject_of(one)) for one in found), None)
 
-    return memo.kept(database, ("title", source_id), read)
+    return memo.kept(database, ("title", source_id, PASSAGE_MESSAGES_MAX), read)
 
 
 def have_subjects(database: Database) -> bool:

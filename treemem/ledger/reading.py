@@ -87,6 +87,9 @@ JOIN message m ON m.seq = c.message_seq
 WHERE st.entry_seq IN (SELECT value FROM json_each(:entries)) ORDER BY st.seq, c.ordinal
 """
 _BY_PREFIX = f"SELECT {_COLUMNS} {_JOINS} WHERE e.id >= ? AND e.id < ? LIMIT 6"
+_BY_SEQ = f"""
+SELECT {_COLUMNS} {_JOINS} WHERE e.seq IN (SELECT value FROM json_each(?))
+"""  # noqa: S608
 _CITED = """
 SELECT DISTINCT m.id FROM statement st JOIN citation c ON c.statement_seq = st.seq
 JOIN message m ON m.seq = c.message_seq WHERE st.entry_seq = ? ORDER BY m.sent_at_ms, m.seq
@@ -120,17 +123,64 @@ def entries_of(
 ) -> list[Entry]:
     """The entries of a scope: the most salient first, or in the order in which they were last
     said. limit: None for all of them."""
-    where, parameters = _conditions(scope, wanted)
-    by = _ORDER[order]
     most = -1 if limit is None else max(limit, RANKED_MAX if order == "salience" else 0)
-    rows = database.rows(
-        f"SELECT {_COLUMNS} {_JOINS} WHERE {where} ORDER BY {by} LIMIT :limit",
-        parameters | {"limit": most},
-    )
+    ranks = _ranks(database, scope, wanted, order, most)
     if order == "salience":
-        rows = _with_recency(rows)
-    found = rows if limit is None else rows[:limit]
-    return _in_their_words(database, scope, wanted, found, _values(database, found))
+        ranks = _with_recency(ranks)
+    found = ranks if limit is None else ranks[:limit]
+    return _read(database, scope, wanted, [rank.seq for rank in found])
+
+
+def most_salient(
+    database: Database, scope: Scope, limit: int
+) -> tuple[list[Entry], dict[EntryKind, int]]:
+    """The most salient entries of each kind that hold in a scope, at most limit of each, and how
+    many there are of each kind. The leaves of the scope are listed once for all kinds."""
+    wanted = Filter()
+    if _leaves(scope, wanted)[0] is None:  # then an index has the order of each kind
+        by_kind = {
+            kind: _ranks(database, scope, Filter((kind,)), "salience", RANKED_MAX)
+            for kind in ENTRY_KINDS
+        }
+        numbers = counts(database, scope, wanted)
+    else:
+        by_kind = {kind: [] for kind in ENTRY_KINDS}
+        for rank in _ranks(database, scope, wanted, "salience", -1):
+            by_kind[rank.kind].append(rank)
+        numbers = {kind: len(ranks) for kind, ranks in by_kind.items()}
+    best = [rank.seq for ranks in by_kind.values()
+            for rank in _with_recency(ranks[:RANKED_MAX])[:limit]]  # fmt: skip
+    return _read(database, scope, wanted, best), numbers
+
+
+class _Rank(NamedTuple):
+    """What orders an entry among others."""
+
+    seq: int
+    kind: EntryKind
+    salience: float
+    last_ms: int | None
+    last_source: int | None
+    last_position: int | None
+
+
+def _ranks(
+    database: Database, scope: Scope, wanted: Filter, order: EntryOrder, limit: int
+) -> list[_Rank]:
+    """The first entries of a scope in an order. limit: -1 for all of them."""
+    where, parameters = _conditions(scope, wanted)
+    sql = f"""
+    SELECT e.seq, e.kind, e.salience, e.last_ms, e.last_source, e.last_position FROM entry e
+    WHERE {where} AND e.statement_seq IS NOT NULL ORDER BY {_ORDER[order]} LIMIT :limit
+    """  # noqa: S608
+    return list(map(_Rank._make, database.rows(sql, parameters | {"limit": limit})))
+
+
+def _read(database: Database, scope: Scope, wanted: Filter, seqs: Sequence[int]) -> list[Entry]:
+    """These entries, in this order, as a scope says them."""
+    by_seq = {row[0]: row for row in database.rows(_BY_SEQ, (json_list(seqs),))}
+    rows = [by_seq[seq] for seq in seqs]
+    return _in_their_words(database, scope, wanted, rows, _values(database, rows))
 
 
 def statement_seqs(database: Database, scope: Scope, wanted: Filter, limit: int) -> list[int]:
@@ -284,11 +334,13 @@ def _in_their_words(
     ]  # fmt: skip
 
 
-def _with_recency(rows: Sequence[Row]) -> list[Row]:
-    """The rows in the order of their salience and of how recent they are among these."""
-    in_time = sorted(rows, key=lambda row: (row[9] or 0, row[16] or 0, row[17] or 0))
-    bonus = {row[0]: salience.recency(at, len(in_time)) for at, row in enumerate(in_time)}
-    return sorted(rows, key=lambda row: (-(row[13] + bonus[row[0]]), row[0]))
+def _with_recency(ranks: Sequence[_Rank]) -> list[_Rank]:
+    """The entries in the order of their salience and of how recent they are among these."""
+    in_time = sorted(
+        ranks, key=lambda one: (one.last_ms or 0, one.last_source or 0, one.last_position or 0)
+    )
+    bonus = {one.seq: salience.recency(at, len(in_time)) for at, one in enumerate(in_time)}
+    return sorted(ranks, key=lambda one: (-(one.salience + bonus[one.seq]), one.seq))
 
 
 def _values(database: Database, rows: Iterable[Row]) -> list[Entry]:

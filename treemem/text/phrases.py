@@ -503,7 +503,8 @@ def _widened(phrase: str, counts: PhraseCounts, barred: frozenset[str]) -> str:
     longer = [
         other
         for other, number in counts.texts.items()
-        if len(other) > len(phrase)
+        if phrase in other  # quick, and rarely true
+        and len(other) > len(phrase)
         and f" {phrase} " in f" {other} "
         and number >= max(2, LONGER_SHARE * counts.texts[phrase])
         and _is_subject(other, counts, barred)
@@ -527,8 +528,12 @@ def _akin(word: str, other: str) -> bool:
     short, long = sorted((word, other), key=len)
     if len(short) >= AKIN_CHARS_MIN and long.startswith(short):
         return True
-    stem = stemmer("english")
-    return stem(word) == stem(other)
+    return _stem(word) == _stem(other)
+
+
+@functools.lru_cache(maxsize=20_000)
+def _stem(word: str) -> str:
+    return stemmer("english")(word)
 
 
 def _spelled(written: Counter[str]) -> str:
