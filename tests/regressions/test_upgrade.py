@@ -37,7 +37,8 @@ ALTER TABLE source DROP COLUMN is_mine;
 UPDATE message SET extras = NULL;
 UPDATE message SET search_text = NULL;
 INSERT INTO message_fts (message_fts) VALUES ('rebuild');
-DELETE FROM _sqlite_migrations WHERE name IN ('m002_origins', 'm004_other_stems', 'm005_ledger');
+DELETE FROM _sqlite_migrations
+WHERE name NOT IN ('m001_spine', 'm003_log_files');
 DELETE FROM job;
 PRAGMA user_version = 1;
 """

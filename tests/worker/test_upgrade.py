@@ -14,7 +14,7 @@ from tests.helpers.logs import prose
 from tests.helpers.shapes import SMALL_LEAVES
 from treemem import Memory, Message, Node, Scope, Statement
 from treemem.config import ROOT_INTERVAL_MS
-from treemem.summarize import backends, exam
+from treemem.summarize import EXTRACTIVE, backends, exam
 from treemem.types import TreeShape
 from treemem_cli.main import cli
 
@@ -199,7 +199,7 @@ def test_a_tail_that_cannot_be_retold_removes_nothing_from_its_root(
     memory.work()
     root = nodes(memory)[0]
     assert (root.summaries[0].producer, root.summaries[0].shown) == (name, True)
-    extractive = memory.node(root.id, producer="extractive/4")
+    extractive = memory.node(root.id, producer=EXTRACTIVE.name)
     assert len(root.statements) >= len(extractive.statements) > 0
 
 

@@ -11,7 +11,8 @@ from treemem.digest.reading import headline_of
 from treemem.ledger import reading, salience
 from treemem.store import summaries
 from treemem.store.database import Database
-from treemem.summarize.choosing import Offered, choose
+from treemem.summarize import EXTRACTIVE
+from treemem.summarize.choosing import Offered, choose, is_worth_showing
 from treemem.text.tokens import count_many, count_tokens
 from treemem.topics import scopes
 from treemem.tree import builder
@@ -39,11 +40,16 @@ def digest_of(database: Database, scope: Scope) -> Digest:
     first_line = headline_of(database, scope)
     most = CEILINGS[scope.kind] - count_tokens(first_line)
     ceiling = min(_ceiling(scope, tokens), most)
-    gists = _gists(database, root_seq)
+    read = _gists(database, root_seq)
+    gists = [gist for gist in read if _is_worth_showing(gist)]
     said = {gist.entry_id for gist in gists} - {None}
     found, counts = reading.most_salient(database, scope, OFFERED_MAX)
     entries = [entry for entry in found if entry.id not in said]
-    offered = _offered(gists, entries)
+    worth = [entry for entry in entries if _is_worth_showing(entry)]
+    if not gists and not worth:
+        # Rather a poor sentence than none.
+        gists, worth = read[:1], entries[: not read]
+    offered = _offered(gists, worth)
     chosen = [one.item for one in choose(offered, ceiling)]
     return Digest(
         scope=scope,
@@ -89,6 +95,13 @@ def _offered(gists: list[Statement], entries: list[Entry]) -> list[Offered[State
         )
         for place, (item, tokens) in enumerate(zip(items, counts, strict=True))
     ]  # fmt: skip
+
+
+def _is_worth_showing(item: Statement | Entry) -> bool:
+    """Whether a reader would likely find it worth showing. What a model wrote was judged before."""
+    if isinstance(item, Statement) and item.producer != EXTRACTIVE.name:
+        return True
+    return is_worth_showing(item.kind, item.text, item.origin, item.speaker)
 
 
 def left_out(digest: Digest) -> dict[str, int]:

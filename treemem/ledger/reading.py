@@ -226,9 +226,9 @@ def entry(database: Database, prefix: str) -> Entry:
     by_seq = messages.by_seq(database, messages.seqs_by_id(database, ids).values())
     by_id = {message.id: message for message in by_seq.values()}
     features = salience.Features(
-        found.kind, found.state, found.origin, found.text, row[-1], found.mentions, found.leaves,
-        entries.returns(database, [row[0]]).get(row[0], 0),
-        matching.is_for_good(found.kind, found.text, found.origin),
+        found.kind, found.state, found.origin, found.text, row[-1],
+        found.mentions, found.leaves, entries.returns(database, [row[0]]).get(row[0], 0),
+        matching.is_for_good(found.kind, found.text, found.origin), found.speaker,
     )  # fmt: skip
     return replace(
         found, messages=tuple(by_id[message_id] for message_id in ids),

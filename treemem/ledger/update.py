@@ -186,9 +186,9 @@ def states(
     for seq, entry in placed.items():
         state, by = _state(database, mentions.get(seq, ()), endings.get(seq, ()))
         features = salience.Features(
-            entry.kind, state, entry.origin, entry.text, entry.importance, entry.mentions,
-            entry.leaves, min(returns.get(seq, 0), RETURNS_MAX),
-            matching.is_for_good(entry.kind, entry.text, entry.origin),
+            entry.kind, state, entry.origin, entry.text, entry.importance,
+            entry.mentions, entry.leaves, min(returns.get(seq, 0), RETURNS_MAX),
+            matching.is_for_good(entry.kind, entry.text, entry.origin), entry.speaker,
         )  # fmt: skip
         rows.append((state, by, salience.total(features), seq))
     return rows

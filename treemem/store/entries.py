@@ -177,7 +177,7 @@ ORDER BY l.entry_seq, l.later_seq
 """
 _PLACES = """
 SELECT e.seq, e.kind, e.home, e.last_ms, e.last_source, e.last_position, e.mentions, e.leaves,
-  st.text, coalesce(st.origin, 'pasted'), st.settles, st.importance
+  st.text, coalesce(st.origin, 'pasted'), st.settles, st.importance, st.speaker
 FROM entry e JOIN statement st ON st.seq = e.statement_seq
 WHERE e.seq IN (SELECT value FROM json_each(?))
 """
@@ -198,6 +198,7 @@ class Placed(NamedTuple):
     origin: Origin
     settles: bool
     importance: float
+    speaker: str | None = None
 
 
 class Ending(NamedTuple):

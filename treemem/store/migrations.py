@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from sqlite_utils import Database
 
 APPLICATION_ID = 0x74726D6D  # "trmm"
-SCHEMA_VERSION = 5
+SCHEMA_VERSION = 6
 
 TRUTH = """
 CREATE TABLE setting (              -- choices that belong to this file, see store/settings.py
@@ -536,6 +536,12 @@ def apply(
     @steps()
     def m005_ledger(database: Database) -> None:
         for sql in split_script(LEDGER + EXTRACT_AGAIN, is_complete):
+            database.conn.execute(sql)
+
+    @steps()
+    def m006_quality(database: Database) -> None:
+        # Importance and salience have other weights since extractive/5.
+        for sql in split_script(EXTRACT_AGAIN, is_complete):
             database.conn.execute(sql)
 
     steps.apply(Database(connection))

@@ -7,12 +7,15 @@ most. What it does not show is in the ledger.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
 from treemem.summarize.base import KIND_ORDER
-from treemem.types import StatementKind
+from treemem.summarize.detectors import words_of
+from treemem.text.quality import quality_of
+from treemem.text.stop_words import STOP_WORDS
+from treemem.types import Origin, StatementKind
 
 T = TypeVar("T")
 
@@ -24,6 +27,17 @@ KIND_SHARES: tuple[tuple[StatementKind, float], ...] = (
 )  # fmt: skip
 # The most statements of one kind.
 KIND_MAX = 8
+# The words that most sentences share, which say what these are about, and what each of the first
+# few in a sentence adds to its weight as a gist.
+MAIN_WORDS = 12
+MAIN_WEIGHT = 0.2
+MAIN_COUNTED = 3
+# Characters of a word that may say what a sentence is about.
+CONTENT_CHARS_MIN = 4
+# The quality below which a gist, or a fact, is not shown at a root: of those above it, four in five
+# are good (docs/decisions.md, D78).
+GIST_FLOOR = 0.6
+FACT_FLOOR = 0.6
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +54,38 @@ class Offered(Generic[T]):
     weight: float
     part: int
     place: int
+
+
+def content_words(text: str) -> frozenset[str]:
+    """The longer words of a sentence, in small letters."""
+    return frozenset(w for w in map(str.lower, words_of(text)) if len(w) >= CONTENT_CHARS_MIN)
+
+
+def main_words(sentences: Iterable[frozenset[str]]) -> frozenset[str]:
+    """The words that most sentences share. sentences: the words of each, in small letters.
+
+    Example:
+        >>> sorted(main_words([frozenset({"kiln", "broke"}), frozenset({"the", "kiln"})]))
+        ['kiln']
+    """
+    counts = Counter(word for words in sentences for word in words)
+    shared = [word for word, number in counts.items() if number > 1 and word not in STOP_WORDS]
+    return frozenset(sorted(shared, key=lambda word: (-counts[word], word))[:MAIN_WORDS])
+
+
+def gist_weight(text: str, origin: Origin, speaker: str | None, main: int) -> float:
+    """How much a sentence matters as a gist. main: the main words in it."""
+    return quality_of(text, origin, speaker).gist * (1 + MAIN_WEIGHT * min(main, MAIN_COUNTED))
+
+
+def is_worth_showing(kind: StatementKind, text: str, origin: Origin, speaker: str | None) -> bool:
+    """Whether a statement may be shown at a root: gists and facts that a reader would likely call
+    so, and all others."""
+    quality = quality_of(text, origin, speaker)
+    return not (
+        (kind == "gist" and quality.gist < GIST_FLOOR)
+        or (kind == "fact" and quality.fact < FACT_FLOOR)
+    )
 
 
 def choose(offered: Sequence[Offered[T]], ceiling: int) -> list[Offered[T]]:

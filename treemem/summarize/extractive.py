@@ -19,7 +19,14 @@ from treemem.proposals import Draft, Excerpt, View
 from treemem.rules import wording
 from treemem.summarize import rollup
 from treemem.summarize.base import BINDING, KIND_ORDER, Client, GroupContent, LeafContent
-from treemem.summarize.choosing import Offered, choose, spread
+from treemem.summarize.choosing import (
+    CONTENT_CHARS_MIN,
+    Offered,
+    choose,
+    gist_weight,
+    main_words,
+    spread,
+)
 from treemem.summarize.detectors import kind_of, specifics, states_nothing, tool_errors, words_of
 from treemem.summarize.kinds.place import Place, Turn, setting_of, turn_of
 from treemem.text.sentences import spoken_sentences
@@ -27,7 +34,7 @@ from treemem.text.tokens import count_many, count_tokens
 from treemem.types import Message, Origin, StatementKind
 from treemem.verify import relations
 
-NAME = "extractive/4"
+NAME = "extractive/5"
 RANK = 0
 # A leaf's summary has at most this share of its tokens …
 LEAF_SHARE = 0.15
@@ -40,8 +47,6 @@ LEAF_TOKENS_MIN = 64
 PICKED_SHARE = 3
 PICKED_TOKENS_MAX = 1_000
 GISTS_MAX = 3
-# The weight of a gist that goes on with the sentence before it.
-UNCLEAR_GIST = 0.15
 # The largest share of the picked tokens for each kind; facts take the rest.
 ROOM: dict[StatementKind, float] = {
     "gist": 0.15, "decision": 0.5, "error": 0.3, "fact": 1.0,
@@ -64,7 +69,6 @@ BINDING_MAX = 100  # rules and open points of a leaf; most leaves have fewer sen
 AGAIN = 0.5
 SETTLING_MAX = 60
 SPARE_MAX = 12
-CONTENT_CHARS_MIN = 4
 CONTENT_WORDS_FULL = 7
 # A question for a fact, which the next speaker answers at once, and the characters of the answer
 # that are read.
@@ -158,6 +162,7 @@ def _salience(candidates: Sequence[_Candidate]) -> list[float]:
                 is_lasting=matching.is_for_good(
                     "constraint" if draft.kind == "constraint" else "fact", draft.text, draft.origin
                 ),
+                speaker=draft.speaker,
             )
         )
         for draft in (candidate.draft for candidate in candidates)
@@ -327,22 +332,19 @@ def _tool_errors(excerpt: Excerpt) -> Iterator[tuple[str, str]]:
 
 
 def _gists(candidates: Sequence[_Candidate], room: int) -> list[_Candidate]:
-    """The sentence of each third of the leaf that shares most words with the rest of the leaf.
-    Rules, open points and decisions are excluded, since they are shown under their own kind."""
-    counts = Counter(word for candidate in candidates for word in candidate.words)
-    speaking = [c for c in candidates if c.draft.kind not in (*BINDING, "decision")]
-    pool = [c for c in speaking if len(c.words) >= CONTENT_WORDS_FULL] or speaking
-
-    def centrality(candidate: _Candidate) -> float:
-        shared = sum(counts[word] - 1 for word in candidate.words)
-        clear = UNCLEAR_GIST if salience.is_unclear(candidate.draft.text) else 1.0
-        return clear * candidate.draft.importance * shared / (4 + len(candidate.words))
-
+    """The sentence of each third of the leaf that reads best as a gist. Rules, open points and
+    decisions are excluded, since they are shown under their own kind."""
+    main = main_words(candidate.words for candidate in candidates)
     thirds = GISTS_MAX / (1 + max(c.place for c in candidates))
     offered = [
-        Offered(c, "gist", len(c.draft.text), centrality(c), int(c.place * thirds), c.place)
-        for c in pool
-    ]
+        Offered(
+            c, "gist", len(c.draft.text),
+            gist_weight(c.draft.text, c.draft.origin, c.draft.speaker, len(main & c.words)),
+            int(c.place * thirds), c.place,
+        )
+        for c in candidates
+        if c.draft.kind not in (*BINDING, "decision") and c.draft.origin != "result"
+    ]  # fmt: skip
     ranked = sorted(offered, key=lambda one: (-one.weight, one.place))
     best = {one.part: one for one in reversed(ranked)}
     chosen = [one.item for one in spread(list(best.values()), room)]

@@ -11,7 +11,14 @@ from collections.abc import Sequence
 
 from treemem.ledger import matching, salience
 from treemem.proposals import Child, ChildStatement, View
-from treemem.summarize.choosing import Offered, choose
+from treemem.summarize.choosing import (
+    Offered,
+    choose,
+    content_words,
+    gist_weight,
+    is_worth_showing,
+    main_words,
+)
 from treemem.verify import relations
 
 # Tokens of a group's summary.
@@ -26,17 +33,36 @@ def summarize_group(children: Sequence[Child]) -> View:
 
 
 def offered(children: Sequence[Child]) -> list[Offered[ChildStatement]]:
-    """The children's statements that may be shown, each once."""
+    """The children's statements that may be shown, each once. Poor gists are among them only if
+    there is no other one."""
     said: dict[object, list[tuple[int, ChildStatement]]] = {}
     for number, child in enumerate(children):
         for item in child.statements:
             said.setdefault(relations.key(item.text), []).append((number, item))
+    words = {item.seq: content_words(item.text) for alike in said.values() for _, item in alike[:1]}
+    main = main_words(words.values())
     found: list[Offered[ChildStatement]] = []
     for number, item in (alike[0] for alike in said.values()):
-        leaves = len({child for child, _ in said[relations.key(item.text)]})
-        weight = weight_of(item, leaves)
+        if item.kind == "gist":
+            weight = gist_weight(item.text, item.origin, item.speaker, len(main & words[item.seq]))
+        else:
+            leaves = len({child for child, _ in said[relations.key(item.text)]})
+            weight = weight_of(item, leaves)
         found.append(Offered(item, item.kind, item.tokens, weight, number, len(found)))
-    return found
+    return _without_poor_gists(found)
+
+
+def _without_poor_gists(found: list[Offered[ChildStatement]]) -> list[Offered[ChildStatement]]:
+    """What may be shown without the gists that are not worth it, unless there are no others."""
+    poor = {
+        one.place
+        for one in found
+        if one.kind == "gist"
+        and not is_worth_showing("gist", one.item.text, one.item.origin, one.item.speaker)
+    }
+    if len(poor) == sum(one.kind == "gist" for one in found):
+        return found
+    return [one for one in found if one.place not in poor]
 
 
 def weight_of(item: ChildStatement, children: int = 1) -> float:
@@ -44,6 +70,6 @@ def weight_of(item: ChildStatement, children: int = 1) -> float:
     kind = matching.entry_kind(item.kind, item.text, item.origin)
     features = salience.Features(
         kind, "holds", item.origin, item.text, item.importance, children, children,
-        is_lasting=matching.is_for_good(kind, item.text, item.origin),
+        is_lasting=matching.is_for_good(kind, item.text, item.origin), speaker=item.speaker,
     )  # fmt: skip
     return salience.total(features)

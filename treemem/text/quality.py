@@ -1,0 +1,173 @@
+"""Judges how likely a reader calls a sentence, read alone, a good gist or a real fact. Pure.
+
+A logistic regression over features that are cheap and need few words of any language: whether the
+sentence is complete, how fluent it is, what it refers to, what it contains, and whose words it is.
+The weights are in quality.json; benchmarks/sentence_quality.py trains them and describes the
+labels.
+"""
+
+from __future__ import annotations
+
+import functools
+import json
+import math
+import re
+from importlib import resources
+from typing import NamedTuple
+
+from treemem.text.scripts import COUNTED_BY_PAIR
+from treemem.text.stop_words import STOP_WORDS
+from treemem.text.word_classes import IMPERATIVES
+from treemem.types import Origin
+
+# From this many words on, more of them make a sentence harder to read.
+WORDS_LONG = 30
+# More content words than these say no more of what a source is about.
+CONTENT_FULL = 12
+# The share of its words at which a feature of a sentence is full.
+SHARE_FULL = 0.2
+# The share of its characters that are symbols at which a sentence is no prose.
+SYMBOLS_FULL = 0.125
+# Sentences whose quality is remembered: the same one is judged in leaf, group and digest.
+REMEMBERED = 20_000
+
+_WORD = re.compile(rf"[{COUNTED_BY_PAIR}]{{1,2}}|[^\W\d_](?:[\w'’]|-(?=\w))*|\d[\d.,:]*\w*")
+_PAIR = re.compile(f"[{COUNTED_BY_PAIR}]")
+# A sentence that begins small, or with one of these, goes on with another one.
+_GOES_ON = re.compile(
+    r"[^\w\"“'`(\[]*(?:and|but|so|then|or|also|because|that|this|these|those|it|its|they|them|he|she|his|her"
+    r"|him|there|here|which|otherwise|instead|however|yes|no|yeah|well|ok|okay|oh)\b",
+    re.IGNORECASE,
+)
+_SMALL = re.compile(r"[\"'“(\[]*[^\W\d_](?<=[a-zà-öø-ÿ])[^\W_]*(?!\S*[_/.(]\w)")
+_STOPPED = re.compile(r"[.!?…。！？][\"')\]*_`”’]*\s*$")
+# What is broken off, or cut by a transcript or a list.
+_OPEN_END = re.compile(
+    r"(?:[,;:–-]|\b(?:and|or|but|so|the|a|an|of|to|that|in|is|are|was|with|for|could|if|because|where|you|we"
+    r"|I))[\s.]*$",
+    re.IGNORECASE,
+)
+# Speech as it is heard: a sound instead of a word, a word twice, or one broken off.
+_FILLER = re.compile(
+    r"(?<!\w)(?:u[hm]+|[eh]rm?|hmm+|mm+|mhm|eh|uh[- ]huh|you know|i mean|sort of|kind of)(?!\w)"
+    r"|\b(\w+)(?: ,)? \1\b|\w - (?=\w)|(?<=\s)[b-hj-zB-HJ-Z](?=\s)|@ @|\w-\s",
+    re.IGNORECASE,
+)
+# Words that refer to something said before.
+_DEICTIC = frozenset(
+    "it this that these those they them he she him his her hers there here its their one ones "
+    "thing things something stuff such it's that's they're he's she's".split()
+)
+_FIRST_PERSON = frozenset("i we my our me us".split())
+_COMMANDS = IMPERATIVES | {"let", "let's", "please", "suppose"}
+# Words that make a statement a possibility or an opinion.
+_HEDGES = frozenset(
+    "maybe perhaps probably hopefully if think guess wonder wondering suppose want wanna could "
+    "would might may should can".split()
+)
+_SYMBOL = re.compile(r"[{}\[\]<>=|\\$_^~;/#*`@]|https?:")
+
+
+class Quality(NamedTuple):
+    """The probabilities, from 0 to 1, that a reader calls a sentence a good gist, which says
+    something of what its source is about, and a real fact; by itself, in both cases."""
+
+    gist: float
+    fact: float
+
+
+FEATURES = (
+    "goes on", "stops", "ends open", "asks", "asks an assistant", "disfluent", "deictic", "you",
+    "first person", "commands", "hedged", "content", "specific", "long", "symbols", "user",
+    "person", "assistant",
+)  # fmt: skip
+
+
+def features(text: str, origin: Origin, speaker: str | None) -> tuple[float, ...]:
+    """The features of a sentence in the order of FEATURES, each from 0 to a few. origin, speaker:
+    as of a Statement; who types to an assistant mostly has no name."""
+    words = _WORD.findall(text)
+    number = max(1, len(words))
+    lower = [word.lower().replace("’", "'") for word in words]
+    content = sum(
+        word not in STOP_WORDS and (len(word) > 2 or _PAIR.match(word) is not None)
+        for word in lower
+    )
+    tokens = text.split()
+    numbers = sum(any(map(str.isdigit, token)) for token in tokens)
+    names = sum(word[0].isupper() and word != "I" and word[:2] != "I'" for word in words[1:])
+    full = SHARE_FULL * number
+    is_user = origin == "typed" and speaker == "user"
+    asks = text.rstrip("\"'”’)* ").endswith(("?", "？"))
+    return (
+        float(goes_on(text)),
+        float(_STOPPED.search(text) is not None),
+        float(_OPEN_END.search(text) is not None),
+        float(asks and not is_user),
+        float(asks and is_user),
+        min(1.0, len(_FILLER.findall(text)) / full),
+        sum(word in _DEICTIC for word in lower) / full,
+        min(1.0, sum(word.startswith("you") for word in lower) / full),
+        float(any(word.partition("'")[0] in _FIRST_PERSON for word in lower)),
+        float(bool(lower) and lower[0] in _COMMANDS),
+        min(1.0, sum(word in _HEDGES for word in lower) / full),
+        math.log1p(min(content, CONTENT_FULL)),
+        math.log1p(numbers + names),
+        max(0.0, math.log(number / WORDS_LONG)),
+        min(1.0, len(_SYMBOL.findall(text)) / max(1.0, SYMBOLS_FULL * len(text))),
+        float(is_user),
+        float(origin in ("typed", "person") and not is_user),
+        float(origin == "assistant"),
+    )
+
+
+@functools.lru_cache(maxsize=REMEMBERED)
+def quality_of(text: str, origin: Origin, speaker: str | None) -> Quality:
+    """The quality of a sentence in somebody's words. origin, speaker: as for features.
+
+    Example:
+        >>> good = quality_of("The tram depot in Lund got 14 new trams in May.", "person", "Ida")
+        >>> poor = quality_of("and so , um , I think that came up when", "person", "Ida")
+        >>> good.fact > 0.7 > 0.2 > poor.fact
+        True
+    """
+    values = features(text, origin, speaker)
+    gist, fact = (_logistic(weights, values) for weights in _weights())
+    return Quality(gist, fact)
+
+
+def goes_on(text: str) -> bool:
+    """Whether a sentence goes on with another one, so that it says little alone.
+
+    Example:
+        >>> goes_on("And that broke it."), goes_on("The disk was full."), goes_on("of the disk.")
+        (True, False, True)
+    """
+    return _GOES_ON.match(text) is not None or _SMALL.match(text) is not None
+
+
+def is_unclear(text: str) -> bool:
+    """Whether a sentence says little alone: it goes on with another one, hesitates, or breaks off.
+
+    Example:
+        >>> is_unclear("We take uh the disk."), is_unclear("The disk was full.")
+        (True, False)
+    """
+    return goes_on(text) or bool(_FILLER.search(text) or _OPEN_END.search(text))
+
+
+def _logistic(weights: tuple[float, ...], values: tuple[float, ...]) -> float:
+    total = weights[0] + sum(map(float.__mul__, weights[1:], values))
+    return round(1 / (1 + math.exp(-total)), 4)
+
+
+@functools.cache
+def _weights() -> tuple[tuple[float, ...], tuple[float, ...]]:
+    """The weights for gists and for facts: what is added always, and those of FEATURES."""
+    file = resources.files("treemem.text").joinpath("quality.json")
+    read = json.loads(file.read_text(encoding="utf-8"))
+    gist, fact = (
+        (float(read[kind]["always"]), *(float(read[kind][name]) for name in FEATURES))
+        for kind in ("gist", "fact")
+    )
+    return gist, fact
