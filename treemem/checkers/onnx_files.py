@@ -6,12 +6,10 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Sequence
 from pathlib import Path
-from types import TracebackType
-from typing import Self
 
 from treemem.checkers.nearest import nearest_lines
 from treemem.errors import ModelError
-from treemem.models.child import ModelProcess, need_onnx
+from treemem.models.child import ModelChild, need_onnx
 from treemem.models.client import default_threads
 from treemem.models.operations.classifying import MODEL, TOKENIZER
 
@@ -21,7 +19,7 @@ ANSWER_SECONDS = 120.0
 _END_BYTES = 1 << 20
 
 
-class OnnxModel:
+class OnnxModel(ModelChild):
     """A folder with model.onnx and tokenizer.json, loaded at the first question. Use it in a with
     statement, or close it. Raises ModelError if a file is missing."""
 
@@ -34,7 +32,10 @@ class OnnxModel:
                 "models are exported for onnxruntime",
                 recoverable=False,
             )
-        self._process: ModelProcess | None = None
+        fields: dict[str, object] = {"folder": str(self.folder), "threads": default_threads()}
+        super().__init__(
+            "load_classifier", fields, LOAD_SECONDS, f"the model {self.folder}", need_onnx
+        )
 
     @property
     def identity(self) -> str:
@@ -45,38 +46,8 @@ class OnnxModel:
         """By how many nats the model finds it likelier that lines support a note than that they do
         not. Raises ModelError."""
         pair = ["\n".join(nearest_lines(lines, note)), " ".join(note.split())]
-        answer = self._running().request("classify", ANSWER_SECONDS, pairs=[pair])
+        answer = self.request("classify", ANSWER_SECONDS, pairs=[pair])
         return float(answer["logits"][0])
-
-    def close(self) -> None:
-        """Ends the child process. The next question starts another."""
-        if self._process is not None:
-            self._process.close()
-            self._process = None
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.close()
-
-    def _running(self) -> ModelProcess:
-        if self._process is not None and self._process.alive:
-            return self._process
-        process = ModelProcess(need_onnx)
-        fields = {"folder": str(self.folder), "threads": default_threads()}
-        try:
-            process.request("load_classifier", LOAD_SECONDS, **fields)
-        except ModelError as error:
-            process.close()
-            raise ModelError(str(error), recoverable=False) from error
-        self._process = process
-        return process
 
 
 def _fingerprint(path: Path) -> str:

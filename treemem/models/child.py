@@ -22,7 +22,8 @@ import weakref
 from collections import deque
 from collections.abc import Callable
 from pathlib import Path
-from typing import IO, Any
+from types import TracebackType
+from typing import IO, Any, Self
 
 from treemem.errors import ModelError
 
@@ -158,6 +159,90 @@ class ModelProcess:
     def _last_lines(self) -> str:
         lines = " | ".join(list(self._stderr_lines)[-3:])
         return f"; its last output: {lines}" if lines else ""
+
+
+class Closable:
+    """Something that a with statement closes at its end."""
+
+    def close(self) -> None:
+        """Frees what it holds."""
+        raise NotImplementedError
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+
+class ModelChild(Closable):
+    """A model in a child process, which is started at the first call, and again after it has died.
+
+    Calls from several threads wait for each other. load: the request that loads the model, with
+    these fields and time-out. what: names the model in an error. need: see ModelProcess.
+    """
+
+    def __init__(
+        self,
+        load: str,
+        fields: dict[str, object],
+        load_seconds: float,
+        what: str,
+        need: Callable[[], None] | None = None,
+    ) -> None:
+        self._load, self._fields, self._load_seconds = load, fields, load_seconds
+        self._what, self._need = what, need
+        self._lock = threading.Lock()
+        self._process: ModelProcess | None = None
+        self._started_by = 0
+        self._about: dict[str, Any] = {}
+
+    @property
+    def pid(self) -> int | None:
+        """The process id of the child; None if none runs."""
+        process = self._process
+        return process.pid if process is not None and process.alive else None
+
+    def close(self) -> None:
+        """Ends the child. The next call starts another."""
+        with self._lock:
+            if self._process is not None:
+                self._process.close()
+                self._process = None
+
+    def about(self) -> dict[str, Any]:
+        """What the child said of the model when it loaded it."""
+        with self._lock:
+            self._running()
+        return self._about
+
+    def request(self, op: str, timeout_seconds: float, **fields: object) -> dict[str, Any]:
+        """The child's answer, as ModelProcess gives it. Raises ModelError, not recoverable if the
+        model cannot be loaded."""
+        with self._lock:
+            return self._running().request(op, timeout_seconds, **fields)
+
+    def _running(self) -> ModelProcess:
+        process = self._process
+        # A fork shares the pipes: two processes would read each other's answers.
+        if process is not None and process.alive and self._started_by == os.getpid():
+            return process
+        self._process = None
+        process = ModelProcess(self._need)
+        try:
+            self._about = process.request(self._load, self._load_seconds, **self._fields)
+        except ModelError as error:
+            process.close()
+            raise ModelError(
+                f"{self._what} could not be loaded: {error}", recoverable=False
+            ) from error
+        self._process, self._started_by = process, os.getpid()
+        return process
 
 
 def need_llama() -> None:

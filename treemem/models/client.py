@@ -1,23 +1,16 @@
-"""Asks one local model, which runs in a child process.
-
-The child is started at the first call, and again after it has died. Calls from several threads
-wait for each other.
-"""
+"""Asks one local model, which runs in a child process."""
 
 from __future__ import annotations
 
 import os
-import threading
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from types import TracebackType
-from typing import Any, Self
+from typing import Any
 
-from treemem.errors import ModelError
 from treemem.models import chat
 from treemem.models.chat import Chat, Prompt, Segment
-from treemem.models.child import ModelProcess
+from treemem.models.child import ModelChild
 from treemem.models.manifests import InstalledModel
 
 __all__ = ["Generation", "LlamaClient", "Prompt", "Segment"]
@@ -46,7 +39,7 @@ class Generation:
     tokens_computed: int | None = None
 
 
-class LlamaClient:
+class LlamaClient(ModelChild):
     """A GGUF in a child process. Use it in a with statement, or close it.
 
     context_tokens: limited to the context that the model was trained with.
@@ -65,18 +58,15 @@ class LlamaClient:
         pooling: str | None = None,
         timeout_seconds: float = 300.0,
     ) -> None:
-        self._load = {
+        fields: dict[str, object] = {
             "path": str(path),
             "context_tokens": context_tokens,
             "threads": threads or default_threads(),
             "embedding": embedding,
             "pooling": pooling,
         }
+        super().__init__("load", fields, LOAD_SECONDS, f"the model {path}")
         self._timeout_seconds = timeout_seconds
-        self._lock = threading.Lock()
-        self._process: ModelProcess | None = None
-        self._started_by = 0
-        self._about: dict[str, Any] = {}
 
     @classmethod
     def of(
@@ -170,54 +160,10 @@ class LlamaClient:
 
     def chat(self, prompt: Prompt) -> Chat:
         """Renders a prompt in the model's chat template; as plain text for a base model."""
-        with self._lock:
-            self._running()
-        return chat.render(self._about["chat_template"], prompt)
-
-    @property
-    def pid(self) -> int | None:
-        """The process id of the child; None if none runs."""
-        process = self._process
-        return process.pid if process is not None and process.alive else None
-
-    def close(self) -> None:
-        """Ends the child. The next call starts another."""
-        with self._lock:
-            if self._process is not None:
-                self._process.close()
-                self._process = None
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.close()
+        return chat.render(self.about()["chat_template"], prompt)
 
     def _request(self, op: str, **fields: object) -> dict[str, Any]:
-        with self._lock:
-            return self._running().request(op, self._timeout_seconds, **fields)
-
-    def _running(self) -> ModelProcess:
-        process = self._process
-        # A fork shares the pipes: two processes would read each other's answers.
-        if process is not None and process.alive and self._started_by == os.getpid():
-            return process
-        self._process = None
-        process = ModelProcess()
-        try:
-            self._about = process.request("load", LOAD_SECONDS, **self._load)
-        except ModelError as error:
-            process.close()
-            raise ModelError(
-                f"the model {self._load['path']} could not be loaded: {error}", recoverable=False
-            ) from error
-        self._process, self._started_by = process, os.getpid()
-        return process
+        return self.request(op, self._timeout_seconds, **fields)
 
 
 def default_threads() -> int:

@@ -14,13 +14,13 @@ import re
 import time
 from collections.abc import Callable, Iterator, Sequence
 from email.utils import parsedate_to_datetime
-from types import TracebackType
-from typing import TYPE_CHECKING, Any, NoReturn, Self
+from typing import TYPE_CHECKING, Any, NoReturn
 from urllib.parse import urlsplit
 
 from treemem.errors import ModelError, UsageError
 from treemem.models import responses
 from treemem.models.chat import Prompt, defused
+from treemem.models.child import Closable
 from treemem.models.client import Generation
 from treemem.models.connection import Connection
 
@@ -68,7 +68,7 @@ class _RetryableError(ModelError):
         self.wait_seconds = wait_seconds
 
 
-class EndpointClient:
+class EndpointClient(Closable):
     """One model behind one server, for one thread. Use it in a with statement, or close it.
 
     base_url: with or without /v1. model: its name there; None for the only one that the server
@@ -170,17 +170,6 @@ class EndpointClient:
     def close(self) -> None:
         """Closes the connections. The client cannot be used afterwards."""
         self._http.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.close()
 
     # -- which model -------------------------------------------------------------------
 

@@ -18,8 +18,8 @@ from dataclasses import asdict, dataclass
 from importlib import resources
 from typing import TYPE_CHECKING, Any
 
-from treemem.config import models_folder
 from treemem.errors import ModelError
+from treemem.models import results
 from treemem.proposals import ChildStatement, Excerpt
 from treemem.reports import StepProgress
 from treemem.summarize import lines
@@ -50,6 +50,8 @@ LONG_SHARE_MIN = 0.4
 RETELL_POINTS_MAX = 300
 # Texts after which a model without a point is not asked about the others.
 POINTLESS_TEXTS_MAX = 2
+# The folder of the results beside the models.
+_FOLDER = "exams"
 # Tokens of the lines of a window that contains a whole leaf, with their labels.
 WHOLE_LEAF_TOKENS = 4_500
 
@@ -307,37 +309,18 @@ def _part(offered: int, kept: int, points: int, total: int, answers: Sequence[Ge
 
 def save(result: ExamResult, folder: Path | None = None) -> None:
     """Stores a result beside the models, in place of an older one of the same model."""
-    from treemem.models.manifests import put_in_place
-
-    target = _path(result.model, folder)
-    target.parent.mkdir(parents=True, exist_ok=True)
-    temporary = target.with_suffix(".tmp")
-    temporary.write_text(json.dumps(asdict(result), indent=2) + "\n", "utf-8")
-    put_in_place(temporary, target)
+    results.save(asdict(result), _FOLDER, folder)
 
 
 def result_of(model: str, folder: Path | None = None) -> ExamResult | None:
-    """The stored result of a model, None where it has taken no exam of this version."""
-    path = _path(model, folder)
-    try:
-        fields = json.loads(path.read_text("utf-8"))
-        if fields["version"] != version():
-            return None
-        parts = {
-            name: None if fields[name] is None else Part(**fields[name])
-            for name in ("retell", "notes", "long")
-        }
-        return ExamResult(**(fields | parts))
-    except FileNotFoundError:
-        return None
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        raise ModelError(
-            f"the exam's result {path} cannot be read ({error}): remove it, and let the model "
-            "take the exam again with `treemem model check`",
-            recoverable=False,
-        ) from error
+    """The stored result of a model, None where it has taken no exam of this version. Raises
+    ModelError if it cannot be read."""
+    return results.read(model, _FOLDER, version(), _result, folder)
 
 
-def _path(model: str, folder: Path | None) -> Path:
-    safe = "".join(c if c.isalnum() or c in "._-" else "_" for c in model)
-    return (folder or models_folder()) / "exams" / f"{safe}.json"
+def _result(fields: dict[str, Any]) -> ExamResult:
+    parts = {
+        name: None if fields[name] is None else Part(**fields[name])
+        for name in ("retell", "notes", "long")
+    }
+    return ExamResult(**(fields | parts))
