@@ -25,9 +25,21 @@ from treemem.verify.assertion import Heard, difference
         ("Clara asks about the import.", "Is the import finished?", True, ""),
         ("The worker restarts.", "If the run fails, the worker restarts.", False, "a condition"),
         ("All tests hang.", "Some tests hang.", False, "amount"),
+        ("All six tests hang.", "Six tests hang.", False, ""),
         ("The cache is enabled.", "The cache is disabled.", False, "turned"),
     ],
 )
 def test_what_is_asserted_differently(clause: str, source: str, asks: bool, reason: str) -> None:
     found = difference(clause, clause, Heard(source, source, asks=asks))
+    assert found.startswith(reason) if reason else not found
+
+
+@pytest.mark.parametrize(
+    ("around", "reason"),
+    [("", "negation"), ("The divers are there.", "negation"), ("It is forbidden.", ""),
+     ("But the divers are there.", "")],
+)  # fmt: skip
+def test_a_denial_may_stand_around_a_sentence(around: str, reason: str) -> None:
+    clause, source = "Ana cannot have the pool on Friday.", "I asked for the pool on Friday."
+    found = difference(clause, clause, Heard(source, source, around=around))
     assert found.startswith(reason) if reason else not found

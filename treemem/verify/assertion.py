@@ -19,12 +19,14 @@ class Heard:
     """What a clause of a note rests on.
 
     part: the clauses of a sentence that it resembles most. beside: the same with the clauses
-    beside them. others: further sentences. asks: the sentence is a question that nobody confirms.
+    beside them. others: further sentences. around: those before and after the sentence. asks: the
+    sentence is a question that nobody confirms.
     """
 
     part: str
     beside: str
     others: str = ""
+    around: str = ""
     asks: bool = False
 
     @property
@@ -83,7 +85,7 @@ def _denial(clause: str, note: str, heard: Heard) -> str:
     noted = wording.DENIES.search(clause) is not None
     twice = len(wording.DENIES.findall(part)) > 1 and wording.REQUIRES.search(note) is not None
     answered = wording.DENIES.search(note) or wording.DENIES_BY_WORD.search(note)
-    denied = denies(others) or wording.DENIES_BY_WORD.search(part)
+    denied = denies(others) or wording.DENIES_BY_WORD.search(part) or _suggests_denial(heard)
     differs = (
         (said and not noted and not answered and not twice)
         or (noted and not said and not denied)
@@ -96,6 +98,13 @@ def _denial(clause: str, note: str, heard: Heard) -> str:
         )
     )
     return "negation differs from its source" if differs else ""
+
+
+def _suggests_denial(heard: Heard) -> bool:
+    """Whether a sentence may be told with a *not*, for what is around it or for a contrast in it:
+    "I asked for Friday, but the divers have it" says that Friday could not be had."""
+    around = wording.NO_DENIAL.sub(" ", heard.around)
+    return denies(around) or wording.SETS_AGAINST.search(f"{heard.beside} {around}") is not None
 
 
 def _certainty(clause: str, note: str, heard: Heard) -> str:

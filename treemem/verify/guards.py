@@ -227,7 +227,9 @@ def _fault(clause: NoteClause, units: Sequence[Unit], leaf: Leaf) -> str:
     others = " ".join([*(unit.text for unit in units[1:]), leaf.continued(main)])
     if not _has_subject(clause, main, leaf):
         return "said of something else"
-    heard = Heard(aligned_part(clause, main), aligned_part(clause, main, 1), others, asks)
+    around = " ".join([main.before, *(unit.text for unit in leaf.units[main.at + 1 : main.at + 2])])
+    part, beside = aligned_part(clause, main), aligned_part(clause, main, 1)
+    heard = Heard(part, beside, others, around, asks)
     return assertion.difference(clause.text, clause.whole, heard) or _denied_afterwards(
         clause, main, leaf
     )

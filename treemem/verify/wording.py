@@ -43,6 +43,8 @@ TURNS = re.compile(
     r"|impossible|den(?:ies|ied))\b",
     re.IGNORECASE,
 )
+# Sets one thing against another, which a note may tell with a "not".
+SETS_AGAINST = re.compile(r"\b(?:but|still|yet|too|although|though)\b", re.IGNORECASE)
 # Says that something is not certain or not yet so.
 OPEN = re.compile(
     r"\b(?:might|nearly|almost|(?-i:may) (?:be|have|well|also|still|need|take|come|get|help|even)"
@@ -172,8 +174,12 @@ UNIVERSAL = re.compile(
     r"|completely|any|both|never|nobody|none|only|sole(?:ly)?|everywhere|we|us|our|no)\b",
     re.IGNORECASE,
 )
+# Not "not at all", nor "all six", which is a number.
 STRICT_UNIVERSAL = re.compile(
-    r"\b(?:all|every|everyone|everybody|always|entire(?:ly)?|completely)\b", re.IGNORECASE
+    r"\b(?:(?<!at )all(?! (?:of )?(?:(?:the|these|those|his|her|their) )?(?:two|three|four|five|six"
+    r"|seven|eight|nine|ten|twelve|\d))|every|everyone|everybody|always|entire(?:ly)?"
+    r"|completely)\b",
+    re.IGNORECASE,
 )
 DOUBTS = re.compile(r"\b(?:might|maybe|perhaps|probably|possibly)\b", re.IGNORECASE)
 PLANS = re.compile(r"\b(?:plans?|hopes?|wants?) to\b", re.IGNORECASE)
