@@ -37,17 +37,19 @@ def blind(lines: Sequence[str], note: str) -> Features:
 
 def test_the_labelled_set_is_large_balanced_and_of_all_kinds():
     notes = calibration.labelled()
-    for fits in (True, False):
-        half = [note for note in notes if note.fits == fits]
-        assert sum(note.wrong is None for note in half) >= 60
-        assert sum(note.wrong is not None for note in half) >= 60
+    for group in range(calibration.GROUPS):
+        own = [note for note in notes if note.group == group]
+        assert sum(note.wrong is None for note in own) >= 30
+        assert sum(note.wrong is not None for note in own) >= 60
+    passing = [note for note in notes if note.wrong and calibration.shown_to_checker(note)]
+    assert len(passing) >= 120
     kinds = Counter(note.wrong for note in notes if note.wrong)
     assert {"speaker", "number", "time", "name", "negation", "plan", "perhaps", "question",
             "merged", "opposite", "invented", "third party"} <= set(kinds)  # fmt: skip
     assert len({note.text for note in notes}) == len(notes)
-    # No text is in both halves.
-    halves = [{note.lines for note in notes if note.fits == fits} for fits in (True, False)]
-    assert not halves[0] & halves[1]
+    # No text is in two groups.
+    groups = {note.lines: note.group for note in notes}
+    assert all(groups[note.lines] == note.group for note in notes)
 
 
 def test_a_checker_that_knows_is_usable_and_accepts_no_false_note():
@@ -68,11 +70,11 @@ def test_a_checker_that_guesses_is_not_usable():
 def test_notes_that_the_guards_refuse_are_not_asked_about_and_count_as_not_accepted():
     lines = (("Ana", "I bought 12 apple trees in Varna, and Tom paid for them."),)
     notes = []
-    for fits in (True, False):
+    for group in (0, 1):
         notes += [
-            LabelledNote(lines, "Tom paid for the apple trees that Ana got.", None, fits),
-            LabelledNote(lines, "Ana bought 13 apple trees in Varna.", "number", fits),
-            LabelledNote(lines, "Varna paid for the trees that Ana got.", "name", fits),
+            LabelledNote(lines, "Tom paid for the apple trees that Ana got.", None, group),
+            LabelledNote(lines, "Ana bought 13 apple trees in Varna.", "number", group),
+            LabelledNote(lines, "Varna paid for the trees that Ana got.", "name", group),
         ]
     asked: list[str] = []
 
@@ -82,14 +84,14 @@ def test_notes_that_the_guards_refuse_are_not_asked_about_and_count_as_not_accep
 
     result = calibration.calibrate(read, "few", "pairs", "2026-01-01", notes=notes)
     assert "Ana bought 13 apple trees in Varna." not in asked
-    assert result.measured.true == 1
-    assert result.measured.false == 2
-    assert result.measured.asked == len(asked) // 2
+    assert result.measured.true == 2
+    assert result.measured.false == 4
+    assert result.measured.asked == len(asked)
 
 
 def test_the_guards_decide_what_a_checker_is_shown():
     lines = (("Ana", "The kiln came on Thursday."), ("Tom", "I sing in a choir."))
-    note = LabelledNote(lines, "Ana's kiln was delivered on Thursday.", None, True)
+    note = LabelledNote(lines, "Ana's kiln was delivered on Thursday.", None, 0)
     shown = calibration.shown_to_checker(note)
     assert all(line.split(":")[0] in ("Ana", "Tom") for line in shown)
 
@@ -113,7 +115,7 @@ def test_a_damaged_file_is_an_error_that_says_how_to_go_on(tmp_path: Path, damag
     calibration.save(RESULT, tmp_path)
     (file,) = (tmp_path / "checkers").iterdir()
     file.write_text(damage)
-    with pytest.raises(ModelError, match="remove it, and calibrate the model again"):
+    with pytest.raises(ModelError, match="remove it, and test the model again"):
         calibration.result_of(RESULT.model, tmp_path)
 
 
@@ -148,6 +150,22 @@ def test_as_many_false_notes_may_be_accepted_as_the_confidence_allows(count: int
     assert most <= calibration.accepted_max(count + 1)
 
 
-def test_no_false_note_of_the_half_that_fits_is_accepted():
+def test_no_more_false_notes_are_accepted_than_may_be():
     result = calibration.calibrate(blind, "blind", "pairs", "2026-01-01")
-    assert result.fitted.accepted == 0
+    assert result.fitted.accepted <= calibration.accepted_max(result.fitted.false)
+
+
+def test_what_is_measured_on_a_group_was_fitted_to_the_others():
+    lines = (("Ana", "I bought 12 apple trees in Varna, and Tom paid for them."),)
+    note = LabelledNote(lines, "Tom paid for the apple trees that Ana got.", None, 0)
+    assert calibration.shown_to_checker(note)
+    notes = [replace(note, wrong=wrong, group=group)
+             for group in (0, 1) for wrong in (None, "speaker")]  # fmt: skip
+    # The feature means the opposite in the two groups, so each is judged wrong by the other.
+    numbers = iter([1.0, -1.0, -1.0, 1.0])
+
+    def read(shown: Sequence[str], text: str) -> Features:
+        return {"x": next(numbers)}
+
+    result = calibration.calibrate(read, "m", "pairs", "2026-01-01", notes=notes)
+    assert (result.fitted.auc, result.measured.auc) == (0.5, 0.0)

@@ -1,7 +1,8 @@
 """Calibrates a checker on labelled notes, and stores what came out beside the models.
 
-Half of the texts fit the formula and the threshold, the other half measures how often a note that
-is accepted is true. Both go through the guards first, as notes do at work, so what the guards
+The texts are split into groups. For each group a formula and a threshold are fitted on the others,
+and how often a note of the group that they accept is true is measured; the formula that is stored
+is fitted on all. All notes go through the guards first, as notes do at work, so what the guards
 refuse is no credit of the checker's, and counts among the false notes that were not accepted.
 """
 
@@ -18,23 +19,27 @@ from typing import Any
 
 from treemem.checkers import formula
 from treemem.checkers.formula import Features, Formula
-from treemem.config import models_folder
-from treemem.errors import ModelError
+from treemem.models import results
 from treemem.proposals import Excerpt
 from treemem.reports import StepProgress
 from treemem.types import ROLES, Message
 from treemem.verify import grading
 
 # Part of a calibration's version: another way to ask makes all calibrations anew.
-METHOD = 2
+METHOD = 3
+# The texts are split into so many groups.
+GROUPS = 4
 # The most false notes that a checker accepts, as a share of all false ones, and how sure the few
 # dozen of the test must make it.
 FALSE_ACCEPTED_MAX = 0.05
 CONFIDENCE = 0.95
-# A checker that does worse on the half that measures is not used.
+# A checker that does worse where it is measured is not used.
 AUC_MIN = 0.65
 PRECISION_MIN = 0.85
 KEPT_MIN = 0.1
+
+# The folder of the results beside the models.
+_FOLDER = "checkers"
 
 # What a model says about a note, given lines.
 Read = Callable[[Sequence[str], str], Features]
@@ -45,13 +50,13 @@ class LabelledNote:
     """A note on a text.
 
     lines: speaker and words of each message. wrong: the kind of its fault, None for a true note.
-    fits: whether it belongs to the half that fits, not to the one that measures.
+    group: of its text.
     """
 
     lines: tuple[tuple[str, str], ...]
     text: str
     wrong: str | None
-    fits: bool
+    group: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,8 +86,8 @@ class Calibration:
     """The result for one model.
 
     way: how the model is asked, see opening.ways_of. version: of the labelled set and the method; a
-    result of another version is ignored. fitted: on the half that the formula was fitted to.
-    measured: on the other half.
+    result of another version is ignored. fitted: on the notes that the formula was fitted to, which
+    are all. measured: on each group, by a formula that was fitted to the others.
     """
 
     model: str
@@ -107,12 +112,13 @@ class Calibration:
 
 @functools.cache
 def labelled() -> tuple[LabelledNote, ...]:
-    """The built-in notes; every second text is in the half that fits."""
+    """The built-in notes."""
     notes = []
     for number, text in enumerate(_content()["texts"]):
         lines = tuple((str(speaker), str(words)) for speaker, words in text["lines"])
-        notes += [LabelledNote(lines, note, None, number % 2 == 0) for note in text["true"]]
-        notes += [LabelledNote(lines, note, kind, number % 2 == 0) for kind, note in text["false"]]
+        group = number % GROUPS
+        notes += [LabelledNote(lines, note, None, group) for note in text["true"]]
+        notes += [LabelledNote(lines, note, kind, group) for kind, note in text["false"]]
     return tuple(notes)
 
 
@@ -145,15 +151,15 @@ def calibrate(
         read_notes.append((note, read(shown, note.text) if shown else None))
         if progress is not None:
             progress(number, len(notes))
-    fit = [(note, row) for note, row in read_notes if note.fits]
-    rows = [row for _, row in fit if row is not None]
-    found = formula.fitted(rows, [note.wrong is None for note, row in fit if row is not None])
-    false = sum(note.wrong is not None for note, _ in fit)
-    threshold = formula.threshold_for(*_scores(fit, found), accepted_max=accepted_max(false))
-    rest = [(note, row) for note, row in read_notes if not note.fits]
+    found, threshold = _fitted(read_notes)
+    parts = []
+    for group in sorted({note.group for note in notes}):
+        rest = [(note, row) for note, row in read_notes if note.group != group]
+        own = [(note, row) for note, row in read_notes if note.group == group]
+        parts.append(_judged(own, *_fitted(rest)))
     return Calibration(
-        model, way, version(), found, threshold, _measured(fit, found, threshold),
-        _measured(rest, found, threshold), taken_at,
+        model, way, version(), found, threshold, _measured(_judged(read_notes, found, threshold)),
+        _measured([judged for part in parts for judged in part]), taken_at,
     )  # fmt: skip
 
 
@@ -187,23 +193,42 @@ def shown_to_checker(note: LabelledNote) -> tuple[str, ...]:
     return grading.grade(note.text, excerpts).lines
 
 
+# A note, and what the model says about it; None where the guards decide.
 _ReadNotes = Sequence[tuple[LabelledNote, Features | None]]
+# Whether a note is true; its score, None where the guards decide; and whether it is accepted.
+_Judged = tuple[bool, float | None, bool]
 
 
-def _scores(notes: _ReadNotes, found: Formula) -> tuple[list[float], list[float]]:
-    """Of the notes that a checker was asked about: the scores of the true and of the false."""
-    scored = [(note.wrong is None, found.chance(row)) for note, row in notes if row is not None]
-    return [s for label, s in scored if label], [s for label, s in scored if not label]
+def _fitted(notes: _ReadNotes) -> tuple[Formula, float]:
+    """The formula and the threshold that these notes give."""
+    asked = [(note.wrong is None, row) for note, row in notes if row is not None]
+    found = formula.fitted([row for _, row in asked], [label for label, _ in asked])
+    false = sum(note.wrong is not None for note, _ in notes)
+    scores = [(label, found.chance(row)) for label, row in asked]
+    return found, formula.threshold_for(
+        [score for label, score in scores if label],
+        [score for label, score in scores if not label],
+        accepted_max(false),
+    )
 
 
-def _measured(notes: _ReadNotes, found: Formula, threshold: float) -> Measured:
-    true, false = _scores(notes, found)
+def _judged(notes: _ReadNotes, found: Formula, threshold: float) -> list[_Judged]:
+    judged: list[_Judged] = []
+    for note, row in notes:
+        score = None if row is None else found.chance(row)
+        judged.append((note.wrong is None, score, score is not None and score >= threshold))
+    return judged
+
+
+def _measured(judged: Sequence[_Judged]) -> Measured:
+    true = [score for label, score, _ in judged if label and score is not None]
+    false = [score for label, score, _ in judged if not label and score is not None]
     return Measured(
-        true=sum(note.wrong is None for note, _ in notes),
-        false=sum(note.wrong is not None for note, _ in notes),
+        true=sum(label for label, _, _ in judged),
+        false=sum(not label for label, _, _ in judged),
         asked=len(true) + len(false),
-        kept=sum(score >= threshold for score in true),
-        accepted=sum(score >= threshold for score in false),
+        kept=sum(accepted for label, _, accepted in judged if label),
+        accepted=sum(accepted for label, _, accepted in judged if not label),
         auc=round(formula.auc(true, false), 4),
     )
 
@@ -213,45 +238,19 @@ def _measured(notes: _ReadNotes, found: Formula, threshold: float) -> Measured:
 
 def save(result: Calibration, folder: Path | None = None) -> None:
     """Stores a result beside the models, in place of an older one of the same model."""
-    from treemem.models.manifests import put_in_place
-
-    target = _path(result.model, folder)
-    target.parent.mkdir(parents=True, exist_ok=True)
-    temporary = target.with_suffix(".tmp")
-    temporary.write_text(json.dumps(asdict(result), indent=2) + "\n", "utf-8")
-    put_in_place(temporary, target)
+    results.save(asdict(result), _FOLDER, folder)
 
 
 def result_of(model: str, folder: Path | None = None) -> Calibration | None:
     """The stored result of a model; None where it has none of this version. Raises ModelError if it
     cannot be read."""
-    path = _path(model, folder)
-    try:
-        fields = json.loads(path.read_text("utf-8"))
-        if fields["version"] != version():
-            return None
-        parts = fields["formula"]
-        lists = {name: tuple(parts[name]) for name in ("names", "weights", "means", "scales")}
-        result = Calibration(
-            **fields
-            | {
-                "formula": Formula(**parts | lists),
-                "fitted": Measured(**fields["fitted"]),
-                "measured": Measured(**fields["measured"]),
-            }
-        )
-        result.formula.chance({})
-    except FileNotFoundError:
-        return None
-    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
-        raise ModelError(
-            f"the calibration {path} cannot be read ({error}): remove it, and calibrate the model "
-            "again with `treemem model check`",
-            recoverable=False,
-        ) from error
-    return result
+    return results.read(model, _FOLDER, version(), _result, folder)
 
 
-def _path(model: str, folder: Path | None) -> Path:
-    safe = "".join(c if c.isalnum() or c in "._-" else "_" for c in model)
-    return (folder or models_folder()) / "checkers" / f"{safe}.json"
+def _result(fields: dict[str, Any]) -> Calibration:
+    parts = fields["formula"]
+    lists = {name: tuple(parts[name]) for name in ("names", "weights", "means", "scales")}
+    found = Formula(**parts | lists)
+    found.chance({})  # fails if the lists do not fit together
+    fitted, measured = (Measured(**fields[name]) for name in ("fitted", "measured"))
+    return Calibration(**fields | {"formula": found, "fitted": fitted, "measured": measured})

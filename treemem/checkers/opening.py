@@ -218,7 +218,7 @@ def calibrate(
     for number, way in enumerate(ways):
         with reader_of(setting, way) as read:
             results.append(run(read, name, way, taken_at, _shifted(progress, number, len(ways))))
-    # Chosen by the half that fits, so that the other half still measures.
+    # Not chosen by what is measured, which would then be too good.
     result = max(results, key=lambda found: found.fitted.auc)
     calibration.save(result)
     return result
