@@ -5,6 +5,7 @@ Two entries are compared if they share words that say what they are about; see s
 
 from __future__ import annotations
 
+import functools
 import hashlib
 from collections.abc import Iterable
 
@@ -23,6 +24,7 @@ RETURN_STEMS_MIN = 2
 RETURN_SHARE_MIN = 0.5
 
 
+@functools.lru_cache(maxsize=20_000)
 def entry_id(text: str, project: str) -> str:
     """The id of the entry that a statement belongs to. Statements of a project that mean the same
     in almost the same words have one entry; what is to be done and that it is done are two."""

@@ -132,16 +132,16 @@ def _link(database: Database, seqs: Sequence[int]) -> None:
     near = _nearest(database, placed, subjects)
     others = {other for found in near.values() for other in found} - placed.keys()
     known = placed | entries.placed(database, others)
-    links: dict[tuple[int, int], LinkKind] = {}
-    for seq, found in near.items():
-        for other in found:
-            for earlier, later in ((known[seq], known[other]), (known[other], known[seq])):
-                pair = (earlier.seq, later.seq)
-                if pair not in links and matching.comes_later(later, earlier):
-                    kind = matching.effect(earlier, later)
-                    if kind is not None:
-                        links[pair] = kind
-    entries.link(database, [(earlier, kind, later) for (earlier, later), kind in links.items()])
+    pairs = {(min(seq, other), max(seq, other)) for seq, found in near.items() for other in found}
+    links: list[tuple[int, LinkKind, int]] = []
+    for pair in pairs:
+        one, other = known[pair[0]], known[pair[1]]
+        earlier, later = (one, other) if matching.comes_later(other, one) else (other, one)
+        if matching.comes_later(later, earlier):
+            kind = matching.effect(earlier, later)
+            if kind is not None:
+                links.append((earlier.seq, kind, later.seq))
+    entries.link(database, links)
 
 
 def _nearest(

@@ -146,6 +146,7 @@ def subject_of(text: str) -> frozenset[str]:
     return stems(text) - _OPENING
 
 
+@functools.lru_cache(maxsize=20_000)
 def settles(text: str) -> bool:
     """Whether a sentence says that something is done; closes decides if that is an open point.
 

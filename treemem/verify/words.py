@@ -109,6 +109,7 @@ def split_words(text: str) -> tuple[Word, ...]:
     return tuple(split)
 
 
+@functools.lru_cache(maxsize=20_000)
 def stems(text: str) -> frozenset[str]:
     """The stems of the words of a text, without stop words.
 

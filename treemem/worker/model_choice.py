@@ -5,13 +5,11 @@ Tested in tests/models/test_endpoint.py.
 
 from __future__ import annotations
 
-from treemem.checkers import opening
 from treemem.errors import UsageError
 from treemem.models import serving
 from treemem.queue import jobs
 from treemem.store import settings
 from treemem.store.database import Database
-from treemem.summarize import backends
 from treemem.types import ServedModel
 from treemem.worker import embed_jobs, summary_jobs
 
@@ -25,6 +23,9 @@ def warn_of_exposed_key(database: Database, setting: str | None) -> None:
 
 def use(database: Database, role: str, choice: str | ServedModel, now_ms: int) -> None:
     """See Memory.use_model."""
+    from treemem.checkers import opening  # a run without a model needs neither
+    from treemem.summarize import backends
+
     if role not in (settings.SUMMARIZER, settings.EMBEDDER, settings.CHECKER):
         raise UsageError(f"A model is used as summarizer, embedder or checker, not as {role!r}.")
     if role == settings.CHECKER:

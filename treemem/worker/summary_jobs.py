@@ -24,7 +24,6 @@ from treemem.store.database import Database
 from treemem.store.usage import Purpose
 from treemem.summarize import EXTRACTIVE, extractive_views
 from treemem.summarize.base import Client, GroupContent, LeafContent, Summarizer
-from treemem.summarize.model_summarizer import ModelSummarizer
 from treemem.times import Clock
 from treemem.tree import builder
 from treemem.types import Job, Message, Rejection
@@ -189,6 +188,8 @@ class SummaryWork:
                 report.rejected[rejection.reason] = report.rejected.get(rejection.reason, 0) + 1
 
     def _view(self, purpose: Purpose, budget: Budget) -> View:
+        from treemem.summarize.model_summarizer import ModelSummarizer  # not before a model works
+
         client = _PaidClient(
             self._database, self._client, self._summarizer.name, purpose, budget, self._clock
         )
