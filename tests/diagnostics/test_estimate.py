@@ -14,7 +14,7 @@ from tests.helpers.logs import ClaudeSession, prose
 from tests.helpers.shapes import with_small_leaves
 from treemem import FileReport, Memory, Message, UsageError
 from treemem.config import ROOT_INTERVAL_MS
-from treemem.diagnostics.estimate import TOKENS_OUT_DEFAULT, Plan, speed_of
+from treemem.diagnostics.estimate import NOTE_TOKENS, TOKENS_OUT_DEFAULT, Plan, speed_of
 from treemem.importers.common.base import LogFile
 from treemem.store.database import Database
 from treemem.summarize import exam, lines
@@ -292,6 +292,37 @@ def test_a_plan_opens_no_model(
     monkeypatch.setattr("treemem.summarize.backends.slots_of", refuse)
     assert memory.plan(session(5).write(tmp_path)).calls == 1
     assert client.questions == []
+
+
+class _Judge:
+    """A checker that finds nothing supported, and counts what it is asked."""
+
+    name = "judge"
+    threshold = 0.5
+
+    def __init__(self) -> None:
+        self.asked = 0
+
+    def score(self, lines: Sequence[str], note: str) -> float:
+        assert lines
+        assert note
+        self.asked += 1
+        return 0.0
+
+
+def test_the_calls_of_a_checker_are_planned_too_without_one_of_them(
+    memory: Memory, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    path = session(40).write(tmp_path)
+    use(monkeypatch, memory, CountingClient())
+    without = memory.plan(path)
+    assert (without.checker, without.checks) == (None, 0)
+    judge = _Judge()
+    use(monkeypatch, memory, CountingClient(), checker=judge)
+    plan = memory.plan(path)
+    assert plan == replace(without, checker="judge", checks=plan.checks)
+    assert plan.checks == round(plan.tokens_out / NOTE_TOKENS) > 0
+    assert judge.asked == 0
 
 
 # -- nothing changes -------------------------------------------------------------------

@@ -41,6 +41,8 @@ if TYPE_CHECKING:
 
 # The tokens of an answer if none was measured: half of what a model may write.
 TOKENS_OUT_DEFAULT = 160
+# The tokens of a note of one sentence.
+NOTE_TOKENS = 20
 # The speed is measured over at most this many of the latest calls.
 SPEED_CALLS_MAX = 200
 
@@ -68,6 +70,8 @@ class Plan:
     tokens_out: an estimate.
     model: the summarizer in use; None if there is none or it is not installed.
     speed: as measured on this machine; None if it was not.
+    checker: judges the notes; None if there is none. checks: about how many notes it is asked
+    about at most, each a call of its own beside those above; seconds are without them.
     """
 
     files: tuple[FileReport, ...]
@@ -85,6 +89,8 @@ class Plan:
     tokens_out: int
     model: str | None
     speed: Speed | None
+    checker: str | None = None
+    checks: int = 0
 
     @property
     def jobs(self) -> int:
@@ -265,7 +271,9 @@ def _plan(database: Database, trial: Database, added: _Added) -> Plan:
     nodes = _new_nodes(database, trial, sources)
     calls = list(_calls(trial, summarizer or ModelSummarizer("", "", 0), nodes))
     leaf_calls = sum(node.is_leaf for node, _ in calls)
-    tokens_out = TOKENS_OUT_DEFAULT if speed is None else speed.tokens_out_per_call
+    per_call = TOKENS_OUT_DEFAULT if speed is None else speed.tokens_out_per_call
+    tokens_out = round(len(calls) * per_call)
+    checker = summarizer.checker if isinstance(summarizer, ModelSummarizer) else None
     return Plan(
         files=tuple(added.files),
         sources=len(sources),
@@ -279,9 +287,11 @@ def _plan(database: Database, trial: Database, added: _Added) -> Plan:
         leaf_calls=leaf_calls,
         upper_calls=len(calls) - leaf_calls,
         tokens_in=sum(tokens for _, tokens in calls),
-        tokens_out=round(len(calls) * tokens_out),
+        tokens_out=tokens_out,
         model=None if summarizer is None else name,
         speed=speed,
+        checker=None if checker is None else checker.name,
+        checks=0 if checker is None else round(tokens_out / NOTE_TOKENS),
     )
 
 

@@ -291,7 +291,7 @@ def replaces(newer: str, older: str) -> bool:
         return False
     share = len(shared) / min(len(ours), len(theirs))
     alike = len(shared) / len(ours | theirs)
-    updates = bool(_UPDATE.search(newer))
+    updates = _is_update(newer)
     if share < REPLACED_SHARE_MIN or alike < (UPDATED_ALIKE_MIN if updates else REPLACED_SHARE_MIN):
         return False
     return _differs(newer, older)
@@ -310,6 +310,11 @@ def _differs(newer: str, older: str) -> bool:
 @functools.lru_cache(maxsize=20_000)
 def _values(text: str) -> frozenset[str]:
     return frozenset(_VALUE.findall(text))
+
+
+@functools.lru_cache(maxsize=20_000)
+def _is_update(text: str) -> bool:
+    return _UPDATE.search(text) is not None
 
 
 @functools.lru_cache(maxsize=20_000)

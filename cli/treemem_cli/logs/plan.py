@@ -105,6 +105,8 @@ def _print(plan: Plan) -> None:
         "model calls": f"{plan.calls:,}" + _ratio(plan.windows_per_leaf, "windows per leaf"),
         "tokens": f"{plan.tokens_in:,} in, {plan.tokens_out:,} out"
                   + _ratio(plan.tokens_per_token, "per ingested token"),
+        **({} if plan.checker is None
+           else {"checks": f"up to about {plan.checks:,} by {plan.checker}, not in the time"}),
         "time": _time(plan),
     }  # fmt: skip
     for name, value in rows.items():
