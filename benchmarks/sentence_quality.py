@@ -3,11 +3,12 @@
     python benchmarks/sentence_quality.py LABELS [--held LABELS] [--write]
 
 LABELS is a file of JSON lines, each a sentence that somebody labelled: text, origin and speaker (as
-of a Statement), source and group (any names), and gist and fact, true or false. A gist is good if
-it says something of what the source is about, a fact is real if it states something that happened
-or holds; both must be understandable to a reader who sees nothing else but the source's headline.
-The labels that the package's weights were trained on are of others' conversations, so they are not
-part of the project; with the same labels the training gives the same weights each time.
+of a Statement), about (how many of the main words of its source are in it, see
+summarize/choosing.py), source and group (any names), and gist and fact, true or false. A gist is
+good if it says something of what the source is about, a fact is real if it states something that
+happened or holds; both must be understandable to a reader who sees nothing else but the source's
+headline. The labels that the package's weights were trained on are of others' conversations, so
+they are not part of the project; with the same labels the training gives the same weights.
 
 Without --held, sources take turns in being held back; so no source is judged by weights that saw
 it. --write stores the weights of all of LABELS.
@@ -83,7 +84,7 @@ def train(rows: list[Row], kind: str) -> Array:
 
 
 def _features(row: Row) -> tuple[float, ...]:
-    return quality.features(row["text"], row["origin"], row["speaker"])
+    return quality.features(row["text"], row["origin"], row["speaker"], row["about"])
 
 
 def probability(weights: Array, row: Row) -> float:

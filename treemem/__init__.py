@@ -79,6 +79,7 @@ if TYPE_CHECKING:
     from treemem.search.query import Rerank
     from treemem.store.usage import UsageKey, UsageRow
     from treemem.summarize.exam import ExamResult
+    from treemem.text.speech import clean_verbatim
     from treemem.topic_api import Topics, TopicView
     from treemem.tree.browse import SourceView, UpgradableNode
 
@@ -161,6 +162,7 @@ __all__ = [  # noqa: RUF022
     "UsageRow",
     "WorkReport",
     "__version__",
+    "clean_verbatim",
     "default_database_path",
     "find_files",
     "origin_spans",
@@ -192,6 +194,7 @@ if not TYPE_CHECKING:
         "UpgradableNode": "tree.browse",
         "UsageKey": "store.usage",
         "UsageRow": "store.usage",
+        "clean_verbatim": "text.speech",
         "find_files": "ingest.walk",
     }
 

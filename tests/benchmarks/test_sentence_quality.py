@@ -13,7 +13,7 @@ def rows() -> list[trainer.Row]:
     return [
         {
             "text": text.format(name, number + 10), "origin": "typed", "speaker": "Ida",
-            "source": name, "group": "own", "gist": text is GOOD, "fact": text is GOOD,
+            "about": 1, "source": name, "group": "own", "gist": text is GOOD, "fact": text is GOOD,
         }
         for number, name in enumerate(NAMES)
         for text in (GOOD, POOR)

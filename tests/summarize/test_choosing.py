@@ -6,7 +6,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from treemem.summarize.base import KIND_ORDER
-from treemem.summarize.choosing import KIND_MAX, Offered, choose, spread
+from treemem.summarize.choosing import (
+    KIND_MAX,
+    MAIN_WORDS,
+    Offered,
+    choose,
+    is_worth_showing,
+    main_words,
+    spread,
+    telling_words,
+)
 from treemem.types import STATEMENT_KINDS
 
 OFFERED = st.lists(
@@ -21,6 +30,30 @@ OFFERED = st.lists(
     ),
     max_size=60,
 )
+
+
+def test_a_poor_gist_or_fact_is_not_worth_showing_and_a_rule_always_is() -> None:
+    poor = "and so , um , it"
+    assert not is_worth_showing("gist", poor, "person", "Ida", frozenset())
+    assert not is_worth_showing("fact", poor, "person", "Ida", frozenset())
+    assert is_worth_showing("constraint", poor, "typed", "user", frozenset())
+    good = "The harbour office in Turku moved its 40 cranes to the north quay in March."
+    assert is_worth_showing("gist", good, "person", "Ida", telling_words(good))
+    assert is_worth_showing("fact", good, "person", "Ida", frozenset())
+
+
+@given(st.lists(st.frozensets(st.text("abc", min_size=1, max_size=2)), max_size=30))
+def test_main_words_are_the_most_shared(sentences: list[frozenset[str]]) -> None:
+    main = main_words(sentences, ["a b"])
+    counts = {word: sum(word in words for words in sentences) for word in set().union(*sentences)}
+    assert len(main) <= MAIN_WORDS
+    assert not main & {"a", "b"}
+    others = {w for w in counts if w not in main and w not in ("a", "b")}
+    assert all(counts[word] > 1 for word in main)
+    if len(main) < MAIN_WORDS:
+        assert all(counts[word] == 1 for word in others)
+    else:
+        assert max((counts[w] for w in others), default=0) <= min(counts[w] for w in main)
 
 
 @given(OFFERED, st.integers(1, 900))

@@ -32,6 +32,11 @@ def test_a_scrap_of_speech_is_worse_than_a_whole_sentence(poor: str) -> None:
     assert judge(poor).fact < judge(WHOLE).fact
 
 
+def test_a_sentence_about_what_its_source_is_about_is_a_better_gist() -> None:
+    gists = [quality_of(WHOLE, "typed", "Ida", about).gist for about in range(4)]
+    assert gists == sorted(set(gists))
+
+
 def test_what_is_asked_of_an_assistant_says_what_a_chat_is_about_and_is_no_fact() -> None:
     question = "How do I move the 40 cranes of the Turku harbour office to the north quay?"
     assert judge(question, "user").gist > judge(question, "Ida").gist
@@ -51,12 +56,17 @@ def test_other_languages_are_judged_by_the_same_features(whole: str, scrap: str)
     assert judge(whole).gist > judge(scrap).gist
 
 
-@given(st.text(max_size=300), st.sampled_from(ORIGINS), st.none() | st.text(max_size=8))
-def test_any_text_has_a_quality(text: str, origin: str, speaker: str | None) -> None:
-    values = features(text, origin, speaker)  # type: ignore[arg-type]
+@given(
+    st.text(max_size=300),
+    st.sampled_from(ORIGINS),
+    st.none() | st.text(max_size=8),
+    st.integers(0, 30),
+)
+def test_any_text_has_a_quality(text: str, origin: str, speaker: str | None, about: int) -> None:
+    values = features(text, origin, speaker, about)  # type: ignore[arg-type]
     assert len(values) == len(FEATURES)
     assert all(0 <= value < 20 for value in values)
-    quality = quality_of(text, origin, speaker)  # type: ignore[arg-type]
+    quality = quality_of(text, origin, speaker, about)  # type: ignore[arg-type]
     assert 0 <= quality.gist <= 1
     assert 0 <= quality.fact <= 1
     assert is_unclear(text) or not goes_on(text)

@@ -7,12 +7,20 @@ out is counted.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from treemem.digest.reading import headline_of
 from treemem.ledger import reading, salience
 from treemem.store import summaries
 from treemem.store.database import Database
 from treemem.summarize import EXTRACTIVE
-from treemem.summarize.choosing import Offered, choose, is_worth_showing
+from treemem.summarize.choosing import (
+    Offered,
+    choose,
+    is_worth_showing,
+    main_words,
+    telling_words,
+)
 from treemem.text.tokens import count_many, count_tokens
 from treemem.topics import scopes
 from treemem.tree import builder
@@ -41,11 +49,12 @@ def digest_of(database: Database, scope: Scope) -> Digest:
     most = CEILINGS[scope.kind] - count_tokens(first_line)
     ceiling = min(_ceiling(scope, tokens), most)
     read = _gists(database, root_seq)
-    gists = [gist for gist in read if _is_worth_showing(gist)]
-    said = {gist.entry_id for gist in gists} - {None}
     found, counts = reading.most_salient(database, scope, OFFERED_MAX)
+    main = _main_words([*read, *found])
+    gists = [gist for gist in read if _is_worth_showing(gist, main)]
+    said = {gist.entry_id for gist in gists} - {None}
     entries = [entry for entry in found if entry.id not in said]
-    worth = [entry for entry in entries if _is_worth_showing(entry)]
+    worth = [entry for entry in entries if _is_worth_showing(entry, main)]
     if not gists and not worth:
         # Rather a poor sentence than none.
         gists, worth = read[:1], entries[: not read]
@@ -97,11 +106,18 @@ def _offered(gists: list[Statement], entries: list[Entry]) -> list[Offered[State
     ]  # fmt: skip
 
 
-def _is_worth_showing(item: Statement | Entry) -> bool:
-    """Whether a reader would likely find it worth showing. What a model wrote was judged before."""
+def _main_words(items: Sequence[Statement | Entry]) -> frozenset[str]:
+    """What a scope is about, by its gists and its most salient entries."""
+    telling = [telling_words(item.text) for item in items]
+    return main_words(telling, {item.speaker or "" for item in items})
+
+
+def _is_worth_showing(item: Statement | Entry, main: frozenset[str]) -> bool:
+    """Whether a reader would likely find it worth showing. What a model wrote was judged before.
+    main: the main words of the scope."""
     if isinstance(item, Statement) and item.producer != EXTRACTIVE.name:
         return True
-    return is_worth_showing(item.kind, item.text, item.origin, item.speaker)
+    return is_worth_showing(item.kind, item.text, item.origin, item.speaker, main)
 
 
 def left_out(digest: Digest) -> dict[str, int]:

@@ -13,6 +13,8 @@ from typing import Generic, TypeVar
 
 from treemem.summarize.base import KIND_ORDER
 from treemem.summarize.detectors import words_of
+from treemem.text import word_classes
+from treemem.text.phrases import singular
 from treemem.text.quality import quality_of
 from treemem.text.stop_words import STOP_WORDS
 from treemem.types import Origin, StatementKind
@@ -27,17 +29,20 @@ KIND_SHARES: tuple[tuple[StatementKind, float], ...] = (
 )  # fmt: skip
 # The most statements of one kind.
 KIND_MAX = 8
-# The words that most sentences share, which say what these are about, and what each of the first
-# few in a sentence adds to its weight as a gist.
+# The words that most sentences share, which say what these are about.
 MAIN_WORDS = 12
-MAIN_WEIGHT = 0.2
-MAIN_COUNTED = 3
-# Characters of a word that may say what a sentence is about.
-CONTENT_CHARS_MIN = 4
+# Characters of a word that may be one, and words that are none.
+CONTENT_CHARS_MIN = 3
+_UNTELLING = frozenset().union(
+    STOP_WORDS, word_classes.ADVERBS, word_classes.BEING, word_classes.CONJUNCTIONS,
+    word_classes.DETERMINERS, word_classes.GENERIC_NOUNS, word_classes.MODALS,
+    word_classes.OBJECTS, word_classes.PLAIN_ADJECTIVES, word_classes.PREPOSITIONS,
+    word_classes.SUBJECTS, word_classes.VERBS,
+)  # fmt: skip
 # The quality below which a gist, or a fact, is not shown at a root: of those above it, four in five
 # are good (docs/decisions.md, D78).
 GIST_FLOOR = 0.6
-FACT_FLOOR = 0.6
+FACT_FLOOR = 0.65
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,32 +61,39 @@ class Offered(Generic[T]):
     place: int
 
 
-def content_words(text: str) -> frozenset[str]:
-    """The longer words of a sentence, in small letters."""
-    return frozenset(w for w in map(str.lower, words_of(text)) if len(w) >= CONTENT_CHARS_MIN)
-
-
-def main_words(sentences: Iterable[frozenset[str]]) -> frozenset[str]:
-    """The words that most sentences share. sentences: the words of each, in small letters.
+def telling_words(text: str) -> frozenset[str]:
+    """The words of a sentence that may say what it is about, in small letters and the singular.
 
     Example:
-        >>> sorted(main_words([frozenset({"kiln", "broke"}), frozenset({"the", "kiln"})]))
+        >>> sorted(telling_words("They really want the old kilns again."))
+        ['kiln']
+    """
+    words = {word for word in map(str.lower, words_of(text)) if len(word) >= CONTENT_CHARS_MIN}
+    telling = {singular(word) for word in words - _UNTELLING if word.isalpha()}
+    return frozenset(telling - _UNTELLING)
+
+
+def main_words(sentences: Iterable[frozenset[str]], speakers: Iterable[str]) -> frozenset[str]:
+    """The words that most sentences share, without names of the speakers. sentences: the telling
+    words of each.
+
+    Example:
+        >>> kiln, clay = frozenset({"kiln", "ida"}), frozenset({"clay"})
+        >>> sorted(main_words([kiln, clay, kiln], ["Ida"]))
         ['kiln']
     """
     counts = Counter(word for words in sentences for word in words)
-    shared = [word for word, number in counts.items() if number > 1 and word not in STOP_WORDS]
+    names = {word for speaker in speakers for word in speaker.lower().split()}
+    shared = [word for word, number in counts.items() if number > 1 and word not in names]
     return frozenset(sorted(shared, key=lambda word: (-counts[word], word))[:MAIN_WORDS])
 
 
-def gist_weight(text: str, origin: Origin, speaker: str | None, main: int) -> float:
-    """How much a sentence matters as a gist. main: the main words in it."""
-    return quality_of(text, origin, speaker).gist * (1 + MAIN_WEIGHT * min(main, MAIN_COUNTED))
-
-
-def is_worth_showing(kind: StatementKind, text: str, origin: Origin, speaker: str | None) -> bool:
+def is_worth_showing(
+    kind: StatementKind, text: str, origin: Origin, speaker: str | None, main: frozenset[str]
+) -> bool:
     """Whether a statement may be shown at a root: gists and facts that a reader would likely call
-    so, and all others."""
-    quality = quality_of(text, origin, speaker)
+    so, and all others. main: the main words of the root."""
+    quality = quality_of(text, origin, speaker, len(main & telling_words(text)))
     return not (
         (kind == "gist" and quality.gist < GIST_FLOOR)
         or (kind == "fact" and quality.fact < FACT_FLOOR)

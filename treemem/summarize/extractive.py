@@ -19,16 +19,10 @@ from treemem.proposals import Draft, Excerpt, View
 from treemem.rules import wording
 from treemem.summarize import rollup
 from treemem.summarize.base import BINDING, KIND_ORDER, Client, GroupContent, LeafContent
-from treemem.summarize.choosing import (
-    CONTENT_CHARS_MIN,
-    Offered,
-    choose,
-    gist_weight,
-    main_words,
-    spread,
-)
+from treemem.summarize.choosing import Offered, choose, main_words, spread, telling_words
 from treemem.summarize.detectors import kind_of, specifics, states_nothing, tool_errors, words_of
 from treemem.summarize.kinds.place import Place, Turn, setting_of, turn_of
+from treemem.text.quality import quality_of
 from treemem.text.sentences import spoken_sentences
 from treemem.text.tokens import count_many, count_tokens
 from treemem.types import Message, Origin, StatementKind
@@ -69,6 +63,7 @@ BINDING_MAX = 100  # rules and open points of a leaf; most leaves have fewer sen
 AGAIN = 0.5
 SETTLING_MAX = 60
 SPARE_MAX = 12
+CONTENT_CHARS_MIN = 4
 CONTENT_WORDS_FULL = 7
 # A question for a fact, which the next speaker answers at once, and the characters of the answer
 # that are read.
@@ -334,17 +329,20 @@ def _tool_errors(excerpt: Excerpt) -> Iterator[tuple[str, str]]:
 def _gists(candidates: Sequence[_Candidate], room: int) -> list[_Candidate]:
     """The sentence of each third of the leaf that reads best as a gist. Rules, open points and
     decisions are excluded, since they are shown under their own kind."""
-    main = main_words(candidate.words for candidate in candidates)
-    thirds = GISTS_MAX / (1 + max(c.place for c in candidates))
-    offered = [
-        Offered(
-            c, "gist", len(c.draft.text),
-            gist_weight(c.draft.text, c.draft.origin, c.draft.speaker, len(main & c.words)),
-            int(c.place * thirds), c.place,
-        )
+    words = {c.place: telling_words(c.draft.text) for c in candidates}
+    main = main_words(words.values(), {c.draft.speaker or "" for c in candidates})
+    speaking = [
+        c
         for c in candidates
         if c.draft.kind not in (*BINDING, "decision") and c.draft.origin != "result"
-    ]  # fmt: skip
+    ]
+    thirds = GISTS_MAX / (1 + max(c.place for c in candidates))
+    offered = []
+    for c in [c for c in speaking if len(c.words) >= CONTENT_WORDS_MIN] or speaking:
+        about = len(main & words[c.place])
+        weight = quality_of(c.draft.text, c.draft.origin, c.draft.speaker, about).gist
+        part = int(c.place * thirds)
+        offered.append(Offered(c, "gist", len(c.draft.text), weight, part, c.place))
     ranked = sorted(offered, key=lambda one: (-one.weight, one.place))
     best = {one.part: one for one in reversed(ranked)}
     chosen = [one.item for one in spread(list(best.values()), room)]

@@ -11,14 +11,8 @@ from collections.abc import Sequence
 
 from treemem.ledger import matching, salience
 from treemem.proposals import Child, ChildStatement, View
-from treemem.summarize.choosing import (
-    Offered,
-    choose,
-    content_words,
-    gist_weight,
-    is_worth_showing,
-    main_words,
-)
+from treemem.summarize.choosing import GIST_FLOOR, Offered, choose, main_words, telling_words
+from treemem.text.quality import quality_of
 from treemem.verify import relations
 
 # Tokens of a group's summary.
@@ -39,30 +33,19 @@ def offered(children: Sequence[Child]) -> list[Offered[ChildStatement]]:
     for number, child in enumerate(children):
         for item in child.statements:
             said.setdefault(relations.key(item.text), []).append((number, item))
-    words = {item.seq: content_words(item.text) for alike in said.values() for _, item in alike[:1]}
-    main = main_words(words.values())
+    first = [alike[0] for alike in said.values()]
+    words = [telling_words(item.text) for _, item in first]
+    main = main_words(words, {item.speaker or "" for _, item in first})
     found: list[Offered[ChildStatement]] = []
-    for number, item in (alike[0] for alike in said.values()):
+    for (number, item), telling in zip(first, words, strict=True):
         if item.kind == "gist":
-            weight = gist_weight(item.text, item.origin, item.speaker, len(main & words[item.seq]))
+            about = len(main & telling)
+            weight = quality_of(item.text, item.origin, item.speaker, about).gist
         else:
-            leaves = len({child for child, _ in said[relations.key(item.text)]})
-            weight = weight_of(item, leaves)
+            weight = weight_of(item, len({child for child, _ in said[relations.key(item.text)]}))
         found.append(Offered(item, item.kind, item.tokens, weight, number, len(found)))
-    return _without_poor_gists(found)
-
-
-def _without_poor_gists(found: list[Offered[ChildStatement]]) -> list[Offered[ChildStatement]]:
-    """What may be shown without the gists that are not worth it, unless there are no others."""
-    poor = {
-        one.place
-        for one in found
-        if one.kind == "gist"
-        and not is_worth_showing("gist", one.item.text, one.item.origin, one.item.speaker)
-    }
-    if len(poor) == sum(one.kind == "gist" for one in found):
-        return found
-    return [one for one in found if one.place not in poor]
+    good = [one for one in found if one.kind != "gist" or one.weight >= GIST_FLOOR]
+    return good if any(one.kind == "gist" for one in good) else found
 
 
 def weight_of(item: ChildStatement, children: int = 1) -> float:

@@ -24,6 +24,8 @@ from treemem.types import Origin
 WORDS_LONG = 30
 # More content words than these say no more of what a source is about.
 CONTENT_FULL = 12
+# And no more main words than these.
+ABOUT_FULL = 3
 # The share of its words at which a feature of a sentence is full.
 SHARE_FULL = 0.2
 # The share of its characters that are symbols at which a sentence is no prose.
@@ -31,7 +33,7 @@ SYMBOLS_FULL = 0.125
 # Sentences whose quality is remembered: the same one is judged in leaf, group and digest.
 REMEMBERED = 20_000
 
-_WORD = re.compile(rf"[{COUNTED_BY_PAIR}]{{1,2}}|[^\W\d_](?:[\w'’]|-(?=\w))*|\d[\d.,:]*\w*")
+_WORD = re.compile(rf"[{COUNTED_BY_PAIR}]{{1,2}}|[^\W\d_](?:[\w']|-(?=\w))*|\d[\d.,:]*\w*")
 _PAIR = re.compile(f"[{COUNTED_BY_PAIR}]")
 # A sentence that begins small, or with one of these, goes on with another one.
 _GOES_ON = re.compile(
@@ -58,7 +60,12 @@ _DEICTIC = frozenset(
     "it this that these those they them he she him his her hers there here its their one ones "
     "thing things something stuff such it's that's they're he's she's".split()
 )
-_FIRST_PERSON = frozenset("i we my our me us".split())
+_YOU = frozenset("you your yours yourself you're you've you'll you'd".split())
+_I = frozenset("I I'm I'll I've I'd".split())
+_FIRST_PERSON = frozenset(map(str.lower, _I)) | frozenset(
+    "we my our me us we're we'll we've we'd".split()
+)
+_NUMBER = re.compile(r"(?<!\S)[^\s\d]*\d\S*")
 _COMMANDS = IMPERATIVES | {"let", "let's", "please", "suppose"}
 # Words that make a statement a possibility or an opinion.
 _HEDGES = frozenset(
@@ -78,24 +85,21 @@ class Quality(NamedTuple):
 
 FEATURES = (
     "goes on", "stops", "ends open", "asks", "asks an assistant", "disfluent", "deictic", "you",
-    "first person", "commands", "hedged", "content", "specific", "long", "symbols", "user",
+    "first person", "commands", "hedged", "about", "content", "specific", "long", "symbols", "user",
     "person", "assistant",
 )  # fmt: skip
 
 
-def features(text: str, origin: Origin, speaker: str | None) -> tuple[float, ...]:
+def features(text: str, origin: Origin, speaker: str | None, about: int = 0) -> tuple[float, ...]:
     """The features of a sentence in the order of FEATURES, each from 0 to a few. origin, speaker:
-    as of a Statement; who types to an assistant mostly has no name."""
-    words = _WORD.findall(text)
+    as of a Statement; who types to an assistant mostly has no name. about: the main words of its
+    source in it; 0 where its source is not known."""
+    words = _WORD.findall(text.replace("’", "'"))
     number = max(1, len(words))
-    lower = [word.lower().replace("’", "'") for word in words]
-    content = sum(
-        word not in STOP_WORDS and (len(word) > 2 or _PAIR.match(word) is not None)
-        for word in lower
-    )
-    tokens = text.split()
-    numbers = sum(any(map(str.isdigit, token)) for token in tokens)
-    names = sum(word[0].isupper() and word != "I" and word[:2] != "I'" for word in words[1:])
+    lower = [word.lower() for word in words]
+    telling = [word for word in lower if word not in STOP_WORDS]
+    content = len([word for word in telling if len(word) > 2 or _PAIR.match(word)])
+    names = len([word for word in words[1:] if word[0].isupper() and word not in _I])
     full = SHARE_FULL * number
     is_user = origin == "typed" and speaker == "user"
     asks = text.rstrip("\"'”’)* ").endswith(("?", "？"))
@@ -106,13 +110,14 @@ def features(text: str, origin: Origin, speaker: str | None) -> tuple[float, ...
         float(asks and not is_user),
         float(asks and is_user),
         min(1.0, len(_FILLER.findall(text)) / full),
-        sum(word in _DEICTIC for word in lower) / full,
-        min(1.0, sum(word.startswith("you") for word in lower) / full),
-        float(any(word.partition("'")[0] in _FIRST_PERSON for word in lower)),
+        len([word for word in lower if word in _DEICTIC]) / full,
+        min(1.0, len([word for word in lower if word in _YOU]) / full),
+        float(not _FIRST_PERSON.isdisjoint(lower)),
         float(bool(lower) and lower[0] in _COMMANDS),
-        min(1.0, sum(word in _HEDGES for word in lower) / full),
+        min(1.0, len([word for word in lower if word in _HEDGES]) / full),
+        float(min(about, ABOUT_FULL)),
         math.log1p(min(content, CONTENT_FULL)),
-        math.log1p(numbers + names),
+        math.log1p(len(_NUMBER.findall(text)) + names),
         max(0.0, math.log(number / WORDS_LONG)),
         min(1.0, len(_SYMBOL.findall(text)) / max(1.0, SYMBOLS_FULL * len(text))),
         float(is_user),
@@ -122,8 +127,8 @@ def features(text: str, origin: Origin, speaker: str | None) -> tuple[float, ...
 
 
 @functools.lru_cache(maxsize=REMEMBERED)
-def quality_of(text: str, origin: Origin, speaker: str | None) -> Quality:
-    """The quality of a sentence in somebody's words. origin, speaker: as for features.
+def quality_of(text: str, origin: Origin, speaker: str | None, about: int = 0) -> Quality:
+    """The quality of a sentence in somebody's words. origin, speaker, about: as for features.
 
     Example:
         >>> good = quality_of("The tram depot in Lund got 14 new trams in May.", "person", "Ida")
@@ -131,7 +136,7 @@ def quality_of(text: str, origin: Origin, speaker: str | None) -> Quality:
         >>> good.fact > 0.7 > 0.2 > poor.fact
         True
     """
-    values = features(text, origin, speaker)
+    values = features(text, origin, speaker, about)
     gist, fact = (_logistic(weights, values) for weights in _weights())
     return Quality(gist, fact)
 

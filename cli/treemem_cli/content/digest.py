@@ -52,7 +52,7 @@ def print_digest(screen: Console, digest: Digest) -> None:
         screen.print(f"{heading}", style=style or "bold", markup=False)
         rows = _rows()
         for entry in shown:
-            rows.add_row(Text(short(entry.id)), Text(clip(entry.text, 400)), Text(_said(entry)))
+            rows.add_row(Text(short(entry.id)), Text(_words(entry)), Text(_said(entry)))
         if shown:
             screen.print(rows)
         if left:
@@ -82,11 +82,18 @@ def _cells(gist: Statement) -> tuple[Text, str]:
     """A gist and who said it. One that only a checker judged is marked, with its score and the
     messages that it cites."""
     if gist.grade != "entailed":
-        return Text(clip(gist.text, 400)), clip(gist.speaker or "", 22)
+        return Text(_words(gist)), clip(gist.speaker or "", 22)
     cited = " ".join(short(message.id or "") for message in gist.messages[:3])
     text = Text.assemble(("≈ ", "bold magenta"), clip(gist.text, 400), (f"  cites {cited}", "dim"))
     score = "" if gist.score is None else f"{gist.score:.2f} by "
     return text, f"{score}{clip(gist.checker or '', 40)}"
+
+
+def _words(item: Statement | Entry) -> str:
+    """What was said, without the fillers of speech."""
+    from treemem import clean_verbatim
+
+    return clip(clean_verbatim(item.text, item.origin), 400)
 
 
 def _said(entry: Entry) -> str:

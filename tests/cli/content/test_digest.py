@@ -50,6 +50,15 @@ def test_the_entries_of_each_kind_and_what_is_left_out_are_shown() -> None:
     assert counts_line(digest) == "65 rules · 2 open points"
 
 
+def test_speech_is_shown_without_its_fillers() -> None:
+    said = Entry("2b3c4d5e6f7a", "fact", "Um , the the mill is n't , you know , open .", "Ana",
+                 "person", "holds")  # fmt: skip
+    gist = Statement(1, "gist", "I I count sacks , uh , twice .", "m", None, origin="person")
+    output = printed(Digest(Scope.everything(), gists=(gist,), entries=(said,)))
+    assert "the mill isn't, open." in output
+    assert "I count sacks, twice." in output
+
+
 def test_a_gist_that_a_checker_judged_is_marked_with_its_score() -> None:
     gist = Statement(1, "gist", "Ana and Ben plan a mill.", "m", None, grade="entailed", score=0.9,
                      checker="pairs")  # fmt: skip
