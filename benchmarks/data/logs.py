@@ -113,20 +113,20 @@ class Writer:
 
     def _endless(self) -> Iterator[bytes]:
         while True:
-            yield self._record("user", self.prose())
+            yield self.record("user", self.prose())
             while self._rng.random() < TOOL_TURN_SHARE:
                 yield from self._tool_turn()
-            yield self._record("assistant", [{"type": "text", "text": self.prose()}])
+            yield self.record("assistant", [{"type": "text", "text": self.prose()}])
 
     def _tool_turn(self) -> Iterator[bytes]:
         use_id = f"toolu_{self._rng.getrandbits(96):024x}"
-        command = {"command": f"grep -rn {self._identifier()} {self._path()}"}
+        command = {"command": f"grep -rn {self.identifier()} {self.path()}"}
         use = {"type": "tool_use", "id": use_id, "name": "Bash", "input": command}
-        yield self._record("assistant", [{"type": "text", "text": self._sentence()}, use])
+        yield self.record("assistant", [{"type": "text", "text": self.sentence()}, use])
         answer = {"type": "tool_result", "tool_use_id": use_id, "content": self.code()}
-        yield self._record("user", [answer])
+        yield self.record("user", [answer])
 
-    def _record(self, role: str, content: object) -> bytes:
+    def record(self, role: str, content: object) -> bytes:
         self._turns += 1
         own, parent = self._uuid(), self._parent
         self._parent = own
@@ -148,11 +148,11 @@ class Writer:
 
     def prose(self) -> str:
         """Some sentences; their length is spread evenly on a logarithmic scale."""
-        return self._filled(self._sentence, " ")
+        return self._filled(self.sentence, " ")
 
     def code(self) -> str:
         """Some lines of code, of the same lengths."""
-        return self._filled(self._code_line, "\n")
+        return self._filled(self.code_line, "\n")
 
     def _filled(self, piece: Callable[[], str], separator: str) -> str:
         span = MESSAGE_CHARS_MAX / MESSAGE_CHARS_MIN
@@ -163,7 +163,7 @@ class Writer:
             chars += len(pieces[-1]) + len(separator)
         return separator.join(pieces)[: max(wanted, MESSAGE_CHARS_MIN)].rstrip()
 
-    def _sentence(self) -> str:
+    def sentence(self) -> str:
         words = self._draw(self._rng.randrange(4, 19))
         if self._rng.random() < 0.3:
             words[-1] = self._special()
@@ -171,24 +171,24 @@ class Writer:
         return f"{text[0].upper()}{text[1:]}{self._rng.choice('.....?,')}"
 
     def _special(self) -> str:
-        kinds = (self._identifier, self._path, self._number, self._hash)
+        kinds = (self.identifier, self.path, self._number, self._hash)
         return self._rng.choice(kinds)()
 
-    def _code_line(self) -> str:
+    def code_line(self) -> str:
         indent = "    " * self._rng.randrange(4)
         shape = self._rng.randrange(4)
         if shape == 0:
-            return f"{self._path()}:{self._number()}:{indent}def {self._identifier()}(self):"
+            return f"{self.path()}:{self._number()}:{indent}def {self.identifier()}(self):"
         if shape == 1:
-            return f"{indent}{self._identifier()} = {self._identifier()}({self._number()})"
+            return f"{indent}{self.identifier()} = {self.identifier()}({self._number()})"
         if shape == 2:
             return f"{indent}# {' '.join(self._draw(7))}"
-        return f"{indent}return {self._identifier()}[{self._identifier()!r}]"
+        return f"{indent}return {self.identifier()}[{self.identifier()!r}]"
 
-    def _identifier(self) -> str:
+    def identifier(self) -> str:
         return "_".join(self._draw(2))
 
-    def _path(self) -> str:
+    def path(self) -> str:
         return f"src/{'/'.join(self._draw(2))}.py"
 
     def _number(self) -> str:

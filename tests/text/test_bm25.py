@@ -29,9 +29,10 @@ def test_words_of_grammar_count_only_where_there_are_no_others() -> None:
     assert bm25.query_stems("who are you") == ["who", "ar", "you"]
     assert bm25.query_stems("who are the retailers") == ["retail"]
     texts = [bm25.stem_counts(text) for text in ("late fees", "fees", "nothing of it")]
-    scores = bm25.scores(texts, bm25.query_stems("late fees"), 100)
-    assert scores[0] > scores[1] > scores[2] == 0
-    assert bm25.scores([], ["late"], 5) == []
+    found = bm25.matches(texts, bm25.query_stems("late fees"), 100)
+    assert found.scores[0] > found.scores[1] > found.scores[2] == 0
+    assert found.shares[0] == 1 > found.shares[1] > found.shares[2] == 0
+    assert bm25.matches([], ["late"], 5) == ([], [])
 
 
 def test_the_words_of_grammar_are_stop_words() -> None:

@@ -16,8 +16,9 @@ from typing import NamedTuple
 
 import orjson
 
-from treemem.search import history
+from treemem.search import history, phrases
 from treemem.search.history import ALWAYS, HistoryRow, QueryVector, TimeRange
+from treemem.search.phrases import Run
 from treemem.search.scoring import SPEAKER_TOKENS, Candidate
 from treemem.store import json_text, vectors
 from treemem.store.database import Database
@@ -44,6 +45,13 @@ NAME_BYTES = 24
 EDGES_BYTES_MAX = 8_000_000
 # A gap of more characters between two windows is more than whitespace.
 HOLE_CHARS = 40
+
+# The number of parts with the best BM25 that are searched for runs of the query's words, and the
+# characters around a part that a run may take.
+PHRASES_MAX = 60
+RUN_CHARS = 300
+# A stretch that lacks this many characters of a half, such as those between two lines, is one.
+HALF_CHARS = 4
 
 # The source and the position of a message.
 Place = tuple[int, int]
@@ -127,9 +135,9 @@ def collect(database: Database, target: Target, cited: Collection[int] = ()) -> 
         matched = history.matched_among(database, any_word, seqs).union(hits)
     texts = _texts(database, matched)
     parts = _cut_long(_parts(rows, texts, _windows(database, target.vector, rows)))
-    scores = _bm25(parts, target.words, total)
+    parts, matches = _matched(parts, target.words, total)
     named = _named_speakers(target.words, rows)
-    return Collected(_candidates(parts, scores, named, target.hint), total, _companions(rows))
+    return Collected(_candidates(parts, matches, named, target.hint), total, _companions(rows))
 
 
 def _expressions(target: Target) -> tuple[str | None, str | None]:
@@ -283,23 +291,59 @@ def _texts(database: Database, seqs: Iterable[int]) -> dict[int, str]:
     return dict(database.rows(_TEXTS, parameters))
 
 
-def _bm25(parts: Sequence[_Part], query: str, total: int) -> list[float]:
-    """The BM25 of each part. If a message matches, but none of its parts contains a word of the
-    query, all its parts get MATCHED_OTHERWISE."""
+class _Match(NamedTuple):
+    """How well a part matches the words of a query. strength, run: see scoring.Candidate."""
+
+    bm25: float = 0.0
+    strength: float = 0.0
+    run: tuple[int, int] | None = None
+
+
+def _matched(parts: Sequence[_Part], query: str, total: int) -> tuple[list[_Part], list[_Match]]:
+    """The parts, and the match of each. If a message matches, but none of its parts contains a word
+    of the query, all its parts get MATCHED_OTHERWISE. Of the best parts, those that would cut a run
+    of the query's words are extended to its end."""
     matching = [index for index, part in enumerate(parts) if part.text is not None]
     counted = []
     for index in matching:
         row, text, start, end, _, _, _ = parts[index]
         counted.append(bm25.stem_counts(f"{row.author or ''} {(text or '')[start:end]}"))
-    scores = bm25.scores(counted, bm25.query_stems(query), max(total, len(parts)))
+    stems = bm25.query_stems(query)
+    scores, shares = bm25.matches(counted, stems, max(total, len(parts)))
     by_word = {
         parts[index].row.message_seq for index, one in zip(matching, scores, strict=True) if one
     }
-    every = [0.0] * len(parts)
+    every = [_Match()] * len(parts)
     for index, one in zip(matching, scores, strict=True):
         is_by_word = parts[index].row.message_seq in by_word
-        every[index] = one if is_by_word else MATCHED_OTHERWISE
-    return every
+        every[index] = _Match(one if is_by_word else MATCHED_OTHERWISE)
+    extended = list(parts)
+    words = bm25.stems(query)
+    best = sorted(zip(matching, scores, shares, strict=True), key=lambda row: -row[1])
+    for index, score, share in best[:PHRASES_MAX]:
+        if score:
+            run, extended[index] = _with_run(parts[index], words)
+            strength = phrases.strength(run.words, len(words), share, len(stems))
+            every[index] = _Match(score, strength, (run.start, run.end))
+    return extended, every
+
+
+def _with_run(part: _Part, query: Sequence[str]) -> tuple[Run, _Part]:
+    """The longest run of a query's words in a part, at its place in the message, and the part. If
+    only a smaller half of the run is beyond an edge of the part, the part is extended by it."""
+    text = part.text or ""
+    start, end = max(0, part.start - RUN_CHARS), min(len(text), part.end + RUN_CHARS)
+    run = phrases.longest_run(query, text[start:end])
+    first, last = start + run.start, start + run.end
+    inside = min(last, part.end) - max(first, part.start)
+    if 2 * inside >= last - first - HALF_CHARS:
+        wider = min(part.start, first), max(part.end, last)
+        tokens = round(part.tokens * (wider[1] - wider[0]) / max(1, part.end - part.start))
+        return Run(run.words, first, last), part._replace(
+            start=wider[0], end=wider[1], tokens=tokens
+        )
+    run = phrases.longest_run(query, text[part.start : part.end])
+    return Run(run.words, part.start + run.start, part.start + run.end), part
 
 
 def _named_speakers(query: str, rows: Iterable[HistoryRow]) -> set[str]:
@@ -310,15 +354,19 @@ def _named_speakers(query: str, rows: Iterable[HistoryRow]) -> set[str]:
 
 
 def _candidates(
-    parts: Iterable[_Part], scores: Iterable[float], named: Collection[str], hint: TimeRange | None
+    parts: Iterable[_Part],
+    matches: Iterable[_Match],
+    named: Collection[str],
+    hint: TimeRange | None,
 ) -> list[Candidate]:
     candidates = []
-    for (row, _, start, end, tokens, is_whole, cosine), score in zip(parts, scores, strict=True):
+    for (row, _, start, end, tokens, is_whole, cosine), match in zip(parts, matches, strict=True):
         seq, source, position, _, role, author, sent_at_ms, _, _ = row
         in_time = hint is not None and sent_at_ms is not None and hint.contains(sent_at_ms)
         candidates.append(
             Candidate(seq, source, position, start, end, tokens, role, is_whole, sent_at_ms, author,
-                      score, cosine, author in named, in_time)
+                      match.bm25, cosine, author in named, in_time, match.strength,
+                      match.run)
         )  # fmt: skip
     return candidates
 

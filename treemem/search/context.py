@@ -229,7 +229,7 @@ class ContextRenderer:
         part = self._scored.candidates[index]
         text = self._message(part).text
         room = int(limit) - count_by_lines(f"{speaker}: {GAP} {GAP}")
-        return snippets.shortened(text, (part.start, part.end), self._stems, max(1, room))
+        return snippets.shortened(text, (part.start, part.end), self._stems, max(1, room), part.run)
 
     def _excerpt(
         self, message: Message, seq: int, parts: Sequence[Candidate], exact: Sequence[Stretch]
@@ -238,7 +238,8 @@ class ContextRenderer:
         edges = tuple((part.start, part.end) for part in parts)
         key = (seq, edges, tuple(exact))
         if key not in self._excerpts:
-            self._excerpts[key] = snippets.excerpt(message.text, (*edges, *exact), exact)
+            kept = [part.run for part in parts if part.run is not None]
+            self._excerpts[key] = snippets.excerpt(message.text, (*edges, *exact), exact, kept)
         return self._excerpts[key]
 
     def _add_statement(

@@ -36,7 +36,7 @@ MATCH_SHARE = 1 / 3
 # A candidate matches well if it matches this share as well as the best match.
 MATCHING_SHARE = 1 / 2
 # The parts of a score that say how well a candidate itself matches the query.
-OWN_PARTS = ("words", "meaning")
+OWN_PARTS = ("words", "phrase", "meaning")
 # A cut candidate with fewer tokens says too little.
 CUT_TOKENS_MIN = 30
 

@@ -41,7 +41,9 @@ class Candidate(NamedTuple):
 
     start, end: characters of the message. tokens: of the text and the speaker. bm25: with the
     query, 0 where no word matches. cosine: with the query, None without a vector.
-    speaker_is_named: by the query. in_time: sent in the time that the query mentions.
+    speaker_is_named: by the query. in_time: sent in the time that the query mentions. strength: how
+    much of the query it contains as it was asked, from 0 to 1, see phrases.py. run: the characters
+    of the longest run of the query's words, where that was looked for.
     """
 
     message_seq: int
@@ -58,6 +60,8 @@ class Candidate(NamedTuple):
     cosine: float | None = None
     speaker_is_named: bool = False
     in_time: bool = False
+    strength: float = 0.0
+    run: tuple[int, int] | None = None
 
     @property
     def place(self) -> CandidatePlace:
@@ -124,6 +128,7 @@ def score(candidates: Sequence[Candidate], weights: Weights, total: int) -> Scor
     ]
     parts = {
         "words": [whole * t * by_word * value for t, value in zip(trusts, words, strict=True)],
+        "phrase": [weights.phrase * strength for strength in columns.strength],
         "meaning": [whole * t * by_meaning * value
                     for t, value in zip(trusts, meanings, strict=True)],
         "speaker": [whole * by_name * is_named for is_named in named],

@@ -43,10 +43,13 @@ class Line:
 
 
 def stretches(
-    text: str, wanted: Collection[Stretch], exact: Collection[Stretch] = ()
+    text: str,
+    wanted: Collection[Stretch],
+    exact: Collection[Stretch] = (),
+    kept: Collection[Stretch] = (),
 ) -> list[Stretch]:
     """Merges adjacent stretches of a message, in order, and cuts or extends a single window to the
-    length of an excerpt, but not those in exact.
+    length of an excerpt, but not those in exact. kept: what is not cut off.
 
     Example:
         >>> stretches("one two", [(0, 3), (3, 7)])
@@ -54,7 +57,8 @@ def stretches(
     """
     whole = _joined(text, wanted)
     windows = set(wanted).difference(exact)
-    return _joined(text, (_fitted(text, *one) if one in windows else one for one in whole))
+    fitted = (_fitted(text, *one, kept) if one in windows else one for one in whole)
+    return _joined(text, fitted)
 
 
 def _joined(text: str, wanted: Iterable[Stretch]) -> list[Stretch]:
@@ -68,12 +72,15 @@ def _joined(text: str, wanted: Iterable[Stretch]) -> list[Stretch]:
     return joined
 
 
-def _fitted(text: str, start: int, end: int) -> Stretch:
+def _fitted(text: str, start: int, end: int, kept: Collection[Stretch]) -> Stretch:
     """A window, cut or extended to the length of an excerpt; a longer stretch unchanged."""
     start, end = _begin_of_word(text, start), _end_of_word(text, end)
     words = list(_SPACED.finditer(text, start, end))
     if EXCERPT_WORDS <= len(words) <= WINDOW_WORDS:
-        return start, _first_end(text, words[EXCERPT_WORDS - 1 :])
+        inside = [last for first, last in kept if start <= first and last <= end]
+        needed = sum(1 for word in words if word.start() < max(inside, default=0))
+        first = max(0, needed - EXCERPT_WORDS)
+        return words[first].start(), _first_end(text, words[first + EXCERPT_WORDS - 1 :])
     return _long_enough(text, start, end)
 
 
@@ -128,9 +135,12 @@ def _first_end(text: str, words: Sequence[re.Match[str]]) -> int:
     return words[:EXCERPT_WORDS_MORE][-1].end()
 
 
-def shortened(text: str, part: Stretch, stems: Collection[str], tokens: int) -> Stretch:
+def shortened(
+    text: str, part: Stretch, stems: Collection[str], tokens: int, kept: Stretch | None = None
+) -> Stretch:
     """The piece of a part of a message that has at most so many tokens and as many of the query's
-    stems as possible, but at least one word or the beginning of one.
+    stems as possible, but at least one word or the beginning of one. kept: contained in the piece,
+    or the other way round.
 
     Example:
         >>> shortened("one two three", (0, 13), {"three"}, 2)
@@ -141,8 +151,9 @@ def shortened(text: str, part: Stretch, stems: Collection[str], tokens: int) -> 
         return part
     hits = _hits(text, words, frozenset(stems))
     count = max(1, min(len(words), tokens))
+    inside = [at for at, word in enumerate(words) if kept and _overlap(word, kept)]
     while True:
-        first = _densest(hits, count)
+        first = _densest(hits, count, inside)
         start, end = words[first][0], words[first + count - 1][1]
         used = count_tokens(text[start:end])
         if used <= tokens or count == 1:
@@ -163,30 +174,45 @@ def _hits(text: str, words: Sequence[Stretch], stems: frozenset[str]) -> list[fr
     return [frozenset(stem for stem in stems if word.lower().startswith(stem)) for word in whole]
 
 
-def _densest(hits: Sequence[frozenset[str]], count: int) -> int:
+def _overlap(one: Stretch, other: Stretch) -> bool:
+    return one[0] < other[1] and other[0] < one[1]
+
+
+def _densest(hits: Sequence[frozenset[str]], count: int, kept: Sequence[int]) -> int:
     """The first word of the run of count words with the most distinct hits; of equally good runs
-    that follow each other, the middle one, which has its hits in the middle."""
+    that follow each other, the middle one, which has its hits in the middle. kept: numbers of
+    words, in order; the run contains them, or lies within them."""
     inside = Counter(chain.from_iterable(hits[:count]))
     distinct = [len(inside)]
     for before, after in zip(hits, hits[count:], strict=False):
         inside.update(after)
         inside.subtract(before)
         distinct.append(sum(number > 0 for number in inside.values()))
-    most = max(distinct)
-    first = distinct.index(most)
-    equal = sum(1 for _ in takewhile(most.__eq__, distinct[first:]))
-    return first + equal // 2 if most else 0
+    least, largest = 0, len(distinct) - 1
+    if kept:
+        edges = kept[0], kept[-1] - count + 1
+        least, largest = max(0, min(edges)), min(largest, max(edges))
+    allowed = distinct[least : largest + 1]
+    most = max(allowed)
+    first = least + allowed.index(most)
+    equal = sum(1 for _ in takewhile(most.__eq__, distinct[first : largest + 1]))
+    return first + equal // 2 if most else least
 
 
-def excerpt(text: str, wanted: Collection[Stretch], exact: Collection[Stretch] = ()) -> str:
+def excerpt(
+    text: str,
+    wanted: Collection[Stretch],
+    exact: Collection[Stretch] = (),
+    kept: Collection[Stretch] = (),
+) -> str:
     """The stretches as one text, with marks for omitted text. exact: those of the stretches that
-    are neither cut nor extended.
+    are neither cut nor extended. kept: see stretches.
 
     Example:
         >>> excerpt("short", [(0, 5)])
         'short'
     """
-    parts = stretches(text, wanted, exact)
+    parts = stretches(text, wanted, exact, kept)
     if not parts:
         return ""
     pieces = [text[start:end].strip() for start, end in parts]

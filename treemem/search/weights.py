@@ -20,17 +20,19 @@ class Weights:
     """The weights of the parts of a score, and of the budget.
 
     words, meaning: the BM25 of the text, and the cosine of its vector; words_alone: the BM25 if
-    there are no vectors. speaker: the query names the speaker. own: all three, for the message
-    itself. near, around: the mean of the own scores, fading over near_tokens or around_tokens;
-    best: the best of them, fading over best_tokens. person: a person speaks, if an assistant takes
-    part. in_time: it was sent in the time that the query mentions. rerank: the rating of a
-    reranker. again: subtracted for each better part of the same message. cost: subtracted for each
-    e-fold of tokens. fill: the largest gap that is filled, in tokens. stated: the share of the
-    budget for statements of summaries. standing: the largest share for standing instructions.
+    there are no vectors. phrase: the text contains the query as it was asked. speaker: the
+    query names the speaker. own: all three, for the message itself. near, around: the mean of
+    the own scores, fading over near_tokens or around_tokens; best: the best of them, fading
+    over best_tokens. person: a person speaks, if an assistant takes part. in_time: it was sent
+    in the time that the query mentions. rerank: the rating of a reranker. again: subtracted for
+    each better part of the same message. cost: subtracted for each e-fold of tokens. fill: the
+    largest gap that is filled, in tokens. stated: the share of the budget for statements of
+    summaries. standing: the largest share for standing instructions.
     """
 
     words: float = 0.6
     words_alone: float = 1.0
+    phrase: float = 40.0
     meaning: float = 1.0
     speaker: float = 0.5
     own: float = 1.0

@@ -12,6 +12,7 @@ import re
 import unicodedata
 from collections import Counter
 from collections.abc import Sequence
+from typing import NamedTuple
 
 from treemem.text import fts
 from treemem.text.cache import cached
@@ -51,6 +52,18 @@ def stems(text: str) -> list[str]:
     words = _WORD.findall(text.lower())
     extra = fts.extra_words(text)
     return [stem(word) for word in (words + extra.split() if extra else words)]
+
+
+def placed_stems(text: str) -> list[tuple[str, int, int]]:
+    """The stems of a text's words, each with the first character of its word and the one after it.
+
+    Example:
+        >>> placed_stems("Late fees")
+        [('late', 0, 4), ('fee', 5, 9)]
+    """
+    return [
+        (stem(match.group().lower()), match.start(), match.end()) for match in _WORD.finditer(text)
+    ]
 
 
 # How often a text contains each of its stems, and the number of all its stems.
@@ -103,18 +116,33 @@ def expression_words(expression: str) -> str:
     return " ".join(fts.terms(plain))
 
 
-def scores(texts: Sequence[StemCounts], query: Sequence[str], total: int) -> list[float]:
-    """The BM25 of each text. query: its distinct stems.
+class Matches(NamedTuple):
+    """How well each text matches a query.
+
+    scores: BM25. shares: of the query's stems, weighted by their rarity, that the text contains.
+    """
+
+    scores: list[float]
+    shares: list[float]
+
+
+def matches(texts: Sequence[StemCounts], query: Sequence[str], total: int) -> Matches:
+    """How well each text matches a query. query: its distinct stems.
 
     total: the number of all texts; those not in texts contain no word of the query.
     """
-    matches = [[(word, counts[word]) for word in query if word in counts] for counts, _ in texts]
-    frequency = Counter(word for match in matches for word, _ in match)
+    found = [[(word, counts[word]) for word in query if word in counts] for counts, _ in texts]
+    frequency = Counter(word for match in found for word, _ in match)
     average = sum(length for _, length in texts) / len(texts) if texts else 1.0
     size = max(total, len(texts))
-    idf = {word: max(1e-3, math.log((size - n + 0.5) / (n + 0.5))) for word, n in frequency.items()}
+    idf = {
+        word: max(1e-3, math.log((size - n + 0.5) / (n + 0.5)))
+        for word in query
+        for n in (frequency[word],)
+    }
+    whole = sum(idf.values()) or 1.0
     scores = []
-    for (_, length), match in zip(texts, matches, strict=True):
+    for (_, length), match in zip(texts, found, strict=True):
         norm = K1 * (1 - B + B * length / (average or 1.0))
         scores.append(sum(idf[word] * n * (K1 + 1) / (n + norm) for word, n in match))
-    return scores
+    return Matches(scores, [sum(idf[word] for word, _ in match) / whole for match in found])
