@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 
-from treemem.summarize.kinds import constraints, decisions, empty, failures, open_points
+from treemem.summarize.kinds import constraints, decisions, empty, failures, learned, open_points
 from treemem.summarize.kinds.place import Place
 from treemem.types import StatementKind
 
@@ -21,6 +21,8 @@ _APART = re.compile(r" '(?=(?:ll|s|re|ve|d|m)\b)")
 # A sentence from its beginning to its end, or an item of a list.
 _WHOLE = re.compile(r"(?![a-z]+\b(?!:))")
 _STOPPED = re.compile(r"(?![a-z]+\b(?!:)).*[.!?;][\"'`)*_]*$", re.DOTALL)
+# How a question and a lead end.
+_NO_STATEMENT = ("?", ":")
 # What a speaker does not finish.
 _BROKEN_OFF = re.compile(
     r"\b(?:and|but|or|the|a|an|to|of|so|because|cuz|that|it's|you|i|we|with|for|in|is|was|could|can)"
@@ -93,6 +95,8 @@ def _kind_at(sentence: str, lower_words: frozenset[str], place: Place) -> Statem
         return "decision"
     if failures.is_failure(sentence, lower_words, place):
         return "error"
+    if place.voice == "user" and not place.is_listed and not sentence.endswith(_NO_STATEMENT):
+        return learned.kind_of(sentence)
     return "fact"
 
 
@@ -109,8 +113,9 @@ def states_nothing(
     """
     if empty.is_lead(sentence, place):
         return True
-    if empty.is_scrap(sentence, lower_words) and not constraints.is_lasting(sentence, place):
-        return True
+    if empty.is_scrap(sentence, lower_words):
+        is_said = place.voice == "user" and kind in ("constraint", "decision", "open")
+        return not (is_said and empty.content_words(lower_words))
     return kind in ("fact", "decision") and empty.is_frame(sentence, place)
 
 

@@ -20,7 +20,7 @@ _BEGIN = r"(?:^|[:;,]\ |\b(?:and|but|so|then|please|also|just|yes\.)\ )\W{0,3}"
 # What follows "always" and "never" in a story.
 _TOLD = (
     r"\w*(?:(?:ed|ing)\b|(?:had|has|have|was|were|saw|got|went|did|came|made|said|knew|took|gave"
-    r"|left|sent|ran|lost|before|mind|know|been|seen|heard|written|done|thought|felt|gets?)\b)"
+    r"|left|sent|ran|lost|before|mind|know|been|seen|heard|written|done|thought|felt|found|met|gets?)\b)"
 )
 _NUMBER = r"(?:\d|a|an|one|two|three|four|five|six|seven|eight|nine|ten|twelve|half)"
 # A "must" that guesses or is a way of speaking.
@@ -117,75 +117,6 @@ _WISH = Phrases(
     ("everything anything whatever nothing", r"""\b(?:everything|anything|whatever|nothing)\ (?:that
         \ )?[^.;]{2,60}\ (?:has\ to|must|needs\ to|stays)\b"""),
 )  # fmt: skip
-# Habits and orders in other words, as a user gives them: what holds for all or for none, with a
-# verb in the present.
-_ORDERED = Phrases(
-    ("may", r"\bmay\ not\ (?!(?:be|have|know|need|want|see|get|always|even|work|like)\b)[a-z]+"),
-    ("whoever", r"^\W*whoever\b"),
-    ("only", r"""^\W*only\ (?-i:[A-Z])\w+\ [a-z]+s\b|^\W*only\ the\ [\w' ]{2,40}\ (?:[a-z]+s
-        |gets?|may|can)\b"""),
-    ("without", r"""^\W*(?:an?|no)\ [\w' ]{2,30}\ without\ [\w' ]{2,30}\ (?:doesn't|gets?|is|goes
-        |may|must)\b"""),
-    ("never always", r"""\b(?:is|are)\ (?:never|always)\ (?:to\ be\ )?\w+(?:ed|en|wn|id|pt|nt|ut
-        |ld)\b"""),
-    ("all every each", r"""^\W*(?:all|every|each)\ [\w' -]{2,40}\ (?:is|are)\ (?:shown|written
-        |kept|stored
-        |signed|printed|labelled|labeled|named|logged|encrypted|rounded|counted|weighed
-        |sealed)\b"""),
-    ("stay stick", r"^\W*(?:please\ )?(?:stay\ (?:away|out|off)|stick)\b"),
-    ("can may", r"\byou\ (?:can|may)\ [^.;]{2,60}\bbut\ (?:not|never)\b"),
-    ("like want", r"\bi(?:'d|\ would)\ like\ (?:every|each|all|no|any)\b"),
-    ("need require", r"""^\W*(?-i:[A-Z])[\w-]+(?:\ [\w-]+)?s\ (?:need|require)\ (?:an?|\d+|two
-        |three|at)\b"""),
-    ("stay belong remain", r"^\W*(?-i:[A-Z])\w+s\ (?:stay|belong|remain)\ \w"),
-    ("no none nothing nobody neither", r"""^\W*(?:no|none\ of|nothing|nobody
-        |neither)\ (?!(?:one\ of|idea
-        |problem|worries|word|news|answer|reply|need|way|doubt|matter|i|we)\b)(?:[\w'-]+\ ){0,5}?
-        (?:goes|go|gets?|leaves?|is\ \w+ed|may|can|comes?|enters?|ships?|happens|belongs?|starts?
-        |runs?|stays?|touches|changes|\w+s\ (?:without|while|until|before|after|on|in))\b"""),
-    ("no", r"""^\W*no\ (?!(?:word|news|answer|reply|idea|doubt
-        |problem)s?\b)[\w'-]+(?:\ [\w'-]+){0,3}\ (?:before|after|without|in|on|during|unless|until
-        |at)\ """),
-    ("every each all any anything everything", r"""^\W*(?!(?:every|each|all)\ (?:year|day|week|month
-        |summer|winter|spring|autumn|morning|evening|night|weekend|(?:mon|tues|wednes|thurs|fri
-        |satur
-        |sun)day)\b)(?:every|each|all(?!\ (?:it|i|you|we
-        |that)\b)|any|anything
-        |everything)\b(?!\ (?:of\ (?:them|these)\ )?(?:is|are
-        |was|were|looks?|seems?|works?|went|done)\b)(?:\ [\w',-]+){0,9}?\ (?:needs?|gets?|goes|go
-        |belongs?|comes?|come|must|has\ to|have\ to|carries|carry|starts?|ends?|stays?
-        |is\ \w+ed\ (?:before|by|twice|in|on|with))\b"""),
-    ("have", r"""\b(?!(?:always|his|this|its|yes|as|us)\b)(?:[\w-]+s|people
-        |staff)\ have\ to\ [a-z]+"""),
-    ("has", r"""\b(?:the|each|every|this|that|it|an?|our
-        |my)\ (?:[\w'-]+\ ){0,4}?has\ to\ [a-z]+"""),
-    ("supposed belong belongs", r"""\b(?:is|are|'re|am)(?:n't|\ not)\ supposed\ to\b|\b(?:don't
-        |doesn't|not)\ belong\b"""),
-    ("ever", r"(?:n't|\bnot|\bno|\bnobody|\bnothing)\b.*\bever\W*$"),
-    ("always never", r"""[,:]\ (?:always|never)\W*$|\b(?:stays?|remains?|is|are|goes|go|runs?
-        |comes?|keeps?)\ [^.]{2,60}\ always\W*$"""),
-    ("only", r"""^(?!.*\b(?:i|i'm|i've|i'd|he|she|it|it's|they)\b.*\bonly\b).*\b(?:only\W*$
-        |only\ (?:on|in|at|after|with|by
-        |for|from|during|through|before)\b)"""),
-    ("through first", r"""\b(?:goes|go)\ through\ (?:me|(?-i:[A-Z])\w+)\b|\bbefore\ (?:you|anyone
-        |anybody|we)\ [^,]{2,60},\ (?:\w+\ )?(?:ask|tell|check|call|show|run|write|take|wait
-        |make)\b"""
-        r"|\b(?:ask|tell|call|check\ with)\ (?:me|(?-i:[A-Z])\w+)\ first\b"),
-    ("vital essential important crucial critical imperative key", r"""\b(?:it(?:'s|\ is)
-        |is)\ (?:\w+\ )?(?:vital|essential|important|crucial|critical
-        |imperative)\ (?:to\ me\ )?that\b"""),
-    ("doubt", r"\b(?:if|when)\ in\ doubt\b"),
-    ("hands", r"\bhands\ off\b"),
-    ("want", r"""\bi\ (?:don't|do\ not)\ want\ (?:any|to\ see|you\ to|us\ to|the|anybody|anyone
-        |people)\b|\bi\ want\ (?:all|every|each|any|you\ to\ (?:always|never))\b"""),
-    ("refuse insist insists demand demands", r"\b(?:i|we|(?-i:[A-Z])\w+)\ (?:insists?|demands?)\b"),
-    ("use write answer keep put send show name store log call", r"""^\W*(?:please\ )?(?:use|write
-        |answer|keep|put|send|show|name|store|log|call)\ [^.;?]{3,80}\b(?:everywhere|each\ time
-        |every\ time|in\ all|in\ every|by\ default|throughout|not\ [a-z]+(?:\ [a-z]+)?\W*$
-        |instead\ of|or\ fewer|or\ less)\b"""),
-    ("unless without", r"""^\W*(?:we|you|they|the|a|an|drivers|users)\b[^.;,]{2,80}\b(?:n't|not
-        |never|no)\b[^.;,]{0,60}\b(?:unless|without)\b"""),
-)  # fmt: skip
 # How an assistant advises the user in prose.
 _ADVICE = re.compile(
     r"""\b(?:make\ sure|be\ sure|remember|don't\ forget|try)\ to\b|\byou(?:r|'ll
@@ -206,13 +137,6 @@ _OWN_STORY = re.compile(
     FLAGS,
 )
 _FOR_NOW = re.compile(r"\b(?:yet|for\ now|right\ now|at\ the\ moment|this\ time|today)\b", FLAGS)
-# A verb that tells of the past, or what the user does at the moment.
-_PAST = re.compile(
-    r"""\b(?:was|were|had|did|didn't|wasn't|went|came|got|saw|said|told|took|gave|made|found
-        |yesterday|ago
-    |i'm\ \w+ing|i've|i\ have)\b""",
-    FLAGS,
-)
 # Between people: somebody is bound, by more than encouragement.
 _SUBJECT = r"""(?:we|you|they|she|he|everyone|everybody|nobody|no\ one|(?:all|every|each|no|the|our
     |your|any)\ [\w'-]+(?:\ [\w'-]+){0,4}?)"""
@@ -293,6 +217,4 @@ def _is_set(sentence: str, lower_words: frozenset[str], place: Place) -> bool:
         return not (_OWN_STORY.search(sentence) or _FOR_NOW.search(sentence))
     if place.voice == "user" and _DEMAND.find(sentence, lower_words):
         return True
-    if place.voice == "user" and _ORDERED.find(sentence, lower_words):
-        return _PAST.search(sentence) is None
     return _WISH.find(sentence, lower_words) is not None

@@ -48,47 +48,6 @@ _SETTLED = Phrases(
         |rather|because)|\b(?:use|using|keep|take|go\ with)\ [^.,;]{2,60}\ (?:instead\ of
         |rather\ than)\b"""),
 )  # fmt: skip
-# Decisions in other words, as a user reports them.
-_REPORTED = Phrases(
-    ("we'll we will", r"""\bwe(?:'ll|\ will)\ (?!(?:see|be|have|need|make\ sure|get|find|know|try
-        |talk|discuss
-        |look|check|keep|probably|never|also|then|meet|come|go|still|not|miss|love
-        |enjoy)\b)[a-z]+\ (?:the|a|an|our
-        |it|both|all|only)\b"""),
-    ("switching dropping replacing cancelling canceling keeping", r"""\b(?:we're|i'm|we\ are
-        |i\ am)\ (?:switching
-        |dropping|replacing|cancell?ing|keeping)\ (?:the|to|our|my|from)\b"""),
-    ("taking", r"\b(?:we're|i'm)\ taking\ the\ (?:job|offer|deal|flat|house|room|contract)\b"),
-    ("settled", r"^\W*(?:it's|that's|it\ is)\ (?:all\ )?settled\b"),
-    ("stopped", r"\b(?:we|i)\ (?:have\ )?stopped\ (?:using|buying|selling|offering|taking)\b"),
-    ("vote", r"\bvote\ (?:was|went)\ (?:for|against)\b"),
-    ("it", r"^\W*(?:(?:okay|ok|so|fine|right|then),?\ )?[\w' ]{2,30}\ it\ is(?:,\ then)?\W*$"),
-    ("going", r"\b(?:we're|we\ are|i'm|i\ am)\ going\ (?:with|for|back\ to)\b"),
-    ("wins won", r"""^\W*(?:okay|ok|so|fine|then|and)?,?\ ?(?:the|option
-        |(?-i:[A-Z])\w+)\b.{0,50}\b(?:wins|won)\b\W*(?:then|$)"""),
-    ("said says gave", r"""\b(?:said|says)\ (?:yes|no)\ to\b|\bgave\ (?:us
-        \ |me\ )?(?:the\ )?(?:green\ light|go-ahead)\b"""),
-    ("keep take use drop skip start move", r"""^\W*(?:(?:okay|ok|so|fine|then|good|and
-        |instead\ of\ [^,]{2,40}),?\ )*we\ (?:keep|take|use|drop|skip|start\ with|move)\ (?:the
-        |it|to|on|a|an|both|only)\b
-        |\binstead\ of\ [^,]{2,60},?\ (?:we|i)\ (?:now\ )?\w+"""),
-    ("off cancelled canceled on postponed", r"""\b(?:is|are|'s)\ (?:now\ )?(?:off|cancell?ed
-        |postponed)\b(?=\ (?:until|till|for|then|to|this|next)|\W*$)"""),
-    ("fixed moved raised lowered", r"""\b(?:was|were|is|has\ been|got)\ (?:now\ )?(?:fixed
-        |moved|raised|lowered)\ (?:to|at|for)\b"""),
-    ("signed", r"\bsigned\ (?:the|a|our|my)\ \w+"),
-    ("dropped scrapped abandoned shelved took", r"""\b(?:we|i|they)\ (?:\w+\ )?(?:dropped|scrapped
-        |abandoned|shelved|gave\ up)\ (?:the|on|our|my)\b|\bi\ took\ the\b|\b(?:idea
-        |plan)\ (?:was|is)\ (?:dropped|dead|off)\b"""),
-    ("it's then so", r"""^\W*(?:okay|ok|so|fine|then|right)?,?\ ?(?:so\ )?it(?:'s
-        |\ is)\ (?:going\ to\ be\ |gonna\ be\ )?[^.]{2,40}\ then\W*$|^\W*then\ (?:it's|let's)\b"""),
-    ("won't not", r"""\bwe\ (?:won't|will\ not|are\ not\ going\ to|aren't\ going\ to)\ (?:renew|buy
-        |use|do|build|support|sell|keep|extend|take|hire|rent|move|change|continue)\b"""),
-    ("mind", r"\bmade\ up\ (?:my|our|their|his|her)\ minds?\b|\bchanged\ (?:my|our)\ minds?\b"),
-    ("i'd", r"\bi'd\ (?:take|go\ (?:with|for)|pick|choose)\b.*\bagrees?\b"),
-    ("audit do let's", r"""^\W*(?:fine|okay|ok|good|right|great|yes),\ (?:let's|we'll
-        |we)\ (?!(?:see|talk|wait|look|discuss)\b)\w+\ \w+"""),
-)  # fmt: skip
 # What an assistant takes: a thing with a name or in code.
 _NAMED = Phrases(
     ("we'll i'll will going used chose chosen went switched picked", r"""\b(?:(?:we|i)(?:'ll
@@ -163,6 +122,4 @@ def _is_chosen(sentence: str, lower_words: frozenset[str], place: Place) -> bool
     is_chat = place.voice == "assistant" and place.turn.setting == "assisted"
     if is_chat:
         return _NAMED.find(sentence, lower_words) is not None
-    if place.voice == "user" and _REPORTED.find(sentence, lower_words):
-        return True
     return _SETTLED.find(sentence, lower_words) is not None

@@ -58,12 +58,16 @@ _STATED = Phrases(
         |\bwhat(?:'s|\ is)\ left\b|\bleft\ to\ do\b|\bto\ follow\b(?=[.!]|$)
         |\bpostponed?\ (?:until|till|to)\b|\bcould(?:n't|\ not)\ agree\b(?!\ more)"""),
 )  # fmt: skip
+_NOT = r"(?:n't|\ not)"
 # A task that is left, in the voice of a user or of an assistant at work.
 _LEFT_TO_DO = Phrases(
     ("i'll", r"""\bi'll\ (?:then\ |just\ )?(?:mail|email|ask|call|write\ to|check\ with|talk\ to)
         \ (?-i:[A-Z])\w+\b"""),
     ("still", r"""\bstill\ (?:(?:needs?|has|have|had|must|should)\ to\b
         |needs?\ (?:\w+'s\b|an?\b|the\b|some\b))"""),
+    ("yet far", rf"""\b(?:is|are|was|were|do|does|did|have|has|had|can|could|we've|i've){_NOT}\b
+        [^.!?]{{0,60}}\b(?:yet|so\ far)\b|\bnot\ yet\ [a-z]+|\bso\ far\ (?:no|nobody
+        |nothing)\b"""),
     ("yet", r"\byet\ to\ (?!be\ seen\b)[a-z]+"),
     ("remains", r"\bremains\ to\ be\b"),
     ("someone somebody one", r"""\b(?:someone|somebody|one\ of\ us)\ (?:still\ )?(?:has\ to
@@ -78,65 +82,6 @@ _LEFT_TO_DO = Phrases(
         |\b(?:we|i)(?:'re|'m|\ are|\ am)\ stuck\ (?:on|until|because|without)"""),
     ("can't cannot couldn't", rf"""\b(?:can't|cannot|couldn't)\ (?:figure\ out|find\ out|tell)
         \ {ASKED}"""),
-)  # fmt: skip
-_NOT = r"(?:n't|\ not)"
-_DONE_VERB = r"""(?:decided|settled|sent|fixed|finished|answered|confirmed|signed|paid|booked
-        |approved|arrived|ordered
-    |chosen|agreed|started|written|submitted|resolved|shipped|scheduled|tested|checked|clarified
-        |gone\ out|come\ back|come
-    |built|replaced|repaired|delivered|received|updated|translated|reviewed|measured|installed
-        |renewed|cleared|tried\ out
-    |replied|reacted|called\ back|turned\ up|shown\ up|named|found|delivered|merged|deployed)"""
-_NOT_YET = Phrases(
-    ("yet far", rf"""\b(?:is|are|was|were|do|does|did|have|has|had|can|could|we've|i've){_NOT}\b
-        [^.!?]{{0,60}}\b(?:yet|so\ far)\b|\bnot\ yet\ [a-z]+|\bso\ far\ (?:no|nobody|nothing)\b
-        |\bnobody\ (?:has|have)\ [^.]{{2,60}}\ (?:yet|so\ far)\b"""),
-    ("nobody", r"\bnobody\ knows?\b|\bnobody\ (?:has|have)\ \w+(?:ed|en|t|n)\b"),
-    ("overdue", r"\b(?:is|are)\ (?:still\ |long\ )?overdue\b"),
-    ("can't cannot", r"\b(?:can't|cannot)\ [^.;]{2,60}\ (?:until|before|unless)\b"),
-    ("never", r"\bnever\ (?:settled|decided|agreed|clarified|answered)\b"),
-    ("should ought", r"""\bi\ (?:should|ought\ to)\ (?:ring|call|write|ask|check|send|book|see
-        |visit|mail)\b"""),
-    ("clear sort clarify settle", r"\bto\ (?:clear\ up|sort\ out|clarify|settle)\b(?=\W*:|\W*$)"),
-    ("need needs", r"""\b(?:we|i)\ (?:also\ )?needs?\ (?:an?|the|your
-        |\w+'s)\ (?:\w+\ )?(?:decision|answer
-        |approval|confirmation|signature|quote|date|reply|ok)\b"""),
-    ("time chance", r"\b(?:haven't|have\ not|hasn't)\ had\ (?:the\ |any\ )?(?:time|a\ chance)\b"),
-    ("let's see", r"^\W*let's\ (?:wait\ and\ )?see\ (?:if|whether|who)\b"),
-    ("pending missing", r"^\W*(?:still\ )?(?:pending|missing|outstanding):\ \w"),
-    ("hasn't haven't not isn't aren't", rf"""\b(?:has|have){_NOT}\ (?:been\ )?{_DONE_VERB}\b
-        |\b(?:is|are){_NOT}\ (?:{_DONE_VERB}|ready|here|in|there|back|complete)\W*$
-        |\bbut\ (?:they|it|he|she|that|this)(?:'s|'re|\ is|\ are)?(?:\ not|n't)\ (?:here|there|in
-        |back|ready|done)\b"""),
-    ("idea", r"""\bno\ idea\ (?:yet|who|what|when|where|why|how|whether|which)\b
-        |\bnot\ the\ faintest\b"""),
-    ("heard seen happened", r"""\bnothing\ (?:\w+\ )?(?:heard|seen|happened|come)\b|\b(?:never
-        |not)\ (?:heard|came)\ back\b"""),
-    ("missing lacking unknown", r"""\b(?:is|are|'s)\ (?:still\ )?(?:missing|lacking
-        |unknown)(?:\ (?:so\ far|yet))?\W*$"""),
-    ("list plate agenda desk", r"""(?:'s|\b(?:is|are|still))\ on\ (?:my|our|the
-        |\w+'s)\ (?:to-do\ )?(?:list|plate|agenda
-        |desk)\b"""),
-    ("come get talk look return", r"""\b(?:have\ to|need\ to|must|should|will|'ll
-        |let's)\ (?:come\ back\ to|get\ back\ to|return\ to|talk\ about
-        |look\ (?:at|into)|discuss)\b.*\b(?:next|later|tomorrow|again|(?:mon|tues|wednes|thurs
-        |fri)day|soon|once|after)\b
-        |\b(?:have|need)\ to\ come\ back\ to\b"""),
-    ("see", r"""\b(?:have\ to|need\ to|'ll|will)\ (?:have\ to\ )?see\ (?:whether|if|who|when)\b"""),
-    ("need needs", r"""\b(?:i|we)\ (?:also\ )?need\ to\ (?!(?:make\ sure|ensure|add|implement
-        |handle|know|use)\b)[a-z]+\ [^.?]{2,60}\b(?:by|before|next|tomorrow
-        |this\ week|until|on\ (?:mon|tues|wednes|thurs|fri|satur|sun)day)\b"""),
-    ("ask call remind write check send", r"""^\W*(?:please\ )?(?:ask|call|remind|write\ to
-        |check\ with|chase)\ (?-i:[A-Z])\w+\b.*\b(?:again|tomorrow|next
-        |on\ (?:mon|tues|wednes|thurs|fri|satur|sun)day|later|after)\b"""),
-    ("promised wanted meant", r"""\b(?:promised|wanted\ to|was\ going\ to|said\ (?:he|she
-        |they)\ would)\b.*(?:n't|\b(?:but|not|nothing|nobody|since|silence|still)\b)"""),
-    ("depends hangs", r"""^\W*(?:whether|which|who|what|when|how|where|if)\b.*\b(?:depends
-        |hangs)\ on\b"""),
-    ("question matter", r"""\bthere(?:'s|\ is|\ are)\ (?:still\ |also\ )?(?:the|a
-        |one)\ (?:\w+\ )?(?:question|matter|issue)\ (?:of|who|what|whether|how)\b
-        |\bis\ an?\ open\ (?:matter|issue|question)\b"""),
-    ("tbd tba later", r"\b(?:will|to)\ be\ (?:decided|seen|named|fixed|agreed)\ later\b|\btba\b"),
 )  # fmt: skip
 _UNSURE = Phrases(
     ("know", r"""\b(?:don't|do\ not)\ know\ (?:yet\b|(?:whether|if|why)\b)
@@ -234,7 +179,7 @@ def _is_left(sentence: str, lower_words: frozenset[str], place: Place) -> bool:
         return True
     if place.voice == "person":
         return _AWAITED.find(sentence, lower_words) is not None
-    if _LEFT_TO_DO.find(sentence, lower_words) or _NOT_YET.find(sentence, lower_words):
+    if _LEFT_TO_DO.find(sentence, lower_words):
         return True
     if not _UNSURE.find(sentence, lower_words):
         return False
