@@ -72,10 +72,10 @@ if TYPE_CHECKING:
     from treemem.diagnostics.status import EmbedderStatus, ProducerStatus, Status
     from treemem.importers.common.base import LogFile
     from treemem.ingest.walk import find_files
+    from treemem.ledger.choices import RuleView
     from treemem.ledger_api import Ledger
     from treemem.privacy.policy import Policy, Redact, Redactions
     from treemem.queue.hours import Hours
-    from treemem.rules.choices import RuleView
     from treemem.search.query import Rerank
     from treemem.store.usage import UsageKey, UsageRow
     from treemem.summarize.exam import ExamResult
@@ -185,7 +185,7 @@ if not TYPE_CHECKING:
         "Redact": "privacy.policy",
         "Redactions": "privacy.policy",
         "Rerank": "search.query",
-        "RuleView": "rules.choices",
+        "RuleView": "ledger.choices",
         "SourceView": "tree.browse",
         "Speed": "diagnostics.estimate",
         "Status": "diagnostics.status",

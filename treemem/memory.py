@@ -45,9 +45,9 @@ if TYPE_CHECKING:
     from treemem.diagnostics.estimate import Plan
     from treemem.diagnostics.status import Status
     from treemem.importers.common.base import LogFile
+    from treemem.ledger.choices import RuleView
     from treemem.ledger_api import Ledger
     from treemem.privacy.policy import Redact, Redactions
-    from treemem.rules.choices import RuleView
     from treemem.search.query import Mode, Rerank
     from treemem.store.usage import UsageKey, UsageRow
     from treemem.topic_api import Topics
@@ -388,7 +388,7 @@ class Memory:
 
     def rules(self) -> list[RuleView]:
         """Returns the rules that the user gave for good, the latest first."""
-        from treemem.rules import choices
+        from treemem.ledger import choices
 
         with self._database.reading():
             return choices.views(self._database)
@@ -396,31 +396,27 @@ class Memory:
     def pin_rule(self, rule: str) -> RuleView:
         """Makes a rule hold in every project. rule: an id, or words of the user's, in which
         secrets are replaced. Raises NotFoundError, AmbiguousIdError, UsageError."""
+        from treemem.ledger import choices
         from treemem.privacy.policy import Redaction
-        from treemem.rules import choices
 
         words = Redaction.of(self._database, True).text(rule) or ""
         with self._database.transaction():
             return choices.pin(self._database, words, self._clock())
 
     def drop_rule(self, rule_id: str) -> RuleView:
-        """Hides a rule, also when its log is read again. Raises as restore_rule does."""
-        from treemem.ledger import update
-        from treemem.rules import choices
+        """Hides a rule from now on, also when its log is read again. Raises NotFoundError,
+        AmbiguousIdError."""
+        from treemem.ledger import choices
 
         with self._database.transaction():
-            dropped = choices.drop(self._database, rule_id, self._clock())
-            update.touch(self._database, dropped.text)
-            return dropped
+            return choices.drop_rule(self._database, rule_id, self._clock())
 
     def restore_rule(self, rule_id: str) -> RuleView:
         """Undoes a pin or a drop. Raises NotFoundError, AmbiguousIdError."""
-        from treemem.ledger import update
-        from treemem.rules import choices
+        from treemem.ledger import choices
 
         with self._database.transaction():
-            update.touch(self._database, (rule := choices.restore(self._database, rule_id)).text)
-            return rule
+            return choices.restore(self._database, rule_id)
 
     # -- secrets -------------------------------------------------------------------------
 

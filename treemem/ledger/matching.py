@@ -10,13 +10,15 @@ import hashlib
 from collections.abc import Iterable
 
 from treemem.rules import succession, wording
-from treemem.store.entries import LinkKind, Placed
+from treemem.store.entries import LinkKind, Mention, Placed
 from treemem.types import EntryKind, Origin, StatementKind
 from treemem.verify import relations
 from treemem.verify.words import stems
 
 # The origins of words that nobody in the history says: they end nothing that others say.
 FOREIGN: tuple[Origin, ...] = ("pasted", "tool", "result")
+# Files that are read as they are, without marks of who says what.
+PLAIN_TEXTS = (".md", ".markdown", ".txt")
 # The fewest words of a statement that is the same as one in other words.
 SAME_STEMS_MIN = 3
 # Entries that are about the same share at least this many words, and this share of the earlier.
@@ -25,14 +27,27 @@ RETURN_SHARE_MIN = 0.5
 
 
 @functools.lru_cache(maxsize=20_000)
-def entry_id(text: str, project: str) -> str:
-    """The id of the entry that a statement belongs to. Statements of a project that mean the same
-    in almost the same words have one entry; what is to be done and that it is done are two."""
+def entry_id(text: str, home: str) -> str:
+    """The id of the entry that a statement belongs to. Statements of a home that mean the same in
+    almost the same words have one entry; what is to be done and that it is done are two."""
     key = relations.key(text)
     # What has few words of its own means something else in each place.
     words = repr(key) if len(stems(text)) >= SAME_STEMS_MIN else " ".join(text.casefold().split())
     words += "\0done" if relations.settles(text) else ""
-    return hashlib.sha256(f"{words}\0{project}".encode("utf-8", "replace")).hexdigest()[:12]
+    return hashlib.sha256(f"{words}\0{home}".encode("utf-8", "replace")).hexdigest()[:12]
+
+
+def home_of(kind: StatementKind, origin: Origin, project: str, rule_home: str) -> str:
+    """Where a statement holds, for entry_id: what the user sets as a rule in a source without a
+    project holds there alone. rule_home: see entries.Mention."""
+    return rule_home if kind == "constraint" and origin == "typed" else project
+
+
+def choice_homes(mention: Mention) -> tuple[str, ...]:
+    """The homes for which a choice about what a message says is stored. A source without a project
+    may get one later, so its id is one of them."""
+    home = home_of(mention.kind, mention.origin, mention.project, mention.rule_home)
+    return (home,) if mention.project else (home, mention.source_id)
 
 
 def entry_kind(kind: StatementKind, text: str, origin: Origin) -> EntryKind:
@@ -84,6 +99,13 @@ def comes_later(entry: Placed, other: Placed) -> bool:
     return entry.last_ms > other.last_ms
 
 
+def is_everywhere(entry: Placed) -> bool:
+    """Whether the user said that a rule, or what takes one back, holds in every project. A text in
+    which an answer can imitate a turn of the user's says so for its own project only."""
+    is_plain_text = entry.file is not None and entry.file.lower().endswith(PLAIN_TEXTS)
+    return wording.holds_everywhere(entry.text) and not is_plain_text
+
+
 def effect(earlier: Placed, later: Placed) -> LinkKind | None:
     """What a later entry does to an earlier one: ends it, or only comes back to its subject."""
     is_elsewhere = later.last_source != earlier.last_source
@@ -93,10 +115,13 @@ def effect(earlier: Placed, later: Placed) -> LinkKind | None:
     if earlier.kind == "open" and later.settles and relations.closes(later.text, earlier.text):
         return "closed"
     if is_users_rule(earlier):
-        if is_users_rule(later) and succession.ends(later.text, earlier.text):
+        reaches = later.rule_home == earlier.rule_home or is_everywhere(later)
+        if is_users_rule(later) and reaches and succession.ends(later.text, earlier.text):
             return "superseded" if later.kind == "constraint" else "withdrawn"
     elif _may_be_replaced(earlier, later) and relations.replaces(later.text, earlier.text):
         return "superseded"
+    if later.home != earlier.home:
+        return None
     return "returns" if _is_about_the_same(earlier, later) else None
 
 

@@ -25,6 +25,8 @@ STEM_ENTRIES_MAX = 200
 NEAREST_MAX = 24
 # The fewest words that two entries share, if both have as many.
 SHARED_MIN = 2
+# Rules of the user's with a word in common that are compared with a new one.
+RULES_MAX = 20_000
 # The most later entries about the same that are counted.
 RETURNS_MAX = 8
 # An entry has the first of these kinds that any of its statements has.
@@ -41,16 +43,16 @@ def add(database: Database, node_seq: int, producer_seq: int) -> None:
 
     producer_seq: the extractive producer.
     """
-    statements = dict(entries.new_statements(database, node_seq, producer_seq))
+    statements = entries.new_statements(database, node_seq, producer_seq)
     if not statements:
         return
-    project = entries.project_of(database, node_seq)
+    project, rule_home = entries.project_of(database, node_seq)
     home = entries.home_of(database, project)
-    entries.attach(
-        database,
-        [(entries.ensure(database, matching.entry_id(text, project), home), seq)
-         for seq, text in statements.items()],
-    )  # fmt: skip
+    pairs = []
+    for seq, kind, text, origin in statements:
+        where = matching.home_of(kind, origin, project, rule_home)
+        pairs.append((entries.ensure(database, matching.entry_id(text, where), home), seq))
+    entries.attach(database, pairs)
 
 
 def refresh(database: Database) -> None:
@@ -59,12 +61,6 @@ def refresh(database: Database) -> None:
         _make_again(database, seqs)
     while seqs := entries.dirty(database, 1, BATCH):
         _put_states(database, seqs)
-
-
-def touch(database: Database, text: str) -> None:
-    """Makes the states of the entries again that are said in these words."""
-    entries.mark_dirty(database, [text])
-    refresh(database)
 
 
 # -- words, places and links -----------------------------------------------------------
@@ -86,7 +82,10 @@ def _move(database: Database, found: Iterable[Sequence[Mention]]) -> bool:
     moved = []
     for mentions in found:
         for mention in {mention.statement_seq: mention for mention in reversed(mentions)}.values():
-            entry_id = matching.entry_id(mention.text, mention.project)
+            where = matching.home_of(
+                mention.kind, mention.origin, mention.project, mention.rule_home
+            )
+            entry_id = matching.entry_id(mention.text, where)
             if entry_id != mention.entry_id:
                 home = entries.home_of(database, mention.project)
                 moved.append((entries.ensure(database, entry_id, home), mention.statement_seq))
@@ -127,7 +126,7 @@ def _link(database: Database, seqs: Sequence[int]) -> None:
         for seq, entry in placed.items()
     }
     entries.put_subjects(
-        database, {seq: (placed[seq].home, stems) for seq, stems in subjects.items()}
+        database, {seq: (_homes(placed[seq]), stems) for seq, stems in subjects.items()}
     )
     near = _nearest(database, placed, subjects)
     others = {other for found in near.values() for other in found} - placed.keys()
@@ -135,12 +134,12 @@ def _link(database: Database, seqs: Sequence[int]) -> None:
     pairs = {(min(seq, other), max(seq, other)) for seq, found in near.items() for other in found}
     links: list[tuple[int, LinkKind, int]] = []
     for pair in pairs:
-        one, other = known[pair[0]], known[pair[1]]
-        earlier, later = (one, other) if matching.comes_later(other, one) else (other, one)
-        if matching.comes_later(later, earlier):
-            kind = matching.effect(earlier, later)
-            if kind is not None:
-                links.append((earlier.seq, kind, later.seq))
+        in_order = _in_order(database, known[pair[0]], known[pair[1]])
+        if in_order is not None:
+            kind = matching.effect(*in_order)
+            # That a message comes back to its subject says nothing.
+            if kind is not None and not (kind == "returns" and _are_beside(*in_order)):
+                links.append((in_order[0].seq, kind, in_order[1].seq))
     entries.link(database, links)
 
 
@@ -151,6 +150,9 @@ def _nearest(
     wanted: dict[int, set[int]] = {}
     for seq, stems in subjects.items():
         wanted.setdefault(placed[seq].home, set()).update(stems)
+    rules = {seq: subjects[seq] for seq in placed if matching.is_users_rule(placed[seq])}
+    about = frozenset[int]().union(*rules.values())
+    of_rules = entries.postings(database, entries.RULES_HOME, about, RULES_MAX)
     postings = {home: entries.postings(database, home, stems, STEM_ENTRIES_MAX)
                 for home, stems in wanted.items()}  # fmt: skip
     near = {}
@@ -162,8 +164,37 @@ def _nearest(
         counts.pop(seq, None)
         least = 1 if matching.is_users_rule(placed[seq]) else min(SHARED_MIN, len(stems))
         ranked = sorted((-count, other) for other, count in counts.items() if count >= least)
-        near[seq] = [other for _, other in ranked[:NEAREST_MAX]]
+        # All rules that it may end, or be ended by, however many there are.
+        others = {other for stem in rules.get(seq, ()) for other in of_rules.get(stem, ())} - {seq}
+        near[seq] = [*dict.fromkeys((*(other for _, other in ranked[:NEAREST_MAX]), *others))]
     return near
+
+
+def _homes(entry: Placed) -> tuple[int, ...]:
+    """Where an entry is compared: in its project, and a rule of the user's with all others."""
+    return (entry.home, entries.RULES_HOME) if matching.is_users_rule(entry) else (entry.home,)
+
+
+def _in_order(database: Database, one: Placed, other: Placed) -> tuple[Placed, Placed] | None:
+    """Two entries, the one that was said first before the other; None if that is not known. In one
+    message, of a rule and an open point only, which can end further down."""
+    if matching.comes_later(other, one):
+        return one, other
+    if matching.comes_later(one, other):
+        return other, one
+    are_rules = matching.is_users_rule(one) and matching.is_users_rule(other)
+    if not _are_beside(one, other) or not (are_rules or "open" in (one.kind, other.kind)):
+        return None
+    text = entries.text_at(database, one.last_source, one.last_position)
+    at, at_other = text.rfind(one.text), text.rfind(other.text)
+    if min(at, at_other) < 0 or at == at_other:
+        return None
+    return (one, other) if at < at_other else (other, one)
+
+
+def _are_beside(one: Placed, other: Placed) -> bool:
+    """Whether two entries were last said in one message."""
+    return (one.last_source, one.last_position) == (other.last_source, other.last_position)
 
 
 # -- states ----------------------------------------------------------------------------
@@ -200,10 +231,7 @@ def _state(
     """The state of an entry, and the later entry that is the reason. A choice of the user's comes
     first. An open point is closed by the first entry that closes it; a rule or a decision is
     replaced by the last one."""
-    chosen = entry_choices.of(
-        database, {m.text for m in mentions},
-        {home for m in mentions for home in (m.project, m.rule_home, m.source_id)},
-    )  # fmt: skip
+    chosen = entry_choices.of(database, choice_keys(mentions))
     if chosen == "dropped":
         return "withdrawn", None
     if chosen in ("open", "pinned"):
@@ -213,3 +241,9 @@ def _state(
         ending = in_order[0 if in_order[0].kind == "closed" else -1]
         return _STATE_OF[ending.kind], ending.later_seq
     return ("closed", None) if chosen == "closed" else ("holds", None)
+
+
+def choice_keys(mentions: Iterable[Mention]) -> set[entry_choices.Key]:
+    """The words and homes for which a choice about an entry may have been stored: a source may get
+    its project later."""
+    return {(m.text, home) for m in mentions for home in (*matching.choice_homes(m), m.source_id)}

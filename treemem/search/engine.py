@@ -13,8 +13,8 @@ from itertools import compress
 from typing import TYPE_CHECKING
 
 from treemem.digest import reading
-from treemem.rules import book
-from treemem.rules.book import Book
+from treemem.ledger import rulebook
+from treemem.ledger.rulebook import Book
 from treemem.search import intent, packing, scoring, selection, standing, statements
 from treemem.search.candidates import collect
 from treemem.search.context import ContextRenderer, MessageCache, Selection
@@ -54,7 +54,7 @@ def search(database: Database, query: Query, embedder: str | None, embed: Embed)
     with database.reading():
         prepared = without_pruned_vectors(database, prepared)
         is_broad = prepared.target.is_broad
-        rules = book.read(database)
+        rules = rulebook.read(database)
         kinds = intent.STATEMENTS_FIRST.get(prepared.kind, STATEMENT_KINDS)
         roots = statements.of_scope(database, query.scope, rules.over, kinds) if is_broad else []
         cited = {seq for statement in roots for seq in statement.message_seqs}

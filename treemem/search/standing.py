@@ -10,8 +10,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
+from treemem.ledger.rulebook import Book, Rule
 from treemem.rules import projects
-from treemem.rules.book import Book, Rule
 from treemem.rules.values import GENERIC
 from treemem.search import snippets
 from treemem.store.database import Database, json_list
@@ -93,7 +93,7 @@ def choose(book: Book, homes: Homes, query: str) -> list[RankedRule]:
     asked = about(query)
     at_home, foreign = [], []
     for rule in book.held_in(homes.own):
-        if rule.state == "pinned" or rule.is_everywhere or rule.home == homes.own:
+        if rule.state == "pinned" or rule.is_everywhere or homes.own in rule.homes:
             at_home.append(rule)
         elif homes.has_others and (
             bears_on(about(rule.text), asked) or occasion_of(rule.text) & asked

@@ -23,7 +23,8 @@ LinkKind = Literal["closed", "superseded", "withdrawn", "returns"]
 
 # Statements of the shown extractive view of a leaf that have no entry yet.
 _NEW = """
-SELECT st.seq, st.text FROM summary su JOIN statement st ON st.summary_seq = su.seq
+SELECT st.seq, st.kind, st.text, coalesce(st.origin, 'pasted')
+FROM summary su JOIN statement st ON st.summary_seq = su.seq
 WHERE su.node_seq = ? AND su.producer_seq = ? AND st.entry_seq IS NULL ORDER BY st.seq
 """
 _ENSURE = """
@@ -56,7 +57,8 @@ JOIN source so ON so.seq = sm.source_seq LEFT JOIN source parent ON parent.id = 
 ORDER BY st.entry_seq, st.seq, c.ordinal, sm.source_seq
 """  # noqa: S608
 _PROJECT = """
-SELECT coalesce(so.project, parent.project, '') FROM leaf_span ls
+SELECT coalesce(so.project, parent.project, ''),
+  coalesce(so.project, parent.project, parent.id, so.id) FROM leaf_span ls
 JOIN source_message sm ON sm.message_seq = ls.message_seq
 JOIN source so ON so.seq = sm.source_seq LEFT JOIN source parent ON parent.id = so.parent_id
 WHERE ls.node_seq = ? ORDER BY ls.ordinal, sm.source_seq LIMIT 1
@@ -104,9 +106,11 @@ class EntryRow(NamedTuple):
     leaves: int
 
 
-def new_statements(database: Database, node_seq: int, producer_seq: int) -> list[tuple[int, str]]:
-    """(seq, text) of the statements of a leaf's view that have no entry yet."""
-    return [(seq, text) for seq, text in database.rows(_NEW, (node_seq, producer_seq))]
+def new_statements(
+    database: Database, node_seq: int, producer_seq: int
+) -> list[tuple[int, StatementKind, str, Origin]]:
+    """(seq, kind, text, origin) of the statements of a leaf's view that have no entry yet."""
+    return [(*row,) for row in database.rows(_NEW, (node_seq, producer_seq))]
 
 
 def ensure(database: Database, entry_id: str, home: int) -> int:
@@ -147,9 +151,9 @@ def mentions(database: Database, entry_seqs: Sequence[int]) -> dict[int, list[Me
     return found
 
 
-def project_of(database: Database, node_seq: int) -> str:
-    """The project of a leaf's first source; "" without one."""
-    return str(database.value(_PROJECT, (node_seq,)) or "")
+def project_of(database: Database, node_seq: int) -> tuple[str, str]:
+    """The project of a leaf's first source, "" without one, and the rule_home, see Mention."""
+    return tuple(database.row(_PROJECT, (node_seq,)) or ("", ""))
 
 
 def home_of(database: Database, project: str) -> int:
@@ -177,14 +181,17 @@ ORDER BY l.entry_seq, l.later_seq
 """
 _PLACES = """
 SELECT e.seq, e.kind, e.home, e.last_ms, e.last_source, e.last_position, e.mentions, e.leaves,
-  st.text, coalesce(st.origin, 'pasted'), st.settles, st.importance, st.speaker
+  st.text, coalesce(st.origin, 'pasted'), st.settles, st.importance, st.speaker,
+  coalesce(so.project, parent.project, parent.id, so.id, ''), so.origin
 FROM entry e JOIN statement st ON st.seq = e.statement_seq
+LEFT JOIN source so ON so.seq = e.last_source LEFT JOIN source parent ON parent.id = so.parent_id
 WHERE e.seq IN (SELECT value FROM json_each(?))
 """
 
 
 class Placed(NamedTuple):
-    """An entry as it is compared with others: its words, and where it was last said."""
+    """An entry as it is compared with others: its words, and where it was last said. rule_home: as
+    in Mention. file: that its source was read from."""
 
     seq: int
     kind: EntryKind
@@ -199,6 +206,8 @@ class Placed(NamedTuple):
     settles: bool
     importance: float
     speaker: str | None = None
+    rule_home: str = ""
+    file: str | None = None
 
 
 class Ending(NamedTuple):
@@ -250,6 +259,8 @@ def endings(database: Database, seqs: Iterable[int]) -> dict[int, list[Ending]]:
 
 # -- subjects and links ----------------------------------------------------------------
 
+# Instead of the home of an entry: the user's rules of all projects.
+RULES_HOME = -1
 # Subtle: one row more than the limit tells a stem of too many entries.
 _POSTINGS = """
 SELECT j.value, (SELECT json_group_array(entry_seq) FROM (
@@ -263,14 +274,21 @@ DELETE FROM entry_link WHERE entry_seq IN (SELECT value FROM json_each(:seqs))
 """
 
 
-def put_subjects(database: Database, subjects: Mapping[int, tuple[int, Iterable[int]]]) -> None:
-    """Stores what entries are about, in place of what is stored. subjects: by entry, its home and
+def put_subjects(
+    database: Database, subjects: Mapping[int, tuple[Iterable[int], Iterable[int]]]
+) -> None:
+    """Stores what entries are about, in place of what is stored. subjects: by entry, its homes and
     the hashes of its stems."""
     sql = "DELETE FROM entry_subject WHERE entry_seq IN (SELECT value FROM json_each(?))"
     database.execute(sql, (json_list(subjects),))
     database.many(
         "INSERT OR IGNORE INTO entry_subject (home, stem, entry_seq) VALUES (?, ?, ?)",
-        [(home, stem, seq) for seq, (home, stems) in subjects.items() for stem in stems],
+        [
+            (home, stem, seq)
+            for seq, (homes, stems) in subjects.items()
+            for home in homes
+            for stem in stems
+        ],
     )
 
 
@@ -281,6 +299,15 @@ def postings(
     parameters = {"home": home, "stems": json_list(stems), "limit": limit}
     rows = ((stem, orjson.loads(found)) for stem, found in database.rows(_POSTINGS, parameters))
     return {stem: found for stem, found in rows if 0 < len(found) <= limit}
+
+
+def text_at(database: Database, source_seq: int, position: int) -> str:
+    """The words of the message at a place; "" if it is gone."""
+    sql = """
+    SELECT m.text FROM source_message sm JOIN message m ON m.seq = sm.message_seq
+    WHERE sm.source_seq = ? AND sm.position = ?
+    """
+    return str(database.value(sql, (source_seq, position)) or "")
 
 
 def unlink(database: Database, seqs: Sequence[int]) -> None:

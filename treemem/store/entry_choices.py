@@ -6,15 +6,19 @@ log may be ingested again, resealed or scrubbed. Owns the table entry_choice.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Literal, NamedTuple
 
 from treemem.store.database import Database, json_list, storable_text
 
 ChoiceState = Literal["pinned", "dropped", "closed", "open"]
+# What a choice is about: (text, project).
+Key = tuple[str, str]
 
+# Subtle: later than all others, also if the clock stands still or was set back.
 _PUT = """
-INSERT INTO entry_choice (text, project, state, chosen_at_ms) VALUES (?, ?, ?, ?)
+INSERT INTO entry_choice (text, project, state, chosen_at_ms)
+SELECT ?1, ?2, ?3, max(?4, coalesce(max(chosen_at_ms) + 1, 0)) FROM entry_choice WHERE 1
 ON CONFLICT (text, project) DO UPDATE SET state = excluded.state,
   chosen_at_ms = excluded.chosen_at_ms
 """
@@ -36,14 +40,20 @@ def choices(database: Database) -> list[EntryChoice]:
     return [EntryChoice(*row) for row in database.rows(sql)]
 
 
-def of(database: Database, texts: Iterable[str], projects: Iterable[str]) -> ChoiceState | None:
-    """The latest choice about one of these texts in one of these projects, if there is one."""
+def of(database: Database, keys: Collection[Key]) -> ChoiceState | None:
+    """The latest choice about one of these words in one of these projects, if there is one."""
     sql = """
-    SELECT state FROM entry_choice WHERE text IN (SELECT value FROM json_each(?))
-    AND project IN (SELECT value FROM json_each(?)) ORDER BY chosen_at_ms DESC LIMIT 1
+    SELECT text, project, state, chosen_at_ms FROM entry_choice
+    WHERE text IN (SELECT value FROM json_each(?))
     """
-    state: ChoiceState | None = database.value(sql, (json_list(texts), json_list(projects)))
-    return state
+    rows = database.rows(sql, (json_list({text for text, _ in keys}),))
+    return latest({row[:2]: EntryChoice(*row) for row in map(tuple, rows)}, keys)
+
+
+def latest(chosen: Mapping[Key, EntryChoice], keys: Iterable[Key]) -> ChoiceState | None:
+    """The latest of these choices that is about one of these keys."""
+    found = [chosen[key] for key in keys if key in chosen]
+    return max(found, key=lambda choice: choice.chosen_at_ms).state if found else None
 
 
 def put(database: Database, choice: EntryChoice) -> None:

@@ -57,6 +57,8 @@ KINDS_BARRED: dict[Origin, tuple[StatementKind, ...]] = {
     "result": ("constraint", "decision", "open"),
 }
 BINDING_MAX = 100  # rules and open points of a leaf; most leaves have fewer sentences
+# The most characters of a message in which a wish about the way of answering stands alone.
+ALONE_CHARS_MAX = 300
 # Weight of each further sentence of a message relative to the one before: it adds less than the
 # first of another message (LoCoMo, evidence in the summary at a tenth, a fifth and a third of a
 # leaf's tokens: 44 / 66 / 81 % without, 46 / 71 / 90 % with it).
@@ -256,6 +258,8 @@ def _drafts(excerpt: Excerpt, turn: Turn) -> Iterator[tuple[Draft, frozenset[str
         own_lower = lower if own == text else frozenset(map(str.lower, words_of(own)))
         place = Place(origin, turn, is_listed)
         kind, kind_weight = kind_of(own, own_lower, place)
+        if kind == "constraint" and origin == "typed" and not _is_rule(text, message):
+            kind, kind_weight = "fact", 1.0
         if (text.endswith("?") and _is_no_statement(kind, text, turn.reply)) or (
             kind in KINDS_BARRED.get(origin, ())
         ):
@@ -273,6 +277,16 @@ def _drafts(excerpt: Excerpt, turn: Turn) -> Iterator[tuple[Draft, frozenset[str
         importance = round(0.4 * weight, 4)
         draft = Draft("error", line, tool, cited, importance, origin="result", grade="verbatim")
         yield draft, frozenset()
+
+
+def _is_rule(sentence: str, message: Message) -> bool:
+    """Whether the user's words are a rule there: a wish about the way of answering is for this
+    answer, unless its message says nothing else."""
+    if wording.form_of(sentence) != "manner":
+        return True
+    return len(message.text) <= ALONE_CHARS_MAX and all(
+        wording.form_of(one.text) for one in spoken_sentences(message, 0, len(message.text))
+    )
 
 
 def _is_no_statement(kind: StatementKind, question: str, reply: Message | None) -> bool:

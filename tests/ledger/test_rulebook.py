@@ -7,8 +7,8 @@ from collections.abc import Sequence
 import pytest
 
 from treemem import Memory, Message
-from treemem.rules import book
-from treemem.rules.book import Rule
+from treemem.ledger import rulebook
+from treemem.ledger.rulebook import Rule
 from treemem.store.database import Database
 from treemem.types import Part
 
@@ -25,7 +25,7 @@ def tell(memory: Memory, *texts: str, source: str = "chat", day: int = 1) -> Non
 
 
 def held(database: Database, home: str | None = "chat") -> list[str]:
-    return [rule.text for rule in book.read(database).held_in(home)]
+    return [rule.text for rule in rulebook.read(database).held_in(home)]
 
 
 def states(rules: Sequence[Rule]) -> dict[str, str]:
@@ -34,7 +34,7 @@ def states(rules: Sequence[Rule]) -> dict[str, str]:
 
 def test_a_rule_has_its_words_its_place_and_its_time(memory: Memory, database: Database) -> None:
     tell(memory, "The mill is old.", "Always count the sacks twice.")
-    (rule,) = book.read(database).rules
+    (rule,) = rulebook.read(database).rules
     message = memory.messages("chat")[2]
     assert (rule.text, rule.speaker, rule.home) == (message.text, "user", "chat")
     assert (rule.source_id, rule.project) == ("chat", None)
@@ -47,7 +47,7 @@ def test_a_later_sentence_ends_a_rule_and_is_named(memory: Memory, database: Dat
     tell(memory, "Always use tabs.", "Never use tables.")
     tell(memory, "Use spaces from now on.", day=2)
     assert held(database) == ["Use spaces from now on.", "Never use tables."]
-    rules = {rule.text: rule for rule in book.read(database).rules}
+    rules = {rule.text: rule for rule in rulebook.read(database).rules}
     assert rules["Always use tabs."].state == "taken back"
     assert rules["Always use tabs."].ended_by == "Use spaces from now on."
 
@@ -60,7 +60,7 @@ def test_a_rule_that_is_said_again_holds_again(memory: Memory, database: Databas
 def test_what_only_takes_back_is_no_rule(memory: Memory, database: Database) -> None:
     tell(memory, "Always run the linter.", "You don't have to run the linter any more.")
     assert held(database) == []
-    assert states(book.read(database).rules) == {"Always run the linter.": "taken back"}
+    assert states(rulebook.read(database).rules) == {"Always run the linter.": "taken back"}
 
 
 def test_rules_of_one_source_do_not_end_those_of_another(
@@ -121,16 +121,7 @@ def test_only_what_the_user_typed_in_a_history_is_a_rule(
 ) -> None:
     memory.append("chat", [message, Message("user", "Thank you for the sacks.")])
     memory.work(max_calls=0)
-    assert book.read(database).rules == ()
-
-
-def test_a_statement_without_an_origin_is_judged_by_its_message(
-    memory: Memory, database: Database
-) -> None:
-    tell(memory, "Always use tabs.", "> Never use tables.\nWhat does that mean?")
-    with database.transaction():
-        database.execute("UPDATE statement SET origin = NULL, kind = 'constraint'")
-    assert held(database) == ["Always use tabs."]
+    assert rulebook.read(database).rules == ()
 
 
 def test_a_turn_that_was_taken_back_sets_no_rule(memory: Memory, database: Database) -> None:
@@ -138,3 +129,21 @@ def test_a_turn_that_was_taken_back_sets_no_rule(memory: Memory, database: Datab
     with database.transaction():
         database.execute("UPDATE source_message SET state = 'abandoned'")
     assert held(database) == []
+
+
+def test_a_wish_for_one_answer_ends_no_rule(memory: Memory, database: Database) -> None:
+    tell(memory, "Always give detailed answers.", "Draw a pond for the poster. Please be brief.")
+    assert held(database) == ["Always give detailed answers."]
+    assert [entry.state for entry in memory.ledger(kinds=["constraint"])] == ["holds"]
+
+
+def test_a_shared_history_has_its_rules_in_each_of_its_sources(
+    memory: Memory, database: Database
+) -> None:
+    said = Message("user", "Always use tabs.", unique_id=True, external_id="5c1d",
+                   sent_at="2026-03-01T09:00:00Z")  # fmt: skip
+    for source in ("first", "fork"):
+        memory.append(source, [said])
+    tell(memory, "Use spaces from now on.", source="fork", day=2)
+    assert held(database, "first") == ["Use spaces from now on.", "Always use tabs."]
+    assert held(database, "fork") == ["Use spaces from now on."]

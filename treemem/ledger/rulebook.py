@@ -1,0 +1,211 @@
+"""Tells which of the user's rules for good hold, and where: a view of the ledger.
+
+A rule is an entry that the user typed, in words that are meant for good. The ledger says whether it
+holds where it was given; what the user said for everything holds everywhere else, too, until a
+later sentence there ends it.
+"""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Literal, NamedTuple
+
+from treemem import times
+from treemem.ledger import matching
+from treemem.rules import succession, wording
+from treemem.store import entries, entry_choices
+from treemem.store.database import Database, json_list
+from treemem.store.entries import Placed
+from treemem.store.entry_choices import ChoiceState, EntryChoice
+from treemem.types import EntryState
+
+# in force: it holds. taken back: a later sentence ended it. dropped: the user hid it here. pinned:
+# the user made it hold everywhere.
+RuleState = Literal["in force", "taken back", "dropped", "pinned"]
+
+# Hex digits of a rule's id.
+ID_CHARS = 12
+
+_RULES = """
+SELECT e.seq, e.id, e.state, coalesce(by.text, '') FROM statement st
+JOIN entry e ON e.statement_seq = st.seq LEFT JOIN entry ended ON ended.seq = e.by_seq
+LEFT JOIN statement by ON by.seq = ended.statement_seq
+WHERE st.kind = 'constraint' AND st.origin = 'typed'
+"""
+_PLACES = """
+SELECT st.entry_seq, st.text, c.message_seq, m.id, coalesce(m.author, m.role), m.sent_at,
+  m.sent_at_ms, so.id, coalesce(so.project, parent.project), parent.id, sm.source_seq, sm.position
+FROM json_each(:entries) j JOIN statement st ON st.entry_seq = j.value
+  AND st.kind = 'constraint' AND st.origin = 'typed'
+JOIN citation c ON c.statement_seq = st.seq JOIN message m ON m.seq = c.message_seq
+JOIN source_message sm ON sm.message_seq = c.message_seq AND sm.state = 'active'
+JOIN source so ON so.seq = sm.source_seq LEFT JOIN source parent ON parent.id = so.parent_id
+ORDER BY st.entry_seq, st.seq, c.ordinal, sm.source_seq
+"""
+
+
+class _Place(NamedTuple):
+    """A message of a history that a rule was said in. project: as its log, or that of the session
+    that started it, names it."""
+
+    entry_seq: int
+    text: str
+    message_seq: int
+    message_id: str
+    speaker: str
+    sent_at: str | None
+    sent_at_ms: int | None
+    source_id: str
+    project: str | None
+    parent_id: str | None
+    source_seq: int
+    position: int
+
+    @property
+    def home(self) -> str:
+        """The project, or the source: of an agent, that of the session that started it."""
+        return self.project or self.parent_id or self.source_id
+
+    @property
+    def order(self) -> tuple[int, int, int]:
+        return (self.sent_at_ms or 0, self.source_seq, self.position)
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """A rule for good that the user gave.
+
+    id: of its entry; of one that the user wrote here, or whose log is gone, a hash. homes: its
+    projects, or its sources if their logs name none; home: the last one, "" for one that the user
+    wrote here. said: the messages that say it, each with its words. placed: its entry, as it is
+    compared. is_everywhere: the user said so. ended_by: the later sentence that took it back.
+    """
+
+    id: str
+    text: str
+    home: str
+    speaker: str
+    sent_at: str | None
+    order: tuple[int, int, int] = (0, 0, 0)
+    project: str | None = None
+    source_id: str | None = None
+    message_ids: tuple[str, ...] = ()
+    homes: frozenset[str] = frozenset()
+    said: tuple[tuple[int, str], ...] = ()
+    placed: Placed | None = None
+    is_everywhere: bool = False
+    state: RuleState = "in force"
+    ended_by: str | None = None
+
+    @property
+    def holds(self) -> bool:
+        return self.state in ("in force", "pinned")
+
+
+@dataclass(frozen=True)
+class Book:
+    """The rules of a file. rules: all of them with their states, the latest first. sentences: those
+    that end rules: rules, and what only takes one back."""
+
+    rules: tuple[Rule, ...]
+    sentences: tuple[Rule, ...]
+
+    def held_in(self, home: str | None) -> list[Rule]:
+        """The rules that hold, the latest first. home: where the user is; a rule that was given
+        elsewhere does not hold there if a later sentence of this home ends it."""
+        here = [said for said in self.sentences if home in said.homes]
+        return [
+            rule for rule in self.rules
+            if rule.holds and (rule.state == "pinned" or not _is_ended(rule, here))
+        ]  # fmt: skip
+
+    @functools.cached_property
+    def over(self) -> frozenset[tuple[int, str]]:
+        """The message and the words of every rule that was taken back or dropped."""
+        return frozenset(said for rule in self.rules if not rule.holds for said in rule.said)
+
+
+def read(database: Database) -> Book:
+    """Reads the rules of a file."""
+    rows = {seq: row for seq, *row in database.rows(_RULES)}
+    placed = entries.placed(database, rows)
+    places: dict[int, list[_Place]] = {}
+    for row in database.rows(_PLACES, {"entries": json_list(rows)}):
+        places.setdefault(row[0], []).append(_Place(*row))
+    chosen = {choice[:2]: choice for choice in entry_choices.choices(database)}
+    left = dict(chosen)
+    rules, sentences = [], []
+    for seq, said in places.items():
+        entry_id, state, ended_by = rows[seq]
+        rule = _rule_of(entry_id, placed[seq], said)
+        keys = {(place.text, home) for place in said for home in (place.home, place.source_id)}
+        for key in keys:
+            left.pop(key, None)
+        sentences.append(rule)
+        if wording.form_of(rule.text) is not None:
+            choice = entry_choices.latest(chosen, keys)
+            rules.append(_judged(rule, state, ended_by, choice))
+    # Subtle: a choice outlives its messages, as when a log is deleted and read again.
+    rules += map(_of_choice, filter(_is_about_a_rule, left.values()))
+    return Book(tuple(sorted(rules, key=lambda rule: rule.order, reverse=True)), tuple(sentences))
+
+
+def rule_id(text: str, home: str) -> str:
+    """The id of a rule that has no entry."""
+    return hashlib.sha256(f"{text}\0{home}".encode("utf-8", "replace")).hexdigest()[:ID_CHARS]
+
+
+def _rule_of(entry_id: str, placed: Placed, places: Sequence[_Place]) -> Rule:
+    """A rule, known by the place where it was last said."""
+    last = max(places, key=lambda place: place.order)
+    return Rule(
+        entry_id, placed.text, last.home, last.speaker, last.sent_at, last.order, last.project,
+        last.source_id, tuple(dict.fromkeys(place.message_id for place in places)),
+        frozenset(place.home for place in places),
+        tuple(dict.fromkeys((place.message_seq, place.text) for place in places)),
+        placed, matching.is_everywhere(placed),
+    )  # fmt: skip
+
+
+def _is_ended(rule: Rule, here: Sequence[Rule]) -> bool:
+    """Whether one of these sentences of a home ends a rule there. What they end where the rule was
+    given, the ledger knows."""
+    if rule.placed is None:
+        return False
+    return any(
+        said.placed is not None
+        and said.placed.rule_home != rule.placed.rule_home
+        and matching.comes_later(said.placed, rule.placed)
+        and succession.ends(said.text, rule.text)
+        for said in here
+    )
+
+
+def _judged(rule: Rule, state: EntryState, ended_by: str, chosen: ChoiceState | None) -> Rule:
+    """The rule in the state of its entry."""
+    if state == "holds":
+        return replace(rule, state="pinned") if chosen == "pinned" else rule
+    if ended_by:
+        return replace(rule, state="taken back", ended_by=ended_by)
+    return replace(rule, state="dropped")
+
+
+# -- rules without an entry ------------------------------------------------------------
+
+
+def _is_about_a_rule(choice: EntryChoice) -> bool:
+    """Whether a choice without its sentence is about a rule, not about another entry."""
+    is_rule = choice.state == "dropped" and wording.form_of(choice.text) is not None
+    return choice.state == "pinned" or is_rule
+
+
+def _of_choice(choice: EntryChoice) -> Rule:
+    """A rule of which only the choice is left, or that the user wrote here."""
+    return Rule(
+        rule_id(choice.text, choice.project), choice.text, choice.project, "user",
+        times.from_ms(choice.chosen_at_ms), (choice.chosen_at_ms, 0, 0), choice.project or None,
+        state="pinned" if choice.state == "pinned" else "dropped",
+    )  # fmt: skip
