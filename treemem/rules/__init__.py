@@ -1,2 +1,2 @@
-"""Decides which sentences of the user's are rules for good, and which of them hold. In order:
-lexicon, wording, succession, book, choices."""
+"""Decides which sentences of the user's are rules for good, and which later ones end them. In
+order: lexicon, wording, succession. Which rules hold is told by ledger/rulebook.py."""

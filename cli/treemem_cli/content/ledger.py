@@ -20,6 +20,7 @@ KINDS: dict[str, tuple[EntryKind, str]] = {
     "errors": ("error", "List the errors that are not closed."),
     "facts": ("fact", "List the facts."),
 }
+BEHIND = "Some messages are not in the ledger yet. Run: treemem work --max-calls 0"
 _STATE_STYLES = {"holds": "green", "closed": "dim", "superseded": "dim", "withdrawn": "red"}
 
 
@@ -78,7 +79,7 @@ def _list_command(word: str) -> click.Command:
         else:
             _print(entries, word, total)
             if is_behind:
-                note("Some messages are not in the ledger yet. Run: treemem work --max-calls 0")
+                note(BEHIND)
             if len(entries) == limit < total and since is until is None:
                 note(f"{total - limit:,} more; to show all: --limit {total}")
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from treemem_cli.content.ledger import BEHIND
 from treemem_cli.context import note, open_memory, print_json
 from treemem_cli.parameters import json_option
 
@@ -40,8 +41,11 @@ def list_rules(context: click.Context, as_json: bool) -> None:
     """
     with open_memory(context) as memory:
         rules = memory.rules()
+        is_behind = memory.is_behind("extract")
     if not as_json and not rules:
         note("No rules were found in what you typed.")
+    if not as_json and is_behind:
+        note(BEHIND)
     _show(rules, as_json)
 
 
