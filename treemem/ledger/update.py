@@ -176,14 +176,14 @@ def _homes(entry: Placed) -> tuple[int, ...]:
 
 
 def _in_order(database: Database, one: Placed, other: Placed) -> tuple[Placed, Placed] | None:
-    """Two entries, the one that was said first before the other; None if that is not known. In one
-    message, of a rule and an open point only, which can end further down."""
+    """Two entries, the one that was said first before the other; None if that is not known. Of one
+    message only rules are ordered: an open point that it closes is none, see extractive.py."""
     if matching.comes_later(other, one):
         return one, other
     if matching.comes_later(one, other):
         return other, one
     are_rules = matching.is_users_rule(one) and matching.is_users_rule(other)
-    if not _are_beside(one, other) or not (are_rules or "open" in (one.kind, other.kind)):
+    if not (are_rules and _are_beside(one, other)):
         return None
     text = entries.text_at(database, one.last_source, one.last_position)
     at, at_other = text.rfind(one.text), text.rfind(other.text)
