@@ -5,10 +5,11 @@ Data only; variants.py explains its use. Tested in tests/checkers/test_variants.
 
 from __future__ import annotations
 
-MONTHS = (
-    "January February March April May June July August September October November December"
-).split()
-WEEKDAYS = "Monday Tuesday Wednesday Thursday Friday Saturday Sunday".split()
+from treemem.text import counting
+from treemem.verify.words import IRREGULAR
+
+MONTHS = [month.title() for month in counting.MONTHS]
+WEEKDAYS = [day.title() for day in counting.DAYS]
 # Calls of a time relative to now, and the one that is exchanged for it.
 RELATIVE = {
     "yesterday": "tomorrow", "tomorrow": "yesterday", "today": "yesterday",
@@ -20,10 +21,7 @@ RELATIVE = {
 PERIODS = frozenset(
     "week weekend month year night time summer winter spring autumn session meeting".split()
 )
-NUMBER_WORDS = (
-    "two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen "
-    "seventeen eighteen nineteen twenty"
-).split()
+NUMBER_WORDS = [*counting.UNITS[2:], counting.TENS[0]]
 # After one of these, "not" negates the sentence.
 AUXILIARIES = frozenset(
     "is are was were am has had will would can could should must may might did does do "
@@ -83,8 +81,6 @@ LESS_CERTAIN = {
 }  # fmt: skip
 # Verbs in these forms may be negated by "never" before them.
 PAST_VERBS = frozenset(
-    "went took gave made found bought brought came chose ate ran saw sent kept lost left met paid "
-    "sold wrote broke began built drove grew held knew led spoke spent taught won fell threw got "
-    "slept stood understood drew flew forgot hid said told thought felt put set let cut read heard "
-    "had became lent quit rang sang sat shook shut swam wore".split()
-)
+    "said told thought felt put set let cut read heard had became lent quit rang sang sat shook "
+    "shut swam wore".split()
+).union(IRREGULAR)

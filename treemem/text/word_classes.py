@@ -9,15 +9,15 @@ Tested in tests/text/test_phrases.py.
 
 from __future__ import annotations
 
+from treemem.text.counting import TENS, UNITS
+
 # A noun phrase begins after one of these.
 DETERMINERS = frozenset(
     "a an the this these those my your his her its our their some any each every no "
     "another both all many few several most more less much such other enough own which "
     "what whose either neither half next last first second third current same following "
-    "previous one two three four five six seven eight nine ten eleven twelve thirteen "
-    "fourteen fifteen sixteen seventeen eighteen nineteen twenty thirty forty fifty sixty "
-    "seventy eighty ninety hundred thousand million billion".split()
-)
+    "previous hundred thousand million billion".split()
+).union(UNITS[1:], TENS)
 # What follows is mostly a noun. "to" is not here: a verb follows it as often.
 PREPOSITIONS = frozenset(
     "of in on at by for with about from into onto over under between through during "

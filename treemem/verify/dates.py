@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import date, timedelta
 
-from treemem.verify.synonyms import DAYS, MONTHS
+from treemem.text.counting import DAYS, MONTHS, UNITS
 
 _MONTH = "|".join(f"{month[:3]}(?:{month[3:]})?" for month in MONTHS if len(month) > 3) + "|may"
 _WEEKDAY = "|".join(f"{day[:3]}(?:{day[3:]})?" for day in DAYS)
@@ -25,10 +25,12 @@ _DATE = re.compile(
     rf"|,?\s*\b(?:on\s+)?(?P<iso>\d{{4}}-\d{{2}}-\d{{2}})\b",
     re.IGNORECASE,
 )
-_COUNTS = {
-    word: count
-    for count, word in enumerate("one two three four five six seven eight nine ten".split(), 1)
-} | {"a": 1, "an": 1, "a couple of": 2, "a few": 3}
+_COUNTS = {word: count for count, word in enumerate(UNITS[1:11], 1)} | {
+    "a": 1,
+    "an": 1,
+    "a couple of": 2,
+    "a few": 3,
+}
 _RELATIVE = re.compile(
     rf"\b(?:(?P<word>today|tonight|this (?:morning|afternoon|evening)|yesterday|last night"
     rf"|tomorrow|the day before yesterday|the day after tomorrow)"

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import re
 
+from treemem.text.counting import DAYS
+
 CLAUSE_END = re.compile(
     r"(?<=[,;:])\s+|(?<=[()–—])\s*|\s*(?:\{[^{}]{0,40}\}|\.\.\.|…)\s*|\s+[-–—]\s+"
     r"|\s+(?=(?:and|but|so|because|although|while|which|since|until|unless|before|after|then)\b)",
@@ -114,6 +116,6 @@ QUOTED = re.compile(r'"[^"]*"|“[^”]*”')
 BETWEEN = re.compile(r'[:"“”\[]|[.!?]\s')
 OWN = frozenset("my our mine ours".split())
 TIMES = frozenset(
-    "yesterday today tomorrow tonight monday tuesday wednesday thursday friday saturday sunday "
-    "week weekend month year morning evening night ago last next now recently".split()
-)
+    "yesterday today tomorrow tonight week weekend month year morning evening night ago last next "
+    "now recently".split()
+).union(DAYS)

@@ -1,4 +1,4 @@
-"""Lists English words that are compared as one: months, days, and groups of synonyms.
+"""Lists groups of English words that are compared as one.
 
 Data only. Tested in tests/verify/test_terms.py.
 """
@@ -6,11 +6,6 @@ Data only. Tested in tests/verify/test_terms.py.
 from __future__ import annotations
 
 from treemem.verify.words import stem
-
-MONTHS = (
-    "january february march april may june july august september october november december"
-).split()
-DAYS = "monday tuesday wednesday thursday friday saturday sunday".split()
 
 _GROUPS = (
     "kid child children", "mum mom mother", "dad father", "grandma grandmother granny",

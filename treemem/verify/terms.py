@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from treemem.text.counting import DAYS, MONTHS, TENS, UNITS
 from treemem.verify import synonyms
 from treemem.verify.clauses import split_clauses
 from treemem.verify.words import REPORTING_VERBS, Word, split_words, stem
@@ -19,19 +20,8 @@ from treemem.verify.words import REPORTING_VERBS, Word, split_words, stem
 # What an exact term is; "" for a plain word. Exact terms must be in a source as they are.
 Sort = Literal["", "number", "month", "day", "when", "name"]
 
-_UNITS = {
-    word: number
-    for number, word in enumerate(
-        "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen "
-        "fifteen sixteen seventeen eighteen nineteen".split()
-    )
-}
-_TENS = {
-    word: 10 * number
-    for number, word in enumerate(
-        "twenty thirty forty fifty sixty seventy eighty ninety".split(), start=2
-    )
-}
+_UNITS = {word: number for number, word in enumerate(UNITS)}
+_TENS = {word: 10 * number for number, word in enumerate(TENS, start=2)}
 _SCALES = {"hundred": 100, "thousand": 1_000, "million": 1_000_000, "billion": 1_000_000_000}
 _SUFFIXES = {"k": 1_000, "m": 1_000_000, "bn": 1_000_000_000}
 _DIGITS = re.compile(r"(\d[\d.,:]*)(st|nd|rd|th|[a-z]{1,3})?", re.IGNORECASE)
@@ -39,13 +29,13 @@ _DIGITS = re.compile(r"(\d[\d.,:]*)(st|nd|rd|th|[a-z]{1,3})?", re.IGNORECASE)
 _SPELLED_OUT = re.compile(r"\b(?:[A-Za-z]_){2,}(?:[A-Za-z]\b)?|\b(?:[A-Z]\.){2,}(?=\s)")
 _MARKS = re.compile(r"\{[a-z]{3,20}\}|[*`#]+|^\s*[-•>]+\s+", re.MULTILINE)
 _CALENDAR = {
-    **{month[:3]: month for month in synonyms.MONTHS},
-    **{month: month for month in synonyms.MONTHS},
+    **{month[:3]: month for month in MONTHS},
+    **{month: month for month in MONTHS},
     "sept": "september",
 }
 _DAYS = {
-    **{f"{day}s": day for day in synonyms.DAYS},
-    **{day: day for day in synonyms.DAYS},
+    **{f"{day}s": day for day in DAYS},
+    **{day: day for day in DAYS},
 }
 
 

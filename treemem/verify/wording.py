@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 
+from treemem.text.counting import DAYS, MONTHS
 from treemem.verify.terms import key_of
 
 DENIES = re.compile(
@@ -63,10 +64,10 @@ OPEN = re.compile(
 # Says that something is still to come or to be done.
 AHEAD = re.compile(
     r"\b(?:will|won['’]t|shall|\w+['’]ll|going to|gonna|about to|tomorrow|next (?:week|month|year"
-    r"|weekend|spring|summer|autumn|fall|winter|time|monday|tuesday|wednesday|thursday|friday"
-    r"|saturday|sunday)|must|need(?:s|ed)? to|ha(?:s|ve) to|has yet to|to be done|todo|soon"
-    r"|please|can you|could you|later|by (?:monday|tuesday|wednesday|thursday|friday|january"
-    r"|february|march|april|may|june|july|august|september|october|november|december)"
+    r"|weekend|spring|summer|autumn|fall|winter|time|"
+    + "|".join(DAYS)
+    + r")|must|need(?:s|ed)? to|ha(?:s|ve) to|has yet to|to be done|todo|soon"
+    r"|please|can you|could you|later|by (?:" + "|".join([*DAYS, *MONTHS]) + r")"
     r"|upcoming|pending|remains? to|deadline|goal|promis\w+|ought|scheduled?)\b",
     re.IGNORECASE,
 )

@@ -12,6 +12,7 @@ import re
 from dataclasses import dataclass
 from itertools import pairwise
 
+from treemem.text.counting import UNITS
 from treemem.text.scripts import COMPARED_BY_CHARACTER as _UNSPACED
 from treemem.text.stemmers import stemmer
 from treemem.text.stop_words import STOP_WORDS
@@ -48,13 +49,8 @@ IRREGULAR = {
 _PREPOSITIONS = frozenset(
     "at by for from in into of off on onto over than through to toward under until with".split()
 )
-_SMALL_NUMBERS = {
-    word: str(number)
-    for number, word in enumerate(
-        "zero one two three four five six seven eight nine ten eleven twelve".split()
-    )
-    if word != "one"
-}
+# "One" is more often a pronoun.
+_SMALL_NUMBERS = {word: str(at) for at, word in enumerate(UNITS[:13]) if word != "one"}
 
 
 @dataclass(frozen=True, slots=True)
