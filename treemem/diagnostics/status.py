@@ -206,8 +206,8 @@ def _missing(
     elif exam is not None and exam.mode is None:
         sentences.append(
             f"{exam.model} adds nothing: in its exam it got {exam.retell.points} of "
-            f"{exam.retell.total} sentences and {exam.notes.points} of {exam.notes.total} notes "
-            "right. It is not used; summaries are extracted, not written."
+            f"{exam.retell.total} sentences and {exam.notes.shown} of {exam.notes.total} notes "
+            "right that would be shown. It is not used; summaries are extracted, not written."
         )
     elif summarizer is not None and upgradable:
         sentences.append(

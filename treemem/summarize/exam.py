@@ -2,10 +2,12 @@
 
 A model is asked in each mode as for a summary, and its answers are graded in the same way. A point
 is a retelling that passes and contains the required words, or a part of the key to a text that a
-note in the model's own words tells and that reaches "aligned" or "entailed". A note that says
-something that the key lists as false takes a point away. Copies of sentences are no notes. A model
-that reaches NOTES_SHARE_MIN writes notes; else it retells, if it reaches RETELL_SHARE_MIN; else it
-is not used. The result is stored beside the models.
+note in the model's own words tells. The key is the checker here, since it knows what is true: a
+note for which the guards hold and that tells a part of the key is entailed; one that says something
+that the key lists as false takes a point away. Copies of sentences are no notes. What would be
+shown depends on the checker in use, so the answers are graded with that as well: a model of whose
+points NOTES_SHARE_MIN would be shown writes notes; else it retells, if it reaches RETELL_SHARE_MIN;
+else it is not used. The result is stored beside the models.
 """
 
 from __future__ import annotations
@@ -61,7 +63,7 @@ class Part:
     """The result of one part of the exam.
 
     offered, kept: statements of the model, and those of them that would be shown. points: of
-    total. seconds: the median of the calls.
+    total. shown: the points of what would be shown. seconds: the median of the calls.
     """
 
     offered: int
@@ -72,10 +74,15 @@ class Part:
     tokens_in: int
     tokens_out: int
     seconds: float
+    shown: int
 
     @property
     def share(self) -> float:
         return self.points / self.total if self.total else 0.0
+
+    @property
+    def shown_share(self) -> float:
+        return self.shown / self.total if self.total else 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,12 +111,8 @@ class ExamResult:
 
     @property
     def points(self) -> int:
-        """Points of 1,000 in the mode that is used; 0 where the model is not used."""
-        if self.mode is None:
-            return 0
-        if self.mode == "notes":
-            return round(1000 * self.notes.share)
-        return round(RETELL_POINTS_MAX * self.retell.share)
+        """Points of 1,000 for what the model can do best, whatever it is used for."""
+        return max(round(1000 * self.notes.share), round(RETELL_POINTS_MAX * self.retell.share))
 
 
 @functools.cache
@@ -135,15 +138,15 @@ def take(
     long_text: bool = True,
 ) -> ExamResult:
     """Lets a model take the exam. model: the name under which the result is stored. checker: the
-    one that will judge the model's notes; without one only aligned notes count. long_text: whether
-    the model's context has room for a whole leaf. Raises ModelError."""
+    one that will judge the model's notes; without one only aligned ones are shown. long_text:
+    whether the model's context has room for a whole leaf. Raises ModelError."""
     texts = questions()["notes"]
     report = _ProgressCounter(progress, len(questions()["retell"]) + len(texts))
     retell = _retell_part(client, report)
     notes = _notes_part(client, [[text] for text in texts], lines.WINDOW_TOKENS, checker, report)
     mode: Mode | None = None
     long = None
-    if notes.share >= NOTES_SHARE_MIN:
+    if notes.shown_share >= NOTES_SHARE_MIN:
         mode = "notes"
         long = _long_part(client, checker, report) if long_text else None
     elif retell.share >= RETELL_SHARE_MIN:
@@ -213,7 +216,7 @@ def _retell_part(client: Client, report: Callable[[], None]) -> Part:
         offered += view.offered
         kept += len(view.items)
         points += any(stems(question["keep"]) <= stems(item.text) for item in view.items)
-    return _part(offered, kept, points, len(questions()["retell"]), answers)
+    return _part(offered, kept, points, len(questions()["retell"]), answers, points)
 
 
 def _notes_part(
@@ -224,7 +227,7 @@ def _notes_part(
     report: Callable[[], None],
 ) -> Part:
     """Writes notes on texts, each of one or more windows of the exam in a row."""
-    points, total, kept, offered = 0, 0, 0, 0
+    points, shown, total, kept, offered = 0, 0, 0, 0, 0
     answers: list[Generation] = []
     for number, text in enumerate(texts):
         excerpts = [one for window in text for one in _excerpts(window["lines"], window["day"])]
@@ -236,16 +239,38 @@ def _notes_part(
         total += most
         if number >= POINTLESS_TEXTS_MAX and not points:
             continue
-        graded = GradedAnswers((), checker)
-        for call, answer in zip(asked, text_answers := _asked(client, asked, report), strict=True):
-            graded.read(call, answer)
         false = [pattern for window in text for pattern in window["false"]]
-        written = [n.draft.text for n in graded.passed if n.draft.grade != "verbatim"]
-        points += points_of(written, key, false, most)
-        kept += len(graded.passed)
-        offered += graded.offered
+        by_key, in_use = GradedAnswers((), _Key(key, false)), GradedAnswers((), checker)
+        for call, answer in zip(asked, text_answers := _asked(client, asked, report), strict=True):
+            by_key.read(call, answer)
+            in_use.read(call, answer)
+        points += points_of(_own_words(by_key), key, false, most)
+        shown += points_of(_own_words(in_use), key, false, most)
+        kept += len(in_use.passed)
+        offered += in_use.offered
         answers += text_answers
-    return _part(offered, kept, points, total, answers)
+    return _part(offered, kept, points, total, answers, shown)
+
+
+def _own_words(graded: GradedAnswers) -> list[str]:
+    return [note.draft.text for note in graded.passed if note.draft.grade != "verbatim"]
+
+
+@dataclass(frozen=True, slots=True)
+class _Key:
+    """The key to a text as a checker of notes on it."""
+
+    key: Sequence[str]
+    false: Sequence[str]
+    name: str = "key"
+    threshold: float = 0.5
+
+    def score(self, lines: Sequence[str], note: str) -> float:
+        """1 for a note that tells a part of the key, or what the key lists as false and is to take
+        a point away; else 0."""
+        del lines
+        told = _told(note)
+        return float(any(_tells(told, pattern) for pattern in (*self.key, *self.false)))
 
 
 def _long_part(client: Client, checker: Checker | None, report: Callable[[], None]) -> Part | None:
@@ -269,11 +294,15 @@ def points_of(notes: Sequence[str], key: Sequence[str], false: Sequence[str], mo
         >>> points_of(["Mira pays 640 euros."], ["rent|pay 640", "key"], ["jonas pay -mira"], 2)
         1
     """
-    told = [stems(note) | {word.lower for word in split_words(note)} for note in notes]
+    told = [_told(note) for note in notes]
     wrong = [any(_tells(note, pattern) for pattern in false) for note in told]
     right = [note for note, is_wrong in zip(told, wrong, strict=True) if not is_wrong]
     found = sum(any(_tells(note, pattern) for note in right) for pattern in key)
     return max(0, min(most, found) - sum(wrong))
+
+
+def _told(note: str) -> frozenset[str]:
+    return stems(note) | {word.lower for word in split_words(note)}
 
 
 def _tells(note: frozenset[str], pattern: str) -> bool:
@@ -296,11 +325,18 @@ def _asked(client: Client, calls: Sequence[Call], report: Callable[[], None]) ->
     return answers
 
 
-def _part(offered: int, kept: int, points: int, total: int, answers: Sequence[Generation]) -> Part:
+def _part(
+    offered: int,
+    kept: int,
+    points: int,
+    total: int,
+    answers: Sequence[Generation],
+    shown: int,
+) -> Part:
     return Part(
         offered, kept, points, total, len(answers),
         sum(answer.tokens_in for answer in answers), sum(answer.tokens_out for answer in answers),
-        round(statistics.median([answer.seconds for answer in answers] or [0.0]), 3),
+        round(statistics.median([answer.seconds for answer in answers] or [0.0]), 3), shown,
     )  # fmt: skip
 
 

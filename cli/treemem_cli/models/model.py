@@ -264,8 +264,8 @@ def _print_exam(result: ExamResult) -> None:
            None: "It failed and is not used."}[result.mode]  # fmt: skip
     click.echo(f"{safe(result.model)}: {result.points} of 1000 points. {use}")
     if result.mode != "notes" and result.checker is None:
-        note("No checker judged its notes, so only those that the words themselves prove counted. "
-             "See: treemem model check --role checker")  # fmt: skip
+        note("No checker judges its notes, so only those that the words themselves prove would be "
+             "shown. See: treemem model check --role checker")  # fmt: skip
 
 
 def _use_served(
