@@ -21,6 +21,9 @@ Include = Literal["abandoned", "injected"]
 # tool injected as a user's message, and the tool's own summaries.
 INCLUDES: tuple[Include, ...] = ("abandoned", "injected")
 
+# The author of a prompt that another agent wrote in the user's role.
+PARENT_AGENT = "parent agent"
+
 Origin = Literal["typed", "assistant", "person", "document", "agent", "pasted", "tool", "result"]
 # Whose words a stretch of a message is, from the strongest to the weakest: typed by the user; an
 # assistant's; another person's; a document's; another agent's or session's; pasted by the user;

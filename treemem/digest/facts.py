@@ -17,14 +17,13 @@ from treemem.digest.dates import day_of
 from treemem.digest.outlining import first_words, outlines
 from treemem.digest.titles import project_name
 from treemem.digest.values import About, EverythingFacts, Person, SourceFacts, TopicFacts
-from treemem.importers.common.content import PARENT_AGENT
 from treemem.store import messages, summaries
 from treemem.store.database import Database, json_list
 from treemem.text.phrases import common_phrases, count_phrases
 from treemem.text.sentences import spoken_sentences
 from treemem.topics import store as topic_store
 from treemem.tree import builder
-from treemem.types import Message, Origin
+from treemem.types import PARENT_AGENT, Message, Origin
 
 # Leaves whose words are read, and characters of each message in them.
 LEAVES_MAX = 16

@@ -18,11 +18,10 @@ from treemem.digest import activity
 from treemem.digest.source_kinds import KIND_OF_FORMAT, kind_of
 from treemem.digest.titles import says_something
 from treemem.digest.values import Outline, Person
-from treemem.importers.common.content import PARENT_AGENT
 from treemem.store import messages
 from treemem.store.database import Database, Row, json_list
 from treemem.store.messages import next_position
-from treemem.types import Message, Source, SourceKind
+from treemem.types import PARENT_AGENT, Message, Source, SourceKind
 
 # Messages at the beginning that are read for the first request, and characters of each.
 FIRST_MESSAGES = 12

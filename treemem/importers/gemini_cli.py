@@ -14,13 +14,13 @@ from typing import Any, NamedTuple
 from treemem.importers.common.attachments import compact_json, without_base64
 from treemem.importers.common.base import Event, Importer, LogFile, Skipped
 from treemem.importers.common.coerce import as_dict, as_list, as_text, no_message
-from treemem.importers.common.content import PARENT_AGENT, BlockReader, Content
+from treemem.importers.common.content import BlockReader, Content
 from treemem.importers.common.json_members import read_members
 from treemem.importers.common.records import TOO_DEEP, Record, parse_json, read_records, skim_json
 from treemem.importers.common.sniffing import has_key, head_objects, head_value
 from treemem.importers.common.source_ids import file_key, is_uuid, one_line, printable, sent_at
 from treemem.origins.wrappers import is_injected
-from treemem.types import Message, MessageKind, Role, Source
+from treemem.types import PARENT_AGENT, Message, MessageKind, Role, Source
 
 EMPTY = "empty message"
 REPLACED = "earlier state of a message"

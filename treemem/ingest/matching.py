@@ -19,7 +19,6 @@ from functools import cache, cached_property
 from typing import NamedTuple
 
 from treemem import ids, times
-from treemem.importers.common.content import PARENT_AGENT
 from treemem.ingest.torn_records import TornRecordMatcher
 from treemem.origins.marking import mark
 from treemem.privacy.policy import Redaction
@@ -27,7 +26,7 @@ from treemem.privacy.redactor import labels_added, markers_in
 from treemem.store import messages
 from treemem.store.database import Database
 from treemem.store.messages import Member, PreparedMessage
-from treemem.types import Message, Source
+from treemem.types import PARENT_AGENT, Message, Source
 
 
 class _Header(NamedTuple):

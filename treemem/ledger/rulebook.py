@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import functools
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal, NamedTuple
 
@@ -116,7 +116,10 @@ class Book:
     def held_in(self, home: str | None) -> list[Rule]:
         """The rules that hold, the latest first. home: where the user is; a rule that was given
         elsewhere does not hold there if a later sentence of this home ends it."""
-        here = [said for said in self.sentences if home in said.homes]
+        here: dict[str, list[Rule]] = {}
+        for said in self.sentences:
+            if home in said.homes and said.placed is not None:
+                here.setdefault(said.placed.rule_home, []).append(said)
         return [
             rule for rule in self.rules
             if rule.holds and (rule.state == "pinned" or not _is_ended(rule, here))
@@ -170,17 +173,17 @@ def _rule_of(entry_id: str, placed: Placed, places: Sequence[_Place]) -> Rule:
     )  # fmt: skip
 
 
-def _is_ended(rule: Rule, here: Sequence[Rule]) -> bool:
-    """Whether one of these sentences of a home ends a rule there. What they end where the rule was
-    given, the ledger knows."""
-    if rule.placed is None:
-        return False
-    return any(
+def _is_ended(rule: Rule, here: Mapping[str, Sequence[Rule]]) -> bool:
+    """Whether a sentence of a home ends a rule there. here: its sentences by where they hold. What
+    they end where the rule was given, the ledger knows."""
+    placed = rule.placed
+    return placed is not None and any(
         said.placed is not None
-        and said.placed.rule_home != rule.placed.rule_home
-        and matching.comes_later(said.placed, rule.placed)
+        and matching.comes_later(said.placed, placed)
         and succession.ends(said.text, rule.text)
-        for said in here
+        for home, sentences in here.items()
+        if home != placed.rule_home
+        for said in sentences
     )
 
 

@@ -26,6 +26,8 @@ from treemem.verify.words import stems
 
 # Stems that a rule of another project and a query must share, if neither has fewer.
 SHARED_MIN = 2
+# The fewest tokens of a rule's line: a mark, a speaker and some words.
+LINE_TOKENS_MIN = 6
 # "… when I ask about libraries": the user says which questions the rule is for.
 _OCCASION = re.compile(
     r"\b(?:when(?:ever)?|if|(?:any|each|every) ?time) (?:i|we) (?:\w+ )?(?:ask|talk|speak|write"
@@ -108,6 +110,8 @@ def fitting(rules: Sequence[RankedRule], budget_tokens: float) -> list[RankedRul
     """The rules that fit, in order, each of the same words once."""
     chosen: dict[object, RankedRule] = {}
     for rule in rules:
+        if budget_tokens < LINE_TOKENS_MIN:
+            break
         words = relations.key(rule.standing.text)
         if words not in chosen and rule.cost_tokens <= budget_tokens:
             chosen[words] = rule

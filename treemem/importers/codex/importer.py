@@ -27,13 +27,13 @@ from treemem.importers.codex.items import (
 from treemem.importers.codex.survey import Layers, Survey, Turn
 from treemem.importers.common.base import Event, Importer, LogFile, Skipped
 from treemem.importers.common.coerce import as_dict, as_text, digest_of, no_message
-from treemem.importers.common.content import PARENT_AGENT, BlockReader, Content
+from treemem.importers.common.content import BlockReader, Content
 from treemem.importers.common.json_members import read_members
 from treemem.importers.common.records import Record as Line
 from treemem.importers.common.records import events_of, parse_json, read_records, skim_json
 from treemem.importers.common.sniffing import has_key, head_objects, head_value
 from treemem.importers.common.source_ids import is_uuid, printable, sent_at
-from treemem.types import Message, Source
+from treemem.types import PARENT_AGENT, Message, Source
 
 LOGGED_TWICE = "logged twice: an item and an event"
 NOT_AN_OBJECT = "no message: not an object"

@@ -21,8 +21,6 @@ from treemem.importers.common.attachments import (
 from treemem.types import Blob, Message, Part, PartKind, Role
 
 SEPARATOR = "\n\n"
-# The author of a prompt that another agent wrote in the user's role.
-PARENT_AGENT = "parent agent"
 
 _TEXT_TYPES = frozenset({"text", "input_text", "output_text"})
 _TOOL_USE_TYPES = frozenset({"tool_use", "server_tool_use", "mcp_tool_use"})
