@@ -37,7 +37,27 @@ def _origins(context: click.Context, option: click.Parameter, value: str) -> tup
     return names  # type: ignore[return-value]
 
 
-@click.command("search")
+class _SearchCommand(click.Command):
+    """Takes a query that begins with a dash, such as a line of a diff or an option of a tool."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        given = list(args)
+        try:
+            return super().parse_args(ctx, args)
+        except click.NoSuchOption as error:
+            known = {word for option in self.get_params(ctx) for word in option.opts}
+            query = next((word for word in given if word.startswith("-")
+                          and word.partition("=")[0] not in known), None)  # fmt: skip
+            if query is None:
+                raise
+            given.remove(query)
+            try:
+                return super().parse_args(ctx, [*given, "--", query])
+            except click.UsageError:
+                raise error from None
+
+
+@click.command("search", cls=_SearchCommand)
 @click.argument("query")
 @click.option("--source", metavar="ID", help="Only this source; an unambiguous part is enough.")
 @click.option("--session", metavar="ID", help="Only this session.")

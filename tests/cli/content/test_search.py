@@ -34,7 +34,8 @@ def test_explain_shows_the_parts_of_each_score(talk: str) -> None:
     for row in explained:
         parts = dict(row["parts"])
         assert {"words"} <= parts.keys() <= {
-            "words", "meaning", "speaker", "person", "time", "near", "around", "best near"
+            "words", "phrase", "meaning", "speaker", "person", "time", "near", "around",
+            "best near",
         }  # fmt: skip
         assert row["score"] == pytest.approx(sum(parts.values()), abs=0.02)
         assert f"{row['message_id'][:8]}" in result.stdout
@@ -99,3 +100,17 @@ def test_the_heading_of_a_passage_has_the_title_above_the_id(talk: str) -> None:
     lines = run("search", "farm 0417").stdout.splitlines()
     assert lines[0] == "[1 2026-01-01] Farm 0417 has no number."
     assert lines[1].startswith(f"{talk} ")
+
+
+@pytest.mark.parametrize("query", ["--no-verify was refused", "-1 exit code", "--no-verify"])
+@pytest.mark.parametrize("options", [(), ("--budget", "300"), ("--json",)])
+def test_a_query_may_begin_with_a_dash(talk: str, query: str, options: tuple[str, ...]) -> None:
+    for arguments in ((query, *options), (*options, query)):
+        assert run("search", *arguments).exit_code == 0
+
+
+def test_an_unknown_option_beside_a_query_is_a_usage_error(talk: str) -> None:
+    result = run("search", "late fees", "--buget", "300")
+    assert result.exit_code == 2
+    assert "--buget" in result.stderr
+    assert "--budget" in result.stderr
