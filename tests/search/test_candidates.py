@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from itertools import pairwise
 
@@ -165,6 +166,20 @@ def test_in_a_large_scope_cited_messages_and_those_of_the_hinted_time_are_read_t
     assert {one.position for one in collected.candidates if one.in_time} == {1, 2, 3}
     spread = collect(shop, "zebra", scope, hint=TimeRange(day(0), day(59)))
     assert {one.position for one in spread.candidates} == there | set(range(0, 60, 3))
+
+
+def test_a_broad_question_reads_messages_spread_over_every_source(
+    shop: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(candidates, "FIELD_MAX", 20)
+    target = Target("zebra", Scope.everything(), is_broad=True, spread=9, has_subject=False)
+    found = candidates.collect(shop, target).candidates
+    assert len(found) == 12  # four sources, each at the same distances
+    assert len(sources_of(shop, found)) == 4
+    assert {one.position for one in found} == {0, 27, 54}
+    named = candidates.collect(shop, replace(target, has_subject=True)).candidates
+    assert {one.place for one in found} < {one.place for one in named}
+    assert any("zebra" in text for text in texts_of(shop, named))
 
 
 @pytest.mark.parametrize("field_max", [5, 3_000])

@@ -135,3 +135,22 @@ def test_any_text_has_a_kind_and_a_sentence_before_hides_none(text: str, asked: 
 
 def test_only_the_beginning_of_a_long_question_is_read() -> None:
     assert kind_of("x " * intent.QUESTION_CHARS_MAX + ". What is still open?") == "narrow"
+
+
+@pytest.mark.parametrize(
+    ("question", "subject"),
+    [
+        ("what did we decide?", set()),
+        ("what is still open?", set()),
+        ("which rules are there?", set()),
+        ("what is this project about?", set()),
+        ("what did we decide about the ferry?", {"ferri"}),
+        ("in which order did we paint the sheds?", {"paint", "shed"}),
+    ],
+)
+def test_a_broad_question_names_a_subject_or_only_its_form(
+    question: str, subject: set[str]
+) -> None:
+    kind = intent.kind_of(question)
+    assert kind != "narrow"
+    assert intent.subject_of(question, kind=kind) == subject

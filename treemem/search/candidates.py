@@ -28,8 +28,10 @@ from treemem.types import Include, Origin, Scope
 
 # The most messages of a scope that is read whole.
 FIELD_MAX = 3_000
-# The messages of a larger scope that are read for a broad question: a context holds far fewer.
+# The messages of a larger scope that are read for a broad question: a context holds far fewer. In
+# what order something happened shows only if much of it is read.
 SPREAD_MAX = 600
+SPREAD_IN_ORDER_MAX = 3_000
 # The BM25 of a message that full text finds by another form, such as a hash by its prefix.
 MATCHED_OTHERWISE = 1.0
 # A message with more tokens may have several windows.
@@ -65,9 +67,10 @@ class Target:
 
     times: messages outside are left out. hint: the time that the query mentions; candidates
     within it are marked. expression: in FTS5's syntax, replaces the words. is_broad: also read
-    messages from the whole scope, or from the hinted time. has_subject: whether the words name
-    anything that messages can be about. include: further kinds of messages, see types.INCLUDES.
-    exclude: messages are left out if all of their words have these origins.
+    messages from the whole scope, about as many as spread, or those of the hinted time.
+    has_subject: whether the words name anything that messages can be about. include: further
+    kinds of messages, see types.INCLUDES. exclude: messages are left out if all of their words
+    have these origins.
     """
 
     words: str
@@ -77,6 +80,7 @@ class Target:
     vector: QueryVector | None = None
     expression: str | None = None
     is_broad: bool = False
+    spread: int = SPREAD_MAX
     has_subject: bool = True
     include: Container[Include] = ()
     exclude: frozenset[Origin] = frozenset()
@@ -122,14 +126,17 @@ def collect(database: Database, target: Target, cited: Collection[int] = ()) -> 
         rows = reader.rows()
         matched = history.matched_among(database, any_word, [row.message_seq for row in rows])
     else:
-        hits = reader.best_by_words((every_word, any_word)) if target.has_subject else []
+        most = history.BROAD_HITS_MAX if target.is_broad else history.HITS_MAX
+        asked = (every_word, any_word) if target.has_subject else ()
+        hits = reader.best_by_words(asked, most)
         near = [] if target.vector is None else reader.best_by_vector(target.vector)
         if target.hint is not None:
             spread = reader.seqs_in(target.hint, FIELD_MAX)
         else:
-            spread = reader.spread(total, SPREAD_MAX) if target.is_broad else []
-        beside = reader.rows_of([*cited, *spread])
-        by_seq = {row.message_seq: row for row in (*reader.rows_around([*hits, *near]), *beside)}
+            spread = reader.spread(total, target.spread) if target.is_broad else []
+        beside = reader.rows_of([*cited, *spread, *hits[history.HITS_MAX :]])
+        around = reader.rows_around([*hits[: history.HITS_MAX], *near])
+        by_seq = {row.message_seq: row for row in (*around, *beside)}
         rows = sorted(by_seq.values(), key=lambda row: (row.source_seq, row.position))
         seqs = [row.message_seq for row in beside]
         matched = history.matched_among(database, any_word, seqs).union(hits)

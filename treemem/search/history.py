@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
 # The most messages that full text returns, and the most that the vectors return.
 HITS_MAX = 80
+# The messages that full text returns for a broad question about a subject.
+BROAD_HITS_MAX = 480
 # Hits requested for each one returned, since some no longer belong to a history.
 HITS_REQUESTED_FACTOR = 4
 # Messages read before and after a hit.
@@ -211,16 +213,16 @@ class ScopeReader:
         rows = self._rows(sql, in_time, **hint, step=step, limit=2 * limit)
         return [seq for (seq,) in rows]
 
-    def best_by_words(self, matches: Iterable[str | None]) -> list[int]:
-        """Up to about HITS_MAX messages that best match the first FTS5 expression, or the later
-        ones if that finds few."""
+    def best_by_words(self, matches: Iterable[str | None], limit: int) -> list[int]:
+        """Up to about limit messages that best match the first FTS5 expression, or the later ones
+        if that finds few; the best first."""
         in_scope = _IN_SCOPE if self.where else ""
         sql = _BEST_BY_WORDS.format(in_scope=in_scope)
         hits: dict[int, None] = {}
         for match in dict.fromkeys(matches):
-            if match is not None and len(hits) < HITS_MAX // 4:
-                rows = self._rows(sql, match=match, limit=HITS_REQUESTED_FACTOR * HITS_MAX)
-                hits.update(dict.fromkeys(self._first_in_scope(seq for (seq,) in rows)))
+            if match is not None and len(hits) < limit // 4:
+                rows = self._rows(sql, match=match, limit=HITS_REQUESTED_FACTOR * limit)
+                hits.update(dict.fromkeys(self._first_in_scope((seq for (seq,) in rows), limit)))
         return list(hits)
 
     def best_by_vector(self, query: QueryVector) -> list[int]:
@@ -232,16 +234,16 @@ class ScopeReader:
         )  # fmt: skip
         spans = orjson.dumps([(row.node_seq, row.first_span) for row in best]).decode()
         rows = self.database.rows(_OF_SPANS, {"spans": spans})
-        return self._first_in_scope(seq for (seq,) in rows)
+        return self._first_in_scope((seq for (seq,) in rows), HITS_MAX)
 
-    def _first_in_scope(self, seqs: Iterable[int]) -> list[int]:
-        """The first HITS_MAX of these messages that belong to the scope."""
+    def _first_in_scope(self, seqs: Iterable[int], limit: int) -> list[int]:
+        """The first limit of these messages that belong to the scope."""
         distinct = orjson.dumps(list(dict.fromkeys(seqs))).decode()
-        limit = HITS_REQUESTED_FACTOR * HITS_MAX if self.excluded else HITS_MAX
-        rows = self._rows(_FIRST_IN_SCOPE, seqs=distinct, limit=limit)
+        read = HITS_REQUESTED_FACTOR * limit if self.excluded else limit
+        rows = self._rows(_FIRST_IN_SCOPE, seqs=distinct, limit=read)
         seqs = [seq for (seq,) in rows]
         left = self._seqs_left(seqs)
-        return [seq for seq in seqs if seq in left][:HITS_MAX]
+        return [seq for seq in seqs if seq in left][:limit]
 
     def _left(self, rows: list[HistoryRow]) -> list[HistoryRow]:
         """The rows without excluded messages."""

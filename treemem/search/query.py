@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Literal
 
 from treemem.errors import ModelError, UsageError
 from treemem.search import date_filter, intent
-from treemem.search.candidates import Target
+from treemem.search.candidates import SPREAD_IN_ORDER_MAX, SPREAD_MAX, Target
 from treemem.search.history import QueryVector, TimeRange
 from treemem.search.intent import QuestionKind
 from treemem.store import vectors
@@ -103,6 +103,7 @@ def prepare(database: Database, query: Query, embedder: str | None, embed: Embed
         vector=vector,
         expression=query.text if query.is_fts else None,
         is_broad=kind != "narrow",
+        spread=SPREAD_IN_ORDER_MAX if kind == "order" and subject else SPREAD_MAX,
         has_subject=kind == "narrow" or bool(subject),
         include=query.include,
         exclude=query.exclude,
