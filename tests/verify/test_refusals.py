@@ -287,6 +287,12 @@ SEEN_THROUGH = [
     ("user: When the disk is full, the job stops.", "The job stops."),
     ("user: Let me know once the invoice is paid.", "The invoice is paid."),
     ("user: The proxy is on, the cache is off.", "The proxy is off, the cache is on."),
+    ("Clara: I painted the hall. My mother hates it.", "Clara's mother painted the hall."),
+    (
+        "Clara: My shoes hurt. I took the old boots.",
+        "Clara's shoes hurt after she took the old boots.",
+    ),
+    ("Clara: I sold the car. I moved to Rome.", "Clara sold the car because she moved to Rome."),
 ]
 
 

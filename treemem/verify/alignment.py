@@ -12,6 +12,7 @@ from collections.abc import Sequence
 
 from treemem.verify import lexicon
 from treemem.verify.clauses import Run, counts
+from treemem.verify.people import KIN
 from treemem.verify.words import (
     IRREGULAR,
     REPORTING_VERBS,
@@ -183,6 +184,8 @@ def _subject(clause: str, run: Run, subject: str, aliases: dict[str, str]) -> st
         w for w in split_words(clause)[:4] if w.lower in SPEECH_VERBS and w.stem in stems_heard
     ]
     verb = (speech or wanted)[0]
+    if verb.lower in KIN and len(wanted) > 1:
+        verb = wanted[1]  # "Ana's brother left": what he did, not that there is one
     begin = run.sentences.find(run.clauses[0].text)
     end = run.sentences.rfind(run.clauses[-1].text) + len(run.clauses[-1].text)
     within = [i for i, word in enumerate(heard) if begin <= word.start < end]
@@ -232,6 +235,8 @@ def _fits(
     reports = any(
         word.lower in SPEECH_VERBS and word.lower != form for word in split_words(clause)[:4]
     )
+    if who == subject and possessive and _is_of_kin(clause[possessive.end() :]):
+        return False  # "Ana's brother left" is not said by Ana's "I left"
     if who == subject:
         reported = own or not reports or any(word.lower in SPEECH_VERBS for word in heard)
         return reported and between <= BETWEEN_MAX
@@ -245,6 +250,10 @@ def _fits(
     elided = all(word.lower in lexicon.LEADING for word in heard[:at])
     is_verb = form.endswith(("ed", "ing")) or form in IRREGULAR
     return who is None and own and elided and heard[at].lower == form and is_verb
+
+
+def _is_of_kin(owned: str) -> bool:
+    return any(word.lower in KIN for word in split_words(owned)[:2])
 
 
 def _subject_before(

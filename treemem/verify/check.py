@@ -22,6 +22,11 @@ from treemem.verify.alignment import speaks
 from treemem.verify.clauses import Run, counts, inherits, runs, split_clauses, statement_clauses
 from treemem.verify.words import numbers, split_words, stem, stems
 
+# Conjunctions that say more than that both clauses are true, in groups of like meaning.
+JOINING = tuple(
+    frozenset(group.split())
+    for group in ("because since so as for", "after once when", "before until", "if unless when")
+)
 # The fewest and the most words of a statement, and its fewest content words.
 WORDS_MIN = 3
 WORDS_MAX = 60
@@ -101,6 +106,8 @@ def check_statement(text: str, excerpts: Sequence[Excerpt], *, prompt: str = "")
         if isinstance(outcome, str):
             return Verdict(_sharper(outcome, text, excerpts))
         support.append(outcome)
+        if not begins and not _is_joined(clause, support):
+            return Verdict("how it hangs together is not in its source")
     evidence = tuple(excerpts[index] for index in dict.fromkeys(run.message for run in support))
     if len(evidence) > SUPPORT_MAX:
         return Verdict("rests on too many messages")
@@ -141,6 +148,15 @@ def _runs_of(messages: tuple[tuple[str, str], ...]) -> list[Run]:
 def _goes_on(clause: str, named: str | None) -> bool:
     """Whether a clause names a person, or begins with a conjunction."""
     return named is not None or split_words(clause)[0].lower in ("and", "but", "or", "so", "then")
+
+
+def _is_joined(clause: str, support: Sequence[Run]) -> bool:
+    """Whether the sentences of a clause and of the one before it have a conjunction like that by
+    which a statement joins the two as cause, condition or sequence."""
+    first = split_words(clause)[0].lower
+    groups = [group for group in JOINING if first in group]
+    heard = {word.lower for run in support[-2:] for word in split_words(run.sentences)}
+    return not groups or any(group & heard for group in groups)
 
 
 def _supported(
