@@ -176,3 +176,24 @@ def test_a_rule_that_others_repeat_stays_the_users(tmp_path: Path) -> None:
         memory.work(max_calls=0)
         (rule,) = memory.ledger(kinds=["constraint"])
         assert (rule.speaker, rule.origin) == ("user", "typed")
+
+
+def test_a_long_list_of_open_points_is_in_the_ledger_whole_and_is_closed_whole() -> None:
+    def lines(form: str) -> str:
+        return "\n".join("- " + form.format(f"lid {chr(97 + at % 26)}{at}") for at in range(150))
+
+    with Memory.open(":memory:") as memory:
+        memory.append("a", [Message(text=lines("TODO: order the {} for the vat."))])
+        memory.work(max_calls=0)
+        assert memory.ledger.count()["open"] == 150
+        memory.append("a", [Message(text=lines("I have ordered the {} for the vat."))])
+        memory.work(max_calls=0)
+        assert memory.ledger.count()["open"] == 0
+
+
+def test_a_long_list_of_rules_is_in_the_ledger_whole() -> None:
+    text = "\n".join(f"- Never open sluice {at} without asking me." for at in range(150))
+    with Memory.open(":memory:") as memory:
+        memory.append("a", [Message(text=text)])
+        memory.work(max_calls=0)
+        assert memory.ledger.count()["constraint"] == len(memory.rules()) == 150

@@ -9,7 +9,7 @@ in which it came. Runs in the caller's transaction.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from treemem.ledger import matching, salience
 from treemem.store import entries, entry_choices
@@ -132,9 +132,10 @@ def _link(database: Database, seqs: Sequence[int]) -> None:
     others = {other for found in near.values() for other in found} - placed.keys()
     known = placed | entries.placed(database, others)
     pairs = {(min(seq, other), max(seq, other)) for seq, found in near.items() for other in found}
+    at = _places_in_messages(database, known.values())
     links: list[tuple[int, LinkKind, int]] = []
     for pair in pairs:
-        in_order = _in_order(database, known[pair[0]], known[pair[1]])
+        in_order = _in_order(known[pair[0]], known[pair[1]], at)
         if in_order is not None:
             kind = matching.effect(*in_order)
             # That a message comes back to its subject says nothing.
@@ -162,7 +163,8 @@ def _nearest(
         for stem in stems:
             counts.update(of_home.get(stem, ()))
         counts.pop(seq, None)
-        least = 1 if matching.is_users_rule(placed[seq]) else min(SHARED_MIN, len(stems))
+        telling = sum(stem in of_home for stem in stems)
+        least = 1 if matching.is_users_rule(placed[seq]) else min(SHARED_MIN, telling)
         ranked = sorted((-count, other) for other, count in counts.items() if count >= least)
         # All rules that it may end, or be ended by, however many there are.
         others = {other for stem in rules.get(seq, ()) for other in of_rules.get(stem, ())} - {seq}
@@ -175,21 +177,30 @@ def _homes(entry: Placed) -> tuple[int, ...]:
     return (entry.home, entries.RULES_HOME) if matching.is_users_rule(entry) else (entry.home,)
 
 
-def _in_order(database: Database, one: Placed, other: Placed) -> tuple[Placed, Placed] | None:
+def _places_in_messages(database: Database, known: Iterable[Placed]) -> dict[int, int]:
+    """Where each of the user's rules that were last said in one message stands in it."""
+    by_message: dict[tuple[int, int], list[Placed]] = {}
+    for entry in filter(matching.is_users_rule, known):
+        by_message.setdefault((entry.last_source, entry.last_position), []).append(entry)
+    at: dict[int, int] = {}
+    for place, rules in by_message.items():
+        text = entries.text_at(database, *place) if len(rules) > 1 else ""
+        at |= {rule.seq: text.rfind(rule.text) for rule in rules}
+    return at
+
+
+def _in_order(one: Placed, other: Placed, at: Mapping[int, int]) -> tuple[Placed, Placed] | None:
     """Two entries, the one that was said first before the other; None if that is not known. Of one
-    message only rules are ordered: an open point that it closes is none, see extractive.py."""
+    message only rules are ordered: an open point that it closes is none, see extractive.py. at:
+    see _places_in_messages."""
+    if _are_beside(one, other):
+        first, second = at.get(one.seq, -1), at.get(other.seq, -1)
+        if min(first, second) < 0 or first == second:
+            return None
+        return (one, other) if first < second else (other, one)
     if matching.comes_later(other, one):
         return one, other
-    if matching.comes_later(one, other):
-        return other, one
-    are_rules = matching.is_users_rule(one) and matching.is_users_rule(other)
-    if not (are_rules and _are_beside(one, other)):
-        return None
-    text = entries.text_at(database, one.last_source, one.last_position)
-    at, at_other = text.rfind(one.text), text.rfind(other.text)
-    if min(at, at_other) < 0 or at == at_other:
-        return None
-    return (one, other) if at < at_other else (other, one)
+    return (other, one) if matching.comes_later(one, other) else None
 
 
 def _are_beside(one: Placed, other: Placed) -> bool:

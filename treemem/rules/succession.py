@@ -110,17 +110,20 @@ _BEFORE_AMOUNT = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class _Said:
-    """What a sentence asks for. order: its stems in order. values: by group of alternatives."""
+    """What a sentence asks for. order: its stems in order. values: by group of alternatives.
+    is_name, is_choice, is_update, is_at_hand: it gives a name to call by, says what is preferred,
+    announces a change, is about what is at hand."""
 
     order: tuple[str, ...]
     is_positive: bool
     values: dict[str, frozenset[str]]
     numbers: frozenset[str]
     retractions: tuple[_Retraction, ...]
-
-    @property
-    def stems(self) -> frozenset[str]:
-        return frozenset(self.order)
+    stems: frozenset[str]
+    is_name: bool
+    is_choice: bool
+    is_update: bool
+    is_at_hand: bool
 
 
 @functools.lru_cache(maxsize=50_000)
@@ -151,13 +154,13 @@ def ends(newer: str, older: str) -> bool:
     now, before = _said(newer), _said(older)
     if any(_covers(retraction, before) for retraction in now.retractions):
         return True
-    if not now.order or AT_HAND.search(newer):
+    if not now.order or now.is_at_hand:
         return False
     return (
         _has_other_value(now, before)
         or _is_opposite(now, before)
         or _has_other_number(now, before)
-        or _is_other_choice(newer, older, now, before)
+        or _is_other_choice(now, before)
     )
 
 
@@ -166,7 +169,7 @@ def keys(sentence: str) -> frozenset[str]:
     said = _said(sentence)
     about = said.stems.union(*(retraction.stems for retraction in said.retractions))
     groups = (f"group {group}" for group in said.values)
-    return about.union(groups, ["name"] if _NAMED.search(sentence) else ())
+    return about.union(groups, ["name"] if said.is_name else ())
 
 
 def _covers(retraction: _Retraction, rule: _Said) -> bool:
@@ -209,13 +212,13 @@ def _has_other_number(now: _Said, before: _Said) -> bool:
     return bool(ours) and len(ours & theirs) >= NUMBERS_ALIKE_MIN * len(ours | theirs)
 
 
-def _is_other_choice(newer: str, older: str, now: _Said, before: _Said) -> bool:
+def _is_other_choice(now: _Said, before: _Said) -> bool:
     """Another name for the user; or another preference, or an announced change, that differs in
     one word before the same word: "blue headings" after "red headings"."""
-    if _NAMED.search(newer) and _NAMED.search(older):
+    if now.is_name and before.is_name:
         return now.is_positive and before.is_positive
-    is_choice = _PREFERENCE.search(newer) and _PREFERENCE.search(older)
-    if not (is_choice or _UPDATE.search(newer)) or now.is_positive != before.is_positive:
+    is_choice = now.is_choice and before.is_choice
+    if not (is_choice or now.is_update) or now.is_positive != before.is_positive:
         return False
     ours, theirs = now.order, before.order
     if len(ours) != len(theirs):
@@ -239,6 +242,11 @@ def _said(sentence: str) -> _Said:
         _values(order),
         frozenset(stem for stem in order if stem[0].isdigit()) - _labels(text),
         retractions,
+        frozenset(order),
+        _NAMED.search(sentence) is not None,
+        _PREFERENCE.search(sentence) is not None,
+        _UPDATE.search(sentence) is not None,
+        AT_HAND.search(sentence) is not None,
     )
 
 

@@ -20,7 +20,7 @@ formal informal casual
 short brief briefly concise terse / long detailed thorough verbose lengthy extensive
 window aisle
 dark light
-camelcase snake_case kebab-case pascalcase snake camel kebab pascal
+camelcase snake_case pascalcase snake camel kebab pascal
 npm yarn pnpm bun
 pip uv poetry conda pipenv
 merge rebase squash
@@ -31,7 +31,6 @@ upper lower uppercase lowercase
 ascending descending
 euros dollars pounds francs yen
 morning evening afternoon
-12-hour 24-hour
 single double
 sie du
 celsius fahrenheit

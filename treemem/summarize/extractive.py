@@ -56,14 +56,12 @@ KINDS_BARRED: dict[Origin, tuple[StatementKind, ...]] = {
     "tool": ("constraint", "decision", "open"),
     "result": ("constraint", "decision", "open"),
 }
-BINDING_MAX = 100  # rules and open points of a leaf; most leaves have fewer sentences
 # The most characters of a message in which a wish about the way of answering stands alone.
 ALONE_CHARS_MAX = 300
 # Weight of each further sentence of a message relative to the one before: it adds less than the
 # first of another message (LoCoMo, evidence in the summary at a tenth, a fifth and a third of a
 # leaf's tokens: 44 / 66 / 81 % without, 46 / 71 / 90 % with it).
 AGAIN = 0.5
-SETTLING_MAX = 60
 SPARE_MAX = 12
 CONTENT_CHARS_MIN = 4
 CONTENT_WORDS_FULL = 7
@@ -132,9 +130,8 @@ def _picked(
     room = int(budget * chars / max(1, tokens))
     chosen = _gists(candidates, int(room * ROOM["gist"]))
     taken = {candidate.place for candidate in chosen}
-    # Rules and open points are included however little room there is.
-    binding = [c for c in candidates if c.draft.kind in BINDING]
-    chosen += sorted(binding, key=_precedence)[:BINDING_MAX]
+    # Rules and open points are all included: a leaf has few enough sentences.
+    chosen += [c for c in candidates if c.draft.kind in BINDING]
     left = room - _chars(chosen)
     for kind in ("decision", "error", "fact"):
         least = CONTENT_WORDS_MIN if kind == "fact" else 0
@@ -171,19 +168,12 @@ def _counted(drafts: Sequence[Draft]) -> list[Draft]:
     return [replace(draft, tokens=count) for draft, count in zip(drafts, counts, strict=True)]
 
 
-def _precedence(candidate: _Candidate) -> tuple[bool, float, int]:
-    """A sort key: rules that the user typed come first, so that no text can crowd them out."""
-    draft = candidate.draft
-    is_users = draft.kind == "constraint" and draft.origin == "typed"
-    return not is_users, -draft.importance, candidate.place
-
-
 def _spare(candidates: Sequence[_Candidate], picked: Sequence[Draft]) -> list[Draft]:
     """Of the candidates that were not picked: those that may close an open point, and the next best
     of the others."""
     picked_texts = {draft.text for draft in picked}
     left = [c.draft for c in candidates if c.draft.text not in picked_texts]
-    settling = [draft for draft in left if draft.settles][:SETTLING_MAX]
+    settling = [draft for draft in left if draft.settles]
     worth = {c.draft.text for c in candidates if len(c.words) >= CONTENT_WORDS_MIN}
     rest = [d for d in left if not d.settles and d.kind not in BINDING and d.text in worth]
     rest.sort(key=lambda draft: -draft.importance)
