@@ -43,6 +43,12 @@ def test_what_is_asked_of_an_assistant_says_what_a_chat_is_about_and_is_no_fact(
     assert judge(question, "user").fact < judge(WHOLE, "user").fact
 
 
+def test_a_sentence_of_links_says_nothing() -> None:
+    link = "<https://forge.example/harbour/turku/commit/09109c965c772c7bce00a550|09109c9>"
+    assert judge(f"{link}: Move the 40 cranes to the north quay.") == Quality(0.0, 0.0)
+    assert judge(f"{WHOLE} See https://forge.example.").fact > 0
+
+
 @pytest.mark.parametrize(
     ("whole", "scrap"),
     [

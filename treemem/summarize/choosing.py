@@ -39,10 +39,10 @@ _UNTELLING = frozenset().union(
     word_classes.OBJECTS, word_classes.PLAIN_ADJECTIVES, word_classes.PREPOSITIONS,
     word_classes.SUBJECTS, word_classes.VERBS,
 )  # fmt: skip
-# The quality below which a gist, or a fact, is not shown at a root: of those above it, four in five
-# are good (docs/decisions.md, D78).
-GIST_FLOOR = 0.6
-FACT_FLOOR = 0.65
+# The quality below which a gist, or a fact, is not shown at a root: of what roots show, about four
+# in five are good (docs/decisions.md, D78).
+GIST_FLOOR = 0.65
+FACT_FLOOR = 0.7
 
 
 @dataclass(frozen=True, slots=True)

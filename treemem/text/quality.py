@@ -24,12 +24,16 @@ from treemem.types import Origin
 WORDS_LONG = 30
 # More content words than these say no more of what a source is about.
 CONTENT_FULL = 12
+# Characters of a content word; in most languages, function words are shorter.
+CONTENT_CHARS_MIN = 4
 # And no more main words than these.
 ABOUT_FULL = 3
 # The share of its words at which a feature of a sentence is full.
 SHARE_FULL = 0.2
 # The share of its characters that are symbols at which a sentence is no prose.
 SYMBOLS_FULL = 0.125
+# The share of its characters that are links from which a sentence says nothing to a reader.
+LINKS_SHARE = 0.5
 # Sentences whose quality is remembered: the same one is judged in leaf, group and digest.
 REMEMBERED = 20_000
 
@@ -66,12 +70,14 @@ _FIRST_PERSON = frozenset(map(str.lower, _I)) | frozenset(
     "we my our me us we're we'll we've we'd".split()
 )
 _NUMBER = re.compile(r"(?<!\S)[^\s\d]*\d\S*")
+_LABEL = re.compile(r"\W*(?:\*\*[^*]{2,60}\*\*|[\w ]{2,40}(?=:))\W*")
 _COMMANDS = IMPERATIVES | {"let", "let's", "please", "suppose"}
 # Words that make a statement a possibility or an opinion.
 _HEDGES = frozenset(
     "maybe perhaps probably hopefully if think guess wonder wondering suppose want wanna could "
     "would might may should can".split()
 )
+_LINK = re.compile(r"<?https?:[^\s>]*>?")
 _SYMBOL = re.compile(r"[{}\[\]<>=|\\$_^~;/#*`@]|https?:")
 
 
@@ -94,11 +100,12 @@ def features(text: str, origin: Origin, speaker: str | None, about: int = 0) -> 
     """The features of a sentence in the order of FEATURES, each from 0 to a few. origin, speaker:
     as of a Statement; who types to an assistant mostly has no name. about: the main words of its
     source in it; 0 where its source is not known."""
-    words = _WORD.findall(text.replace("’", "'"))
+    prose = _LINK.sub(" ", text)
+    words = _WORD.findall(prose.replace("’", "'"))
     number = max(1, len(words))
     lower = [word.lower() for word in words]
     telling = [word for word in lower if word not in STOP_WORDS]
-    content = len([word for word in telling if len(word) > 2 or _PAIR.match(word)])
+    content = len([word for word in telling if len(word) >= CONTENT_CHARS_MIN or _PAIR.match(word)])
     names = len([word for word in words[1:] if word[0].isupper() and word not in _I])
     full = SHARE_FULL * number
     is_user = origin == "typed" and speaker == "user"
@@ -113,17 +120,24 @@ def features(text: str, origin: Origin, speaker: str | None, about: int = 0) -> 
         len([word for word in lower if word in _DEICTIC]) / full,
         min(1.0, len([word for word in lower if word in _YOU]) / full),
         float(not _FIRST_PERSON.isdisjoint(lower)),
-        float(bool(lower) and lower[0] in _COMMANDS),
+        float(_commands(text)),
         min(1.0, len([word for word in lower if word in _HEDGES]) / full),
         float(min(about, ABOUT_FULL)),
         math.log1p(min(content, CONTENT_FULL)),
-        math.log1p(len(_NUMBER.findall(text)) + names),
+        math.log1p(len(_NUMBER.findall(prose)) + names),
         max(0.0, math.log(number / WORDS_LONG)),
         min(1.0, len(_SYMBOL.findall(text)) / max(1.0, SYMBOLS_FULL * len(text))),
         float(is_user),
         float(origin in ("typed", "person") and not is_user),
         float(origin == "assistant"),
     )
+
+
+def _commands(text: str) -> bool:
+    """Whether a sentence begins with an order, also behind a label: "**Paths**: Use full ones."."""
+    label = _LABEL.match(text)
+    first = _WORD.search(text, label.end() if label else 0)
+    return first is not None and first.group().lower() in _COMMANDS
 
 
 @functools.lru_cache(maxsize=REMEMBERED)
@@ -136,6 +150,8 @@ def quality_of(text: str, origin: Origin, speaker: str | None, about: int = 0) -
         >>> good.fact > 0.7 > 0.2 > poor.fact
         True
     """
+    if sum(len(link) for link in _LINK.findall(text)) >= LINKS_SHARE * len(text):
+        return Quality(0.0, 0.0)
     values = features(text, origin, speaker, about)
     gist, fact = (_logistic(weights, values) for weights in _weights())
     return Quality(gist, fact)
