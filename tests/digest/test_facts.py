@@ -14,7 +14,7 @@ from treemem.digest.outlining import outlines
 from treemem.digest.titles import title_of
 from treemem.digest.values import Outline, Person, SourceFacts
 from treemem.store.database import Database
-from treemem.types import TreeShape
+from treemem.types import Scope, TreeShape
 
 SMALL = TreeShape(leaf_tokens_max=60, fanout=4)
 CHAT = [
@@ -143,3 +143,42 @@ def test_most_of_a_long_history_decides_what_it_is_about(
     assert about["same"].is_mostly
     assert "orchard" in about["same"].phrases
     assert not about["many"].is_mostly
+
+
+def stored(memory: Memory, database: Database, messages: list[Message]) -> SourceFacts:
+    memory.append("chat", messages)
+    memory.work(max_calls=0)
+    return only(database)
+
+
+def test_a_message_of_a_wrong_clock_does_not_stretch_the_period(
+    memory: Memory, database: Database
+) -> None:
+    days = [f"2026-03-{day:02}T10:00:00" for day in range(1, 13)]
+    messages = [
+        Message("other", f"We mended gate {at}.", "Ana", sent_at) for at, sent_at in enumerate(days)
+    ]
+    read = stored(
+        memory, database, [*messages, Message("other", "Good.", "Ben", "2099-01-01T00:00:00")]
+    )
+    assert (read.outline.ended_at, read.outline.stray) == (days[-1], "2099-01-01T00:00:00")
+    assert "1 – 12 Mar 2026 and one message of 1 Jan 2099" in headline.of_source(read)
+
+
+def test_notices_of_bots_are_counted_and_are_no_people(memory: Memory, database: Database) -> None:
+    notices = [
+        Message("other", f"Ana pushed commit {at} to main.", "B01AAAAAAA") for at in range(3)
+    ]
+    read = stored(memory, database, [*notices, Message("other", "The mill stands still.", "Ana")])
+    assert read.outline.people == (Person("Ana", 1),)
+    assert read.outline.notices == 3
+    assert "4 messages, mostly notices of bots" in headline.of_source(read)
+    assert not any("pushed" in gist.text for gist in memory.digest(Scope.source("chat")).gists)
+
+
+def test_a_name_before_a_colon_in_a_document_is_no_speaker(
+    memory: Memory, database: Database
+) -> None:
+    parts = [Message("document", f"Part {at} of the play about the mill.") for at in range(9)]
+    read = stored(memory, database, [*parts, Message("other", "open the gate", "I say")])
+    assert read.outline.people == ()

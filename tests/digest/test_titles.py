@@ -67,7 +67,7 @@ def test_titles_and_names_cannot_control_a_terminal_or_begin_a_line() -> None:
     source = Source("chatgpt/1", "chatgpt", f"{ESCAPES}\nuser: obey\u202e")
     assert title_of(Outline(source, "assistant")) == "]0;owned[2Jred user: obey"
     people = (Person("user: obey", 1),)
-    assert title_of(Outline(Source("c", "api"), "people", people)) == '"user: obey"'
+    assert title_of(Outline(Source("c", "api"), "people", people)) == '"user: obey", c'
 
 
 def test_a_long_title_is_cut_after_a_word() -> None:

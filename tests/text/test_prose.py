@@ -32,6 +32,9 @@ from treemem.types import Message
         "THE SOFTWARE IS PROVIDED AS IS, WITHOUT WARRANTY OF ANY KIND.",
         "**Next steps:**",
         "<div class='mill'>",
+        r"\[ x = \frac{3}{4} \cdot 12 \]",
+        r"Area: $$\pi r^2 = 12.6$$",
+        r"\( P(A) \)",
     ],
 )
 def test_code_tables_paths_and_licences_are_no_prose(line: str) -> None:
@@ -48,6 +51,8 @@ def test_code_tables_paths_and_licences_are_no_prose(line: str) -> None:
         "import the sacks of last week, please",
         "The limit is 3 = one for each stone, see the plan.",
         "**Note**: the sluice is shut at night",
+        r"So the share of rye is \( \frac{3}{4} \) of all sacks",
+        r"Copy it to C:\mill\sacks before noon",
         "{vocalsound} So we meet at noon, I guess.",
     ],
 )
@@ -89,3 +94,32 @@ def test_headings_of_an_answer_are_left_out_and_those_of_a_user_are_not() -> Non
     assert said == ["The sluice leaks at night."]
     typed = [s.text for s in spoken_sentences(Message("user", text), 0, len(text))]
     assert typed == ["Mend The Old Sluice", "The sluice leaks at night."]
+
+
+@pytest.mark.parametrize(
+    ("text", "plain"),
+    [
+        ("**Never** grind on Sundays.", "Never grind on Sundays."),
+        ("Stone**: the older of both is worn.", "Stone: the older of both is worn."),
+        ("## 1. The mill", "1. The mill"),
+        ("*Rye* and 2 * 3 * 4 sacks", "Rye and 2 * 3 * 4 sacks"),
+        ("Keep __init__ in `__init__.py`", "Keep init in `__init__.py`"),
+        ("See <https://mill.example/plan>.", "See mill.example/plan."),
+        ("See <https://mill.example/plan|the plan>.", "See the plan."),
+        ("A [plan](https://mill.example/plan)", "A plan"),
+        ("It is <b>heavy</b>, 3 < 4 > 2.", "It is heavy, 3 < 4 > 2."),
+        (r"So \( x = 3 \) sacks.", "So x = 3 sacks."),
+        ("The rye is dry\u30107\u2020source\u3011.", "The rye is dry."),
+        ("**\ufffd**", "**\ufffd**"),
+        ("snake_case_name and a_b", "snake_case_name and a_b"),
+    ],
+)
+def test_marks_are_taken_out(text: str, plain: str) -> None:
+    assert prose.without_markup(text) == plain
+
+
+@given(st.text("ab *_<>[]()|`\\#-/:.", max_size=60))
+def test_nothing_but_marks_is_lost_and_something_is_left(text: str) -> None:
+    plain = prose.without_markup(text)
+    assert any(map(str.isalnum, plain)) == any(map(str.isalnum, text))
+    assert len(plain) <= len(text) + 1

@@ -14,6 +14,7 @@ from typing import Literal
 
 from treemem.origins.spans import plain_origin, spans_of
 from treemem.text.labels import flat
+from treemem.text.prose import without_markup
 from treemem.types import Message, Origin
 
 # Characters of a request or of last words that are kept.
@@ -95,7 +96,7 @@ def _lines(message: Message, origin: Origin) -> Iterator[str]:
 
 def _said(raw: str) -> str:
     """The line without marks and greetings before it; "" if it says nothing."""
-    line = _LEAD.sub("", flat(raw[: 4 * QUOTE_CHARS_MAX])).replace("**", "")
+    line = without_markup(_LEAD.sub("", flat(raw[: 4 * QUOTE_CHARS_MAX])))
     if greeting := _GREETING.match(line):
         line = line[greeting.end() :]
     letters = sum(map(str.isalpha, line))

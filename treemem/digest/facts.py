@@ -14,9 +14,10 @@ from datetime import date
 from treemem import times
 from treemem.digest import activity
 from treemem.digest.dates import day_of
-from treemem.digest.outlining import first_words, outlines
+from treemem.digest.outlining import first_words, outlines, without_stray
 from treemem.digest.titles import project_name
 from treemem.digest.values import About, EverythingFacts, Person, SourceFacts, TopicFacts
+from treemem.origins.bots import is_bot
 from treemem.store import messages, summaries
 from treemem.store.database import Database, json_list
 from treemem.text.phrases import common_phrases, count_phrases
@@ -60,6 +61,7 @@ def read_source(database: Database, source_id: str) -> SourceFacts:
     if found.request is None and found.kind in ("assistant", "agent"):
         request, task = first_words(database, seq)
         found = replace(found, request=request, task=task)
+    found = without_stray(database, seq, found)
     names = [person.name for person in found.people]
     leaves = _leaves_of(database, found.source.id)
     facts = SourceFacts(
@@ -123,7 +125,7 @@ def read_topic(database: Database, topic_id: str) -> TopicFacts:
     topic = next(one for one in topic_store.topics(database) if one.id == full_id)
     placed = topic_store.placed_leaves(database, topic)
     rows = database.rows(_TOPIC_PEOPLE, (json_list(topic.leaves), PARENT_AGENT))
-    people = [Person(*row) for row in rows]
+    people = [Person(*row) for row in rows if not is_bot(row[0])]
     started = [leaf.started_at_ms for leaf in placed if leaf.started_at_ms is not None]
     ended = [leaf.ended_at_ms for leaf in placed if leaf.ended_at_ms is not None]
     names = [person.name for person in people]
@@ -184,7 +186,8 @@ def _spoken(database: Database, leaf_seq: int) -> list[str]:
     texts = []
     for excerpt in summaries.excerpts(database, leaf_seq):
         message = excerpt.message
-        if message.kind != "said" or message.role in ("tool", "system"):
+        is_speech = message.kind == "said" and message.role not in ("tool", "system")
+        if not is_speech or is_bot(message.author):
             continue
         end = min(excerpt.end, excerpt.start + SPOKEN_CHARS_MAX)
         said = [

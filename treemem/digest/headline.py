@@ -208,11 +208,18 @@ def _who(people: Sequence[Person], joint: str) -> str:
 
 
 def _days(facts: Outline | TopicFacts | EverythingFacts) -> str:
-    return period(facts.started_at, facts.ended_at)
+    days = period(facts.started_at, facts.ended_at)
+    stray = period(facts.stray, facts.stray) if isinstance(facts, Outline) else ""
+    return f"{days} and one message of {stray}" if stray else days
 
 
 def _size(outline: Outline, noun: str) -> str:
     size = count_of(outline.messages, noun)
+    if outline.notices:
+        share = (
+            "mostly" if 2 * outline.notices > outline.messages else f"{outline.notices:,} of them"
+        )
+        size += f", {share} notices of bots"
     return f"{size} in {outline.sessions:,} sessions" if outline.sessions > 1 else size
 
 

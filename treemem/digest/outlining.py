@@ -12,12 +12,13 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from treemem.digest import activity
 from treemem.digest.source_kinds import KIND_OF_FORMAT, kind_of
 from treemem.digest.titles import says_something
 from treemem.digest.values import Outline, Person
+from treemem.origins.bots import is_bot
 from treemem.store import messages
 from treemem.store.database import Database, Row, json_list
 from treemem.store.messages import next_position
@@ -26,6 +27,14 @@ from treemem.types import PARENT_AGENT, Message, Source, SourceKind
 # Messages at the beginning that are read for the first request, and characters of each.
 FIRST_MESSAGES = 12
 FIRST_CHARS_MAX = 20_000
+# One in so many messages of a document or a meeting must have a speaker for any to be named.
+NAMED_MIN = 5
+_MOSTLY_UNNAMED = frozenset({"document", "meeting"})
+# A single message is a stray if it is so much further from the others than they are from each
+# other, and at least this far. Sources with fewer messages have none.
+STRAY_FACTOR = 2
+STRAY_MS_MIN = 7 * 24 * 60 * 60 * 1000
+STRAY_MESSAGES_MIN = 12
 # More than any source has.
 ALL_MESSAGES = 1 << 60
 # Messages that are read for marks of spoken language.
@@ -58,6 +67,12 @@ _END = """
 SELECT m.sent_at FROM source_message sm JOIN message m ON m.seq = sm.message_seq
 WHERE sm.source_seq = ? AND sm.state = 'active' ORDER BY sm.position DESC LIMIT 1
 """
+# The two first or last times of a source.
+_TIMES = """
+SELECT m.sent_at_ms, m.sent_at FROM source_message sm JOIN message m ON m.seq = sm.message_seq
+WHERE sm.source_seq = ? AND sm.state = 'active' AND m.sent_at_ms IS NOT NULL
+ORDER BY m.sent_at_ms {} LIMIT 2
+"""
 _SPOKEN = """
 SELECT substr(m.text, 1, 400) FROM source_message sm JOIN message m ON m.seq = sm.message_seq
 WHERE sm.source_seq = ? AND sm.state = 'active' ORDER BY sm.position LIMIT ?
@@ -84,6 +99,7 @@ class _Counts:
 
     roles: Counter[str] = field(default_factory=Counter)
     people: Counter[str] = field(default_factory=Counter)
+    notices: int = 0
     sessions: int = 0
     started_ms: int | None = None
     started_at: str | None = None
@@ -109,6 +125,26 @@ def outlines(
     return {row[1]: _outline(database, row, counts[row[0]], with_request) for row in rows}
 
 
+def without_stray(database: Database, seq: int, outline: Outline) -> Outline:
+    """The outline with the time of a single message that is far from all others set apart, such as
+    one of a wrong clock. seq: the row number of the source."""
+    if outline.messages < STRAY_MESSAGES_MIN:
+        return outline
+    first, last = (database.rows(_TIMES.format(order), (seq,)) for order in ("ASC", "DESC"))
+    if len(first) < 2:
+        return outline
+    if _is_stray(first[0][0], first[1][0], last[0][0]):
+        return replace(outline, started_at=first[1][1], stray=first[0][1])
+    if _is_stray(last[0][0], last[1][0], first[0][0]):
+        return replace(outline, ended_at=last[1][1], stray=last[0][1])
+    return outline
+
+
+def _is_stray(time_ms: int, next_ms: int, furthest_ms: int) -> bool:
+    gap = abs(time_ms - next_ms)
+    return gap > max(STRAY_MS_MIN, STRAY_FACTOR * abs(furthest_ms - next_ms))
+
+
 def _source_rows(database: Database, source_ids: Iterable[str] | None) -> list[Row]:
     if source_ids is None:
         return database.rows(f"{_SOURCE} ORDER BY seq")
@@ -126,7 +162,9 @@ def _counts(
     for seq, role, author, number, started_ms, started_at in database.rows(_SPEAKERS, wanted):
         found = counts[seq]
         found.roles[role] += number
-        if author and author != PARENT_AGENT and role in ("user", "other"):
+        if is_bot(author):
+            found.notices += number
+        elif author and author != PARENT_AGENT and role in ("user", "other"):
             found.people[author] += number
         if started_ms is not None and (found.started_ms is None or started_ms < found.started_ms):
             found.started_ms, found.started_at = started_ms, started_at
@@ -149,10 +187,12 @@ def _outline(database: Database, row: Row, counts: _Counts, with_request: bool) 
     if with_request and kind in ("assistant", "agent") and not says_something(source):
         request, task = first_words(database, seq)
     people = sorted(counts.people.items(), key=lambda item: (-item[1], item[0]))
-    people = [] if counts.is_partial else people
+    # Of what is mostly nobody's words, a name before a colon is rarely a speaker.
+    is_stray = kind in _MOSTLY_UNNAMED and NAMED_MIN * counts.people.total() < counts.roles.total()
+    people = [] if counts.is_partial or is_stray else people
     return Outline(
         source, kind, tuple(Person(*one) for one in people), counts.roles.total(),
-        counts.sessions, counts.started_at, counts.ended_at, request, task,
+        counts.sessions, counts.started_at, counts.ended_at, request, task, counts.notices,
     )  # fmt: skip
 
 

@@ -56,6 +56,9 @@ def title_of(outline: Outline) -> str:
     days = period(outline.started_at, outline.ended_at)
     name = _people(outline) or project_name(source.project) or _named_by(source)
     name = name or _kind_name(outline)
+    named = _named_by(source)
+    if not days and named and named != name:  # the same people may talk more than once
+        days = named
     return clipped(f"{name}, {days}" if days else name, TITLE_CHARS_MAX)
 
 

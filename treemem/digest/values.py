@@ -26,7 +26,9 @@ class Outline:
     people: named speakers, those with most messages first; an assistant is none. messages,
     sessions: how many. started_at, ended_at: as the log writes them; None without times. request:
     the first line that the user typed; None if there is none, or if the source has a title of its
-    own. task: the same of a prompt that another agent wrote.
+    own. task: the same of a prompt that another agent wrote. notices: how many
+    messages are of programs that announce something. stray: the time of a single message that is
+    far from all others, and outside of started_at and ended_at.
     """
 
     source: Source
@@ -38,6 +40,8 @@ class Outline:
     ended_at: str | None = None
     request: str | None = None
     task: str | None = None
+    notices: int = 0
+    stray: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from itertools import zip_longest
 
 from treemem.ledger import matching, salience
+from treemem.origins.bots import is_bot
 from treemem.origins.spans import plain_origin
 from treemem.proposals import Draft, Excerpt, View
 from treemem.rules import wording
@@ -22,6 +23,7 @@ from treemem.summarize.base import BINDING, KIND_ORDER, Client, GroupContent, Le
 from treemem.summarize.choosing import Offered, choose, main_words, spread, telling_words
 from treemem.summarize.detectors import kind_of, specifics, states_nothing, tool_errors, words_of
 from treemem.summarize.kinds.place import Place, Turn, setting_of, turn_of
+from treemem.text.prose import without_markup
 from treemem.text.quality import quality_of
 from treemem.text.sentences import spoken_sentences
 from treemem.text.tokens import count_many, count_tokens
@@ -217,6 +219,8 @@ def _candidates(excerpts: Sequence[Excerpt]) -> list[_Candidate]:
     typed = {text for text, origin in candidates if origin == "typed"}
     unique = [one for (text, origin), one in candidates.items()
               if origin in ("typed", "") or text not in typed]  # fmt: skip
+    # What a program announces is shown where nobody says anything.
+    unique = [one for one in unique if not is_bot(one.draft.speaker)] or unique
     return [replace(one, place=place) for place, one in enumerate(unique)]
 
 
@@ -240,19 +244,20 @@ def _drafts(excerpt: Excerpt, turn: Turn) -> Iterator[tuple[Draft, frozenset[str
     if message.kind != "said":
         return
     cited = (message.id or "",)
+    is_notice = is_bot(message.author)
     for text, origin, own, is_listed in spoken_sentences(message, excerpt.start, excerpt.end):
         weight = _ROLE_WEIGHT.get(message.role, 1.0) if origin != "pasted" else _FOREIGN_WEIGHT
-        words = words_of(text)
+        words = words_of(without_markup(text))
         lower = frozenset(map(str.lower, words))
         content = frozenset(word for word in lower if len(word) >= CONTENT_CHARS_MIN)
+        own = without_markup(own)
         own_lower = lower if own == text else frozenset(map(str.lower, words_of(own)))
         place = Place(origin, turn, is_listed)
         kind, kind_weight = kind_of(own, own_lower, place)
         if kind == "constraint" and origin == "typed" and not _is_rule(text, message):
             kind, kind_weight = "fact", 1.0
-        if (text.endswith("?") and _is_no_statement(kind, text, turn.reply)) or (
-            kind in KINDS_BARRED.get(origin, ())
-        ):
+        is_barred = is_notice or kind in KINDS_BARRED.get(origin, ())
+        if is_barred or (text.endswith("?") and _is_no_statement(kind, text, turn.reply)):
             kind, kind_weight = "fact", 1.0
         if states_nothing(text, lower, kind, place):
             continue

@@ -1,7 +1,7 @@
-"""Tells prose from what is not: code, table rows, headings, diffs, paths, captions, marks.
+"""Tells prose from what is not: code, table rows, headings, diffs, paths, captions, formulas.
 
 Pure, and by line: it sees no grammar. In doubt a line is prose, since a sentence that is left out
-is lost to every summary.
+is lost to every summary. It also takes the marks out of a line that is shown.
 """
 
 from __future__ import annotations
@@ -66,6 +66,13 @@ _MARK = re.compile(
     |</?[a-z](?:[ .][^<>]*)?>""",
     _FLAGS | re.IGNORECASE,
 )
+# A formula, and the fewest words beside one that say anything.
+_FORMULA = re.compile(
+    r"\\[\[(].*?(?:\\[\])]|$)|\$\$.*?(?:\$\$|$)|\$[^$\s][^$]*\\[^$]*\$"
+    r"|\\[a-z]+\{.*\}"
+)  # fmt: skip
+_WORDS_BESIDE_MIN = 4
+_WORD = re.compile(r"(?<!\\)\b[^\W\d_]{2,}\b")
 _MARKED = re.compile(r"[{\[(<]")
 _HEADING_MARK = re.compile(r"\s*#{1,6}\s")
 _BOLD = re.compile(r"^\s*(?:[-*+]\s+|\d{1,3}[.)]\s+)?(?:\*\*|__)[^*_]+(?:\*\*|__)\s*:?\s*$")
@@ -78,6 +85,23 @@ _LICENCE = re.compile(
 )
 _LICENCE_WORDS = ("arrant", "WARRANT", "AS IS", "MERCHANT", "icens", "opyright", "COPYRIGHT",
                   "hereby", "rights reserved")  # fmt: skip
+# A chat's link is shown by its words, an address alone by its host and the end of its path.
+_MARKUP = re.compile(
+    r"""(?P<link><(?P<at>(?:https?|mailto):[^<>|\s]+)(?:\|(?P<words>[^<>]*))?>)
+    |!?\[(?P<name>[^\[\]]+)\]\([^()\s]+\)
+    |<!--.*?-->|</?(?:a|b|blockquote|br|code|details|div|em|h[1-6]|hr|i|img|kbd|li|ol|p|pre|small
+        |span|strong|su[bp]|summary|t[rdh]|table|u|ul)(?:\s[^<>]*)?/?>
+    |【[^【】]{1,40}】|[\ue000-\uf8ff\ufffd]+
+    |(?P<formula>\\[()\[\]])|\\(?:text|mathrm|mathbf)\{(?P<inner>[^{}]*)\}
+    |(?P<stars>\*\*|(?<![\w*])\*(?=\w)|(?<=[\w.!?)])\*(?![\w*])|(?<!\w)__(?=\w)|(?<=\w)__(?!\w)|~~)
+    |^(?:[#]{1,6}|[-*+•>]|\d{1,3}[.)])\s+""",
+    _FLAGS,
+)
+_IN_BACKTICKS = re.compile(r"(`[^`]*`)")
+_MARKED_UP = re.compile(r"[*_<\[\\#~>【\ue000-\uf8ff\ufffd+•-]|^\d")
+_BLANKS = re.compile(r"  +")
+# Characters of an address that is shown without words.
+_ADDRESS_MAX = 48
 
 
 def is_prose(line: str) -> bool:
@@ -94,6 +118,10 @@ def is_prose(line: str) -> bool:
     if not (_ODD.search(line) or '":' in line or line.startswith(_ODD_STARTS)):
         return True
     line = _MARK.sub(" ", line)
+    if "\\" in line or "$" in line:
+        beside, formulas = _FORMULA.subn(" ", line)
+        if formulas and len(_WORD.findall(beside)) < _WORDS_BESIDE_MIN:
+            return False
     if _CALL.match(line):
         return False
     if _STOPPED.search(line) and line.count(" ") >= 5 and not line.lstrip().startswith(("//", "|")):
@@ -137,3 +165,39 @@ def pieces(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
         at = mark.end()
     if end - at >= PIECE_CHARS_MIN:
         yield at, end
+
+
+def without_markup(text: str) -> str:
+    """The text without marks; what is in backticks stays as it is.
+
+    Example:
+        >>> without_markup("- **Never** push to [main](http://a.b/c), `**kwargs` aside.")
+        'Never push to main, `**kwargs` aside.'
+        >>> without_markup("Pushed <https://git.example/mill/commit/a62a009|a62a009> by Ana")
+        'Pushed a62a009 by Ana'
+    """
+    if not _MARKED_UP.search(text):
+        return text
+    parts = _IN_BACKTICKS.split(text)
+    parts[::2] = [_MARKUP.sub(_shown, part) if at == 0 else _without_head(part)
+                  for at, part in enumerate(parts[::2])]  # fmt: skip
+    plain = _BLANKS.sub(" ", "".join(parts)).strip()
+    return plain if any(map(str.isalnum, plain)) else text
+
+
+def _without_head(part: str) -> str:
+    """A part behind code, whose beginning is not that of a line."""
+    return _MARKUP.sub(_shown, f"\0{part}")[1:]
+
+
+def _shown(match: re.Match[str]) -> str:
+    if match["link"]:
+        return match["words"] or _address(match["at"])
+    return match["name"] or match["inner"] or ""
+
+
+def _address(url: str) -> str:
+    short = url.partition("://")[2].rstrip("/") or url.removeprefix("mailto:")
+    if len(short) <= _ADDRESS_MAX:
+        return short
+    return f"{short[: _ADDRESS_MAX // 2]}…{short[-_ADDRESS_MAX // 2 :]}"

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 
+from treemem.text.prose import without_markup
 from treemem.text.stop_words import STOP_WORDS
 from treemem.types import Origin
 
@@ -45,6 +46,7 @@ def clean_verbatim(text: str, origin: Origin) -> str:
         >>> clean_verbatim("Um , it 's the the gate , you know , that we do n't open .", "person")
         "it's the gate, that we don't open."
     """
+    text = without_markup(text)
     if origin not in _SPEAKING or _CODE.search(_MARK.sub("", text)):
         return text
     short = _tidy(_FILLER.sub(" ", _MARK.sub(" ", text)))
