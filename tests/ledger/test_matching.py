@@ -18,10 +18,11 @@ def placed(
     origin: Origin = "typed",
     source: int = 1,
     ms: int | None = None,
+    home: int = 0,
 ) -> Placed:
     settles = kind != "open" and relations.settles(text)
     return Placed(
-        position + 1, kind, 0, ms, source, position, 1, 1, text, origin, settles, 1.0
+        position + 1, kind, home, ms, source, position, 1, 1, text, origin, settles, 1.0
     )  # fmt: skip
 
 
@@ -117,12 +118,34 @@ def test_what_nobody_in_the_history_says_ends_nothing(origin: Origin) -> None:
     assert effect(placed("The upload limit is 20 MB."), newer) not in ("closed", "superseded")
 
 
-def test_a_stranger_in_another_source_closes_nothing_of_the_users() -> None:
-    point = placed("I still need to order the filter for the pump.", "open", ms=1)
+@pytest.mark.parametrize(
+    ("origin", "home", "expected"),
+    [
+        ("typed", 0, True), ("person", 0, False), ("person", 3, False), ("document", 3, False),
+        ("assistant", 0, False), ("assistant", 3, True), ("agent", 3, True),
+    ],
+)  # fmt: skip
+def test_a_stranger_in_another_source_closes_nothing_of_the_users(
+    origin: Origin, home: int, expected: bool
+) -> None:
+    point = placed("I still need to order the filter for the pump.", "open", ms=1, home=home)
     done = "The filter for the pump is ordered now."
-    assert effect(point, placed(done, origin="person", source=2, ms=2)) != "closed"
-    assert effect(point, placed(done, origin="person", position=2)) == "closed"
-    assert effect(point, placed(done, origin="assistant", source=2, ms=2)) == "closed"
+    elsewhere = placed(done, origin=origin, source=2, ms=2, home=home)
+    assert (effect(point, elsewhere) == "closed") == expected
+    assert effect(point, placed(done, origin=origin, position=2, home=home)) == "closed"
+
+
+@pytest.mark.parametrize(
+    ("done", "expected"),
+    [
+        ('Ben says "the lid of the vat is repaired".', False),
+        ("The `lid` of the vat is repaired.", True),
+        ("I repaired the lid of the vat, and the label reads “dry”.", True),
+    ],
+)
+def test_what_a_sentence_only_quotes_closes_nothing(done: str, expected: bool) -> None:
+    point = placed("I still need to repair the lid of the vat.", "open")
+    assert (effect(point, placed(done, position=1)) == "closed") == expected
 
 
 def test_what_was_tried_in_vain_closes_nothing() -> None:

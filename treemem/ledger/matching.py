@@ -10,6 +10,7 @@ import hashlib
 from collections.abc import Iterable
 
 from treemem.rules import succession, wording
+from treemem.rules.lexicon import QUOTED
 from treemem.store.entries import LinkKind, Mention, Placed
 from treemem.types import EntryKind, Origin, StatementKind
 from treemem.verify import relations
@@ -19,6 +20,8 @@ from treemem.verify.words import stems
 FOREIGN: tuple[Origin, ...] = ("pasted", "tool", "result")
 # Files that are read as they are, without marks of who says what.
 PLAIN_TEXTS = (".md", ".markdown", ".txt")
+# The origins of words that end nothing that the user typed in another source.
+STRANGERS: tuple[Origin, ...] = ("person", "document")
 # The fewest words of a statement that is the same as one in other words.
 SAME_STEMS_MIN = 3
 # Entries that are about the same share at least this many words, and this share of the earlier.
@@ -108,11 +111,9 @@ def is_everywhere(entry: Placed) -> bool:
 
 def effect(earlier: Placed, later: Placed) -> LinkKind | None:
     """What a later entry does to an earlier one: ends it, or only comes back to its subject."""
-    is_elsewhere = later.last_source != earlier.last_source
-    is_stranger = is_elsewhere and earlier.origin == "typed" and later.origin == "person"
-    if is_stranger or (later.origin in FOREIGN and later.origin != earlier.origin):
+    if _is_stranger(earlier, later) or (later.origin in FOREIGN and later.origin != earlier.origin):
         return "returns" if _is_about_the_same(earlier, later) else None
-    if earlier.kind == "open" and later.settles and relations.closes(later.text, earlier.text):
+    if earlier.kind == "open" and later.settles and _closes(later.text, earlier.text):
         return "closed"
     if is_users_rule(earlier):
         reaches = later.rule_home == earlier.rule_home or is_everywhere(later)
@@ -123,6 +124,21 @@ def effect(earlier: Placed, later: Placed) -> LinkKind | None:
     if later.home != earlier.home:
         return None
     return "returns" if _is_about_the_same(earlier, later) else None
+
+
+def _is_stranger(earlier: Placed, later: Placed) -> bool:
+    """Whether a later entry is from another source, by somebody who need not know of what the user
+    typed: another person, a document, or the assistant of a chat without a project."""
+    if later.last_source == earlier.last_source or earlier.origin != "typed":
+        return False
+    return later.origin in STRANGERS or (later.home == 0 and later.origin != "typed")
+
+
+def _closes(later: str, point: str) -> bool:
+    """Whether a sentence closes an open point in its own words; what it quotes, it only reports."""
+    if not relations.closes(later, point):
+        return False
+    return QUOTED.search(later) is None or relations.settles(QUOTED.sub("it", later))
 
 
 def _may_be_replaced(earlier: Placed, later: Placed) -> bool:
