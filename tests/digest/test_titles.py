@@ -53,7 +53,7 @@ def test_people_and_days_name_a_chat() -> None:
     source = Source("chat/1", "api")
     outline = Outline(source, "people", people[:2], started_at="2026-03-01", ended_at="2026-05-02")
     assert title_of(outline) == "Ana and Ben, 1 Mar – 2 May 2026"
-    assert title_of(Outline(source, "people", people)) == "Ana, Ben and 2 others"
+    assert title_of(Outline(source, "people", people)) == "Ana, Ben and 2 others, chat/1"
 
 
 def test_the_file_names_a_document_and_the_kind_what_has_no_name() -> None:
@@ -74,3 +74,11 @@ def test_a_long_title_is_cut_after_a_word() -> None:
     title = title_of(Outline(Source("c", "chatgpt", "plank " * 1_000), "assistant"))
     assert title.endswith("plank…")
     assert len(title) <= TITLE_CHARS_MAX
+
+
+def test_chats_of_the_same_people_without_a_time_are_told_apart() -> None:
+    people = (Person("Ana", 2), Person("Ben", 1))
+    titles = [
+        title_of(Outline(Source(f"call/{number}", "api"), "people", people)) for number in (1, 2)
+    ]
+    assert titles == ["Ana and Ben, call/1", "Ana and Ben, call/2"]

@@ -35,6 +35,7 @@ _OPAQUE = re.compile(
     r"|(?:rollout|session|chat|conversation|agent|task|log|export)[-_ ]?[\d\W_a-f]*)$",
     re.IGNORECASE,
 )
+_NUMBERED = re.compile(r"[a-z][\w.-]*[/_-]\d{1,5}", re.IGNORECASE)
 _SUFFIX = re.compile(r"(?:\.[a-z]{1,12}){1,3}$", re.IGNORECASE)
 _KIND_NAMES: dict[SourceKind, str] = {
     "people": "Chat", "meeting": "Meeting", "assistant": "Chat with an assistant",
@@ -56,9 +57,8 @@ def title_of(outline: Outline) -> str:
     days = period(outline.started_at, outline.ended_at)
     name = _people(outline) or project_name(source.project) or _named_by(source)
     name = name or _kind_name(outline)
-    named = _named_by(source)
-    if not days and named and named != name:  # the same people may talk more than once
-        days = named
+    if not days and outline.people:  # the same people may talk more than once
+        days = _named_by(source) or _numbered_by(source)
     return clipped(f"{name}, {days}" if days else name, TITLE_CHARS_MAX)
 
 
@@ -169,6 +169,12 @@ def _named_by(source: Source) -> str:
     """What the id of a caller's source says; "" if it is opaque."""
     name = source.id if source.format == "api" else ""
     return "" if _OPAQUE.match(name.rpartition("/")[2]) else clipped(name, NAME_CHARS_MAX)
+
+
+def _numbered_by(source: Source) -> str:
+    """The id of a caller's source if it is a word and a number, such as "call/12"."""
+    is_numbered = source.format == "api" and _NUMBERED.fullmatch(source.id)
+    return clipped(source.id, NAME_CHARS_MAX) if is_numbered else ""
 
 
 def _kind_name(outline: Outline) -> str:

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
 # Names in a row of the list; the others are counted.
 WHO_MAX = 3
+# Sources of a topic whose titles are listed; the others are counted.
+TITLES_MAX = 3
 DAY_CHARS = len("2026-11-08")
 
 
@@ -46,10 +48,12 @@ def list_topics(context: click.Context, as_json: bool) -> None:
         topics = memory.topics.list()
         waiting = memory.status().leaves_without_topic
         is_behind = memory.is_behind("topics")
+        shown = {source_id for topic in topics for source_id in topic.source_ids[:TITLES_MAX]}
+        titles = memory.titles(shown)
     if as_json:
         print_json(topics)
         return
-    _print(topics)
+    _print(topics, titles)
     if not topics:
         note("There are no topics yet: too few leaves are alike.")
     elif waiting:
@@ -180,8 +184,8 @@ def _show(topics: list[TopicView], as_json: bool) -> None:
         _print(topics)
 
 
-def _print(topics: list[TopicView]) -> None:
-    """Prints a row for each topic."""
+def _print(topics: list[TopicView], titles: Mapping[str, str] | None = None) -> None:
+    """Prints a row for each topic; with titles, below its name those of its first sources."""
     from rich.text import Text
 
     from treemem_cli.render import clip, console, new_table, period
@@ -196,12 +200,26 @@ def _print(topics: list[TopicView]) -> None:
         name = Text(clip(topic.name, 80))
         if topic.pinned:
             name.append("  pinned", "dim")
+        if titles is not None:
+            for line in _titles(topic, titles):
+                name.append(f"\n  {line}", "dim")
         days = (topic.started_at or "")[:DAY_CHARS], (topic.ended_at or "")[:DAY_CHARS]
         table.add_row(
             Text(topic.id, style="cyan"), name, Text(_who(topic)), f"{topic.messages:,}",
             f"{len(topic.source_ids):,}", Text(period(*days), style="dim"),
         )  # fmt: skip
     console().print(table)
+
+
+def _titles(topic: TopicView, titles: Mapping[str, str]) -> list[str]:
+    """The titles of a topic's first sources, and how many more it has. Different sources may have
+    one title, which is shown once."""
+    from treemem_cli.render import clip
+
+    first = topic.source_ids[:TITLES_MAX]
+    lines = list(dict.fromkeys(clip(titles.get(one, one), 60) for one in first))
+    left = len(topic.source_ids) - len(first)
+    return [*lines[:-1], f"{lines[-1]} and {left:,} more"] if left and lines else lines
 
 
 def _who(topic: TopicView) -> str:
