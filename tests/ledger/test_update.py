@@ -197,3 +197,17 @@ def test_a_long_list_of_rules_is_in_the_ledger_whole() -> None:
         memory.append("a", [Message(text=text)])
         memory.work(max_calls=0)
         assert memory.ledger.count()["constraint"] == len(memory.rules()) == 150
+
+
+def test_a_point_that_comes_up_again_after_it_was_closed_is_open() -> None:
+    point, done = (
+        "I still need to oil the wheel of the mill.",
+        "I have oiled the wheel of the mill.",
+    )
+    with Memory.open(":memory:") as memory:
+        for day, text in enumerate((point, done, point, done), 1):
+            memory.append("a", [Message(text=text, sent_at=f"2026-03-0{day}T09:00:00Z")])
+            memory.work(max_calls=0)
+            (entry,) = memory.ledger(kinds=["open"], states=["holds", "closed"])
+            assert entry.state == ("holds" if text == point else "closed")
+        assert entry.mentions == 2

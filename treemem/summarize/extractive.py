@@ -201,16 +201,17 @@ def picked_budget(tokens: int) -> int:
 
 
 def _candidates(excerpts: Sequence[Excerpt]) -> list[_Candidate]:
-    """Every sentence of the excerpts once, in order. A rule that is repeated counts where it was
-    said last, and cites all its messages; its words may have been quoted before. What somebody
-    else repeats of a rule that the user typed adds nothing."""
+    """Every sentence of the excerpts once, in order. A rule, an open point or what may close one
+    counts where it was said last, and cites all its messages; a rule may have been quoted before.
+    What somebody else repeats of a rule that the user typed adds nothing."""
     candidates: dict[tuple[str, str], _Candidate] = {}
     for excerpt, turn in _with_replies(excerpts):
         for draft, words in _drafts(excerpt, turn):
             is_rule = draft.kind == "constraint"
             key = (draft.text, draft.origin) if is_rule else (normal(draft.text), "")
             before = candidates.get(key)
-            if before is not None and is_rule and before.draft.speaker == draft.speaker:
+            is_again = draft.kind in BINDING or draft.settles
+            if before is not None and is_again and before.draft.speaker == draft.speaker:
                 cited = dict.fromkeys((*before.draft.message_ids, *draft.message_ids))
                 draft = replace(draft, message_ids=tuple(cited))
                 del candidates[key]
