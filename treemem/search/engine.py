@@ -35,6 +35,9 @@ if TYPE_CHECKING:
 
 # The number of best messages whose statements are read.
 STATED_MESSAGES_MAX = 200
+# They are read in steps of so many messages, until there are enough statements to choose among.
+STATED_STEP = 40
+STATED_MAX = 600
 # The number of best candidates that a reranker rates.
 RERANKED_MAX = 60
 # The share for titles of sources of what a budget has above this many tokens.
@@ -216,5 +219,14 @@ def _first(
 def _beside(database: Database, worth: Mapping[int, float], rules: Book) -> list[RankedStatement]:
     """The statements that cite the best messages, the best ones first."""
     best = sorted(worth, key=lambda seq: (-worth[seq], seq))[:STATED_MESSAGES_MAX]
-    citing = statements.of_messages(database, {seq: worth[seq] for seq in best}, over=rules.over)
-    return sorted(citing, key=statements.rank)
+    citing: dict[int, RankedStatement] = {}
+    for start in range(0, len(best), STATED_STEP):
+        step = {seq: worth[seq] for seq in best[start : start + STATED_STEP]}
+        for statement in statements.of_messages(database, step, over=rules.over):
+            known = citing.get(statement.seq)  # it may cite messages of several steps
+            citing[statement.seq] = statement if known is None else replace(
+                known, message_seqs=(*known.message_seqs, *statement.message_seqs)
+            )  # fmt: skip
+        if len(citing) >= STATED_MAX:
+            break
+    return sorted(citing.values(), key=statements.rank)

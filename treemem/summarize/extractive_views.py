@@ -49,7 +49,7 @@ def put(database: Database, node_seq: int, producer: int, now_ms: int) -> None:
 def _put(database: Database, node_seq: int, producer: int, now_ms: int) -> None:
     if summaries.summary_by(database, node_seq, producer) is None:
         for child_seq in summaries.child_seqs(database, node_seq):
-            put(database, child_seq, producer, now_ms)
+            _put(database, child_seq, producer, now_ms)
         level = database.value("SELECT level FROM node WHERE seq = ?", (node_seq,))
         view = view_of(database, node_seq, level, producer)
         store(database, node_seq, level, producer, view, now_ms)
