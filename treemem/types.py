@@ -199,7 +199,7 @@ class Scope:
 
     @classmethod
     def source(cls, source_id: str) -> Scope:
-        """One source, by its full id."""
+        """One source, by its id or an unambiguous part of it."""
         return cls("source", source_id)
 
     @classmethod
@@ -209,7 +209,7 @@ class Scope:
 
     @classmethod
     def session(cls, session_id: str) -> Scope:
-        """The messages whose session is session_id."""
+        """The messages of a session, by its id or the beginning of it."""
         return cls("session", session_id)
 
     def __str__(self) -> str:
