@@ -53,7 +53,7 @@ def words_of(sentence: str) -> list[str]:
 
     Example:
         >>> words_of("Don't ask, it's 9:40.")
-        ['Do', "n't", 'ask', ',', 'it', "'s", '9:40.']
+        ['Do', "n't", 'ask', ',', 'it', "'s", '9:40']
     """
     return _WORD.findall(sentence.strip().rstrip("."))[:_WORDS_MAX]
 
