@@ -534,7 +534,7 @@ def test_a_message_of_one_statement_is_returned_once_with_its_mark(memory: Memor
 
 def test_a_summary_of_one_subject_begins_with_that_subject(memory: Memory) -> None:
     long_project(memory)
-    found = memory.search("Summarize the discussion about the cache", budget_tokens=300)
+    found = memory.search("Summarize the discussion about the cache", budget_tokens=120)
     assert found.kind == "about"
     assert "keep the cache in SQLite" in found.text
     assert not any(line.startswith("(constraint)") for line in lines(found))
