@@ -67,7 +67,7 @@ _LEFT_TO_DO = Phrases(
         |needs?\ (?:\w+'s\b|an?\b|the\b|some\b))"""),
     ("yet far", rf"""\b(?:is|are|was|were|do|does|did|have|has|had|can|could|we've|i've){_NOT}\b
         [^.!?]{{0,60}}\b(?:yet|so\ far)\b|\bnot\ yet\ [a-z]+|\bso\ far\ (?:no|nobody
-        |nothing)\b"""),
+        |nothing)\b|\bnobody\ (?:has|have)\ [^.]{{2,60}}\ (?:yet|so\ far)\b"""),
     ("yet", r"\byet\ to\ (?!be\ seen\b)[a-z]+"),
     ("remains", r"\bremains\ to\ be\b"),
     ("someone somebody one", r"""\b(?:someone|somebody|one\ of\ us)\ (?:still\ )?(?:has\ to
