@@ -68,10 +68,15 @@ def features(words: Sequence[str], vocabulary: frozenset[str]) -> set[str]:
     threes = zip(bound, bound[1:], bound[2:], strict=False)
     around = ((one, "_", other) for one, other in zip(bound, bound[2:], strict=False))
     groups = itertools.chain(((form,) for form in forms), pairs, threes, around)
-    known = vocabulary | _MARKS
+    known = _with_marks(vocabulary)
     found = {" ".join(group) for group in groups if not known.isdisjoint(group)}
     found.add(f"length {sum(len(words) > most for most in _LENGTHS)}")
     return found
+
+
+@functools.lru_cache(maxsize=2)
+def _with_marks(vocabulary: frozenset[str]) -> frozenset[str]:
+    return vocabulary | _MARKS
 
 
 def _form(word: str, vocabulary: frozenset[str], *, is_first: bool) -> str:
