@@ -50,6 +50,7 @@ LASTING = (
     "Under no circumstances delete the archive.",
     "By default, write tests with pytest.",
     "I always want the diff before you commit.",
+    "I want the unit in every column heading.",
     "You should always cite your sources.",
     "Antworte mir immer auf Deutsch.",
     "Ab jetzt bitte nur noch Deutsch.",

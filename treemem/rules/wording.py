@@ -167,6 +167,9 @@ _NEAR_ADVERB = re.compile(
 _FAR_ADVERB = re.compile(r"\b(?:always|never)\b(?!\W*$)", _FLAGS)
 _ONLY_MARKER = re.compile(r"(?:always|ever|never|all\ the\ time|please|each\ time)\W*", _FLAGS)
 _MANNER_WORDS_MAX = 14
+# "I want the unit in every heading": of a wish, this is for good; "add it to every heading" is a
+# task.
+_WISH_FOR_EACH = re.compile(r"i\ (?:want|expect|need|would\ like)\b.*\b(?:every|each)\b", _FLAGS)
 _NOT_HEAD = frozenset(
     "know worry mind understand care see think believe remember you we they".split()
 )
@@ -243,7 +246,7 @@ def _form_of_clauses(text: str) -> Form | None:
         return "lasting"
     words = text.split()
     if is_addressed and len(words) <= _MANNER_WORDS_MAX and MANNER.search(text):
-        return "manner"
+        return "lasting" if _WISH_FOR_EACH.match(text) else "manner"
     return None
 
 

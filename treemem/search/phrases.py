@@ -32,7 +32,7 @@ def longest_run(query: Sequence[str], text: str) -> Run:
     """The longest run of a query's stems in a text; of equal ones the first.
 
     Example:
-        >>> longest_run(bm25.stems("who paid the late fee"), "The fee? They pay the late fees.")
+        >>> longest_run(bm25.stems("who pays the late fee"), "The fee? They pay the late fees.")
         Run(words=4, start=14, end=31)
     """
     places: dict[str, list[int]] = {}
