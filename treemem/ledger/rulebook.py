@@ -20,6 +20,7 @@ from treemem.store import entries, entry_choices
 from treemem.store.database import Database, json_list
 from treemem.store.entries import Placed
 from treemem.store.entry_choices import ChoiceState, EntryChoice
+from treemem.store.file import memo
 from treemem.types import EntryState
 
 # in force: it holds. taken back: a later sentence ended it. dropped: the user hid it here. pinned:
@@ -132,7 +133,11 @@ class Book:
 
 
 def read(database: Database) -> Book:
-    """Reads the rules of a file."""
+    """The rules of a file, read again only after it has changed."""
+    return memo.kept(database, "rules", lambda: _read(database))
+
+
+def _read(database: Database) -> Book:
     rows = {seq: row for seq, *row in database.rows(_RULES)}
     placed = entries.placed(database, rows)
     places: dict[int, list[_Place]] = {}
