@@ -57,3 +57,28 @@ def test_a_closed_point_leaves_the_digest_at_once(tmp_path: Path) -> None:
         assert point in {entry.text for entry in memory.digest(Scope.source("a")).entries}
         memory.ledger.close(memory.ledger(kinds=["open"])[0].id)
         assert point not in {entry.text for entry in memory.digest(Scope.source("a")).entries}
+
+
+@pytest.mark.parametrize("is_agent", [False, True])
+def test_what_an_assistant_knows_is_no_fact_of_a_chat_but_an_agents_work_is(
+    tmp_path: Path, is_agent: bool
+) -> None:
+    told = "The old lighthouse of Savudrija was built in 1818 and is 36 metres high."
+    own = "My uncle kept the lighthouse of Savudrija from 1961 to 1979 with 2 helpers."
+    more = [
+        "Our boat needs 40 litres of diesel from Piran to Venice.",
+        "The museum in Pula opens at 9 and costs 12 euros.",
+        "My cousin Ivo paints 3 walls of the kitchen on Monday.",
+    ]
+    calls = [
+        Message("assistant", "[tool use: Bash] ls", tool_use_ids=("t1",)),
+        Message("tool", "notes.txt", tool_result_ids=("t1",)),
+    ]
+    with Memory.open(tmp_path / "m.db") as memory:
+        said = [Message("assistant", told), Message("user", own), *(calls if is_agent else ())]
+        memory.append("chat", [*said, *(Message("user", text) for text in more)])
+        memory.work(max_calls=0)
+        assert {entry.text for entry in memory.ledger(kinds=["fact"])} >= {told, own}
+        shown = memory.digest(Scope.source("chat")).entries
+        assert is_agent == any(entry.origin == "assistant" for entry in shown)
+        assert any(entry.origin == "typed" for entry in shown)

@@ -15,6 +15,7 @@ from treemem.summarize.choosing import (
     main_words,
     spread,
     telling_words,
+    without_repetitions,
 )
 from treemem.types import STATEMENT_KINDS
 
@@ -80,3 +81,26 @@ def test_every_part_has_its_best_before_another_has_two() -> None:
 def test_what_matters_more_is_chosen_first() -> None:
     rules = [Offered(n, "constraint", 20, float(n), n, n) for n in range(9)]
     assert {one.item for one in choose(rules, 70)} == {6, 7, 8}
+
+
+def test_what_repeats_a_weightier_statement_of_its_kind_is_left_out() -> None:
+    said = [
+        ("fact", "The kiln of the pottery in Kranj burns at 1,240 degrees."),
+        ("fact", "The pottery's kiln in Kranj burns hotter than ours."),
+        ("decision", "The pottery in Kranj keeps its old kiln."),
+        ("fact", "The ferry to Krk leaves from the northern pier."),
+    ]
+    offered = [
+        Offered(text, kind, 10, 4 - place, place, place)  # type: ignore[arg-type]
+        for place, (kind, text) in enumerate(said)
+    ]
+    kept = without_repetitions(offered[::-1], str)
+    assert [one.place for one in kept] == [0, 2, 3]
+
+
+def test_scraps_of_talk_are_shown_as_no_decision_but_what_the_user_types_is() -> None:
+    scrap, clear = "I chose this one because it's bright.", "We decided to sell the old van in May."
+    for text, origin, is_shown in (
+        (scrap, "person", False), (clear, "person", True), (scrap, "typed", True),
+    ):  # fmt: skip
+        assert is_worth_showing("decision", text, origin, "Ida", frozenset()) is is_shown  # type: ignore[arg-type]

@@ -7,9 +7,9 @@ out is counted.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 
-from treemem.digest.reading import headline_of
+from treemem.digest.reading import headline_of, kinds
 from treemem.ledger import reading, salience
 from treemem.store import summaries
 from treemem.store.database import Database
@@ -20,6 +20,7 @@ from treemem.summarize.choosing import (
     is_worth_showing,
     main_words,
     telling_words,
+    without_repetitions,
 )
 from treemem.text.tokens import count_many, count_tokens
 from treemem.topics import scopes
@@ -54,12 +55,17 @@ def digest_of(database: Database, scope: Scope) -> Digest:
     gists = [gist for gist in read if _is_worth_showing(gist, main)]
     said = {gist.entry_id for gist in gists} - {None}
     entries = [entry for entry in found if entry.id not in said]
-    worth = [entry for entry in entries if _is_worth_showing(entry, main)]
+    chats = _chats_with_assistants(database, entries)
+    worth = [
+        entry for entry in entries
+        if _is_worth_showing(entry, main) and not _is_general(entry, chats)
+    ]  # fmt: skip
     if not gists and not worth:
         # Rather a poor sentence than none.
         gists, worth = read[:1], entries[: not read]
     offered = _offered(gists, worth)
-    chosen = [one.item for one in choose(offered, ceiling)]
+    distinct = without_repetitions(offered, lambda item: item.text)
+    chosen = [one.item for one in choose(distinct, ceiling)]
     return Digest(
         scope=scope,
         headline=first_line,
@@ -118,6 +124,20 @@ def _is_worth_showing(item: Statement | Entry, main: frozenset[str]) -> bool:
     if isinstance(item, Statement) and item.producer != EXTRACTIVE.name:
         return True
     return is_worth_showing(item.kind, item.text, item.origin, item.speaker, main)
+
+
+def _chats_with_assistants(database: Database, entries: Sequence[Entry]) -> frozenset[str]:
+    """The sources of facts that an assistant told in a chat."""
+    told = {entry.source_id or "" for entry in entries
+            if entry.kind == "fact" and entry.origin == "assistant"}  # fmt: skip
+    return frozenset(key for key, kind in kinds(database, told).items() if kind == "assistant")
+
+
+def _is_general(entry: Entry, chats: Container[str]) -> bool:
+    """Whether an entry is what an assistant knows, which says little about a chat; the facts of an
+    agent are about its work. chats: the chats with assistants."""
+    is_told = entry.kind == "fact" and entry.origin == "assistant"
+    return is_told and entry.source_id in chats
 
 
 def left_out(digest: Digest) -> dict[str, int]:

@@ -11,12 +11,13 @@ from dataclasses import replace
 from treemem.digest import facts, headline
 from treemem.digest.outlining import outlines
 from treemem.digest.titles import subject_of, title_of
+from treemem.digest.values import Outline
 from treemem.store.database import Database
 from treemem.store.file import memo
 from treemem.tree.browse import SourceView, source_row
-from treemem.types import Scope
+from treemem.types import Scope, SourceKind
 
-# Messages of a source that are read for the titles of passages.
+# Messages of a source that are read for the titles of passages, and for its kind.
 PASSAGE_MESSAGES_MAX = 1_000
 
 
@@ -30,16 +31,22 @@ def passage_titles(database: Database, source_ids: Iterable[str]) -> dict[str, t
     """The titles of these sources by id, each with what a passage's heading shows of it: "" if it
     only says who speaks and when, as the passage itself does. Of a long source, few messages are
     read, since a search must not wait for them."""
-    found = ((source_id, _passage_title(database, source_id)) for source_id in source_ids)
-    return {source_id: title for source_id, title in found if title is not None}
+    found = ((source_id, _brief_outline(database, source_id)) for source_id in source_ids)
+    return {source_id: (title_of(one), subject_of(one)) for source_id, one in found if one}
 
 
-def _passage_title(database: Database, source_id: str) -> tuple[str, str] | None:
-    def read() -> tuple[str, str] | None:
-        found = outlines(database, [source_id], messages_max=PASSAGE_MESSAGES_MAX).values()
-        return next(((title_of(one), subject_of(one)) for one in found), None)
+def kinds(database: Database, source_ids: Iterable[str]) -> dict[str, SourceKind]:
+    """The kinds of these sources by id, judged by the beginning of each."""
+    found = ((source_id, _brief_outline(database, source_id)) for source_id in source_ids)
+    return {source_id: one.kind for source_id, one in found if one}
 
-    return memo.kept(database, ("title", source_id, PASSAGE_MESSAGES_MAX), read)
+
+def _brief_outline(database: Database, source_id: str) -> Outline | None:
+    def read() -> Outline | None:
+        found = outlines(database, [source_id], messages_max=PASSAGE_MESSAGES_MAX)
+        return next(iter(found.values()), None)
+
+    return memo.kept(database, ("outline", source_id, PASSAGE_MESSAGES_MAX), read)
 
 
 def have_subjects(database: Database) -> bool:

@@ -7,7 +7,7 @@ most. What it does not show is in the ledger.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
@@ -15,7 +15,7 @@ from treemem.summarize.base import KIND_ORDER
 from treemem.summarize.detectors import words_of
 from treemem.text import word_classes
 from treemem.text.phrases import singular
-from treemem.text.quality import quality_of
+from treemem.text.quality import points_elsewhere, quality_of
 from treemem.text.stop_words import STOP_WORDS
 from treemem.types import Origin, StatementKind
 
@@ -43,6 +43,9 @@ _UNTELLING = frozenset().union(
 # in five are good (docs/decisions.md, D78).
 GIST_FLOOR = 0.65
 FACT_FLOOR = 0.7
+# Of two statements of a kind, the one that matters less repeats the other if the one with fewer
+# telling words shares this part of them, and has at least as many.
+REPEATED_SHARE, REPEATED_MIN = 0.6, 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,12 +95,32 @@ def is_worth_showing(
     kind: StatementKind, text: str, origin: Origin, speaker: str | None, main: frozenset[str]
 ) -> bool:
     """Whether a statement may be shown at a root: gists and facts that a reader would likely call
-    so, and all others. main: the main words of the root."""
+    so, and all others but those of talk about what was shown or said before ("I chose this one
+    because it's bright"). main: the main words of the root."""
     quality = quality_of(text, origin, speaker, len(main & telling_words(text)))
-    return not (
-        (kind == "gist" and quality.gist < GIST_FLOOR)
-        or (kind == "fact" and quality.fact < FACT_FLOOR)
-    )
+    if kind == "gist":
+        return quality.gist >= GIST_FLOOR
+    if kind == "fact":
+        return quality.fact >= FACT_FLOOR
+    return origin != "person" or not points_elsewhere(text)
+
+
+def without_repetitions(
+    offered: Iterable[Offered[T]], text_of: Callable[[T], str]
+) -> list[Offered[T]]:
+    """The statements, the weightiest first, without those that mostly repeat a weightier one of
+    their kind in other words."""
+    kept: list[tuple[Offered[T], frozenset[str]]] = []
+    for one in sorted(offered, key=lambda one: (-one.weight, one.place)):
+        words = telling_words(text_of(one.item))
+        if not any(other.kind == one.kind and _repeats(words, known) for other, known in kept):
+            kept.append((one, words))
+    return [one for one, _ in kept]
+
+
+def _repeats(words: frozenset[str], known: frozenset[str]) -> bool:
+    fewer = min(len(words), len(known))
+    return fewer >= REPEATED_MIN and len(words & known) >= REPEATED_SHARE * fewer
 
 
 def choose(offered: Sequence[Offered[T]], ceiling: int) -> list[Offered[T]]:

@@ -34,6 +34,8 @@ SHARE_FULL = 0.2
 SYMBOLS_FULL = 0.125
 # The share of its characters that are links from which a sentence says nothing to a reader.
 LINKS_SHARE = 0.5
+# So many words that point elsewhere leave little that is said here.
+POINTING_MIN = 2
 # Sentences whose quality is remembered: the same one is judged in leaf, group and digest.
 REMEMBERED = 20_000
 
@@ -165,6 +167,17 @@ def goes_on(text: str) -> bool:
         (True, False, True)
     """
     return _GOES_ON.match(text) is not None or _SMALL.match(text) is not None
+
+
+def points_elsewhere(text: str) -> bool:
+    """Whether a sentence mostly refers to something that was shown or said before.
+
+    Example:
+        >>> points_elsewhere("I chose this one because it's bright."), points_elsewhere("It broke.")
+        (True, False)
+    """
+    words = _WORD.findall(text.replace("’", "'").lower())
+    return sum(word in _DEICTIC for word in words) >= POINTING_MIN
 
 
 def is_unclear(text: str) -> bool:
