@@ -73,7 +73,7 @@ def test_a_full_disk_is_reported_and_the_next_run_goes_on(
     tmp_path: Path, small_disk: Callable[[str], Path]
 ) -> None:
     session, log = long_log(tmp_path)
-    path = small_disk("size=1m") / "memory.sqlite3"
+    path = small_disk("size=1500k") / "memory.sqlite3"
     with Memory.open(path) as memory:
         memory.append("s", [Message(text="stored before")])
         with pytest.raises(DiskFullError, match="free some space"):

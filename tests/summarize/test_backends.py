@@ -11,6 +11,7 @@ import pytest
 from tests.helpers.fake_model import FakeClient, quoting, use
 from tests.summarize.test_exam import PART, RESULT, TAKEN_AT
 from treemem import Memory, Message, ModelError, UsageError
+from treemem.config import models_folder
 from treemem.models.manifests import InstalledModel, write
 from treemem.summarize import EXTRACTIVE, backends, exam, lines
 from treemem.summarize.exam import ExamResult
@@ -19,7 +20,7 @@ from treemem.summarize.model_summarizer import ModelSummarizer
 
 def install(name: str, result: ExamResult | None, size: int = 1_000) -> None:
     """Writes the files of a model that was pulled and has taken its exam."""
-    folder = exam.models_folder()
+    folder = models_folder()
     folder.mkdir(parents=True, exist_ok=True)
     (folder / f"{name}.gguf").write_bytes(b"\0" * size)
     model = InstalledModel(
@@ -36,11 +37,12 @@ def ranks(names: Sequence[str]) -> list[int]:
 
 
 def test_more_points_mean_a_higher_rank_whatever_the_size() -> None:
+    retold = replace(RESULT, notes=replace(PART, points=0))
     install("none-taken", None, size=90_000)
-    install("failed", replace(RESULT, mode=None), size=80_000)
-    install("fair", replace(RESULT, retell=replace(PART, points=6)), size=70_000)
-    install("good", RESULT, size=10)
-    install("good-and-large", RESULT, size=20)
+    install("failed", replace(retold, mode=None), size=80_000)
+    install("fair", replace(retold, retell=replace(PART, points=6)), size=70_000)
+    install("good", retold, size=10)
+    install("good-and-large", retold, size=20)
     install("notes", replace(RESULT, mode="notes", notes=replace(PART, points=12)), size=5)
     in_order = ranks(["failed", "none-taken", "fair", "good", "good-and-large", "notes"])
     assert in_order == sorted(set(in_order))
@@ -88,7 +90,7 @@ def test_an_unreadable_exam_result_stops_model_work_with_the_reason(
 ) -> None:
     install("tiny", RESULT)
     use(monkeypatch, memory, FakeClient(), name="tiny")
-    (file,) = (exam.models_folder() / "exams").iterdir()
+    (file,) = (models_folder() / "exams").iterdir()
     file.write_text(json.dumps({"model": "tiny"}))
     memory.append("s", [Message(text="We moved the backup to Linz on Friday.")])
     with pytest.raises(ModelError, match="cannot be read"):

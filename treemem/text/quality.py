@@ -147,7 +147,8 @@ def quality_of(text: str, origin: Origin, speaker: str | None, about: int = 0) -
     """The quality of a sentence in somebody's words. origin, speaker, about: as for features.
 
     Example:
-        >>> good = quality_of("The tram depot in Lund got 14 new trams in May.", "person", "Ida")
+        >>> said = "I moved the depot of the trams from Lund to Malmo on 4 May."
+        >>> good = quality_of(said, "person", "Ida", about=2)
         >>> poor = quality_of("and so , um , I think that came up when", "person", "Ida")
         >>> good.fact > 0.7 > 0.2 > poor.fact
         True

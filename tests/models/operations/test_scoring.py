@@ -76,7 +76,7 @@ def test_the_probabilities_of_all_tokens_add_up_to_one(client: LlamaClient):
     from treemem.models.operations import scoring
 
     assert llama is not None
-    loaded = LoadedModel(str(client._load["path"]), 256, 1, False, None)
+    loaded = LoadedModel(str(client._fields["path"]), 256, 1, False, None)
     loaded.prefill(loaded.tokenize("The sky is", special=False))
     row = scoring.Row.at(loaded, -1)
     chances = [math.exp(row.log_likelihood(token)) for token in range(loaded.token_count)]
