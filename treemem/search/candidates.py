@@ -325,7 +325,7 @@ def _matched(parts: Sequence[_Part], query: str, total: int) -> tuple[list[_Part
         is_by_word = parts[index].row.message_seq in by_word
         every[index] = _Match(one if is_by_word else MATCHED_OTHERWISE)
     extended = list(parts)
-    words = bm25.stems(query)
+    words = [stem for stem, _, _ in bm25.placed_stems(query)]
     best = sorted(zip(matching, scores, shares, strict=True), key=lambda row: -row[1])
     for index, score, share in best[:PHRASES_MAX]:
         if score:

@@ -17,6 +17,9 @@ COVERED_SHARE_MIN = 0.5
 COVERED_STEMS_MIN = 4
 # How much all words of a query in any order count, in comparison with all of them in a row.
 ANY_ORDER = 0.85
+# The strength that a text approaches which lacks little of a query: a sentence may be asked for
+# word for word, a question is not, so only the whole of a query outweighs all neighbours.
+WITHOUT_ALL = 0.5
 
 
 class Run(NamedTuple):
@@ -53,16 +56,18 @@ def longest_run(query: Sequence[str], text: str) -> Run:
 
 
 def strength(run_words: int, query_words: int, covered: float, query_stems: int) -> float:
-    """From 0 to 1, how much of a query a text contains as it was asked. Grows faster than its
-    words: some of them in a row are chance.
+    """From 0 to 1, how much of a query a text contains as it was asked: 1 if all of it, and else
+    less than WITHOUT_ALL. Grows faster than its words: some of them in a row are chance.
 
     covered: the share of the query's distinct stems that the text has, weighted by rarity.
 
     Example:
         >>> strength(6, 6, 1.0, 4), strength(1, 6, 0.4, 4), round(strength(3, 6, 0.4, 4), 2)
-        (1.0, 0.0, 0.06)
+        (1.0, 0.0, 0.03)
     """
+    if 1 < query_words <= run_words:
+        return 1.0
     in_row = (run_words - 1) / (query_words - 1) if query_words > 1 else 0.0
     share = (covered - COVERED_SHARE_MIN) / (1 - COVERED_SHARE_MIN)
     by_words = ANY_ORDER * share if query_stems >= COVERED_STEMS_MIN else 0.0
-    return float(max(0.0, in_row, by_words) ** 3)
+    return float(WITHOUT_ALL * max(0.0, in_row, by_words) ** 3)

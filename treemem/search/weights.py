@@ -32,7 +32,7 @@ class Weights:
 
     words: float = 0.6
     words_alone: float = 1.0
-    phrase: float = 40.0
+    phrase: float = 80.0
     meaning: float = 1.0
     speaker: float = 0.5
     own: float = 1.0
