@@ -122,7 +122,7 @@ def test_short_ids_work_and_ambiguous_ones_are_listed(demo: str) -> None:
 
 def test_everything_except_model_work_runs_without_the_extra(tmp_path: Path) -> None:
     program = (
-        "import sys; sys.modules['llama_cpp'] = None; sys.modules['gguf'] = None\n"
+        "import sys; sys.modules['llama_cpp'] = None\n"
         "from treemem_cli.main import cli\n"
         f"cli(['ingest', {str(DEMO / 'session.jsonl')!r}], standalone_mode=False)\n"
         "cli(['search', 'farm 0417'], standalone_mode=False)\n"

@@ -18,7 +18,7 @@ from treemem.models.embedders import (
     Embedder,
     EndpointEmbedder,
     HashingEmbedder,
-    LlamaEmbedder,
+    LocalEmbedder,
     QueryEmbedder,
 )
 from treemem.models.manifests import installed
@@ -49,7 +49,7 @@ def opened_embedder(request: pytest.FixtureRequest) -> Embedder:
         server = request.getfixturevalue("server")
         return EndpointEmbedder(ServedModel((server.url,), "embedder-x"))
     request.getfixturevalue("models_folder")
-    return LlamaEmbedder(installed("minilm"))
+    return LocalEmbedder(installed("minilm"))
 
 
 def test_every_embedder_satisfies_the_contract(embedder: Embedder) -> None:
@@ -77,7 +77,7 @@ def test_an_identity_changes_with_the_weights_the_pooling_and_the_document_prefi
     from dataclasses import replace
 
     model = installed("minilm")
-    name = LlamaEmbedder(model).name
+    name = LocalEmbedder(model).name
     assert name == embedders.identity_of("minilm")
     assert name.startswith("minilm-F16@")
     others = [
@@ -85,9 +85,9 @@ def test_an_identity_changes_with_the_weights_the_pooling_and_the_document_prefi
         replace(model, pooling="cls"),
         replace(model, document_prefix="passage: "),
     ]
-    names = {LlamaEmbedder(other).name for other in others}
+    names = {LocalEmbedder(other).name for other in others}
     assert len({*names, name}) == 4
-    assert LlamaEmbedder(replace(model, query_prefix="query: ")).name == name
+    assert LocalEmbedder(replace(model, query_prefix="query: ")).name == name
 
 
 def test_an_embedder_that_is_not_installed_has_no_identity_and_cannot_be_opened() -> None:

@@ -1,7 +1,7 @@
 """The converted all-MiniLM-L6-v2 against a reference written from the BERT paper's formulas.
 
-The reference shares nothing with llama.cpp or with the conversion: its own WordPiece
-tokenizer, its own forward pass in float32, its own reading of the published weights.
+The reference shares nothing with llama.cpp, with bert.network or with the conversion: its own
+WordPiece tokenizer, its own forward pass in float64, its own reading of the published weights.
 """
 
 from __future__ import annotations
@@ -11,14 +11,21 @@ import math
 import os
 import subprocess
 import sys
+import time
 import unicodedata
 import zipfile
+from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from treemem.models import catalog, minilm
+from treemem.errors import ModelError
+from treemem.models import catalog
+from treemem.models.bert import conversion, gguf_file
+from treemem.models.bert.network import Bert
+from treemem.models.bert.wordpiece import WordPiece
 from treemem.models.catalog import PypiSource
 from treemem.models.client import LlamaClient
 from treemem.models.manifests import installed
@@ -46,25 +53,38 @@ TEXTS = {
 
 
 def test_tokens_that_begin_a_word_are_marked():
-    assert [minilm.token_text(t) for t in ("[CLS]", "play", "##ing", "##", "[", "[]")] == [
+    assert [conversion.token_text(t) for t in ("[CLS]", "play", "##ing", "##", "[", "[]")] == [
         "[CLS]", "▁play", "ing", "▁##", "▁[", "▁[]",
     ]  # fmt: skip
 
 
 def test_every_tensor_of_the_encoder_has_a_name_and_the_pooler_has_none():
-    assert minilm.tensor_name("embeddings.word_embeddings.weight") == "token_embd.weight"
+    assert conversion.tensor_name("embeddings.word_embeddings.weight") == "token_embd.weight"
     assert (
-        minilm.tensor_name("encoder.layer.5.output.LayerNorm.bias")
+        conversion.tensor_name("encoder.layer.5.output.LayerNorm.bias")
         == "blk.5.layer_output_norm.bias"
     )
-    assert minilm.tensor_name("pooler.dense.weight") is None
-    assert minilm.tensor_name("embeddings.position_ids") is None
+    assert conversion.tensor_name("pooler.dense.weight") is None
+    assert conversion.tensor_name("embeddings.position_ids") is None
 
 
-def test_vectors_agree_with_the_reference(models_folder: Path, reference: Reference):
+@pytest.fixture(params=["numpy", "llama.cpp"])
+def client(request: pytest.FixtureRequest, models_folder: Path) -> Iterator[Bert | LlamaClient]:
+    model = installed("minilm")
+    with closing(
+        Bert(model.path) if request.param == "numpy" else LlamaClient.of(model, threads=1)
+    ) as opened:
+        yield opened
+
+
+def units(client: Bert | LlamaClient, texts: list[str]) -> np.ndarray:
+    rows = np.array(client.embed(texts))
+    return rows / np.linalg.norm(rows, axis=1, keepdims=True)
+
+
+def test_vectors_agree_with_the_reference(client: Bert | LlamaClient, reference: Reference):
     texts = list(TEXTS.values())
-    with LlamaClient.of(installed("minilm"), threads=1) as client:
-        vectors = client.embed(texts)
+    vectors = units(client, texts)
     for label, text, vector in zip(TEXTS, texts, vectors, strict=True):
         cosine = float(np.dot(vector, reference.embed(text)))
         print(f"{label:22} {len(reference.token_ids(text)):4} tokens  cosine {cosine:.6f}")
@@ -72,20 +92,23 @@ def test_vectors_agree_with_the_reference(models_folder: Path, reference: Refere
 
 
 def test_the_tokens_are_those_of_the_reference(models_folder: Path, reference: Reference):
+    piece = WordPiece({token: at for at, token in enumerate(reference.vocabulary)})
     with LlamaClient.of(installed("minilm"), threads=1) as client:
         for label, text in TEXTS.items():
-            assert client.count_tokens(text) == len(reference.token_ids(text)) - 2, label
+            expected = reference.token_ids(text)[1:-1]
+            assert piece.tokens(text) == expected, label
+            assert client.count_tokens(text) == len(expected), label
 
 
-def test_vectors_have_length_one(models_folder: Path):
-    with LlamaClient.of(installed("minilm"), threads=1) as client:
-        vectors = np.array(client.embed(["short", PARAGRAPH * 3]))
-    assert vectors.shape == (2, 384)
-    assert np.allclose(np.linalg.norm(vectors, axis=1), 1.0, atol=1e-6)
+def test_a_long_word_is_split_in_linear_time(reference: Reference):
+    piece = WordPiece({token: at for at, token in enumerate(reference.vocabulary)})
+    began = time.process_time()
+    assert len(piece.tokens("a" * 200_000)) > 10_000
+    assert time.process_time() - began < 5
 
 
 def test_a_text_longer_than_the_context_is_embedded_in_windows(
-    models_folder: Path, reference: Reference
+    client: Bert | LlamaClient, reference: Reference
 ):
     text = PARAGRAPH * 40
     ids = reference.token_ids(text)[1:-1]
@@ -93,24 +116,53 @@ def test_a_text_longer_than_the_context_is_embedded_in_windows(
     for start in range(0, len(ids), 510):
         window = ids[start : start + 510]
         total += len(window) * reference.pooled([101, *window, 102])
-    with LlamaClient.of(installed("minilm"), threads=1) as client:
-        (vector,) = client.embed([text])
+    (vector,) = units(client, [text])
     assert float(np.dot(vector, total / np.linalg.norm(total))) >= 0.999
 
 
-def test_a_text_has_the_same_vector_alone_and_among_others(models_folder: Path):
+def test_a_text_has_the_same_vector_alone_and_among_others(client: Bert | LlamaClient):
     texts = [f"{name}: {text[:200]}" for name, text in TEXTS.items()] * 4
-    with LlamaClient.of(installed("minilm"), threads=1) as client:
-        together = np.array(client.embed(texts))
-        alone = np.array([client.embed([text])[0] for text in texts[: len(TEXTS)]])
+    together = units(client, texts)
+    alone = np.array([units(client, [text])[0] for text in texts[: len(TEXTS)]])
     assert np.min(np.sum(together[: len(TEXTS)] * alone, axis=1)) > 0.999
+
+
+def test_the_converted_file_is_read_by_llama_cpp_too(
+    models_folder: Path, reference: Reference, tmp_path: Path
+):
+    weights, vocabulary = tmp_path / "model.safetensors", reference.vocabulary
+    weights.write_bytes(reference.published)
+    conversion.convert(weights, vocabulary, tmp_path / "again.gguf")
+    about, tensors = gguf_file.read(tmp_path / "again.gguf")
+    known_about, known = gguf_file.read(installed("minilm").path)
+    assert about == known_about
+    assert tensors.keys() == known.keys()
+    assert all(np.array_equal(tensors[name], known[name]) for name in known)
+    texts = list(TEXTS.values())
+    with LlamaClient(
+        tmp_path / "again.gguf", context_tokens=512, threads=1, embedding=True
+    ) as client:
+        cosines = np.sum(units(client, texts) * units(Bert(tmp_path / "again.gguf"), texts), axis=1)
+    assert np.min(cosines) > 0.9999
+
+
+def test_a_damaged_file_is_an_error_that_names_it(models_folder: Path, tmp_path: Path):
+    data = installed("minilm").path.read_bytes()
+    for damaged in (b"", b"GGUF", data[:100], data[: len(data) // 2], b"x" + data[1:]):
+        (tmp_path / "x.gguf").write_bytes(damaged)
+        with pytest.raises(ModelError, match=r"x\.gguf cannot be read as GGUF"):
+            Bert(tmp_path / "x.gguf").embed(["a"])
 
 
 class Reference:
     """BERT (Devlin et al., 2018) with six layers, mean pooling and length 1."""
 
-    def __init__(self, weights: dict[str, np.ndarray], vocabulary: list[str]) -> None:
+    def __init__(
+        self, weights: dict[str, np.ndarray], vocabulary: list[str], published: bytes
+    ) -> None:
         self._weights = weights
+        self.vocabulary = vocabulary
+        self.published = published
         self._ids = {token: index for index, token in enumerate(vocabulary)}
 
     def embed(self, text: str) -> np.ndarray:
@@ -222,4 +274,4 @@ def reference(shared_models: Path, tmp_path_factory: pytest.TempPathFactory) -> 
             start, end = about["data_offsets"]
             values = np.frombuffer(data[8 + length + start : 8 + length + end], "<f4")
             weights[name] = values.reshape(about["shape"]).astype(np.float64)
-    return Reference(weights, vocabulary)
+    return Reference(weights, vocabulary, data)

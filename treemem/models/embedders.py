@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from treemem.models.bert.network import Bert
+    from treemem.models.client import LlamaClient
     from treemem.models.endpoint import EndpointClient
     from treemem.models.manifests import InstalledModel
 
@@ -76,14 +78,13 @@ class Embedder(Protocol):
 # -- a local model ---------------------------------------------------------------------
 
 
-class LlamaEmbedder:
-    """An installed GGUF, loaded in a child process at the first text."""
+class LocalEmbedder:
+    """An installed model, loaded at the first text: one that treemem converted itself in numpy, any
+    other GGUF by llama.cpp in a child process."""
 
     def __init__(self, model: InstalledModel) -> None:
-        from treemem.models.client import LlamaClient
-
         self._model = model
-        self._client = LlamaClient.of(model)
+        self._client = _client_of(model)
         self._dimensions = model.dimensions
         self.name = _local_identity(model)
 
@@ -107,6 +108,16 @@ class LlamaEmbedder:
 
     def close(self) -> None:
         self._client.close()
+
+
+def _client_of(model: InstalledModel) -> Bert | LlamaClient:
+    from treemem.models import catalog
+    from treemem.models.bert.network import Bert
+    from treemem.models.client import LlamaClient
+
+    entry = catalog.find(model.name)
+    is_converted = entry is not None and entry.vocabulary is not None
+    return Bert(model.path) if is_converted else LlamaClient.of(model)
 
 
 # -- a model behind servers ------------------------------------------------------------
@@ -250,7 +261,7 @@ def opened(setting: str, *, verify: bool = False) -> Embedder:
     served = serving.from_setting(setting, "embedder")
     if served is not None:
         return EndpointEmbedder(served)
-    return LlamaEmbedder(installed(setting, verify=verify))
+    return LocalEmbedder(installed(setting, verify=verify))
 
 
 def identity_of(setting: str) -> str | None:

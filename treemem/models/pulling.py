@@ -7,7 +7,6 @@ pull removes.
 
 from __future__ import annotations
 
-import importlib.util
 import re
 import shutil
 import tempfile
@@ -107,12 +106,12 @@ def _convert(
 ) -> tuple[Path, str]:
     """Converts the published file to the GGUF to install. Returns it with its quantization."""
     if entry.vocabulary is not None:
-        from treemem.models import minilm
+        from treemem.models.bert import conversion
 
         tokens = sources.read_vocabulary(entry.vocabulary, work)
         _report(progress, "convert")
         target = work / "converted.gguf"
-        minilm.convert(published, tokens, target)
+        conversion.convert(published, tokens, target)
         return target, "F16"
     if entry.requantize is not None:
         _report(progress, "requantize")
@@ -171,13 +170,10 @@ def _intact(entry: Entry, folder: Path) -> InstalledModel | None:
 
 
 def _need_packages(entry: Entry) -> None:
-    """Raises ModelError if a package for the conversion is missing, before the download."""
-    child.need_llama()
-    if entry.vocabulary is not None and importlib.util.find_spec("gguf") is None:
-        raise ModelError(
-            f"converting {entry.name!r} needs the package gguf: run `pip install 'treemem[llama]'`",
-            recoverable=False,
-        )
+    """Raises ModelError if a package to read or to requantize the file is missing, before the
+    download."""
+    if entry.vocabulary is None:
+        child.need_llama()
 
 
 def _need_space(entry: Entry, folder: Path) -> None:

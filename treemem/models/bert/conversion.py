@@ -1,7 +1,9 @@
 """Converts all-MiniLM-L6-v2 from its published form (safetensors, WordPiece) to a GGUF.
 
-The names of tensors and the form of tokens are those that llama.cpp expects of a BERT model. The
-caller has checked the hash of the weights. Nothing here loads a model or uses the network.
+The names of tensors and the form of tokens are those that llama.cpp expects of a BERT model, so
+that it could run the file too; treemem itself does, see bert.network. The caller has checked the
+hash of the weights. Nothing here loads a model or uses the network.
+Tested in tests/models/test_minilm.py.
 """
 
 from __future__ import annotations
@@ -15,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treemem.errors import ModelError
+from treemem.models.bert import gguf_file
 
 LAYERS = 6
 HEADS = 12
@@ -26,6 +29,20 @@ SPECIAL_TOKENS = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
 
 _F16, _NORMAL, _CONTROL, _MEAN = 1, 1, 3, 1
 _HEADER_BYTES_MAX = 1 << 20
+_SHAPE = {
+    "general.architecture": "bert",
+    "general.name": "all-MiniLM-L6-v2",
+    "general.license": "apache-2.0",
+    "general.file_type": _F16,
+    "bert.context_length": CONTEXT_TOKENS,
+    "bert.embedding_length": DIMENSIONS,
+    "bert.block_count": LAYERS,
+    "bert.feed_forward_length": HIDDEN,
+    "bert.attention.head_count": HEADS,
+    "bert.attention.layer_norm_epsilon": NORM_EPSILON,
+    "bert.attention.causal": False,
+    "bert.pooling_type": _MEAN,
+}
 _EMBEDDINGS = {
     "embeddings.word_embeddings": "token_embd",
     "embeddings.position_embeddings": "position_embd",
@@ -48,20 +65,15 @@ _F32_TENSORS = ("position_embd.weight", "token_types.weight")
 
 def convert(weights: Path, tokens: Sequence[str], target: Path) -> None:
     """Writes the GGUF to target. weights: model.safetensors. tokens: the lines of vocab.txt."""
-    from gguf import GGUFWriter
+    gguf_file.write(target, _SHAPE | _about(tokens), _tensors(weights))
 
-    writer = GGUFWriter(str(target), "bert")
-    _add_shape(writer)
-    _add_tokens(writer, tokens)
+
+def _tensors(weights: Path) -> Iterator[tuple[str, NDArray[Any]]]:
     for name, values in read_safetensors(weights):
         tensor = tensor_name(name)
         if tensor is not None:
             matrix = values.ndim > 1 and tensor not in _F32_TENSORS
-            writer.add_tensor(tensor, values.astype(np.float16 if matrix else np.float32))
-    writer.write_header_to_file()
-    writer.write_kv_data_to_file()
-    writer.write_tensors_to_file()
-    writer.close()
+            yield tensor, values.astype(np.float16 if matrix else np.float32)
 
 
 def tensor_name(name: str) -> str | None:
@@ -112,33 +124,20 @@ def read_safetensors(path: Path) -> Iterator[tuple[str, NDArray[np.float32]]]:
             yield name, values.reshape(about["shape"])
 
 
-def _add_shape(writer: Any) -> None:
-    writer.add_name("all-MiniLM-L6-v2")
-    writer.add_license("apache-2.0")
-    writer.add_file_type(_F16)
-    writer.add_context_length(CONTEXT_TOKENS)
-    writer.add_embedding_length(DIMENSIONS)
-    writer.add_block_count(LAYERS)
-    writer.add_feed_forward_length(HIDDEN)
-    writer.add_head_count(HEADS)
-    writer.add_layer_norm_eps(NORM_EPSILON)
-    writer.add_causal_attention(False)
-    writer.add_uint32("bert.pooling_type", _MEAN)
-
-
-def _add_tokens(writer: Any, tokens: Sequence[str]) -> None:
-    ids = {token: tokens.index(token) for token in SPECIAL_TOKENS}
+def _about(tokens: Sequence[str]) -> dict[str, Any]:
+    """The metadata of the tokens."""
+    prefix = "tokenizer.ggml."
+    names = ("padding", "unknown", "cls", "seperator", "mask")  # so spelled in the format
+    ids = {name: tokens.index(token) for name, token in zip(names, SPECIAL_TOKENS, strict=True)}
     kinds = [_CONTROL if token in SPECIAL_TOKENS else _NORMAL for token in tokens]
-    writer.add_tokenizer_model("bert")
-    writer.add_token_list([token_text(token) for token in tokens])
-    writer.add_token_types(kinds)
-    writer.add_token_type_count(2)
-    writer.add_bos_token_id(ids["[CLS]"])
-    writer.add_eos_token_id(ids["[SEP]"])
-    writer.add_unk_token_id(ids["[UNK]"])
-    writer.add_sep_token_id(ids["[SEP]"])
-    writer.add_pad_token_id(ids["[PAD]"])
-    writer.add_mask_token_id(ids["[MASK]"])
-    writer.add_uint32("tokenizer.ggml.cls_token_id", ids["[CLS]"])
-    writer.add_add_bos_token(True)
-    writer.add_add_sep_token(True)
+    return {
+        f"{prefix}model": "bert",
+        f"{prefix}tokens": [token_text(token) for token in tokens],
+        f"{prefix}token_type": kinds,
+        f"{prefix}token_type_count": 2,
+        f"{prefix}bos_token_id": ids["cls"],
+        f"{prefix}eos_token_id": ids["seperator"],
+        **{f"{prefix}{name}_token_id": number for name, number in ids.items()},
+        f"{prefix}add_bos_token": True,
+        f"{prefix}add_sep_token": True,
+    }
