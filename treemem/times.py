@@ -6,16 +6,16 @@ Pure. A time without a zone gets none in the text; in comparisons it counts as U
 from __future__ import annotations
 
 import os
-import re
 import time
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta, tzinfo
 from pathlib import Path
 
 from treemem.errors import UsageError
+from treemem.patterns import lazy_regex
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-_FRACTION = re.compile(r"(\.\d{6})\d+")
+_FRACTION = lazy_regex(r"(\.\d{6})\d+")
 
 
 # Returns milliseconds since 1970 UTC. It is passed as an argument so that tests can set the time.

@@ -6,17 +6,17 @@ A small model judges a few short lines better than many, and in a fraction of th
 from __future__ import annotations
 
 import math
-import re
 from collections import Counter
 from collections.abc import Sequence
 
+from treemem.patterns import lazy_regex
 from treemem.verify.words import stems
 
 # The most lines that a model is shown, and characters of one line.
 LINES_MAX = 6
 LINE_CHARS_MAX = 300
 _CUT = " … "
-_SENTENCE_END = re.compile(r"(?<=[.!?])\s+|\n+")
+_SENTENCE_END = lazy_regex(r"(?<=[.!?])\s+|\n+")
 
 
 def nearest_lines(lines: Sequence[str], note: str, most: int = LINES_MAX) -> list[str]:

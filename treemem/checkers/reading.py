@@ -4,7 +4,6 @@ says yes or no when asked."""
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
@@ -12,6 +11,7 @@ from typing import Protocol
 from treemem.checkers.nearest import nearest_lines
 from treemem.checkers.variants import Variant, VariantKind, variants_of
 from treemem.models.chat import Segment
+from treemem.patterns import lazy_regex
 
 # The words around the lines and the note. No instruction is needed for the pairs; the question
 # after the note is for models that follow one.
@@ -26,7 +26,7 @@ ANSWERS = (" Yes", " No")
 WORDS_COMPARED = 5
 # In nats.
 GAIN_MAX = 5.0
-_WORDS = re.compile(rf"(?:\S+\s*){{0,{WORDS_COMPARED}}}")
+_WORDS = lazy_regex(rf"(?:\S+\s*){{0,{WORDS_COMPARED}}}")
 _WHOLE: tuple[VariantKind, ...] = ("speaker", "name")
 
 

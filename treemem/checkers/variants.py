@@ -16,6 +16,7 @@ from itertools import islice
 from typing import Literal, get_args
 
 from treemem.checkers import wording
+from treemem.patterns import lazy_regex
 
 VariantKind = Literal["speaker", "number", "date", "name", "not", "opposite", "certain"]
 KINDS: tuple[VariantKind, ...] = get_args(VariantKind)
@@ -24,10 +25,10 @@ KINDS: tuple[VariantKind, ...] = get_args(VariantKind)
 OF_KIND_MAX = 2
 OF_NOTE_MAX = 9
 
-_WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)*")
-_NUMBER = re.compile(r"(?<![\w.,:])\d+(?:[.,:]\d+)*(?=(?:st|nd|rd|th|[a-z%€$]{0,3})\b|\W|$)")
-_CAPITAL = re.compile(r"(?<![\w.])[A-Z][\w’'-]*[^\W_](?:\s[A-Z][\w-]*[^\W_])*")
-_SPEAKER = re.compile(r"\s*([^:\n]{1,60}):\s")
+_WORD = lazy_regex(r"[^\W\d_]+(?:['’][^\W\d_]+)*")
+_NUMBER = lazy_regex(r"(?<![\w.,:])\d+(?:[.,:]\d+)*(?=(?:st|nd|rd|th|[a-z%€$]{0,3})\b|\W|$)")
+_CAPITAL = lazy_regex(r"(?<![\w.])[A-Z][\w’'-]*[^\W_](?:\s[A-Z][\w-]*[^\W_])*")
+_SPEAKER = lazy_regex(r"\s*([^:\n]{1,60}):\s")
 _ROLES = {"user": "the user", "assistant": "the assistant"}
 _ENDS = {1: "st", 2: "nd", 3: "rd"}
 _OPENING = frozenset(

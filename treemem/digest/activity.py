@@ -13,6 +13,7 @@ from pathlib import PurePosixPath
 from typing import Literal
 
 from treemem.origins.spans import plain_origin, spans_of
+from treemem.patterns import lazy_regex
 from treemem.text.labels import flat
 from treemem.text.prose import without_markup
 from treemem.types import Message, Origin
@@ -27,28 +28,28 @@ _ARGUMENT_CHARS = 4_000
 # Characters read at the end of a tool's result.
 _RESULT_CHARS = 4_000
 
-_GREETING = re.compile(
+_GREETING = lazy_regex(
     r"(?:(?:hi|hello|hey|dear|good (?:morning|afternoon|evening)|ok(?:ay)?|thanks|thank you|great"
     r"|so|hallo|hola|bonjour)\b *(?:(?:there|all|everyone|claude|codex|chatgpt)\b)? *[,.!:–-]+ *)+",
     re.IGNORECASE,
 )
-_LEAD = re.compile(r"^\s*(?:[-*+•>#|]+\s+|\d{1,3}[.)]\s+|\[[ xX]\]\s+)+")
+_LEAD = lazy_regex(r"^\s*(?:[-*+•>#|]+\s+|\d{1,3}[.)]\s+|\[[ xX]\]\s+)+")
 # A slash command or a command for the shell.
-_COMMAND = re.compile(r"\s*(?:/[a-z][\w:-]*(?=\s|$)|[!$]\s*\w)")
-_PATH = re.compile(
+_COMMAND = lazy_regex(r"\s*(?:/[a-z][\w:-]*(?=\s|$)|[!$]\s*\w)")
+_PATH = lazy_regex(
     r'(?<!\\)"(?:file_path|filepath|filePath|path|notebook_path|target_file|filename|file)"'
     r'\s*:\s*"((?:[^"\\]|\\.){1,400})"'
 )
-_PATCHED = re.compile(r"\*\*\* (?:Add|Update|Delete) File: ([^\n\\\"]{1,400})")
-_TAGGED = re.compile(r"<(?:path|file_path)>([^<\n]{1,400})</")
-_CHANGES = re.compile(
+_PATCHED = lazy_regex(r"\*\*\* (?:Add|Update|Delete) File: ([^\n\\\"]{1,400})")
+_TAGGED = lazy_regex(r"<(?:path|file_path)>([^<\n]{1,400})</")
+_CHANGES = lazy_regex(
     r"(?:^|[_\W]|multi|notebook|file)(?:edit|write|patch|replace|create|insert|update|diff)"
     r"|str_replace|(?:Edit|Write|Patch|Create)\b", re.IGNORECASE,
 )  # fmt: skip
-_ONLY_LOOKS = re.compile(r'(?<!\\)"command"\s*:\s*"view"')
+_ONLY_LOOKS = lazy_regex(r'(?<!\\)"command"\s*:\s*"view"')
 _INTERRUPTED = "[Request interrupted by user"
 # The last line of a test run, of the most common tools.
-_TESTS = re.compile(
+_TESTS = lazy_regex(
     r"^[=\s]*((?:\d+ (?:passed|failed|errors?|skipped|xfailed|warnings?|deselected)(?:, )?)+ in "
     r"[\d.]+ ?m?s)\b|^(test result: (?:ok|FAILED)\. \d+ passed; \d+ failed)"
     r"|^\s*(Tests:\s+(?:\d+ (?:passed|failed|skipped|todo|total)(?:, )?)+)"

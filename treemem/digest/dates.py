@@ -5,11 +5,12 @@ Pure. A time that is no ISO date has no day, and what has none is left out.
 
 from __future__ import annotations
 
-import re
 from datetime import date
 
+from treemem.patterns import lazy_regex
+
 _MONTHS = "Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec".split()
-_DAY = re.compile(r"\s*(\d{4})-(\d{2})-(\d{2})(?!\d)")
+_DAY = lazy_regex(r"\s*(\d{4})-(\d{2})-(\d{2})(?!\d)")
 
 
 def day_of(sent_at: str | None) -> date | None:

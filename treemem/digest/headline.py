@@ -7,7 +7,6 @@ shortened or left out until it fits. Quotations are literal and marked as such.
 from __future__ import annotations
 
 import itertools
-import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import NamedTuple
@@ -17,6 +16,7 @@ from treemem.digest.dates import period
 from treemem.digest.source_kinds import TOOL_NAMES
 from treemem.digest.titles import file_name, listed, person_name, project_name, says_something
 from treemem.digest.values import About, EverythingFacts, Outline, Person, SourceFacts, TopicFacts
+from treemem.patterns import lazy_regex
 from treemem.reports import count_of
 from treemem.text.labels import clipped, flat, quoted
 from treemem.text.tokens import count_tokens, cut
@@ -43,7 +43,7 @@ _KINDS: dict[SourceKind, tuple[str, str]] = {
 }  # fmt: skip
 
 # A path without a character that could end a clause of the line.
-_PLAIN_PATH = re.compile(r"[\w./@+~-]+")
+_PLAIN_PATH = lazy_regex(r"[\w./@+~-]+")
 
 
 def of_source(facts: SourceFacts) -> str:

@@ -19,6 +19,7 @@ from treemem.digest.source_kinds import KIND_OF_FORMAT, kind_of
 from treemem.digest.titles import says_something
 from treemem.digest.values import Outline, Person
 from treemem.origins.bots import is_bot
+from treemem.patterns import lazy_regex
 from treemem.store import messages
 from treemem.store.database import Database, Row, json_list
 from treemem.store.messages import next_position
@@ -40,7 +41,7 @@ ALL_MESSAGES = 1 << 60
 # Messages that are read for marks of spoken language.
 SPOKEN_SAMPLE = 200
 
-_SPOKEN_MARK = re.compile(
+_SPOKEN_MARK = lazy_regex(
     r"\b(?:u+h+m?|um+|mm+-?hmm?|mmm+|uh-huh)\b|\{[a-z]{3,20}\}|\[(?:laugh\w*|noise|inaudible)\]",
     re.IGNORECASE,
 )

@@ -12,6 +12,7 @@ from pathlib import PurePosixPath
 from treemem.digest.dates import period
 from treemem.digest.source_kinds import TOOL_NAMES
 from treemem.digest.values import Outline
+from treemem.patterns import lazy_regex
 from treemem.text.labels import clipped, flat, label, quoted
 from treemem.types import Source, SourceKind
 
@@ -30,13 +31,13 @@ _GENERIC = frozenset(
     "|task|composer|agent|transcript|history|document|default|none|null|test|main|log".split("|")
 )
 # Identifiers, dates and numbers, which nobody recognizes.
-_OPAQUE = re.compile(
+_OPAQUE = lazy_regex(
     r"(?:[0-9a-f]{6,}(?:-[0-9a-f]{2,})*|[\d\W_]+|\w{0,12}[-_ ]?[0-9a-f]{8}-[0-9a-f-]{20,}"
     r"|(?:rollout|session|chat|conversation|agent|task|log|export)[-_ ]?[\d\W_a-f]*)$",
     re.IGNORECASE,
 )
-_NUMBERED = re.compile(r"[a-z][\w.-]*[/_-]\d{1,5}", re.IGNORECASE)
-_SUFFIX = re.compile(r"(?:\.[a-z]{1,12}){1,3}$", re.IGNORECASE)
+_NUMBERED = lazy_regex(r"[a-z][\w.-]*[/_-]\d{1,5}", re.IGNORECASE)
+_SUFFIX = lazy_regex(r"(?:\.[a-z]{1,12}){1,3}$", re.IGNORECASE)
 _KIND_NAMES: dict[SourceKind, str] = {
     "people": "Chat", "meeting": "Meeting", "assistant": "Chat with an assistant",
     "agent": "Agent session", "mail": "Mail", "document": "Document",

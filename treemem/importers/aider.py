@@ -18,6 +18,7 @@ from treemem.importers.common.coerce import digest_of
 from treemem.importers.common.documents import Line, document_lines, fence_after
 from treemem.importers.common.sniffing import is_text
 from treemem.importers.common.source_ids import file_key, folder_of, one_line, printable
+from treemem.patterns import lazy_regex
 from treemem.types import Message, Part, Source
 
 EMPTY = "empty message"
@@ -25,19 +26,19 @@ SESSION_START = "no message: start of a session"
 
 _HISTORY_NAME = "aider.chat.history.md"
 _BLOCK_CHARS_MAX = 8 * 1024 * 1024
-_START = re.compile(r"# aider chat started at (\d{4}-\d\d-\d\d) (\d\d:\d\d:\d\d)\s*\Z")
-_START_BYTES = re.compile(rb"\s*# aider chat started at \d{4}-\d\d-\d\d \d\d:\d\d:\d\d")
+_START = lazy_regex(r"# aider chat started at (\d{4}-\d\d-\d\d) (\d\d:\d\d:\d\d)\s*\Z")
+_START_BYTES = lazy_regex(rb"\s*# aider chat started at \d{4}-\d\d-\d\d \d\d:\d\d:\d\d")
 # A session's start below other text, and aider's or the user's first line in it.
-_LATER_START = re.compile(
+_LATER_START = lazy_regex(
     r"(?:\A|\n[ \t]*\r?\n)# aider chat started at \d{4}-\d\d-\d\d \d\d:\d\d:\d\d\s*\n"
     r"(?:####|>)(?: |\r?\n)"
 )
-_USER = re.compile(r"####(?: |[\r\n]*\Z)")
-_TOOL = re.compile(r">(?: |[\r\n]*\Z)")
+_USER = lazy_regex(r"####(?: |[\r\n]*\Z)")
+_TOOL = lazy_regex(r">(?: |[\r\n]*\Z)")
 # A line without a line end is a piece of a longer line.
-_BREAK = re.compile(r"(?:  [\r\n]*|[^\r\n])\Z")
+_BREAK = lazy_regex(r"(?:  [\r\n]*|[^\r\n])\Z")
 # Lines that aider prints after an answer, even one that was cut off inside a fence.
-_AFTER_ANSWER = re.compile(r"> (?:Tokens: |\^C )")
+_AFTER_ANSWER = lazy_regex(r"> (?:Tokens: |\^C )")
 _BLANK_INPUT = "<blank>"
 
 _Kind = Literal["user", "assistant", "tool"]

@@ -23,6 +23,7 @@ from treemem.importers.common.conversation import (
 from treemem.importers.common.json_members import read_members
 from treemem.importers.common.sniffing import head_value
 from treemem.importers.common.source_ids import file_key, one_line, printable, sent_at
+from treemem.patterns import lazy_regex
 from treemem.types import Message, Source
 
 NOTICE = "notice of the service"
@@ -30,7 +31,7 @@ NOTICE = "notice of the service"
 # Every other type is an announcement with Discord's own text.
 _SAID_TYPES = frozenset({"default", "reply", "chatinputcommand", "contextmenucommand",
                          "threadstartermessage", "0", "19", "20", "21", "23"})  # fmt: skip
-_THREAD_TYPE = re.compile(r"thread", re.IGNORECASE)
+_THREAD_TYPE = lazy_regex(r"thread", re.IGNORECASE)
 
 
 class Discord(Importer):

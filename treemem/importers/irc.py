@@ -15,6 +15,7 @@ from treemem.importers.common.base import Event, Importer, LogFile, Skipped
 from treemem.importers.common.documents import document_lines
 from treemem.importers.common.sniffing import head_lines
 from treemem.importers.common.source_ids import one_line, place_key, printable
+from treemem.patterns import lazy_regex
 from treemem.types import Message, Source
 
 NOTICE = "notice of the service"
@@ -23,23 +24,23 @@ UNKNOWN = "line of no known form"
 
 _LINES_LOOKED_AT = 200
 _KNOWN_SHARE_MIN = 0.8
-_DATE_IN_NAME = re.compile(r"[._-]?(\d{4})[-_.]?(\d\d)[-_.]?(\d\d)(?!\d)")
-_MONTH_IN_NAME = re.compile(r"[._-]?(?:19|20)\d\d[-_.](?:0\d|1[0-2])\Z")
-_LINE_END = re.compile(r"[\r\n]+\Z")
+_DATE_IN_NAME = lazy_regex(r"[._-]?(\d{4})[-_.]?(\d\d)[-_.]?(\d\d)(?!\d)")
+_MONTH_IN_NAME = lazy_regex(r"[._-]?(?:19|20)\d\d[-_.](?:0\d|1[0-2])\Z")
+_LINE_END = lazy_regex(r"[\r\n]+\Z")
 _MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
 _MODES = "@+%&~!. "
-_DATED = re.compile(r"\[?(\d{4})-(\d\d)-(\d\d)[ T](\d\d):(\d\d)(?::(\d\d))?\]?[ \t]")
-_MONTHLY = re.compile(r"([A-Z][a-z]{2}) (\d\d) (\d\d):(\d\d):(\d\d)[ \t]")
-_DAILY = re.compile(r"(?:\[(\d\d):(\d\d)(?::(\d\d))?\]|(\d\d):(\d\d)(?::(\d\d))?)[ \t]")
-_MESSAGE_LINE = re.compile(
+_DATED = lazy_regex(r"\[?(\d{4})-(\d\d)-(\d\d)[ T](\d\d):(\d\d)(?::(\d\d))?\]?[ \t]")
+_MONTHLY = lazy_regex(r"([A-Z][a-z]{2}) (\d\d) (\d\d):(\d\d):(\d\d)[ \t]")
+_DAILY = lazy_regex(r"(?:\[(\d\d):(\d\d)(?::(\d\d))?\]|(\d\d):(\d\d)(?::(\d\d))?)[ \t]")
+_MESSAGE_LINE = lazy_regex(
     rf"<(?P<mode>[{_MODES}]*)(?P<nick>[^\s<>][^<>\n]{{0,60}}?)>[ \t](?P<text>.*)", re.DOTALL
 )
-_NOTICE_LINE = re.compile(r"-(?P<nick>[^\s<>!-][^\s<>]{0,40})- (?P<text>.*)", re.DOTALL)
-_ACTION_LINE = re.compile(r" ?\*[ \t](?P<nick>[^\s*<>]{1,60}) (?P<text>.*)", re.DOTALL)
-_ANNOUNCED = re.compile(r"(?:-!-|\*\*\*|===|-->|<--|--|=!=)(?:[ \t]|\Z)")
-_TABBED = re.compile(r"(?P<who>[^\t]{0,60})\t(?P<text>.*)", re.DOTALL)
+_NOTICE_LINE = lazy_regex(r"-(?P<nick>[^\s<>!-][^\s<>]{0,40})- (?P<text>.*)", re.DOTALL)
+_ACTION_LINE = lazy_regex(r" ?\*[ \t](?P<nick>[^\s*<>]{1,60}) (?P<text>.*)", re.DOTALL)
+_ANNOUNCED = lazy_regex(r"(?:-!-|\*\*\*|===|-->|<--|--|=!=)(?:[ \t]|\Z)")
+_TABBED = lazy_regex(r"(?P<who>[^\t]{0,60})\t(?P<text>.*)", re.DOTALL)
 # HexChat writes the same star before actions and before server notices.
-_SERVER_NOTICE = re.compile(
+_SERVER_NOTICE = lazy_regex(
     r"\S+ (?:\([^()]*\) )?(?:has (?:joined|quit|left|changed the topic|set the topic)\b|"
     r"is now known as |was kicked by \S+ \(|sets? mode |gives? (?:channel|voice)|"
     r"removes? (?:channel|voice)|"
@@ -47,19 +48,19 @@ _SERVER_NOTICE = re.compile(
     r"Connect)"
 )
 # What a server reports, in the words of every client; a program's log has stars or dashes too.
-_SERVICE = re.compile(
+_SERVICE = lazy_regex(
     r"(?:-!-|\*\*\*|===|-->|<--|--|=!=|\*)\s+(?:(?:Joins|Parts|Quits): \S+ \(|"
     r"\S+ (?:[(\[][^()\[\]]*[)\]] )?(?:has (?:joined|quit|left|changed the topic|set the topic)\b|"
     r"is now known as \S|was kicked (?:by|from) \S|(?:sets? |changes? )(?:mode|topic)\b|"
     r"changed the topic\b|(?:gives?|removes?) (?:channel|voice))|"
     r"(?:[Mm]ode|ServerMode)[ /]?[#&]|(?:Topic for|Irssi: |Now talking))"
 )
-_DAY_LINE = re.compile(
+_DAY_LINE = lazy_regex(
     r"(?:--- (?:Log opened|Log closed|Day changed)|\*{4} (?:BEGIN|ENDING) LOGGING AT|"
     r"Session (?:Start|Close|Time|Ident):|\[?--- ?Day changed)"
 )
-_DAY = re.compile(r"([A-Za-z]{3})[a-z]*\.? {1,2}(\d{1,2}),? (?:[\d:]+ )?(?:[A-Z]{3,4} )?(\d{4})")
-_FORMATTING = re.compile("\x03(?:\\d{1,2}(?:,\\d{1,2})?)?|[\x02\x0f\x11\x16\x1d\x1e\x1f]")
+_DAY = lazy_regex(r"([A-Za-z]{3})[a-z]*\.? {1,2}(\d{1,2}),? (?:[\d:]+ )?(?:[A-Z]{3,4} )?(\d{4})")
+_FORMATTING = lazy_regex("\x03(?:\\d{1,2}(?:,\\d{1,2})?)?|[\x02\x0f\x11\x16\x1d\x1e\x1f]")
 
 
 class Irc(Importer):

@@ -25,6 +25,7 @@ from treemem.importers.common.json_members import has_several_values
 from treemem.importers.common.records import TOO_DEEP, read_records
 from treemem.importers.common.sniffing import head_objects, head_value
 from treemem.importers.common.source_ids import file_key, printable
+from treemem.patterns import lazy_regex
 from treemem.types import Message, Role, Source
 
 NO_MESSAGE = "no message: none of LangChain's in it"
@@ -41,8 +42,8 @@ _ROLES: dict[str, Role] = {
 _FLAT_MARKS = frozenset(
     {"additional_kwargs", "response_metadata", "tool_calls", "tool_call_id", "usage_metadata"}
 )
-_CLASS = re.compile(r"(\w+?)Message(?:Chunk)?\Z")
-_UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
+_CLASS = lazy_regex(r"(\w+?)Message(?:Chunk)?\Z")
+_UUID = lazy_regex(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
 _DEPTH_MAX = 12
 
 

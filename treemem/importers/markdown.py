@@ -21,6 +21,7 @@ from treemem.importers.common.documents import (
     document_lines,
 )
 from treemem.importers.common.sniffing import is_blank, is_json, is_text
+from treemem.patterns import lazy_regex
 
 SECTION_CHARS_MAX = 2_000
 
@@ -28,16 +29,16 @@ _SUFFIXES = (".md", ".markdown", ".mdown", ".mkd", ".mdx")
 _FRONT_MATTER_LINES_MAX = 200
 _HEADINGS_MIN = 2
 
-_ATX = re.compile(r" {0,3}#{1,6}(?:[ \t\r\n]|\Z)")
-_ATX_LINE = re.compile(rb"^#{1,6} \S", re.MULTILINE)
-_SETEXT = re.compile(r" {0,3}(?:=+|-+)[ \t]*[\r\n]*\Z")
-_RULE = re.compile(r" {0,3}(?:(?:\*[ \t]*){3,}|(?:-[ \t]*){3,}|(?:_[ \t]*){3,})[\r\n]*\Z")
-_NO_PARAGRAPH = re.compile(r" {4}|\t| {0,3}(?:>|[-*+][ \t]|\d{1,9}[.)][ \t]|\||<)")
-_FENCE = re.compile(r" {0,3}((?:(?:[-*+]|\d{1,9}[.)])[ \t]+)*)(`{3,}(?=[^`]*\Z)|~{3,})")
-_CLOSING_FENCE = re.compile(r"([ \t]*)(`{3,}|~{3,})[ \t]*[\r\n]*\Z")
-_VERBATIM_HTML = re.compile(r" {0,3}<(script|pre|style|textarea)(?:[\s>]|\Z)", re.IGNORECASE)
-_COMMENT = re.compile(r" {0,3}<!--")
-_FIELD = re.compile(r"[\w\"'][^:=]*[:=]|\[")
+_ATX = lazy_regex(r" {0,3}#{1,6}(?:[ \t\r\n]|\Z)")
+_ATX_LINE = lazy_regex(rb"^#{1,6} \S", re.MULTILINE)
+_SETEXT = lazy_regex(r" {0,3}(?:=+|-+)[ \t]*[\r\n]*\Z")
+_RULE = lazy_regex(r" {0,3}(?:(?:\*[ \t]*){3,}|(?:-[ \t]*){3,}|(?:_[ \t]*){3,})[\r\n]*\Z")
+_NO_PARAGRAPH = lazy_regex(r" {4}|\t| {0,3}(?:>|[-*+][ \t]|\d{1,9}[.)][ \t]|\||<)")
+_FENCE = lazy_regex(r" {0,3}((?:(?:[-*+]|\d{1,9}[.)])[ \t]+)*)(`{3,}(?=[^`]*\Z)|~{3,})")
+_CLOSING_FENCE = lazy_regex(r"([ \t]*)(`{3,}|~{3,})[ \t]*[\r\n]*\Z")
+_VERBATIM_HTML = lazy_regex(r" {0,3}<(script|pre|style|textarea)(?:[\s>]|\Z)", re.IGNORECASE)
+_COMMENT = lazy_regex(r" {0,3}<!--")
+_FIELD = lazy_regex(r"[\w\"'][^:=]*[:=]|\[")
 
 Closes = Callable[[str], bool]
 

@@ -6,7 +6,6 @@ Meta stores newest first and splits into several files.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator
 
 from treemem.importers.common.base import Event, Importer, LogFile, Skipped
@@ -16,12 +15,13 @@ from treemem.importers.common.conversation import EMPTY, NOT_A_MESSAGE, build_me
 from treemem.importers.common.json_members import JsonMember, read_members
 from treemem.importers.common.sniffing import head_value
 from treemem.importers.common.source_ids import file_key, one_line, printable, sent_at
+from treemem.patterns import lazy_regex
 from treemem.types import Message, Source
 
 UNSENT = "message taken back"
 WITH_THE_FIRST = "read with message_1.json"
 
-_PART_NAME = re.compile(r"message_(\d{1,6})\.json")
+_PART_NAME = lazy_regex(r"message_(\d{1,6})\.json")
 _FIRST = "message_1.json"
 # Labels for markers by Meta's names for kinds of files.
 _FILES = {

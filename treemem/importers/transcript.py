@@ -16,6 +16,7 @@ from treemem.importers.common.base import Event, Importer, LogFile, Skipped
 from treemem.importers.common.documents import Line, document_lines
 from treemem.importers.common.sniffing import head_lines, is_text
 from treemem.importers.common.source_ids import file_key, one_line
+from treemem.patterns import lazy_regex
 from treemem.types import Message, Source
 
 MERGED = "fragment of a message, merged"
@@ -26,22 +27,22 @@ NOTE = "header, note or style"
 MESSAGE_CHARS = 1_500
 
 _LINES_LOOKED_AT = 8
-_SENTENCE_END = re.compile(r"[.!?…。！？][\"'»”’)\]]*\Z")
+_SENTENCE_END = lazy_regex(r"[.!?…。！？][\"'»”’)\]]*\Z")
 # Zoom's file names, for example GMT20240115-150000_Recording.transcript.vtt.
-_RECORDING_START = re.compile(r"GMT(\d{8}-\d{6})(?!\d)")
+_RECORDING_START = lazy_regex(r"GMT(\d{8}-\d{6})(?!\d)")
 _TIME = r"(?:(\d{1,3}):)?(\d{1,2}):(\d{2})[.,](\d{1,3})"
-_ARROW = re.compile(rf"\s*{_TIME}\s*-->\s*{_TIME}(?:\s.*)?\s*\Z")
-_COMMA = re.compile(rf"\s*{_TIME},{_TIME}\s*\Z")
-_NUMBER = re.compile(r"\s*\d+\s*\Z")
-_NOTE = re.compile(r"\ufeff?(?:WEBVTT|NOTE|STYLE|REGION)(?:\s|\Z)")
-_VOICE = re.compile(r"<v(?:\.[^ \t>]*)?[ \t]+([^>\n]*)>")
-_STAMP = re.compile(r"<\d[\d:.]*>")
-_TAG = re.compile(
+_ARROW = lazy_regex(rf"\s*{_TIME}\s*-->\s*{_TIME}(?:\s.*)?\s*\Z")
+_COMMA = lazy_regex(rf"\s*{_TIME},{_TIME}\s*\Z")
+_NUMBER = lazy_regex(r"\s*\d+\s*\Z")
+_NOTE = lazy_regex(r"\ufeff?(?:WEBVTT|NOTE|STYLE|REGION)(?:\s|\Z)")
+_VOICE = lazy_regex(r"<v(?:\.[^ \t>]*)?[ \t]+([^>\n]*)>")
+_STAMP = lazy_regex(r"<\d[\d:.]*>")
+_TAG = lazy_regex(
     r"</?(?:c|i|b|u|s|v|ruby|rt|lang|font)(?:[ \t.][^<>]*)?/?>|<\d[\d:.]*>|\{\\an?\d\}",
     re.IGNORECASE,
 )
-_CHANGE = re.compile(r">>+\s*")
-_NAME = re.compile(
+_CHANGE = lazy_regex(r">>+\s*")
+_NAME = lazy_regex(
     r"(?P<name>\w[\w.'’-]{0,30}(?: (?:\([^()\n]{1,30}\)|\w[\w.'’-]{0,30})){0,4}):[ \t]+(?=\S)"
 )
 _PARTICLES = frozenset("de da di del der den van von la le al bin ibn y e".split())

@@ -6,12 +6,12 @@ in the caller's transaction.
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass, replace
 
 from treemem.errors import UsageError
 from treemem.ledger import matching, reading, rulebook, update
 from treemem.ledger.rulebook import Rule, RuleState
+from treemem.patterns import lazy_regex
 from treemem.store import entries, entry_choices, lookup
 from treemem.store.database import Database
 from treemem.store.entry_choices import ChoiceState, EntryChoice
@@ -20,7 +20,7 @@ from treemem.types import Entry, EntryKind
 CLOSABLE: tuple[EntryKind, ...] = ("open", "error")
 # Characters of a rule in the user's own words.
 WORDS_CHARS_MAX = 400
-_ID = re.compile(rf"[0-9a-f]{{{lookup.PREFIX_LENGTH_MIN},{rulebook.ID_CHARS}}}")
+_ID = lazy_regex(rf"[0-9a-f]{{{lookup.PREFIX_LENGTH_MIN},{rulebook.ID_CHARS}}}")
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,11 +14,12 @@ from importlib import resources
 from typing import Any, Literal, get_args
 
 from treemem.errors import ModelError
+from treemem.patterns import lazy_regex
 
 ModelRole = Literal["summarizer", "embedder", "checker"]
 MODEL_ROLES: tuple[ModelRole, ...] = get_args(ModelRole)
 
-_NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,63}")
+_NAME = lazy_regex(r"[a-z0-9][a-z0-9._-]{0,63}")
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,9 +7,10 @@ between them never is.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+
+from treemem.patterns import lazy_regex
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,7 +126,7 @@ def render(template_text: str | None, prompt: Prompt) -> Chat:
 
 # The special tokens of known tokenizers: <|im_start|>, <start_of_turn>, </s>, <｜User｜>, <<SYS>>,
 # [INST], [/INST], [|user|], [gMASK], ]~b], [e~[. Ordinary tags look the same and match too.
-_SPECIAL = re.compile(
+_SPECIAL = lazy_regex(
     r"[<＜](?=[^\s<>＜＞]{1,64}[>＞])"
     r"|\[(?=/?[A-Z][A-Z0-9_]{1,39}\]|\|[^\s\[\]]{1,40}\|\]|[gs]MASK\]|e~\[)"
     r"|\](?=~)"

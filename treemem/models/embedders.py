@@ -12,7 +12,6 @@ from __future__ import annotations
 import hashlib
 import itertools
 import math
-import re
 import threading
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -20,6 +19,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from treemem.errors import ModelError
+from treemem.patterns import lazy_regex
 from treemem.reports import count_of
 from treemem.types import ServedModel
 
@@ -41,7 +41,7 @@ HASHING_NAME = "hashing/1"
 HASHING_DIMENSIONS = 256
 # One call embeds at most this many texts.
 EMBED_TEXTS_MAX = 32
-_HASHED_WORD = re.compile(r"\w+")
+_HASHED_WORD = lazy_regex(r"\w+")
 _HASHED_CHARS_MAX = 64
 
 

@@ -12,15 +12,16 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from treemem.origins.forms import LINE_CHARS_MAX, Form, form_of_line
+from treemem.patterns import lazy_regex
 
 # A greeting that begins a letter below other words, and a closing with a name below it.
-_SALUTATION = re.compile(
+_SALUTATION = lazy_regex(
     r"(?:dear|hello|hi|good (?:day|morning|evening)|hallo|liebe[rs]?|guten tag|bonjour|cher|chère|"
     r"madame|monsieur|estimad[oa]|hola|buenos días|gentile|prezad[oa]|beste|kjære|kära|"
     r"уважаем\w+|здравствуйте)\b[^.?:]{0,50}[,!.]?$",
     re.IGNORECASE,
 )
-_CLOSING = re.compile(
+_CLOSING = lazy_regex(
     r"(?:(?:kind|best|warm) (?:regards|wishes)|regards|sincerely|yours (?:truly|sincerely|"
     r"faithfully)|mit freundlichen grüßen|viele grüße|liebe grüße|cordialement|bien à vous|"
     r"saludos|atentamente|un saludo|cordiali saluti|atenciosamente|met vriendelijke groet|"
@@ -28,47 +29,47 @@ _CLOSING = re.compile(
     re.IGNORECASE,
 )
 # The header that a mail is seldom without, and that nothing else has above further lines.
-_SUBJECT = re.compile(
+_SUBJECT = lazy_regex(
     r"(?:subject|betreff|objet|asunto|oggetto|assunto|onderwerp|emne|ämne|тема|主题|件名)\s?[:：]\s?\S",
     re.IGNORECASE,
 )
-_MAIL_HEADER = re.compile(
+_MAIL_HEADER = lazy_regex(
     r"\W{0,3}(?:from|to|cc|bcc|date|sent|subject|reply-to|von|an|datum|gesendet|betreff|de|à|para|"
     r"objet|envoyé|asunto|fecha|enviado|da|oggetto|data|inviato|van|aan|onderwerp|verzonden|fra|"
     r"til|emne|från|till|ämne|от|кому|тема|дата|发件人|收件人|主题|日期|差出人|宛先|件名|日時)"
     r"\W{0,3}\s?[:：]\s?\S",
     re.IGNORECASE,
 )
-_TURN = re.compile(
+_TURN = lazy_regex(
     r"(?:\[[^\]\n]{1,30}\]\s*)?(?:\*\*|__)?([^\W\d][\w.'’-]*(?: [\w.'’-]+){0,2})"
     r":(?:\*\*|__)?\s+(\S.*)"
 )
 # An answer that nobody gives to an assistant below a label of a list.
-_REPLIES = re.compile(
+_REPLIES = lazy_regex(
     r".*\?\s*$|(?:yes|no|nope|yeah|ok|okay|sure|thanks|hi|hello|hey|lol|hm+)\b(?!\s+\w+s\b)",
     re.IGNORECASE,
 )
-_NAMED = re.compile(r"\[[^\W\d][\w .-]{0,30}\]\s\S")
-_DATED = re.compile(r"\W{0,2}\d{4}-\d\d-\d\d\W{1,3}\S|\W{0,3}(?:\w{3,4}\.? ){0,3}\d{1,2}:\d\d\b")
-_LEVEL = re.compile(r"(?:DEBUG|TRACE|INFO|NOTICE|WARN|WARNING|ERROR|FATAL|CRITICAL)\b")
-_SAID = re.compile(r"— ?\S")
-_KEYED_ROW = re.compile(r"(\w+): .*, \w+: ")
-_COMMENT = re.compile(r"\s*(?:#|//|--|;|\*|/\*)\s?\S")
-_COLUMNS = re.compile(r"\s*\S(?:.*?\S)? {3,}\S")
-_FLAT_KEY = re.compile(r"[a-z_][\w-]*: \S")
-_CELL_PAIR = re.compile(r"[^,\s][^,]*,[^,\s][^,]*$")
-_ADDED = re.compile(r"\+\s?\S")
-_REMOVED = re.compile(r"-\s?\S")
-_BULLET = re.compile(r"\s*(?:[-*+•–]|\d{1,3}[.)]|\[[ xX]\])\s")
-_INDENTED = re.compile(r"(?: {4}|\t| {1,3}\t)\s*\S")
-_KEY = re.compile(r"\s*(?:- )?[\w.-]+\s?[:=](?:\s|$)")
-_NESTED_KEY = re.compile(r"\s+(?:- )?[\w.-]+:(?:\s|$)")
-_SECTION = re.compile(r"\[[\w.\" -]+\]\s*$")
-_ASSIGNED = re.compile(r"\s*[\w.\[\]\"'-]+ ?[:+]?= ?\S")
+_NAMED = lazy_regex(r"\[[^\W\d][\w .-]{0,30}\]\s\S")
+_DATED = lazy_regex(r"\W{0,2}\d{4}-\d\d-\d\d\W{1,3}\S|\W{0,3}(?:\w{3,4}\.? ){0,3}\d{1,2}:\d\d\b")
+_LEVEL = lazy_regex(r"(?:DEBUG|TRACE|INFO|NOTICE|WARN|WARNING|ERROR|FATAL|CRITICAL)\b")
+_SAID = lazy_regex(r"— ?\S")
+_KEYED_ROW = lazy_regex(r"(\w+): .*, \w+: ")
+_COMMENT = lazy_regex(r"\s*(?:#|//|--|;|\*|/\*)\s?\S")
+_COLUMNS = lazy_regex(r"\s*\S(?:.*?\S)? {3,}\S")
+_FLAT_KEY = lazy_regex(r"[a-z_][\w-]*: \S")
+_CELL_PAIR = lazy_regex(r"[^,\s][^,]*,[^,\s][^,]*$")
+_ADDED = lazy_regex(r"\+\s?\S")
+_REMOVED = lazy_regex(r"-\s?\S")
+_BULLET = lazy_regex(r"\s*(?:[-*+•–]|\d{1,3}[.)]|\[[ xX]\])\s")
+_INDENTED = lazy_regex(r"(?: {4}|\t| {1,3}\t)\s*\S")
+_KEY = lazy_regex(r"\s*(?:- )?[\w.-]+\s?[:=](?:\s|$)")
+_NESTED_KEY = lazy_regex(r"\s+(?:- )?[\w.-]+:(?:\s|$)")
+_SECTION = lazy_regex(r"\[[\w.\" -]+\]\s*$")
+_ASSIGNED = lazy_regex(r"\s*[\w.\[\]\"'-]+ ?[:+]?= ?\S")
 # A number, a word or nothing: values of data rather than wishes.
-_PLAIN_VALUE = re.compile(r"\s*[\w.-]+:\s*(?:[\d.]+|true|false|null|\"[^\"]*\"|\S+_\S+)$")
-_CELLS = (re.compile(r"[^,]*(?:,(?! )[^,]*){2,}$"), re.compile(r"[^;]*(?:;(?! )[^;]*){2,}$"))
-_DIGIT_GROUPS = re.compile(r"\d,\d{3}\b")
+_PLAIN_VALUE = lazy_regex(r"\s*[\w.-]+:\s*(?:[\d.]+|true|false|null|\"[^\"]*\"|\S+_\S+)$")
+_CELLS = (lazy_regex(r"[^,]*(?:,(?! )[^,]*){2,}$"), lazy_regex(r"[^;]*(?:;(?! )[^;]*){2,}$"))
+_DIGIT_GROUPS = lazy_regex(r"\d,\d{3}\b")
 _SENTENCE_ENDS = tuple(".!?:;…。！？")
 # The length of a line that was broken by hand or by a program, and how much the lines differ.
 _WRAPPED_CHARS = range(55, 101)

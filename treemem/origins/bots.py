@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import re
+from treemem.patterns import lazy_regex
 
 # Slack's id of a bot; GitHub's mark; a name that says so.
-_BOT = re.compile(r"B[0-9A-Z]{8,10}|.*\[bot\]|(?:.*[ _-])?[Bb][Oo][Tt]|(?i:slackbot|uslackbot)")
+_BOT = lazy_regex(r"B[0-9A-Z]{8,10}|.*\[bot\]|(?:.*[ _-])?[Bb][Oo][Tt]|(?i:slackbot|uslackbot)")
 
 
 def is_bot(author: str | None) -> bool:

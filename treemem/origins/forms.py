@@ -8,6 +8,8 @@ from __future__ import annotations
 import re
 from typing import Literal
 
+from treemem.patterns import lazy_regex
+
 # What a form says about the lines after it. "data": they are foreign to the end of the block.
 # "machine": until the user speaks again. "person" and "forged": to the end of the message.
 Form = Literal["data", "machine", "person", "forged"]
@@ -134,7 +136,7 @@ _LINE_FORMS: tuple[tuple[Form, str, int], ...] = (
     ("data", "|".join((_MARKUP, _CODE)), 0),
 )
 _LINES = tuple(
-    (form, re.compile(pattern, re.VERBOSE | flags)) for form, pattern, flags in _LINE_FORMS
+    (form, lazy_regex(pattern, re.VERBOSE | flags)) for form, pattern, flags in _LINE_FORMS
 )
 
 

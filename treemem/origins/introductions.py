@@ -8,6 +8,8 @@ from __future__ import annotations
 import re
 from typing import Literal, NamedTuple
 
+from treemem.patterns import lazy_regex
+
 # Whose words follow: a program's, after which the user may speak again, or a person's, after which
 # nobody can tell.
 Voice = Literal["machine", "person"]
@@ -27,7 +29,7 @@ class Introduction(NamedTuple):
 _LINE_MAX = 2_000
 _CLAUSE_MAX = 160
 _I = re.IGNORECASE
-_COLON = re.compile(r":(?=\s|$)|：|(?<=\bfollowing)\.(?=\s*$)", re.MULTILINE)
+_COLON = lazy_regex(r":(?=\s|$)|：|(?<=\bfollowing)\.(?=\s*$)", re.MULTILINE)
 
 _MACHINE_NOUN = (
     r"logs?|outputs?|errors?|error\ messages?|exceptions?|tracebacks?|stack\ ?traces?|consoles?|"
@@ -49,32 +51,32 @@ _TEXT_NOUN = (
     r"邮件|消息|文章|文本|メール|文章|メッセージ"
 )
 # Nouns by which users name their own words.
-_OWN = re.compile(
+_OWN = lazy_regex(
     r"\b(?:rules?|preferences?|requirements?|instructions?|constraints?|conventions?|guidelines?|"
     r"wish(?:es)?|goals?|tasks?|plans?|to-?dos?|steps?|ideas?|thoughts?|questions?|conditions?|"
     r"checklists?|style|format|way|order|structure|points?|things?|rest|Regeln?|Wünsche|règles?|reglas?)"
     r"$|\b(?:my|our)\ (?:\w+\ )?(?:rules|preferences|requirements|wishes|conventions|ideas)\b",
     _I,
 )
-_OWN_NOTES = re.compile(
+_OWN_NOTES = lazy_regex(
     r"^\W*(?:my|our)\ (?:\w+\ )?(?:notes?|feedback|comments?|answers?|memo)$", _I
 )
 # A topic of the user's own: "For commit messages: …", "In code: …".
-_TOPIC = re.compile(
+_TOPIC = lazy_regex(
     r"^\W*(?:(?:and|also)\ )?(?:for|about|regarding|concerning|on|as\ for|when|if|in|with|für|bei|"
     r"pour|para)\b"
     r"(?!.*\b(?:says?|said|wrote|writes|told|tells|shows?|prints?|gets?|got|see|gives|gave|fails|"
     r"failed|throws|returns?|reads|replied|answered)\b)",
     _I,
 )
-_MODAL = re.compile(
+_MODAL = lazy_regex(
     r"^\W*(?:please\ )?(?:always|never|don'?t|do\ not)\b"
     r"|\b(?:must|should|shall|has\ to|have\ to)\b"
     r"|\b(?:always|never)\ \w+(?:\ \w+)?$",
     _I,
 )
 # The user's own earlier words: "as I said".
-_MYSELF = re.compile(
+_MYSELF = lazy_regex(
     r"\b(?:I|we)(?:'ve|'d)?(?:\ \w+){0,2}\ (?:said|say|told|tell|wrote|mean|meant|mentioned|ask|"
     r"asked|repeat)\b|\b(?:ich|wir)\ (?:\w+\ )?(?:sagte|meine)\b|\bj'ai\ dit\b"
     r"|\bwhat\ (?:I|we)(?:'d|'m|'re)?\ (?:\w+\ )?(?:see|think|want|need|know|did|do|like|propose|"
@@ -84,7 +86,7 @@ _MYSELF = re.compile(
 # Somebody speaks: a subject, a verb, and at most six words more. The verbs that are nouns as well
 # follow no article and no preposition.
 _NO_NOUN = r"(?<!\bmy\ )(?<!\bthe\ )(?<!\byour\ )(?<!\bfor\ )(?<!\ba\ )(?<!\bof\ )(?<!\bin\ )"
-_PERSON_SPEAKS = re.compile(
+_PERSON_SPEAKS = lazy_regex(
     r"[\w)>\"”'’]\ (?:says?|said|writes|wrote|written|tells|told|replied|answered|responds|"
     r"responded|asks|asked|stated|posted|commented|announced|claimed|insists|insisted|warns|"
     r"warned|texted|sent|mentioned|explained|explains|suggested|suggests|recommends|demanded|"
@@ -95,13 +97,13 @@ _PERSON_SPEAKS = re.compile(
     rf"|{_NO_NOUN}(?:replies|answers|states|reads|posts|claims|demands))\b(?:\ \S+){{0,6}}$",
     _I,
 )
-_MACHINE_SPEAKS = re.compile(
+_MACHINE_SPEAKS = lazy_regex(
     r"\w\ (?:printed|returned|showed|gives|gave|throws|threw|fails|failed|crashes|crashed|"
     r"complains|complained|reported|dies|died|logged|happens|appears|pops\ up"
     rf"|{_NO_NOUN}(?:prints?|outputs?|returns|shows?|reports|logs))\b(?:\ \S+){{0,6}}$",
     _I,
 )
-_RECEIVES = re.compile(
+_RECEIVES = lazy_regex(
     r"\b(?:gets?|got|getting|sees?|saw|seeing)(?:\ (?:is|back|now|instead|here)){0,2}$"
     r"|\b(?:gets?|got|getting|sees?|saw|seeing)\ (?:this|these|that|it|the\ following)"
     r"(?:\ \S+){0,3}$",
@@ -111,16 +113,16 @@ _SPEAKS = (
     _PERSON_SPEAKS,
     _MACHINE_SPEAKS,
     _RECEIVES,
-    re.compile(r"(?:说|写道|回复|回答|提示|表示|显示|言った|書いた|言う|と表示|返信)$"),
+    lazy_regex(r"(?:说|写道|回复|回答|提示|表示|显示|言った|書いた|言う|と表示|返信)$"),
 )
-_AFTER_RUNNING = re.compile(
+_AFTER_RUNNING = lazy_regex(
     r"^\W*(?:after|when|on|by|upon)\ (?:i\ )?(?:run|ran|running|executing|building|starting|doing|"
     r"try|trying|click|clicking)\b",
     _I,
 )
-_FORWARDED = re.compile(r"^\W*(?:(?:fwd?|wg|tr|re)$|forwarded\b)", _I)
+_FORWARDED = lazy_regex(r"^\W*(?:(?:fwd?|wg|tr|re)$|forwarded\b)", _I)
 # A file, as a title of its content.
-_FILE = re.compile(r"^\W*[\w./-]+\.\w{1,8}(?:\ (?:contents?|file|says|now|currently))?$|\d\.\d+$")
+_FILE = lazy_regex(r"^\W*[\w./-]+\.\w{1,8}(?:\ (?:contents?|file|says|now|currently))?$|\d\.\d+$")
 
 _POLITE = (
     r"^\W*(?:(?:please|pls|plz|can|could|would|will|you|kindly|now|and|then|also|ok|okay|so|hey|"
@@ -139,9 +141,9 @@ _READ = (
     r"explique|traduce|traducir|resume|explica|traduci|riassumi|traduza|resuma|vertaal|oversett|"
     r"переведи|объясни|исправь|翻译|总结|解释|翻訳|要約|.*訳して"
 )
-_READS = re.compile(rf"{_POLITE}(?:{_READ})(?![a-z])", _I)
+_READS = lazy_regex(rf"{_POLITE}(?:{_READ})(?![a-z])", _I)
 # A whole line that asks for work on a text without saying on which: the text follows.
-_TEXT_TASK = re.compile(
+_TEXT_TASK = lazy_regex(
     rf"{_POLITE}(?:translate|summari[sz]e|sum\ (?:(?:this|it|that)\ )?up|proof-?read|re-?phrase|"
     r"paraphrase|transcribe|spell-?check|tl;?dr|"
     r"(?:fix|check|correct)\ (?:the\ |my\ )?(?:grammar|spelling|typos?|punctuation|wording)|"
@@ -156,42 +158,42 @@ _TEXT_TASK = re.compile(
     r"(?:,?\ (?:it|this|that|please|pls|plz|briefly|quickly|for\ me|(?:in)?to\ \w+|in\ \w+))*\W*$",
     _I,
 )
-_READS_ANYWHERE = re.compile(rf"\b(?:{_READ}|summary\ of|translation\ of)\b", _I)
-_ENDS_READING = re.compile(rf"\b(?:{_READ})$", _I)
-_THIS = re.compile(
+_READS_ANYWHERE = lazy_regex(rf"\b(?:{_READ}|summary\ of|translation\ of)\b", _I)
+_ENDS_READING = lazy_regex(rf"\b(?:{_READ})$", _I)
+_THIS = lazy_regex(
     r"\b(?:this|these|that|the\ following|below|diese[nrsm]?|das|folgende[nrs]?|ceci|cette|este|"
     r"esto|questo|dit|dette|это|этот)\b",
     _I,
 )
-_HERE = re.compile(
+_HERE = lazy_regex(
     r"\b(?:here(?:'s|\ is|\ are|\ comes)|below|attached|following|pasted?|copied|copy\ of|quoting|"
     r"excerpts?\ from|forwarded|fwd|fw|got|get|received|found|saw|hier(?:\ ist|\ sind)?|anbei|"
     r"voici|ci-dessous|aquí|ecco|вот|以下)\b",
     _I,
 )
 # A text of somebody's, or one that is known: "Ann's comment", "the prompt".
-_OF_SOMEBODY = re.compile(
+_OF_SOMEBODY = lazy_regex(
     r"\w['’]s?\ \w+(?:\ \w+)?$|\ (?:from|by)\ |\bin\ the\b|^\W*the\ (?:prompt|errors?|message|text|"
     r"mail|quote|article)$",
     _I,
 )
-_SOURCE = re.compile(
+_SOURCE = lazy_regex(
     r"^\W*(?:from|according\ to|per|via|quote\ from|taken\ from|source|laut|selon|según)\b"
     r"(?!\ (?:now|today|here|then|there|this|tomorrow|next|me)\b)",
     _I,
 )
-_MACHINE = re.compile(rf"\b(?:{_MACHINE_NOUN})\b", _I)
-_TEXT = re.compile(rf"\b(?:{_TEXT_NOUN})\b", _I)
-_ENDS_MACHINE = re.compile(
+_MACHINE = lazy_regex(rf"\b(?:{_MACHINE_NOUN})\b", _I)
+_TEXT = lazy_regex(rf"\b(?:{_TEXT_NOUN})\b", _I)
+_ENDS_MACHINE = lazy_regex(
     rf"(?:^|\b)(?:{_MACHINE_NOUN})(?:\ (?:from|of|in|for|on|at|i|when|after)\b.*)?$", _I
 )
-_ENDS_TEXT = re.compile(
+_ENDS_TEXT = lazy_regex(
     rf"(?:^|\b)(?:{_TEXT_NOUN})(?:\ (?:from|of|in|for|on|at|by|to|i|we|he|she|they|when|after|that|"
     rf"von|vom|de|du|von)\b.*)?$",
     _I,
 )
 # Nouns that introduce another's words on their own, even with the words on the same line.
-_ALONE = re.compile(
+_ALONE = lazy_regex(
     r"(?:邮件|消息|文章|日志|错误|メール|メッセージ|ログ|エラー)$|"
     r"^\W*(?:(?:the|an?|full|my|build|test|server|same|complete|whole|latest|new|next|console|"
     r"error|log|stack|sample|expected|actual|current|and|then|now|die|der|das)[\ ,]+){0,4}"
@@ -200,28 +202,28 @@ _ALONE = re.compile(
     r"Fehler(?:meldung)?|Ausgabe|erreur|ошибка|错误|エラー)$",
     _I,
 )
-_ALONE_IN = re.compile(
+_ALONE_IN = lazy_regex(
     r"^\W*(?:compile\ |compiler\ |build\ |server\ |full\ |the\ |my\ )?"
     r"(?:errors?|outputs?|logs?|traceback)"
     r"(?:\ (?:on|in|from|at)\ .*)?$",
     _I,
 )
 # A line without a colon that leads to a text: the pronoun alone is the object …
-_BARE_THIS = re.compile(
+_BARE_THIS = lazy_regex(
     r"\b(?:this|these|the\ following|dies(?:es)?|ceci|esto|это)"
     r"(?:\ one)?(?=\W*$|\ (?:please|pls|for\ me|to\ me|in|into|to|from|on|at|by|so|today|yesterday|"
     r"mean|means|say|says|about|like|as|here|the\ other|last)\b)",
     _I,
 )
-_GOT_THIS = re.compile(
+_GOT_THIS = lazy_regex(
     r"\b(?:got|get|getting|received|found|saw|seen|read|posted|sent|wrote|came\ across|copied|"
     r"stumbled|bekommen|gefunden|erhalten|reçu|trouvé|recibí|encontré)\b",
     _I,
 )
-_PRESENTS = re.compile(r"^\W*(?:and\ )?(?:here|below|attached|this\ is|got|hier|voici)\b", _I)
-_FOLLOWING = re.compile(r"\b(?:following|below|this|these)\b", _I)
-_ENDS_HERE = re.compile(r"\b(?:here|below)$", _I)
-_ENDS_SPEAKING = re.compile(
+_PRESENTS = lazy_regex(r"^\W*(?:and\ )?(?:here|below|attached|this\ is|got|hier|voici)\b", _I)
+_FOLLOWING = lazy_regex(r"\b(?:following|below|this|these)\b", _I)
+_ENDS_HERE = lazy_regex(r"\b(?:here|below)$", _I)
+_ENDS_SPEAKING = lazy_regex(
     r"\b(?:got|gives|gave|prints|printed|returns|returned|shows|throws|"
     r"(?:fail|crash|die|stop)(?:s|ed)?\ "
     r"with)$|"
@@ -231,7 +233,7 @@ _ENDS_SPEAKING = re.compile(
     _I,
 )
 # … or it asks what to do with a text.
-_ASKS = re.compile(
+_ASKS = lazy_regex(
     rf"\b(?:what|was|que|qué|что)\b.*\b(?:{_TEXT_NOUN}|{_MACHINE_NOUN}|this|that|das|he|she|it)\b"
     r".{0,40}\b(?:say|says|mean|means|heißt|bedeutet|dire|dice|decir|значит)\b"
     r"|\bmeaning\ of\b|\bwas\ (?:bedeutet|heißt|soll|ist)\ (?:das|dies)\b"

@@ -5,17 +5,18 @@ Pure. By script, and for Latin letters by a few of the most frequent words.
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 
+from treemem.patterns import lazy_regex
+
 _SCRIPTS = (
-    ("cyrillic", re.compile(r"[\u0400-\u04ff]")),
-    ("east", re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")),
-    ("arabic", re.compile(r"[\u0600-\u06ff]")),
-    ("hebrew", re.compile(r"[\u0590-\u05ff]")),
-    ("greek", re.compile(r"[\u0370-\u03ff]")),
-    ("indic", re.compile(r"[\u0900-\u0dff\u0e00-\u0e7f]")),
-    ("latin", re.compile(r"[a-zA-Z\u00c0-\u024f]")),
+    ("cyrillic", lazy_regex(r"[\u0400-\u04ff]")),
+    ("east", lazy_regex(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")),
+    ("arabic", lazy_regex(r"[\u0600-\u06ff]")),
+    ("hebrew", lazy_regex(r"[\u0590-\u05ff]")),
+    ("greek", lazy_regex(r"[\u0370-\u03ff]")),
+    ("indic", lazy_regex(r"[\u0900-\u0dff\u0e00-\u0e7f]")),
+    ("latin", lazy_regex(r"[a-zA-Z\u00c0-\u024f]")),
 )
 # Words that are frequent in one of these languages and rare in the others.
 _FREQUENT = {
@@ -31,7 +32,7 @@ _LANGUAGES: dict[str, set[str]] = {}
 for _name, _words in _FREQUENT.items():
     for _word in _words.split():
         _LANGUAGES.setdefault(_word, set()).add(_name)
-_WORD = re.compile(r"\w+")
+_WORD = lazy_regex(r"\w+")
 # Characters of a line that are looked at.
 _CHARS_MAX = 400
 # Letters and frequent words without which nothing can be said.

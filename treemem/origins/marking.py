@@ -12,12 +12,13 @@ from dataclasses import replace
 
 from treemem.origins import pasted, wrappers
 from treemem.origins.spans import plain_origin
+from treemem.patterns import lazy_regex
 from treemem.types import Message, Part
 
 # A longer text was not typed. Its beginning still is examined, for a request above a pasted file.
 TYPED_CHARS_MAX = 100_000
 _BEGINNING_CHARS = 20_000
-_FENCE = re.compile(
+_FENCE = lazy_regex(
     r"^[ \t]{0,3}(```+|~~~+).*?(?:^[ \t]{0,3}\1[^\n]*$|\Z)", re.MULTILINE | re.DOTALL
 )
 

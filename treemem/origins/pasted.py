@@ -18,29 +18,30 @@ from treemem.origins import blocks, introductions, quotations
 from treemem.origins.blocks import Block
 from treemem.origins.forms import Form
 from treemem.origins.languages import language_of
+from treemem.patterns import lazy_regex
 
 # Stands for each character of the parts that are already known, such as code between fences.
 _TAKEN = "\ufffc"
 # Stands for each character of a quotation.
 _QUOTED_CHARACTER = "\ufffd"
-_QUOTATION = re.compile(f"{_QUOTED_CHARACTER}+")
+_QUOTATION = lazy_regex(f"{_QUOTED_CHARACTER}+")
 # Characters of a sentence that are looked at.
 _SENTENCE_CHARS_MAX = 300
-_QUOTED = re.compile(r"[ \t]{0,8}(?:>|&gt;)")
+_QUOTED = lazy_regex(r"[ \t]{0,8}(?:>|&gt;)")
 # The user speaks again behind a program's output: a question, or a sentence in the first person.
-_QUESTION = re.compile(
+_QUESTION = lazy_regex(
     r"(?:(?:so|and|but|ok|okay|now|then|hm+|also|please|und|aber|also|et|y)\b[\s,.]*){0,3}"
     r"(?:why|what|how|which|where|who|can|could|would|any|do\ you|warum|was|wie|wieso|kannst|"
     r"pourquoi|comment|peux|por\ qué|cómo|qué|puedes|почему|как|что|为什么|怎么|なぜ)\b[^\n]*[?？]",
     re.IGNORECASE,
 )
-_FIRST_PERSON = re.compile(
+_FIRST_PERSON = lazy_regex(
     r"(?:(?:so|and|but|ok|okay|now|then|hm+|also|und|aber)\b[\s,.]*){0,3}"
     r"(?:i|i'm|i've|i'd|ich|je|yo|я)\b",
     re.IGNORECASE,
 )
-_OPENING_TAG = re.compile(r"<[^<>]{1,400}>")
-_NEXT_SENTENCE = re.compile(r"[.!?\"'`”)]\s+(?=\w)")
+_OPENING_TAG = lazy_regex(r"<[^<>]{1,400}>")
+_NEXT_SENTENCE = lazy_regex(r"[.!?\"'`”)]\s+(?=\w)")
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,12 +8,14 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 
+from treemem.patterns import lazy_regex
+
 # Words of a quotation that may be somebody's sentence.
 WORDS_MIN = 3
 # Characters of a quotation in a script without spaces that may be a sentence.
 _DENSE_CHARS_MIN = 6
 # Words between a quotation and the verb of speech before it.
-_MARKS = re.compile(
+_MARKS = lazy_regex(
     r'(?P<triple>"""|\'\'\')'
     r"|(?P<open>[“„‚«「『‹])|(?P<close>[”»」』›])"
     r'|(?P<straight>")|(?P<single>[\'’‘`])'
@@ -23,14 +25,14 @@ _MARKS = re.compile(
 CLOSING = "\"'”“‘’«»」』›`"
 OPENING = "\"'“„‚«»「『‹‘`"
 _PAIRS = {"“": "”", "„": "“”", "‚": "‘’", "»": "«", "«": "»", "「": "」", "『": "』", "‹": "›"}
-_HIDDEN = re.compile(r"<!--|/\*")
+_HIDDEN = lazy_regex(r"<!--|/\*")
 _HIDDEN_ENDS = {"<!--": "-->", "/*": "*/"}
-_OBJECT = re.compile(r"\{\s*[\"'][^\"'\n]{1,60}[\"']\s*:[^\n]*")
-_LINK = re.compile(r"\[[^\]\n]{12,300}\]\([^)\n]{1,300}\)")
-_ADDRESS = re.compile(r"\b(?:https?://|www\.|data:[\w/+.-]*[;,]|mailto:)[^\s<>\"'）)\]]{1,}")
+_OBJECT = lazy_regex(r"\{\s*[\"'][^\"'\n]{1,60}[\"']\s*:[^\n]*")
+_LINK = lazy_regex(r"\[[^\]\n]{12,300}\]\([^)\n]{1,300}\)")
+_ADDRESS = lazy_regex(r"\b(?:https?://|www\.|data:[\w/+.-]*[;,]|mailto:)[^\s<>\"'）)\]]{1,}")
 _PUNCTUATION = ".,;:!?…-–—()[]*_'\"’"
-_DENSE = re.compile(r"[\u3040-\u30ff\u3400-\u9fff]")
-_SPEAKS = re.compile(
+_DENSE = lazy_regex(r"[\u3040-\u30ff\u3400-\u9fff]")
+_SPEAKS = lazy_regex(
     r"\b(?:says?|said|wrote|writes|told|replied|answered|reads|asked|like|called\ out|shouted|"
     r"sagt|sagte|dit|dice|dijo|говорит|сказал)\b[^.!?\n]{0,20}$",
     re.IGNORECASE,

@@ -15,6 +15,7 @@ from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from typing import Literal, NamedTuple
 
+from treemem.patterns import lazy_regex
 from treemem.types import PartKind
 
 Whose = Literal["injected", "agent", "pasted", "typed"]
@@ -137,14 +138,14 @@ _BLOCK = (
     r"# (?:Context from my IDE setup|(?:Files|Apps|Applications|Plugins) mentioned by the user):",
     r"--- Content from referenced files ---$",
 )
-_BLOCK_ENDS = re.compile(
+_BLOCK_ENDS = lazy_regex(
     r"^(?:## My request for Codex:|--- End of content ---)[ \t]*$", re.MULTILINE
 )
 
 _ATTRIBUTES = r"(?:\s(?:(?:\"[^\"]{0,400}\"|'[^']{0,400}'|[^<>\"']){0,150}+|[^<>]{0,400})/?)?"
 _NAME = r"[a-zA-Z][\w:.-]{0,60}"
-_TAG = re.compile(rf"<[ \t]?(?P<slash>/?)[ \t]?(?P<name>{_NAME})(?P<attributes>{_ATTRIBUTES})\s*>")
-_TOKEN = re.compile(
+_TAG = lazy_regex(rf"<[ \t]?(?P<slash>/?)[ \t]?(?P<name>{_NAME})(?P<attributes>{_ATTRIBUTES})\s*>")
+_TOKEN = lazy_regex(
     r"(?P<code>^[ \t]{0,3}(?P<fence>```+|~~~+)(?s:.*?)(?:^[ \t]{0,3}(?P=fence)[^\n]*$|\Z)"
     r"|(?<!`)(?P<ticks>`{1,2})(?!`)[^`\n]{1,200}(?P=ticks)(?!`))"
     rf"|^[ \t]*(?:(?P<line>{'|'.join(_LINE)})|(?P<rest>{'|'.join(_REST)})"
@@ -152,9 +153,9 @@ _TOKEN = re.compile(
     rf"|{_TAG.pattern}",
     re.MULTILINE,
 )  # fmt: skip
-_ALONE = re.compile(r"[ \t]{0,80}$", re.MULTILINE)
-_CONTINUATION = re.compile(rf"\s*{_CONTINUED}")
-_ATTRIBUTE = re.compile(r"([\w-]{1,40})\s*=\s*(?:\"([^\"]*)\"|'([^']*)'|([^\s\"'<>]+))")
+_ALONE = lazy_regex(r"[ \t]{0,80}$", re.MULTILINE)
+_CONTINUATION = lazy_regex(rf"\s*{_CONTINUED}")
+_ATTRIBUTE = lazy_regex(r"([\w-]{1,40})\s*=\s*(?:\"([^\"]*)\"|'([^']*)'|([^\s\"'<>]+))")
 # The attributes that name an agent, the best first.
 _AUTHOR_KEYS = (
     "from-name", "from_name", "name", "teammate_id", "agent_name", "agent_id", "agent-id", "agent",

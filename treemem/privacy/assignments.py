@@ -12,6 +12,7 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from treemem.patterns import lazy_regex
 from treemem.privacy import tables
 from treemem.privacy.patterns import (
     KEY_KINDS,
@@ -59,7 +60,7 @@ class _Name(NamedTuple):
 
 
 # The word, a suffix, the end of a quoted or indexed name, a remark, a type, and the sign.
-_BEHIND = re.compile(
+_BEHIND = lazy_regex(
     rf"(?P<word>{WORDS_FOR_PASSWORD}|{WORDS_FOR_SECRET}|{WORDS_FOR_KEY})[0-9]{{0,2}}{SUFFIX}"
     r"(?:\\{0,3}[\"'`])?\]?\*{0,2}(?: \([^()\n]{1,40}\)| (?:for|of|to|on|at)"
     r"(?: [\w.@'-]{1,24}){1,5}?(?= is | was |: ))?[ \t]{0,16}"
@@ -68,7 +69,7 @@ _BEHIND = re.compile(
     r"|(?=[ \t])|(?=[\r\n])|(?=</))\*{0,2}[ \t]{0,16}"
 )
 # A value that is given apart from its name: {"name": "DB_PASSWORD", "value": "…"} and the like.
-_APART = re.compile(
+_APART = lazy_regex(
     r"[\"'`\\]{0,4}:?[ \t]{0,4}[,;/>{)]{0,2}(?:</[a-z]{1,12}>)?\s{0,40}"
     r"(?:[\"']?(?:type|description|sensitive|secure|nullable|scope|enabled|text)\b"
     r"[^\n]{0,120}[\n,]\s{0,40}){0,4}"
@@ -76,30 +77,30 @@ _APART = re.compile(
     r"\s{0,16}[:=>]\s{0,4}"
 )
 # A value in the next element of HTML or XML.
-_NEXT_TAG = re.compile(
+_NEXT_TAG = lazy_regex(
     r"[0-9]{0,2}:?</[a-z]{1,10}>\s{0,40}<[a-z]{1,10}[^<>]{0,60}>\s{0,10}(?=[^\s<>]{1,512}\s{0,10}</)"
 )
 APART_CHARS_MAX = 160
-_LINES = re.compile(r"\s{1,40}")
-_SCHEME = re.compile(
+_LINES = lazy_regex(r"\s{1,40}")
+_SCHEME = lazy_regex(
     r"(?:(?P<known>bearer|basic|token|apikey|digest)|[a-z][a-z0-9-]{1,20})[ \t]{1,4}"
     r"(?:token=|key=)?[\"']?",
     re.IGNORECASE,
 )
-_OPENING = re.compile(r"[bBfFrRuU]{0,2}(\\{0,3}[\"'`])")
-_BARE = re.compile(r"[^\s\"'`,;&<>(){}\[\]|\\=]{1,512}={0,2}")
-_BARE_PASSWORD = re.compile(r"[^\s\"'`,;&<>(){}\[\]|\\]{1,256}")
-_TO_LINE_END = re.compile(r"[^\s\"'`;&|<>\\]{1,512}")
-_MARKUP = re.compile(r"[^\s<>]{1,512}(?=</)")
+_OPENING = lazy_regex(r"[bBfFrRuU]{0,2}(\\{0,3}[\"'`])")
+_BARE = lazy_regex(r"[^\s\"'`,;&<>(){}\[\]|\\=]{1,512}={0,2}")
+_BARE_PASSWORD = lazy_regex(r"[^\s\"'`,;&<>(){}\[\]|\\]{1,256}")
+_TO_LINE_END = lazy_regex(r"[^\s\"'`;&|<>\\]{1,512}")
+_MARKUP = lazy_regex(r"[^\s<>]{1,512}(?=</)")
 _NAME_CHAR = frozenset("abcdefghijklmnopqrstuvwxyz0123456789_-.")
 _OPENS = ("(", "[", "{", "<")
-_WORD = re.compile(r"[A-Za-z_]+[0-9]{0,2}")
-_CALL = re.compile(r"[A-Za-z_][\w.]*\(.*|.*[,)]")
-_LABEL = re.compile(r"[A-Za-z]+(?:[_. /-][A-Za-z]+)+[_.:]?|.*[=:]|[A-Z][a-z]+[:.]?")
+_WORD = lazy_regex(r"[A-Za-z_]+[0-9]{0,2}")
+_CALL = lazy_regex(r"[A-Za-z_][\w.]*\(.*|.*[,)]")
+_LABEL = lazy_regex(r"[A-Za-z]+(?:[_. /-][A-Za-z]+)+[_.:]?|.*[=:]|[A-Z][a-z]+[:.]?")
 _BEFORE_VARIABLE = ("", "export ", "set ", "env ", "-e ", "$env:", "arg ")
 # Before the name of a variable whose value follows behind a blank.
 _SETTERS = ("env ", "arg ", "setx ", "set -x ", "set -gx ", "set -ux ")
-_LAST_WORD = re.compile(r"([a-z]+)[ ]\Z")
+_LAST_WORD = lazy_regex(r"([a-z]+)[ ]\Z")
 
 
 def assigned(text: str) -> Iterator[Assigned]:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
+from treemem.patterns import lazy_regex
 from treemem.privacy.patterns import (
     COMMANDS,
     COOKIE_NAMES,
@@ -27,10 +28,10 @@ KUBERNETES_CHARS_MAX = 8_192
 # The shortest random value of a cookie that counts.
 COOKIE_CHARS_MIN = 16
 
-_URL = re.compile(
+_URL = lazy_regex(
     r"://[^\s/:@\"'`<>\\]{0,128}:(?P<secret>[^\s/\"'`<>\\{}]{1,256})@(?=[\w\[.-])"
 )  # fmt: skip
-_BEARER = re.compile(
+_BEARER = lazy_regex(
     r"(?i:\bbearer[ \t]{1,4})(?P<secret>(?=[^\s]{0,80}[0-9])[\w.~+/-]{20,4096}={0,2})"
 )
 _ARGUMENT = (
@@ -44,17 +45,17 @@ def _compiled(rows: Sequence[tuple[str, str]]) -> _Compiled:
 
 
 _FLAGGED, _SPELLED, _COMMANDS = _compiled(FLAGGED), _compiled(SPELLED), _compiled(COMMANDS)
-_COOKIES = re.compile(r"(?i:cookies?\\{0,3}[\"']?\s?[:=]\s?\\{0,3}[\"']?|\s-b\s{1,2}[\"']?)")
-_COOKIE_LINE = re.compile(rf"[^\n\"'\\]{{0,{COOKIES_CHARS_MAX}}}")
-_COOKIE = re.compile(r"(?<![\w.%$-])(?P<name>[\w.!%$-]{1,64})=(?P<secret>[^;\s,]{8,4096})")
-_KUBERNETES = re.compile(r"(?m:^)[ \t]*kind: Secret\b")
-_SECRET_LINE = re.compile(
+_COOKIES = lazy_regex(r"(?i:cookies?\\{0,3}[\"']?\s?[:=]\s?\\{0,3}[\"']?|\s-b\s{1,2}[\"']?)")
+_COOKIE_LINE = lazy_regex(rf"[^\n\"'\\]{{0,{COOKIES_CHARS_MAX}}}")
+_COOKIE = lazy_regex(r"(?<![\w.%$-])(?P<name>[\w.!%$-]{1,64})=(?P<secret>[^;\s,]{8,4096})")
+_KUBERNETES = lazy_regex(r"(?m:^)[ \t]*kind: Secret\b")
+_SECRET_LINE = lazy_regex(
     r"\s{0,4}\n[ \t]{1,16}\"?[\w.-]{1,128}\"?:[ \t]{1,4}\"?(?P<secret>[^\s\"'|>{]{4,4096})\"?"
     r"(?=[ \t,]{0,4}(?:\n|$))"
 )
-_SECRET_DATA = re.compile(r"(?m:^)[ \t]*(?:data|stringData):")
-_PORT = re.compile(r"[0-9]{1,5}(?::[0-9]{1,5})?(?:/(?:tcp|udp))?")
-_PLACEHOLDER = re.compile(r"\A[$%<{*x]|\*\*\*|\.\.\.|…|(?i:example|your[-_]|changeme|redacted)")
+_SECRET_DATA = lazy_regex(r"(?m:^)[ \t]*(?:data|stringData):")
+_PORT = lazy_regex(r"[0-9]{1,5}(?::[0-9]{1,5})?(?:/(?:tcp|udp))?")
+_PLACEHOLDER = lazy_regex(r"\A[$%<{*x]|\*\*\*|\.\.\.|…|(?i:example|your[-_]|changeme|redacted)")
 
 
 def find_passwords(text: str) -> Iterator[Secret]:

@@ -13,6 +13,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from treemem.errors import UsageError
+from treemem.patterns import lazy_regex
 from treemem.privacy.pattern_cost import compiled
 from treemem.privacy.tokens import Secret
 
@@ -21,9 +22,9 @@ DENIED_CHARS_MIN = 4
 DENIED_CHARS_MAX = 512
 # The fewest characters that a pattern may match.
 MATCH_CHARS_MIN = 3
-_VALUE = re.compile(r"value:([0-9]{1,3}):([0-9a-f]{32})")
+_VALUE = lazy_regex(r"value:([0-9]{1,3}):([0-9a-f]{32})")
 # What makes a text a regular expression: a class, a group, a choice, an anchor, or a repetition.
-_EXPRESSION = re.compile(r"[\\\[(|]|\{[0-9]|\.[*+{]|\A\^|\$\Z|\A[*+?]")
+_EXPRESSION = lazy_regex(r"[\\\[(|]|\{[0-9]|\.[*+{]|\A\^|\$\Z|\A[*+?]")
 # A pattern that matches in both of these matches nearly everything.
 _ORDINARY = ("Gussets of wool, 1207 in all", "We parley near 3:45 with Bo")
 

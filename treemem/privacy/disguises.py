@@ -8,18 +8,19 @@ Tested in tests/privacy/test_disguises.py.
 
 from __future__ import annotations
 
-import re
 from bisect import bisect_left, bisect_right
 from typing import NamedTuple
+
+from treemem.patterns import lazy_regex
 
 _INVISIBLE = "\u200b\u200c\u200d\u2060\ufeff\u00ad"
 # A backslash at the end of a line, as it is and in JSON. Only between characters of a value: behind
 # a blank it separates words.
-_BREAK = re.compile(
+_BREAK = lazy_regex(
     rf"[{_INVISIBLE}]+|\x1b\[[0-9;]{{0,16}}m"
     r"|\\(?<=[\w+/=.-]\\)(?:\r?\n|\\\\n)[ \t]{0,64}(?=[\w+/=])"
 )
-_CONTINUED = re.compile(r"\\(?<=[\w+/=.-]\\)(?:\r?\n|\\\\n)[ \t]{0,64}(?=[\w+/=])")
+_CONTINUED = lazy_regex(r"\\(?<=[\w+/=.-]\\)(?:\r?\n|\\\\n)[ \t]{0,64}(?=[\w+/=])")
 
 
 class Joined(NamedTuple):

@@ -11,6 +11,8 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
+from treemem.patterns import lazy_regex
+
 VERSION = 2
 # Every token of TOKENS contains a run of this many word characters.
 RUN_CHARS = 20
@@ -278,31 +280,31 @@ SIGNATURE_KINDS = ("amz", "goog")
 
 # Words on the line before a random value that announce a secret, and those after them that name
 # something else.
-ANNOUNCED = re.compile(
+ANNOUNCED = lazy_regex(
     rf"(?:(?<![a-z])(?!(?:{'|'.join(NOT_KEY_KINDS)})[ _-])[a-z]{{2,20}}[ _-]key(?!_)"
     r"|apikey|token|secret|credential|passphrase|password|(?<![a-z])pat)(?![a-z])",
     re.IGNORECASE,
 )
-NOT_ANNOUNCED = re.compile(
+NOT_ANNOUNCED = lazy_regex(
     r"(?<![a-z])(?:commit|sha|md5|hash|digest|checksum|id|uuid|guid|version|revision|rev|url|uri"
     r"|https?|path|file|public|page|cursor|fingerprint|input|output|count|limit|type|see|test|def"
     r"|class|import|from|in)(?![a-z])|(?<! )\(|[{}\[\]<;?&#]|(?<!-)>|://",
     re.IGNORECASE,
 )
 # The end of a URL before the value of a parameter whose random values are secrets.
-QUERY = re.compile(
+QUERY = lazy_regex(
     r"[?&;](?:amp;)?(?:[a-z_-]{0,24}[_-]?(?:key|sig|signature|token|secret|credential)|code|app_?id"
     r"|auth|ticket|sas|jwt|otp|license|hmac|access)=\Z"
     r"|(?:JSESSIONID|PHPSESSID|ASP\.NET_SessionId|connect\.sid)=\Z",
     re.IGNORECASE,
 )
 # Cookies that hold a session, even if their values are short.
-COOKIE_NAMES = re.compile(r"(?:^|[._-])sess|sessi?on|(?:^|[._-])sid$|auth|token|jwt|login", re.I)
+COOKIE_NAMES = lazy_regex(r"(?:^|[._-])sess|sessi?on|(?:^|[._-])sid$|auth|token|jwt|login", re.I)
 
 # Command lines and lines of files with a password behind them: a word that the text must contain,
 # and the pattern of what comes before the password. FLAGGED: also needs a flag. SPELLED: also
 # needs the letters "pass".
-FLAG = re.compile(r" -(?:[pPaUwukS]|As|-user|-proxy-user|[a-zA-Z]{1,8}[ub][ \"'])")
+FLAG = lazy_regex(r" -(?:[pPaUwukS]|As|-user|-proxy-user|[a-zA-Z]{1,8}[ub][ \"'])")
 FLAGGED = (
     ("mysql", r"mysql[a-z]{0,8}\b[^\n|;&]{0,200}?\s-p(?=\S)"),
     ("mariadb", r"mariadb[a-z-]{0,8}\b[^\n|;&]{0,200}?\s-p(?=\S)"),
@@ -385,16 +387,16 @@ PLACEHOLDERS = frozenset(
     "enabled disabled success failed failure error forgot reset update updated changed "
     "your-password yourpassword mypassword my-password new-password current-password".split()
 )
-EXAMPLE = re.compile(
+EXAMPLE = lazy_regex(
     r"example|placeholder|your[-_ ]|my[-_](?:api|secret|token|key|pass)|insert[-_ ]|replace[-_ ]"
     r"|dummy|redacted|xxxx|\*\*\*|\.\.\.|…|<[^>]|\{\w+\}|\$\{|\$\(|\{\{|%\(|%s(?![A-Za-z])",
     re.IGNORECASE,
 )
 # The names of algorithms, which are no passwords although they have digits.
-ALGORITHM = re.compile(
+ALGORITHM = lazy_regex(
     r"(?:scram-|sha|md|base|utf|aes|rsa|ed|b?crypt|scrypt|argon|pbkdf|oauth|https?|ipv|x|v|ntlm|hs|rs|es)"
     r"(?:sha)?[-_]?[0-9]",
     re.IGNORECASE,
 )
 # Sequences that a random generator is unlikely to produce, though a person may choose them.
-SEQUENCE = re.compile(r"abcdef|abc123|0{6}|1234567", re.IGNORECASE)
+SEQUENCE = lazy_regex(r"abcdef|abc123|0{6}|1234567", re.IGNORECASE)

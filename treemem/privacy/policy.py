@@ -8,7 +8,6 @@ another policy or newer rules (ingest/matching.py).
 from __future__ import annotations
 
 import hashlib
-import re
 import secrets
 from dataclasses import dataclass, replace
 from typing import Literal
@@ -16,6 +15,7 @@ from typing import Literal
 import orjson
 
 from treemem.errors import DatabaseCorruptError, UsageError
+from treemem.patterns import lazy_regex
 from treemem.privacy import patterns
 from treemem.privacy.denied import described, digest, entry_of
 from treemem.privacy.redactor import KEY_BYTES, MARKER, Redactor
@@ -29,7 +29,7 @@ Redact = bool | Literal["pii"]
 ALLOW_CHARS_MAX = 512
 ALLOW_MAX = 1_000
 DENY_MAX = 200
-_LAST_WORD = re.compile(r"[!-~]+\Z")
+_LAST_WORD = lazy_regex(r"[!-~]+\Z")
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,10 +7,10 @@ Tested in tests/privacy/test_private_keys.py.
 
 from __future__ import annotations
 
-import re
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 
+from treemem.patterns import lazy_regex
 from treemem.privacy.tokens import Secret
 
 LABEL = "private-key"
@@ -20,22 +20,22 @@ PEM_CHARS_BEFORE_MAX = 8_192
 # Characters of a JSON object searched before and after its "kty".
 JWK_CHARS_MAX = 4_096
 
-_PEM_BEGIN = re.compile(r"-----BEGIN (?:[A-Z0-9]{1,12} ){0,4}PRIVATE KEY(?: BLOCK)?-----")
-_PEM_END = re.compile(r"-----END (?:[A-Z0-9]{1,12} ){0,4}PRIVATE KEY(?: BLOCK)?-----")
+_PEM_BEGIN = lazy_regex(r"-----BEGIN (?:[A-Z0-9]{1,12} ){0,4}PRIVATE KEY(?: BLOCK)?-----")
+_PEM_END = lazy_regex(r"-----END (?:[A-Z0-9]{1,12} ){0,4}PRIVATE KEY(?: BLOCK)?-----")
 _PEM_HEADERS = r"(?:\s|\\[nr]){0,8}(?:[A-Z][A-Za-z-]{2,20}: [^\n\\]{0,80}(?:\s|\\[nr]){1,8}){0,6}"
 _PEM_LINE = r"[ \t]{0,8}(?:[0-9]{1,6}[→|:\t][ \t]{0,4})?[A-Za-z0-9+/=]{16,4096}(?:\s|\\[nr]){0,8}"
-_PEM_BODY = re.compile(
+_PEM_BODY = lazy_regex(
     rf"{_PEM_HEADERS}(?:{_PEM_LINE}){{0,2000}}(?:[A-Za-z0-9+/]{{1,15}}={{1,2}})?"
 )
-_PEM_DATA = re.compile(r"[A-Za-z0-9+/]{24}")
+_PEM_DATA = lazy_regex(r"[A-Za-z0-9+/]{24}")
 # Matched backwards from the end of a block.
-_PEM_LINES_BEFORE = re.compile(r"(?:(?:\s|[nr]\\){1,8}[A-Za-z0-9+/=]{4,128}){1,400}")
-_PUTTY = re.compile(
+_PEM_LINES_BEFORE = lazy_regex(r"(?:(?:\s|[nr]\\){1,8}[A-Za-z0-9+/=]{4,128}){1,400}")
+_PUTTY = lazy_regex(
     r"Private-Lines: ?[0-9]{1,4}(?:\s|\\[nr]){1,8}"
     r"(?P<secret>[A-Za-z0-9+/=]{16,128}"
     r"(?:(?:\s|\\[nr]){1,8}[A-Za-z0-9+/=]{4,128}(?![A-Za-z0-9:-])){0,400})"
 )
-_JWK_PARTS = re.compile(
+_JWK_PARTS = lazy_regex(
     r"\\{0,3}\"(?:d|p|q|dp|dq|qi|k)\\{0,3}\"\s{0,4}:\s{0,4}\\{0,3}\"(?P<secret>[A-Za-z0-9_-]{16,1024})"
 )
 

@@ -15,6 +15,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
+from treemem.patterns import lazy_regex
 from treemem.privacy.assignments import assigned
 from treemem.privacy.commands import find_passwords
 from treemem.privacy.denied import LABEL as DENIED
@@ -25,8 +26,8 @@ from treemem.privacy.private_keys import find_private_keys
 from treemem.privacy.tokens import Secret, find_tokens
 from treemem.types import Message, Part
 
-FINGERPRINT = re.compile(r"#[0-9a-f]{4}")
-MARKER = re.compile(r"\[redacted: ([a-z0-9-]{1,40}) #[0-9a-f]{4}\]")
+FINGERPRINT = lazy_regex(r"#[0-9a-f]{4}")
+MARKER = lazy_regex(r"\[redacted: ([a-z0-9-]{1,40}) #[0-9a-f]{4}\]")
 # The length of the key for fingerprints.
 KEY_BYTES = 32
 # A text is searched at most this many times, again after each round of replacements.
@@ -258,8 +259,8 @@ def _united(secrets: Sequence[Secret]) -> list[Secret]:
 
 # -- texts that were cut ---------------------------------------------------------------
 
-_LONG_RUN = re.compile(rf"[A-Za-z0-9+/=_-]{{{CUT_RUN_CHARS},}}")
-_NAME = re.compile(
+_LONG_RUN = lazy_regex(rf"[A-Za-z0-9+/=_-]{{{CUT_RUN_CHARS},}}")
+_NAME = lazy_regex(
     r"(?:pass(?:word|wd|phrase)?|pwd?|secret|token|key|auth\w{0,10}|credentials?)[\"'\\]{0,4}\s{0,4}[=:]",
     re.IGNORECASE,
 )  # fmt: skip
@@ -267,7 +268,7 @@ _NAME = re.compile(
 
 # -- tokens without a long run of characters -------------------------------------------
 
-_ODD = tuple((rule.label, rule.begins, re.compile(rule.rest)) for rule in ODD_TOKENS)
+_ODD = tuple((rule.label, rule.begins, lazy_regex(rule.rest)) for rule in ODD_TOKENS)
 
 
 def _odd_tokens(text: str) -> Iterator[Secret]:
@@ -280,7 +281,7 @@ def _odd_tokens(text: str) -> Iterator[Secret]:
 
 # -- personal data ---------------------------------------------------------------------
 
-_PII = tuple((rule.label, re.compile(rule.rest)) for rule in PII)
+_PII = tuple((rule.label, lazy_regex(rule.rest)) for rule in PII)
 
 
 def _personal(text: str) -> Iterator[Secret]:

@@ -7,20 +7,20 @@ Tested in tests/privacy/test_tables.py.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
+from treemem.patterns import lazy_regex
 from treemem.privacy.values import is_password, is_placeholder, is_scattered
 
 # Characters of a header line, and rows of a table, that are searched.
 LINE_CHARS_MAX = 2_048
 ROWS_MAX = 500
 
-_RULE = re.compile(r"[ \t|:+=─┼├┤└┴┘┌┬┐╞╪╡═-]*[-=─═][ \t|:+=─┼├┤└┴┘┌┬┐╞╪╡═-]*")
+_RULE = lazy_regex(r"[ \t|:+=─┼├┤└┴┘┌┬┐╞╪╡═-]*[-=─═][ \t|:+=─┼├┤└┴┘┌┬┐╞╪╡═-]*")
 # A name of a column, unlike a piece of code.
-_TITLE = re.compile(r"[A-Za-z][\w .#/()-]{0,39}")
-_ALIGNED = re.compile(r"\S{1,512}(?: \S{1,512}){0,64}")
+_TITLE = lazy_regex(r"[A-Za-z][\w .#/()-]{0,39}")
+_ALIGNED = lazy_regex(r"\S{1,512}(?: \S{1,512}){0,64}")
 
 
 class Column(NamedTuple):

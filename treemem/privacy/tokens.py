@@ -12,6 +12,7 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
+from treemem.patterns import lazy_regex
 from treemem.privacy.patterns import (
     ANNOUNCED,
     EXAMPLE,
@@ -66,9 +67,9 @@ _SHAPE = (
 )
 _LONG_RUN = b"a" * RUN_CHARS
 # Most names of functions and constants.
-_PLAIN = re.compile(r"[a-z_-]+|[A-Z_-]+")
-_DIGIT = re.compile(r"[0-9]")
-_LETTER_AND_DIGIT = re.compile(r"[A-Za-z][0-9]|[0-9][A-Za-z]")
+_PLAIN = lazy_regex(r"[a-z_-]+|[A-Z_-]+")
+_DIGIT = lazy_regex(r"[0-9]")
+_LETTER_AND_DIGIT = lazy_regex(r"[A-Za-z][0-9]|[0-9][A-Za-z]")
 _BEFORE_RUN = 24  # "ya29." and the like
 # Subtle: after a terminal color code, a letter precedes the token: "\x1b[31mghp_…".
 _BOUNDARY = r"(?:(?<![A-Za-z0-9])|(?<=[0-9]m))"
@@ -88,26 +89,26 @@ def _any_of(beginnings: Iterable[str]) -> str:
     )
 
 
-_BEGINS = re.compile(f"{_BOUNDARY}(?:{_any_of(rule.begins for rule in TOKENS)})")
+_BEGINS = lazy_regex(f"{_BOUNDARY}(?:{_any_of(rule.begins for rule in TOKENS)})")
 _FIRST_TWO = {"AK", "AS", "AB", "AC", "rk"} | {
     rule.begins[:2] for rule in TOKENS if re.match(r"[\w-]{2}(?![?*+])", rule.begins)
 }
-_TOKEN = re.compile("|".join(f"({rule.begins}{rule.rest})" for rule in TOKENS))
+_TOKEN = lazy_regex("|".join(f"({rule.begins}{rule.rest})" for rule in TOKENS))
 _LABELS = {prefix: label for label, line in PREFIXES.items() for prefix in line.split()}
 _REST = rf"[A-Za-z0-9_-]{{{REST_CHARS_MIN},400}}"
-_LISTED = re.compile(
+_LISTED = lazy_regex(
     rf"{_BOUNDARY}(?P<begin>{_any_of(map(re.escape, sorted(_LABELS, reverse=True)))})"
     rf"(?P<rest>{_REST}={{0,2}})"
 )
-_TELLING = re.compile(
+_TELLING = lazy_regex(
     rf"{_BOUNDARY}(?P<begin>(?:[A-Za-z0-9]{{1,16}}[_-]){{0,3}}(?:{'|'.join(PREFIX_WORDS)})[_-])"
     rf"(?P<rest>[A-Za-z0-9_-]{{{PIECE_CHARS_MIN},400}}={{0,2}})",
     re.IGNORECASE,
 )
-_MORE = re.compile(r"[+/.](?P<piece>[A-Za-z0-9_-]{4,200})={0,2}")
-_UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
-_DIGEST = re.compile(r"(?:sha[0-9]{1,3}|md5)[=:-]\Z", re.IGNORECASE)
-_VALUE = re.compile(r"[A-Za-z0-9+/_.~%@-]{20,1024}={0,2}")
+_MORE = lazy_regex(r"[+/.](?P<piece>[A-Za-z0-9_-]{4,200})={0,2}")
+_UUID = lazy_regex(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
+_DIGEST = lazy_regex(r"(?:sha[0-9]{1,3}|md5)[=:-]\Z", re.IGNORECASE)
+_VALUE = lazy_regex(r"[A-Za-z0-9+/_.~%@-]{20,1024}={0,2}")
 _VALUE_CHARS = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/_.~%@-")
 
 

@@ -11,23 +11,24 @@ import math
 import re
 from collections import Counter
 
+from treemem.patterns import lazy_regex
 from treemem.privacy.patterns import ALGORITHM, EXAMPLE, PLACEHOLDERS, SEQUENCE
 
-_DIGIT = re.compile(r"[0-9]")
-_LETTER_BESIDE_DIGIT = re.compile(r"(?<=[A-Za-z])(?=[0-9])|(?<=[0-9])(?=[A-Za-z])")
+_DIGIT = lazy_regex(r"[0-9]")
+_LETTER_BESIDE_DIGIT = lazy_regex(r"(?<=[A-Za-z])(?=[0-9])|(?<=[0-9])(?=[A-Za-z])")
 # Of the neighbors in a random run of letters and digits, at least every fourth are a letter and a
 # digit; in names with words, years and numbers hardly any are. The share that makes a run random.
 SCATTERED_SHARE = 0.1
-_MEMBER = re.compile(r"[A-Za-z_$][\w$]*(?:(?:\.|->|::|\?\.)[A-Za-z_$][\w$]*)+")
-_PATH = re.compile(r"(?:~|\.{0,2})/[\w.~/-]*|[A-Za-z]:\\.*|[A-Za-z][A-Za-z0-9+.-]{1,20}://.*")
-_DIGEST = re.compile(r"(?:sha(?:1|256|384|512)|md5)[-:]", re.IGNORECASE)
-_CASES = re.compile(r"(?<=[a-z])(?=[A-Z])|(?<=[A-Z])(?=[a-z])")
-_VOWEL = re.compile(r"[aeiouy]", re.IGNORECASE)
-_CONSONANTS = re.compile(r"[b-df-hj-np-tv-xz]{5}", re.IGNORECASE)
-_WORD = re.compile(r"[a-z]{5}|[A-Z]{5}")
-_VERSION = re.compile(r"v?[0-9]{1,5}(?:\.[0-9]{1,8}){1,4}(?:-[0-9]{14}-[0-9a-f]{12})?")
-_FINGERPRINT = re.compile(r"[0-9A-F]{40}")
-_WORDS = re.compile(r"[A-Za-z]*[0-9]{0,2}")
+_MEMBER = lazy_regex(r"[A-Za-z_$][\w$]*(?:(?:\.|->|::|\?\.)[A-Za-z_$][\w$]*)+")
+_PATH = lazy_regex(r"(?:~|\.{0,2})/[\w.~/-]*|[A-Za-z]:\\.*|[A-Za-z][A-Za-z0-9+.-]{1,20}://.*")
+_DIGEST = lazy_regex(r"(?:sha(?:1|256|384|512)|md5)[-:]", re.IGNORECASE)
+_CASES = lazy_regex(r"(?<=[a-z])(?=[A-Z])|(?<=[A-Z])(?=[a-z])")
+_VOWEL = lazy_regex(r"[aeiouy]", re.IGNORECASE)
+_CONSONANTS = lazy_regex(r"[b-df-hj-np-tv-xz]{5}", re.IGNORECASE)
+_WORD = lazy_regex(r"[a-z]{5}|[A-Z]{5}")
+_VERSION = lazy_regex(r"v?[0-9]{1,5}(?:\.[0-9]{1,8}){1,4}(?:-[0-9]{14}-[0-9a-f]{12})?")
+_FINGERPRINT = lazy_regex(r"[0-9A-F]{40}")
+_WORDS = lazy_regex(r"[A-Za-z]*[0-9]{0,2}")
 
 
 def is_scattered(value: str, chars_min: int) -> bool:

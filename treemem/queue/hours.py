@@ -11,8 +11,9 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, time, timedelta
 
 from treemem.errors import UsageError
+from treemem.patterns import lazy_regex
 
-_HOURS = re.compile(r"(\d{1,2}):(\d{2})\s*-\s*(\d{1,2}):(\d{2})", re.ASCII)
+_HOURS = lazy_regex(r"(\d{1,2}):(\d{2})\s*-\s*(\d{1,2}):(\d{2})", re.ASCII)
 _DAY_MINUTES = 24 * 60
 
 

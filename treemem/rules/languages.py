@@ -10,8 +10,10 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+from treemem.patterns import lazy_regex
+
 _FLAGS = re.IGNORECASE | re.VERBOSE
-_WORD = re.compile(r"[^\W\d_]+(?:'[^\W\d_]+)?")
+_WORD = lazy_regex(r"[^\W\d_]+(?:'[^\W\d_]+)?")
 
 
 @dataclass(frozen=True)
@@ -123,7 +125,7 @@ _LANGUAGES = (
     ),
 )  # fmt: skip
 # Chinese, Japanese and Korean: without spaces, or with endings instead of words.
-_FAR_EAST = re.compile(
+_FAR_EAST = lazy_regex(
     r"^(?:请|以后|今后|从现在(?:起|开始)|永远|始终|每次|不要再|別再|别再|請|從現在)"
     r".*(?:请|請|用|使用|不要|别|別|回答|回复|回覆|写|寫|说|說|问|問)"
     r"|^(?:请|請)(?:你)?(?:总是|總是|始终|一直|永远|永遠|务必|每次)|^我(?:更)?(?:喜欢|喜歡|偏好|希望你(?:总是|以后))"

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import re
 
+from treemem.patterns import lazy_regex
+
 _FLAGS = re.IGNORECASE | re.VERBOSE
 
 # Verbs in the imperative with which people instruct an assistant. Other words at the head of a
@@ -55,7 +57,7 @@ RECURRING = r"""(?:answers?|repl(?:y|ies)|responses?|messages?|commits?|commit\ 
     |translations?|conversations?|sessions?|chats?|turns?|changes?|edits?|releases?|deploy\w*
     |prompts?|reviews?|branch(?:es)?)"""
 # Says that something holds from now on, or each time.
-LASTING = re.compile(
+LASTING = lazy_regex(
     rf"""\b(?:always|never(?!\ mind)|from\ (?:now|today|here|this\ (?:point|day))\ (?:on\w*
         |forwards?)
     |henceforth|hereafter|(?:going|moving)\ forwards?|in\ (?:the\ )?future|every\ (?:single\ )?time
@@ -84,7 +86,7 @@ LASTING = re.compile(
     _FLAGS,
 )
 # Ties a wish to the task at hand.
-AT_HAND = re.compile(
+AT_HAND = lazy_regex(
     r"""\b(?:this\ (?:time|once|one|afternoon|morning|week)|for\ (?:now|once|today|the\ moment)
     |just\ (?:this\ once|now|once)|right\ now|at\ the\ moment|(?:today|tomorrow)(?!\ on)|tonight|yet
     |(?:in|for|on|with|of|during|to|from)\ (?:this|that|these|those|the\ (?:above|following
@@ -94,7 +96,7 @@ AT_HAND = re.compile(
     _FLAGS,
 )
 # Words of a clause's head that are not its subject, verb or condition.
-OPENERS = re.compile(
+OPENERS = lazy_regex(
     r"""(?:(?:and|but|so|then|also|or|plus|oh|ok|okay|well|hi|hello|hey|yes|nope|no(?=\W*(?:,|$))|wait|right|great
         |good|sure
     |thanks(?:\ a\ lot)?|thank\ you|sorry|btw|by\ the\ way|fyi|one\ (?:more\ )?thing
@@ -109,7 +111,7 @@ OPENERS = re.compile(
     _FLAGS,
 )
 # Words that begin a condition or an adverbial: the rule is in another clause.
-SUBORDINATE = re.compile(
+SUBORDINATE = lazy_regex(
     r"""(?:when(?:ever)?|if|unless|before|after|until|till|while|because|since|as|once|every\ time
     |each\ time|any\ ?time|for|in|on|at|with|within|without|during|across|throughout|to
     |where(?:ver)?
@@ -118,7 +120,7 @@ SUBORDINATE = re.compile(
     _FLAGS,
 )
 # Ways of answering. A message that only asks for one of these means it for good.
-MANNER = re.compile(
+MANNER = lazy_regex(
     r"""\b(?:emojis?|bullets?|bullet\ points?|headings?|markdown|jargon|buzzwords|slang|emoticons?
     |exclamation\ (?:marks?|points?)|em[ -]dash(?:es)?|abbreviations?|acronyms?|filler
     |apologi[sz]\w+
@@ -131,7 +133,7 @@ MANNER = re.compile(
     _FLAGS,
 )
 # A label before a colon that a writer puts before a rule. Any other one names a speaker.
-LABEL = re.compile(
+LABEL = lazy_regex(
     r"""\W*(?:(?:new|house|general|important|one\ more|one|my|first|second|last|coding|style
         |quick)\ )*
     (?:rules?|notes?|reminder|important|ps|p\.s\.?|fyi|preferences?|style|request|thing|remember
@@ -139,7 +141,7 @@ LABEL = re.compile(
     (?:\ (?:number\ )?(?:\d+|one|two))?\W*""",
     _FLAGS,
 )
-EVERYWHERE = re.compile(
+EVERYWHERE = lazy_regex(
     r"""\b(?:everywhere|globally|(?:in|across|for)\ (?:all|any|every|each)(?:\ of)?
         (?:\ (?:my|our|other|the|single|these))*\ (?:projects?|repos?|repositor(?:y|ies)|sessions?
         |chats?|conversations?|workspaces?|folders?|code\ ?bases?)
@@ -148,15 +150,15 @@ EVERYWHERE = re.compile(
     _FLAGS,
 )
 # Another person's words, told by the user.
-REPORTED = re.compile(
+REPORTED = lazy_regex(
     r"""(?<!\bi\ )(?<!\bi've\ )\b(?:says?|said|tells|told|wrote|writes|reads|asked|asks|insists
     |insisted|claims|claimed|thinks|thought|suggests|suggested|recommends|recommended|warns|warned
     |shouts|shouted|goes|called|named|titled|entitled|heard|according\ to)\b""",
     _FLAGS,
 )
-QUOTED = re.compile(r'"[^"]*"|“[^”]*”|„[^“”]*[“”]|«[^»]*»|`[^`]*`|(?<!\w)\'[^\']{2,}\'(?!\w)')
+QUOTED = lazy_regex(r'"[^"]*"|“[^”]*”|„[^“”]*[“”]|«[^»]*»|`[^`]*`|(?<!\w)\'[^\']{2,}\'(?!\w)')
 # Particles that are no part of a subject.
-MANNER_OF_SPEECH = re.compile(
+MANNER_OF_SPEECH = lazy_regex(
     r"""\b(?:from\ now\ on|in\ (?:the\ )?future|going\ forward|as\ a\ rule|by\ default|to\ me
     |with\ me|i\ (?:want|like|need))\b""",
     _FLAGS,
@@ -166,7 +168,7 @@ FORGOTTEN = r"""(?:forget|ignore|disregard|scratch|scrap|drop|cancel|undo|never\
     what|everything|all\ that|that|about|(?:the|my|our|that|those|these|your)\ (?:\w+\ )*?(?:rules?
     |instructions?|preferences?|requests?|wish(?:es)?|thing|bit|part)|the\b|my\b)
     |i(?:'ve|\ have)?\ (?:just\ )?changed\ my\ mind|on\ second\ thoughts?|correction(?=\W*$)"""
-REVOKED = re.compile(
+REVOKED = lazy_regex(
     rf"""{FORGOTTEN}|(?:you|we)\ (?:no\ longer|do\ not|don't|needn't)\ (?:have|need)\b
     |(?:there\ is|there's|it\ is|it's)?\ ?no\ (?:longer\ (?:a\ )?)?need\b""",
     _FLAGS,

@@ -7,9 +7,9 @@ none stands for itself; an agent's source has the project of the session that st
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Sequence
 
+from treemem.patterns import lazy_regex
 from treemem.store import lookup
 from treemem.store.database import Database, json_list
 
@@ -17,7 +17,7 @@ _HOME = "coalesce(s.project, parent.project, s.parent_id, s.id)"
 _HOMES = f"""
 SELECT DISTINCT {_HOME} FROM source s LEFT JOIN source parent ON parent.id = s.parent_id
 """  # noqa: S608
-_SEPARATOR = re.compile(r"[\\/]+")
+_SEPARATOR = lazy_regex(r"[\\/]+")
 
 
 def homes(database: Database, source_ids: Sequence[str] | None = None) -> list[str]:

@@ -12,6 +12,7 @@ import functools
 import re
 from dataclasses import dataclass
 
+from treemem.patterns import lazy_regex
 from treemem.rules import languages, wording
 from treemem.rules.lexicon import AT_HAND, EVERYWHERE, FORGOTTEN, LASTING, MANNER_OF_SPEECH
 from treemem.rules.values import ALTERNATIVES, ANSWERING, GENERIC
@@ -29,7 +30,7 @@ _HINTS = frozenset(
     """.split()
 )
 # What follows one of these, up to the end of its clause, is taken back.
-_NOT_ANY_MORE = re.compile(
+_NOT_ANY_MORE = lazy_regex(
     r"""\b(?:no\ longer|(?:do(?:es)?\ not|don't|doesn't|needn't|no\ need|not)\ (?:have\ to
     |need(?:\ to)?|to)
         |needn't|no\ need\ (?:to|for)|there's\ no\ need\ (?:to|for)|stop(?=\ \w+ing)
@@ -38,19 +39,19 @@ _NOT_ANY_MORE = re.compile(
     |,\ (?:and\ )?not\ (?P<other>[^,;:.!?]+)""",
     _FLAGS,
 )
-_FORGOTTEN = re.compile(
+_FORGOTTEN = lazy_regex(
     rf"""(?<!don't\ )(?<!not\ )(?<!never\ )\b(?:{FORGOTTEN})[^,;:.!?]*?
     \b(?:about|on|regarding|concerning|with)\ (?P<what>[^,;:.!?]+)""",
     _FLAGS,
 )
 # The verb of taking back, with the thing right behind it: "forget the window seats".
-_FORGOTTEN_THING = re.compile(
+_FORGOTTEN_THING = lazy_regex(
     r"""(?<!don't\ )(?<!not\ )(?<!never\ )\b(?:forget|ignore|disregard|scratch|scrap|drop|cancel
     |undo)
     \ (?!what\b|everything\b)(?:about\ )?(?P<what>[^,;:.!?]+)""",
     _FLAGS,
 )
-_ALLOWED = re.compile(
+_ALLOWED = lazy_regex(
     r"""\b(?:(?:you|we)\ (?:can|may)|feel\ free\ to|(?:it's|it\ is|that's)\ (?:ok(?:ay)?|fine
     |alright|allowed)
         \ (?:to|if\ you|for\ you\ to))\ (?P<what>[^,;:.!?]+)
@@ -58,33 +59,33 @@ _ALLOWED = re.compile(
         \ (?:again|now|after\ all|from\ now\ on)""",
     _FLAGS,
 )
-_ALLOWED_AGAIN = re.compile(
+_ALLOWED_AGAIN = lazy_regex(
     r"""^\W*(?:\w+\ ){0,2}\w+s\ are\ (?:fine|ok(?:ay)?|allowed|welcome)\ (?:again|from\ now\ on)\b
     |^\W*(?:you\ (?:can|may)|feel\ free\ to|it(?:'s|\ is)\ (?:fine|ok(?:ay)?)\ (?:to|if\ you))\b""",
     _FLAGS,
 )
-_AGAIN = re.compile(r"\b(?:again|now|after\ all|from\ now\ on|feel\ free)\b", _FLAGS)
-_AT_ONCE = re.compile(r"\b(?:here|this|today|tonight|tomorrow|these|right\ now|for\ now)\b", _FLAGS)
-_UPDATE = re.compile(
+_AGAIN = lazy_regex(r"\b(?:again|now|after\ all|from\ now\ on|feel\ free)\b", _FLAGS)
+_AT_ONCE = lazy_regex(r"\b(?:here|this|today|tonight|tomorrow|these|right\ now|for\ now)\b", _FLAGS)
+_UPDATE = lazy_regex(
     r"""\b(?:now|from\ now\ on|instead|actually|any\ ?more|no\ longer|going\ forward|rather
     |switch\w*
     |changed?|henceforth|in\ (?:the\ )?future|new)\b""",
     _FLAGS,
 )
-_NEGATIVE = re.compile(
+_NEGATIVE = lazy_regex(
     r"\b(?:never|not|no(?!,)|without|avoid\w*|stop\w*|refrain|hate|dislike|stand|\w+n't|dont|skip)\b",
     _FLAGS,
 )
 # Negations that together say yes.
-_AFFIRMED = re.compile(
+_AFFIRMED = lazy_regex(
     r"\b(?:never|don't|do\ not|not)\ (?:forget|fail|hesitate|stop|skip|omit|miss)\b(?:\ to\b)?",
     _FLAGS,
 )
-_PREFERENCE = re.compile(r"\bprefer\w*\b|\brather\b|\bi(?:'d)?\ (?:want|like)\b", _FLAGS)
-_FORM = re.compile(
+_PREFERENCE = lazy_regex(r"\bprefer\w*\b|\brather\b|\bi(?:'d)?\ (?:want|like)\b", _FLAGS)
+_FORM = lazy_regex(
     r"\b(?:every|each|all|any|in|your|my|time|future|tell|asking|me|first)\b", re.IGNORECASE
 )
-_NAMED = re.compile(r"\b(?:call|address|name)\ (?:me|yourself)\b", _FLAGS)
+_NAMED = lazy_regex(r"\b(?:call|address|name)\ (?:me|yourself)\b", _FLAGS)
 # The least share of what is taken back that the rule must be about.
 COVERED_MIN = 0.75
 # The least share of words that two rules with different numbers have in common.
@@ -100,7 +101,7 @@ class _Retraction:
     is_positive: bool | None
 
 
-_LABELLED = re.compile(r"([^\W\d_]{3,})\s+#?(\d+)\b(?!\s*[%€$]|[.,]\d)")
+_LABELLED = lazy_regex(r"([^\W\d_]{3,})\s+#?(\d+)\b(?!\s*[%€$]|[.,]\d)")
 # Words right before a number that is an amount or a setting.
 _BEFORE_AMOUNT = frozenset(
     "most least than under over within below above about exactly only max min maximum minimum "

@@ -12,6 +12,7 @@ import re
 from collections.abc import Iterator
 from typing import Literal
 
+from treemem.patterns import lazy_regex
 from treemem.rules import languages
 from treemem.rules.lexicon import (
     AT_HAND,
@@ -52,7 +53,7 @@ _HINTS = frozenset(
     docstrings requests when ask ignore disregard scratch scrap drop cancel instead again time any
     """.split()
 )
-_BOUNDARY = re.compile(
+_BOUNDARY = lazy_regex(
     r"""\s*(?P<mark>[;:,—–]|\.\.+|\s--?(?=\s)|[.!](?=\s))\s+
     |\s+(?P<word>and|but|or|so|then)\ +(?=\w)
     |(?<!\bit)\s+(?=(?:because|since|when|whenever|if|unless|before|after|until|while|every\ time
@@ -60,23 +61,23 @@ _BOUNDARY = re.compile(
         |any\ ?time)\b)""",
     _FLAGS,
 )
-_POLITE = re.compile(
+_POLITE = lazy_regex(
     r"^\W*(?:\w+,?\ ){0,2}?(?:can|could|would|will)\ (?:you|u)\ (?:please\ |kindly\ |also\ )*"
     r"(?P<wish>(?!mind\b).+?)\?+\W*$", _FLAGS,
 )  # fmt: skip
-_IMPERATIVE = re.compile(
+_IMPERATIVE = lazy_regex(
     r"""(?P<adverbs>(?:(?:always|never|ever|don't|dont|do|not|only|please|also|just|kindly)\s+)*)
     (?P<verb>[a-z][a-z'-]*)""",
     _FLAGS,
 )
-_YOU = re.compile(
+_YOU = lazy_regex(
     r"""you\ (?:\w+\ )?(?:must(?:n't)?|should(?:n't)?|shall|have\ to|need\ to|ought\ to
     |are\ (?:always\ |never\ |not\ |only\ )?(?:to|allowed\ to)|may\ (?:not|only
     |never))\b(?!\ have\b)""",
     _FLAGS,
 )
-_NO_DUTY = re.compile(r"\b(?:do\ not|don't|needn't|not)\ (?:have|need)\b|\bneedn't\b", _FLAGS)
-_WE = re.compile(
+_NO_DUTY = lazy_regex(r"\b(?:do\ not|don't|needn't|not)\ (?:have|need)\b|\bneedn't\b", _FLAGS)
+_WE = lazy_regex(
     r"""(?:we|one|everyone|everybody|nobody|no\ one)\ (?:must|should|shall|are\ to|may\ (?:not
         |only))
     \b(?!(?:\ \w+)?\ have\b)|let(?:'s|\ us)\ (?:always|never|not\ ever)\b""",
@@ -87,7 +88,7 @@ _MADE = rf"""(?:{RECURRING}|code|functions?|methods?|class(?:es)?|modules?|tests
     |variables?|identifiers?|docs?|documentation|dates?|times?|timestamps?|numbers?|strings?|units?
     |amounts?|prices?|migrations?|quer(?:y|ies)|scripts?|endpoints?|tables?|figures?|charts?|text
     |words?|sentences?|paragraphs?|lists?|examples?|errors?|logs?|imports?|dependencies|secrets?)"""
-_OF_WORK = re.compile(
+_OF_WORK = lazy_regex(
     rf"""(?P<all>(?:all|every|each|any|no)\ )?(?:(?:our|my|your|new|future)\ )*
     (?:(?!(?:this|that|the|these|those|an?|its?)\b)[\w-]+\ ){{0,2}}?{_MADE}\b[^,;:]{{0,60}}?
         \b(?:must|should|shall|(?:is|are)\ to\ be|may)\b(?!\ have\b)
@@ -96,14 +97,14 @@ _OF_WORK = re.compile(
 )
 _ADVERB = r"(?:(?:really|strongly|generally|always|usually|much|do|still|definitely|now|also|only|"
 _ADVERB += r"normally|mostly|just|personally|never|greatly|simply|clearly|typically|would)\ )*"
-_PREFERS = re.compile(
+_PREFERS = lazy_regex(
     rf"""i(?:'d)?\ {_ADVERB}prefer\b(?P<object>.*)
     |i(?:'d|\ would)\ {_ADVERB}rather\ (?:you\b|see|have|get|read|use|be|not\ (?:be|see
     |have))(?P<other>.*)
     |my\ (?:general\ |strong\ )?(?:preference|preferred\ [\w ]+)\ (?:is|are)\b(?P<third>.*)""",
     _FLAGS,
 )
-_TASTE = re.compile(
+_TASTE = lazy_regex(
     rf"""i\ (?:\w+\ )?(?:like|love|hate|dislike|appreciate|can't\ stand|cannot\ stand
         |don't\ (?:like|want)|do\ not\ (?:like|want))\ (?:it\ )?(?:when|if)\ you\b
     |i\ (?:\w+\ )?(?:like|want|need|prefer)\ (?:my|your)\ {RECURRING}\b
@@ -115,7 +116,7 @@ _NOT_MINE = (
     r"(?!\ (?:to\ (?!(?:see|hear|read|get|know|have|be\ (?:told|asked|warned|shown|informed))\b)"
     r"\w|\w+ing\b))"
 )
-_WANTS = re.compile(
+_WANTS = lazy_regex(
     rf"""i(?:'d|\ would|'m|\ am)?\ (?:\w+\ )?{_ADVERB}(?:want|need|expect|like|ask(?:ing)?
         |insist|wish|love|hate)\b{_NOT_MINE}|i\ (?:don't|do\ not)\ (?:\w+\ )?want\b{_NOT_MINE}
     |i\ (?:already\ )?(?:told|asked|said\ to)\ you\b
@@ -124,7 +125,7 @@ _WANTS = re.compile(
     _FLAGS,
 )
 # A choice among what was just offered is no preference for good.
-_OFFERED = re.compile(
+_OFFERED = lazy_regex(
     r"""^\W*(?:this|that(?!\ you)|these|those|it(?!\ (?:if|when))|to\ (?:wait|leave|start|stay
         |think|discuss|finish|keep)|[abc]\W*$)\b
     |\b(?:option|version|variant|approach|idea|suggestion|draft|design|plan|solution|proposal|yours
@@ -132,44 +133,44 @@ _OFFERED = re.compile(
     |\b(?:did|didn't|had|hadn't|were|was)\b(?!.*\b(?:always|never)\b)|\w_\w""",
     _FLAGS,
 )
-_STOP = re.compile(
+_STOP = lazy_regex(
     r"stop\ \w+ing\b(?!\ (?:the|this|that|these|those|it|here|now)\b)", re.IGNORECASE | re.VERBOSE
 )
-_MEMO = re.compile(
+_MEMO = lazy_regex(
     r"""^\W*(?:please\ |always\ )*(?:remember|keep\ in\ mind|bear\ in\ mind|(?:don't|never)\ forget)
     (?:\ that|\ to|:|,)?\ (?:always|never|(?:i|i'm|i'd|my|me|we\ (?:always|never|only|must))\b
     (?!\ (?:asked|told|said|sent|gave|had|have|want(?:ed)?|need(?:ed)?|was|were|will|just
         |already)\b))""",
     _FLAGS,
 )
-_NO_EVER = re.compile(
+_NO_EVER = lazy_regex(
     r"^\W*(?:please,?\ )?no\ (?:more\ )?[\w -]{2,40},?\ (?:ever|please|anymore)\b", _FLAGS
 )
 # What follows a colon after one of these is to be written or sent, not to be followed.
-_DICTATES = re.compile(
+_DICTATES = lazy_regex(
     r"""(?:(?:and|so|then|also|please|now|ok|could\ you|can\ you)\ )*(?:
     write|add|put|document|reply|say
     |tell|send|post|insert
     |append|print|paste|mention|type|enter|record|text|message|mail|email)\b""",
     _FLAGS,
 )
-_TRANSCRIPT = re.compile(r"^\W*(?P<label>[\w .'-]{1,40}):\s")
+_TRANSCRIPT = lazy_regex(r"^\W*(?P<label>[\w .'-]{1,40}):\s")
 # A clause about a thing, in which "always" is not about what is asked.
-_RELATIVE = re.compile(
+_RELATIVE = lazy_regex(
     r"\b(?:that(?!\ you)|which|who|whose|whom|where|why|how|whether)\b.*", _FLAGS | re.DOTALL
 )
 # "always" or "never" before the verb, or right behind it.
-_NEAR_ADVERB = re.compile(
+_NEAR_ADVERB = lazy_regex(
     r"(?:(?:please|do|not|don't|only|also|just|ever)\ )*(?:(?:always|never)\b"
     r"|[a-z'-]+\ (?:(?:to\ )?(?:me|us)\ |sure\ )?(?:that\ )?(?:you\ |to\ )?(?:always|never)\b"
     r"(?!\ [a-z]+(?:ed|ing)\b))", _FLAGS,
 )  # fmt: skip
-_FAR_ADVERB = re.compile(r"\b(?:always|never)\b(?!\W*$)", _FLAGS)
-_ONLY_MARKER = re.compile(r"(?:always|ever|never|all\ the\ time|please|each\ time)\W*", _FLAGS)
+_FAR_ADVERB = lazy_regex(r"\b(?:always|never)\b(?!\W*$)", _FLAGS)
+_ONLY_MARKER = lazy_regex(r"(?:always|ever|never|all\ the\ time|please|each\ time)\W*", _FLAGS)
 _MANNER_WORDS_MAX = 14
 # "I want the unit in every heading": of a wish, this is for good; "add it to every heading" is a
 # task.
-_WISH_FOR_EACH = re.compile(r"i\ (?:want|expect|need|would\ like)\b.*\b(?:every|each)\b", _FLAGS)
+_WISH_FOR_EACH = lazy_regex(r"i\ (?:want|expect|need|would\ like)\b.*\b(?:every|each)\b", _FLAGS)
 _NOT_HEAD = frozenset(
     "know worry mind understand care see think believe remember you we they".split()
 )

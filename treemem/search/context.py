@@ -8,7 +8,6 @@ Tested in tests/search/test_engine.py.
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Collection, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
@@ -16,6 +15,7 @@ from itertools import chain, groupby
 
 from treemem.digest import reading
 from treemem.origins.spans import spans_of, weakest
+from treemem.patterns import lazy_regex
 from treemem.search import intent, snippets, standing
 from treemem.search.intent import QuestionKind
 from treemem.search.scoring import Candidate, CandidatePlace, Scored
@@ -30,7 +30,7 @@ from treemem.tree import browse
 from treemem.types import ORIGINS, Explained, Message, Passage, SearchResult
 
 # Subtle: a time that cannot be parsed is stored as the log writes it, and may be any text.
-_DAY = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
+_DAY = lazy_regex(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 # The most bytes of a speaker's name in a line that is cut.
 NAME_BYTES = 24
 STANDING_TITLE = "Standing instructions:"

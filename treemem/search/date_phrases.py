@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, time, timedelta
 from typing import Literal
 
+from treemem.patterns import lazy_regex
 from treemem.search.calendar_names import HOLIDAYS, SEASONS, season
 
 WEEKDAYS = {
@@ -49,17 +50,17 @@ _SLACK_DAYS = {"day": 0, "week": 3, "month": 15, "year": 183}
 MONTH_DAYS = 28
 _MONTHS_LONG = {"month": 1, "quarter": 3, "year": 12}
 
-_WORD = re.compile(r"""[^\s,;!?()\[\]{}"“”„«»…]+""")
+_WORD = lazy_regex(r"""[^\s,;!?()\[\]{}"“”„«»…]+""")
 # "mid-May" is two words.
-_HYPHENATED = re.compile(r"\b(early|mid|late)-(?=\w)", re.IGNORECASE)
-_ISO_DAY = re.compile(r"\d{4}-\d{2}-\d{2}", re.ASCII)
+_HYPHENATED = lazy_regex(r"\b(early|mid|late)-(?=\w)", re.IGNORECASE)
+_ISO_DAY = lazy_regex(r"\d{4}-\d{2}-\d{2}", re.ASCII)
 # Year first, or last: 2026/11/13, 13.11.2026, 13/11/2026.
-_YEAR_FIRST = re.compile(r"(\d{4})([/.-])(\d{1,2})\2(\d{1,2})", re.ASCII)
-_YEAR_LAST = re.compile(r"(\d{1,2})([/.-])(\d{1,2})\2((?:19|20)\d{2}|\d{2})", re.ASCII)
-_ORDINAL = re.compile(r"(\d{1,2})(?:st|nd|rd|th)", re.ASCII)
-_YEAR = re.compile(r"(?:19|20)\d{2}", re.ASCII)
-_DAY = re.compile(r"(\d{1,2})(?:st|nd|rd|th)?", re.ASCII)
-_COUNT = re.compile(r"\d{1,3}", re.ASCII)
+_YEAR_FIRST = lazy_regex(r"(\d{4})([/.-])(\d{1,2})\2(\d{1,2})", re.ASCII)
+_YEAR_LAST = lazy_regex(r"(\d{1,2})([/.-])(\d{1,2})\2((?:19|20)\d{2}|\d{2})", re.ASCII)
+_ORDINAL = lazy_regex(r"(\d{1,2})(?:st|nd|rd|th)", re.ASCII)
+_YEAR = lazy_regex(r"(?:19|20)\d{2}", re.ASCII)
+_DAY = lazy_regex(r"(\d{1,2})(?:st|nd|rd|th)?", re.ASCII)
+_COUNT = lazy_regex(r"\d{1,3}", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from typing import Literal
 
+from treemem.patterns import lazy_regex
 from treemem.text import bm25
 from treemem.types import StatementKind
 
@@ -62,12 +63,12 @@ _RULES: tuple[tuple[QuestionKind, str], ...] = (
         |\bmain\ (?:points|topics|ideas|takeaways)\b|\bbring\ me\ up\ to\ (?:speed|date)\b"""),
 )  # fmt: skip
 _COMPILED = tuple(
-    (kind, re.compile(pattern, re.IGNORECASE | re.VERBOSE)) for kind, pattern in _RULES
+    (kind, lazy_regex(pattern, re.IGNORECASE | re.VERBOSE)) for kind, pattern in _RULES
 )
-_SENTENCE = re.compile(r"[^.?!\n]+")
+_SENTENCE = lazy_regex(r"[^.?!\n]+")
 # Questions for a person, a place, a time, a number or a reason are narrow, whatever else they
 # contain.
-_NARROW = re.compile(
+_NARROW = lazy_regex(
     r"""\A\W*(?:(?:so|and|but|also|ok|okay|please|hey|(?:can|could|would)\ you|tell\ me|remind\ me
         |do\ you\ (?:know|remember))[,:\ ]+)*
     (?:who|whom|whose|why|how\ (?:many|much|long|often|old|far|big|late|early)

@@ -12,6 +12,7 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import chain, takewhile
 
+from treemem.patterns import lazy_regex
 from treemem.text import bm25
 from treemem.text.labels import GAP, clipped, in_quotes
 from treemem.text.tokens import count_tokens
@@ -22,10 +23,10 @@ from treemem.text.windows import WINDOW_WORDS, WORD, WORD_CHARS_MAX
 # without spaces, words are those of windows.py, and an excerpt has as many as a window.
 EXCERPT_WORDS = 85
 EXCERPT_WORDS_MORE = 10
-_SPACED = re.compile(r"\S+")
+_SPACED = lazy_regex(r"\S+")
 
 # What ends a line, for a terminal, an editor or str.splitlines. A line without text needs no mark.
-_LINE_BREAK = re.compile("(?:\r\n|[\n\r\v\f\x1c-\x1e\x85\u2028\u2029])+")
+_LINE_BREAK = lazy_regex("(?:\r\n|[\n\r\v\f\x1c-\x1e\x85\u2028\u2029])+")
 
 # Characters of a source's title in a heading.
 TITLE_CHARS_MAX = 48

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from treemem.ledger.rulebook import Book, Rule
+from treemem.patterns import lazy_regex
 from treemem.rules import projects
 from treemem.rules.values import GENERIC
 from treemem.search import snippets
@@ -29,7 +30,7 @@ SHARED_MIN = 2
 # The fewest tokens of a rule's line: a mark, a speaker and some words.
 LINE_TOKENS_MIN = 6
 # "… when I ask about libraries": the user says which questions the rule is for.
-_OCCASION = re.compile(
+_OCCASION = lazy_regex(
     r"\b(?:when(?:ever)?|if|(?:any|each|every) ?time) (?:i|we) (?:\w+ )?(?:ask|talk|speak|write"
     r"|inquire|discuss|mention|request|want to know)\w*(?: you| to you)?"
     r"(?: about| for| of| on| how to)? (?P<subject>[^.;]+)",
@@ -37,7 +38,7 @@ _OCCASION = re.compile(
 )
 # Bytes of the cache of the tokens of lines.
 LINES_BYTES_MAX = 1_000_000
-_DAY = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
+_DAY = lazy_regex(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 
 
 @dataclass(frozen=True)

@@ -5,9 +5,9 @@ The page is generated from the DDL in migrations.py, which creates the tables.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 
+from treemem.patterns import lazy_regex
 from treemem.store import migrations
 
 _HEADING = """# Schema
@@ -15,12 +15,12 @@ _HEADING = """# Schema
 Generated from the DDL in `treemem/store/migrations.py` by `python -m treemem.store.schema_page`.
 Columns that end in `_ms` are milliseconds since 1970 UTC. A `seq` is a row number in this file.
 """
-_TABLE = re.compile(r"CREATE TABLE (?:IF NOT EXISTS )?(\w+) \( *-- (.*)\n((?:  .*\n)+)")
-_ADDED = re.compile(r"ALTER TABLE (\w+) ADD COLUMN (.*)")
-_DROPPED = re.compile(r"DROP TABLE (\w+)")
-_COLUMN = re.compile(r"\"?([a-z_]+)\"? ([A-Z]+)(.*)")
-_CHOICES = re.compile(r"IN \(('.*?')\)")
-_REFERENCE = re.compile(r"REFERENCES (\w+)")
+_TABLE = lazy_regex(r"CREATE TABLE (?:IF NOT EXISTS )?(\w+) \( *-- (.*)\n((?:  .*\n)+)")
+_ADDED = lazy_regex(r"ALTER TABLE (\w+) ADD COLUMN (.*)")
+_DROPPED = lazy_regex(r"DROP TABLE (\w+)")
+_COLUMN = lazy_regex(r"\"?([a-z_]+)\"? ([A-Z]+)(.*)")
+_CHOICES = lazy_regex(r"IN \(('.*?')\)")
+_REFERENCE = lazy_regex(r"REFERENCES (\w+)")
 
 
 def markdown() -> str:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 
+from treemem.patterns import lazy_regex
 from treemem.summarize.kinds import constraints, decisions, empty, failures, learned, open_points
 from treemem.summarize.kinds.place import Place
 from treemem.types import StatementKind
@@ -17,19 +18,19 @@ WEIGHTS: dict[StatementKind, float] = {
     "constraint": 3.0, "open": 2.5, "decision": 2.5, "error": 2.0, "fact": 1.0,
 }  # fmt: skip
 # What a transcript writes apart: "we 'll".
-_APART = re.compile(r" '(?=(?:ll|s|re|ve|d|m)\b)")
+_APART = lazy_regex(r" '(?=(?:ll|s|re|ve|d|m)\b)")
 # A sentence from its beginning to its end, or an item of a list.
-_WHOLE = re.compile(r"(?![a-z]+\b(?!:))")
-_STOPPED = re.compile(r"(?![a-z]+\b(?!:)).*[.!?;][\"'`)*_]*$", re.DOTALL)
+_WHOLE = lazy_regex(r"(?![a-z]+\b(?!:))")
+_STOPPED = lazy_regex(r"(?![a-z]+\b(?!:)).*[.!?;][\"'`)*_]*$", re.DOTALL)
 # How a question and a lead end.
 _NO_STATEMENT = ("?", ":")
 # What a speaker does not finish.
-_BROKEN_OFF = re.compile(
+_BROKEN_OFF = lazy_regex(
     r"\b(?:and|but|or|the|a|an|to|of|so|because|cuz|that|it's|you|i|we|with|for|in|is|was|could|can)"
     r"[\s,]*$",
     re.IGNORECASE,
 )
-_TOOL_ERROR = re.compile(
+_TOOL_ERROR = lazy_regex(
     r"^(?:E\s+)?\w*(?:Error|Exception|Panic|panic)\b.{0,300}|^(?:FAILED|FAIL|ERROR|fatal:|error:)\W.{3,300}"
     r"|^.{0,80}\bexit (?:code|status) [1-9]\d*",
     re.MULTILINE,

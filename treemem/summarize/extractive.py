@@ -16,6 +16,7 @@ from itertools import zip_longest
 from treemem.ledger import matching, salience
 from treemem.origins.bots import is_bot
 from treemem.origins.spans import plain_origin
+from treemem.patterns import lazy_regex
 from treemem.proposals import Draft, Excerpt, View
 from treemem.rules import wording
 from treemem.summarize import rollup
@@ -69,7 +70,7 @@ CONTENT_CHARS_MIN = 4
 CONTENT_WORDS_FULL = 7
 # A question for a fact, which the next speaker answers at once, and the characters of the answer
 # that are read.
-_ASKS_FOR_A_FACT = re.compile(r"\b(?:who|whose|what|which|when|where|how|why)\b", re.IGNORECASE)
+_ASKS_FOR_A_FACT = lazy_regex(r"\b(?:who|whose|what|which|when|where|how|why)\b", re.IGNORECASE)
 _ANSWER_CHARS = 400
 # Content words of a fact: "She laughed." says nothing without its context.
 CONTENT_WORDS_MIN = 3

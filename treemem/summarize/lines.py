@@ -12,6 +12,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
+from treemem.patterns import lazy_regex
 from treemem.proposals import ChildStatement, Excerpt
 from treemem.text.sentences import split_sentences
 from treemem.text.tokens import count_many, count_tokens
@@ -30,7 +31,7 @@ ERROR_CHARS_MAX = 200
 # Characters of the words that a statement rests on, beside it.
 CITED_CHARS_MAX = 200
 
-_ERROR = re.compile(
+_ERROR = lazy_regex(
     r"^.*(?:\b(?:error|exception|panic|fail(?:ed|ure|s)?|fatal|denied|not found|timed out)\b"
     r"|\w(?:Error|Exception)\b|\bexit (?:code|status) [1-9]).*$",
     re.IGNORECASE | re.MULTILINE,

@@ -12,10 +12,10 @@ model_summarizer.py.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from typing import Literal
 
+from treemem.patterns import lazy_regex
 from treemem.summarize.lines import flat, name_of
 
 Mode = Literal["retell", "notes"]
@@ -107,8 +107,8 @@ INSTRUCTIONS = f"{RETELL_SYSTEM} {NOTES_SYSTEM} {_NOTES_TASK} {_GROUP_TASK}"
 # How calls for notes begin, also those of earlier versions.
 _NOTES_BEGINNINGS = ("You take notes. You write ", "TEXT\n1. Nora: I moved the shop's database ")
 
-_BULLET = re.compile(r"^\s*(?:[-*•–]+\s*|\(?\d{1,2}[.):]\)?\s+)")
-_BOLD = re.compile(r"\*\*([^*]*)\*\*")
+_BULLET = lazy_regex(r"^\s*(?:[-*•–]+\s*|\(?\d{1,2}[.):]\)?\s+)")
+_BOLD = lazy_regex(r"\*\*([^*]*)\*\*")
 
 
 def notes_task(count: int) -> str:

@@ -14,6 +14,7 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from treemem.patterns import lazy_regex
 from treemem.text import fts
 from treemem.text.cache import cached
 from treemem.text.stemmers import stemmer
@@ -25,12 +26,12 @@ B = 0.75
 # Bytes of the cache of stem counts, and of the cache of the stems of statements.
 COUNTS_BYTES_MAX = 32_000_000
 STATEMENTS_BYTES_MAX = 8_000_000
-_OPERATORS = re.compile(
+_OPERATORS = lazy_regex(
     r"""("(?:[^"]|"")*")|\bNOT\s+(?:"(?:[^"]|"")*"|[^\s()"]+)|\b(?:AND|OR|NOT|NEAR)\b
     |,\s*\d+\s*\)|[^\W\d]\w*\s*:""",
     re.VERBOSE,
 )
-_WORD = re.compile(r"[^\W_]+")
+_WORD = lazy_regex(r"[^\W_]+")
 
 
 def content_words(words: Sequence[str]) -> list[str]:

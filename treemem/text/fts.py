@@ -15,6 +15,7 @@ import unicodedata
 from collections.abc import Callable, Iterable, Iterator
 
 from treemem.errors import DatabaseError, UsageError
+from treemem.patterns import lazy_regex
 from treemem.text.stemmers import stemmer
 
 # Marks are part of words, since they are the vowels of Hindi or Tamil. Variation selectors are not:
@@ -32,22 +33,22 @@ _STEM_CHARS_MIN = 3
 
 _NAME = r"(?<![A-Za-z0-9_])(?:[cC]\+\+|[cCfF]#(?![A-Za-z])|\.(?i:net)(?![A-Za-z0-9_]))"
 _NUMBER = r"(?<![^\W_])[vV]?\d++(?:\.\d++)+(?![A-Za-z0-9_])"  # 3.11, v2.3.1, 10.0.0.1
-_ASCII_WORD = re.compile(f"{_NAME}|{_NUMBER}|[A-Za-z0-9]++")
-_DOTTED = re.compile(_NUMBER)
-_HEX = re.compile(r"(?:0x)?([0-9a-f]{6,64})", re.IGNORECASE)
+_ASCII_WORD = lazy_regex(f"{_NAME}|{_NUMBER}|[A-Za-z0-9]++")
+_DOTTED = lazy_regex(_NUMBER)
+_HEX = lazy_regex(r"(?:0x)?([0-9a-f]{6,64})", re.IGNORECASE)
 
-_HUMP = re.compile(r"(?<=[a-z])(?=[A-Z])|(?<=[0-9A-Z])(?=[A-Z][a-z]{2})")
+_HUMP = lazy_regex(r"(?<=[a-z])(?=[A-Z])|(?<=[0-9A-Z])(?=[A-Z][a-z]{2})")
 # A quick test whether _HUMPED or _SIGNED matches: few characters can begin a match.
-_HAS_NAME = re.compile(
+_HAS_NAME = lazy_regex(
     r"[A-Z+#](?:(?<=[a-z].)|(?<=[0-9A-Z].)[a-z]{2}|(?<=[Cc]\+)\+|(?<=[CcFf]#)|(?<=\.N)ET)"
 )
-_HUMPED = re.compile(r"(?<![A-Za-z0-9])(?:[A-Z]{2,}+[a-z]{2}|[A-Z]*+[a-z0-9]++[A-Z])[A-Za-z0-9]*+")
-_MACHINE_MADE = re.compile(r"\d[A-Za-z]+\d")  # an id or a piece of base64, no name
+_HUMPED = lazy_regex(r"(?<![A-Za-z0-9])(?:[A-Z]{2,}+[a-z]{2}|[A-Z]*+[a-z0-9]++[A-Z])[A-Za-z0-9]*+")
+_MACHINE_MADE = lazy_regex(r"\d[A-Za-z]+\d")  # an id or a piece of base64, no name
 _NAME_CHARS_MAX = 64
 # O'Brien is also typed as OBrien. "I've" and "it's" are no such names.
-_APOSTROPHE = re.compile(r"(?<![A-Za-z0-9])([A-Za-z]{1,2})['’]([A-Za-z]{3,40})(?![A-Za-z0-9])")
+_APOSTROPHE = lazy_regex(r"(?<![A-Za-z0-9])([A-Za-z]{1,2})['’]([A-Za-z]{3,40})(?![A-Za-z0-9])")
 _SIGNED_NAMES = {"c++": "cpp", "c#": "csharp", "f#": "fsharp", ".net": "dotnet"}
-_SIGNED = re.compile(r"[+#N](?:(?<=\b[Cc]\+)\+|(?<=\b[CcFf]#)(?![A-Za-z])|(?<=\.N)ET\b)", re.ASCII)
+_SIGNED = lazy_regex(r"[+#N](?:(?<=\b[Cc]\+)\+|(?<=\b[CcFf]#)(?![A-Za-z])|(?<=\.N)ET\b)", re.ASCII)
 
 
 @functools.cache
@@ -214,7 +215,7 @@ def _quoted(word: str) -> str:
 
 # -- FTS5 expressions of users --------------------------------------------------------
 
-_REFUSED = re.compile(
+_REFUSED = lazy_regex(
     r"(fts5[: ].*|no such column: .*|unterminated string|unknown special query.*"
     r"|expected integer, got .*)",
     re.DOTALL,

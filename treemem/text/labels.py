@@ -6,19 +6,19 @@ or begin a line.
 
 from __future__ import annotations
 
-import re
 import unicodedata
 
 import orjson
 
+from treemem.patterns import lazy_regex
 from treemem.types import ORIGINS, ROLES
 
 GAP = "…"
 # A name that cannot be taken for anything else, and the words that stand for speakers.
-_PLAIN_NAME = re.compile(r"\w(?:[\w .,'’&+/#@-]*[\w.])?")
+_PLAIN_NAME = lazy_regex(r"\w(?:[\w .,'’&+/#@-]*[\w.])?")
 # Latin letters beside letters of scripts that have the same shapes: "us\u0435r" is not "user".
 _ALIKE = "\u0370-\u052f\u13a0-\u13ff\ua4d0-\ua4ff"
-_MIXED_LETTERS = re.compile(rf"[A-Za-z](?=.*[{_ALIKE}])|[{_ALIKE}](?=.*[A-Za-z])")
+_MIXED_LETTERS = lazy_regex(rf"[A-Za-z](?=.*[{_ALIKE}])|[{_ALIKE}](?=.*[A-Za-z])")
 RESERVED_NAMES = frozenset({*ROLES, *ORIGINS, "summary", "standing instructions"})
 # Joiners inside words and emoji, which are no controls.
 _JOINERS = "\u200c\u200d"

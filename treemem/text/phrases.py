@@ -17,6 +17,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from treemem.patterns import lazy_regex
 from treemem.text.stemmers import stemmer
 from treemem.text.word_classes import (
     ADVERBS,
@@ -61,19 +62,19 @@ AKIN_CHARS_MIN = 3
 FAINT_WEIGHT = 0.5
 
 # Markup, code, links, paths, and what a transcript says of sounds, photos and files: no words.
-_FENCE = re.compile(r"^\s*(```|~~~).*?(?:^\s*\1|\Z)", re.MULTILINE | re.DOTALL)
-_NOISE = re.compile(
+_FENCE = lazy_regex(r"^\s*(```|~~~).*?(?:^\s*\1|\Z)", re.MULTILINE | re.DOTALL)
+_NOISE = lazy_regex(
     r"https?://\S+|www\.\S+|(?<!\S)[^\s@]{1,64}@[^\s@]{1,64}|\[[^\]\n]{0,400}\](?!\()|\{[^}\n]{0,80}\}"
     r"|</?[A-Za-z!][^>\n]{0,200}>|\((?:inaudible|laugh\w{0,9}|applause|crosstalk|pause)\)"
     r"|(?<![\w.@~-])[~.]{0,2}/?[\w.@-]{1,60}(?:[/\\][\w.@-]{1,60})+/?|&\w{2,8};"
     r"|(?<![\w-])[\w-]{1,60}\.[a-z]{1,4}\b(?!\s[A-Z])|\b[0-9a-fA-F]{8,}(?:-[0-9a-fA-F]{4,})*\b"
     r"|[`*#>|=$%^~]{2,}|`"
 )
-_MAY_BE_NOISE = re.compile(r"[@/\\\[\]{<(&`*#>|=$%^~]|\.\w|\d{8}|[0-9a-f]{8}")
-_TARGET = re.compile(r"\]\([^)\s]{0,400}\)")
-_TOKEN = re.compile(r"[^\W\d_](?:[\w]|['’\-](?=\w))*|\d+(?:[.,:]\d+)*\w*|[^\w\s]|\n\s*\n?")
-_IDENTIFIER = re.compile(r"[a-z]+[A-Z]\w*|[A-Za-z]\w*_\w+|[A-Z][a-z]+[A-Z]\w+")
-_CLITIC = re.compile(r"(?:['’](?:s|m|re|ve|ll|d|t|S))$")
+_MAY_BE_NOISE = lazy_regex(r"[@/\\\[\]{<(&`*#>|=$%^~]|\.\w|\d{8}|[0-9a-f]{8}")
+_TARGET = lazy_regex(r"\]\([^)\s]{0,400}\)")
+_TOKEN = lazy_regex(r"[^\W\d_](?:[\w]|['’\-](?=\w))*|\d+(?:[.,:]\d+)*\w*|[^\w\s]|\n\s*\n?")
+_IDENTIFIER = lazy_regex(r"[a-z]+[A-Z]\w*|[A-Za-z]\w*_\w+|[A-Z][a-z]+[A-Z]\w+")
+_CLITIC = lazy_regex(r"(?:['’](?:s|m|re|ve|ll|d|t|S))$")
 
 _FUNCTION_WORDS = frozenset().union(
     DETERMINERS, PREPOSITIONS, SUBJECTS, OBJECTS, BEING, MODALS, CONJUNCTIONS, ADVERBS
@@ -86,7 +87,7 @@ _NOT_LY = frozenset(
 )
 _NOT_ED = frozenset("bed seed feed speed weed shed hundred breed embed sled creed greed".split())
 # The endings of adjectives, and nouns that end so.
-_ADJECTIVE = re.compile(
+_ADJECTIVE = lazy_regex(
     r".{2,}(?:ful|ous|able|ible|less|iest|ical|[tnrui]al|[ts]ive|ic|-(?:free|friendly|based|like|style"
     r"|specific|related|oriented|level|only|wide|long|old|time|made|term|end))$"
 )
@@ -104,8 +105,8 @@ _NOT_ADJECTIVE = frozenset(
     "rhetoric arctic automatic classic nostalgic fanatic skeptic academic pandemic "
     "epidemic diagnostic analytic credential interval integral spiral neutral".split()
 )
-_VOWEL = re.compile(r"[aeiouy\d_]")
-_PLURAL = re.compile(r".{2,}[^s'’i]s$")
+_VOWEL = lazy_regex(r"[aeiouy\d_]")
+_PLURAL = lazy_regex(r".{2,}[^s'’i]s$")
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,16 +9,18 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from treemem.patterns import lazy_regex
+
 # The fewest characters of a piece between two marks that can be a sentence.
 PIECE_CHARS_MIN = 12
 # Words of a heading at most, and its share of capitalized words at least.
 _HEADING_WORDS_MAX = 10
 _HEADING_SHARE_MIN = 0.75
 # A line without any of these is neither code, nor a table row, nor a path. Most lines are such.
-_ODD = re.compile(r"[{}\[\]|<>=;\\/#`$@_(*]")
+_ODD = lazy_regex(r"[{}\[\]|<>=;\\/#`$@_(*]")
 _ODD_STARTS = ("import ", "return ", "+++", "---", "Traceback")
 _FLAGS = re.VERBOSE
-_CODE = re.compile(
+_CODE = lazy_regex(
     r"""^\s*(?:
         (?://|/\*|\*/|\*\s@|\#!|\#include\b|<!--|</?\w+[^<>]*>\s*$|@@\s|diff\s--git
         |index\s[0-9a-f]{7}
@@ -48,16 +50,16 @@ _CODE = re.compile(
     |</\w+>\s*$""",
     _FLAGS,
 )
-_CALL = re.compile(r"\s*[\w.]+\([\"'\[{(*]")
-_TABLE = re.compile(r"^\s*\||\|\s*$|^[\s|:+-]+$|\s\|\s.*\s\|\s")
+_CALL = lazy_regex(r"\s*[\w.]+\([\"'\[{(*]")
+_TABLE = lazy_regex(r"^\s*\||\|\s*$|^[\s|:+-]+$|\s\|\s.*\s\|\s")
 # A path, an address or a file's name without words around it, also in a list, and a slash command.
 _NAME = r"(?:[~.]{0,2}/)?[\w@.+-]+(?:[/\\][\w@.+-]*)+|https?://\S+|[\w.-]+\.\w{1,5}"
-_PATH = re.compile(rf"^\W*(?:{_NAME})(?:[\s,;:()`*]+(?:{_NAME}))*[\W\d]*$")
-_COMMAND = re.compile(r"^\s*/[a-z][\w:-]*(?:\s+\S+){0,3}\s*$")
-_RULE = re.compile(r"^[\W_]*$")
+_PATH = lazy_regex(rf"^\W*(?:{_NAME})(?:[\s,;:()`*]+(?:{_NAME}))*[\W\d]*$")
+_COMMAND = lazy_regex(r"^\s*/[a-z][\w:-]*(?:\s+\S+){0,3}\s*$")
+_RULE = lazy_regex(r"^[\W_]*$")
 # What a transcript or an export puts between the words: {vocalsound}, [laughter],
 # [shares a photo: a dog], <v Ana>.
-_MARK = re.compile(
+_MARK = lazy_regex(
     r"""\{[a-z][a-z ]{1,20}\}
     |\[(?:(?:shares|shared|sends|sent|posts|posted|attached|uploaded)\ [^\]]*
         |(?:image|photo|picture|video|audio|voice|gif|sticker|file|attachment|document)\b[^\]]*
@@ -67,17 +69,17 @@ _MARK = re.compile(
     _FLAGS | re.IGNORECASE,
 )
 # A formula, and the fewest words beside one that say anything.
-_FORMULA = re.compile(
+_FORMULA = lazy_regex(
     r"\\[\[(].*?(?:\\[\])]|$)|\$\$.*?(?:\$\$|$)|\$[^$\s][^$]*\\[^$]*\$"
     r"|\\[a-z]+\{.*\}"
 )  # fmt: skip
 _WORDS_BESIDE_MIN = 4
-_WORD = re.compile(r"(?<!\\)\b[^\W\d_]{2,}\b")
-_MARKED = re.compile(r"[{\[(<]")
-_HEADING_MARK = re.compile(r"\s*#{1,6}\s")
-_BOLD = re.compile(r"^\s*(?:[-*+]\s+|\d{1,3}[.)]\s+)?(?:\*\*|__)[^*_]+(?:\*\*|__)\s*:?\s*$")
-_STOPPED = re.compile(r"[.!?…。！？][\"')\]*_`]*\s*$")
-_LICENCE = re.compile(
+_WORD = lazy_regex(r"(?<!\\)\b[^\W\d_]{2,}\b")
+_MARKED = lazy_regex(r"[{\[(<]")
+_HEADING_MARK = lazy_regex(r"\s*#{1,6}\s")
+_BOLD = lazy_regex(r"^\s*(?:[-*+]\s+|\d{1,3}[.)]\s+)?(?:\*\*|__)[^*_]+(?:\*\*|__)\s*:?\s*$")
+_STOPPED = lazy_regex(r"[.!?…。！？][\"')\]*_`]*\s*$")
+_LICENCE = lazy_regex(
     r"""\b(?:WITHOUT\ WARRANT(?:Y|IES)|AS\ IS|MERCHANTABILITY|permission\ is\ hereby\ granted
     |all\ rights\ reserved|copyright\ (?:\(c\)|©|\d{4})|licensed\ under\ the
     |above\ copyright\ notice|SPDX-License)""",
@@ -86,7 +88,7 @@ _LICENCE = re.compile(
 _LICENCE_WORDS = ("arrant", "WARRANT", "AS IS", "MERCHANT", "icens", "opyright", "COPYRIGHT",
                   "hereby", "rights reserved")  # fmt: skip
 # A chat's link is shown by its words, an address alone by its host and the end of its path.
-_MARKUP = re.compile(
+_MARKUP = lazy_regex(
     r"""(?P<link><(?P<at>(?:https?|mailto):[^<>|\s]+)(?:\|(?P<words>[^<>]*))?>)
     |!?\[(?P<name>[^\[\]]+)\]\([^()\s]+\)
     |<!--.*?-->|</?(?:a|b|blockquote|br|code|details|div|em|h[1-6]|hr|i|img|kbd|li|ol|p|pre|small
@@ -97,9 +99,9 @@ _MARKUP = re.compile(
     |^(?:[#]{1,6}|[-*+•>]|\d{1,3}[.)])\s+""",
     _FLAGS,
 )
-_IN_BACKTICKS = re.compile(r"(`[^`]*`)")
-_MARKED_UP = re.compile(r"[*_<\[\\#~>【\ue000-\uf8ff\ufffd+•-]|^\d")
-_BLANKS = re.compile(r"  +")
+_IN_BACKTICKS = lazy_regex(r"(`[^`]*`)")
+_MARKED_UP = lazy_regex(r"[*_<\[\\#~>【\ue000-\uf8ff\ufffd+•-]|^\d")
+_BLANKS = lazy_regex(r"  +")
 # Characters of an address that is shown without words.
 _ADDRESS_MAX = 48
 

@@ -15,6 +15,7 @@ import re
 from importlib import resources
 from typing import NamedTuple
 
+from treemem.patterns import lazy_regex
 from treemem.text.scripts import COUNTED_BY_PAIR
 from treemem.text.stop_words import STOP_WORDS
 from treemem.text.word_classes import IMPERATIVES
@@ -39,24 +40,24 @@ POINTING_MIN = 2
 # Sentences whose quality is remembered: the same one is judged in leaf, group and digest.
 REMEMBERED = 20_000
 
-_WORD = re.compile(rf"[{COUNTED_BY_PAIR}]{{1,2}}|[^\W\d_](?:[\w']|-(?=\w))*|\d[\d.,:]*\w*")
-_PAIR = re.compile(f"[{COUNTED_BY_PAIR}]")
+_WORD = lazy_regex(rf"[{COUNTED_BY_PAIR}]{{1,2}}|[^\W\d_](?:[\w']|-(?=\w))*|\d[\d.,:]*\w*")
+_PAIR = lazy_regex(f"[{COUNTED_BY_PAIR}]")
 # A sentence that begins small, or with one of these, goes on with another one.
-_GOES_ON = re.compile(
+_GOES_ON = lazy_regex(
     r"[^\w\"“'`(\[]*(?:and|but|so|then|or|also|because|that|this|these|those|it|its|they|them|he|she|his|her"
     r"|him|there|here|which|otherwise|instead|however|yes|no|yeah|well|ok|okay|oh)\b",
     re.IGNORECASE,
 )
-_SMALL = re.compile(r"[\"'“(\[]*[^\W\d_](?<=[a-zà-öø-ÿ])[^\W_]*(?!\S*[_/.(]\w)")
-_STOPPED = re.compile(r"[.!?…。！？][\"')\]*_`”’]*\s*$")
+_SMALL = lazy_regex(r"[\"'“(\[]*[^\W\d_](?<=[a-zà-öø-ÿ])[^\W_]*(?!\S*[_/.(]\w)")
+_STOPPED = lazy_regex(r"[.!?…。！？][\"')\]*_`”’]*\s*$")
 # What is broken off, or cut by a transcript or a list.
-_OPEN_END = re.compile(
+_OPEN_END = lazy_regex(
     r"(?:[,;:–-]|\b(?:and|or|but|so|the|a|an|of|to|that|in|is|are|was|with|for|could|if|because|where|you|we"
     r"|I))[\s.]*$",
     re.IGNORECASE,
 )
 # Speech as it is heard: a sound instead of a word, a word twice, or one broken off.
-_FILLER = re.compile(
+_FILLER = lazy_regex(
     r"(?<!\w)(?:u[hm]+|[eh]rm?|hmm+|mm+|mhm|eh|uh[- ]huh|you know|i mean|sort of|kind of)(?!\w)"
     r"|\b(\w+)(?: ,)? \1\b|\w - (?=\w)|(?<=\s)[b-hj-zB-HJ-Z](?=\s)|@ @|\w-\s",
     re.IGNORECASE,
@@ -71,16 +72,16 @@ _I = frozenset("I I'm I'll I've I'd".split())
 _FIRST_PERSON = frozenset(map(str.lower, _I)) | frozenset(
     "we my our me us we're we'll we've we'd".split()
 )
-_NUMBER = re.compile(r"(?<!\S)[^\s\d]*\d\S*")
-_LABEL = re.compile(r"\W*(?:\*\*[^*]{2,60}\*\*|[\w ]{2,40}(?=:))\W*")
+_NUMBER = lazy_regex(r"(?<!\S)[^\s\d]*\d\S*")
+_LABEL = lazy_regex(r"\W*(?:\*\*[^*]{2,60}\*\*|[\w ]{2,40}(?=:))\W*")
 _COMMANDS = IMPERATIVES | {"let", "let's", "please", "suppose"}
 # Words that make a statement a possibility or an opinion.
 _HEDGES = frozenset(
     "maybe perhaps probably hopefully if think guess wonder wondering suppose want wanna could "
     "would might may should can".split()
 )
-_LINK = re.compile(r"<?https?:[^\s>]*>?")
-_SYMBOL = re.compile(r"[{}\[\]<>=|\\$_^~;/#*`@]|https?:")
+_LINK = lazy_regex(r"<?https?:[^\s>]*>?")
+_SYMBOL = lazy_regex(r"[{}\[\]<>=|\\$_^~;/#*`@]|https?:")
 
 
 class Quality(NamedTuple):

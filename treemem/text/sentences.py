@@ -7,12 +7,12 @@ not inside a number or a name.
 
 from __future__ import annotations
 
-import re
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from treemem.origins.spans import origin_of_part, plain_origin
+from treemem.patterns import lazy_regex
 from treemem.text import prose
 from treemem.types import Message, Origin, PartKind
 
@@ -22,17 +22,17 @@ SENTENCE_CHARS_MAX = 400
 # Parts of a message that may be prose.
 _SPEECH_PARTS: frozenset[PartKind] = frozenset({"text", "pasted", "agent"})
 # After a dot, a small letter mostly goes on: "e.g. this". After a question it begins anew.
-_END = re.compile(r"[.!?…][\"')\]*_]*\s+(?=[A-Z0-9\"'(\[`*_])|(?<=[\w)])\?\s+(?=[a-z])|[。！？]")
-_LEAD = re.compile(r"\s*(?:[-*+•>#|]+\s+|\d{1,3}[.)]\s+|\[[ xX]\]\s+)*")
+_END = lazy_regex(r"[.!?…][\"')\]*_]*\s+(?=[A-Z0-9\"'(\[`*_])|(?<=[\w)])\?\s+(?=[a-z])|[。！？]")
+_LEAD = lazy_regex(r"\s*(?:[-*+•>#|]+\s+|\d{1,3}[.)]\s+|\[[ xX]\]\s+)*")
 # What begins an item of a list: a mark, a number, or a bold label.
-_LISTED = re.compile(r"\s*(?:[-*+•]\s|\d{1,3}[.)]\s|(?:\*\*|__|`)[^*_`\n]+(?:\*\*|__|`)\s*[:–—-])")
+_LISTED = lazy_regex(r"\s*(?:[-*+•]\s|\d{1,3}[.)]\s|(?:\*\*|__|`)[^*_`\n]+(?:\*\*|__|`)\s*[:–—-])")
 # Whose titled lines may be titles: what somebody types in capitals is a sentence all the same.
 _TITLING: frozenset[Origin] = frozenset({"assistant", "document", "pasted", "agent", "tool"})
 # A quotation within a sentence: in one line, and without another mark of its kind.
-_MENTION = re.compile(
+_MENTION = lazy_regex(
     r"\"[^\"\n]*\"|“[^”\n]*”|„[^“”\n]*[“”]|«[^»\n]*»|`[^`\n]*`|(?<!\w)'[^'\n]{2,}'(?!\w)"
 )
-_SENTENCE = re.compile(r"(?:[^.!?…\n。！？]|[.!?](?=[\w.!?]))+[.!?…。！？]*")
+_SENTENCE = lazy_regex(r"(?:[^.!?…\n。！？]|[.!?](?=[\w.!?]))+[.!?…。！？]*")
 
 
 def split_sentences(text: str) -> list[str]:

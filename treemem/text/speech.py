@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 
+from treemem.patterns import lazy_regex
 from treemem.text.prose import without_markup
 from treemem.text.stop_words import STOP_WORDS
 from treemem.types import Origin
@@ -16,27 +17,27 @@ from treemem.types import Origin
 # Whose words may be speech.
 _SPEAKING: frozenset[Origin] = frozenset({"typed", "person", "document"})
 # Code and paths, whose spaces and repetitions mean something.
-_CODE = re.compile(r"[`{}<>=\\|/$]|\w\(")
-_FILLER = re.compile(
+_CODE = lazy_regex(r"[`{}<>=\\|/$]|\w\(")
+_FILLER = lazy_regex(
     r"(?<![\w'’@-])(?:u+h+|u+m+|u+h+m+|e+r+m+|h+m+|mm+|mhm|uh[- ]huh)(?![\w'’@-])", re.IGNORECASE
 )
 # "you know" with a comma, or the beginning or end of the sentence, on both sides.
-_PHRASE = re.compile(r"(?P<before>^|,)\s*(?:you know|i mean)\s*(?=,|$)", re.IGNORECASE)
-_MARK = re.compile(r"\{[a-z]{3,20}\}|@ @")
+_PHRASE = lazy_regex(r"(?P<before>^|,)\s*(?:you know|i mean)\s*(?=,|$)", re.IGNORECASE)
+_MARK = lazy_regex(r"\{[a-z]{3,20}\}|@ @")
 # A word twice in a row. Repeated negations and numbers may be meant, and so may "that that".
-_TWICE = re.compile(r"(?<![\w'’-])(\w+)(?:\s*[,-])?\s+\1(?![\w'’-])", re.IGNORECASE)
+_TWICE = lazy_regex(r"(?<![\w'’-])(\w+)(?:\s*[,-])?\s+\1(?![\w'’-])", re.IGNORECASE)
 _MAY_REPEAT = (STOP_WORDS | {"kind", "sort"}) - frozenset(
     "no not never none nothing nobody neither nor without cannot one two once that had very more "
     "so much too yes again her his all you".split()
 )
 # Spaces that only a tokenizer puts.
-_TOKENIZED = re.compile(r"\w ['’](?:s|m|re|ve|ll|d|t)\b|\w n['’]t\b|\w [,?!](?=\s|$)|\w \.(?=\s|$)")
-_BEFORE_MARK = re.compile(r"(?<=[\w\"'’)\]]) +(?=(?:[,?!:;]|\.{1,3})(?:\s|$))")
-_CLITIC = re.compile(r"(?<=\w) (?=['’](?:s|m|re|ve|ll|d|t)\b|n['’]t\b)")
-_HYPHEN = re.compile(r"(?<=\w) - (?=\w)")
+_TOKENIZED = lazy_regex(r"\w ['’](?:s|m|re|ve|ll|d|t)\b|\w n['’]t\b|\w [,?!](?=\s|$)|\w \.(?=\s|$)")
+_BEFORE_MARK = lazy_regex(r"(?<=[\w\"'’)\]]) +(?=(?:[,?!:;]|\.{1,3})(?:\s|$))")
+_CLITIC = lazy_regex(r"(?<=\w) (?=['’](?:s|m|re|ve|ll|d|t)\b|n['’]t\b)")
+_HYPHEN = lazy_regex(r"(?<=\w) - (?=\w)")
 # Commas around what was left out.
-_COMMAS = re.compile(r"(?:\s*,)+(?=\s*[,.?!](?:\s|$))")
-_SPACES = re.compile(r"\s+")
+_COMMAS = lazy_regex(r"(?:\s*,)+(?=\s*[,.?!](?:\s|$))")
+_SPACES = lazy_regex(r"\s+")
 
 
 def clean_verbatim(text: str, origin: Origin) -> str:
@@ -65,7 +66,7 @@ def _tidy(text: str) -> str:
 
 def _without(match: re.Match[str]) -> str:
     """What is left of a phrase, or of a word that was said twice."""
-    if match.re is _PHRASE:
+    if match.re.pattern == _PHRASE.pattern:
         return match["before"]
     word = match[1]
     return word if word.lower() in _MAY_REPEAT else match[0]

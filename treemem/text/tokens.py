@@ -8,12 +8,12 @@ input; the edge of a block may add a token.
 from __future__ import annotations
 
 import functools
-import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from treemem.errors import TreememError
+from treemem.patterns import lazy_regex
 from treemem.text.cache import cached
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ _PATTERN = (
 )
 # A line with its end and the following lines that begin with whitespace. The pattern above never
 # matches across two such pieces.
-_LINES = re.compile(r"(?:[^\n]++|\n(?!\S))++\n?+|\n")
+_LINES = lazy_regex(r"(?:[^\n]++|\n(?!\S))++\n?+|\n")
 # The least number of texts that are counted on two threads.
 _POOL_TEXTS_MIN = 64
 # A cut falls on a natural end only after this share of the stretch.

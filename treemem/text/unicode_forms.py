@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 import unicodedata
 
+from treemem.patterns import lazy_regex
 from treemem.text.scripts import INDEXED_BY_PAIR as _UNSPACED
 from treemem.text.stemmers import Algorithm
 
@@ -42,17 +43,17 @@ _RUN = f"[{_UNSPACED}][{_UNSPACED}{_INVISIBLE}]*+"
 # A pattern that matches one run without spaces, one other word, or one emoji.
 WORD = rf"{_RUN}|(?:[^\W_{_UNSPACED}]|[{_VARIANT}{_SIGNS}])++|[{_EMOJI}]"
 
-_IS_UNSPACED = re.compile(f"[{_UNSPACED}]")
-_IS_EMOJI = re.compile(f"[{_EMOJI}]")
-_VARIES = re.compile(f"[{_VARIANT}{_UNSPACED_VARIANT}]")
-_IN_NEED = re.compile(f"[{_UNSPACED}{_VARIANT}{_EMOJI}]")
+_IS_UNSPACED = lazy_regex(f"[{_UNSPACED}]")
+_IS_EMOJI = lazy_regex(f"[{_EMOJI}]")
+_VARIES = lazy_regex(f"[{_VARIANT}{_UNSPACED_VARIANT}]")
+_IN_NEED = lazy_regex(f"[{_UNSPACED}{_VARIANT}{_EMOJI}]")
 # Subtle: without the lookbehind, a long word would be tried once for each of its letters.
-_NEEDY = re.compile(
+_NEEDY = lazy_regex(
     rf"(?<![^\W_])(?<![{_SIGNS}])(?:[^\W_{_UNSPACED}{_VARIANT}]|(?![{_VARIANT}])[{_SIGNS}])*+"
     rf"[{_UNSPACED}{_VARIANT}](?:[^\W_]|[{_UNSPACED}{_VARIANT}{_SIGNS}])*+(?:\.\d++)*+|[{_EMOJI}]"
 )
 # Marks that may be omitted. Subtle: Cyrillic marks may not, since й and и are different letters.
-_OPTIONAL = re.compile(
+_OPTIONAL = lazy_regex(
     "(?<![\u0400-\u04ff])[\u0300-\u036f]+|[\u0591-\u05bd\u05bf\u05c1\u05c2\u05c4\u05c5\u05c7"
     f"\u0610-\u061a\u0640\u064b-\u065f\u0670\u06d6-\u06ed{_INVISIBLE}]+"
 )
@@ -78,7 +79,7 @@ _STEMMED: tuple[tuple[Algorithm, str], ...] = (
     ("russian", "\u0400-\u052f"), ("greek", "\u0370-\u03ff\u1f00-\u1fff"),
     ("arabic", "\u0620-\u065f\u0670-\u06d3"),
 )  # fmt: skip
-_INFLECTED = re.compile("|".join(f"[{letters}]{{4,64}}" for _, letters in _STEMMED))
+_INFLECTED = lazy_regex("|".join(f"[{letters}]{{4,64}}" for _, letters in _STEMMED))
 
 
 def inflected(text: str) -> list[str]:

@@ -6,10 +6,10 @@ the ends of sentences or lines, without omissions.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from treemem.patterns import lazy_regex
 from treemem.text.scripts import COUNTED_BY_PAIR
 
 # The most words of a window; a part of a long message has at least half as many.
@@ -22,10 +22,10 @@ WORD_CHARS_MAX = 24
 # Emoji, and rare scripts, of which each letter costs as much as a word.
 _RARE = "\U00010000-\U0001ffff"
 # A word, a piece of a long one, or about as much of a script without spaces.
-WORD = re.compile(
+WORD = lazy_regex(
     rf"[{COUNTED_BY_PAIR}]{{1,2}}|[{_RARE}]|[^\s{COUNTED_BY_PAIR}{_RARE}]{{1,{WORD_CHARS_MAX}}}"
 )
-_SENTENCE_END = re.compile(r"[.!?…;][\"'”’»)\]*_`]*\Z|[。！？；]")
+_SENTENCE_END = lazy_regex(r"[.!?…;][\"'”’»)\]*_`]*\Z|[。！？；]")
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,10 +6,10 @@ and are in no profile.
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 
+from treemem.patterns import lazy_regex
 from treemem.text import phrases
 from treemem.text.fts import extra_words
 from treemem.text.phrases import PhraseCounts
@@ -25,8 +25,8 @@ WORD_CHARS_MIN = 5
 # Characters read of a text for its words.
 TEXT_CHARS_MAX = 20_000
 
-_WORD = re.compile(r"[^\W\d_]{2,40}")
-_UNSPACED = re.compile(f"[{COMPARED_BY_CHARACTER}]")
+_WORD = lazy_regex(r"[^\W\d_]{2,40}")
+_UNSPACED = lazy_regex(f"[{COMPARED_BY_CHARACTER}]")
 
 Profile = Mapping[str, int]
 

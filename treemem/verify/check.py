@@ -14,6 +14,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from treemem.patterns import lazy_regex
 from treemem.proposals import Excerpt
 from treemem.text.sentences import split_sentences
 from treemem.text.stop_words import STOP_WORDS
@@ -40,16 +41,16 @@ WORDS_TO_REPEAT = 10
 PROMPT_SHARE_MAX = 0.8
 ROLES = ("user", "assistant", "tool", "system")
 
-IDENTIFIER = re.compile(
+IDENTIFIER = lazy_regex(
     r"https?://[^\s)>\]]+|[\w.-]*/[\w./-]+|\b\w+(?:_\w+)+\b|\b\w+\.[a-z]{1,4}\b(?!\.)"
     r"|\b[a-z]+[A-Z]\w*\b|\b[0-9a-f]{7,40}\b|\b[A-Z]{2,}[-_]?\d+\b"
 )
-QUOTED = re.compile(r"[\"“`]([^\"”`\n]{2,80})[\"”`]")
-_DEBRIS = re.compile(
+QUOTED = lazy_regex(r"[\"“`]([^\"”`\n]{2,80})[\"”`]")
+_DEBRIS = lazy_regex(
     r"```|<\|?/?[a-z_]+\|?>|[{}\[\]]|\\n|\"(?:kind|text|messages|statements)\"|^\W*(?:\d+[.)]\s*)?$",
     re.IGNORECASE,
 )
-_CHATTER = re.compile(
+_CHATTER = lazy_regex(
     r"\bas an ai\b|\bi(?:'m| am) (?:sorry|unable|an ai)|\bi cannot (?:help|assist)"
     r"|<think|\bsure[,!]|\b(?:was|were) like\b"
     r"|\bhere (?:is|are) (?:the|a|some)\b.*\b(?:summary|statements?|facts?|notes?)\b"
@@ -57,11 +58,11 @@ _CHATTER = re.compile(
     r"|^\W*(?:error|http)\W+(?:\d{3}|code)\b|\b(?:connection refused|rate limit exceeded)\b",
     re.IGNORECASE,
 )
-_BROKEN_OFF = re.compile(
+_BROKEN_OFF = lazy_regex(
     r"[,;:–-]\s*[.?!]?$|\b(?:(?-i:a)|an|the|of|and|or)[.?!]?$|\s(?-i:[b-hj-z]|th)$", re.IGNORECASE
 )
-_AGAIN = re.compile(r"\b(\w+(?:\s+\w+){1,3})\s+\1\b", re.IGNORECASE)
-_TURN_LABEL = re.compile(r"^(?:the )?(?:assistant|user|tool|system|human)\s*:", re.IGNORECASE)
+_AGAIN = lazy_regex(r"\b(\w+(?:\s+\w+){1,3})\s+\1\b", re.IGNORECASE)
+_TURN_LABEL = lazy_regex(r"^(?:the )?(?:assistant|user|tool|system|human)\s*:", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)

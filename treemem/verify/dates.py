@@ -11,12 +11,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import date, timedelta
 
+from treemem.patterns import lazy_regex
 from treemem.text.counting import DAYS, MONTHS, UNITS
 
 _MONTH = "|".join(f"{month[:3]}(?:{month[3:]})?" for month in MONTHS if len(month) > 3) + "|may"
 _WEEKDAY = "|".join(f"{day[:3]}(?:{day[3:]})?" for day in DAYS)
 # With what belongs to a date: "on Sunday, 2 March 2025", "in May 2023".
-_DATE = re.compile(
+_DATE = lazy_regex(
     rf",?\s*(?:\b(?:on|in|since|by|from|until|of|at|around)\s+)?(?:the\s+)?(?:(?:{_WEEKDAY}),?\s+)?"
     rf"\b(?:(?P<day>\d{{1,2}})(?:st|nd|rd|th)?\s+(?:of\s+)?(?P<month>{_MONTH})"
     rf"|(?P<month2>{_MONTH})\s+(?P<day2>\d{{1,2}})(?:st|nd|rd|th)?(?!\d)"
@@ -31,7 +32,7 @@ _COUNTS = {word: count for count, word in enumerate(UNITS[1:11], 1)} | {
     "a couple of": 2,
     "a few": 3,
 }
-_RELATIVE = re.compile(
+_RELATIVE = lazy_regex(
     rf"\b(?:(?P<word>today|tonight|this (?:morning|afternoon|evening)|yesterday|last night"
     rf"|tomorrow|the day before yesterday|the day after tomorrow)"
     rf"|(?P<which>last|this past|past|this|next|coming)\s+(?P<period>week|weekend|month|year"

@@ -14,6 +14,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
+from treemem.patterns import lazy_regex
 from treemem.text.sentences import split_sentences
 from treemem.verify.clauses import inherits, split_clauses, statement_clauses
 from treemem.verify.people import KIN, People, Who, whom
@@ -40,19 +41,19 @@ PER_CLAUSE_MAX = 3
 UNIT_WORDS_MAX = 45
 # The most sentences of one excerpt; a longer tool result is not prose.
 UNITS_MAX = 400
-_YES = re.compile(
+_YES = lazy_regex(
     r"^\W*(?:yes|yeah|yep|yup|sure|right|exactly|correct|absolutely|definitely|of course|indeed"
     r"|i (?:do|did|have|am|was|will)|we (?:do|did|have|are|will)|it (?:is|was|does|did))\b",
     re.IGNORECASE,
 )
-_NO = re.compile(
+_NO = lazy_regex(
     r"^\W*(?:no|nope|nah|not|never|none|nobody|unfortunately|sadly|i (?:don|didn|haven|am not|was)"
     r"|i['’]m not)\b",
     re.IGNORECASE,
 )
-_OPEN_QUESTION = re.compile(r"\b(?:what|when|where|who|whose|why|how|which|or)\b", re.IGNORECASE)
+_OPEN_QUESTION = lazy_regex(r"\b(?:what|when|where|who|whose|why|how|which|or)\b", re.IGNORECASE)
 
-_OBLIGATION = re.compile(
+_OBLIGATION = lazy_regex(
     r"\b(?:may|must|should|shall|(?:is|are|was|were|has|have|had|needs?) (?:not )?to"
     r"|(?:is|was|were|are) (?:asked|told|allowed|forbidden|required|instructed))\b",
     re.IGNORECASE,

@@ -5,12 +5,12 @@ Pure but for the checker. What is refused is never stored; see types.GRADES for 
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
 from typing import Protocol
 
+from treemem.patterns import lazy_regex
 from treemem.proposals import ChildStatement, Excerpt
 from treemem.text.sentences import split_sentences
 from treemem.types import Grade, StatementKind
@@ -43,7 +43,7 @@ class Checker(Protocol):
 WORD_FOR_WORD_KINDS: frozenset[StatementKind] = frozenset({"constraint", "open", "decision"})
 # The most sentences in a row that a verbatim note repeats.
 _VERBATIM_SENTENCES_MAX = 4
-_SPACES = re.compile(r"\s+")
+_SPACES = lazy_regex(r"\s+")
 
 
 @dataclass(frozen=True, slots=True)

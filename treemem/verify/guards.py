@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from datetime import date
 from itertools import chain, pairwise
 
+from treemem.patterns import lazy_regex
 from treemem.text.tokens import count_tokens
 from treemem.verify import anchors, assertion, dates, evidence
 from treemem.verify.assertion import Heard
@@ -42,7 +43,7 @@ VERB_WITHIN = 3
 # A sentence that denies another comes within so many, and has this share of the clause's weight.
 DENIED_WITHIN = 4
 DENIED_SHARE_MIN = 0.2
-_REPORTS = re.compile(
+_REPORTS = lazy_regex(
     r"\b(?:say|tell|ask|mention|explain|wonder|think|believe|feel|find|argue|suggest|recommend"
     r"|propose|want|plan|doubt|prefer|advise|warn|offer|point|consider|praise|encourage|admire"
     r"|agree|describe|call|note|claim|report|complain|confirm|guess|congratulate|thank|invite|like"

@@ -7,14 +7,15 @@ from __future__ import annotations
 
 import re
 
+from treemem.patterns import lazy_regex
 from treemem.text.counting import DAYS
 
-CLAUSE_END = re.compile(
+CLAUSE_END = lazy_regex(
     r"(?<=[,;:])\s+|(?<=[()–—])\s*|\s*(?:\{[^{}]{0,40}\}|\.\.\.|…)\s*|\s+[-–—]\s+"
     r"|\s+(?=(?:and|but|so|because|although|while|which|since|until|unless|before|after|then)\b)",
     re.IGNORECASE,
 )
-NEGATION = re.compile(
+NEGATION = lazy_regex(
     r"\b(?:not|never|no|none|nobody|nothing|neither|nor|without|cannot|\w+n['’]t|hardly"
     r"|stop(?:s|ped)? \w+ing|no longer|instead of"
     r"|rather than|fail(?:s|ed)? to|refus(?:e|es|ed) to)\b",
@@ -30,25 +31,25 @@ DOUBTFUL = (
     r"|imagin\w*|claim(?:s|ed)?|thought|believed?|offer\w* to|false|pretend\w*"
     r"|(?:say|write|answer) that"
 )
-DOUBT = re.compile(rf"\b(?:{DOUBTFUL})\b", re.IGNORECASE)
-AFTER = re.compile(
+DOUBT = lazy_regex(rf"\b(?:{DOUBTFUL})\b", re.IGNORECASE)
+AFTER = lazy_regex(
     r"\b(?:want\w*|need\w*|plan\w*|hop(?:e|es|ed|ing)|wish\w*|try|tries|trying|tried|like to"
     r"|love to|can you|could you|please|let['’]?s|going to|looking (?:to|for)|would|should"
     r"|how about|must|ha(?:s|ve) to)\b",
     re.IGNORECASE,
 )
 # Matched in the whole sentence, since a condition applies to all of it.
-CONDITION = re.compile(
+CONDITION = lazy_regex(
     r"\b(?:if|unless|in case|as long as|as soon as|provided|whenever"
     r"|once (?:the|we|i|you|he|she|it|they))\b|^\W*when\b",
     re.IGNORECASE,
 )
-ASKING = re.compile(r"\b(?:ask|wonder|question|whether|if|unclear)\w*\b", re.IGNORECASE)
-REQUEST = re.compile(r"\b(?:can|could|would|will) you\b", re.IGNORECASE)
-REPORT = re.compile(
+ASKING = lazy_regex(r"\b(?:ask|wonder|question|whether|if|unclear)\w*\b", re.IGNORECASE)
+REQUEST = lazy_regex(r"\b(?:can|could|would|will) you\b", re.IGNORECASE)
+REPORT = lazy_regex(
     r"\b(?:says?|said|writes?|wrote|thinks?|believes?|claims?|told (?:me|us)) that\b", re.IGNORECASE
 )
-ASKS = re.compile(r"\bask(?:s|ed)\b", re.IGNORECASE)
+ASKS = lazy_regex(r"\bask(?:s|ed)\b", re.IGNORECASE)
 LIMITING = frozenset("few half only rarely seldom sometimes".split())
 AMOUNTS = frozenset(
     "all every each only both most few some many half always sometimes often rarely usually "
@@ -93,7 +94,7 @@ SUBORDINATE = frozenset(
 )
 OPENING = SUBORDINATE | frozenset("and but so".split())
 THEIRS = frozenset("his her their hers theirs".split())
-FINITE = re.compile(
+FINITE = lazy_regex(
     r"\b(?:is|are|was|were|am|has|have|had|do|does|did|will|would|can|could|should|may|might|must"
     r"|goes|\w{3,}ed|\w+n['’]t|\w+['’](?:s|re|ve|ll|m|d))\b",
     re.IGNORECASE,
@@ -109,11 +110,11 @@ LEADING = frozenset(
     "and so also just finally then been already yeah yes well oh btw anyway actually really "
     "thanks today yesterday".split()
 )
-SELF = re.compile(
+SELF = lazy_regex(
     r"\b(?:i|i['’]\w+|my|me|mine|we|we['’]\w+|our|us|you|you['’]\w+|your)\b", re.IGNORECASE
 )
-QUOTED = re.compile(r'"[^"]*"|“[^”]*”')
-BETWEEN = re.compile(r'[:"“”\[]|[.!?]\s')
+QUOTED = lazy_regex(r'"[^"]*"|“[^”]*”')
+BETWEEN = lazy_regex(r'[:"“”\[]|[.!?]\s')
 OWN = frozenset("my our mine ours".split())
 TIMES = frozenset(
     "yesterday today tomorrow tonight week weekend month year morning evening night ago last next "

@@ -11,6 +11,7 @@ import itertools
 import re
 from collections.abc import Sequence
 
+from treemem.patterns import lazy_regex
 from treemem.text.stop_words import ROUTINE_WORDS
 from treemem.verify.alignment import opposite
 from treemem.verify.lexicon import CLAUSE_END
@@ -41,7 +42,7 @@ _OPENING = frozenset(
     ).split()
     for stem in stems(text)
 )
-_DONE = re.compile(
+_DONE = lazy_regex(
     r"\b(?:done|fixed|resolved|solved|finished|complete[d]?|closed|settled|sorted(?: out)?|decided"
     r"|agreed|answered|merged|shipped|deployed|released|implemented|sent|arrived|confirmed"
     r"|approved|found|figured out|turned out|cleared up|taken care of|checked|signed|paid|booked"
@@ -74,7 +75,7 @@ _DONE_WORDS = frozenset(
     """.split()
 )
 _AFTER_IS = frozenset("in up there here ready available over out".split())
-_NOT_DONE = re.compile(
+_NOT_DONE = lazy_regex(
     r"\b(?:not|never(?! mind)|nobody|nothing|without|hardly|cannot|\w+n['’]t|yet|still|will|shall"
     r"|would|should|could|might|may|must|if|once|when|until|unless|before|after we|needs? to"
     r"|ha(?:s|ve) to|going to|gonna|(?:wants?|plans?|hopes?|tr(?:y|ies|ying)) to|almost|nearly"
@@ -82,23 +83,23 @@ _NOT_DONE = re.compile(
     re.IGNORECASE,
 )
 # A sentence that says of an open point that it is closed: "so that TODO is done".
-_CALLED_CLOSED = re.compile(
+_CALLED_CLOSED = lazy_regex(
     r"\b(?:todo|(?:open )?(?:point|question|item|task|issue)s?)\b[^.,;:]{0,30} (?:is|are|was|were)"
     r" (?:now |also |finally )?(?:done|closed|answered|settled|resolved|off the list)\b"
     r"|\b(?:closes|settles|answers|resolves|closed|settled|answered|resolved) (?:that|the|this|our)"
     r"\b[^.,;:]{0,30}\b(?:todo|points?|questions?|items?|tasks?|issues?)\b",
     re.IGNORECASE,
 )
-_CLAUSE_ASKED = re.compile(
+_CLAUSE_ASKED = lazy_regex(
     r"\b((?:which|what|who|whose|whether|when|where|how|why)\b.+)", re.IGNORECASE
 )
 # What was tried and did not succeed.
-_IN_VAIN = re.compile(
+_IN_VAIN = lazy_regex(
     r"\bbut\b[^.;]{0,40}\b(?:fail\w*|did(?:n['’]t| not)|broke|still|does(?:n['’]t| not)|error\w*)\b"
     r"|\b(?:in vain|without success|unsuccessfully|rolled back|reverted)\b",
     re.IGNORECASE,
 )
-_CLOSING_NOT = re.compile(
+_CLOSING_NOT = lazy_regex(
     r"\b(?:todo(?= (?:is|was) (?:now )?(?:done|closed))|no longer(?: needs? to| ha(?:s|ve) to)?"
     r"|not needed|not necessary|never mind"
     r"|not an issue any ?more"
@@ -107,23 +108,23 @@ _CLOSING_NOT = re.compile(
 )
 # Marks around words.
 _MARKS = ".,;:!?()[]{}<>\"'*_`“”„«»…–—-"
-_PAST = re.compile(r"\b\w{3,}ed\b", re.IGNORECASE)
+_PAST = lazy_regex(r"\b\w{3,}ed\b", re.IGNORECASE)
 _SUBORDINATE = frozenset("which who whom whose how where whether that if once when until".split())
 _COMMON = stems(ROUTINE_WORDS)
-_ASKED = re.compile(r"\b(?:which|what|whose|how (?:many|much|long))\s+(\w+)\s+(\w+)", re.IGNORECASE)
-_UPDATE = re.compile(
+_ASKED = lazy_regex(r"\b(?:which|what|whose|how (?:many|much|long))\s+(\w+)\s+(\w+)", re.IGNORECASE)
+_UPDATE = lazy_regex(
     r"\b(?:now|instead|no longer|any ?more|from now on|changed|switch(?:ed)?|moved to|replac\w+"
     r"|rather than|actually|correction|on second thought|new (?:limit|rule|plan|date|deadline))\b",
     re.IGNORECASE,
 )
-_NEGATION = re.compile(r"\b(?:not|never|no|without|cannot|\w+n['’]t)\b", re.IGNORECASE)
+_NEGATION = lazy_regex(r"\b(?:not|never|no|without|cannot|\w+n['’]t)\b", re.IGNORECASE)
 # A number that is an amount, not an identifier: "limit is 20", not "batch 20".
-_VALUE = re.compile(
+_VALUE = lazy_regex(
     r"\b(?:is|are|was|were|be|at|to|for|every|within|after|most|least|than|takes?|costs?|lasts?"
     r"|limit|port|version|keep|keeps|until|on|by)\s+(?:only |about |now |just )?(\d[\d.,:]*)",
     re.IGNORECASE,
 )
-_NAME = re.compile(r"(?<=[\w,;] )[A-Z][\w-]+")
+_NAME = lazy_regex(r"(?<=[\w,;] )[A-Z][\w-]+")
 
 
 def key(text: str) -> tuple[object, ...]:

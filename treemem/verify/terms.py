@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from treemem.patterns import lazy_regex
 from treemem.text.counting import DAYS, MONTHS, TENS, UNITS
 from treemem.verify import synonyms
 from treemem.verify.clauses import split_clauses
@@ -24,10 +25,10 @@ _UNITS = {word: number for number, word in enumerate(UNITS)}
 _TENS = {word: 10 * number for number, word in enumerate(TENS, start=2)}
 _SCALES = {"hundred": 100, "thousand": 1_000, "million": 1_000_000, "billion": 1_000_000_000}
 _SUFFIXES = {"k": 1_000, "m": 1_000_000, "bn": 1_000_000_000}
-_DIGITS = re.compile(r"(\d[\d.,:]*)(st|nd|rd|th|[a-z]{1,3})?", re.IGNORECASE)
+_DIGITS = lazy_regex(r"(\d[\d.,:]*)(st|nd|rd|th|[a-z]{1,3})?", re.IGNORECASE)
 # Letters that a transcript spells: "T_V_", "V_C_R_".
-_SPELLED_OUT = re.compile(r"\b(?:[A-Za-z]_){2,}(?:[A-Za-z]\b)?|\b(?:[A-Z]\.){2,}(?=\s)")
-_MARKS = re.compile(r"\{[a-z]{3,20}\}|[*`#]+|^\s*[-•>]+\s+", re.MULTILINE)
+_SPELLED_OUT = lazy_regex(r"\b(?:[A-Za-z]_){2,}(?:[A-Za-z]\b)?|\b(?:[A-Z]\.){2,}(?=\s)")
+_MARKS = lazy_regex(r"\{[a-z]{3,20}\}|[*`#]+|^\s*[-•>]+\s+", re.MULTILINE)
 _CALENDAR = {
     **{month[:3]: month for month in MONTHS},
     **{month: month for month in MONTHS},

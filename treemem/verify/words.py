@@ -8,18 +8,18 @@ Tested in tests/verify/test_check.py.
 from __future__ import annotations
 
 import functools
-import re
 from dataclasses import dataclass
 from itertools import pairwise
 
+from treemem.patterns import lazy_regex
 from treemem.text.counting import UNITS
 from treemem.text.scripts import COMPARED_BY_CHARACTER as _UNSPACED
 from treemem.text.stemmers import stemmer
 from treemem.text.stop_words import STOP_WORDS
 
 _LETTER = rf"[^\W_{_UNSPACED}]"
-_WORD = re.compile(rf"[{_UNSPACED}]|\d+(?:[.,:]\d+)+(?!{_LETTER})|{_LETTER}+(?:['’]{_LETTER}+)*")
-_NUMBER = re.compile(r"\d+(?:[.,:]\d+)*")
+_WORD = lazy_regex(rf"[{_UNSPACED}]|\d+(?:[.,:]\d+)+(?!{_LETTER})|{_LETTER}+(?:['’]{_LETTER}+)*")
+_NUMBER = lazy_regex(r"\d+(?:[.,:]\d+)*")
 
 # Verbs of speech, which a statement may add to its speaker's words.
 SPEECH_VERBS = frozenset(

@@ -7,7 +7,6 @@ Tested in tests/importers/test_claude_code_documents.py.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator
 
 from treemem.importers.common.base import LogFile, Skipped
@@ -16,6 +15,7 @@ from treemem.importers.common.json_members import read_members, read_value
 from treemem.importers.common.records import Record, read_records
 from treemem.importers.common.sniffing import has_key, head_objects, head_value
 from treemem.importers.common.source_ids import is_uuid
+from treemem.patterns import lazy_regex
 
 _MARKS = ("parentUuid", "isSidechain", "leafUuid", "isSnapshotUpdate")
 _NAMES = frozenset({"uuid", "sessionId"})
@@ -25,7 +25,7 @@ _CONTROL_TYPES = frozenset(
 )  # fmt: skip
 _LIST_KEY = "loglines"
 # A record on a line of its own has no line break before its end.
-_OVER_LINES = re.compile(rb"(?:\xef\xbb\xbf)?\s*\{[ \t]*\r?\n")
+_OVER_LINES = lazy_regex(rb"(?:\xef\xbb\xbf)?\s*\{[ \t]*\r?\n")
 
 
 def certainty(head: bytes, name: str) -> float:

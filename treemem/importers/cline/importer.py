@@ -9,7 +9,6 @@ Tested in tests/importers/test_cline.py.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import islice
@@ -23,6 +22,7 @@ from treemem.importers.common.json_members import JsonMember, read_members
 from treemem.importers.common.sdk_blocks import text_in_tag
 from treemem.importers.common.sniffing import head_value, is_whole
 from treemem.importers.common.source_ids import file_key, one_line, printable
+from treemem.patterns import lazy_regex
 from treemem.types import Message, Source
 
 COMPACTED = "message repeated by a compaction"
@@ -36,7 +36,7 @@ _MESSAGES_SUFFIX = ".messages.json"
 _LOOKED_AT = 20
 _DIRECTORY_KEYS = ("cwd", "workspace", "workspaceRoot", "workspace_root", "cwdOnTaskInitialization")
 # In Cline's and in Roo Code's details of the environment.
-_DIRECTORY = re.compile(
+_DIRECTORY = lazy_regex(
     r"# Current (?:Working|Workspace) Directory \((?:Primary: )?([^\n]{1,4096}?)\) Files"
 )
 

@@ -18,6 +18,7 @@ from treemem.importers.common.records import TOO_DEEP
 from treemem.importers.common.sdk_blocks import add_block, text_in_tag
 from treemem.importers.common.source_ids import sent_at
 from treemem.origins.wrappers import in_element, is_continuation, is_injected
+from treemem.patterns import lazy_regex
 from treemem.types import Message, MessageKind, Role
 
 EMPTY = "empty message"
@@ -34,8 +35,8 @@ _ASKING = frozenset({
     "new_task", "plan_mode_respond", "report_bug",
 })  # fmt: skip
 # "[read_file for 'a.py'] Result:", with the tool's output after it or in the next block.
-_RESULT = re.compile(r"\[(\w{1,80})(?: for [^\n]{0,2000})?\] Result:")
-_ANSWER = re.compile(r"<(answer|feedback|user_message)>\n?(.*?)\n?</\1>", re.DOTALL)
+_RESULT = lazy_regex(r"\[(\w{1,80})(?: for [^\n]{0,2000})?\] Result:")
+_ANSWER = lazy_regex(r"<(answer|feedback|user_message)>\n?(.*?)\n?</\1>", re.DOTALL)
 _TOOL_SUFFIX = "_tool_"
 
 

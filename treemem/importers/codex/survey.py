@@ -8,7 +8,6 @@ Tested in tests/importers/test_codex.py and test_codex_layers.py.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 from typing import Any
 
@@ -17,11 +16,12 @@ from treemem.importers.common.branches import RewoundRanges
 from treemem.importers.common.coerce import as_dict, as_text, texts_of
 from treemem.importers.common.source_ids import is_uuid, one_line
 from treemem.origins.wrappers import is_injected
+from treemem.patterns import lazy_regex
 
 # Where sessions without a user at the screen come from.
 _DELEGATED = frozenset({"subagent", "subAgent", "sub_agent", "exec", "mcp", "internal"})
 # The working directory, in the first message that the older versions add to the history.
-_CWD = re.compile(r"<cwd>([^<\n]{1,4096})</cwd>|Current working directory: ([^\n]{1,4096})")
+_CWD = lazy_regex(r"<cwd>([^<\n]{1,4096})</cwd>|Current working directory: ([^\n]{1,4096})")
 _TURN_EVENTS = ("task_started", "turn_started")
 
 

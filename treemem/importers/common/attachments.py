@@ -10,11 +10,11 @@ import base64
 import binascii
 import hashlib
 import json
-import re
 from dataclasses import dataclass
 
 import orjson
 
+from treemem.patterns import lazy_regex
 from treemem.types import Blob
 
 ATTACHMENT_TYPES = frozenset(
@@ -25,8 +25,8 @@ ATTACHMENT_TYPES = frozenset(
 _DIGEST_HEX_SHOWN = 12
 _REFERENCE_CHARS_MAX = 300
 _UNKNOWN_TYPE = "application/octet-stream"
-_DATA_URL = re.compile(r"data:([^;,]*)(?:;[^;,]*)*?;base64,")
-_BASE64 = re.compile(r"[A-Za-z0-9+/_\r\n-]{256,}={0,2}\s*")
+_DATA_URL = lazy_regex(r"data:([^;,]*)(?:;[^;,]*)*?;base64,")
+_BASE64 = lazy_regex(r"[A-Za-z0-9+/_\r\n-]{256,}={0,2}\s*")
 _PAYLOAD_KEYS = ("data", "file_data", "url", "image_url", "uri", "file_url", "file_id", "path")
 _encoder = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
 

@@ -9,7 +9,6 @@ Tested in tests/importers/test_documents.py.
 from __future__ import annotations
 
 import codecs
-import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import BinaryIO
@@ -17,6 +16,7 @@ from typing import BinaryIO
 from treemem.importers.common.base import Event, LogFile
 from treemem.importers.common.source_ids import file_key, one_line
 from treemem.importers.streams import utf16
+from treemem.patterns import lazy_regex
 from treemem.types import Message, Source
 
 PIECE_CHARS_MAX = 8_000
@@ -25,14 +25,14 @@ _CHUNK_BYTES = 65_536
 _HEADING_CHARS_MAX = 500
 _SINGLE_BYTE = "windows-1252"
 # A lone carriage return ends a line too, unless the next chunk may begin with a line feed.
-_LINE_END = re.compile(r"\r\n|\n|\r(?!\Z)")
-_SENTENCE_END = re.compile(r"(?:[.!?…]+[\"'»”’)\]]*\s+|[。！？]+[」』”’）]*)")
+_LINE_END = lazy_regex(r"\r\n|\n|\r(?!\Z)")
+_SENTENCE_END = lazy_regex(r"(?:[.!?…]+[\"'»”’)\]]*\s+|[。！？]+[」』”’）]*)")
 # The lines that open and close a code fence of Markdown.
-_FENCE_OPENING = re.compile(r" {0,3}(`{3,}(?=[^`]*\Z)|~{3,})")
-_FENCE_CLOSING = re.compile(r" {0,3}(`{3,}|~{3,})[ \t]*[\r\n]*\Z")
+_FENCE_OPENING = lazy_regex(r" {0,3}(`{3,}(?=[^`]*\Z)|~{3,})")
+_FENCE_CLOSING = lazy_regex(r" {0,3}(`{3,}|~{3,})[ \t]*[\r\n]*\Z")
 _BLANKS = " \t\u3000"
-_ESCAPED_BYTE = re.compile("[\udc80-\udcff]")
-_OTHER_NON_ASCII = re.compile("[^\x00-\x7f\udc80-\udcff]")
+_ESCAPED_BYTE = lazy_regex("[\udc80-\udcff]")
+_OTHER_NON_ASCII = lazy_regex("[^\x00-\x7f\udc80-\udcff]")
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,6 +14,7 @@ from typing import BinaryIO, NamedTuple
 from treemem.errors import ImportFileError
 from treemem.importers.common.base import LogFile, Skipped
 from treemem.importers.common.records import DAMAGED, TOO_DEEP, parse_json, strip_padding
+from treemem.patterns import lazy_regex
 from treemem.reports import CUT_AT_END
 
 WHOLE_BYTES_MAX = 32 * 1024**2
@@ -26,12 +27,12 @@ MEMBER_TOO_LONG = "element over the size limit"
 _CHUNK_BYTES = 1024**2
 _DETAIL_BYTES = 80
 _PADDING = b" \t\r\n\0"
-_BLANKS = re.compile(rb"[ \t\r\n\0]*")
+_BLANKS = lazy_regex(rb"[ \t\r\n\0]*")
 # Everything up to a bracket, including whole strings; stops before an incomplete string.
-_PLAIN = re.compile(rb'(?:[^"\[\]{}]++|"(?:[^"\\]++|\\.)*+")*+', re.DOTALL)
-_IN_STRING = re.compile(rb'(?:[^"\\]++|\\.)*+', re.DOTALL)
+_PLAIN = lazy_regex(rb'(?:[^"\[\]{}]++|"(?:[^"\\]++|\\.)*+")*+', re.DOTALL)
+_IN_STRING = lazy_regex(rb'(?:[^"\\]++|\\.)*+', re.DOTALL)
 # Subtle: the same blanks as above, or an empty scalar would match forever.
-_SCALAR_END = re.compile(rb"[,\[\]{} \t\r\n\0]")
+_SCALAR_END = lazy_regex(rb"[,\[\]{} \t\r\n\0]")
 
 
 class JsonMember(NamedTuple):

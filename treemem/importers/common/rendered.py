@@ -9,7 +9,6 @@ Tested in tests/importers/test_rendered.py.
 from __future__ import annotations
 
 import hashlib
-import re
 from collections import deque
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
@@ -18,13 +17,14 @@ from treemem.importers.common.attachments import Attachment
 from treemem.importers.common.base import Event, LogFile
 from treemem.importers.common.documents import PIECE_CHARS_MAX, Block, cut_point, merge_blocks
 from treemem.importers.common.source_ids import file_key, one_line
+from treemem.patterns import lazy_regex
 from treemem.types import Blob, Message, Part, Source
 
 SECTION_CHARS_MAX = 2_000
 
 _AUTHOR_CHARS_MAX = 200
 _ID_HEX_LENGTH = 16
-_TICKS = re.compile("`+")
+_TICKS = lazy_regex("`+")
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,12 +15,13 @@ from typing import Any
 from treemem.importers.common.attachments import compact_json, without_base64
 from treemem.importers.common.coerce import as_text
 from treemem.importers.common.content import BlockReader, Content
+from treemem.patterns import lazy_regex
 
 _THINKING_TYPES = frozenset({"reasoning", "thinking"})
 _CALL_TYPES = frozenset({"tool-call", "tool_call", "tool_use"})
 _RESULT_TYPES = frozenset({"tool-result", "tool_result"})
 _TEXT_OF_ITEM = ("query", "result", "error")
-_REFERENCE = re.compile(r"[a-z][a-z0-9+.-]*:", re.IGNORECASE)
+_REFERENCE = lazy_regex(r"[a-z][a-z0-9+.-]*:", re.IGNORECASE)
 
 
 def text_in_tag(text: str, names: Iterable[str]) -> str | None:

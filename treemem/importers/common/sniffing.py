@@ -13,6 +13,7 @@ from functools import lru_cache
 
 from treemem.importers.common.records import parse_json, strip_padding
 from treemem.importers.streams.heads import HEAD_BYTES, Head
+from treemem.patterns import lazy_regex
 
 _MAGIC = (
     (b"\x89PNG\r\n\x1a\n", "PNG"), (b"\xff\xd8\xff", "JPEG"), (b"GIF87a", "GIF"),
@@ -24,11 +25,11 @@ _MAGIC = (
 # Control characters that do not occur in text: all but BEL, BS, HT, LF, VT, FF, CR, ESC.
 _CONTROLS = bytes(set(range(32)) - {7, 8, 9, 10, 11, 12, 13, 27}) + b"\x7f"
 _CONTROL_SHARE_MAX = 0.01
-_JSON_START = re.compile(rb"\s*(?:\{\s*[\"}]|\[\s*(?:[\[{\"\]]|-?\d+(?:\.\d+)?\s*[,\]]))")
+_JSON_START = lazy_regex(rb"\s*(?:\{\s*[\"}]|\[\s*(?:[\[{\"\]]|-?\d+(?:\.\d+)?\s*[,\]]))")
 # An incomplete string extends to the end, so that nothing in it is taken for syntax.
-_TOKEN = re.compile(rb'"(?:[^"\\]++|\\.)*+(?:"|\Z)|[\[\]{},]', re.DOTALL)
+_TOKEN = lazy_regex(rb'"(?:[^"\\]++|\\.)*+(?:"|\Z)|[\[\]{},]', re.DOTALL)
 _CLOSING = {b"{": b"}", b"[": b"]", b'"': b'"'}
-_SCALAR = re.compile(rb"-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?|true|false|null|NaN|-?Infinity")
+_SCALAR = lazy_regex(rb"-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?|true|false|null|NaN|-?Infinity")
 _DEPTH_MAX = 500
 _KEYS_SHOWN = 5
 _KEY_CHARS_MAX = 30

@@ -16,13 +16,14 @@ from pathlib import PurePath
 from urllib.parse import unquote
 
 from treemem.importers.common.base import LogFile
+from treemem.patterns import lazy_regex
 
 NAME_CHARS_MAX = 160
 TITLE_CHARS_MAX = 200
 
 _HASH_HEX_LENGTH = 6
-_UUID = re.compile("-".join(f"[0-9a-fA-F]{{{length}}}" for length in (8, 4, 4, 4, 12)))
-_NUMBER = re.compile(r"\d{9,20}(?:\.\d{1,9})?")
+_UUID = lazy_regex("-".join(f"[0-9a-fA-F]{{{length}}}" for length in (8, 4, 4, 4, 12)))
+_NUMBER = lazy_regex(r"\d{9,20}(?:\.\d{1,9})?")
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 # The limit of a unit's numbers (exclusive), and the number of units in a second. Each unit covers
 # the years 1973 to 5138.

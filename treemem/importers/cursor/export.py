@@ -8,20 +8,20 @@ Tested in tests/importers/test_cursor.py.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
 from treemem.importers.common.base import Event, LogFile, Skipped
 from treemem.importers.common.documents import Line, document_lines
 from treemem.importers.common.source_ids import file_key, one_line
+from treemem.patterns import lazy_regex
 from treemem.types import Message, Role, Source
 
-_HEAD = re.compile(
+_HEAD = lazy_regex(
     rb"(?:\xef\xbb\xbf)?# [^\n]*\r?\n_Exported (?:on|at) [^\n]* from Cursor \([^\n]*\)_"
 )
-_RULE = re.compile(r"---\s*\Z")
-_SPEAKER = re.compile(r"\*\*(User|Cursor)\*\*\s*\Z")
-_FENCE = re.compile(r" {0,3}(`{3,}|~{3,})([^`\n]*)")
+_RULE = lazy_regex(r"---\s*\Z")
+_SPEAKER = lazy_regex(r"\*\*(User|Cursor)\*\*\s*\Z")
+_FENCE = lazy_regex(r" {0,3}(`{3,}|~{3,})([^`\n]*)")
 _ROLE_OF: dict[str, Role] = {"User": "user", "Cursor": "assistant"}
 
 

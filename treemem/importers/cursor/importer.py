@@ -8,7 +8,6 @@ Tested in tests/importers/test_cursor.py.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator
 
 from treemem.importers.common import sqlite_files
@@ -20,6 +19,7 @@ from treemem.importers.common.source_ids import file_key, is_uuid, printable
 from treemem.importers.cursor import agent, editor
 from treemem.importers.cursor.export import is_export, read_export
 from treemem.importers.cursor.speech import Speech, workspace_in
+from treemem.patterns import lazy_regex
 from treemem.types import Source
 
 NOT_AN_OBJECT = "no message: not an object"
@@ -27,8 +27,8 @@ NOT_AN_OBJECT = "no message: not an object"
 _OWN_KEYS = frozenset({"role", "message"})
 _CLAUDE_KEYS = frozenset({"parentUuid", "sessionId", "isSidechain", "uuid", "requestId"})
 _LOOKED_AT = 8
-_PROJECT = re.compile(r"[/\\]projects[/\\]([^/\\]+)[/\\]agent-transcripts[/\\]")
-_SUBAGENT = re.compile(r"(?:^|[/!\\])([^/!\\]+)[/\\]subagents[/\\][^/\\]+\Z")
+_PROJECT = lazy_regex(r"[/\\]projects[/\\]([^/\\]+)[/\\]agent-transcripts[/\\]")
+_SUBAGENT = lazy_regex(r"(?:^|[/!\\])([^/!\\]+)[/\\]subagents[/\\][^/\\]+\Z")
 
 
 class Cursor(Importer):

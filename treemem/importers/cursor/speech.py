@@ -7,7 +7,6 @@ Tested in tests/importers/test_cursor.py.
 
 from __future__ import annotations
 
-import re
 from typing import Any
 
 from treemem.importers.common.base import Skipped
@@ -17,6 +16,7 @@ from treemem.importers.common.records import TOO_DEEP
 from treemem.importers.common.sdk_blocks import add_block
 from treemem.importers.common.source_ids import sent_at
 from treemem.origins.wrappers import is_injected, own_elements
+from treemem.patterns import lazy_regex
 from treemem.types import Message, MessageKind, Role
 
 EMPTY = "empty message"
@@ -26,7 +26,7 @@ ROLE_OF: dict[object, Role] = {
     "user": "user", "assistant": "assistant", "system": "system", "tool": "tool",
     1: "user", 2: "assistant", "ai": "assistant",
 }  # fmt: skip
-_WORKSPACE = re.compile(r"Workspace Path: ([^\n<]{1,4096})")
+_WORKSPACE = lazy_regex(r"Workspace Path: ([^\n<]{1,4096})")
 _CONTEXT_PART = "context"
 
 

@@ -26,17 +26,18 @@ from treemem.importers.common.rendered import (
 from treemem.importers.common.sniffing import is_blank, is_text
 from treemem.importers.html.tokens import Tag, tokenize
 from treemem.importers.streams import utf16
+from treemem.patterns import lazy_regex
 
 HTML_BYTES_MAX = 32 * 1024 * 1024
 
 _SUFFIXES = (".html", ".htm", ".xhtml", ".shtml")
-_START = re.compile(
+_START = lazy_regex(
     rb"(?:\xef\xbb\xbf)?\s*(?:<\?xml[^>]*>\s*)?(?:<!--(?:[^-]++|-(?!->))*+-->\s*)*+"
     rb"(?:<!doctype\s+html|<html[\s>])",
     re.IGNORECASE | re.DOTALL,
 )
-_ANY_TAG = re.compile(rb"<(?:html|head|body|p|div|h[1-6]|table|ul|ol|br|span|a)[\s/>]", re.I)
-_CHARSET = re.compile(rb"""(?:charset|encoding)\s*=\s*["']?([A-Za-z0-9_.:-]{1,40})""", re.I)
+_ANY_TAG = lazy_regex(rb"<(?:html|head|body|p|div|h[1-6]|table|ul|ol|br|span|a)[\s/>]", re.I)
+_CHARSET = lazy_regex(rb"""(?:charset|encoding)\s*=\s*["']?([A-Za-z0-9_.:-]{1,40})""", re.I)
 _CHARSET_BYTES = 2_048
 
 _HIDDEN = frozenset({"script", "style", "template", "noscript", "svg", "canvas", "iframe", "object",

@@ -14,15 +14,17 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-_NAME = re.compile(r"[A-Za-z][^\s/>]*")
-_ATTRIBUTE = re.compile(
+from treemem.patterns import lazy_regex
+
+_NAME = lazy_regex(r"[A-Za-z][^\s/>]*")
+_ATTRIBUTE = lazy_regex(
     r"""[\s/]*([^\s/>][^\s/>=]*)(?:\s*=\s*("[^"]*"|'[^']*'|[^\s"'>][^\s>]*))?"""
 )
-_OPEN_QUOTE = re.compile(r"""\s*=\s*["']""")
-_TAG_END = re.compile(r"[\s/]*>")
+_OPEN_QUOTE = lazy_regex(r"""\s*=\s*["']""")
+_TAG_END = lazy_regex(r"[\s/]*>")
 # Elements whose content is not markup, and extends to their end tag.
 _RAW = frozenset({"script", "style", "textarea", "title", "xmp", "iframe", "noembed", "noframes"})
-_LONG_NUMBER = re.compile(r"&#(?=[0-9]{12}|[xX][0-9A-Fa-f]{12})")
+_LONG_NUMBER = lazy_regex(r"&#(?=[0-9]{12}|[xX][0-9A-Fa-f]{12})")
 
 
 @dataclass(frozen=True, slots=True)

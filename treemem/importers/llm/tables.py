@@ -15,10 +15,11 @@ from treemem.importers.common.coerce import as_text
 from treemem.importers.common.content import BlockReader, Content
 from treemem.importers.common.source_ids import sent_at
 from treemem.importers.common.sqlite_files import Tables
+from treemem.patterns import lazy_regex
 from treemem.types import Message, Role
 
-_ZONE = re.compile(r"(?:[zZ]|[+-]\d\d:?\d\d)\Z")
-_ULID = re.compile(r"[0-9a-z]{26}", re.IGNORECASE)
+_ZONE = lazy_regex(r"(?:[zZ]|[+-]\d\d:?\d\d)\Z")
+_ULID = lazy_regex(r"[0-9a-z]{26}", re.IGNORECASE)
 _ATTACHMENT = "SELECT type, path, url, content FROM attachments WHERE id = ?"
 _FRAGMENT = "SELECT hash, content FROM fragments WHERE id = ?"
 

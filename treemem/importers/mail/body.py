@@ -20,21 +20,22 @@ from treemem.importers.common.content import Content
 from treemem.importers.common.conversation import marker, size_text
 from treemem.importers.common.source_ids import one_line
 from treemem.importers.mail.html_text import text_of
+from treemem.patterns import lazy_regex
 from treemem.types import Blob
 
 _DEPTH_MAX = 12
 _PARTS_MAX = 500
 _HEADER_CHARS_MAX = 8_000
 _DIGEST_HEX_SHOWN = 12
-_QUOTE = re.compile(r"^(?:>.*(?:\n|\Z))+", re.MULTILINE)
+_QUOTE = lazy_regex(r"^(?:>.*(?:\n|\Z))+", re.MULTILINE)
 # The lines that mail programs write above a message quoted in full below the answer.
-_BELOW = re.compile(
+_BELOW = lazy_regex(
     r"^(?:-{3,} ?(?:Original Message|Forwarded message|Ursprüngliche Nachricht|"
     r"Weitergeleitete Nachricht|Message d'origine|Mensaje original) ?-{3,}|"
     r"Begin forwarded message:|_{20,}\n+(?:From|Von|De): )",
     re.MULTILINE | re.IGNORECASE,
 )
-_ID = re.compile(r"<([^<>\s]+)>")
+_ID = lazy_regex(r"<([^<>\s]+)>")
 
 
 def header(mail: Mail, name: str) -> str | None:

@@ -13,20 +13,22 @@ import html
 import re
 from collections.abc import Iterator
 
+from treemem.patterns import lazy_regex
+
 _HIDDEN = frozenset({"script", "style", "title", "template"})
 _BLOCKS = frozenset(
     "p div table tr ul ol h1 h2 h3 h4 h5 h6 pre section article header footer hr dl dd dt".split()
 )
 _TIGHT = frozenset({"div", "tr", "dd", "dt"})
 # Subtle: possessive, and never beyond a "<", so that an unclosed tag is scanned only once.
-_TAG = re.compile(
+_TAG = lazy_regex(
     r"""<(/?)([A-Za-z][A-Za-z0-9]*+)(?:[^<>"']|"[^"<]*+"|'[^'<]*+'|["'])*+>|<[!?][^<>]*+>"""
 )
-_SPACE = re.compile(r"[ \t\r\n\f]+")
-_EMPTY_LINES = re.compile(r"\n{3,}")
+_SPACE = lazy_regex(r"[ \t\r\n\f]+")
+_EMPTY_LINES = lazy_regex(r"\n{3,}")
 _QUOTES_SHOWN = 8
 # Python refuses to parse numbers with thousands of digits.
-_LONG_NUMBER = re.compile(r"&#(?=x?[0-9A-Fa-f]{9})")
+_LONG_NUMBER = lazy_regex(r"&#(?=x?[0-9A-Fa-f]{9})")
 
 
 def text_of(page: str) -> str:

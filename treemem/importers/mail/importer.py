@@ -22,6 +22,7 @@ from treemem.importers.common.records import TOO_DEEP
 from treemem.importers.common.sniffing import is_text
 from treemem.importers.common.source_ids import file_key, printable
 from treemem.importers.mail.body import add_body, header, ids_in, sender, sent_at
+from treemem.patterns import lazy_regex
 from treemem.types import Message, Source
 
 MAIL_BYTES_MAX = 128 * 1024**2
@@ -32,17 +33,17 @@ NO_MAIL = "no mail: no headers"
 _LINE_BYTES_MAX = 1024**2
 _HEADERS_BYTES_MAX = 256 * 1024
 # "From ann@example.org Mon Jan 1 10:00:00 2024"; the address may contain blanks.
-_FROM_LINE = re.compile(rb"From [^\r\n]*\d\d?:\d\d[^\r\n]*\b(?:19|20)\d\d\b")
+_FROM_LINE = lazy_regex(rb"From [^\r\n]*\d\d?:\d\d[^\r\n]*\b(?:19|20)\d\d\b")
 # Thunderbird keeps deleted messages in the file until the folder is compacted.
 _EXPUNGED = 0x0008
-_QUOTED_FROM = re.compile(rb">+From ")
-_HEADER = re.compile(rb"(?!-)[A-Za-z][A-Za-z0-9-]*:(?:[ \t]|\r?$)", re.MULTILINE)
-_NAMED = re.compile(
+_QUOTED_FROM = lazy_regex(rb">+From ")
+_HEADER = lazy_regex(rb"(?!-)[A-Za-z][A-Za-z0-9-]*:(?:[ \t]|\r?$)", re.MULTILINE)
+_NAMED = lazy_regex(
     rb"^(?:from|to|date|subject|message-id|received|return-path|mime-version|delivered-to):",
     re.IGNORECASE | re.MULTILINE,
 )
 _NAMED_MIN = 3
-_SUBJECT_LEAD = re.compile(r"(?:(?:re|aw|fwd?|wg|sv|antw)\s?(?:\[\d+\])?:\s*)+", re.IGNORECASE)
+_SUBJECT_LEAD = lazy_regex(r"(?:(?:re|aw|fwd?|wg|sv|antw)\s?(?:\[\d+\])?:\s*)+", re.IGNORECASE)
 
 
 class MailImporter(Importer):

@@ -7,7 +7,6 @@ Tested in tests/importers/test_slack.py.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator
 
 from treemem.importers.common.base import Event, Importer, LogFile, Skipped
@@ -25,6 +24,7 @@ from treemem.importers.common.json_members import JsonMember, read_members
 from treemem.importers.common.sniffing import head_value
 from treemem.importers.common.source_ids import place_key, printable, sent_at
 from treemem.importers.slack.people import CHANNEL_LISTS, PEOPLE_LISTS, Directory, directory
+from treemem.patterns import lazy_regex
 from treemem.types import Message, Source
 
 WITH_THE_DAYS = "read with the days"
@@ -36,8 +36,8 @@ _LISTS = (*PEOPLE_LISTS, *CHANNEL_LISTS)
 _OTHER_LISTS = ("integration_logs.json", "canvases.json", "lists.json", "file_conversations.json",
                 "huddle_transcripts.json")  # fmt: skip
 _LIST_BYTES_MAX = 256 * 1024**2
-_TS = re.compile(r"\d{9,11}\.\d{1,9}")
-_LIST_ID = re.compile(r"[UWCGDB][A-Z0-9]*")
+_TS = lazy_regex(r"\d{9,11}\.\d{1,9}")
+_LIST_ID = lazy_regex(r"[UWCGDB][A-Z0-9]*")
 _LOOKED_AT = 20
 _DEPTH_MAX = 12
 _NOTICES = frozenset({
@@ -46,7 +46,7 @@ _NOTICES = frozenset({
     "app_conversation_join", "app_conversation_leave", "ekm_access_denied", "huddle_thread",
     "channel_canvas_updated", "bookmark_added", "tabbed_canvas_updated",
 })  # fmt: skip
-_NOTICES_OF_CHANNELS = re.compile(r"(?:channel|group|mpim)_[a-z_]+")
+_NOTICES_OF_CHANNELS = lazy_regex(r"(?:channel|group|mpim)_[a-z_]+")
 
 
 class Slack(Importer):

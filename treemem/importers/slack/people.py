@@ -15,16 +15,17 @@ from functools import lru_cache
 from treemem.importers.common.coerce import as_dict, dicts_in, id_text
 from treemem.importers.common.conversation import first_nonempty
 from treemem.importers.common.records import parse_json, strip_padding
+from treemem.patterns import lazy_regex
 
 PEOPLE_LISTS = ("users.json", "org_users.json")
 CHANNEL_LISTS = ("channels.json", "groups.json", "mpims.json", "dms.json")
 
 _BOT_OF_SLACK = "USLACKBOT"
-_REFERENCE = re.compile(
+_REFERENCE = lazy_regex(
     r"<(?:@([UWB][A-Z0-9]*)|#([CG][A-Z0-9]*)|!([a-z]+)(?:\^[^|>]*)?)(?:\|([^>]*))?>"
 )
 _BROADCASTS = ("here", "channel", "everyone")
-_ENTITY = re.compile(r"&(lt|gt|amp);")
+_ENTITY = lazy_regex(r"&(lt|gt|amp);")
 _CHAR_OF = {"lt": "<", "gt": ">", "amp": "&"}
 
 

@@ -11,6 +11,8 @@ from __future__ import annotations
 import re
 from typing import BinaryIO
 
+from treemem.patterns import lazy_regex
+
 # The size of a head in bytes, unless a larger one is asked for.
 HEAD_BYTES = 65_536
 # What is read of a file at most, as far as a single string reaches: the limit of a JSON Lines line.
@@ -22,11 +24,11 @@ _CHUNK_BYTES = 262_144
 # A string is shortened to this many bytes. Marks of formats are in shorter strings, or begin long
 # ones.
 _KEPT_BYTES = 1_024
-_JSON_START = re.compile(rb"(?:\xef\xbb\xbf)?[\s\0]*[{\[][\s\0]*[\"{\[\]}0-9tfn-]")
+_JSON_START = lazy_regex(rb"(?:\xef\xbb\xbf)?[\s\0]*[{\[][\s\0]*[\"{\[\]}0-9tfn-]")
 # Everything up to a long string. A line break ends a string: it can only be damage, or no JSON.
-_PLAIN = re.compile(rb'(?:[^"]++|"(?:[^"\\\n]|\\[^\n]){0,1024}+(?:"|(?=\n)))*+', re.DOTALL)
-_IN_STRING = re.compile(rb'(?:[^"\\\n]++|\\[^\n])*+')
-_WHOLE_ESCAPES = re.compile(rb'(?:[^"\\\n]++|\\u[0-9a-fA-F]{4}|\\[^u\n])*+')
+_PLAIN = lazy_regex(rb'(?:[^"]++|"(?:[^"\\\n]|\\[^\n]){0,1024}+(?:"|(?=\n)))*+', re.DOTALL)
+_IN_STRING = lazy_regex(rb'(?:[^"\\\n]++|\\[^\n])*+')
+_WHOLE_ESCAPES = lazy_regex(rb'(?:[^"\\\n]++|\\u[0-9a-fA-F]{4}|\\[^u\n])*+')
 
 
 class Head(bytes):

@@ -18,6 +18,7 @@ from treemem.importers.common.documents import document_lines
 from treemem.importers.common.sniffing import head_lines, is_text
 from treemem.importers.common.source_ids import file_key, one_line, printable
 from treemem.importers.whatsapp.lines import GENERATED, MARKS, Head, Order, head_of, time_of
+from treemem.patterns import lazy_regex
 from treemem.types import Message, Source
 
 BEFORE_THE_FIRST = "line before the first message"
@@ -30,31 +31,31 @@ _LINES_LOOKED_AT = 400
 # Levels that look like speakers in a program's log.
 _LEVELS = frozenset({"debug", "info", "notice", "warn", "warning", "error", "fatal", "critical"})
 _AUTHORS_MAX = 10_000
-_TITLE = re.compile(
+_TITLE = lazy_regex(
     r"(?:\w+\s(?:d[eo]\s)?)?WhatsApp[\s-]?(?:Chat)?\s(?:[-–]|with|mit|met|con|com|avec|med|z|с|de)\s"
     r"(.+?)(?:\s?\(\d+\))?",
     re.IGNORECASE,
 )
 # After the mark of WhatsApp's own text, these represent content from the sender, in any language:
 # "image omitted", "<attached: 1.jpg>", "POLL:".
-_SENT = re.compile(
+_SENT = lazy_regex(
     r"<[^<>\n]{1,300}>|[^\n]*\b(?:omitted|weggelassen|omitid[oa]s?|omis(?:e|es)?|omess[oi]|oculto|"
     r"weggelaten|pominięt\w*|пропущен\w*|eklenmedi|attached)\b[^\n]*|"
     r"(?:POLL|UMFRAGE|ENCUESTA|SONDAGE|ENQUETE|SONDAGGIO|Location|Standort|Ubicación):.*",
     re.IGNORECASE | re.DOTALL,
 )
-_IN_BRACKETS = re.compile(
+_IN_BRACKETS = lazy_regex(
     r"<(?:attached: [^<>]+|(?:(?:view once|einmal|ver una vez)[^<>]*|"
     r"(?:media|medien|multimedia|médias?|mídias?|arquivo|medya|медиа|без медиа)[^<>]*))>",
     re.IGNORECASE,
 )
-_FILE_SENT = re.compile(
+_FILE_SENT = lazy_regex(
     r"[^\n<>:\"/\\|?*]+\.\w{2,5} \((?:file attached|Datei angehängt|archivo adjunto|fichier joint|"
     r"file allegato|arquivo anexado|bestand bijgevoegd|plik załączony|файл добавлен)\)",
     re.IGNORECASE,
 )
-_INSIDE = re.compile(GENERATED + r"<[^<>\n]{1,300}>")
-_DELETED = re.compile(
+_INSIDE = lazy_regex(GENERATED + r"<[^<>\n]{1,300}>")
+_DELETED = lazy_regex(
     r"(?:This message was deleted|You deleted this message|null|"
     r"Diese Nachricht wurde gelöscht|Du hast diese Nachricht gelöscht|"
     r"(?:Se )?eliminó este mensaje|Eliminaste este mensaje|Ce message a été supprimé|"

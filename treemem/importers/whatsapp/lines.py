@@ -11,6 +11,8 @@ import re
 from dataclasses import dataclass
 from datetime import datetime
 
+from treemem.patterns import lazy_regex
+
 MARKS = "\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069\ufeff"
 # WhatsApp's own text begins with this mark on iPhones.
 GENERATED = "\u200e"
@@ -29,18 +31,18 @@ _CLOCK = (
 _BRACKETED = _CLOCK.replace("SECONDS", r"(?:[:.](?P<second>\d{2}))?")
 _DASHED = _CLOCK.replace("SECONDS", "(?P<second>(?!))?")
 _HEADS = {
-    "[": re.compile(
+    "[": lazy_regex(
         rf"[{MARKS}]*\[(?!\d{{4}}-\d+-\d+\s){_DAY}[,،]?{_BRACKETED}\]\s?(?P<rest>.*)",
         re.IGNORECASE | re.DOTALL,
     ),
-    "-": re.compile(
+    "-": lazy_regex(
         rf"[{MARKS}]*{_DAY}[,،]?{_DASHED}\s[-–]\s(?P<rest>.*)", re.IGNORECASE | re.DOTALL
     ),
 }
-_EVENING_WORD = re.compile(_EVENING, re.IGNORECASE)
-_AUTHOR = re.compile(r"(?P<author>[^\r\n]{1,120}?):(?: |(?=[\r\n]|\Z))")
+_EVENING_WORD = lazy_regex(_EVENING, re.IGNORECASE)
+_AUTHOR = lazy_regex(r"(?P<author>[^\r\n]{1,120}?):(?: |(?=[\r\n]|\Z))")
 # A notice may quote a name with a colon: 'Ann changed the group name to "Plan: B"'.
-_QUOTES = re.compile('["“”„«»]')
+_QUOTES = lazy_regex('["“”„«»]')
 _BUDDHIST_YEARS = 543
 
 

@@ -17,13 +17,14 @@ from typing import Any
 import numpy as np
 
 from treemem.errors import ModelError
+from treemem.patterns import lazy_regex
 
 MODEL = "model.onnx"
 TOKENIZER = "tokenizer.json"
 CONFIG = "config.json"
 # Longer inputs are cut at the end of the document.
 TOKENS_MAX = 2_048
-_SUPPORTED = re.compile(
+_SUPPORTED = lazy_regex(
     r"^(?:label_1|1|entail\w*|support\w*|consistent|faithful|grounded|yes|true)$", re.IGNORECASE
 )
 _INPUTS = ("input_ids", "attention_mask", "token_type_ids")

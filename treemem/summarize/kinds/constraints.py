@@ -9,8 +9,7 @@ Tested in tests/summarize/test_detectors.py.
 
 from __future__ import annotations
 
-import re
-
+from treemem.patterns import lazy_regex
 from treemem.rules import succession, wording
 from treemem.summarize.kinds.phrases import FLAGS, Phrases
 from treemem.summarize.kinds.place import Place
@@ -24,7 +23,7 @@ _TOLD = (
 )
 _NUMBER = r"(?:\d|a|an|one|two|three|four|five|six|seven|eight|nine|ten|twelve|half)"
 # A "must" that guesses or is a way of speaking.
-_GUESS = re.compile(
+_GUESS = lazy_regex(
     r"""\bmust(?:\ (?:really|be\ (?:so|really|very|a|an|nice|great|hard|tough|fun|amazing|awesome
         |exciting|scary|wonderful|difficult|satisfying|challenging|fulfilling|feeling|something)
         |have\ (?:\w+\ )?(?:been|\w+(?:ed|en|wn)|gone|had|come|lost|left|felt|got)\b|feel|mean
@@ -67,7 +66,7 @@ _BOUND = Phrases(
         |at\ (?:most|least)\ (?:\w+\ )?{_NUMBER}|{_NUMBER}\ (?:\w+\ ){{0,3}}at\ most)\b"""),
     ("fewer less longer", rf"""\b{_NUMBER}\ (?:\w+\ )?or\ (?:fewer|less)\b|\bno\ longer\ than\b"""),
 )  # fmt: skip
-_BINDING = re.compile(
+_BINDING = lazy_regex(
     r"""\b(?:must(?:n't)?|should|may|can|shall|(?:has|have|needs?|is|are)\ to|allow\w*|require\w*
     |wants?|keep|limit|cap(?:ped)?|maximum|minimum|insist\w*|only)\b""",
     FLAGS,
@@ -118,7 +117,7 @@ _WISH = Phrases(
         \ )?[^.;]{2,60}\ (?:has\ to|must|needs\ to|stays)\b"""),
 )  # fmt: skip
 # How an assistant advises the user in prose.
-_ADVICE = re.compile(
+_ADVICE = lazy_regex(
     r"""\b(?:make\ sure|be\ sure|remember|don't\ forget|try)\ to\b|\byou(?:r|'ll
         |'re)?\b(?!.*\b(?:me|my|i|we|our|us)\b)""",
     FLAGS,
@@ -129,14 +128,14 @@ _DEMAND = Phrases(
         |\bneeds?\ to\ (?:stay|remain|keep)\b"""),
 )  # fmt: skip
 # What the speaker does, did or was told.
-_OWN_STORY = re.compile(
+_OWN_STORY = lazy_regex(
     r"""\b(?:i|he|she|they|it)(?:'ve|'d|'s|\ have|\ had|\ has|\ would|\ could|'ll|\ will)?\ (?:had
         \ )?(?:always|never)\b
     |\b(?:would|will|could|'ll|been|is|was|were|are)\ (?:always|never)\b
     |\b(?:i|they|it|he|she)\ (?:do\ not|don't)\b""",
     FLAGS,
 )
-_FOR_NOW = re.compile(r"\b(?:yet|for\ now|right\ now|at\ the\ moment|this\ time|today)\b", FLAGS)
+_FOR_NOW = lazy_regex(r"\b(?:yet|for\ now|right\ now|at\ the\ moment|this\ time|today)\b", FLAGS)
 # Between people: somebody is bound, by more than encouragement.
 _SUBJECT = r"""(?:we|you|they|she|he|everyone|everybody|nobody|no\ one|(?:all|every|each|no|the|our
     |your|any)\ [\w'-]+(?:\ [\w'-]+){0,4}?)"""

@@ -8,8 +8,7 @@ Tested in tests/summarize/test_detectors.py.
 
 from __future__ import annotations
 
-import re
-
+from treemem.patterns import lazy_regex
 from treemem.summarize.kinds.phrases import FLAGS, Phrases
 from treemem.summarize.kinds.place import Place
 
@@ -67,7 +66,7 @@ _ARRANGED = Phrases(
         |book|switch)\b"""),
 )  # fmt: skip
 # A choice that is asked about, supposed, awaited or denied.
-_UNMADE = re.compile(
+_UNMADE = lazy_regex(
     r"""^\W*(?:(?:and|so|but|well)\W+)?(?:if|when|once)\b|(?:n't|\b(?:if|whether|unless|until
         |once|before|when(?:ever)?|had\ to|has\ to|have\ to
         |needs?\ to|should|would|could|can|might|not|never|yet|nobody|no\ one|still))
@@ -75,7 +74,7 @@ _UNMADE = re.compile(
     FLAGS,
 )
 # A figure of speech with one of the words, what somebody is told, and what breaks off.
-_FIGURE = re.compile(
+_FIGURE = lazy_regex(
     r"""\bagreed\ to\ disagree|^\W*(?:agreed|settled|resolved)\W+[\w']+\W*$
     |\b(?:that|which|what|how)\ (?:we|i)(?:'re|'ll|'m|\ will|\ are|\ am)\b
     |\b(?:what|which|how|where|who|things)\ (?:we|i|they|you|he|she)(?:'ve|'d|\ have
@@ -89,7 +88,7 @@ _FIGURE = re.compile(
 
 
 # What between people only says yes.
-_NODS = re.compile(r"\W*(?:agreed|settled|resolved)\b", FLAGS)
+_NODS = lazy_regex(r"\W*(?:agreed|settled|resolved)\b", FLAGS)
 
 
 def is_decision(sentence: str, lower_words: frozenset[str], place: Place) -> bool:

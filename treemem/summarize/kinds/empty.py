@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 
+from treemem.patterns import lazy_regex
 from treemem.summarize.kinds.place import Place
 from treemem.text.stop_words import STOP_WORDS
 
@@ -16,9 +17,9 @@ from treemem.text.stop_words import STOP_WORDS
 CONTENT_WORDS_MIN = 2
 _FLAGS = re.IGNORECASE | re.VERBOSE
 # Scripts whose words are not set apart by spaces or are short, so that words cannot be counted.
-_OTHER_SCRIPT = re.compile("[\u0370-\u1fff\u2e80-\ud7ff\uf900-\ufaff]")
+_OTHER_SCRIPT = lazy_regex("[\u0370-\u1fff\u2e80-\ud7ff\uf900-\ufaff]")
 # How an assistant begins and ends an answer, and what it says while it works.
-_FRAME = re.compile(
+_FRAME = lazy_regex(
     r"""^\W*(?:
     (?:sure|certainly|absolutely|of\ course|great|good|perfect|excellent|okay|ok|alright|got\ it
         |no\ problem|thanks|thank\ you|you're\ welcome|welcome|sorry|i\ apologi[sz]e|understood
@@ -66,7 +67,7 @@ _FRAME = re.compile(
     _FLAGS,
 )
 # What people say to please each other, to greet and to agree.
-_PLEASANTRY = re.compile(
+_PLEASANTRY = lazy_regex(
     r"""^\W*(?:(?:oh|wow|aww?|yay|hey|hi|yeah|yep|yes|nope?|hmm|haha|lol|omg|absolutely|definitely
         |exactly|totally|totes|for\ sure|of\ course|true|right|agreed|indeed|well|so|and|but|ok|okay
         |sure|cool|nice|great|awesome|sweet|amazing)\W+){0,3}
@@ -104,7 +105,7 @@ _PLEASANTRY = re.compile(
     _FLAGS,
 )  # fmt: skip
 # Words by which a pleasantry says something after all: about the speaker, or a time.
-_SUBSTANCE = re.compile(
+_SUBSTANCE = lazy_regex(
     r"""\d|\b(?:my|mine|yesterday|today|tonight|tomorrow|last|ago|monday|tuesday|wednesday|thursday
     |friday|saturday|sunday|january|february|march|april|june|july|august|september|october
     |november|december|week(?:end)?|month|year|next)\b

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 
+from treemem.patterns import lazy_regex
 from treemem.summarize.kinds.phrases import FLAGS, Phrases
 from treemem.summarize.kinds.place import Place
 
@@ -63,7 +64,7 @@ _CAUSE = Phrases(
         |error)\b"""),
 )  # fmt: skip
 # An error with a name, explained.
-_EXPLAINED = re.compile(
+_EXPLAINED = lazy_regex(
     r"""\w(?:Error|Exception|Warning)\b[^.?]{0,80}\b(?:indicates|means|says|suggests|occurs|occurred
         |happens|happened|is\ (?:caused|raised|thrown|due)|comes\ from|was\ (?:raised|thrown
         |caused))\b
@@ -72,7 +73,7 @@ _EXPLAINED = re.compile(
     re.VERBOSE,
 )
 # What is planned against a failure, supposed, tested or over.
-_SUPPOSED = re.compile(
+_SUPPOSED = lazy_regex(
     r"""n't\b|\b(?:not|want|never|if|when(?:ever)?|whether|unless|in\ case|should|would|could|may
         |might|can|will|to|by
     |ensur\w+|prevent\w*|avoid\w*|handl\w+|catch\w*|simulat\w+|mock\w*|test(?:s|ing)?\b(?=.*\bfor\b)
@@ -81,7 +82,7 @@ _SUPPOSED = re.compile(
     FLAGS,
 )
 _OWN = frozenset("getting got get seeing see saw hit hitting".split())
-_MINE = re.compile(
+_MINE = lazy_regex(
     r"""\b(?:i'm|i\ am|we're|we\ are|i|we)\ (?:(?:keep|just|still|now)\ )?(?:getting|got|get|seeing
     |see|saw|hit|hitting)\b""",
     FLAGS,

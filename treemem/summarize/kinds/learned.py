@@ -15,6 +15,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from importlib import resources
 
+from treemem.patterns import lazy_regex
 from treemem.types import StatementKind
 
 # The order of a feature's weights. A sentence of no kind is a fact.
@@ -28,7 +29,7 @@ _FEATURES_MIN = 25
 _SCALE = 5.0
 # The longest sentence, in words, with each bucket of lengths.
 _LENGTHS = (3, 7, 12, 19)
-_WORD = re.compile(r"[a-z]+(?=n't)|n't|'?[a-z]+|\d[\d.,:]*|[,:;?!]|[^\sa-z\d]", re.IGNORECASE)
+_WORD = lazy_regex(r"[a-z]+(?=n't)|n't|'?[a-z]+|\d[\d.,:]*|[,:;?!]|[^\sa-z\d]", re.IGNORECASE)
 _MARKS = frozenset(",:;?!")
 _ENDINGS = ("ing", "ed", "ly")
 

@@ -9,8 +9,7 @@ Tested in tests/summarize/test_detectors.py.
 
 from __future__ import annotations
 
-import re
-
+from treemem.patterns import lazy_regex
 from treemem.summarize.kinds.phrases import ASKED, FLAGS, Phrases
 from treemem.summarize.kinds.place import Place
 
@@ -110,7 +109,7 @@ _AWAITED = Phrases(
         |discuss|sort\ out|talk\ to)\b"""),
 )  # fmt: skip
 # Ways of speaking with the same words.
-_NO_TASK = re.compile(
+_NO_TASK = lazy_regex(
     r"""\bhow\ (?:much|many|far|long|hard)\b[^.]{0,40}\bstill\ (?:have|need)\b|\bif\ you\b
     |\bwhat\ are\ you\ waiting\b|\bcan't\ wait\b|\bworth\ the\ wait|\bwhile\ (?:we\ |i\ |you\ )?wait
     |\bremind(?:s|ed|ing|er)?\ (?:me|us|you|him|her|them)\ (?:of|how|that|why|what)\b
@@ -123,7 +122,7 @@ _NO_TASK = re.compile(
     FLAGS,
 )
 # What says of something that it is over, and what takes that back.
-_OVER = re.compile(
+_OVER = lazy_regex(
     r"""(?:'s|\b(?:is|are|was|now|been|got))\ (?:(?:now|all|finally)\ )?(?:done|closed|resolved
         |settled|answered|clear|fixed|solved|obsolete|off\ the\ list)\b
     |\b(?:closes?|resolves?|settles?|answers?|closed|resolved|settled|answered|solves?|solved)
@@ -132,18 +131,18 @@ _OVER = re.compile(
     |\bno\ (?:more\ )?open\ (?:question|point|item|issue|task)s?\b""",
     FLAGS,
 )
-_NOT_OVER = re.compile(r"n't\b|\b(?:not|until|once|before|whether|if|when|remains?|but)\b", FLAGS)
+_NOT_OVER = lazy_regex(r"n't\b|\b(?:not|until|once|before|whether|if|when|remains?|but)\b", FLAGS)
 # What a question leaves open until it is answered.
-_IN_QUESTION = re.compile(r"\b(?:still|left|missing|undecided|pending|remind)\b", FLAGS)
+_IN_QUESTION = lazy_regex(r"\b(?:still|left|missing|undecided|pending|remind)\b", FLAGS)
 # What somebody is not sure of who wants to hear whether it is right.
-_OWN_WAY = re.compile(
+_OWN_WAY = lazy_regex(
     r"""\b(?:if|whether)\ (?:this|that|it|i|i'm|i've|i'd|there(?:'s)?|my|the\ (?:issue|problem)|they
     |these|those)\b""",
     FLAGS,
 )
 # How an assistant advises the user.
-_REMINDER = re.compile(r"^\W*(?:and\ |also,?\ |please\ )?(?:don't|do\ not)\ forget\b", FLAGS)
-_DUE = re.compile(r"\bstill\ (?:need|needs|have|has)\ to\b", FLAGS)
+_REMINDER = lazy_regex(r"^\W*(?:and\ |also,?\ |please\ )?(?:don't|do\ not)\ forget\b", FLAGS)
+_DUE = lazy_regex(r"\bstill\ (?:need|needs|have|has)\ to\b", FLAGS)
 _YET = frozenset(("yet", "still", "far"))
 
 

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from treemem.origins.spans import plain_origin
+from treemem.patterns import lazy_regex
 from treemem.types import Message, Origin
 
 # Who is talking: people with each other; a person with an assistant; the same with tools at work;
@@ -26,8 +27,8 @@ _VOICES: dict[Origin, Voice] = {
     "typed": "user", "assistant": "assistant", "person": "person", "document": "document",
 }  # fmt: skip
 # A message with a fence, a heading or several items of a list is an explanation.
-_FENCE = re.compile(r"^\s*(?:```|~~~|#{1,6} )", re.MULTILINE)
-_ITEM = re.compile(r"^\s*(?:[-*+•] |\d{1,3}[.)] |\*\*[^*\n]+\*\*)", re.MULTILINE)
+_FENCE = lazy_regex(r"^\s*(?:```|~~~|#{1,6} )", re.MULTILINE)
+_ITEM = lazy_regex(r"^\s*(?:[-*+•] |\d{1,3}[.)] |\*\*[^*\n]+\*\*)", re.MULTILINE)
 _ITEMS_MIN = 3
 
 
