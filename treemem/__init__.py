@@ -32,7 +32,6 @@ from treemem.errors import (
 from treemem.memory import Memory
 from treemem.origins.spans import OriginSpan
 from treemem.origins.spans import spans_of as origin_spans
-from treemem.reports import FileReport, IngestReport, ScrubReport, WorkReport
 from treemem.types import (
     ENTRY_KINDS,
     ENTRY_STATES,
@@ -76,6 +75,7 @@ if TYPE_CHECKING:
     from treemem.ledger_api import Ledger
     from treemem.privacy.policy import Policy, Redact, Redactions
     from treemem.queue.hours import Hours
+    from treemem.reports import FileReport, IngestReport, ScrubReport, WorkReport
     from treemem.search.query import Rerank
     from treemem.store.usage import UsageKey, UsageRow
     from treemem.summarize.exam import ExamResult
@@ -176,7 +176,9 @@ if not TYPE_CHECKING:
         "Diagnosis": "diagnostics.doctor",
         "EmbedderStatus": "diagnostics.status",
         "ExamResult": "summarize.exam",
+        "FileReport": "reports",
         "Hours": "queue.hours",
+        "IngestReport": "reports",
         "Ledger": "ledger_api",
         "LogFile": "importers.common.base",
         "Plan": "diagnostics.estimate",
@@ -186,6 +188,7 @@ if not TYPE_CHECKING:
         "Redactions": "privacy.policy",
         "Rerank": "search.query",
         "RuleView": "ledger.choices",
+        "ScrubReport": "reports",
         "SourceView": "tree.browse",
         "Speed": "diagnostics.estimate",
         "Status": "diagnostics.status",
@@ -194,6 +197,7 @@ if not TYPE_CHECKING:
         "UpgradableNode": "tree.browse",
         "UsageKey": "store.usage",
         "UsageRow": "store.usage",
+        "WorkReport": "reports",
         "clean_verbatim": "text.speech",
         "find_files": "ingest.walk",
     }

@@ -14,14 +14,6 @@ from typing import TYPE_CHECKING, Self
 from treemem import config, times
 from treemem.errors import UsageError
 from treemem.models.embedders import QueryEmbedder
-from treemem.reports import (
-    FileProgress,
-    IngestReport,
-    ScrubReport,
-    StepProgress,
-    WorkProgress,
-    WorkReport,
-)
 from treemem.store import settings
 from treemem.store.database import Database
 from treemem.times import Clock, now_ms
@@ -48,6 +40,14 @@ if TYPE_CHECKING:
     from treemem.ledger.choices import RuleView
     from treemem.ledger_api import Ledger
     from treemem.privacy.policy import Redact, Redactions
+    from treemem.reports import (
+        FileProgress,
+        IngestReport,
+        ScrubReport,
+        StepProgress,
+        WorkProgress,
+        WorkReport,
+    )
     from treemem.search.query import Mode, Rerank
     from treemem.store.usage import UsageKey, UsageRow
     from treemem.topic_api import Topics

@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-from treemem.digest import facts, headline
 from treemem.digest.outlining import outlines
 from treemem.digest.titles import subject_of, title_of
 from treemem.digest.values import Outline
@@ -74,6 +73,8 @@ def headline_of(database: Database, scope: Scope) -> str:
 
 
 def _headline_of(database: Database, scope: Scope) -> str:
+    from treemem.digest import facts, headline
+
     if scope.kind == "topic":
         return headline.of_topic(facts.read_topic(database, scope.key or ""))
     if scope.kind == "source":

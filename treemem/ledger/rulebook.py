@@ -14,8 +14,6 @@ from dataclasses import dataclass, replace
 from typing import Literal, NamedTuple
 
 from treemem import times
-from treemem.ledger import matching
-from treemem.rules import succession, wording
 from treemem.store import entries, entry_choices
 from treemem.store.database import Database, json_list
 from treemem.store.entries import Placed
@@ -138,6 +136,8 @@ def read(database: Database) -> Book:
 
 
 def _read(database: Database) -> Book:
+    from treemem.rules import wording
+
     rows = {seq: row for seq, *row in database.rows(_RULES)}
     placed = entries.placed(database, rows)
     places: dict[int, list[_Place]] = {}
@@ -168,6 +168,8 @@ def rule_id(text: str, home: str) -> str:
 
 def _rule_of(entry_id: str, placed: Placed, places: Sequence[_Place]) -> Rule:
     """A rule, known by the place where it was last said."""
+    from treemem.ledger import matching
+
     last = max(places, key=lambda place: place.order)
     return Rule(
         entry_id, placed.text, last.home, last.speaker, last.sent_at, last.order, last.project,
@@ -181,6 +183,9 @@ def _rule_of(entry_id: str, placed: Placed, places: Sequence[_Place]) -> Rule:
 def _is_ended(rule: Rule, here: Mapping[str, Sequence[Rule]]) -> bool:
     """Whether a sentence of a home ends a rule there. here: its sentences by where they hold. What
     they end where the rule was given, the ledger knows."""
+    from treemem.ledger import matching
+    from treemem.rules import succession
+
     placed = rule.placed
     return placed is not None and any(
         said.placed is not None
@@ -206,6 +211,8 @@ def _judged(rule: Rule, state: EntryState, ended_by: str, chosen: ChoiceState | 
 
 def _is_about_a_rule(choice: EntryChoice) -> bool:
     """Whether a choice without its sentence is about a rule, not about another entry."""
+    from treemem.rules import wording
+
     is_rule = choice.state == "dropped" and wording.form_of(choice.text) is not None
     return choice.state == "pinned" or is_rule
 

@@ -20,7 +20,6 @@ from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from treemem.errors import ModelError
 from treemem.patterns import lazy_regex
-from treemem.reports import count_of
 from treemem.types import ServedModel
 
 if TYPE_CHECKING:
@@ -332,6 +331,8 @@ def unit(rows: Iterable[Sequence[float]], count: int, dimensions: int, name: str
 
     vectors = [list(row) for row in rows]
     if len(vectors) != count or any(len(vector) != dimensions for vector in vectors):
+        from treemem.reports import count_of
+
         sizes = sorted({len(vector) for vector in vectors})
         raise ModelError(
             f"{name} gave {count_of(len(vectors), 'vector')} of {sizes} numbers for "

@@ -166,7 +166,7 @@ def _pattern(language: _Language) -> re.Pattern[str]:
     somebody else."""
     lead = rf"(?:(?:{language.now_on}|{language.always})\W+)?"
     always = rf"(?=.*(?<!\w)(?:{language.now_on}|{language.always})(?!\w))"
-    return re.compile(
+    return lazy_regex(
         rf"""^\W*(?:
         (?:{language.prefers})(?!\w)
         |{always}.*?(?<!\w)(?:{language.please})(?!\w)

@@ -17,7 +17,6 @@ from typing import NamedTuple
 
 import orjson
 
-from treemem.ledger import reading
 from treemem.store import summaries
 from treemem.store.database import Database, Row, json_list
 from treemem.text import bm25
@@ -147,6 +146,8 @@ def of_scope(
     of each kind the most salient entries of the ledger that hold. A session has no tree, so its
     gists are those of its sources' roots. kinds: of the statements.
     """
+    from treemem.ledger import reading
+
     if scope.kind == "topic":
         scope = Scope.topic(topic_store.resolve(database, scope.key or ""))
     rows: list[Row] = []

@@ -13,7 +13,6 @@ from typing import NamedTuple
 import orjson
 
 from treemem.errors import UsageError
-from treemem.origins.marking import mark
 from treemem.store import json_text, long_messages
 from treemem.store.database import Database, Row, storable_text
 from treemem.text.fts import extra_words
@@ -368,6 +367,8 @@ def message_from(row: Row, session: str | None = None) -> Message:
     )
     if origin:
         return message
+    from treemem.origins.marking import mark
+
     # The id is a hash over role, author and kind: they stay as stored.
     marked = mark(message)
     return replace(message, origin=marked.origin, parts=marked.parts)

@@ -12,7 +12,6 @@ import functools
 import json
 import math
 import re
-from importlib import resources
 from typing import NamedTuple
 
 from treemem.patterns import lazy_regex
@@ -200,6 +199,8 @@ def _logistic(weights: tuple[float, ...], values: tuple[float, ...]) -> float:
 @functools.cache
 def _weights() -> tuple[tuple[float, ...], tuple[float, ...]]:
     """The weights for gists and for facts: what is added always, and those of FEATURES."""
+    from importlib import resources
+
     file = resources.files("treemem.text").joinpath("quality.json")
     read = json.loads(file.read_text(encoding="utf-8"))
     gist, fact = (

@@ -2,7 +2,8 @@
 those of languages with a script of their own.
 
 Search stems words as FTS5 does, so that both match the same words. Statements are compared with
-the newer stemmer, which conflates fewer words.
+the newer stemmer, which conflates fewer words. snowballstemmer uses the compiled PyStemmer where
+that is installed.
 """
 
 from __future__ import annotations
