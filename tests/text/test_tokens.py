@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import socket
+import subprocess
+import sys
 import time
 import warnings
+from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import treemem
 from treemem.text import tokens
 from treemem.text.tokens import BLOCK_CHARS, count_by_lines, count_many, count_tokens, cut
 
@@ -114,6 +118,67 @@ def test_counting_in_blocks_adds_few_tokens() -> None:
     exact = len(tokens._encoding().encode_ordinary(text))
     blocks = len(text) // BLOCK_CHARS + 1
     assert exact <= count_tokens(text) <= exact + 2 * blocks
+
+
+@pytest.fixture(scope="module")
+def here() -> tokens._Counter:
+    """Counts any number of characters without tiktoken."""
+    counter = tokens._Counter()
+    counter._left = 1 << 60
+    return counter
+
+
+def by_tiktoken(text: str) -> int:
+    return len(tokens._encoding().encode_ordinary(text))
+
+
+_LIKELY = st.text(
+    st.sampled_from("aeSt'sLl1٣½é中ſ́ \n\r\t\xa0\u2028\x1c.,=-_–😀\u200d\ue000"), max_size=40
+)
+
+
+@UNHURRIED
+@given(text=st.one_of(ANY_TEXT, _LIKELY))
+def test_a_text_counted_without_tiktoken_has_the_same_tokens(
+    here: tokens._Counter, text: str
+) -> None:
+    assert here.count(text) in (None, by_tiktoken(text))
+
+
+def test_every_kind_of_character_is_counted_without_tiktoken(here: tokens._Counter) -> None:
+    counted = 0
+    for code in (*range(0x3400), *range(0x3400, sys.maxunicode, 97)):
+        char = chr(code)
+        text = f"x{char}y {char} {char}{char}\n'{char}1{char}"
+        found = here.count(text)
+        assert found in (None, by_tiktoken(text)), hex(code)
+        counted += found is not None
+    assert counted > 10_000
+
+
+def test_logs_are_counted_without_tiktoken(here: tokens._Counter) -> None:
+    demo = Path(treemem.__file__).parent / "demo" / "session.jsonl"
+    for line in demo.read_text().splitlines():
+        block = line[:BLOCK_CHARS]
+        assert here.count(block) in (None, by_tiktoken(block))
+
+
+def test_the_first_texts_of_a_process_do_not_load_tiktoken() -> None:
+    program = """
+import sys
+from treemem.text import tokens
+text = "We ship on Friday – for Zoë's team.\\n"
+assert tokens.count_tokens(text) == 11, tokens.count_tokens(text)
+assert "tiktoken" not in sys.modules
+for _ in range(tokens.COUNTED_HERE_MAX // len(text) + 1):
+    assert tokens.count_tokens(text) == 11
+assert "tiktoken" in sys.modules
+"""
+    subprocess.run([sys.executable, "-c", program], check=True)
+
+
+def test_a_long_word_is_counted_by_tiktoken(here: tokens._Counter) -> None:
+    assert here.count("x" * 1_000) is None
 
 
 def test_many_texts_are_counted_like_each_one() -> None:

@@ -27,7 +27,7 @@ from treemem.errors import (
     UsageError,
 )
 from treemem.store import migrations, sqlite_errors
-from treemem.store.file import opening, sidecars
+from treemem.store.file import opening, rescue, sidecars
 from treemem.store.file.guard import FileGuard, Loss, identity_of
 from treemem.store.file.open_marker import OpenMarker
 
@@ -502,8 +502,6 @@ class Database:
     def _rescue(self, loss: Loss) -> str:
         """Copies the open file into a new one, and keeps its -wal file from being merged into
         another file. Returns sentences that say what was saved and where."""
-        from treemem.store.file import rescue
-
         wal = _wal_path(self._real)
         copies = [rescue.copy_memory]
         if loss.kind == "overwritten":
@@ -534,8 +532,6 @@ class Database:
 
     def _drop_wal(self, loss: Loss) -> None:
         """Keeps SQLite from merging the -wal file into the content that is now at the path."""
-        from treemem.store.file import rescue
-
         guard, wal = self._guard, _wal_path(self._real)
         if guard is None or guard.wal is None:
             return

@@ -2,13 +2,18 @@
 
 The vocabulary comes from the bpe-openai package, checked against the published hash; tiktoken
 itself would download it on first use. A text is counted in blocks, so the time is linear for any
-input; the edge of a block may add a token.
+input; the edge of a block may add a token. The first texts of a process are counted here, to the
+same number, since tiktoken takes longer to load than a search from a shell has to count.
 """
 
 from __future__ import annotations
 
+import binascii
 import functools
+import re
+import unicodedata
 from collections.abc import Sequence
+from itertools import accumulate, count
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -33,6 +38,21 @@ _PATTERN = (
 # A line with its end and the following lines that begin with whitespace. The pattern above never
 # matches across two such pieces.
 _LINES = lazy_regex(r"(?:[^\n]++|\n(?!\S))++\n?+|\n")
+# The same for a text in ASCII, without possessive repetitions, which change nothing here.
+_PIECE = lazy_regex(
+    r"'(?:[sdmtSDMT]|[lL][lL]|[vV][eE]|[rR][eE])|[^\r\nA-Za-z0-9]?[A-Za-z]+|[0-9]{1,3}"
+    r"| ?[^\sA-Za-z0-9]+[\r\n]*|\s+\Z|\s*[\r\n]|\s+(?!\S)|\s",
+    re.ASCII,
+)
+_SPACES = frozenset("\x85\xa0\u1680\u2028\u2029\u202f\u205f\u3000") | frozenset(
+    map(chr, range(0x2000, 0x200B))
+)
+# Stands for a character that this Python does not know, or that no text can contain.
+_UNKNOWN = "\0"
+# Characters that are counted here before tiktoken is loaded, which takes about as long as these.
+COUNTED_HERE_MAX = 60_000
+# The most characters of a piece that is merged here, since the time grows with their square.
+_MERGED_CHARS_MAX = 200
 # The least number of texts that are counted on two threads.
 _POOL_TEXTS_MIN = 64
 # A cut falls on a natural end only after this share of the stretch.
@@ -48,12 +68,18 @@ def count_tokens(text: str) -> int:
         >>> count_tokens("hello world")
         2
     """
-    encode = _encoding().encode_ordinary
     if len(text) <= BLOCK_CHARS:
-        return len(encode(text))
+        return _count_block(text)
     return sum(
-        len(encode(text[start : start + BLOCK_CHARS])) for start in range(0, len(text), BLOCK_CHARS)
+        _count_block(text[start : start + BLOCK_CHARS])
+        for start in range(0, len(text), BLOCK_CHARS)
     )
+
+
+def _count_block(text: str) -> int:
+    """The tokens of a text of at most BLOCK_CHARS characters."""
+    here = None if _encoding.cache_info().currsize else _here().count(text)
+    return len(_encoding().encode_ordinary(text)) if here is None else here
 
 
 def count_by_lines(text: str) -> int:
@@ -83,6 +109,7 @@ def count_many(texts: Sequence[str]) -> list[int]:
         >>> count_many(["a", "b c"])
         [1, 2]
     """
+    _encoding()
     if len(texts) < _POOL_TEXTS_MIN:
         return [count_tokens(text) for text in texts]
     middle = len(texts) // 2
@@ -148,6 +175,100 @@ def _natural_end(text: str, start: int, end: int) -> int:
     return end
 
 
+# -- counting without tiktoken ---------------------------------------------------------
+
+
+@functools.cache
+def _here() -> _Counter:
+    return _Counter()
+
+
+class _Counter:
+    """Counts the first COUNTED_HERE_MAX characters of a process."""
+
+    def __init__(self) -> None:
+        self._left = COUNTED_HERE_MAX
+        self._tokens = _PieceTokens()
+        self._shapes = _Shapes()
+
+    def count(self, text: str) -> int | None:
+        """The tokens of a text; None if it is to be counted by tiktoken."""
+        self._left -= len(text)
+        if self._left < 0:
+            return None
+        shape = text if text.isascii() else text.translate(self._shapes)
+        pieces = _PIECE.findall(shape)
+        if shape is not text:
+            if _UNKNOWN in shape:
+                return None
+            ends = accumulate(map(len, pieces))
+            pieces = [text[end - len(piece) : end] for end, piece in zip(ends, pieces, strict=True)]
+        if max(map(len, pieces), default=0) > _MERGED_CHARS_MAX:
+            return None
+        return sum(map(self._tokens.__getitem__, pieces))
+
+
+class _Shapes(dict[int, str]):
+    """Maps a character to one in ASCII at which the pre-tokenizer does the same."""
+
+    def __missing__(self, code: int) -> str:
+        character = chr(code)
+        category = unicodedata.category(character)
+        if code < 128:
+            shape = character
+        elif character in _SPACES:
+            shape = "\t"
+        elif category in ("Cn", "Cs"):
+            shape = _UNKNOWN
+        elif category[0] == "L":
+            shape = "s" if character == "\u017f" else "a"  # which is an s in another case
+        else:
+            shape = "0" if category[0] == "N" else "!"
+        self[code] = shape
+        return shape
+
+
+class _PieceTokens(dict[str, int]):
+    """Maps a piece of a text to the number of its tokens."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        # Subtle: to decode all tokens would take longer than to encode the pieces that are counted.
+        self._ranks = dict(zip(_encoded_tokens(), count(), strict=False))
+
+    def __missing__(self, piece: str) -> int:
+        data = piece.encode()
+        tokens = 1 if self._rank(data) is not None else self._merged(data)
+        self[piece] = tokens
+        return tokens
+
+    def _rank(self, token: bytes) -> int | None:
+        return self._ranks.get(binascii.b2a_base64(token, newline=False))
+
+    def _merged(self, data: bytes) -> int:
+        """The number of parts that are left when the pair that comes first in the vocabulary is
+        merged until no pair is in it."""
+        parts = [data[at : at + 1] for at in range(len(data))]
+        missing = len(self._ranks)
+
+        def rank(at: int) -> int:
+            found = self._rank(parts[at] + parts[at + 1])
+            return missing if found is None else found
+
+        pairs = list(map(rank, range(len(parts) - 1)))
+        while pairs and (best := min(pairs)) < missing:
+            at = pairs.index(best)
+            parts[at : at + 2] = [parts[at] + parts[at + 1]]
+            del pairs[at]
+            for changed in (at - 1, at):
+                if 0 <= changed < len(pairs):
+                    pairs[changed] = rank(changed)
+        return len(parts)
+
+
+# -- tiktoken --------------------------------------------------------------------------
+
+
 @functools.cache
 def _pool() -> ThreadPoolExecutor:
     from concurrent.futures import ThreadPoolExecutor
@@ -159,29 +280,31 @@ def _pool() -> ThreadPoolExecutor:
 def _encoding() -> Encoding:
     import tiktoken
 
+    _here.cache_clear()
     return tiktoken.Encoding(
         name="treemem-cl100k",
         pat_str=_PATTERN,
-        mergeable_ranks=_ranks(),
+        mergeable_ranks=dict(
+            zip(map(binascii.a2b_base64, _encoded_tokens()), count(), strict=False)
+        ),
         special_tokens={},
     )
 
 
-def _ranks() -> dict[bytes, int]:
-    """The published ranks of cl100k. Raises TreememError if the copy differs."""
-    import base64
-    import gzip
+def _encoded_tokens() -> list[bytes]:
+    """The published tokens of cl100k in base64, in the order of their ranks, which count from 0.
+    Raises TreememError if the copy differs."""
     import hashlib
+    import zlib
 
-    data = gzip.decompress(_vocabulary_path().read_bytes())
+    data = zlib.decompress(_vocabulary_path().read_bytes(), zlib.MAX_WBITS | 16)
     digest = hashlib.sha256(data).hexdigest()
     if digest != _VOCABULARY_SHA256:
         raise TreememError(
             f"The token vocabulary in the package bpe-openai has SHA-256 {digest}, expected "
             f"{_VOCABULARY_SHA256}. Reinstall it: pip install --force-reinstall bpe-openai"
         )
-    pairs = (line.split() for line in data.splitlines())
-    return {base64.b64decode(token): int(rank) for token, rank in pairs}
+    return data.split()[::2]
 
 
 def _vocabulary_path() -> Path:

@@ -21,7 +21,7 @@ except ImportError:  # on Windows
     fcntl = None  # type: ignore[assignment]
 
 from treemem.errors import DatabaseError
-from treemem.store.file import modes
+from treemem.store.file import modes, rescue
 from treemem.store.file.open_marker import OpenMarker
 from treemem.store.file.sidecars import JOURNAL, SHM, SUFFIXES, WAL
 
@@ -154,8 +154,6 @@ def set_aside_leftovers(real: Path, marker: OpenMarker) -> list[str]:
     notice for each. Raises OSError."""
     notices = []
     for path in marker.leftovers():
-        from treemem.store.file import rescue
-
         try:
             target = rescue.set_aside(path, real)
         except FileNotFoundError:  # another connection was faster

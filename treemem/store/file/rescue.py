@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import shutil
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -119,6 +118,8 @@ def set_aside(path: Path, memory: Path) -> Path:
 
 def copy_wal(memory: Path) -> Path:
     """Copies the -wal file of a memory file beside it and returns the path. Raises OSError."""
+    import shutil
+
     target = _new_file(memory, WAL)
     try:
         shutil.copyfile(memory.with_name(memory.name + WAL), target)
