@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Self
 from treemem import config, times
 from treemem.errors import UsageError
 from treemem.models.embedders import QueryEmbedder
+from treemem.models.rerankers import KeptReranker
 from treemem.store import settings
 from treemem.store.database import Database
 from treemem.times import Clock, now_ms
@@ -73,7 +74,7 @@ class Memory:
         self._database = database
         self._clock = clock
         self._shape = shape
-        self._queries = QueryEmbedder()
+        self._queries, self._reranker = QueryEmbedder(), KeptReranker()
 
     @classmethod
     def open(
@@ -107,6 +108,7 @@ class Memory:
         Raises DatabaseReplacedError if what was stored is not in the file at the path.
         """
         self._queries.close()
+        self._reranker.close()
         self._database.close()
 
     @property
@@ -256,7 +258,7 @@ class Memory:
         now: the moment such words are relative to, also in the query; None means the clock's.
         mode: "verbatim" returns messages only, "summary" statements of summaries only, "auto"
         chooses by the question. fts: query is an FTS5 expression. tuning: overrides weights by
-        name, see search.weights. rerank: see search.query.Rerank. include: what is searched
+        name, see search.weights. rerank: replaces the reranker in use. include: what is searched
         besides the current histories, see types.INCLUDES. project: the folder or project where the
         user is, whose standing instructions head a search of several projects. exclude: origins,
         see types.ORIGINS; messages of no other words are left out. If a model is
@@ -266,6 +268,7 @@ class Memory:
         from treemem.search.engine import search
         from treemem.search.query import Query
 
+        rerank = rerank or self._reranker.of(self.setting(settings.RERANKER))
         request = Query(query, scope or Scope.everything(), now or times.local(self._clock()),
                         budget_tokens, since, until, mode, tuning or {}, fts, rerank,
                         frozenset(include), None if project is None else str(project),
@@ -507,7 +510,7 @@ class Memory:
     # -- models, topics, jobs ------------------------------------------------------------
 
     def use_model(self, role: str, choice: str | ServedModel) -> None:
-        """Sets the model of a role, "summarizer", "embedder" or "checker".
+        """Sets the model of a role, "summarizer", "embedder", "checker" or "reranker".
 
         choice: the name of an installed model, "none", the address of a model server, or a
         ServedModel; servers are asked which models they have. "hashing" is an embedder without

@@ -45,6 +45,17 @@ def embedding(texts: list[str]) -> Reply:
     return as_json({"object": "list", "data": data[::-1]})
 
 
+def ratings(query: str, texts: list[str]) -> Reply:
+    """The share of the query's words that each text has, the best first, as servers send."""
+    words = set(query.lower().split())
+    rows = [
+        {"index": at, "relevance_score": len(words & set(text.lower().split())) / len(words)}
+        for at, text in enumerate(texts)
+    ]
+    rows.sort(key=lambda row: -row["relevance_score"])
+    return as_json({"model": "tiny", "results": rows})
+
+
 def drop(handler: BaseHTTPRequestHandler) -> None:
     """Ends the connection without an answer."""
     handler.close_connection = True
@@ -90,13 +101,15 @@ class FakeServer:
             if self.models is None:
                 return as_json({"error": "no such page"}, 404)
             return as_json({"object": "list", "data": [{"id": name} for name in self.models]})
-        assert path in ("/v1/chat/completions", "/v1/embeddings"), path
+        assert path in ("/v1/chat/completions", "/v1/embeddings", "/v1/rerank"), path
         assert body is not None
         self.bodies.append(body)
         if self.replies:
             return self.replies.popleft()
         if path == "/v1/embeddings":
             return embedding(body["input"])
+        if path == "/v1/rerank":
+            return ratings(body["query"], body["documents"])
         return completion(quoting(body["messages"][-1]["content"]) or "There is nothing to say.")
 
     def _handler(self) -> type[BaseHTTPRequestHandler]:

@@ -57,8 +57,8 @@ class Status:
     entries of each kind that hold.
     checker: the model that checks notes, None if none does. calibration: its measured precision,
     also where it is not good enough to be used.
-    summarizer, embedder: the models in use. served: the servers of the summarizer's model, None
-    for a local one. missing: what would improve the memory, in sentences.
+    summarizer, embedder, reranker: the models in use. served: the servers of the summarizer's
+    model, None for a local one. missing: what would improve the memory, in sentences.
     """
 
     path: str
@@ -84,6 +84,7 @@ class Status:
     leaves_without_topic: int = 0
     ledger: dict[EntryKind, int] = field(default_factory=dict)
     checker: str | None = None
+    reranker: str | None = None
     calibration: Calibration | None = None
 
 
@@ -123,6 +124,7 @@ def read_status(
      without_topic) = counts  # fmt: skip
     summarizer = settings.get(database, settings.SUMMARIZER)
     embedder = settings.get(database, settings.EMBEDDER)
+    reranker = settings.get(database, settings.RERANKER)
     served = serving.from_setting(summarizer)
     chosen = settings.get(database, settings.CHECKER)
     used = opening.setting_in_use(chosen, summarizer)
@@ -158,6 +160,7 @@ def read_status(
         ledger=reading.counts(database, Scope.everything(), reading.Filter(states=reading.HOLDING)),
         checker=opening.label(used) if found is not None and (chosen or found.usable) else None,
         calibration=found,
+        reranker=None if reranker is None else embedders.label(reranker),
     )
 
 

@@ -16,7 +16,7 @@ from typing import Any, Literal, get_args
 from treemem.errors import ModelError
 from treemem.patterns import lazy_regex
 
-ModelRole = Literal["summarizer", "embedder", "checker"]
+ModelRole = Literal["summarizer", "embedder", "checker", "reranker"]
 MODEL_ROLES: tuple[ModelRole, ...] = get_args(ModelRole)
 
 _NAME = lazy_regex(r"[a-z0-9][a-z0-9._-]{0,63}")

@@ -44,7 +44,8 @@ class LlamaClient(ModelChild):
 
     context_tokens: limited to the context that the model was trained with.
     threads: 0 leaves one core free, since a busy one slows llama.cpp down out of proportion.
-    pooling: "mean", "cls" or "last", for embedding models; None for that of the GGUF.
+    pooling: "mean", "cls", "last" or "rank", for embedding models and rerankers; None for that of
+    the GGUF.
     timeout_seconds: for one answer, or for the vectors of EMBED_TEXTS_MAX texts.
     """
 
@@ -77,7 +78,7 @@ class LlamaClient(ModelChild):
             model.path,
             context_tokens=model.context_tokens,
             threads=threads,
-            embedding=model.role == "embedder",
+            embedding=model.role in ("embedder", "reranker"),
             pooling=model.pooling,
             timeout_seconds=timeout_seconds,
         )
@@ -126,6 +127,15 @@ class LlamaClient(ModelChild):
             answer = self._request("embed", texts=list(texts[start : start + EMBED_TEXTS_MAX]))
             vectors.extend(answer["vectors"])
         return vectors
+
+    def rank(self, query: str, texts: Sequence[str]) -> list[float]:
+        """A number for each text, in order, the larger the better it answers the query.
+
+        A text that does not fit the context with the query is cut. Raises ModelError, also for a
+        model without rank pooling.
+        """
+        answer = self._request("rank", query=query, texts=list(texts))
+        return [float(rating) for rating in answer["ratings"]]
 
     def score(
         self, segments: Sequence[Segment], continuations: Sequence[str], *, fixed: int = 0

@@ -46,6 +46,7 @@ _PIP = "pip install 'treemem[endpoint]'"
 _CHAT = "/v1/chat/completions"
 _MODELS = "/v1/models"
 _EMBEDDINGS = "/v1/embeddings"
+_RERANK = "/v1/rerank"
 # For llama-server and vLLM: a thinking model would use up the tokens of the answer.
 _NO_THINKING = {"chat_template_kwargs": {"enable_thinking": False}}
 
@@ -149,6 +150,16 @@ class EndpointClient(Closable):
         with self._named():
             response = self._request(_EMBEDDINGS, body, self._timeout_seconds, TRIES)
             return responses.vectors(response, len(texts))
+
+    def rank(self, query: str, texts: Sequence[str]) -> list[float]:
+        """A number for each text, in order, the larger the better it answers the query. Raises
+        ModelError as answer() does."""
+        documents = [_whole(text) for text in texts]
+        body = {"model": self._model_id(), "query": _whole(query), "documents": documents,
+                "top_n": len(documents)}  # fmt: skip
+        with self._named():
+            response = self._request(_RERANK, body, self._timeout_seconds, TRIES)
+            return responses.ratings(response, len(texts))
 
     def models(self) -> list[str]:
         """The names of the server's models. Tries once, for a few seconds."""

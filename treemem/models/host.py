@@ -38,6 +38,7 @@ class Host:
             "generate": self._generate,
             "embed": self._embed,
             "score": self._score,
+            "rank": self._rank,
             "count": self._count,
             "load_classifier": self._load_classifier,
             "classify": self._classify,
@@ -69,6 +70,11 @@ class Host:
         from treemem.models.operations import scoring
 
         return scoring.score(self._loaded(), **fields)
+
+    def _rank(self, query: str, texts: list[str]) -> Fields:
+        from treemem.models.operations import ranking
+
+        return {"ratings": ranking.rank(self._loaded(), query, texts)}
 
     def _count(self, text: str) -> Fields:
         return {"tokens": len(self._loaded().tokenize(text, special=False))}

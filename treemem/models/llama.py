@@ -31,8 +31,8 @@ SEQUENCES_MAX = 16
 
 _WARNING = 3
 _DISABLED, _AUTO = 0, -1
-_POOLING = {None: -1, "mean": 1, "cls": 2, "last": 3}
-_POOLING_NAMES = {"1": "mean", "2": "cls", "3": "last"}
+_POOLING = {None: -1, "mean": 1, "cls": 2, "last": 3, "rank": 4}
+_POOLING_NAMES = {"1": "mean", "2": "cls", "3": "last", "4": "rank"}
 _FILE_TYPES = {
     "0": "F32", "1": "F16", "2": "Q4_0", "3": "Q4_1", "7": "Q8_0", "8": "Q5_0", "9": "Q5_1",
     "10": "Q2_K", "12": "Q3_K_M", "14": "Q4_K_S", "15": "Q4_K_M", "16": "Q5_K_S",
@@ -67,6 +67,7 @@ class LoadedModel:
             raise ModelError(f"no memory for a context of {self.context_tokens} tokens")
         self.chat_template = metadata(self.model, "tokenizer.chat_template")
         self.token_count = int(api.llama_vocab_n_tokens(self.vocab))
+        self.ranks = api.llama_pooling_type(self.context) == _POOLING["rank"]
         self._is_wordpiece = metadata(self.model, "tokenizer.ggml.model") == "bert"
         self._memory = api.llama_get_memory(self.context)
         self._cached: list[int] = []

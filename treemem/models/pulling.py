@@ -233,7 +233,7 @@ def register(
     metadata = child.describe(path)
     model = InstalledModel(
         name=name,
-        role=role or ("embedder" if metadata["pooling"] else "summarizer"),
+        role=role or _role_of(metadata["pooling"]),
         path=path,
         sha256=digest,
         size_bytes=path.stat().st_size,
@@ -248,13 +248,21 @@ def register(
         pooling=metadata["pooling"],
     )
     if model.role != "embedder":
-        model = replace(model, dimensions=None, pooling=None)
+        pooling = model.pooling if model.role == "reranker" else None
+        model = replace(model, dimensions=None, pooling=pooling)
     else:
         queries, documents = catalog.prefixes_of(path.stem)
         model = replace(model, query_prefix=queries, document_prefix=documents)
     folder.mkdir(parents=True, exist_ok=True)
     manifests.write(model, folder)
     return model
+
+
+def _role_of(pooling: str | None) -> ModelRole:
+    """What a GGUF was made for, by the pooling in its metadata."""
+    if pooling is None:
+        return "summarizer"
+    return "reranker" if pooling == "rank" else "embedder"
 
 
 def _name_from(path: Path) -> str:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 import re
 from dataclasses import dataclass
 from typing import Any
@@ -113,6 +114,27 @@ def vectors(body: Any, count: int) -> list[list[float]]:
             f"{count_of(len(embeddings), 'vector')} for {count_of(count, 'text')} that were sent"
         )
     return embeddings
+
+
+def ratings(body: Any, count: int) -> list[float]:
+    """The ratings in the body of a rerank response, in the order of the texts.
+
+    Raises ModelError for an error, and unless there is one finite number for each text.
+
+    Example:
+        >>> rows = [{"index": 1, "relevance_score": 0.9}, {"index": 0, "relevance_score": 0.1}]
+        >>> ratings({"results": rows}, 2)
+        [0.1, 0.9]
+    """
+    if isinstance(body, dict) and "results" not in body and (message := _error_in(body)):
+        raise ModelError(f"an error instead of ratings: {message}")
+    try:
+        found = {int(row["index"]): float(row["relevance_score"]) for row in body["results"]}
+    except (LookupError, TypeError, ValueError) as error:
+        raise ModelError(f"no ratings in {short(body)}") from error
+    if sorted(found) != list(range(count)) or not all(map(math.isfinite, found.values())):
+        raise ModelError(f"{count_of(len(found), 'rating')} for {count_of(count, 'text')}")
+    return [found[index] for index in range(count)]
 
 
 def without_thoughts(text: str) -> str:

@@ -54,9 +54,10 @@ def checked(choice: ServedModel) -> ServedModel:
     return replace(choice, model=serving[0])
 
 
-def opened(choice: ServedModel, url: str) -> EndpointClient:
-    """Opens a client for one of the servers. Raises ModelError if its key is not set."""
-    from treemem.models.endpoint import EndpointClient
+def opened(choice: ServedModel, url: str, timeout_seconds: float | None = None) -> EndpointClient:
+    """Opens a client for one of the servers. timeout_seconds: for one answer; None for the
+    client's own. Raises ModelError if its key is not set."""
+    from treemem.models.endpoint import TIMEOUT_SECONDS, EndpointClient
 
     api_key = None
     if choice.key_env is not None:
@@ -66,7 +67,8 @@ def opened(choice: ServedModel, url: str) -> EndpointClient:
                 f"The environment variable {choice.key_env} for the API key of {url} is not set.",
                 recoverable=False,
             )
-    return EndpointClient(url, choice.model, api_key=api_key)
+    seconds = timeout_seconds or TIMEOUT_SECONDS
+    return EndpointClient(url, choice.model, api_key=api_key, timeout_seconds=seconds)
 
 
 def identity(choice: ServedModel) -> str:

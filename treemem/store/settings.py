@@ -12,6 +12,8 @@ SUMMARIZER: Final = "summarizer"
 EMBEDDER: Final = "embedder"
 # The model that checks notes, as SUMMARIZER, "onnx:FOLDER" or "none"; not set for the summarizer's.
 CHECKER: Final = "checker"
+# The model that rates the best candidates of a search, as SUMMARIZER; not set for none.
+RERANKER: Final = "reranker"
 # The redaction policy, as JSON, and the key of its fingerprints, in hexadecimal.
 REDACTION: Final = "redaction"
 REDACTION_KEY: Final = "redaction key"

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from treemem.errors import UsageError
 from treemem.models import serving
+from treemem.models.catalog import MODEL_ROLES
 from treemem.queue import jobs
 from treemem.store import settings
 from treemem.store.database import Database
@@ -26,8 +27,9 @@ def use(database: Database, role: str, choice: str | ServedModel, now_ms: int) -
     from treemem.checkers import opening  # a run without a model needs neither
     from treemem.summarize import backends
 
-    if role not in (settings.SUMMARIZER, settings.EMBEDDER, settings.CHECKER):
-        raise UsageError(f"A model is used as summarizer, embedder or checker, not as {role!r}.")
+    if role not in MODEL_ROLES:
+        roles = f"{', '.join(MODEL_ROLES[:-1])} or {MODEL_ROLES[-1]}"
+        raise UsageError(f"A model is used as {roles}, not as {role!r}.")
     if role == settings.CHECKER:
         setting = opening.checked_choice(choice)
     else:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from treemem.model_api import ModelView
     from treemem.models.pulling import PullProgress
 
-ROLES = ("summarizer", "embedder", "checker")
+ROLES = ("summarizer", "embedder", "checker", "reranker")
 NONE = "none"
 
 
@@ -121,11 +121,12 @@ def use_command(
     slots: int | None,
     key_env: str | None,
 ) -> None:
-    """Set the summarizer, the embedder or the checker of this memory.
+    """Set the summarizer, embedder, checker or reranker of this memory.
 
     Summaries and vectors of other models stay. NAME is an installed model; none turns the role
-    off; hashing is a weak embedder without a model, for tests. A checker can be the FOLDER of an
-    ONNX model too; the default, summarizer, is the model of the summarizer.
+    off; hashing is a weak embedder without a model, for tests. A reranker rescores the best pieces
+    of each search. A checker can be the FOLDER of an ONNX model too; the default, summarizer, is
+    the model of the summarizer.
 
     URLs are servers with an OpenAI-compatible API, such as llama-server, Ollama, LM Studio or
     vLLM, which all serve the same model. The API key is not stored, only the name of its
@@ -283,13 +284,14 @@ def _use_served(
         status = memory.status()
     models = {
         "summarizer": status.summarizer, "embedder": status.embedder, "checker": status.checker,
+        "reranker": status.reranker,
     }  # fmt: skip
     note(f"{role.capitalize()} set to {models[role] or model} at {', '.join(urls)}.")
     if role == "summarizer":
         _note_exam(status.exam, "")
     elif role == "checker":
         _note_calibration(status)
-    else:
+    elif role == "embedder":
         _note_vectors(status)
 
 

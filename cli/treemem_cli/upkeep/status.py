@@ -86,6 +86,8 @@ def _rows(status: Status) -> Iterator[tuple[str, str]]:
     yield "checker", status.checker or "none"
     if status.checker is not None and status.calibration is not None:
         yield "", f"  {precision_of(status.calibration)}"
+    if status.reranker is not None:
+        yield "reranker", status.reranker
     yield "embedder", status.embedder or "none"
     for embedder in status.embedders:
         share = 100 * embedder.nodes // max(1, embedder.of)

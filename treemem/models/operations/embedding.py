@@ -30,8 +30,8 @@ def embed(model: LoadedModel, texts: Sequence[str]) -> list[list[float]]:
     """One vector of length 1 for each text."""
     size = int(api.llama_model_n_embd_out(model.model))
     sums = np.zeros((len(texts), size))
-    for windows in _batches(_windows(model, texts)):
-        for window, vector in zip(windows, _compute(model, windows, size), strict=True):
+    for windows in batches(_windows(model, texts)):
+        for window, vector in zip(windows, compute(model, windows, size), strict=True):
             sums[window.text_index] += window.weight * vector
     lengths = np.linalg.norm(sums, axis=1, keepdims=True)
     if not np.all(np.isfinite(lengths)) or np.any(lengths == 0):
@@ -61,7 +61,7 @@ def _wrapping(model: LoadedModel) -> tuple[list[int], list[int]]:
     return [], []
 
 
-def _batches(windows: Iterator[Window]) -> Iterator[list[Window]]:
+def batches(windows: Iterator[Window]) -> Iterator[list[Window]]:
     """Groups windows into batches of at most BATCH_TOKENS; a longer window gets its own."""
     batch: list[Window] = []
     size = 0
@@ -76,7 +76,8 @@ def _batches(windows: Iterator[Window]) -> Iterator[list[Window]]:
         yield batch
 
 
-def _compute(model: LoadedModel, windows: Sequence[Window], size: int) -> list[NDArray[np.float32]]:
+def compute(model: LoadedModel, windows: Sequence[Window], size: int) -> list[NDArray[np.float32]]:
+    """What the pooling gives for each window: `size` numbers."""
     model.forget()
     count = sum(len(window.tokens) for window in windows)
     batch = api.llama_batch_init(count, 0, 1)
