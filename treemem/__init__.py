@@ -52,6 +52,7 @@ from treemem.types import (
     Origin,
     Part,
     Passage,
+    Place,
     Rejection,
     Scope,
     SearchResult,
@@ -73,6 +74,7 @@ if TYPE_CHECKING:
     from treemem.ingest.walk import find_files
     from treemem.ledger.choices import RuleView
     from treemem.ledger_api import Ledger
+    from treemem.places.lines import with_lines
     from treemem.privacy.policy import Policy, Redact, Redactions
     from treemem.queue.hours import Hours
     from treemem.reports import FileReport, IngestReport, ScrubReport, WorkReport
@@ -132,6 +134,7 @@ __all__ = [  # noqa: RUF022
     "OriginSpan",
     "Part",
     "Passage",
+    "Place",
     "Plan",
     "Policy",
     "ProducerStatus",
@@ -166,6 +169,7 @@ __all__ = [  # noqa: RUF022
     "default_database_path",
     "find_files",
     "origin_spans",
+    "with_lines",
 ]
 
 if not TYPE_CHECKING:
@@ -200,6 +204,7 @@ if not TYPE_CHECKING:
         "WorkReport": "reports",
         "clean_verbatim": "text.speech",
         "find_files": "ingest.walk",
+        "with_lines": "places.lines",
     }
 
     def __getattr__(name):

@@ -386,6 +386,23 @@ class Explained:
 
 
 @dataclass(frozen=True, slots=True)
+class Place:
+    """Where a message was said, as far as it is known.
+
+    path: of the log file, as it was given when it was read. line: in that file, from 1; see
+    treemem.with_lines. session: its id in the log. project: the folder that the log names. resume:
+    the command for a shell by which its own tool continues the session, such as "claude --resume
+    ID". Every text but resume is as untrusted as the log.
+    """
+
+    path: str | None = None
+    line: int | None = None
+    session: str | None = None
+    project: str | None = None
+    resume: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Passage:
     """The part of an answer from one source and one day: messages, excerpts of long messages,
     and statements of summaries, in order.
@@ -393,7 +410,8 @@ class Passage:
     text: begins with "[number day]", or "[number day "title"]" where there is room. title: of the
     source, one that a person recognizes. messages: those it contains or cites. node_id: the leaf
     of the message with the best score; breadcrumb: the ids of the nodes from the source's root
-    down to that leaf. score: the best score; explanation: the parts of all scores.
+    down to that leaf. score: the best score; explanation: the parts of all scores. place: where
+    the message with the best score was said, without its line.
     """
 
     text: str
@@ -405,6 +423,7 @@ class Passage:
     messages: tuple[Message, ...]
     explanation: tuple[Explained, ...] = ()
     title: str = ""
+    place: Place | None = None
 
 
 @dataclass(frozen=True, slots=True)

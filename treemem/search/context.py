@@ -16,6 +16,7 @@ from itertools import chain, groupby
 from treemem.digest import reading
 from treemem.origins.spans import spans_of, weakest
 from treemem.patterns import lazy_regex
+from treemem.places import resuming
 from treemem.search import intent, snippets, standing
 from treemem.search.intent import QuestionKind
 from treemem.search.scoring import Candidate, CandidatePlace, Scored
@@ -285,6 +286,9 @@ class ContextRenderer:
             breadcrumb=breadcrumb,
             messages=tuple(read[seq] for seq in seqs),
             explanation=tuple(map(self._explained, indexes)),
+            place=resuming.place_of(
+                self._database, candidates[best].source_seq, candidates[best].message_seq
+            ),
         )
 
     def _breadcrumb(self, source_id: str, candidate: Candidate) -> tuple[str, ...]:

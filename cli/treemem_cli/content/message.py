@@ -32,7 +32,8 @@ def message_command() -> None:
 def show_message(context: click.Context, message_id: str, as_json: bool) -> None:
     """Show a message, and whose words each stretch of it is.
 
-    ID is a message id or an unambiguous prefix of it. Offsets are in characters, ends exclusive.
+    ID is a message id or an unambiguous prefix of it. Offsets are in characters, ends exclusive,
+    of the text as --json prints it; here the input of tools is shown without its JSON.
 
     \b
     Example:
@@ -53,6 +54,7 @@ def message_view(message: Message) -> Text:
     the speaker's own, one with their origins."""
     from rich.text import Text
 
+    from treemem_cli.content import tool_input
     from treemem_cli.render import safe, short
 
     sent_at = str(message.sent_at or "")[:19].replace("T", " ")
@@ -61,7 +63,7 @@ def message_view(message: Message) -> Text:
     view = Text().append(safe(" · ".join(filter(None, heading))) + "\n", "bold cyan")
     if origins := origins_of(message):
         view.append(f"{origins}\n", "dim")
-    return view.append(safe(message.text))
+    return view.append(safe(tool_input.of_message(message)))
 
 
 def origins_of(message: Message) -> str:

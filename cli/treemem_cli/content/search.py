@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shlex
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -106,6 +108,8 @@ def search_command(
 
     Each passage comes from one source and one day. Below its heading are the id of the source and
     the nodes from the root down to it; treemem node show and treemem node expand take their ids.
+    Below that are the file and the line of the best message, and the command that continues the
+    session in its own tool.
     "…" marks omitted text. Broad questions ("what did we decide", "what is still open") are
     answered from the summaries first. Time words in the query ("last week") limit the search.
 
@@ -114,12 +118,15 @@ def search_command(
       treemem search "late fees" --budget 500
       treemem search "what did we decide last week?" --explain
     """
+    from treemem import with_lines
+
     with open_memory(context) as memory:
         result = memory.search(
             query, scope=scope_of(source, topic, session), budget_tokens=budget_tokens,
             since=since, until=until, mode=mode, fts=fts, include=include,  # type: ignore[arg-type]
             project=_place(memory, project), exclude=exclude,
         )  # fmt: skip
+    result = with_lines(result)
     if as_json:
         print_json(result)
     else:
@@ -137,6 +144,7 @@ def _place(memory: Memory, project: str | None) -> str:
 
 def _print(result: SearchResult, *, explain: bool) -> None:
     from treemem.reports import count_of
+    from treemem_cli.content import tool_input
     from treemem_cli.render import console, safe
 
     screen = console()
@@ -150,7 +158,10 @@ def _print(result: SearchResult, *, explain: bool) -> None:
     for passage in result.passages:
         screen.print(safe(_heading(passage)), style="bold", markup=False)
         screen.print(safe(_place_of(passage)), style="cyan", markup=False, soft_wrap=True)
-        screen.print(safe(passage.text.partition("\n")[2]) + "\n", markup=False)
+        for line in _followed(passage):
+            screen.print(line, style="cyan", markup=False, soft_wrap=True)
+        text = tool_input.of_passage(passage, passage.text.partition("\n")[2])
+        screen.print(safe(text) + "\n", markup=False)
         if explain:
             _print_scores(passage)
     missing = "; ".join(result.missing)
@@ -179,6 +190,18 @@ def _place_of(passage: Passage) -> str:
     """The source id, and the path from the root to the leaf of the best message."""
     path = " → ".join(node_id[:8] for node_id in passage.breadcrumb)
     return passage.source_id + (f" {path}" if path else "")
+
+
+def _followed(passage: Passage) -> Iterator[str]:
+    """The file and the line of the best message, and the command that continues its session."""
+    from treemem_cli.render import safe
+
+    place = passage.place
+    if place is not None and place.path is not None:
+        line = "" if place.line is None else f":{place.line}"
+        yield safe(shlex.quote(place.path)).replace("\n", "␊") + line
+    if place is not None and place.resume is not None:
+        yield f"resume: {place.resume}"
 
 
 def _print_scores(passage: Passage) -> None:

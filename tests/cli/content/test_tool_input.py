@@ -1,0 +1,74 @@
+"""The input of tools is shown as text: line breaks as such, keys before their values."""
+
+from __future__ import annotations
+
+import json
+
+from tests.helpers.command_line import run, run_json
+from treemem import Memory, Message, Part, Passage
+from treemem_cli.content import tool_input
+
+OLD = 'def walrus():\n\treturn "C:\\new"\n\x1b[31m'
+CALL = "[tool use: Edit] " + json.dumps({"file_path": "/src/walrus.py", "old_string": OLD})
+TEXT = f"I change the walrus.\n\n{CALL}\nDone."
+MESSAGE = Message("assistant", TEXT, parts=(Part("tool_use", 22, 22 + len(CALL), "Edit"),))
+
+
+def test_a_call_in_a_message_is_shown_as_text_and_stored_as_it_was() -> None:
+    with Memory.open() as memory:
+        (message_id,) = memory.append("s", [MESSAGE])
+    shown = run("message", "show", message_id).stdout
+    assert (
+        "[tool use: Edit]\n  file_path: /src/walrus.py\n  old_string:\n    def walrus():\n" in shown
+    )
+    assert 'return "C:\\new"\n' in shown
+    assert "\\n" not in shown.replace("C:\\new", "")
+    assert "\x1b" not in shown
+    assert run_json("message", "show", message_id)["text"] == TEXT
+
+
+def test_a_call_in_a_passage_is_shown_as_text() -> None:
+    with Memory.open() as memory:
+        memory.append("s", [MESSAGE, Message(text="What about the walrus?")])
+    shown = run("search", "walrus").stdout
+    assert "  old_string:\n    def walrus():\n" in shown
+    assert "\x1b" not in shown
+    assert CALL in run_json("search", "walrus")["text"]
+
+
+def cut(text: str) -> str:
+    """How a passage with this text about MESSAGE is shown."""
+    return tool_input.of_passage(Passage(text, 1, 1.0, "s", None, (), (MESSAGE,)), text)
+
+
+def test_a_call_that_an_excerpt_cuts_loses_its_escapes() -> None:
+    at = CALL.index("def walrus")
+    assert (
+        cut(f"assistant: … {CALL[at : at + 30]} …")
+        == 'assistant: … def walrus():\n\treturn "C:\\ …'
+    )
+    assert cut(f"assistant: {CALL[:-30]} …").count("\n") > 0
+
+
+def test_text_that_is_no_call_keeps_its_backslashes() -> None:
+    assert cut("user: print('a\\nb') …") == "user: print('a\\nb') …"
+    assert cut(f"assistant: {CALL}").count("C:\\new") == 1  # unescaped once, not twice
+
+
+def test_input_that_is_no_object_stays() -> None:
+    for text in (
+        "[tool use: X] {not json",
+        "[tool use: X] []",
+        "[tool use: X] {}",
+        "[tool use: X]",
+    ):
+        assert tool_input.call(text) == text
+    nested = '[tool use: X] {"a":' * 1 + "[" * 3000 + "]" * 3000 + "}"
+    assert tool_input.call(nested)
+    many = tool_input.call(
+        '[tool use: MultiEdit] {"edits":[{"old":"a\\nb"},{"old":"c"}],"n":[1,2]}'
+    )
+    assert many == (
+        "[tool use: MultiEdit]\n  edits:\n    1:\n      old:\n        a\n        b\n    2:\n"
+        "      old: c\n  n: [1, 2]"
+    )

@@ -1,0 +1,200 @@
+"""Every passage says where it was said, and how its session is continued, if that is safe."""
+
+from __future__ import annotations
+
+import json
+import os
+import shlex
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from tests.helpers.command_line import run, run_json
+from treemem import Memory, Message, Passage, Place, SearchResult, with_lines
+from treemem.places import lines, resuming
+
+DEMO = Path(__file__).parents[2] / "treemem" / "demo" / "session.jsonl"
+SESSION = "69cb1603-6279-4281-ab6f-b4eac46a4057"
+
+
+# -- the place -------------------------------------------------------------------------
+
+
+@pytest.fixture
+def demo(memory: Memory) -> Memory:
+    memory.ingest([DEMO])
+    memory.work(max_calls=0)
+    return memory
+
+
+def said_in(line: str) -> str:
+    """The id of the record in a line of the demo log."""
+    return str(json.loads(line).get("uuid"))
+
+
+def test_a_passage_has_the_file_the_session_and_its_command(demo: Memory) -> None:
+    passage = demo.search("which farms have late fees?").passages[0]
+    assert passage.place == Place(
+        str(DEMO), None, SESSION, "/home/neza/src/milkround",
+        f"cd /home/neza/src/milkround && claude --resume {SESSION}",
+    )  # fmt: skip
+
+
+def test_the_line_is_that_of_the_best_message(demo: Memory) -> None:
+    texts = DEMO.read_text("utf-8").split("\n")
+    result = with_lines(demo.search("how was the outbox renumbered?", budget_tokens=1_000))
+    assert result.passages
+    for passage in result.passages:
+        assert passage.place is not None
+        assert passage.place.line is not None
+        best = max(passage.explanation, key=lambda part: part.score).message_id
+        (message,) = [message for message in passage.messages if message.id == best]
+        assert said_in(texts[passage.place.line - 1]) == message.external_id
+
+
+def test_every_message_of_the_demo_log_is_found(demo: Memory) -> None:
+    data = DEMO.read_bytes()
+    texts = data.decode().split("\n")
+    messages = demo.messages(f"claude-code/{SESSION}")
+    assert len(messages) > 50
+    for message in messages:
+        line = lines.line_of(message, data)
+        assert line is not None
+        assert said_in(texts[line - 1]) == message.external_id
+
+
+def test_messages_of_a_caller_have_a_place_without_a_file(memory: Memory) -> None:
+    memory.append("chat/1", [Message(text="walrus", session="s1")])
+    (passage,) = with_lines(memory.search("walrus")).passages
+    assert passage.place == Place(session="s1")
+
+
+def test_a_log_that_is_gone_or_no_text_has_no_line(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "data.db").write_bytes(b"SQLite format 3\0 walrus in the water")
+    for name in ("gone.jsonl", "pipe", "data.db", "\0", "."):
+        place = Place(str(tmp_path / name))
+        messages = (Message(text="walrus in the water"),)
+        passage = Passage("", 1, 1.0, "s", None, (), messages, place=place)
+        assert with_lines(SearchResult("", 0, (passage,))).passages == (passage,)
+
+
+def test_a_log_that_was_read_by_a_relative_path_is_found_from_elsewhere(
+    memory: Memory, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "logs").mkdir()
+    (tmp_path / "logs" / "own.md").write_text(
+        f"# Log\n\nThe walrus swims in the water.\n\n{FILLING}"
+    )
+    monkeypatch.chdir(tmp_path)
+    memory.ingest([Path("logs/own.md")])
+    monkeypatch.chdir("/")
+    (passage,) = with_lines(memory.search("walrus")).passages
+    assert passage.place is not None
+    assert passage.place.path == str(tmp_path / "logs" / "own.md")
+    assert passage.place.line == 3 or passage.place.line == 1
+
+
+# -- lines -----------------------------------------------------------------------------
+
+
+def jsonl(*records: object) -> bytes:
+    return b"".join(json.dumps(record).encode() + b"\n" for record in records)
+
+
+def test_a_record_that_points_to_a_message_is_not_the_message() -> None:
+    data = jsonl({"leafUuid": "u1"}, {"parentUuid": "u1", "uuid": "u2"}, {"uuid": "u1"})
+    assert lines.line_of(Message(text="x", external_id="u1"), data) == 3
+    assert lines.line_of(Message(text="x", external_id="u9"), data) is None
+    snapshot = jsonl({"type": "file-history-snapshot", "messageId": "u1"}, {"uuid": "u1"})
+    assert lines.line_of(Message(text="x", external_id="u1"), snapshot) == 2
+
+
+def test_a_tool_result_is_in_the_line_after_its_call() -> None:
+    data = jsonl({"call_id": "c1", "name": "shell"}, {"x": 1}, {"call_id": "c1", "output": "ok"})
+    call = Message("assistant", "x", tool_use_ids=("c1",))
+    assert lines.line_of(call, data) == 1
+    assert lines.line_of(Message("tool", "ok", tool_result_ids=("c1",)), data) == 3
+
+
+def test_a_text_that_occurs_twice_is_found_by_its_time_or_not_at_all() -> None:
+    text = 'Say "walrus" — twice.'
+    rows = [{"at": f"2026-01-0{day}T10:00:00Z", "text": text} for day in (1, 2)]
+    assert lines.line_of(Message(text=text), jsonl(*rows)) is None
+    late = Message(text=text, sent_at="2026-01-02T10:00:00Z")
+    assert lines.line_of(late, jsonl(*rows)) == 2
+    assert lines.line_of(Message(text="ok"), b"ok\n") is None  # too short to be sure
+
+
+# -- commands --------------------------------------------------------------------------
+
+FILLING = "The road is dry. " * 1_000
+UUID = "0199a213-81c0-7800-8aa1-bbab2a035a53"
+
+
+@pytest.mark.parametrize(
+    ("format_name", "source_id", "expected"),
+    [
+        ("claude-code", f"claude-code/{UUID}", f"claude --resume {UUID}"),
+        ("claude-code", f"claude-code/{UUID}/agent-7", f"claude --resume {UUID}"),
+        ("codex", f"codex/{UUID}", f"codex resume {UUID}"),
+        ("gemini-cli", f"gemini-cli/{UUID}", f"gemini --resume {UUID}"),
+        ("copilot-cli", f"copilot-cli/{UUID}", f"copilot --resume {UUID}"),
+        ("opencode", "opencode/ses_5f3a9c1b2", "opencode --session ses_5f3a9c1b2"),
+        ("gemini-cli", "gemini-cli/session-2025-12-16T23-47-b4f17607", None),
+        ("codex", "codex/$(reboot)", None),
+        ("codex", f"codex/{UUID};reboot", None),
+        ("codex", f"codex/{UUID}\n", None),
+        ("codex", "codex/--dangerously", None),
+        ("codex", "codex", None),
+        ("opencode", "opencode/ses_`id`", None),
+        ("chatgpt", f"chatgpt/{UUID}", None),
+        ("api", f"claude-code/{UUID}", None),
+    ],
+)
+def test_only_ids_of_a_tools_own_shape_give_a_command(
+    format_name: str, source_id: str, expected: str | None
+) -> None:
+    assert resuming.command(format_name, source_id, None) == expected
+
+
+@pytest.mark.parametrize("folder", ["/a b", "/a'; echo owned #", "/$(echo owned)", "/-x", "/`id`"])
+def test_a_folder_is_one_word_for_a_shell(folder: str, tmp_path: Path) -> None:
+    command = resuming.command("codex", f"codex/{UUID}", folder)
+    assert command is not None
+    assert shlex.split(command) == ["cd", folder, "&&", "codex", "resume", UUID]
+    script = f"cd() {{ printf '%s|' \"$@\"; }}; codex() {{ printf '%s|' \"$@\"; }}; {command}"
+    done = subprocess.run(["sh", "-c", script], capture_output=True, text=True, check=True)
+    assert done.stdout == f"{folder}|resume|{UUID}|"
+
+
+@pytest.mark.parametrize(
+    "folder", ["relative", "-", "/a\nreboot", "/a\x1b[31m", "0b7dfb12", "C:\\x"]
+)
+def test_a_folder_that_cannot_be_shown_or_entered_is_left_out(folder: str) -> None:
+    assert resuming.command("codex", f"codex/{UUID}", folder) == f"codex resume {UUID}"
+
+
+# -- the command line ------------------------------------------------------------------
+
+
+def test_the_command_line_shows_file_line_and_command() -> None:
+    with Memory.open() as memory:
+        memory.ingest([DEMO])
+    result = run("search", "outbox renumbered", "--budget", "300")
+    passage = run_json("search", "outbox renumbered", "--budget", "300")["passages"][0]
+    place = passage["place"]
+    assert place["line"] > 1
+    assert f"{place['path']}:{place['line']}\n" in result.stdout
+    assert f"resume: cd /home/neza/src/milkround && claude --resume {SESSION}\n" in result.stdout
+
+
+def test_a_hostile_path_cannot_control_the_terminal_or_a_shell(tmp_path: Path) -> None:
+    hostile = tmp_path / "a b\n\x1b]0;owned\x07$(reboot).md"
+    hostile.write_text(f"# Log\n\nThe walrus swims in the water.\n\n{FILLING}")
+    with Memory.open() as memory:
+        memory.ingest([hostile])
+    output = run("search", "walrus").stdout
+    assert not any(control in output for control in "\x1b\x07")
+    assert f"'{tmp_path}/a b␊␛]0;owned␇$(reboot).md'" in output

@@ -1,0 +1,1 @@
+"""Says where a message was said: the file, the line, and how its session is continued."""
