@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
@@ -316,3 +317,77 @@ def test_an_expression_replaces_the_words(shop: Database) -> None:
     collected = collect(shop, "yacht walrus", expression="yacht NOT walrus")
     found = [one for one in collected.candidates if one.bm25 > 0]
     assert texts_of(shop, found) == ["Item 1-33 is on shelf 0. A yacht stands beside it."]
+
+
+# -- common words in a large memory ------------------------------------------------------
+
+WORDS = "harbour anchor lantern rope compass ladder".split()
+
+
+@pytest.fixture(scope="module")
+def harbour(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Database]:
+    """A source of 400 messages of random lengths, in which the words are ever more common."""
+    rng = random.Random(1)
+    database = Database(tmp_path_factory.mktemp("harbour") / "memory.sqlite3")
+    with Memory(database, FakeClock()) as memory:
+        memory.append("chat/harbour", [
+            Message(text=" ".join((
+                f"Note {number}.", *(word for rank, word in enumerate(WORDS, 1)
+                                     for _ in range(2) if rng.random() < rank / 40),
+                *("and so on" for _ in range(rng.randrange(9)))
+            ))) for number in range(400)
+        ])  # fmt: skip
+        yield database
+
+
+def scores(database: Database, expression: str) -> dict[int, float]:
+    sql = "SELECT rowid, bm25(message_fts) FROM message_fts WHERE message_fts MATCH ?"
+    return dict(database.rows(sql, (expression,)))
+
+
+def test_of_common_words_those_with_several_are_ranked_as_by_all_words(
+    harbour: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(history, "RANKED_MAX", 50)
+    monkeypatch.setattr(history, "RANKED_ALONE_MAX", 30)
+    full = scores(harbour, " OR ".join(WORDS))
+    best: dict[int, float] = {}
+    for expression in history.several_of(harbour, WORDS):
+        for seq, score in scores(harbour, expression).items():
+            best[seq] = min(score, best.get(seq, 0.0))
+    holders = {word: set(scores(harbour, word)) for word in WORDS}
+    for seq, score in full.items():
+        words = [word for word in WORDS if seq in holders[word]]
+        if len(words) > 1 or words[0] == WORDS[0]:
+            assert best[seq] == pytest.approx(score)
+    assert len(holders[WORDS[0]]) <= 30 < len(holders[WORDS[-1]])
+    assert 40 < len(best) < len(full)
+    assert not set(best) - set(full)
+
+
+def test_the_best_hits_of_common_words_are_those_of_all_words(
+    harbour: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(candidates, "FIELD_MAX", 20)
+    monkeypatch.setattr(history, "HITS_MAX", 8)
+    monkeypatch.setattr(history, "REACH_MESSAGES", 0)
+    query = " ".join(WORDS)
+    plain = collect(harbour, query).candidates
+    monkeypatch.setattr(history, "RANKED_MAX", 50)
+    assert collect(harbour, query).candidates == plain
+    assert len(plain) >= 8
+
+
+def test_few_messages_or_many_words_are_ranked_at_once(harbour: Database) -> None:
+    assert history.several_of(harbour, WORDS) == []
+    assert history.several_of(harbour, [f"word{number}" for number in range(100)]) == []
+
+
+def test_a_single_common_word_is_found_alone(
+    harbour: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(candidates, "FIELD_MAX", 20)
+    monkeypatch.setattr(history, "RANKED_MAX", 5)
+    monkeypatch.setattr(history, "RANKED_ALONE_MAX", 5)
+    found = collect(harbour, "ladder unheard").candidates
+    assert any("ladder" in text for text in texts_of(harbour, found))

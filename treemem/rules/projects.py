@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from treemem.patterns import lazy_regex
 from treemem.store import lookup
 from treemem.store.database import Database, json_list
+from treemem.store.file import memo
 
 _HOME = "coalesce(s.project, parent.project, s.parent_id, s.id)"
 _HOMES = f"""
@@ -23,7 +24,7 @@ _SEPARATOR = lazy_regex(r"[\\/]+")
 def homes(database: Database, source_ids: Sequence[str] | None = None) -> list[str]:
     """The projects of these sources, or of all; a source without one stands for itself."""
     if source_ids is None:
-        return [home for (home,) in database.rows(_HOMES)]
+        return memo.kept(database, _HOMES, lambda: [home for (home,) in database.rows(_HOMES)])
     where = " WHERE s.id IN (SELECT value FROM json_each(?))"
     return [home for (home,) in database.rows(_HOMES + where, (json_list(source_ids),))]
 

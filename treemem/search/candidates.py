@@ -9,7 +9,7 @@ scope are added, and full text is asked only if the question names a subject.
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Container, Iterable, Mapping, Sequence
+from collections.abc import Collection, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import NamedTuple
@@ -121,14 +121,14 @@ def collect(database: Database, target: Target, cited: Collection[int] = ()) -> 
         database, target.scope, target.times, target.include, target.exclude
     )
     total = reader.count()
-    every_word, any_word = _expressions(target)
+    words = [] if target.expression else bm25.content_words(fts.terms(target.words))
+    any_word = target.expression or (fts.match_expression(words, every=False) if words else None)
     if total <= FIELD_MAX:
         rows = reader.rows()
         matched = history.matched_among(database, any_word, [row.message_seq for row in rows])
     else:
         most = history.BROAD_HITS_MAX if target.is_broad else history.HITS_MAX
-        asked = (every_word, any_word) if target.has_subject else ()
-        hits = reader.best_by_words(asked, most)
+        hits = reader.best_by_words(_expressions(database, target, words), most)
         near = [] if target.vector is None else reader.best_by_vector(target.vector)
         if target.hint is not None:
             spread = reader.seqs_in(target.hint, FIELD_MAX)
@@ -147,15 +147,20 @@ def collect(database: Database, target: Target, cited: Collection[int] = ()) -> 
     return Collected(_candidates(parts, matches, named, target.hint), total, _companions(rows))
 
 
-def _expressions(target: Target) -> tuple[str | None, str | None]:
-    """FTS5 expressions for all and for any of the query's words; None if it has no words."""
+def _expressions(
+    database: Database, target: Target, words: Sequence[str]
+) -> Iterator[Sequence[str]]:
+    """FTS5 expressions for the best hits: all of the words, then several of them if they are too
+    common, then any of them."""
+    if not target.has_subject:
+        return
     if target.expression:
-        return target.expression, target.expression
-    words = bm25.content_words(fts.terms(target.words))
-    if not words:
-        return None, None
-    every = fts.match_expression(words, every=True)
-    return every, fts.match_expression(words, every=False)
+        yield [target.expression]
+    elif words:
+        yield [fts.match_expression(words, every=True)]
+        if len(words) > 1:
+            yield history.several_of(database, words)
+            yield [fts.match_expression(words, every=False)]
 
 
 # -- the parts of messages -------------------------------------------------------------

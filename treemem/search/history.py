@@ -6,8 +6,10 @@ Tested in tests/search/test_candidates.py.
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Collection, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 from typing import TYPE_CHECKING, NamedTuple
 
 import orjson
@@ -17,6 +19,7 @@ from treemem.origins.spans import origins_in
 from treemem.store import messages, sources, vectors
 from treemem.store.database import Database, Row
 from treemem.store.file import memo
+from treemem.text import fts
 from treemem.topics import store as topic_store
 from treemem.types import Include, Origin, Scope
 
@@ -29,6 +32,12 @@ HITS_MAX = 80
 BROAD_HITS_MAX = 480
 # Hits requested for each one returned, since some no longer belong to a history.
 HITS_REQUESTED_FACTOR = 4
+# The most messages that full text ranks for any of the words of a query, and for any of the rarest
+# words where there are more: to rank one takes ten times as long as to find it.
+RANKED_MAX = 20_000
+RANKED_ALONE_MAX = 5_000
+# The most words of a query of which messages with several are looked for.
+SEVERAL_WORDS_MAX = 8
 # Messages read before and after a hit.
 REACH_MESSAGES = 8
 
@@ -127,10 +136,11 @@ _IN_SCOPE = f"""
 AND EXISTS (SELECT 1 {_HISTORY} AND sm.message_seq = f.rowid {{where}})
 """
 _BEST_BY_WORDS = """
-SELECT f.rowid FROM message_fts f
+SELECT bm25(message_fts), f.rowid FROM message_fts f
 WHERE message_fts MATCH :match {in_scope}
-ORDER BY bm25(message_fts), f.rowid LIMIT :limit
+ORDER BY 1, 2 LIMIT :limit
 """
+_FREQUENCY = "SELECT count(*) FROM message_fts WHERE message_fts MATCH ?"
 # Subtle: walks the positions of each source through the key, as a scan of all messages is slow.
 _SPREAD = """
 WITH RECURSIVE place (source_seq, position, last) AS (
@@ -213,16 +223,22 @@ class ScopeReader:
         rows = self._rows(sql, in_time, **hint, step=step, limit=2 * limit)
         return [seq for (seq,) in rows]
 
-    def best_by_words(self, matches: Iterable[str | None], limit: int) -> list[int]:
-        """Up to about limit messages that best match the first FTS5 expression, or the later ones
-        if that finds few; the best first."""
+    def best_by_words(self, matches: Iterable[Sequence[str]], limit: int) -> list[int]:
+        """Up to about limit messages that best match the first FTS5 expressions, each by the one
+        it matches best, or the later ones if those find few; the best first."""
         in_scope = _IN_SCOPE if self.where else ""
         sql = _BEST_BY_WORDS.format(in_scope=in_scope)
+        requested = HITS_REQUESTED_FACTOR * limit
         hits: dict[int, None] = {}
-        for match in dict.fromkeys(matches):
-            if match is not None and len(hits) < limit // 4:
-                rows = self._rows(sql, match=match, limit=HITS_REQUESTED_FACTOR * limit)
-                hits.update(dict.fromkeys(self._first_in_scope((seq for (seq,) in rows), limit)))
+        for expressions in matches:
+            best: dict[int, float] = {}
+            for match in expressions:
+                for score, seq in self._rows(sql, match=match, limit=requested):
+                    best[seq] = min(score, best.get(seq, 0.0))
+            ranked = sorted((score, seq) for seq, score in best.items())[:requested]
+            hits.update(dict.fromkeys(self._first_in_scope((seq for _, seq in ranked), limit)))
+            if len(hits) >= limit // 4:
+                break
         return list(hits)
 
     def best_by_vector(self, query: QueryVector) -> list[int]:
@@ -311,6 +327,42 @@ def _first_rows(rows: Iterable[Row]) -> list[HistoryRow]:
     for row in rows:
         first.setdefault(row[0], row)
     return [HistoryRow(*row) for row in first.values()]
+
+
+def several_of(database: Database, words: Sequence[str]) -> list[str]:
+    """FTS5 expressions for the best of the messages that match any of the words, if there are too
+    many to rank: those with at least two of the words, or one of the rarest. Empty if not.
+
+    A message has the same score in one of the expressions as for any of the words, and no better
+    one in another; but not one that lacks all but one of the rarest and has common ones.
+    """
+    if len(words) > SEVERAL_WORDS_MAX:
+        return []
+    counts = {
+        word: int(database.value(_FREQUENCY, (fts.match_expression([word], every=False),)))
+        for word in words
+    }
+    if sum(counts.values()) <= RANKED_MAX:
+        return []
+    rarest = sorted(words, key=counts.__getitem__)
+    ranked = list(accumulate(map(counts.__getitem__, rarest)))
+    alone = rarest[: bisect_right(ranked, RANKED_ALONE_MAX)]
+    return [*_pairs(rarest), *([fts.match_expression(alone, every=False)] if alone else [])]
+
+
+def _pairs(words: Sequence[str]) -> list[str]:
+    """FTS5 expressions that together match what has at least two of the words. Each is for words of
+    both halves, so that all words that a message has are in the first one that it matches.
+
+    Example:
+        >>> _pairs(["a", "b", "c"])
+        ['("a") AND ("b" OR "c")', '("b") AND ("c")']
+    """
+    if len(words) < 2:
+        return []
+    halves = words[: len(words) // 2], words[len(words) // 2 :]
+    one, other = (fts.match_expression(half, every=False) for half in halves)
+    return [f"({one}) AND ({other})", *(pair for half in halves for pair in _pairs(half))]
 
 
 def matched_among(database: Database, match: str | None, seqs: Sequence[int]) -> set[int]:

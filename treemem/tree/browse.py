@@ -218,11 +218,15 @@ def source_row(database: Database, name: str) -> Row:
     """The row of the source whose id is name; else of the only one whose id begins with it; else
     of the only one whose id contains it after the format. Raises NotFoundError or
     AmbiguousIdError."""
+    exact = database.row(f"{_SOURCES} WHERE s.id = ?", (name,))
+    if exact is not None:
+        return exact
     rows = database.rows(_SOURCES)
-    exact = [row for row in rows if row[1] == name]
+    # An id whose bytes are damaged is read otherwise than it is stored.
+    same = [row for row in rows if row[1] == name]
     by_prefix = [row for row in rows if row[1].startswith(name)]
     by_part = [row for row in rows if name in row[1].split("/", 1)[-1]]
-    matches = exact or by_prefix or by_part
+    matches = same or by_prefix or by_part
     if not matches or not name:
         raise lookup.not_found("source", name, "treemem source list", (row[1] for row in rows))
     if len(matches) > 1:
