@@ -21,14 +21,14 @@ import statistics
 import time
 from collections.abc import Iterable, Sequence
 from contextlib import nullcontext
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from benchmarks import harness
 from benchmarks.data import samples
 from benchmarks.data.samples import Conversation
 from benchmarks.harness import percent
-from benchmarks.retrieval import sample
+from benchmarks.retrieval import readability, sample
 from benchmarks.retrieval.baselines import EMBEDDER, Vectors
 from benchmarks.retrieval.measures import Returned, coverage, mean, support
 from benchmarks.retrieval.shelf import Shelf
@@ -48,7 +48,10 @@ SANE_OURS, SANE_OTHERS = 0.8, 0.5
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """One system's answer to one question: shares covered, tokens returned, milliseconds."""
+    """One system's answer to one question: shares covered, tokens returned, milliseconds.
+
+    reading: what reading it costs, by the names of readability.MEASURES; empty if not asked for.
+    """
 
     system: str
     conversation: str
@@ -59,6 +62,7 @@ class Run:
     support: float | None
     tokens: int
     ms: float
+    reading: dict[str, float | None] = field(default_factory=dict)
 
 
 def main() -> None:
@@ -90,6 +94,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--half", choices=HALVES, default="all")
     parser.add_argument("--questions", type=int, help="at most this many of a conversation")
     parser.add_argument("--by-category", action="store_true")
+    parser.add_argument("--reading", action="store_true", help="what reading the texts costs")
     parser.add_argument("--cache", type=Path, metavar="DIR", help="keep memories and vectors")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write every run as JSON")
     options = parser.parse_args()
@@ -113,7 +118,7 @@ def _measured(options: argparse.Namespace, systems: Sequence[System]) -> dict[st
     for name, conversations in ({"sample": sample.conversations()} | files).items():
         if (name == "sample") == options.sample:
             chosen = part(conversations, options.half, options.questions)
-            results[name] = measure(chosen, systems, budgets)
+            results[name] = measure(chosen, systems, budgets, reading=options.reading)
             show(name, results[name], by_category=options.by_category)
     return results
 
@@ -135,14 +140,20 @@ def part(
 
 
 def measure(
-    conversations: Sequence[Conversation], systems: Sequence[System], budgets: Sequence[int]
+    conversations: Sequence[Conversation],
+    systems: Sequence[System],
+    budgets: Sequence[int],
+    *,
+    reading: bool = False,
 ) -> dict[str, Any]:
-    """Runs every system over every question, and adds up."""
+    """Runs every system over every question, and adds up. reading: also what the texts of treemem
+    cost a reader."""
     runs: list[Run] = []
     for conversation in conversations:
         for system in systems:
             system.prepare(conversation)
-            runs += _answers(system, conversation, budgets)
+            reads = reading and is_ours(system.name)
+            runs += _answers(system, conversation, budgets, reads=reads)
             system.close()
             print(f"{conversation.name}: {system.name}", file=sys.stderr)
     return {
@@ -157,7 +168,9 @@ def measure(
     }
 
 
-def _answers(system: System, conversation: Conversation, budgets: Sequence[int]) -> list[Run]:
+def _answers(
+    system: System, conversation: Conversation, budgets: Sequence[int], *, reads: bool
+) -> list[Run]:
     texts = {message.external_id: message.text for message in conversation.messages}
     runs = []
     for number, question in enumerate(conversation.questions):
@@ -177,9 +190,15 @@ def _answers(system: System, conversation: Conversation, budgets: Sequence[int])
                 system.name, conversation.name, number, question.category, budget,
                 coverage(returned, evidence),
                 support(returned, question.text, question.answer, question.category),
-                tokens, round(ms, 3),
+                tokens, round(ms, 3), _reading(text, tokens) if reads else {},
             ))  # fmt: skip
     return runs
+
+
+def _reading(text: str, tokens: int) -> dict[str, float | None]:
+    page = readability.Page(text, tokens)
+    shares = {name: getattr(page, name) for name in readability.MEASURES if name != "headings"}
+    return shares | {"headings": count_tokens(readability.headings(text)) / max(1, tokens)}
 
 
 def _summed(runs: Sequence[Run], budgets: Sequence[int]) -> dict[str, Any]:
@@ -201,6 +220,12 @@ def _means(runs: Iterable[Run], budgets: Sequence[int]) -> dict[str, Any]:
         }
         for name in MEASURES
     }
+    if any(run.reading for run in rows):
+        means["reading"] = {
+            str(budget): {name: mean(run.reading[name] for run in rows if run.budget == budget)
+                          for name in readability.MEASURES}
+            for budget in budgets
+        }  # fmt: skip
     return means | {"questions": len({(run.conversation, run.question) for run in rows})}
 
 
@@ -225,6 +250,15 @@ def show(name: str, results: dict[str, Any], *, by_category: bool) -> None:
         if by_category:
             title = f"{name}: {words} by category, %"
             harness.show_table(title, ("", "", *budgets), sorted(by_kind), text_columns=2)
+    reading = [
+        [system_name, f"{int(budget):,}", f"{means['cuts'] or 0:.1f}",
+         *(percent(means[key]) for key in readability.MEASURES if key != "cuts")]
+        for system_name, result in results["systems"].items()
+        for budget, means in result.get("reading", {}).items()
+    ]  # fmt: skip
+    if reading:
+        columns = ("", "tokens", *readability.MEASURES.values())
+        harness.show_table(f"{name}: what reading it costs", columns, reading)
     for system_name, result in results["systems"].items():
         for missing in result["missing"]:
             print(f"{system_name}: {missing}")

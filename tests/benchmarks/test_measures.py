@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from benchmarks import harness, latency
 from benchmarks.data.samples import Conversation
-from benchmarks.retrieval import measures, packing, sample, systems
+from benchmarks.retrieval import measures, packing, readability, sample, systems
 from benchmarks.retrieval.measures import EXCERPT_WORDS, Returned, coverage, support
 from benchmarks.retrieval.packing import Piece, cut, excerpt, pack, render, whole, windows
 from treemem import Message
@@ -20,7 +20,7 @@ from treemem.text.tokens import count_tokens
 LONG = [f"word{number}" for number in range(100)]
 
 
-@pytest.mark.parametrize("module", [measures, packing, systems, latency, harness])
+@pytest.mark.parametrize("module", [measures, packing, readability, systems, latency, harness])
 def test_the_examples_are_true(module: ModuleType) -> None:
     assert doctest.testmod(module).failed == 0
 
@@ -147,3 +147,42 @@ def test_the_sample_has_forty_questions_that_its_evidence_answers() -> None:
         for question in conversation.questions:
             evidence = Returned("\n".join(texts[name] for name in question.evidence))
             assert support(evidence, question.text, question.answer) == 1.0
+
+
+# -- what reading costs ----------------------------------------------------------------
+
+PAGE = """Standing instructions:
+- [2026-01-01] user: Never push to main.
+[1 2026-01-02 "Late: fees"]
+user: Where is it?
+assistant: In the shed. …
+ ```sh
+
+ ls
+…
+user: And how many of them are there now?
+…
+assistant: … It is in the shed behind the house with the pool.
+[2]
+Ana: It is in the shed behind the house with the pool."""
+
+
+def test_what_a_reader_meets_is_counted() -> None:
+    page = readability.Page(PAGE, 100)
+    assert [said.speaker for said in page.messages] == ["user", "assistant", "user", "assistant",
+                                                        "Ana"]  # fmt: skip
+    assert page.cuts == 20.0
+    assert page.unanswered == 1 / 2
+    assert page.headless == 1 / 2
+    assert page.open_blocks == 1.0
+    assert page.short == 1 / 5
+    assert page.repeated == pytest.approx(4 / 11, abs=0.08)
+    assert readability.headings(PAGE) == '[1 2026-01-02 "Late: fees"]\n[2]'
+
+
+@pytest.mark.parametrize(("text", "is_one"), [
+    ("Thanks, Ana!", True), ("Hi there.", True), ("Great, see you on Friday.", True),
+    ("Thanks, the export of farm 0417 works since we changed the zone.", False), ("No.", False),
+])  # fmt: skip
+def test_a_greeting_says_nothing(text: str, is_one: bool) -> None:
+    assert readability.Page(f"[1]\nAna: {text}", 10).pleasantries == is_one
