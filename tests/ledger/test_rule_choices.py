@@ -26,8 +26,10 @@ def states(memory: Memory) -> dict[str, str]:
     return {rule.text: rule.state for rule in memory.rules()}
 
 
-def standing(memory: Memory, project: str = "chat") -> list[str]:
-    return list(map(str, memory.search("the river and the weather", project=project).standing))
+def standing(
+    memory: Memory, project: str = "chat", question: str = "How are the sacks counted?"
+) -> list[str]:
+    return list(map(str, memory.search(question, project=project).standing))
 
 
 def test_a_dropped_rule_stays_dropped_when_its_log_is_read_again(
@@ -51,12 +53,12 @@ def test_a_dropped_rule_stays_dropped_when_its_log_is_read_again(
 def test_a_pinned_rule_heads_searches_everywhere_and_is_never_taken_back(memory: Memory) -> None:
     tell(memory, RULE)
     tell(memory, "The mill is closed.", source="other", day=2)
-    assert standing(memory, "other") == []
+    assert standing(memory, "other", "the river") == []
     (rule,) = memory.rules()
     assert not rule.everywhere
     pinned = memory.pin_rule(rule.id)
     assert (pinned.state, pinned.everywhere) == ("pinned", True)
-    assert standing(memory, "other") == [RULE]
+    assert standing(memory, "other", "the river") == [RULE]
     assert memory.search("the river").standing[0].pinned
     tell(memory, "You don't have to count the sacks any more.", day=3)
     assert states(memory) == {RULE: "pinned"}

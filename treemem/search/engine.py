@@ -40,6 +40,8 @@ STATED_STEP = 40
 STATED_MAX = 600
 # The number of best candidates that a reranker rates.
 RERANKED_MAX = 60
+# The number of best candidates that say what a query is about.
+SUBJECT_MAX = 3
 # The share for titles of sources of what a budget has above this many tokens.
 TITLES_SHARE = 0.06
 TITLES_BUDGET_MIN = 300
@@ -77,7 +79,7 @@ def search(database: Database, query: Query, embedder: str | None, embed: Embed)
             room = query.budget_tokens - _titles_room(query.budget_tokens)
             prepared = replace(prepared, query=replace(query, budget_tokens=room))
         material = _material(
-            database, prepared, scored, weights, allowed, collected.companions, roots, rules
+            database, prepared, scored, weights, allowed, collected.companions, roots, rules, cache
         )
         chosen, tokens = selection.select(material, renderer, cache)
         return renderer.result(
@@ -152,6 +154,7 @@ def _material(
     companions: Mapping[Place, Sequence[Place]],
     roots: Sequence[RankedStatement],
     rules: Book,
+    cache: MessageCache,
 ) -> Material:
     """Everything that may be selected, each kind in order of preference."""
     utilities = [
@@ -164,12 +167,16 @@ def _material(
     def left(found: Sequence[RankedStatement]) -> list[RankedStatement]:
         return [statement for statement in found if statement.origin not in prepared.query.exclude]
 
+    ranking = packing.rank(
+        scored, utilities, weights, companions, is_narrow=prepared.kind == "narrow"
+    )
+    best = [scored.candidates[index] for index in ranking.order[:SUBJECT_MAX]]
     return Material(
         prepared.query,
         prepared.kind,
         weights,
-        packing.rank(scored, utilities, weights, companions, is_narrow=prepared.kind == "narrow"),
-        standing=_standing(database, prepared.query, weights, rules),
+        ranking,
+        standing=_standing(database, prepared.query, weights, rules, best, cache),
         first=left(_first(database, prepared, worth, roots, rules)),
         beside=left(_beside(database, worth, rules)) if needs_more else [],
     )
@@ -186,12 +193,27 @@ def _worth_of_messages(scored: Scored, allowed: Sequence[bool]) -> dict[int, flo
     return worth
 
 
-def _standing(database: Database, query: Query, weights: Weights, rules: Book) -> list[RankedRule]:
-    """The standing instructions that may head the context, in order of preference."""
+def _standing(
+    database: Database,
+    query: Query,
+    weights: Weights,
+    rules: Book,
+    best: Sequence[Candidate],
+    cache: MessageCache,
+) -> list[RankedRule]:
+    """The standing instructions that may head the context, in order of preference. best: the best
+    candidates."""
     if not weights.standing:
         return []
     homes = standing.homes_of(database, query.scope, query.project)
-    return standing.choose(rules, homes, query.text)
+    messages = cache.read(part.message_seq for part in best)
+    beside = {
+        messages[part.message_seq].id or "": standing.about(
+            messages[part.message_seq].text[part.start : part.end]
+        )
+        for part in best
+    }
+    return standing.choose(rules, homes, query.text, beside)
 
 
 def _first(

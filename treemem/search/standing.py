@@ -6,13 +6,15 @@ Tested in tests/search/test_engine.py.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import chain
 
 from treemem.ledger.rulebook import Book, Rule
 from treemem.patterns import lazy_regex
 from treemem.rules import projects
+from treemem.rules.lexicon import MANNER
 from treemem.rules.values import GENERIC
 from treemem.search import snippets
 from treemem.store.database import Database, json_list
@@ -25,8 +27,12 @@ from treemem.types import ROLES, Scope, Standing
 from treemem.verify import relations
 from treemem.verify.words import stems
 
-# Stems that a rule of another project and a query must share, if neither has fewer.
-SHARED_MIN = 2
+# Stems that a rule and a query must share, if neither has fewer, and the share of a long rule.
+SHARED_MIN, SHARED_SHARE = 2, 0.2
+# The share of the stems of one of them that is enough for a rule of where the user is.
+HOME_SHARE = 0.5
+# The share of the stems of an occasion that what a query finds first must have.
+OCCASION_SHARE = 0.5
 # The fewest tokens of a rule's line: a mark, a speaker and some words.
 LINE_TOKENS_MIN = 6
 # "… when I ask about libraries": the user says which questions the rule is for.
@@ -35,6 +41,13 @@ _OCCASION = lazy_regex(
     r"|inquire|discuss|mention|request|want to know)\w*(?: you| to you)?"
     r"(?: about| for| of| on| how to)? (?P<subject>[^.;]+)",
     re.IGNORECASE,
+)
+_ANSWERS = re.compile(
+    r"""\b(?:answer(?:s|ing)?|repl(?:y|ies|ying)|respond(?:ing)?|responses?|call\ me|address\ me
+    |(?:speak|talk|write)\ (?:to\ me|in\b)|explain\w*)\b
+    |(?:antwort|r[ée]pon(?:d|se)|respond[ea]|rispond|risposte|respuestas|отвеча|cevap|yanıt
+    |odpowiad|antwoord|svara?\b|回答|回复|答え|답변)""",
+    re.IGNORECASE | re.VERBOSE,
 )
 # Bytes of the cache of the tokens of lines.
 LINES_BYTES_MAX = 1_000_000
@@ -86,18 +99,25 @@ def line(rule: RankedRule) -> str:
     return head + snippets.speech(speaker, said.text)
 
 
-def choose(book: Book, homes: Homes, query: str) -> list[RankedRule]:
+def choose(
+    book: Book, homes: Homes, query: str, beside: Mapping[str, frozenset[str]]
+) -> list[RankedRule]:
     """The rules that may head the context of a query, in order of preference.
 
-    First those of where the user is, and those that hold everywhere: pinned ones, then those that
-    bear on the query, then the latest. After them, in a search of several projects, the rules of
-    other projects, if they bear on the query.
+    Those that were pinned, then those of where the user is, or that hold everywhere, if they bear
+    on the query, say how to answer, or are for an occasion that the query or what it finds first
+    is about; the nearest to the query first, then the latest. After them, in a search of several
+    projects, those of others that bear on the query. beside: what it finds first, the stems of
+    each message by its id.
     """
     asked = about(query)
     at_home, foreign = [], []
     for rule in book.held_in(homes.own):
-        if rule.state == "pinned" or rule.is_everywhere or homes.own in rule.homes:
+        if rule.state == "pinned":
             at_home.append(rule)
+        elif rule.is_everywhere or homes.own in rule.homes:
+            if _is_wanted(rule, asked, beside):
+                at_home.append(rule)
         elif homes.has_others and (
             bears_on(about(rule.text), asked) or occasion_of(rule.text) & asked
         ):
@@ -105,6 +125,17 @@ def choose(book: Book, homes: Homes, query: str) -> list[RankedRule]:
     at_home.sort(key=lambda rule: (rule.state != "pinned", -len(about(rule.text) & asked)))
     return [*(RankedRule(_standing(rule)) for rule in at_home),
             *(RankedRule(_standing(rule), is_foreign=True) for rule in foreign)]  # fmt: skip
+
+
+def _is_wanted(rule: Rule, asked: frozenset[str], beside: Mapping[str, frozenset[str]]) -> bool:
+    """Whether a rule of where the user is may head the answer to a query. asked, beside: see
+    choose."""
+    occasion = occasion_of(rule.text)
+    if not occasion:
+        return says_how_to_answer(rule.text) or bears_on(about(rule.text), asked, HOME_SHARE)
+    others = (stems for message_id, stems in beside.items() if message_id not in rule.message_ids)
+    found = len(occasion.intersection(chain.from_iterable(others)))
+    return bool(occasion & asked) or found >= OCCASION_SHARE * len(occasion)
 
 
 def fitting(rules: Sequence[RankedRule], budget_tokens: float) -> list[RankedRule]:
@@ -125,9 +156,9 @@ def about(text: str) -> frozenset[str]:
     return stems(text) - GENERIC
 
 
-def bears_on(rule: frozenset[str], query: frozenset[str]) -> bool:
-    """Whether a rule of another project bears on a query: they share two stems, or all stems of
-    one of them.
+def bears_on(rule: frozenset[str], query: frozenset[str], share: float = 1.0) -> bool:
+    """Whether a rule bears on a query: they share two stems and a fifth of the rule's, or this
+    share of the stems of one of them.
 
     Example:
         >>> bears_on(about("Never leave the server on."), about("When does the ferry leave?"))
@@ -135,8 +166,20 @@ def bears_on(rule: frozenset[str], query: frozenset[str]) -> bool:
         >>> bears_on(about("Never use semicolons."), about("why are there semicolons in main.py?"))
         True
     """
-    shared = rule & query
-    return len(shared) >= SHARED_MIN or (bool(shared) and shared in (rule, query))
+    shared = len(rule & query)
+    return shared >= max(SHARED_MIN, SHARED_SHARE * len(rule)) or (
+        shared > 0 and shared >= share * min(len(rule), len(query))
+    )
+
+
+def says_how_to_answer(rule: str) -> bool:
+    """Whether a rule is for any answer: it names the assistant's answers, or a way of answering.
+
+    Example:
+        >>> says_how_to_answer("Always reply in German."), says_how_to_answer("Never push to main.")
+        (True, False)
+    """
+    return bool(_ANSWERS.search(rule) or MANNER.search(rule))
 
 
 def occasion_of(rule: str) -> frozenset[str]:

@@ -21,7 +21,8 @@ def rule_command() -> None:
     """List, pin and drop your standing instructions.
 
     A rule is a sentence that you typed, addressed to an assistant and meant for good: "always …",
-    "from now on …", "I prefer …". It heads every search in its project until you take it back.
+    "from now on …", "I prefer …". It heads the searches of its project that it bears on, until
+    you take it back.
 
     \b
     Example:
