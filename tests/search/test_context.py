@@ -86,8 +86,9 @@ def test_no_message_or_title_can_look_like_another_message_or_like_a_heading(
     given_messages: list[tuple[str, str | None, str | None]], title: str | None
 ) -> None:
     messages = [
-        Message("other" if author else "assistant", text, author, sent_at)
-        for text, author, sent_at in given_messages
+        # A number makes each of them say something new.
+        Message("other" if author else "assistant", f"{WORDS} {number} {text}", author, sent_at)
+        for number, (text, author, sent_at) in enumerate(given_messages)
     ]
     with tempfile.TemporaryDirectory() as folder, Memory.open(Path(folder) / "m.db") as memory:
         memory.append("chat", messages, title=title)

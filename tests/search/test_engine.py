@@ -22,6 +22,7 @@ from tests.helpers.logs import ClaudeSession, prose
 from treemem import Memory, Message, ModelError, Scope, SearchResult, UsageError
 from treemem.models.embedders import HASHING_NAME
 from treemem.search import candidates
+from treemem.search.context import STANDING_TITLE
 from treemem.search.engine import search
 from treemem.search.query import BUDGET_MIN, MODES, Mode, Query
 from treemem.store import vectors
@@ -118,7 +119,7 @@ def test_the_budget_is_never_exceeded(
 def test_a_message_of_100000_words_is_excerpted(
     memory: Memory, is_embedded: bool, budget: int
 ) -> None:
-    words = ["ordinary"] * 100_000
+    words = [f"ordinary{number}" for number in range(100_000)]
     words[70_000] = "walrus"
     memory.append("s", [Message(text=" ".join(words))])
     if is_embedded:
@@ -324,6 +325,17 @@ def test_copies_under_other_ids_are_returned_once(memory: Memory, is_embedded: b
         with_hashing(memory)
     found = memory.search("walrus fed fish")
     assert found.text.count(said) == 1
+
+
+def test_what_says_nothing_new_is_not_returned_but_a_changed_number_is(memory: Memory) -> None:
+    said = ("The walrus of hall {n} has to be fed twice a day, at nine and at five, with fresh "
+            "fish that we get from the harbour in the early morning.")  # fmt: skip
+    tell(memory, said.format(n=3), "Yes.", said.format(n=3).replace(" ", "\n"), "Yes.",
+         said.format(n=4))  # fmt: skip
+    found = memory.search("walrus fed fish", budget_tokens=2_000)
+    heard = " ".join(found.text.split())
+    assert heard.count("user: The walrus of hall 3") == 1
+    assert heard.count("user: The walrus of hall 4") == 1
 
 
 @pytest.mark.parametrize("result", ["The result is {n} of 417.", "The same result of 417 is here."])
@@ -603,31 +615,77 @@ def test_a_rule_that_was_taken_back_is_not_returned_as_one(memory: Memory, mode:
 
 
 @pytest.mark.parametrize("field_max", [5, 3_000])
-def test_standing_instructions_are_part_of_every_context_of_their_scope(
+def test_standing_instructions_head_what_they_bear_on_in_their_scope(
     memory: Memory, monkeypatch: pytest.MonkeyPatch, field_max: int
 ) -> None:
     monkeypatch.setattr(candidates, "FIELD_MAX", field_max)
     tell(memory, PROJECT[0], "Fine.", *(f"Pool {number} has been filled." for number in range(10)),
          "The walrus is fed.")  # fmt: skip
-    tell(memory, "The walrus sleeps.", "Where?", source="other")
-    found = memory.search("walrus", budget_tokens=400, project="s")
+    tell(memory, "The walrus and the code of black sleep.", "Where?", source="other")
+    question = "Does the walrus code in black?"
+    found = memory.search(question, budget_tokens=400, project="s")
     assert list(map(str, found.standing)) == [PROJECT[0]]
-    assert lines(found)[:2] == ["Standing instructions:", f"- [2026-01-05] user: {PROJECT[0]}"]
-    (rule,) = memory.search("walrus", scope=Scope.source("s")).standing
+    (rule,) = memory.search(question, scope=Scope.source("s")).standing
     assert (rule.text, rule.speaker, rule.source_id) == (PROJECT[0], "user", "s")
     assert rule.sent_at == START.isoformat()
     assert rule.message_ids == (memory.messages("s")[0].id,)
-    assert memory.search("walrus", scope=Scope.source("other")).standing == ()
-    assert memory.search("walrus").standing == ()
+    assert memory.search("walrus", scope=Scope.source("s")).standing == ()
+    assert memory.search(question, scope=Scope.source("other")).standing == ()
+
+
+@pytest.mark.parametrize(("rule", "question", "is_told"), [
+    ("Always reply in German.", "where is the walrus?", True),
+    ("Never push to main.", "where is the walrus?", False),
+    ("Never push to main.", "how do I push this?", True),
+    ("Always name versions when I ask about libraries.", "where is the walrus?", False),
+    ("Always name versions when I ask about libraries.", "which libraries are used?", True),
+    ("Always name sizes when I ask about tanks.", "where is the walrus?", True),
+])  # fmt: skip
+def test_a_rule_heads_what_it_bears_on(
+    memory: Memory, rule: str, question: str, is_told: bool
+) -> None:
+    """The last one bears on what the question finds: the tank that the walrus is in."""
+    tell(memory, "Hello.", "Hi.", rule, "Fine.", "The walrus is in its tank again.")
+    for budget in (200, 2_000):
+        found = memory.search(question, budget_tokens=budget, scope=Scope.source("s"))
+        assert [said.text for said in found.standing] == [rule] * is_told
+
+
+def test_a_pinned_rule_heads_every_search(memory: Memory) -> None:
+    tell(memory, "The walrus is fed.")
+    memory.pin_rule("Never push to main.")
+    found = memory.search("walrus")
+    assert lines(found)[:2] == ["Standing instructions:", *lines(found)[1:2]]
+    assert lines(found)[1].endswith("user: Never push to main.")
+
+
+def test_a_rule_is_not_shown_in_the_head_and_in_a_passage(memory: Memory) -> None:
+    tell(memory, "Never push to main.", "Fine.", "Is the branch ready to push?")
+    scope = Scope.source("s")
+    found = memory.search("how do I push to main?", scope=scope)
+    assert [str(said) for said in found.standing] == ["Never push to main."]
+    assert found.text.count("Never push to main.") == 1
+    assert STANDING_TITLE not in found.text
+
+
+def test_who_repeats_a_rule_does_not_hide_it(memory: Memory) -> None:
+    memory.append("s", [
+        Message("user", "Never push to main."),
+        Message("assistant", "You said: Never push to main."),
+    ])  # fmt: skip
+    memory.work(max_calls=0)
+    found = memory.search("push to main", scope=Scope.source("s"), exclude=["typed"])
+    assert "You said: Never" in found.text
+    assert lines(found)[:2] == ["Standing instructions:", "- user: Never push to main."]
 
 
 def test_standing_instructions_take_a_small_share(memory: Memory) -> None:
     rules = [f"Always check hall {number} of the {word} before you answer."
              for number, word in enumerate("zoo farm mill port yard dam inn".split())]  # fmt: skip
     tell(memory, *(text for rule in rules for text in (rule, "Fine.")), *[prose(1, 9)] * 4)
-    found = memory.search("hall zoo", budget_tokens=200)
+    found = memory.search("hall zoo", budget_tokens=400)
     assert 1 <= len(found.standing) < len(rules)
-    assert count_tokens("\n".join(map(str, found.standing))) <= 0.15 * 200
+    assert count_tokens("\n".join(map(str, found.standing))) <= 0.1 * 400
 
 
 # -- the same again --------------------------------------------------------------------

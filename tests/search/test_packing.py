@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from treemem.search.packing import (
+    ANSWER_TOKENS,
     COMPANION_SHARE,
     COMPANION_TOKENS_MIN,
     CUT_TOKENS_MIN,
@@ -265,3 +266,32 @@ def test_a_long_candidate_is_worth_less_where_tokens_cost() -> None:
     long, short = rated(0, 400, score=2), rated(1, 10, score=2)
     values = utilities(scored([long, short]), Weights(cost=3.0))
     assert values[0] < values[1]
+
+
+# -- questions -------------------------------------------------------------------------
+
+
+def asked(position: int, score: float) -> Rated:
+    one, _ = rated(position, score=score)
+    return one._replace(asks=True), score
+
+
+def test_a_question_is_packed_with_the_message_after_it() -> None:
+    candidates = [rated(0), asked(1, 9.0), rated(2, 30), rated(3, score=1.0)]
+    assert packed(candidates, 2 * HEADER_TOKENS + 50) == [1, 2]
+    assert packed(candidates, 2 * HEADER_TOKENS + 49) == [1, 3]
+
+
+def test_a_long_answer_is_cut_and_only_the_first_questions_get_one() -> None:
+    candidates = [one for n in range(6) for one in (asked(10 * n, 9.0 - n), rated(10 * n + 1, 400))]
+    found = packing(candidates, 600)
+    assert found.chosen == {0, 1, 2, 3, 4, 6, 8, 10}
+    assert found.limits == {1: ANSWER_TOKENS, 3: ANSWER_TOKENS}
+
+
+def test_the_next_message_of_another_source_or_of_a_call_is_no_answer() -> None:
+    other = [asked(1, 9.0), rated(2, source=2)]
+    assert packed(other, HEADER_TOKENS + 40) == [0]
+    call = [asked(1, 9.0), rated(2), rated(3)]
+    companions = pairs((2, 3))
+    assert packed(call, HEADER_TOKENS + 40, companions, [9.0, -math.inf, -math.inf]) == [0]

@@ -131,6 +131,12 @@ def test_a_person_counts_only_beside_an_assistant() -> None:
     assert of_user > of_assistant == 0
 
 
+def test_what_a_person_pasted_does_not_count_as_a_person() -> None:
+    typed, pasted = candidate(0), candidate(500, own_share=0.25)
+    found = score([typed, pasted, candidate(1_000, role="assistant")], TALK, 3)
+    assert found.parts["person"] == [TALK.person, 0.25 * TALK.person, 0.0]
+
+
 def test_a_missing_vector_is_neither_near_nor_far() -> None:
     cosines = (0.9, None, -0.9)
     candidates = [candidate(900 * at, cosine=cosine) for at, cosine in enumerate(cosines)]

@@ -134,6 +134,15 @@ def test_a_match_is_shown_in_the_middle_of_a_shortened_part() -> None:
     assert text[start:end] == text[start:end].strip()
 
 
+def test_of_equally_good_pieces_the_one_that_begins_a_sentence_is_shown() -> None:
+    text = "To make it quick, you can keep the walrus in a cache. " + "It is very small. " * 30
+    start, end = shortened(text, (0, len(text)), {"walru"}, 30)
+    assert text[start:end].startswith("To make it quick")
+    later = "It is very small. " * 30 + "So keep the walrus in a cache. " + "It is small. " * 30
+    start, end = shortened(later, (0, len(later)), {"walru"}, 12)
+    assert later[start:end].startswith(("So keep the walrus", "It is very small. So keep"))
+
+
 def test_a_part_without_a_match_is_shortened_to_its_beginning() -> None:
     assert shortened("one two three four", (4, 18), {"walru"}, 1) == (4, 7)
     assert shortened("see a1b2c3d4e5 there", (0, 20), {"a1b2c3"}, 6)[0] <= 4

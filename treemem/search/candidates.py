@@ -54,6 +54,8 @@ PHRASES_MAX = 60
 RUN_CHARS = 300
 # A stretch that lacks this many characters of a half, such as those between two lines, is one.
 HALF_CHARS = 4
+# The last characters of a message, in which a question mark makes it a question.
+QUESTION_CHARS = 8
 
 # The source and the position of a message.
 Place = tuple[int, int]
@@ -372,15 +374,32 @@ def _candidates(
     hint: TimeRange | None,
 ) -> list[Candidate]:
     candidates = []
-    for (row, _, start, end, tokens, is_whole, cosine), match in zip(parts, matches, strict=True):
-        seq, source, position, _, role, author, sent_at_ms, _, _ = row
+    foreign_of: dict[int, list[tuple[int, int]]] = {}
+    for (row, text, start, end, tokens, is_whole, cosine), match in zip(
+        parts, matches, strict=True
+    ):
+        seq, source, position, _, role, author, sent_at_ms, chars, extras = row
+        asks = text is not None and end == chars and text[-QUESTION_CHARS:].rstrip().endswith("?")
+        own_share = 1.0
+        if role == "user" and extras is not None and '"parts"' in extras and start < end:
+            if seq not in foreign_of:
+                foreign_of[seq] = _foreign(extras)
+            foreign = sum(max(0, min(end, last) - max(start, first))
+                          for first, last in foreign_of[seq])  # fmt: skip
+            own_share = max(0.0, 1.0 - foreign / (end - start))
         in_time = hint is not None and sent_at_ms is not None and hint.contains(sent_at_ms)
         candidates.append(
             Candidate(seq, source, position, start, end, tokens, role, is_whole, sent_at_ms, author,
                       match.bm25, cosine, author in named, in_time, match.strength,
-                      match.run)
+                      match.run, own_share, asks)
         )  # fmt: skip
     return candidates
+
+
+def _foreign(extras: str) -> list[tuple[int, int]]:
+    """The stretches of a person's message that are not the person's words."""
+    parts = json_text.object_of(extras).get("parts", ())
+    return [(start, end) for _, start, end, *_ in parts]
 
 
 def _companions(rows: Iterable[HistoryRow]) -> dict[Place, list[Place]]:

@@ -102,7 +102,7 @@ class ContextRenderer:
     def text(self, selection: Selection) -> str:
         """The context as text."""
         groups = self._groups(selection)
-        return self._joined(selection, [group.text(n) for n, group in enumerate(groups, 1)])
+        return self._joined(selection, groups, [g.text(n) for n, g in enumerate(groups, 1)])
 
     def result(
         self, selection: Selection, tokens: int, notes: Sequence[str], budget: int = 0
@@ -120,7 +120,7 @@ class ContextRenderer:
             for number, (passage, group) in enumerate(zip(passages, groups, strict=True), 1)
         ]
         return SearchResult(
-            self._joined(selection, [passage.text for passage in passages]),
+            self._joined(selection, groups, [passage.text for passage in passages]),
             tokens,
             tuple(passages),
             tuple(notes),
@@ -140,7 +140,7 @@ class ContextRenderer:
             ]
             for group in own:
                 group.shows_subject = True
-            text = self._joined(selection, [group.text(n) for n, group in enumerate(groups, 1)])
+            text = self._joined(selection, groups, [g.text(n) for n, g in enumerate(groups, 1)])
             counted = count_by_lines(text)
             if counted <= budget:
                 tokens = counted
@@ -149,12 +149,23 @@ class ContextRenderer:
                     group.shows_subject = False
         return tokens
 
-    def _joined(self, selection: Selection, passages: Sequence[str]) -> str:
-        parts = list(passages)
-        if selection.standing:
-            rules = (standing.line(rule) for rule in selection.standing)
-            parts.insert(0, "\n".join([STANDING_TITLE, *rules]))
-        return "\n".join(parts)
+    def _joined(
+        self, selection: Selection, groups: Sequence[_Group], passages: Sequence[str]
+    ) -> str:
+        """The standing instructions that no passage shows, and the passages."""
+        rules = [standing.line(rule) for rule in selection.standing
+                 if rule.standing.pinned or not self._is_shown(rule, groups)]  # fmt: skip
+        return "\n".join([*([STANDING_TITLE, *rules] if rules else []), *passages])
+
+    def _is_shown(self, rule: RankedRule, groups: Sequence[_Group]) -> bool:
+        """Whether a passage shows the message that a rule is from, with the rule. Subtle: a message
+        that only quotes it hides nothing."""
+        return any(
+            self._message(candidate).id in rule.standing.message_ids
+            and group.contains(candidate, rule.standing.text)
+            for group in groups
+            for candidate in map(self._scored.candidates.__getitem__, group.indexes)
+        )
 
     def _line_of(self, statement: RankedStatement) -> str:
         if not statement.is_verbatim:
@@ -240,7 +251,9 @@ class ContextRenderer:
         key = (seq, edges, tuple(exact))
         if key not in self._excerpts:
             kept = [part.run for part in parts if part.run is not None]
-            self._excerpts[key] = snippets.excerpt(message.text, (*edges, *exact), exact, kept)
+            self._excerpts[key] = snippets.excerpt(
+                message.text, (*edges, *exact), exact, kept, is_framed=message.role != "tool"
+            )
         return self._excerpts[key]
 
     def _add_statement(
@@ -361,8 +374,8 @@ def _speaker(message: Message, *, is_over: bool = False) -> str:
 
 
 def _name(message: Message) -> str:
-    """The author's name, or the role if there is none."""
-    return label(message.author) if message.author else message.role
+    """The author's name, or the role if there is none or it is the name."""
+    return label(message.author) if message.author not in (None, "", message.role) else message.role
 
 
 def _foreign_origin(message: Message) -> list[str]:

@@ -39,6 +39,10 @@ MATCHING_SHARE = 1 / 2
 OWN_PARTS = ("words", "phrase", "meaning")
 # A cut candidate with fewer tokens says too little.
 CUT_TOKENS_MIN = 30
+# The message after a question is packed with it, cut to this many tokens; a longer one only while
+# fewer candidates are packed.
+ANSWER_TOKENS = 60
+ANSWERED_FIRST = 3
 
 # The source and the position of a message.
 Place = tuple[int, int]
@@ -188,11 +192,27 @@ def _pack_one(ranking: Ranking, packed: Packed, index: int, room: float) -> bool
     if candidates[index].tokens > room:
         return False
     group = _with_companions(ranking, packed, index)
+    answer = _answer_to(ranking, packed, index)
+    if answer is not None:
+        cut = {answer: ANSWER_TOKENS} if candidates[answer].tokens > ANSWER_TOKENS else {}
+        if _pack_group(ranking, packed, [*group, answer], room, cut):
+            return True
     long = {member: COMPANION_TOKENS for member in group[1:]
             if candidates[member].tokens > COMPANION_TOKENS}  # fmt: skip
     return _pack_group(ranking, packed, group, room, {}) or (
         bool(long) and _pack_group(ranking, packed, group, room, long)
     )
+
+
+def _answer_to(ranking: Ranking, packed: Packed, index: int) -> int | None:
+    """The message after a question, or its first part, if it is short or few others are packed."""
+    candidates = ranking.scored.candidates
+    if not candidates[index].asks or index + 1 == len(candidates) or index + 1 in packed.chosen:
+        return None
+    question, after = candidates[index], candidates[index + 1]
+    is_next = (after.source_seq, after.position) == (question.source_seq, question.position + 1)
+    is_worth = after.tokens <= ANSWER_TOKENS or len(packed.chosen) < ANSWERED_FIRST
+    return index + 1 if is_next and is_worth and _may_fill(ranking, index + 1) else None
 
 
 def _pack_group(

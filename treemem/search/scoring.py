@@ -43,7 +43,9 @@ class Candidate(NamedTuple):
     query, 0 where no word matches. cosine: with the query, None without a vector.
     speaker_is_named: by the query. in_time: sent in the time that the query mentions. strength: how
     much of the query it contains as it was asked, from 0 to 1, see phrases.py. run: the characters
-    of the longest run of the query's words, where that was looked for.
+    of the longest run of the query's words, where that was looked for. own_share: the share of a
+    person's text that is not pasted or a tool's. asks: it matches, and ends its message with a
+    question.
     """
 
     message_seq: int
@@ -62,6 +64,8 @@ class Candidate(NamedTuple):
     in_time: bool = False
     strength: float = 0.0
     run: tuple[int, int] | None = None
+    own_share: float = 1.0
+    asks: bool = False
 
     @property
     def place(self) -> CandidatePlace:
@@ -132,7 +136,8 @@ def score(candidates: Sequence[Candidate], weights: Weights, total: int) -> Scor
         "meaning": [whole * t * by_meaning * value
                     for t, value in zip(trusts, meanings, strict=True)],
         "speaker": [whole * by_name * is_named for is_named in named],
-        "person": [person * is_user for is_user in of_user],
+        "person": [person * is_user * share
+                   for is_user, share in zip(of_user, columns.own_share, strict=True)],
         "time": [weights.in_time * in_time for in_time in columns.in_time],
         **_spread(_gaps(columns), own, weights),
     }  # fmt: skip

@@ -25,6 +25,9 @@ from treemem.text.tokens import count_by_lines
 FIRST_SHARE = 0.6
 # Equal texts of at most this many tokens, such as "Yes, please", do not count as a repetition.
 REPEATED_TOKENS_MIN = 16
+# Words of a run, and the share of its runs that a text which repeats others has from them.
+RUN_WORDS = 8
+REPEATED_SHARE = 0.7
 # Tokens of standing instructions for which twice their share may be used.
 STANDING_TOKENS_MIN = 60
 # Attempts to fill the budget with whole candidates, and further ones that halve the room each time
@@ -222,20 +225,29 @@ def _beside(
 
 
 def _repeated(ranking: Ranking, selection: Selection, cache: MessageCache) -> set[int]:
-    """The selected candidates that repeat another word for word, such as those of a forked
-    session."""
+    """The selected candidates that say nothing new, such as those of a forked session: better ones
+    of the same speaker contain every word, and nearly all of what stands in a row."""
     candidates = ranking.scored.candidates
     messages = cache.read(candidates[index].message_seq for index in selection.indexes)
-    first: dict[tuple[str, str], int] = {}
+    known: dict[str, tuple[set[str], set[tuple[str, ...]]]] = {}
     repeated = set()
     # The best copy is kept, so that the best candidate always is.
     for index in sorted(selection.indexes, key=lambda index: -ranking.scored.scores[index]):
         part = candidates[index]
+        if part.tokens <= REPEATED_TOKENS_MIN:
+            continue
         message = messages[part.message_seq]
-        words = (message.speaker, message.text[part.start : part.end])
-        is_long = part.tokens > REPEATED_TOKENS_MIN
-        if is_long and first.setdefault(words, part.message_seq) != part.message_seq:
+        known_words, known_runs = known.setdefault(message.speaker, (set(), set()))
+        words = message.text[part.start : part.end].split()
+        starts = range(max(1, len(words) - RUN_WORDS + 1))
+        runs = {tuple(words[start : start + RUN_WORDS]) for start in starts}
+        is_known = len(runs & known_runs) >= REPEATED_SHARE * len(runs)
+        # A number that has changed is a new word.
+        if is_known and known_words.issuperset(words):
             repeated.add(index)
+        else:
+            known_words.update(words)
+            known_runs |= runs
     # Subtle: a candidate that was excluded before can return as a companion; excluding it again
     # would change nothing.
     return {index for index in repeated if ranking.utilities[index] > -math.inf}

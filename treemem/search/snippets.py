@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Container, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import chain, takewhile
 
 from treemem.patterns import lazy_regex
+from treemem.search import frames
 from treemem.text import bm25
 from treemem.text.labels import GAP, clipped, in_quotes
 from treemem.text.tokens import count_tokens
@@ -23,6 +24,8 @@ from treemem.text.windows import WINDOW_WORDS, WORD, WORD_CHARS_MAX
 # without spaces, words are those of windows.py, and an excerpt has as many as a window.
 EXCERPT_WORDS = 85
 EXCERPT_WORDS_MORE = 10
+# Characters before the first word in which the end of a sentence is looked for.
+GAP_CHARS = 4
 _SPACED = lazy_regex(r"\S+")
 
 # What ends a line, for a terminal, an editor or str.splitlines. A line without text needs no mark.
@@ -153,8 +156,9 @@ def shortened(
     hits = _hits(text, words, frozenset(stems))
     count = max(1, min(len(words), tokens))
     inside = [at for at, word in enumerate(words) if kept and _overlap(word, kept)]
+    begins = _begins(text, words)
     while True:
-        first = _densest(hits, count, inside)
+        first = _densest(hits, count, inside, begins)
         start, end = words[first][0], words[first + count - 1][1]
         used = count_tokens(text[start:end])
         if used <= tokens or count == 1:
@@ -179,10 +183,24 @@ def _overlap(one: Stretch, other: Stretch) -> bool:
     return one[0] < other[1] and other[0] < one[1]
 
 
-def _densest(hits: Sequence[frozenset[str]], count: int, kept: Sequence[int]) -> int:
+def _begins(text: str, words: Sequence[Stretch]) -> frozenset[int]:
+    """The numbers of the words that begin the text, a line or a sentence."""
+    begins = set()
+    before = max(0, words[0][0] - GAP_CHARS)
+    for number, (start, end) in enumerate(words):
+        between = text[before:start].rstrip(" \t")
+        if (before == 0 and not between.strip()) or between.endswith(("\n", *".!?:")):
+            begins.add(number)
+        before = end - 1
+    return frozenset(begins)
+
+
+def _densest(
+    hits: Sequence[frozenset[str]], count: int, kept: Sequence[int], begins: Container[int]
+) -> int:
     """The first word of the run of count words with the most distinct hits; of equally good runs
-    that follow each other, the middle one, which has its hits in the middle. kept: numbers of
-    words, in order; the run contains them, or lies within them."""
+    that follow each other, the first one of begins, else the middle one, which has its hits in the
+    middle. kept: numbers of words, in order; the run contains them, or lies within them."""
     inside = Counter(chain.from_iterable(hits[:count]))
     distinct = [len(inside)]
     for before, after in zip(hits, hits[count:], strict=False):
@@ -197,7 +215,10 @@ def _densest(hits: Sequence[frozenset[str]], count: int, kept: Sequence[int]) ->
     most = max(allowed)
     first = least + allowed.index(most)
     equal = sum(1 for _ in takewhile(most.__eq__, distinct[first : largest + 1]))
-    return first + equal // 2 if most else least
+    if not most:
+        return least
+    clean = (number for number in range(first, first + equal) if number in begins)
+    return next(clean, first + equal // 2)
 
 
 def excerpt(
@@ -205,9 +226,12 @@ def excerpt(
     wanted: Collection[Stretch],
     exact: Collection[Stretch] = (),
     kept: Collection[Stretch] = (),
+    *,
+    is_framed: bool = False,
 ) -> str:
     """The stretches as one text, with marks for omitted text. exact: those of the stretches that
-    are neither cut nor extended. kept: see stretches.
+    are neither cut nor extended. kept: see stretches. is_framed: show with each the heading, the
+    fences and the head of the table that it belongs to.
 
     Example:
         >>> excerpt("short", [(0, 5)])
@@ -216,10 +240,30 @@ def excerpt(
     parts = stretches(text, wanted, exact, kept)
     if not parts:
         return ""
-    pieces = [text[start:end].strip() for start, end in parts]
-    head = f"{GAP} " if text[: parts[0][0]].strip() else ""
-    tail = f" {GAP}" if text[parts[-1][1] :].strip() else ""
-    return head + f" {GAP} ".join(pieces) + tail
+    if is_framed:
+        frames_of = (frames.around(text, part) for part in parts)
+        parts = _joined(text, {*parts, *chain.from_iterable(frames_of)})
+    excerpted = ""
+    done = 0
+    for start, end in parts:
+        excerpted += _mark(text, done, start) + text[start:end].strip()
+        done = end
+    return excerpted + _mark(text, done, len(text))
+
+
+def _mark(text: str, start: int, end: int) -> str:
+    """What stands for an omitted stretch: a mark, in a line of its own if whole lines are omitted,
+    so that a fence or a heading beside it stays one.
+
+    Example:
+        >>> _mark("a b c", 1, 4), _mark("a\\nb\\nc", 1, 4), _mark("a c", 1, 2)
+        (' … ', '\\n…\\n', '')
+    """
+    if not text[start:end].strip():
+        return ""
+    before = "\n" if text[start : start + 1] == "\n" else " "
+    after = "\n" if text[end - 1 : end] == "\n" else " "
+    return f"{before if start else ''}{GAP}{after if end < len(text) else ''}"
 
 
 def body(lines: Sequence[Line]) -> str:

@@ -42,7 +42,7 @@ _OCCASION = lazy_regex(
     r"(?: about| for| of| on| how to)? (?P<subject>[^.;]+)",
     re.IGNORECASE,
 )
-_ANSWERS = re.compile(
+_ANSWERS = lazy_regex(
     r"""\b(?:answer(?:s|ing)?|repl(?:y|ies|ying)|respond(?:ing)?|responses?|call\ me|address\ me
     |(?:speak|talk|write)\ (?:to\ me|in\b)|explain\w*)\b
     |(?:antwort|r[ée]pon(?:d|se)|respond[ea]|rispond|risposte|respuestas|отвеча|cevap|yanıt

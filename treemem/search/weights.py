@@ -50,7 +50,7 @@ class Weights:
     cost_tokens: float = 20.0
     fill: float = 20.0
     stated: float = 0.0
-    standing: float = 0.15
+    standing: float = 0.1
 
     def blended(self, other: Weights, share: float) -> Weights:
         """A mixture of two sets of weights: share 0 is this one, 1 the other."""
@@ -86,9 +86,9 @@ MEETING = Weights(
     own=0.3, near=1.0, near_tokens=200, around=3.0, around_tokens=500, best=0.3,
     cost=3.0, fill=50, stated=0.26,
 )  # fmt: skip
-# Changes where an assistant takes part: its answers are long, so messages of people, and single
-# sentences of the rest, say more for their tokens.
-ASSISTED: dict[str, float] = {"person": 4.0, "stated": 0.07}
+# Changes where an assistant takes part: its answers are long, so messages of people say more for
+# their tokens, and what is next to a match is often about something else.
+ASSISTED: dict[str, float] = {"person": 6.0, "near": 1.0, "cost": 1.0}
 # A message of at most this many tokens, with the speaker, is not meaningful by itself.
 WORTHLESS_TOKENS = 9
 # A scope is treated partly as a meeting above the first share of such messages, and wholly above
