@@ -214,5 +214,5 @@ def test_a_task_for_a_sub_agent_sets_no_rule_in_the_users_name(
     tree = memory.tree(Scope.source(f"claude-code/{SESSION}/agent-a1"))
     assert rule in {statement.text for statement in tree.statements}
     assert rules_of(memory, f"claude-code/{SESSION}/agent-a1") == []
-    context = memory.search("who calls parse?", budget_tokens=400)
+    context = memory.search("who runs the tests of parse in one sentence?", budget_tokens=400)
     assert list(map(str, context.standing)) == ["Always run the tests before you push."]

@@ -14,6 +14,7 @@ from treemem.store.database import Database
 from treemem.types import Source
 
 RULE = "Always count the sacks twice."
+METRIC = "Always answer in metric units."
 
 
 def tell(source: str, *texts: str, project: str | None = None) -> None:
@@ -64,32 +65,32 @@ def test_a_search_is_headed_by_the_rules_of_the_project_where_the_user_is(
     mill, shop = tmp_path / "mill", tmp_path / "shop"
     (mill / "src").mkdir(parents=True)
     shop.mkdir()
-    tell("a", RULE, project=str(mill))
-    tell("b", "Never lend the ladder.", project=str(shop))
+    tell("a", METRIC, project=str(mill))
+    tell("b", "Never use emoji in your answers.", project=str(shop))
     words = ("search", "xyzzy", "--json")
 
     def standing(*arguments: str) -> list[str]:
         return [rule["text"] for rule in run_json(*words, *arguments)["standing"]]
 
     assert standing() == []
-    assert standing("--project", str(mill / "src")) == [RULE]
-    assert standing("--source", "b") == ["Never lend the ladder."]
+    assert standing("--project", str(mill / "src")) == [METRIC]
+    assert standing("--source", "b") == ["Never use emoji in your answers."]
     monkeypatch.chdir(mill)
-    assert standing() == [RULE]
+    assert standing() == [METRIC]
     (rule,) = run_json(*words)["standing"]
     assert (rule["speaker"], rule["sent_at"], rule["project"], rule["source_id"]) == (
         "user", "2026-03-01T09:00:00Z", str(mill), "a",
     )  # fmt: skip
     assert len(rule["message_ids"]) == 1
     shown = run("search", "xyzzy")
-    assert f"- [2026-03-01] user: {RULE}" in shown.stdout
+    assert f"- [2026-03-01] user: {METRIC}" in shown.stdout
     assert "Nothing was found" in shown.stderr
 
 
 def test_a_rule_of_another_project_is_shown_with_it_and_only_if_it_bears_on_the_question() -> None:
     tell("a", RULE, "The sacks are in the barn.", project="/w/mill")
     tell("b", "The ladder is red.", project="/w/shop")
-    bearing = run("search", "count the sacks")
-    assert f'- [2026-03-01, "/w/mill"] user: {RULE}' in bearing.stdout
+    (bearing,) = run_json("search", "count the sacks", "--json")["standing"]
+    assert (bearing["text"], bearing["project"]) == (RULE, "/w/mill")
     assert RULE not in run("search", "where is the ladder").stdout
     assert RULE not in run("search", "twice in the barn").stdout.split("[1 ")[0]
