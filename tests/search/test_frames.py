@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from treemem.search import frames
-from treemem.search.snippets import excerpt
+from treemem.search import snippets
+from treemem.search.snippets import READ_CHARS_MAX, around, excerpt
 from treemem.text.labels import GAP
 
 MORE = "word " * 40
@@ -17,7 +17,7 @@ CODE = "\n".join(f"line({number}) + more" for number in range(60))
 
 
 def test_the_examples_are_true() -> None:
-    assert doctest.testmod(frames).failed == 0
+    assert doctest.testmod(snippets).failed == 0
 
 
 def shown(text: str, words: str) -> list[str]:
@@ -58,9 +58,9 @@ def test_a_table_that_is_cut_keeps_its_head() -> None:
 
 def test_a_few_words_and_a_vast_text_have_no_frame() -> None:
     text = f"## Cache\n\n{MORE}"
-    assert frames.around(text, (20, 40)) == []
-    vast = "## Cache\n" + "word " * (frames.READ_CHARS_MAX // 5)
-    assert frames.around(vast, (200, 900)) == []
+    assert around(text, (20, 40)) == []
+    vast = "## Cache\n" + "word " * (READ_CHARS_MAX // 5)
+    assert around(vast, (200, 900)) == []
 
 
 LINES = ("# Head", "```", "```py", "| a | b |", "|---|---|", "some words of a line", "~~~", "")
@@ -71,6 +71,6 @@ def test_a_frame_never_overlaps_what_it_frames(lines: list[str], data: st.DataOb
     text = "\n".join(lines)
     start = data.draw(st.integers(0, len(text) - 1))
     end = data.draw(st.integers(start + 1, len(text)))
-    for first, last in frames.around(text, (start, end)):
+    for first, last in around(text, (start, end)):
         assert 0 <= first < last <= len(text)
         assert last <= start or first >= end
