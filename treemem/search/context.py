@@ -263,7 +263,7 @@ class ContextRenderer:
         index: int,
     ) -> None:
         """Adds a line for a statement: before that of its message if the question asks for its
-        kind; otherwise only if the text of the message does not contain it."""
+        kind, with a mark if its words do not show that; otherwise only if the text of the message does not contain it."""
         candidate = self._scored.candidates[index]
         group = self._group_of(groups, candidate)
         is_wanted = statement.kind in intent.STATEMENTS_FIRST.get(self._kind, ())
@@ -273,7 +273,7 @@ class ContextRenderer:
         group.cited += statement.message_seqs
         text = self._line_of(statement)
         group.lines = [line for line in group.lines if line != Line(candidate.place, text)]
-        mark = f"({statement.kind}) " if is_wanted else ""
+        mark = f"({statement.kind}) " if is_wanted and statement.kind != "gist" else ""
         start = -1 if is_wanted else candidate.start + 1
         place = (candidate.source_seq, candidate.position, start)
         group.lines.append(Line(place, mark + text))
