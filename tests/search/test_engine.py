@@ -523,7 +523,8 @@ def test_a_question_for_a_summary_is_answered_by_the_root(
 
 def test_gists_come_before_decisions_and_rules_in_a_small_budget(memory: Memory) -> None:
     long_project(memory)
-    gists = {each.text for each in memory.tree(Scope.source("s")).statements if each.kind == "gist"}
+    root = memory.tree(Scope.source("s")).statements
+    gists = {statement.text for statement in root if statement.kind == "gist"}
     assert gists
 
     def told(budget: int) -> str:
@@ -547,6 +548,16 @@ def test_a_summary_of_one_subject_begins_with_that_subject(memory: Memory) -> No
     assert found.kind == "about"
     assert "keep the cache in SQLite" in found.text
     assert not any(line.startswith("(constraint)") for line in lines(found))
+
+
+def test_a_message_about_summaries_is_no_summary(memory: Memory) -> None:
+    tell(memory, "The walrus pool leaks.", "Why?", *(f"Hall {n} is dry." for n in range(40)),
+         "A summary of the summary: a comprehensive overview and a recap, summarized.")  # fmt: skip
+    for question in ("Give me a comprehensive summary of the walrus pool", "a recap of the pool"):
+        found = memory.search(question, mode="auto")
+        best = max((part for passage in found.passages for part in passage.explanation),
+                   key=lambda part: dict(part.parts).get("words", 0.0))  # fmt: skip
+        assert best.message_id == memory.messages("s")[0].id
 
 
 @pytest.mark.parametrize("field_max", [5, 3_000])

@@ -263,7 +263,8 @@ class ContextRenderer:
         index: int,
     ) -> None:
         """Adds a line for a statement: before that of its message if the question asks for its
-        kind, with a mark if its words do not show that; otherwise only if the text of the message does not contain it."""
+        kind, with a mark unless it is a gist; otherwise only if the text of the message does not
+        contain it."""
         candidate = self._scored.candidates[index]
         group = self._group_of(groups, candidate)
         is_wanted = statement.kind in intent.STATEMENTS_FIRST.get(self._kind, ())

@@ -7,6 +7,7 @@ something that was said once.
 from __future__ import annotations
 
 import re
+from functools import cache
 from typing import Literal
 
 from treemem.patterns import lazy_regex
@@ -93,6 +94,11 @@ FORMS = frozenset(
     "cover covered just let us am now again today here".split()
 )
 
+# Words of them that say what is wanted, and nothing of what it is about.
+_ASKING = (
+    "summary summaries summarize summarise overview recap gist comprehensive thorough detailed"
+)
+
 # Words of other broad questions.
 _BROAD_FORMS = frozenset(
     "decide decided decision decisions agree agreed settle settled made make still open unfinished "
@@ -117,6 +123,12 @@ def kind_of(question: str) -> QuestionKind:
         if any(pattern.search(sentence) for sentence in broad):
             return kind
     return "narrow"
+
+
+@cache
+def asking() -> frozenset[str]:
+    """The stems of words that only ask for a summary."""
+    return frozenset(bm25.content_stems(_ASKING))
 
 
 def subject_of(question: str, *, kind: QuestionKind) -> frozenset[str]:

@@ -96,7 +96,7 @@ def prepare(database: Database, query: Query, embedder: str | None, embed: Embed
     kind = _kind(query)
     subject = intent.subject_of(_without_time(query), kind=kind)
     target = Target(
-        words=bm25.expression_words(query.text) if query.is_fts else query.text,
+        words=_words(query),
         scope=query.scope,
         times=times,
         hint=_hint(query, times),
@@ -109,6 +109,17 @@ def prepare(database: Database, query: Query, embedder: str | None, embed: Embed
         exclude=query.exclude,
     )
     return Prepared(query, kind, target, subject, notes)
+
+
+def _words(query: Query) -> str:
+    """What messages are compared with: the words of the query, but not those that only ask for a
+    summary, since a message that contains "summary" does not answer for it."""
+    if query.is_fts:
+        return bm25.expression_words(query.text)
+    if _kind(query) != "about":
+        return query.text
+    words = fts.terms(query.text)
+    return " ".join(word for word in words if intent.asking().isdisjoint(bm25.stems(word)))
 
 
 def without_pruned_vectors(database: Database, prepared: Prepared) -> Prepared:
