@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 from zoneinfo import ZoneInfo
 
@@ -10,7 +10,8 @@ import pytest
 
 from tests.helpers.logs import prose
 from tests.helpers.shapes import with_small_leaves
-from treemem import Memory, Message, Scope
+from treemem import Memory, Message, Scope, SearchResult
+from treemem.text.tokens import count_tokens
 
 if TYPE_CHECKING:
     from tests.conftest import FakeClock
@@ -21,7 +22,7 @@ BERLIN = ZoneInfo("Europe/Berlin")
 SENT: list[tuple[str | datetime, str]] = [
     ("2026-03-28T17:20:00-07:00", "2026-03-29T00:20:00+00:00"),
     ("2026-03-29T01:30:00+01:00", "2026-03-29T00:30:00+00:00"),  # before clocks change in Berlin
-    ("2026-03-29T00:40:00", "2026-03-29T00:40:00+00:00"),  # without a zone: counts as UTC
+    ("2026-03-29T00:40:00", "2026-03-29T00:40:00+00:00"),  # without a zone: the machine's, UTC
     ("2026-03-29T00:50:00Z", "2026-03-29T00:50:00+00:00"),
     (datetime(2026, 3, 29, 3, 0, tzinfo=BERLIN), "2026-03-29T01:00:00+00:00"),
     (datetime(2026, 10, 25, 2, 30, tzinfo=BERLIN, fold=0), "2026-10-25T00:30:00+00:00"),
@@ -32,6 +33,11 @@ MESSAGES = [
     for number, (sent_at, _) in enumerate(SENT)
 ]
 WRITTEN = [sent_at.isoformat() if isinstance(sent_at, datetime) else sent_at for sent_at, _ in SENT]
+
+
+@pytest.fixture(autouse=True)
+def _in_utc(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TZ", "UTC")
 
 
 @pytest.fixture
@@ -97,3 +103,73 @@ def test_the_times_of_a_node_are_real_times(memory: Memory, clock: FakeClock) ->
     assert root.ended_at is not None
     assert datetime.fromisoformat(root.started_at) == datetime.fromisoformat(str(early.sent_at))
     assert datetime.fromisoformat(root.ended_at) == datetime.fromisoformat(str(late.sent_at))
+
+
+ZONES = ["UTC", "Pacific/Auckland", "America/Los_Angeles", "Asia/Kolkata", "Pacific/Apia"]
+
+
+def headings(result: SearchResult) -> list[str]:
+    return [passage.text.partition("\n")[0] for passage in result.passages]
+
+
+@pytest.mark.parametrize("zone", ZONES)
+def test_a_message_is_shown_under_the_day_by_which_it_is_found(
+    memory: Memory, monkeypatch: pytest.MonkeyPatch, zone: str
+) -> None:
+    """In every zone, for times of any zone and of none."""
+    monkeypatch.setenv("TZ", zone)
+    start = datetime(2026, 12, 4, 0, 30)
+    for number in range(24):
+        moment = (start + timedelta(hours=number)).isoformat() + ("", "Z", "+09:00")[number % 3]
+        memory.append(f"s{number}", [Message(text=f"remark {number}", sent_at=moment)])
+    shown = headings(memory.search("remark", budget_tokens=2_000))
+    days = {heading.split()[1].strip("]") for heading in shown}
+    assert len(shown) == 24
+    found = 0
+    for day in days:
+        result = memory.search("remark", since=day, until=day, budget_tokens=2_000)
+        assert {heading.split()[1] for heading in headings(result)} == {day}
+        found += len(result.passages)
+    assert found == 24
+
+
+@pytest.mark.parametrize("zone", ZONES)
+def test_a_time_without_a_zone_is_shown_as_the_log_writes_it(
+    memory: Memory, monkeypatch: pytest.MonkeyPatch, zone: str
+) -> None:
+    monkeypatch.setenv("TZ", zone)
+    memory.append("s", [Message(text="A remark.", sent_at="2026-12-04T23:40:00")])
+    assert headings(memory.search("when was the remark?")) == ["[1 2026-12-04 Fri 23:40]"]
+    (message,) = memory.search("remark").passages[0].messages
+    assert message.sent_at == "2026-12-04T23:40:00"
+
+
+@pytest.mark.parametrize(
+    ("zone", "heading"),
+    [
+        ("UTC", "[1 2026-12-04 Fri 20:00]"),
+        ("Pacific/Auckland", "[1 2026-12-05 Sat 09:00]"),
+        ("America/Los_Angeles", "[1 2026-12-04 Fri 12:00]"),
+    ],
+)
+def test_a_heading_says_weekday_and_time_only_where_a_question_is_about_time(
+    memory: Memory, zone: str, heading: str
+) -> None:
+    memory.append("s", [
+        Message(text="We fed the walrus.", sent_at="2026-12-04T20:00:00Z"),
+        Message(text="The walrus is fed.", sent_at="2026-12-04T20:05:00Z"),
+    ])  # fmt: skip
+    for question in (
+        "when was the walrus fed?",
+        "on which day was the walrus fed?",
+        "at what time was the walrus fed?",
+        "who fed the walrus since 2025-01-01?",
+    ):
+        found = memory.search(question, zone=zone)
+        assert headings(found) == [heading]
+        assert found.tokens == count_tokens(found.text)
+    (limited,) = headings(memory.search("who fed the walrus?", zone=zone, since="2026-12-01"))
+    assert limited == heading
+    for question in ("who fed the walrus?", "what happens when the walrus is fed?"):
+        (short,) = headings(memory.search(question, zone=zone))
+        assert short == heading.split()[0] + " " + heading.split()[1] + "]"

@@ -6,7 +6,7 @@ Tested in tests/ledger/test_reading.py.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from datetime import datetime
+from datetime import datetime, tzinfo
 from typing import TypeVar
 
 from treemem import times
@@ -51,17 +51,19 @@ class Ledger:
         order: EntryOrder = "salience",
         limit: int | None = None,
         node: str | None = None,
+        zone: tzinfo | str | None = None,
     ) -> list[Entry]:
         """Returns the entries of a scope that hold, the most salient first.
 
         kinds, states: see types.ENTRY_KINDS and types.ENTRY_STATES. since, until: inclusive limits
         as in Memory.search, for the time from the first to the last mention. order: "time" for the
-        order in which they were last said. node: a node's id; only the entries below it. Raises
-        UsageError, and NotFoundError or AmbiguousIdError for the scope and the node.
+        order in which they were last said. node: a node's id; only the entries below it. zone:
+        whose days the limits are; None for the machine's. Raises UsageError, and NotFoundError or
+        AmbiguousIdError for the scope and the node.
         """
         wanted = reading.Filter(
             _known(kinds, ENTRY_KINDS, "kind"), _known(states, ENTRY_STATES, "state"),
-            *date_filter.bounds(since, until, times.local(self._clock())),
+            *date_filter.bounds(since, until, times.of_reader(times.local(self._clock()), zone)),
         )  # fmt: skip
         if order not in reading.ORDERS:
             raise UsageError(f"There is no order {order!r}; use {', '.join(reading.ORDERS)}.")

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterable, Mapping, Sequence
-from datetime import datetime
+from datetime import datetime, tzinfo
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
@@ -250,29 +250,30 @@ class Memory:
         include: Iterable[Include] = (),
         project: str | Path | None = None,
         exclude: Iterable[Origin] = (),
+        zone: tzinfo | str | None = None,
     ) -> SearchResult:
         """Returns the passages that answer a query, in time order, in at most budget_tokens.
 
         since, until: inclusive limits: a day, a time, or words such as "last week". A day means
         its start in since and its end in until. Messages without a time do not match a limit.
-        now: the moment such words are relative to, also in the query; None means the clock's.
+        now: the moment such words are relative to, also in the query; None means the clock's. zone:
+        whose days these and those of the passages are; None means that of now, or the machine's.
         mode: "verbatim" returns messages only, "summary" statements of summaries only, "auto"
         chooses by the question. fts: query is an FTS5 expression. tuning: overrides weights by
         name, see search.weights. rerank: replaces the reranker in use. include: what is searched
         besides the current histories, see types.INCLUDES. project: the folder or project where the
         user is, whose standing instructions head a search of several projects. exclude: origins,
-        see types.ORIGINS; messages of no other words are left out. If a model is
-        missing or fails, the search continues without it and says so in missing. Raises
-        UsageError, and NotFoundError for the scope.
+        see types.ORIGINS; messages of no other words are left out. If a model is missing or fails,
+        the search continues and says so in missing. Raises UsageError, and NotFoundError.
         """
         from treemem.search.engine import search
         from treemem.search.query import Query
 
         rerank = rerank or self._reranker.of(self.setting(settings.RERANKER))
-        request = Query(query, scope or Scope.everything(), now or times.local(self._clock()),
-                        budget_tokens, since, until, mode, tuning or {}, fts, rerank,
-                        frozenset(include), None if project is None else str(project),
-                        frozenset(exclude))  # fmt: skip
+        moment = times.of_reader(now or times.local(self._clock()), zone)
+        request = Query(query, scope or Scope.everything(), moment, budget_tokens, since, until,
+                        mode, tuning or {}, fts, rerank, frozenset(include),
+                        None if project is None else str(project), frozenset(exclude))  # fmt: skip
         return search(
             self._database, request, self.setting(settings.EMBEDDER), self._queries.vector
         )

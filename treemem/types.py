@@ -116,7 +116,7 @@ class Message:
 
     role: left empty, it is "user" without an author and "other" with one.
     text: verbatim; parts mark tool calls, results and thinking in it.
-    sent_at: ISO 8601, with a zone if it is known; a datetime; or None.
+    sent_at: ISO 8601, with a zone if it is known, else in the machine's; a datetime; or None.
     external_id: its id in the log. unique_id: True if that id is globally unique (a UUID), False
         if it is unique within its source.
     session: its session, if the source has several.

@@ -13,6 +13,8 @@ from typing import Any
 
 import click
 
+from treemem_cli.parameters import utc_option
+
 # The module of each command, imported only when the command is used, and its line in the help.
 COMMANDS = {
     "ingest": ("logs.ingest", "Store the messages of log files and build their trees."),
@@ -89,6 +91,7 @@ def _not_empty(_: click.Context, __: click.Parameter, path: str | None) -> Path 
     envvar="TREEMEM_DB", show_envvar=True,
     help="The memory file. Default: treemem.sqlite3 in your data folder.",
 )  # fmt: skip
+@utc_option
 @click.version_option(package_name="treemem")
 @click.pass_context
 def cli(context: click.Context, db: Path | None) -> None:

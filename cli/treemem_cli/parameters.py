@@ -6,8 +6,11 @@ Tested in tests/cli/models/test_work.py.
 from __future__ import annotations
 
 import math
+import os
 import re
+import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -37,6 +40,28 @@ keep_blobs_option = click.option(
 as_mine_option = click.option(
     "--as-mine", is_flag=True,
     help="The user of a chat that may be anybody's, such as one from the net, is you.",
+)  # fmt: skip
+
+
+def _use_utc(context: click.Context, _: click.Parameter, is_set: bool) -> None:
+    """Makes UTC the zone of this process until the command ends."""
+    if is_set and os.environ.get("TZ") != "UTC":
+        context.find_root().call_on_close(partial(_set_zone, os.environ.get("TZ")))
+        _set_zone("UTC")
+
+
+def _set_zone(name: str | None) -> None:
+    if name is None:
+        os.environ.pop("TZ", None)
+    else:
+        os.environ["TZ"] = name
+    if hasattr(time, "tzset"):  # not on Windows
+        time.tzset()
+
+
+utc_option = click.option(
+    "--utc", is_flag=True, expose_value=False, is_eager=True, callback=_use_utc,
+    help="Days and times are those of UTC, not of this machine's zone.",
 )  # fmt: skip
 max_calls_option = click.option(
     "--max-calls",

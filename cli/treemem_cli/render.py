@@ -10,6 +10,7 @@ import os
 import sys
 import unicodedata
 from collections.abc import Collection
+from datetime import datetime
 
 from rich.console import Console
 from rich.table import Table
@@ -122,17 +123,36 @@ def duration(seconds: float) -> str:
     return f"{seconds / 86_400:.1f} days"
 
 
+def moment(time: str | None) -> str:
+    """Returns a time in the reader's zone, to the minute; unchanged if it has no zone.
+
+    Example:
+        >>> moment("2026-11-03T10:00:00"), moment("late 2026"), moment(None)
+        ('2026-11-03 10:00', 'late 2026', '')
+    """
+    if len(time or "") == len("2026-11-03"):  # a day of no zone
+        return safe(time or "")
+    try:
+        parsed = datetime.fromisoformat(time or "")
+        shown = parsed.astimezone() if parsed.tzinfo else parsed
+    except (ValueError, OverflowError):
+        return safe(time or "")[:16]
+    return f"{shown:%Y-%m-%d %H:%M}"
+
+
+def day(time: str | None) -> str:
+    """Returns the day of a time in the reader's zone."""
+    return moment(time)[:10]
+
+
 def period(started_at: str | None, ended_at: str | None) -> str:
     """Returns start and end to the minute, the day only once if it is the same.
 
     Example:
-        >>> period("2026-11-03T10:00:00Z", "2026-11-03T10:20:00Z")
+        >>> period("2026-11-03T10:00:00", "2026-11-03T10:20:00")
         '2026-11-03 10:00 – 10:20'
     """
-    if not started_at:
-        return ""
-    start = started_at[:16].replace("T", " ")
-    if not ended_at or ended_at[:16] == started_at[:16]:
+    start, end = moment(started_at), moment(ended_at)
+    if not start or not end or end == start:
         return start
-    end = ended_at[:16].replace("T", " ")
     return f"{start} – {end[11:]}" if end[:10] == start[:10] else f"{start} – {end}"

@@ -26,7 +26,8 @@ CHAT = [
 
 
 @pytest.fixture
-def memory(tmp_path: Path) -> Iterator[Memory]:
+def memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Memory]:
+    monkeypatch.setenv("TZ", "America/New_York")  # where Ana and Ben are
     with Memory.open(tmp_path / "memory.sqlite3", shape=SMALL) as opened:
         yield opened
 

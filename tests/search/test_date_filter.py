@@ -379,10 +379,10 @@ def test_a_long_query_is_read_up_to_a_limit() -> None:
 @pytest.mark.parametrize(
     ("value", "since", "until"),
     [
-        ("2026-11-03", "2026-11-03T00:00Z", "2026-11-03T23:59:59.999Z"),
-        (" 2026-11-03T09:30 ", "2026-11-03T09:30Z", "2026-11-03T09:30Z"),
+        ("2026-11-03", "2026-11-02T23:00Z", "2026-11-03T22:59:59.999Z"),
+        (" 2026-11-03T09:30 ", "2026-11-03T08:30Z", "2026-11-03T08:30Z"),
         ("2026-11-03T09:30+01:00", "2026-11-03T08:30Z", "2026-11-03T08:30Z"),
-        (datetime(2026, 11, 3, 9), "2026-11-03T09:00Z", "2026-11-03T09:00Z"),
+        (datetime(2026, 11, 3, 9), "2026-11-03T08:00Z", "2026-11-03T08:00Z"),
         (datetime(2026, 11, 3, 9, tzinfo=BERLIN), "2026-11-03T08:00Z", "2026-11-03T08:00Z"),
         ("yesterday", "2026-11-25T23:00Z", "2026-11-26T22:59:59.999Z"),
         ("Last week", "2026-11-15T23:00Z", "2026-11-22T22:59:59.999Z"),
@@ -406,7 +406,7 @@ def test_a_bound_is_an_iso_time_or_an_edge_of_the_period_in_words(
 @pytest.mark.parametrize(
     "value",
     ["", " ", "soon", "by Friday", "since Monday", "yesterday?!x", "2026-13-01", "1712011500",
-     "3/4", "9999 years ago", "last week " * 50, "next week", "yesterday today"],
+     "3/4", "9999 years ago", "last week " * 50, "yesterday today"],
 )  # fmt: skip
 def test_a_bound_that_is_no_time_is_refused_with_examples(value: str) -> None:
     with pytest.raises(UsageError, match="until is a date or time such as 20") as raised:

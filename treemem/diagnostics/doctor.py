@@ -22,7 +22,7 @@ from treemem.errors import (
 )
 from treemem.queue import jobs
 from treemem.reports import count_of
-from treemem.store import messages, settings, vectors
+from treemem.store import event_days, messages, settings, vectors
 from treemem.store.database import Database
 from treemem.types import Message, Span, TreeShape
 from treemem.worker import collection_jobs, embed_jobs, source_jobs
@@ -420,8 +420,9 @@ def _checks(shape: TreeShape) -> tuple[tuple[str, Callable[[Database], Iterator[
 
 
 def repair(database: Database, now_ms: int) -> None:
-    """Rebuilds the full-text index and the ledger, removes wrong vectors, and admits jobs that
-    seal, summarize and embed what is missing and update the trees above the sources.
+    """Rebuilds the full-text index, the ledger and the days of messages, removes wrong vectors, and
+    admits jobs that seal, summarize and embed what is missing and update the trees above the
+    sources.
 
     Messages, nodes and statements are not changed.
     """
@@ -436,6 +437,7 @@ def repair(database: Database, now_ms: int) -> None:
         for (source_id,) in database.rows("SELECT id FROM source"):
             source_jobs.admit_seal(database, source_id, now_ms)
         ledger_check.make_again(database)
+        event_days.rebuild(database)
         _repair_vectors(database)
         embed_jobs.admit_all(database, now_ms)
         collection_jobs.admit(database, now_ms, at_once=True)

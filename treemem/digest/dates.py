@@ -1,12 +1,13 @@
 """Writes days and periods as people do, such as "8 May – 22 Oct 2023".
 
-Pure. A time that is no ISO date has no day, and what has none is left out.
+Days are the reader's. A time that is no ISO date has no day, and what has none is left out.
 """
 
 from __future__ import annotations
 
 from datetime import date
 
+from treemem import times
 from treemem.patterns import lazy_regex
 
 _MONTHS = "Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec".split()
@@ -14,12 +15,15 @@ _DAY = lazy_regex(r"\s*(\d{4})-(\d{2})-(\d{2})(?!\d)")
 
 
 def day_of(sent_at: str | None) -> date | None:
-    """The day of an ISO time, in the zone of the text.
+    """The day of an ISO time, in the machine's zone; as written if the time has no zone.
 
     Example:
-        >>> day_of("2026-03-01T23:30:00-05:00")
-        datetime.date(2026, 3, 1)
+        >>> day_of("2026-03-01T23:30:00"), day_of("2026-03-01, late")
+        (datetime.date(2026, 3, 1), datetime.date(2026, 3, 1))
     """
+    moment = times.shown(sent_at, times.local_zone())
+    if moment is not None:
+        return moment.date()
     match = _DAY.match(sent_at or "")
     if match is None or not match[0].isascii():
         return None

@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import date
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -20,8 +21,9 @@ from treemem.search import history, phrases
 from treemem.search.history import ALWAYS, HistoryRow, QueryVector, TimeRange
 from treemem.search.phrases import Run
 from treemem.search.scoring import SPEAKER_TOKENS, Candidate
-from treemem.store import json_text, vectors
+from treemem.store import event_days, json_text, vectors
 from treemem.store.database import Database
+from treemem.store.event_days import EventDay
 from treemem.text import bm25, fts, windows
 from treemem.text.cache import cached
 from treemem.types import Include, Origin, Scope
@@ -68,11 +70,11 @@ class Target:
     """The messages to search, and the query in the forms they are compared with.
 
     times: messages outside are left out. hint: the time that the query mentions; candidates
-    within it are marked. expression: in FTS5's syntax, replaces the words. is_broad: also read
-    messages from the whole scope, about as many as spread, or those of the hinted time.
-    has_subject: whether the words name anything that messages can be about. include: further
-    kinds of messages, see types.INCLUDES. exclude: messages are left out if all of their words
-    have these origins.
+    within it are marked. days: the first and the last day of that time, None if open.
+    expression: in FTS5's syntax, replaces the words. is_broad: also read messages from the whole
+    scope, about as many as spread, or those of the hinted time. has_subject: whether the words
+    name anything that messages can be about. include: further kinds of messages, see
+    types.INCLUDES. exclude: messages are left out if all of their words have these origins.
     """
 
     words: str
@@ -86,6 +88,7 @@ class Target:
     has_subject: bool = True
     include: Container[Include] = ()
     exclude: frozenset[Origin] = frozenset()
+    days: tuple[date | None, date | None] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,6 +128,7 @@ def collect(database: Database, target: Target, cited: Collection[int] = ()) -> 
     total = reader.count()
     words = [] if target.expression else bm25.content_words(fts.terms(target.words))
     any_word = target.expression or (fts.match_expression(words, every=False) if words else None)
+    events = [] if target.days is None else event_days.within(database, *target.days)
     if total <= FIELD_MAX:
         rows = reader.rows()
         matched = history.matched_among(database, any_word, [row.message_seq for row in rows])
@@ -136,6 +140,7 @@ def collect(database: Database, target: Target, cited: Collection[int] = ()) -> 
             spread = reader.seqs_in(target.hint, FIELD_MAX)
         else:
             spread = reader.spread(total, target.spread) if target.is_broad else []
+        spread += [event.message_seq for event in events]
         beside = reader.rows_of([*cited, *spread, *hits[history.HITS_MAX :]])
         around = reader.rows_around([*hits[: history.HITS_MAX], *near])
         by_seq = {row.message_seq: row for row in (*around, *beside)}
@@ -146,7 +151,8 @@ def collect(database: Database, target: Target, cited: Collection[int] = ()) -> 
     parts = _cut_long(_parts(rows, texts, _windows(database, target.vector, rows)))
     parts, matches = _matched(parts, target.words, total)
     named = _named_speakers(target.words, rows)
-    return Collected(_candidates(parts, matches, named, target.hint), total, _companions(rows))
+    candidates = _candidates(parts, matches, named, target.hint)
+    return Collected(_with_events(candidates, events), total, _companions(rows))
 
 
 def _expressions(
@@ -400,6 +406,19 @@ def _foreign(extras: str) -> list[tuple[int, int]]:
     """The stretches of a person's message that are not the person's words."""
     parts = json_text.object_of(extras).get("parts", ())
     return [(start, end) for _, start, end, *_ in parts]
+
+
+def _with_events(candidates: list[Candidate], events: Iterable[EventDay]) -> Sequence[Candidate]:
+    """The candidates with the largest share of the events in their words."""
+    events_of: dict[int, list[EventDay]] = {}
+    for event in events:
+        events_of.setdefault(event.message_seq, []).append(event)
+    for index, candidate in enumerate(candidates):
+        shares = [event.share for event in events_of.get(candidate.message_seq, ())
+                  if candidate.start <= event.start < candidate.end]  # fmt: skip
+        if shares:
+            candidates[index] = candidate._replace(event=max(shares))
+    return candidates
 
 
 def _companions(rows: Iterable[HistoryRow]) -> dict[Place, list[Place]]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import datetime
+from datetime import UTC, datetime, tzinfo
 from itertools import chain, groupby
 
 from treemem.digest import reading
@@ -32,6 +32,7 @@ from treemem.types import ORIGINS, Explained, Message, Passage, SearchResult
 
 # Subtle: a time that cannot be parsed is stored as the log writes it, and may be any text.
 _DAY = lazy_regex(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
+_WEEKDAYS = "Mon Tue Wed Thu Fri Sat Sun".split()
 # The most bytes of a speaker's name in a line that is cut.
 NAME_BYTES = 24
 STANDING_TITLE = "Standing instructions:"
@@ -56,6 +57,31 @@ class Selection:
     statements: Sequence[RankedStatement] = ()
     indexes: Sequence[int] = ()
     limits: Mapping[int, float] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Clock:
+    """Shows times in the reader's zone. is_shown: passages say the weekday and the time."""
+
+    zone: tzinfo | None
+    is_shown: bool = False
+
+    def _at(self, ms: int) -> datetime | None:
+        try:
+            return datetime.fromtimestamp(ms / 1000, self.zone)
+        except (OverflowError, ValueError, OSError):  # a zone can move a time out of the calendar
+            return None
+
+    def day(self, ms: int | None) -> str | None:
+        """The day of a moment, such as 2026-11-27; None without one."""
+        moment = None if ms is None else self._at(ms)
+        return None if moment is None else moment.date().isoformat()
+
+    def first(self, candidates: Iterable[Candidate]) -> str:
+        """The weekday and the time of the earliest candidate; "" without times."""
+        known = [one.sent_at_ms for one in candidates if one.sent_at_ms is not None]
+        moment = self._at(min(known)) if known else None
+        return f"{_WEEKDAYS[moment.weekday()]} {moment:%H:%M}" if moment else ""
 
 
 class MessageCache:
@@ -84,12 +110,14 @@ class MessageCache:
 class ContextRenderer:
     """Renders selections from the scored candidates of one search.
 
-    stems: those of the query. over: (message, words) of the rules that are not in force.
+    stems: those of the query. over: (message, words) of the rules that are not in force. clock: of
+    the reader.
     """
 
     def __init__(
         self, database: Database, scored: Scored, kind: QuestionKind, cache: MessageCache,
         stems: Collection[str] = (), over: Container[tuple[int, str]] = (),
+        clock: Clock = Clock(UTC),
     ) -> None:  # fmt: skip
         self._database = database
         self._scored = scored
@@ -97,6 +125,7 @@ class ContextRenderer:
         self._cache = cache
         self._stems = stems
         self._over = over
+        self._clock = clock
         self._excerpts: dict[tuple[int, tuple[Stretch, ...], tuple[Stretch, ...]], str] = {}
 
     def text(self, selection: Selection) -> str:
@@ -153,7 +182,7 @@ class ContextRenderer:
         self, selection: Selection, groups: Sequence[_Group], passages: Sequence[str]
     ) -> str:
         """The standing instructions that no passage shows, and the passages."""
-        rules = [standing.line(rule) for rule in selection.standing
+        rules = [standing.line(rule, self._clock.zone) for rule in selection.standing
                  if rule.standing.pinned or not self._is_shown(rule, groups)]  # fmt: skip
         return "\n".join([*([STANDING_TITLE, *rules] if rules else []), *passages])
 
@@ -198,6 +227,9 @@ class ContextRenderer:
             }
             for statement in selection.statements:
                 self._add_statement(groups, statement, index_of[statement.message_seqs[0]])
+        if self._clock.is_shown:
+            for group in groups.values():
+                group.clock = self._clock.first(candidates[index] for index in group.indexes)
         return sorted(groups.values(), key=lambda group: self._order(group))
 
     def _order(self, group: _Group) -> tuple[float, CandidatePlace]:
@@ -208,7 +240,7 @@ class ContextRenderer:
     def _group_of(
         self, groups: dict[tuple[int, str | None], _Group], candidate: Candidate
     ) -> _Group:
-        day = _day(self._message(candidate))
+        day = self._clock.day(candidate.sent_at_ms) or _day(self._message(candidate))
         return groups.setdefault((candidate.source_seq, day), _Group(day))
 
     def _message(self, candidate: Candidate) -> Message:
@@ -326,11 +358,13 @@ class ContextRenderer:
 class _Group:
     """A passage in the making: messages of one source and one day.
 
-    indexes: of candidates. cited: the messages of its single statements. title: of the source;
-    subject: what the heading may show of it; shows_subject: whether it does.
+    clock: the weekday and the time, where they are shown. indexes: of candidates. cited: the
+    messages of its single statements. title: of the source; subject: what the heading may show of
+    it; shows_subject: whether it does.
     """
 
     day: str | None
+    clock: str = ""
     title: str = ""
     subject: str = ""
     shows_subject: bool = False
@@ -350,7 +384,8 @@ class _Group:
 
     def text(self, number: int) -> str:
         subject = self.subject if self.shows_subject else ""
-        return f"{snippets.header(number, self.day, subject)}\n{snippets.body(self.lines)}"
+        when = " ".join(filter(None, (self.day, self.clock)))
+        return f"{snippets.header(number, when, subject)}\n{snippets.body(self.lines)}"
 
 
 def _with_title(passage: Passage, group: _Group, text: str) -> Passage:
@@ -400,8 +435,6 @@ def _with_short_name(message: Message) -> Message:
 
 
 def _day(message: Message) -> str | None:
-    """The day of a message in its own zone; None where the log does not give it."""
-    if isinstance(message.sent_at, datetime):
-        return message.sent_at.date().isoformat()
-    day = _DAY.match(message.sent_at or "")
+    """The day with which a time begins that cannot be compared; None without one."""
+    day = _DAY.match(str(message.sent_at or ""))
     return None if day is None else day.group()

@@ -2,7 +2,7 @@
 `since` and `until` that a caller gives.
 
 Pure, and English only. This module decides whether a time expression limits a question;
-date_phrases.py reads the time it means. It would rather miss a limit than invent one: a deadline
+dates/phrases.py reads the time it means. It would rather miss a limit than invent one: a deadline
 ("due on Friday"), a plan ("what will we do on Friday"), a comparison ("faster than last week"), a
 month's name as a word ("we may") and quoted words limit nothing. People mention events before or
 after they happen, so a limit usually ranks matching messages higher instead of excluding the rest.
@@ -11,13 +11,13 @@ after they happen, so a limit usually ranks matching messages higher instead of 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from datetime import UTC, date, datetime, timedelta
+from datetime import date, datetime, timedelta
 from typing import Literal
 
 from treemem import times
+from treemem.dates import languages, phrases, tense
+from treemem.dates.phrases import WEEKDAYS, Period, PeriodReader, Word
 from treemem.errors import UsageError
-from treemem.search import date_phrases
-from treemem.search.date_phrases import WEEKDAYS, Period, PeriodReader, Word
 
 QUERY_CHARS_MAX = 2_000
 _VALUE_CHARS_MAX = 100
@@ -42,22 +42,7 @@ _DUE = frozenset(
     "starting ending beginning effective".split()
 )
 _DURATIONS = frozenset(
-    f"{unit}{s}" for unit in (*date_phrases.UNITS, "weekend", "minute") for s in ("", "s")
-)
-# The last of these words before a time decides whether the question is about the past.
-_LOOKS_BACK = frozenset(
-    "did didn't was wasn't were weren't had hadn't been said told went came got made took wrote "
-    "saw met gave found spoke thought felt ran broke left sent built chose done seen".split()
-)
-_LOOKS_ELSEWHERE = frozenset(
-    "is isn't are aren't am don't does doesn't can can't could may might will won't would shall "
-    "should must needs going gonna tomorrow upcoming next plans let's what's who's where's when's "
-    "how's it's that's there's".split()
-)
-_ELSEWHERE_BUT_AFTER_DID = frozenset("be do need plan schedule book remind".split())
-_TO_WHOM = frozenset(
-    "the a an my our your his her its their this that these those me you him us them it "
-    "everyone everybody someone somebody".split()
+    f"{unit}{s}" for unit in (*phrases.UNITS, "weekend", "minute") for s in ("", "s")
 )
 # Words that may follow "in March" or "in 2024"; after any other word it could be part of a name.
 _GOES_ON = frozenset(
@@ -65,6 +50,8 @@ _GOES_ON = frozenset(
     "i we you he she it they the a an my our your his her their this that these there for with "
     "without about on by at to from of in as if because so then again".split()
 )
+# Words that can begin a time to come.
+_AHEAD = frozenset(("the", "next", "coming", "tomorrow", "in", "within", *phrases.MONTHS))
 Edge = Literal["since", "until"]
 
 
@@ -92,6 +79,12 @@ class When:
         """The last millisecond, since 1970 UTC, inclusive."""
         return None if self.until is None else times.to_ms(self.until) - 1
 
+    @property
+    def days(self) -> tuple[date | None, date | None]:
+        """The first and the last day, both inclusive."""
+        until = None if self.until is None else self.until - timedelta(microseconds=1)
+        return self.since and self.since.date(), until and until.date()
+
 
 def find(query: str, now: datetime) -> When | None:
     """The time that a question is limited to; None unless it is certain that there is one.
@@ -102,7 +95,7 @@ def find(query: str, now: datetime) -> When | None:
     the last March that has begun.
 
     Example:
-        >>> now = datetime(2026, 11, 27, 12, tzinfo=UTC)
+        >>> now = datetime(2026, 11, 27, 12, tzinfo=times.UTC)
         >>> limit = find("What did Ana say last week?", now)
         >>> limit.phrase, limit.since.isoformat()[:10], limit.until.isoformat()[:10]
         ('last week', '2026-11-16', '2026-11-23')
@@ -110,7 +103,7 @@ def find(query: str, now: datetime) -> When | None:
     """
     _check_zone(now)
     query = query[:QUERY_CHARS_MAX]
-    words = date_phrases.split(query)
+    words = languages.split_in(query, languages.of(query))
     whole: _Limit | None = None
     i = 0
     while i < len(words):
@@ -128,32 +121,53 @@ def find(query: str, now: datetime) -> When | None:
             return None
     if whole is None:
         return None
-    start, end = words[whole.first].start, words[whole.after - 1].end
+    start, end = words[whole.first].start, max(word.end for word in words[: whole.after])
     return When(whole.since, whole.until, query[start:end], start, end)
+
+
+def days_ahead(query: str, now: datetime) -> tuple[date, date] | None:
+    """The first and the last of the days to come that a question names, such as "next week"; None
+    unless it is certain that they are meant.
+
+    Example:
+        >>> days_ahead("what is due tomorrow?", datetime(2026, 11, 27, 12, tzinfo=times.UTC))
+        (datetime.date(2026, 11, 28), datetime.date(2026, 11, 28))
+    """
+    query = query[:QUERY_CHARS_MAX]
+    words = languages.split_in(query, languages.of(query))
+    for i in range(len(words)):
+        if not (words[i].text in _AHEAD or words[i].text[0].isdigit()) or _is_quoted(words, i):
+            continue
+        read = _read(PeriodReader(words, i, now), i)
+        if read is not None and read[0].sure and not read[0].bare and read[0].start > now:
+            start, end = read[0].rough or (read[0].start, read[0].end)
+            return start.date(), (end - timedelta(microseconds=1)).date()
+    return None
 
 
 def bound(value: str | datetime, edge: Edge, now: datetime) -> int:
     """Parses a limit that a caller gives, as milliseconds since 1970 UTC, inclusive.
 
-    value: an ISO day or time, in UTC if it has no zone, or words as in find, in the zone of now.
+    value: an ISO day or time, or words as in find; in the zone of now if it has none.
     For a period such as a day or "last week", "since" returns its first millisecond and "until"
     its last. Raises UsageError.
 
     Example:
-        >>> bound("yesterday", "until", datetime(2026, 1, 2, tzinfo=UTC))
+        >>> bound("yesterday", "until", datetime(2026, 1, 2, tzinfo=times.UTC))
         1767311999999
     """
+    _check_zone(now)
     if isinstance(value, str) and len(value.strip()) == len("2026-01-01"):
         try:
-            day = datetime.fromisoformat(value.strip()).replace(tzinfo=UTC)
+            day = datetime.fromisoformat(value.strip()).replace(tzinfo=now.tzinfo)
             return times.to_ms(day + timedelta(days=edge == "until")) - (edge == "until")
         except (ValueError, OverflowError):
             pass
-    _, ms = times.parse(value)
+    _, ms = times.parse(value, now.tzinfo)
     if ms is not None:
         return ms
-    _check_zone(now)
-    words = date_phrases.split(str(value)[: _VALUE_CHARS_MAX + 1])
+    text = str(value)[: _VALUE_CHARS_MAX + 1]
+    words = languages.split_in(text, languages.of(text))
     read = _read(PeriodReader(words, 0, now), 0)
     if read is None or read[1] != len(words) or len(str(value)) > _VALUE_CHARS_MAX:
         raise UsageError(
@@ -242,7 +256,7 @@ def _read_stretch(reader: PeriodReader, i: int, lead: str) -> _Limit | None:
         elif begin.cycle_days and not end.cycle_days:
             begin = (_read(reader, i + 1, end.start.date()) or one or other)[0]
         elif end.cycle_days:
-            days = {7: 7, date_phrases.MONTH_DAYS: 27}.get(end.cycle_days, 364)
+            days = {7: 7, phrases.MONTH_DAYS: 27}.get(end.cycle_days, 364)
             latest = begin.start.date() + timedelta(days=days)
             end = (_read(reader, after + 1, latest) or other)[0]
     except (OverflowError, ValueError):
@@ -303,7 +317,11 @@ def _is_meant(words: list[Word], limit: _Limit, now: datetime) -> bool:
         _fits(words, limit, now)
         and not _is_refused(words, limit)
         and not _is_quoted(words, limit.first)
-        and (limit.shape.sure or limit.lead == "since" or _looks_back(words, limit))
+        and (
+            limit.shape.sure
+            or limit.lead == "since"
+            or tense.looks_back(words, limit.first, limit.after)
+        )
     )
 
 
@@ -345,7 +363,7 @@ def _is_refused(words: list[Word], limit: _Limit) -> bool:
         return True  # "the last week of the sprint", "last weekend before 5 May"
     if limit.lead == "from" and after in _TO:  # the end is not readable
         return True
-    sentence = _sentence_before(words, limit.first)
+    sentence = tense.sentence_before(words, limit.first)
     if any(word in _DUE for word in sentence[-3:]):
         return True
     before = [word for word in sentence if word not in _FILLERS][-1:]
@@ -364,49 +382,6 @@ def _is_quoted(words: list[Word], first: int) -> bool:
     """Whether word number first is between quotation marks."""
     before = "".join(word.before for word in words[: first + 1])
     return before.count('"') % 2 == 1 or before.count("“") > before.count("”")
-
-
-def _looks_back(words: list[Word], limit: _Limit) -> bool:
-    """Whether the nearest verb with a tense, before the words or else after them, is in the past.
-    True if there is no such verb, as in "standup on Friday"."""
-    begin = limit.first - len(_sentence_before(words, limit.first))
-    nearest = [*range(limit.first - 1, begin - 1, -1), *range(limit.after, len(words))]
-    for i in nearest:
-        if i >= limit.after and _is_stop(words[i]):
-            break
-        tense = _tense(words, i)
-        if tense is not None:
-            return tense
-    return True
-
-
-def _tense(words: list[Word], i: int) -> bool | None:
-    """True for a verb in the past, False for another tense, None for other words."""
-    word = words[i].text
-    if word in _LOOKS_BACK or (word.endswith("ed") and len(word) > 4 and word[-3:] != "eed"):
-        return True
-    if word in _ELSEWHERE_BUT_AFTER_DID:
-        return not {"did", "didn't"}.isdisjoint(_sentence_before(words, i))
-    if word in _LOOKS_ELSEWHERE or word.endswith(("'ll", "'re", "'m")):
-        return False
-    if word == "to" and i + 1 < len(words):  # "to finish on Friday" names a plan
-        following = words[i + 1]
-        if following.raw.islower() and following.text not in _TO_WHOM:
-            return False
-    return None
-
-
-def _sentence_before(words: list[Word], first: int) -> list[str]:
-    """The words of the same sentence before word number first."""
-    begin = first
-    while begin > 0 and not _is_stop(words[begin]):
-        begin -= 1
-    return [word.text for word in words[begin:first]]
-
-
-def _is_stop(word: Word) -> bool:
-    """Whether a sentence ends before the word."""
-    return any(mark in word.before for mark in ".!?;\n")
 
 
 def _check_zone(now: datetime) -> None:

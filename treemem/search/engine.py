@@ -17,7 +17,7 @@ from treemem.ledger import rulebook
 from treemem.ledger.rulebook import Book
 from treemem.search import intent, packing, scoring, selection, standing, statements
 from treemem.search.candidates import collect
-from treemem.search.context import ContextRenderer, MessageCache, Selection
+from treemem.search.context import Clock, ContextRenderer, MessageCache, Selection
 from treemem.search.packing import Place
 from treemem.search.query import Prepared, Query, prepare, without_pruned_vectors
 from treemem.search.scoring import Candidate, Scored
@@ -67,11 +67,13 @@ def search(database: Database, query: Query, embedder: str | None, embed: Embed)
         weights = _weights(prepared, collected.candidates)
         scored = scoring.score(collected.candidates, weights, collected.total)
         cache = MessageCache(database, mark_inactive=bool(query.include))
-        allowed = _allowed(scored.candidates, is_broad=is_broad)
+        is_limited = prepared.target.hint is not None
+        allowed = _allowed(scored.candidates, is_broad=is_broad, is_limited=is_limited)
         scored, failure = _reranked(prepared, scored, allowed, weights, cache)
         notes = [*prepared.notes, *failure]
         stems = bm25.query_stems(prepared.target.words)
-        renderer = ContextRenderer(database, scored, prepared.kind, cache, stems, rules.over)
+        clock = Clock(query.now.tzinfo, is_shown=prepared.is_about_time)
+        renderer = ContextRenderer(database, scored, prepared.kind, cache, stems, rules.over, clock)
         if not prepared.has_words:
             return renderer.result(Selection(), 0, notes)
         has_titles = query.scope.kind in ("everything", "topic")
@@ -104,12 +106,15 @@ def _weights(prepared: Prepared, candidates: Sequence[Candidate]) -> Weights:
     return fitted.of_kind(prepared.kind).changed(prepared.query.tuning)
 
 
-def _allowed(candidates: Sequence[Candidate], *, is_broad: bool) -> list[bool]:
-    """Which candidates may be returned: for a broad question about a time, all from that time; for
-    any other broad question, all; for a narrow one, those related to the query."""
+def _allowed(candidates: Sequence[Candidate], *, is_broad: bool, is_limited: bool) -> list[bool]:
+    """Which candidates may be returned: for a broad question limited to a time, all of that time;
+    for any other broad question, all; for a narrow one, those related to the query."""
     if not is_broad:
         return scoring.reached(candidates)
-    in_time = [candidate.in_time for candidate in candidates]
+    in_time = [
+        is_limited and (candidate.in_time or candidate.event >= scoring.EVENT_SHARE_MIN)
+        for candidate in candidates
+    ]
     return in_time if any(in_time) else [True] * len(in_time)
 
 

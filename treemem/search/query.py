@@ -5,14 +5,17 @@ Tested in tests/search/test_engine.py.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import datetime
+from datetime import date, datetime
 from typing import TYPE_CHECKING, Literal
 
 from treemem.errors import ModelError, UsageError
+from treemem.patterns import lazy_regex
 from treemem.search import date_filter, intent
 from treemem.search.candidates import SPREAD_IN_ORDER_MAX, SPREAD_MAX, Target
+from treemem.search.date_filter import When
 from treemem.search.history import QueryVector, TimeRange
 from treemem.search.intent import QuestionKind
 from treemem.store import vectors
@@ -39,6 +42,13 @@ _NO_EMBEDDER = (
     "treemem model use embedder NAME"
 )
 _PRUNED = "Searched by words only: the vectors were pruned meanwhile. Make new ones: treemem embed"
+# Questions for a time, in English.
+_WHEN = lazy_regex(
+    r"(?:\A|[.!?]\s+)when\b|\bwhen\s+(?:did|was|were|is|are|will|do|does|has|have|had|can|should)\b"
+    r"|\b(?:what|which)\s+(?:\w+\s+)?(?:time|day|date|weekday|month|year)\b|\bdate\s+of\b"
+    r"|\bhow\s+long\s+ago\b",
+    re.IGNORECASE,
+)
 _MATCH = "SELECT 1 FROM message_fts WHERE message_fts MATCH ? LIMIT 1"
 
 
@@ -80,6 +90,14 @@ class Prepared:
     notes: tuple[str, ...]
 
     @property
+    def is_about_time(self) -> bool:
+        """Whether the query asks for a time, or is limited to one."""
+        target = self.target
+        return target.days is not None or not target.times.is_open or bool(
+            _WHEN.search(self.query.text)
+        )  # fmt: skip
+
+    @property
     def has_words(self) -> bool:
         """Whether there is anything to search for."""
         return self.query.is_fts or bool(fts.terms(self.target.words))
@@ -95,11 +113,14 @@ def prepare(database: Database, query: Query, embedder: str | None, embed: Embed
     vector, notes = _embedded(database, query, embedder, embed)
     kind = _kind(query)
     subject = intent.subject_of(_without_time(query), kind=kind)
+    named = _named_time(query, times)
+    hint = None if named is None else TimeRange(named.since_ms, named.until_ms)
     target = Target(
         words=_words(query),
         scope=query.scope,
         times=times,
-        hint=_hint(query, times),
+        hint=hint,
+        days=_named_days(query, times, named),
         vector=vector,
         expression=query.text if query.is_fts else None,
         is_broad=kind != "narrow",
@@ -145,12 +166,22 @@ def _check(database: Database, query: Query) -> None:
         fts.check_fts(query.text, lambda expression: database.rows(_MATCH, (expression,)))
 
 
-def _hint(query: Query, times: TimeRange) -> TimeRange | None:
+def _named_time(query: Query, times: TimeRange) -> When | None:
     """The time that the query's own words name, unless the caller gives one."""
     if query.is_fts or not times.is_open:
         return None
-    named = date_filter.find(query.text, query.now)
-    return None if named is None else TimeRange(named.since_ms, named.until_ms)
+    return date_filter.find(query.text, query.now)
+
+
+def _named_days(
+    query: Query, times: TimeRange, named: When | None
+) -> tuple[date | None, date | None] | None:
+    """The first and the last day that the query's own words name, in the past or to come."""
+    if named is not None:
+        return named.days
+    if query.is_fts or not times.is_open:
+        return None
+    return date_filter.days_ahead(query.text, query.now)
 
 
 def _without_time(query: Query) -> str:

@@ -28,9 +28,11 @@ SKIPPED_TOKENS = 20
 # neighbours a share of the standard scores that spread.
 WORDS_SPREAD_MIN = 0.1
 MEANING_SPREAD_MIN = 0.02
-NEAR_SPREAD_MIN = 0.2
+NEAR_SPREAD_MIN = 0.4
 # The least standard score with which a cosine counts as a match.
 MATCHING_COSINE_MIN = 1.0
+# The least share of the days of an event with which it is in the time of a question.
+EVENT_SHARE_MIN = 0.5
 
 # Source, position and first character: the order of candidates in the log.
 CandidatePlace = tuple[int, int, int]
@@ -45,7 +47,8 @@ class Candidate(NamedTuple):
     much of the query it contains as it was asked, from 0 to 1, see phrases.py. run: the characters
     of the longest run of the query's words, where that was looked for. own_share: the share of a
     person's text that is not pasted or a tool's. asks: it matches, and ends its message with a
-    question.
+    question. event: of the days that its words mean, the share in the time that the query
+    mentions, from 0 to 1.
     """
 
     message_seq: int
@@ -66,6 +69,7 @@ class Candidate(NamedTuple):
     run: tuple[int, int] | None = None
     own_share: float = 1.0
     asks: bool = False
+    event: float = 0.0
 
     @property
     def place(self) -> CandidatePlace:
@@ -139,6 +143,8 @@ def score(candidates: Sequence[Candidate], weights: Weights, total: int) -> Scor
         "person": [person * is_user * share
                    for is_user, share in zip(of_user, columns.own_share, strict=True)],
         "time": [weights.in_time * in_time for in_time in columns.in_time],
+        "event": [0.0 if in_time else weights.event * share
+                  for in_time, share in zip(columns.in_time, columns.event, strict=True)],
         **_spread(_gaps(columns), own, weights),
     }  # fmt: skip
     return Scored(candidates, parts, list(map(sum, zip(*parts.values(), strict=True))))
@@ -246,8 +252,10 @@ def reached(candidates: Sequence[Candidate]) -> list[bool]:
     columns = _columns(candidates)
     meanings = _standard_cosines(columns.cosine)
     matching = [
-        score > 0 or in_time or meaning >= MATCHING_COSINE_MIN
-        for score, in_time, meaning in zip(columns.bm25, columns.in_time, meanings, strict=True)
+        score > 0 or in_time or share >= EVENT_SHARE_MIN or meaning >= MATCHING_COSINE_MIN
+        for score, in_time, share, meaning in zip(
+            columns.bm25, columns.in_time, columns.event, meanings, strict=True
+        )
     ]
     tokens, skipped = columns.tokens, _skipped(columns)
     before = _within_reach(matching, tokens, skipped)

@@ -8,9 +8,11 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import tzinfo
 from functools import cached_property
 from itertools import chain
 
+from treemem import times
 from treemem.ledger.rulebook import Book, Rule
 from treemem.patterns import lazy_regex
 from treemem.rules import projects
@@ -51,7 +53,6 @@ _ANSWERS = lazy_regex(
 )
 # Bytes of the cache of the tokens of lines.
 LINES_BYTES_MAX = 1_000_000
-_DAY = lazy_regex(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 
 
 @dataclass(frozen=True)
@@ -81,8 +82,10 @@ def _count(text: str) -> int:
     return count_tokens(text)
 
 
-def line(rule: RankedRule) -> str:
+def line(rule: RankedRule, zone: tzinfo | None = None) -> str:
     """A rule as a line of a context, with its day, and with its project or source if it is foreign.
+
+    zone: of the reader, whose day it is; None for the machine's.
 
     Example:
         >>> line(RankedRule(Standing("Always ask.", "user", "2026-03-01T09:00:00Z")))
@@ -91,9 +94,9 @@ def line(rule: RankedRule) -> str:
         '- [shop] user: Always ask.'
     """
     said = rule.standing
-    day = _DAY.match(said.sent_at or "")
+    moment = times.shown(said.sent_at, zone)
     place = (said.project or said.source_id) if rule.is_foreign else None
-    marks = [*([day.group()] if day else []), *([label(place)] if place else [])]
+    marks = [*([moment.date().isoformat()] if moment else []), *([label(place)] if place else [])]
     head = f"- [{', '.join(marks)}] " if marks else "- "
     speaker = said.speaker if said.speaker in ROLES else label(said.speaker)
     return head + snippets.speech(speaker, said.text)

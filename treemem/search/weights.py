@@ -24,10 +24,11 @@ class Weights:
     query names the speaker. own: all three, for the message itself. near, around: the mean of
     the own scores, fading over near_tokens or around_tokens; best: the best of them, fading
     over best_tokens. person: a person speaks, if an assistant takes part. in_time: it was sent
-    in the time that the query mentions. rerank: the rating of a reranker. again: subtracted for
-    each better part of the same message. cost: subtracted for each e-fold of tokens. fill: the
-    largest gap that is filled, in tokens. stated: the share of the budget for statements of
-    summaries. standing: the largest share for standing instructions.
+    in the time that the query mentions; event: otherwise, its words mean days of that time.
+    rerank: the rating of a reranker. again: subtracted for each better part of the same message.
+    cost: subtracted for each e-fold of tokens. fill: the largest gap that is filled, in tokens.
+    stated: the share of the budget for statements of summaries. standing: the largest share for
+    standing instructions.
     """
 
     words: float = 0.6
@@ -44,6 +45,7 @@ class Weights:
     best_tokens: float = 150.0
     person: float = 3.0
     in_time: float = 4.0
+    event: float = 4.0
     rerank: float = 4.0
     again: float = 1.0
     cost: float = 0.0

@@ -26,8 +26,8 @@ from treemem.errors import (
     DatabaseVersionError,
     UsageError,
 )
-from treemem.store import migrations, sqlite_errors
-from treemem.store.file import opening, rescue, sidecars
+from treemem.store import migrations
+from treemem.store.file import opening, rescue, sidecars, sqlite_errors
 from treemem.store.file.guard import FileGuard, Loss, identity_of
 from treemem.store.file.open_marker import OpenMarker
 

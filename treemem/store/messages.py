@@ -13,7 +13,7 @@ from typing import NamedTuple
 import orjson
 
 from treemem.errors import UsageError
-from treemem.store import json_text, long_messages
+from treemem.store import event_days, json_text, long_messages
 from treemem.store.database import Database, Row, storable_text
 from treemem.text.fts import extra_words
 from treemem.types import MESSAGE_KINDS, ORIGINS, ROLES, Blob, Message, Part
@@ -153,6 +153,7 @@ def add(
         seq_of[item.id] = seq
     rows = [_message_row(seq_of[item.id], item, tokens[item.id]) for item in new]
     database.many(_MESSAGE_INSERT, rows)
+    event_days.add(database, [_event_source(seq_of[item.id], item) for item in new])
     database.many(_ALIAS, [(item.alias, seq_of[item.id]) for item in new if item.alias])
     _join(database, source_seq, batch, seq_of, snapshot=snapshot)
     return AddCounts(len(new), len(batch) - len(new))
@@ -243,6 +244,12 @@ def _message_row(seq: int, item: PreparedMessage, tokens: int) -> tuple[object, 
     )  # fmt: skip
 
 
+def _event_source(seq: int, item: PreparedMessage) -> event_days.Source:
+    message = item.message
+    sent_at = None if item.sent_at_ms is None else item.sent_at
+    return seq, message.role, message.kind, sent_at, message.text
+
+
 def search_text(author: str | None, text: str) -> str | None:
     """The words to index besides a message's author and text; None if there are none."""
     return extra_words(f"{author}: {text}" if author else text)
@@ -276,6 +283,8 @@ def rewrite(database: Database, seq: int, message: Message, tokens: int, scrubbe
          "extras": _extras(message, scrubbed), "origin": message.origin},
     )  # fmt: skip
     database.execute(_INDEX_WORDS, (seq,))
+    sent_at = database.value("SELECT sent_at FROM message WHERE seq = ?", (seq,))
+    event_days.replace(database, (seq, message.role, message.kind, sent_at, text))
 
 
 _ORIGINS = "SELECT id, seq, origin, extras FROM message WHERE id IN ({marks})"

@@ -3,8 +3,8 @@
 A released step never changes; new ones are added below it. Most tables are of two kinds: truth
 (source, message, message_alias, source_message, node, leaf_span, node_child, tree, tree_node),
 which cannot be rebuilt, and views (summary, statement, citation, the full-text tables, the
-vectors), which can be rebuilt from truth. Topics are views, except for the names, pins and merges
-that a user has chosen. The queue and the record of paid model calls are neither.
+vectors, event_day), which can be rebuilt from truth. Topics are views, except for the names, pins
+and merges that a user has chosen. The queue and the record of paid model calls are neither.
 
 The comments in the DDL describe each table and column; schema_page.py prints them as a page.
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from sqlite_utils import Database
 
 APPLICATION_ID = 0x74726D6D  # "trmm"
-SCHEMA_VERSION = 6
+SCHEMA_VERSION = 7
 
 TRUTH = """
 CREATE TABLE setting (              -- choices that belong to this file, see store/settings.py
@@ -507,6 +507,8 @@ def apply(
     """
     from sqlite_utils import Database, Migrations
 
+    from treemem.store import event_days  # which needs this module to be opened
+
     steps = Migrations("treemem")
 
     @steps()
@@ -543,6 +545,10 @@ def apply(
         # Importance and salience have other weights since extractive/5.
         for sql in split_script(EXTRACT_AGAIN, is_complete):
             database.conn.execute(sql)
+
+    @steps()
+    def m007_event_days(database: Database) -> None:
+        event_days.create(database.conn)
 
     steps.apply(Database(connection))
     connection.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")

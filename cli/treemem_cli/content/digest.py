@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from rich.table import Table
 from rich.text import Text
 
-from treemem_cli.render import clip, safe, short
+from treemem_cli.render import clip, day, safe, short
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -102,7 +102,7 @@ def _said(entry: Entry) -> str:
     if who == "user" and entry.origin != "typed":
         who = f"user ({entry.origin})"
     often = f"{entry.mentions:,}×" if entry.mentions > 1 else ""
-    return " ".join(filter(None, (clip(who, 22), safe((entry.last_at or "")[:10]), often)))
+    return " ".join(filter(None, (clip(who, 22), day(entry.last_at), often)))
 
 
 def _more(scope: Scope, left: int, kind: EntryKind, word: str, *, any_shown: bool) -> str:

@@ -8,7 +8,7 @@ import click
 
 from treemem_cli.content.message import message_json, message_view
 from treemem_cli.context import note, open_memory, print_json
-from treemem_cli.parameters import json_option, scope_of
+from treemem_cli.parameters import json_option, scope_of, utc_option
 
 if TYPE_CHECKING:
     from treemem import Entry, EntryKind
@@ -49,6 +49,7 @@ def _list_command(word: str) -> click.Command:
     @click.option("--all", "every", is_flag=True, help="Also closed, replaced and dropped ones.")
     @click.option("--by-time", is_flag=True, help="In the order in which they were last said.")
     @click.option("--limit", default=50, show_default=True, type=click.IntRange(min=1))
+    @utc_option
     @json_option
     @click.pass_context
     def list_entries(
@@ -100,6 +101,7 @@ for _word in KINDS:
 
 @ledger_command.command("show")
 @click.argument("entry_id", metavar="ID")
+@utc_option
 @json_option
 @click.pass_context
 def show_entry(context: click.Context, entry_id: str, as_json: bool) -> None:
@@ -159,7 +161,7 @@ def _print(entries: list[Entry], word: str, total: int) -> None:
     """Prints a row for each entry."""
     from rich.text import Text
 
-    from treemem_cli.render import clip, console, new_table, safe, short
+    from treemem_cli.render import clip, console, day, new_table, short
 
     if not entries:
         what = "open points" if word == "open" else word
@@ -173,7 +175,7 @@ def _print(entries: list[Entry], word: str, total: int) -> None:
             words.append(f"\n{entry.state} by: {clip(entry.by.text, 160)}", "dim")
         table.add_row(
             Text(short(entry.id), style="cyan"), words, Text(clip(_speaker(entry), 16)),
-            Text(safe((entry.last_at or "")[:10]), style="dim"), f"{entry.mentions:,}×",
+            Text(day(entry.last_at), style="dim"), f"{entry.mentions:,}×",
             Text(entry.state, style=_STATE_STYLES[entry.state]),
         )  # fmt: skip
     console().print(table)

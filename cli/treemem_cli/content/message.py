@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from treemem_cli.context import open_memory, print_json
-from treemem_cli.parameters import json_option
+from treemem_cli.parameters import json_option, utc_option
 
 if TYPE_CHECKING:
     from rich.text import Text
@@ -27,6 +27,7 @@ def message_command() -> None:
 
 @message_command.command("show")
 @click.argument("message_id", metavar="ID")
+@utc_option
 @json_option
 @click.pass_context
 def show_message(context: click.Context, message_id: str, as_json: bool) -> None:
@@ -55,11 +56,11 @@ def message_view(message: Message) -> Text:
     from rich.text import Text
 
     from treemem_cli.content import tool_input
-    from treemem_cli.render import safe, short
+    from treemem_cli.render import moment, safe, short
 
-    sent_at = str(message.sent_at or "")[:19].replace("T", " ")
+    sent_at = None if message.sent_at is None else str(message.sent_at)
     external_id = f"id {message.external_id}" if message.external_id else ""
-    heading = (message.speaker, sent_at, short(message.id or ""), external_id)
+    heading = (message.speaker, moment(sent_at), short(message.id or ""), external_id)
     view = Text().append(safe(" · ".join(filter(None, heading))) + "\n", "bold cyan")
     if origins := origins_of(message):
         view.append(f"{origins}\n", "dim")

@@ -12,7 +12,7 @@ import click
 
 from treemem_cli.content.message import message_json, message_view
 from treemem_cli.context import note, open_memory, print_json
-from treemem_cli.parameters import json_option
+from treemem_cli.parameters import json_option, utc_option
 
 if TYPE_CHECKING:
     from treemem import Node, Statement
@@ -33,6 +33,7 @@ def node_command() -> None:
 @click.option("--producer", metavar="NAME", help="Show this producer's summary, not the best one.")
 @click.option("--unproven", is_flag=True, help="Also show what a model wrote and nothing proves.")
 @click.option("--rejected", is_flag=True, help="Also show rejected statements with the reason.")
+@utc_option
 @json_option
 @click.pass_context
 def show_node(
@@ -103,6 +104,7 @@ def _print_node(node: Node, *, unproven: bool, rejected: bool) -> None:
 @node_command.command("list")
 @click.option("--source", metavar="ID", help="Only nodes of this source's tree.")
 @click.option("--limit", default=50, show_default=True, type=click.IntRange(min=1))
+@utc_option
 @json_option
 @click.pass_context
 def list_nodes(context: click.Context, source: str | None, limit: int, as_json: bool) -> None:
@@ -147,6 +149,7 @@ def list_nodes(context: click.Context, source: str | None, limit: int, as_json: 
 
 @node_command.command("expand")
 @click.argument("node_id", metavar="ID")
+@utc_option
 @json_option
 @click.pass_context
 def expand_node(context: click.Context, node_id: str, as_json: bool) -> None:

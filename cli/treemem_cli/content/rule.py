@@ -8,7 +8,7 @@ import click
 
 from treemem_cli.content.ledger import BEHIND
 from treemem_cli.context import note, open_memory, print_json
-from treemem_cli.parameters import json_option
+from treemem_cli.parameters import json_option, utc_option
 
 if TYPE_CHECKING:
     from treemem import RuleView
@@ -31,6 +31,7 @@ def rule_command() -> None:
 
 
 @rule_command.command("list")
+@utc_option
 @json_option
 @click.pass_context
 def list_rules(context: click.Context, as_json: bool) -> None:
@@ -112,7 +113,7 @@ def _print(rules: list[RuleView]) -> None:
     """Prints a row for each rule."""
     from rich.text import Text
 
-    from treemem_cli.render import clip, console, new_table, safe
+    from treemem_cli.render import clip, console, day, new_table, safe
 
     table = new_table("rule", "words", "said by", "day", "where", "state", whole=("rule", "day"))
     for rule in rules:
@@ -122,7 +123,7 @@ def _print(rules: list[RuleView]) -> None:
         where = "everywhere" if rule.everywhere else rule.project or rule.source_id or ""
         table.add_row(
             Text(rule.id[:8], style="cyan"), words, Text(clip(rule.speaker, 16)),
-            Text(safe((rule.sent_at or "")[:10]), style="dim"), Text(clip(where, 60)),
+            Text(safe(day(rule.sent_at)), style="dim"), Text(clip(where, 60)),
             Text(rule.state, style=_STATE_STYLES[rule.state]),
         )  # fmt: skip
     console().print(table)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from treemem_cli.context import note, open_memory, print_json
-from treemem_cli.parameters import json_option, scope_of
+from treemem_cli.parameters import json_option, scope_of, utc_option
 
 if TYPE_CHECKING:
     from treemem import Memory, Origin, Passage, SearchResult
@@ -85,6 +85,7 @@ class _SearchCommand(click.Command):
               help="The project where you are: its standing instructions come first. Default: the "
                    "current folder, if a stored session ran in it or above it.")  # fmt: skip
 @click.option("--explain", is_flag=True, help="Show the parts of each score.")
+@utc_option
 @json_option
 @click.pass_context
 def search_command(

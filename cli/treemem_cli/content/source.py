@@ -9,7 +9,7 @@ import click
 from treemem_cli.content.message import message_json, message_view
 from treemem_cli.content.tree import tree_json
 from treemem_cli.context import note, open_memory, print_json
-from treemem_cli.parameters import json_option
+from treemem_cli.parameters import json_option, utc_option
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -33,6 +33,7 @@ def source_command() -> None:
 
 
 @source_command.command("list")
+@utc_option
 @json_option
 @click.pass_context
 def list_sources(context: click.Context, as_json: bool) -> None:
@@ -59,6 +60,7 @@ def list_sources(context: click.Context, as_json: bool) -> None:
 @click.argument("source")
 @click.option("--messages", "with_messages", is_flag=True, help="Print all messages word for word.")
 @click.option("--by-model", is_flag=True, help="Show only statements by a model, with citations.")
+@utc_option
 @json_option
 @click.pass_context
 def show_source(
@@ -125,11 +127,11 @@ def _print_sources(screen: Console, sources: list[SourceView]) -> None:
     from rich.cells import cell_len
     from rich.text import Text
 
-    from treemem_cli.render import fitted, period, safe
+    from treemem_cli.render import day, fitted, period, safe
 
     is_narrow = screen.width < NARROW
     if is_narrow:
-        times = [(view.ended_at or "")[: len("2026-11-08")] for view in sources]
+        times = [day(view.ended_at) for view in sources]
     else:
         times = [period(view.started_at, view.ended_at) for view in sources]
     columns = {

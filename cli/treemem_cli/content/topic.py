@@ -9,7 +9,7 @@ import click
 
 from treemem_cli.content.tree import BEHIND
 from treemem_cli.context import note, open_memory, print_json
-from treemem_cli.parameters import json_option
+from treemem_cli.parameters import json_option, utc_option
 
 if TYPE_CHECKING:
     from treemem import Digest, TopicView
@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 WHO_MAX = 3
 # Sources of a topic whose titles are listed; the others are counted.
 TITLES_MAX = 3
-DAY_CHARS = len("2026-11-08")
 
 
 @click.group("topic")
@@ -35,6 +34,7 @@ def topic_command() -> None:
 
 
 @topic_command.command("list")
+@utc_option
 @json_option
 @click.pass_context
 def list_topics(context: click.Context, as_json: bool) -> None:
@@ -66,6 +66,7 @@ def list_topics(context: click.Context, as_json: bool) -> None:
 
 @topic_command.command("show")
 @click.argument("topic_id", metavar="ID")
+@utc_option
 @json_option
 @click.pass_context
 def show_topic(context: click.Context, topic_id: str, as_json: bool) -> None:
@@ -188,7 +189,7 @@ def _print(topics: list[TopicView], titles: Mapping[str, str] | None = None) -> 
     """Prints a row for each topic; with titles, below its name those of its first sources."""
     from rich.text import Text
 
-    from treemem_cli.render import clip, console, new_table, period
+    from treemem_cli.render import clip, console, day, new_table
 
     if not topics:
         return
@@ -203,10 +204,10 @@ def _print(topics: list[TopicView], titles: Mapping[str, str] | None = None) -> 
         if titles is not None:
             for line in _titles(topic, titles):
                 name.append(f"\n  {line}", "dim")
-        days = (topic.started_at or "")[:DAY_CHARS], (topic.ended_at or "")[:DAY_CHARS]
+        days = dict.fromkeys(filter(None, (day(topic.started_at), day(topic.ended_at))))
         table.add_row(
             Text(topic.id, style="cyan"), name, Text(_who(topic)), f"{topic.messages:,}",
-            f"{len(topic.source_ids):,}", Text(period(*days), style="dim"),
+            f"{len(topic.source_ids):,}", Text(" – ".join(days), style="dim"),
         )  # fmt: skip
     console().print(table)
 

@@ -9,7 +9,7 @@ import click
 
 from treemem_cli.content.node import node_json
 from treemem_cli.context import note, open_memory, print_json
-from treemem_cli.parameters import json_option, scope_of
+from treemem_cli.parameters import json_option, scope_of, utc_option
 
 if TYPE_CHECKING:
     from rich.text import Text
@@ -28,6 +28,7 @@ BEHIND = (
 @click.argument("source", required=False)
 @click.option("--topic", metavar="ID", help="Draw the tree of a topic.")
 @click.option("--depth", type=click.IntRange(min=0), help="Show this many levels below the root.")
+@utc_option
 @json_option
 @click.pass_context
 def tree_command(

@@ -141,7 +141,7 @@ def _print(logs: list[FormatLogs], per_leaf: float | None) -> None:
         return
     from rich.text import Text
 
-    from treemem_cli.render import console, duration, file_size, new_table, safe
+    from treemem_cli.render import console, day, duration, file_size, new_table, safe
 
     columns = ["format", "files", "size", "newest", "~tokens", "model time", "folder"]
     if per_leaf is None:
@@ -152,7 +152,7 @@ def _print(logs: list[FormatLogs], per_leaf: float | None) -> None:
     for log in logs:
         time = [] if per_leaf is None else [duration(log.leaves() * per_leaf)]
         table.add_row(
-            log.format, f"{log.files:,}", file_size(log.size_bytes), log.newest[:10],
+            log.format, f"{log.files:,}", file_size(log.size_bytes), day(log.newest),
             f"{log.tokens:,}", *time, Text(safe("\n".join(map(_below_home, log.folders)))),
         )  # fmt: skip
     console().print(table)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from treemem_cli.context import note, open_memory, print_json
-from treemem_cli.parameters import json_option
+from treemem_cli.parameters import json_option, utc_option
 
 if TYPE_CHECKING:
     from rich.text import Text
@@ -19,8 +19,9 @@ if TYPE_CHECKING:
 @click.command("usage")
 @click.option("--by", type=click.Choice(["day", "source", "level", "model"]), default="day",
               show_default=True, help="Group the calls by this.")  # fmt: skip
-@click.option("--since", metavar="TIME", help="Only from this local day or time on.")
-@click.option("--until", metavar="TIME", help="Only up to this local day or time.")
+@click.option("--since", metavar="TIME", help="Only from this day or time on.")
+@click.option("--until", metavar="TIME", help="Only up to this day or time.")
+@utc_option
 @json_option
 @click.pass_context
 def usage_command(

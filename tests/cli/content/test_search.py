@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import time
+from collections.abc import Iterator
+
 import pytest
 
 from tests.helpers.command_line import run, run_json
@@ -34,8 +37,8 @@ def test_explain_shows_the_parts_of_each_score(talk: str) -> None:
     for row in explained:
         parts = dict(row["parts"])
         assert {"words"} <= parts.keys() <= {
-            "words", "phrase", "meaning", "speaker", "person", "time", "near", "around",
-            "best near",
+            "words", "phrase", "meaning", "speaker", "person", "time", "event", "near",
+            "around", "best near",
         }  # fmt: skip
         assert row["score"] == pytest.approx(sum(parts.values()), abs=0.02)
         assert f"{row['message_id'][:8]}" in result.stdout
@@ -114,3 +117,30 @@ def test_an_unknown_option_beside_a_query_is_a_usage_error(talk: str) -> None:
     assert result.exit_code == 2
     assert "--buget" in result.stderr
     assert "--budget" in result.stderr
+
+
+@pytest.fixture
+def auckland(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """The machine's zone, for C as well."""
+    monkeypatch.setenv("TZ", "Pacific/Auckland")
+    time.tzset()
+    yield
+    monkeypatch.undo()
+    time.tzset()
+
+
+@pytest.mark.usefixtures("auckland")
+def test_days_are_those_of_the_machines_zone_or_of_utc() -> None:
+    with Memory.open() as memory:
+        memory.append("a", [Message(text="The walrus is fed.", sent_at="2026-12-04T20:00:00Z")])
+        memory.work(max_calls=0)
+    assert "[1 2026-12-05]" in run("search", "walrus").stdout
+    for arguments in (["search", "walrus", "--utc"], ["--utc", "search", "walrus"]):
+        assert "[1 2026-12-04]" in run(*arguments).stdout
+    on_the_fifth = ["search", "walrus", "--since", "2026-12-05", "--until", "2026-12-05"]
+    assert "walrus" in run(*on_the_fifth).stdout
+    assert "walrus" not in run(*on_the_fifth, "--utc").stdout
+    assert "2026-12-05 09:00" in run("source", "list").stdout
+    assert "2026-12-04 20:00" in run("source", "list", "--utc").stdout
+    answer = run_json("search", "walrus")
+    assert answer["passages"][0]["messages"][0]["sent_at"] == "2026-12-04T20:00:00Z"

@@ -1,13 +1,19 @@
-"""Knows when seasons and holidays are, by their English names.
+"""Knows when seasons and holidays are, by their English names, and counts days and months.
 
 Pure. Seasons are those of the northern half, in whole months.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from datetime import date, timedelta
 
+from treemem.patterns import lazy_regex
+
+# Year first, or last: 2026/11/13, 13.11.2026, 13/11/2026.
+_YEAR_FIRST = lazy_regex(r"(\d{4})([/.-])(\d{1,2})\2(\d{1,2})", re.ASCII)
+_YEAR_LAST = lazy_regex(r"(\d{1,2})([/.-])(\d{1,2})\2((?:19|20)\d{2}|\d{2})", re.ASCII)
 # The first month of each season; each lasts three months.
 SEASONS = {"spring": 3, "summer": 6, "autumn": 9, "fall": 9, "winter": 12}
 
@@ -64,3 +70,57 @@ HOLIDAYS: dict[str, tuple[Callable[[int], date], int]] = {
     "halloween": (lambda year: date(year, 10, 31), 1),
     "thanksgiving": (_thanksgiving, 1),
 }
+
+
+def numeric_date(text: str) -> date | None:
+    """A date in numbers. Of 3/4/2026, nobody knows which number is the month: None.
+
+    Example:
+        >>> numeric_date("13.11.2026"), numeric_date("11/13/2026"), numeric_date("3/4/2026")
+        (datetime.date(2026, 11, 13), datetime.date(2026, 11, 13), None)
+    """
+    if match := _YEAR_FIRST.fullmatch(text):
+        year, month, day = int(match[1]), int(match[3]), int(match[4])
+    elif match := _YEAR_LAST.fullmatch(text):
+        day, month, year = int(match[1]), int(match[3]), int(match[4])
+        if len(match[4]) == 2:
+            if match[2] != ".":
+                return None  # a fraction, a version or a score
+            year += 2000
+        if match[2] == "/" and day <= 12:
+            if month == day or month > 12:
+                day, month = month, day
+            else:
+                return None
+    else:
+        return None
+    try:
+        return date(year, month, day)
+    except ValueError:
+        return None
+
+
+def month_number(day: date) -> int:
+    return day.year * 12 + day.month - 1
+
+
+def first_of(month_number: int) -> date:
+    return date(month_number // 12, month_number % 12 + 1, 1)
+
+
+def latest(month: int, day: int, year: int | None, up_to: date) -> date | None:
+    """The day in that year, or, without a year, its latest occurrence on or before up_to; None if
+    the month has no such day.
+
+    Example:
+        >>> latest(2, 29, None, date(2026, 1, 1))
+        datetime.date(2024, 2, 29)
+    """
+    for candidate in (year,) if year else range(up_to.year, up_to.year - 9, -1):
+        try:
+            latest = date(candidate, month, day)
+        except ValueError:
+            continue
+        if year or latest <= up_to:
+            return latest
+    return None

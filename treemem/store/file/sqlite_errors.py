@@ -2,7 +2,6 @@
 
 Knows no driver: any error with SQLite's text is translated, one with sqlite_errorcode exactly.
 
-Tested in tests/store/test_sqlite_errors.py.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Reads English expressions for a period: "last week", "5 May 2024".
+"""Reads English expressions for a period: "last week", "5 May 2024", "in two weeks".
 
 Pure. This module knows the grammar and the calendar: the day, week or month that an expression
-means at a given moment in its zone. date_filter.py decides whether it limits a question. Weeks
+means at a given moment in its zone; languages.py brings other languages into its words. Weeks
 begin on Monday. Parts of a day are wide: a morning is midnight to noon, an afternoon noon to
 18:00, an evening 17:00 to midnight, a night 18:00 to 6:00.
 Tested in tests/search/test_date_filter.py.
@@ -14,8 +14,16 @@ from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, time, timedelta
 from typing import Literal
 
+from treemem.dates.names import (
+    HOLIDAYS,
+    SEASONS,
+    first_of,
+    latest,
+    month_number,
+    numeric_date,
+    season,
+)
 from treemem.patterns import lazy_regex
-from treemem.search.calendar_names import HOLIDAYS, SEASONS, season
 
 WEEKDAYS = {
     "monday": 0, "tuesday": 1, "wednesday": 2, "thursday": 3, "friday": 4, "saturday": 5,
@@ -23,7 +31,7 @@ WEEKDAYS = {
 }  # fmt: skip
 UNITS = ("hour", "day", "week", "month", "quarter", "year")
 
-_MONTHS = {
+MONTHS = {
     "january": 1, "february": 2, "march": 3, "april": 4, "may": 5, "june": 6, "july": 7,
     "august": 8, "september": 9, "october": 10, "november": 11, "december": 12, "jan": 1, "feb": 2,
     "mar": 3, "apr": 4, "jun": 6, "jul": 7, "aug": 8, "sep": 9, "sept": 9, "oct": 10, "nov": 11,
@@ -54,9 +62,6 @@ _WORD = lazy_regex(r"""[^\s,;!?()\[\]{}"“”„«»…]+""")
 # "mid-May" is two words.
 _HYPHENATED = lazy_regex(r"\b(early|mid|late)-(?=\w)", re.IGNORECASE)
 _ISO_DAY = lazy_regex(r"\d{4}-\d{2}-\d{2}", re.ASCII)
-# Year first, or last: 2026/11/13, 13.11.2026, 13/11/2026.
-_YEAR_FIRST = lazy_regex(r"(\d{4})([/.-])(\d{1,2})\2(\d{1,2})", re.ASCII)
-_YEAR_LAST = lazy_regex(r"(\d{1,2})([/.-])(\d{1,2})\2((?:19|20)\d{2}|\d{2})", re.ASCII)
 _ORDINAL = lazy_regex(r"(\d{1,2})(?:st|nd|rd|th)", re.ASCII)
 _YEAR = lazy_regex(r"(?:19|20)\d{2}", re.ASCII)
 _DAY = lazy_regex(r"(\d{1,2})(?:st|nd|rd|th)?", re.ASCII)
@@ -84,7 +89,7 @@ class Word:
     @property
     def owner(self) -> str:
         """The word without a possessive 's."""
-        return re.sub("['’]s$", "", self.text)
+        return self.text[:-2] if self.text.endswith(("'s", "’s")) else self.text
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,8 +161,9 @@ class PeriodReader:
     def period(self, i: int, up_to: date | None = None) -> Read | None:
         up_to = up_to or self._today
         return (
-            self._near(i) or self._before_last(i) or self._recent(i) or self._last(i)
-            or self._this(i) or self._ago(i) or self._around(i, up_to) or self._third(i, up_to)
+            self._near(i) or self._ahead(i) or self._before_last(i) or self._recent(i)
+            or self._last(i) or self._this(i) or self._ago(i)
+            or self._around(i, up_to) or self._third(i, up_to)
             or self._week_of(i, up_to) or self._date(i, up_to) or self._month(i, up_to)
             or self._weekday(i, up_to) or self._quarter(i, up_to) or self._season(i, up_to)
             or self._holiday(i, up_to) or self._ordinal(i, up_to) or self._year(i)
@@ -169,15 +175,44 @@ class PeriodReader:
         owner = self._owner(i)
         if owner == "today":
             return self._days(self._today, 1, sure=False), i + 1
+        if owner == "tonight":
+            return replace(self._part(self._today, "night"), sure=False), i + 1
+        if owner == "tomorrow":
+            return self._with_part(self._days(self._today + timedelta(days=1), 1), i + 1)
         if owner == "yesterday":
             return self._with_part(self._days(self._today - timedelta(days=1), 1), i + 1)
         j = i + (self.at(i) == "the")
         if [self.at(j), self.at(j + 1), self._owner(j + 2)] == ["day", "before", "yesterday"]:
             return self._days(self._today - timedelta(days=2), 1), j + 3
+        if [self.at(j), self.at(j + 1), self._owner(j + 2)] == ["day", "after", "tomorrow"]:
+            return self._days(self._today + timedelta(days=2), 1), j + 3
         if self.at(i) == "the" and self._owner(i + 1) == "weekend":
             weekend = self._weekend(self._today)
             return replace(weekend, sure=False, bare=True, cycle_days=7), i + 2
         return None
+
+    def _ahead(self, i: int) -> Read | None:
+        """Next week, next Friday (the first one after today), in two weeks, 3 days from now."""
+        j = i + (self.at(i) == "the")
+        name = self._owner(j + 1)
+        if self.at(j) in ("next", "coming"):
+            if name == "weekend":
+                return self._weekend(self._today + timedelta(days=7)), j + 2
+            if name in ("week", "month", "quarter", "year"):
+                return self._unit_around(self._today, name, 1), j + 2
+            if name in WEEKDAYS:
+                named = self._weekday(j + 1, self._today + timedelta(days=8))
+            else:
+                up_to = self._today.replace(day=1) + timedelta(days=364 + 32)
+                named = self._month(j + 1, up_to) or self._season(j + 1, up_to)
+            return named and (replace(named[0], sure=True, bare=False), named[1])
+        lead = self.at(i) in ("in", "within")
+        count, after = self._number(i + lead) or (0, 0)
+        unit = self._unit(after) if count else ""
+        from_now = (self.at(after + 1), self.at(after + 2)) == ("from", "now")
+        if unit not in _SLACK_DAYS or lead == from_now:
+            return None
+        return self._distant(count, unit), after + (3 if from_now else 1)
 
     def _before_last(self, i: int) -> Read | None:
         """The Friday before last, the week before last."""
@@ -210,7 +245,9 @@ class PeriodReader:
 
     def _last(self, i: int) -> Read | None:
         # Subtle: "the last Friday" is the last of a series, not the one before today.
-        if self.at(i) != "last" or (i and self._words[i - 1].text == "the"):
+        if (self.at(i), self.at(i + 1)) == ("this", "past"):
+            i += 1
+        elif self.at(i) != "last" or (i and self._words[i - 1].text == "the"):
             return None
         name = self._owner(i + 1)
         if name == "night":
@@ -234,6 +271,9 @@ class PeriodReader:
             return None
         if name in ("morning", "afternoon", "evening"):
             return replace(self._part(self._today, name), sure=False), i + 2
+        if name == "weekend":
+            saturday = self._today + timedelta(days=5 - self._today.weekday())
+            return self._span(saturday, saturday + timedelta(days=2), sure=False), i + 2
         if name in ("week", "month", "quarter", "year"):
             return replace(self._unit_around(self._today, name, 0), sure=False), i + 2
         if name in WEEKDAYS:
@@ -261,10 +301,14 @@ class PeriodReader:
             early, start, soon, late = (self._back(count, unit, n) for n in (30, 0, -1, -30))
             return Period(start, soon, "day", rough=(early, late)), after + 2
         vague = _VAGUE_DAYS if self.at(after - 1) in _VAGUE else 0
-        slack = timedelta(days=max(_SLACK_DAYS[unit], vague))
-        first = self._back(count, unit).date()
+        return self._distant(-count, unit, vague), after + 2
+
+    def _distant(self, count: int, unit: str, vague_days: int = 0) -> Period:
+        """The day count units after today, before it if count is negative."""
+        slack = timedelta(days=max(_SLACK_DAYS[unit], vague_days))
+        first = self._back(-count, unit).date()
         rough = (self._midnight(first - slack), self._midnight(first + slack + timedelta(days=1)))
-        return replace(self._days(first, 1), rough=rough), after + 2
+        return replace(self._days(first, 1), rough=rough)
 
     # -- named ---------------------------------------------------------------------------
 
@@ -324,7 +368,7 @@ class PeriodReader:
 
     def _holiday(self, i: int, up_to: date) -> Read | None:
         """A holiday, the last one that has begun by the day up_to without a year."""
-        for length in (2, 1):
+        for length in (3, 2, 1):
             words = [self.at(i + n) for n in range(length)]
             name = " ".join(words) if all(words) else ""
             name = name if name in HOLIDAYS else name.removesuffix("'s")
@@ -343,9 +387,9 @@ class PeriodReader:
         match = _ORDINAL.fullmatch(self.at(i + 1)) if self.at(i) == "the" else None
         if match is None:
             return None
-        number = _month_number(up_to)
+        number = month_number(up_to)
         for month in range(number, number - 3, -1):
-            first = _first_of(month)
+            first = first_of(month)
             day = first + timedelta(days=int(match[1]) - 1)
             if int(match[1]) >= 1 and day.month == first.month and day <= up_to:
                 named = self._days(day, 1, sure=False)
@@ -371,7 +415,7 @@ class PeriodReader:
                 return self._days(date.fromisoformat(self.at(i)), 1), i + 1
             except ValueError:
                 return None
-        if (numeric := _numeric_date(self.at(i))) is not None:
+        if (numeric := numeric_date(self.at(i))) is not None:
             is_short = not _YEAR.search(self.at(i))  # 13.11.26, which may be a version
             return replace(self._days(numeric, 1), bare=is_short), i + 1
         j = i + (self.at(i) == "the")
@@ -380,10 +424,10 @@ class PeriodReader:
             number, month, after = _DAY.fullmatch(self.at(i + 1)), i, i + 2
         elif self.at(month) == "of":
             month, after = month + 1, after + 1
-        if number is None or self.at(month) not in _MONTHS:
+        if number is None or self.at(month) not in MONTHS:
             return None
         year, after = self._its_year(after)
-        first = _latest(_MONTHS[self.at(month)], int(number[1]), year, up_to)
+        first = latest(MONTHS[self.at(month)], int(number[1]), year, up_to)
         if first is None:
             return None
         dated_period = self._days(first, 1, sure=year is not None)
@@ -391,10 +435,10 @@ class PeriodReader:
         return replace(dated_period, cycle_days=cycle, capital=capital), after
 
     def _month(self, i: int, up_to: date) -> Read | None:
-        if self.at(i) not in _MONTHS or (i and _DAY.fullmatch(self._words[i - 1].text)):
+        if self.at(i) not in MONTHS or (i and _DAY.fullmatch(self._words[i - 1].text)):
             return None  # after a day that the month does not have, it is a mistake, not a month
         year, after = self._its_year(i + 1)
-        first = _latest(_MONTHS[self.at(i)], 1, year, up_to)
+        first = latest(MONTHS[self.at(i)], 1, year, up_to)
         if first is None:
             return None
         period, named = self._unit_around(first, "month", 0), year is None
@@ -408,6 +452,11 @@ class PeriodReader:
         number = WEEKDAYS.get(self._owner(i))
         if number is None:
             return None
+        week = i + 1 + (self.at(i + 1) == "of")
+        steps = {"last": -1, "this": 0, "next": 1}.get(self.at(week))
+        if steps is not None and self._owner(week + 1) == "week":  # Tuesday of last week
+            monday = self._today + timedelta(days=7 * steps - self._today.weekday())
+            return self._days(monday + timedelta(days=number), 1, sure=steps < 0), week + 2
         back = (up_to.weekday() - number - 1) % 7 + 1
         day = self._days(up_to - timedelta(days=back), 1, sure=False)
         return self._with_part(replace(day, bare=True, cycle_days=7), i + 1)
@@ -416,7 +465,7 @@ class PeriodReader:
         name, (year, after) = self.at(i), self._its_year(i + 1)
         if name not in ("q1", "q2", "q3", "q4"):
             return None
-        first = _latest(3 * int(name[1]) - 2, 1, year, up_to)
+        first = latest(3 * int(name[1]) - 2, 1, year, up_to)
         if first is None:
             return None
         quarter = self._unit_around(first, "quarter", 0)
@@ -484,8 +533,8 @@ class PeriodReader:
         )
         return Period(start, end, "day")
 
-    def _span(self, first: date, after: date) -> Period:
-        return Period(self._midnight(first), self._midnight(after), "span")
+    def _span(self, first: date, after: date, *, sure: bool = True) -> Period:
+        return Period(self._midnight(first), self._midnight(after), "span", sure=sure)
 
     def _weekday_before(self, name: str, count: int) -> date:
         """The count-th such day before today."""
@@ -503,8 +552,8 @@ class PeriodReader:
             monday = day + timedelta(days=7 * steps - day.weekday())
             return replace(self._days(monday, 7), kind="span")
         length = _MONTHS_LONG[unit]
-        number = (_month_number(day) // length + steps) * length
-        start, end = (self._midnight(_first_of(n)) for n in (number, number + length))
+        number = (month_number(day) // length + steps) * length
+        start, end = (self._midnight(first_of(n)) for n in (number, number + length))
         return Period(start, end, "span")
 
     def _back(self, count: int, unit: str, minutes: int = 0) -> datetime:
@@ -514,61 +563,7 @@ class PeriodReader:
             moment = self._now.astimezone(UTC) - timedelta(hours=count, minutes=minutes)
             return moment.astimezone(self._now.tzinfo)
         if unit in _MONTHS_LONG:
-            first = _first_of(_month_number(self._today) - count * _MONTHS_LONG[unit])
-            length = (_first_of(_month_number(first) + 1) - first).days
+            first = first_of(month_number(self._today) - count * _MONTHS_LONG[unit])
+            length = (first_of(month_number(first) + 1) - first).days
             return self._midnight(first.replace(day=min(self._today.day, length)))
         return self._midnight(self._today - timedelta(days=count * (7 if unit == "week" else 1)))
-
-
-def _numeric_date(text: str) -> date | None:
-    """A date in numbers. Of 3/4/2026, nobody knows which number is the month: None.
-
-    Example:
-        >>> _numeric_date("13.11.2026"), _numeric_date("11/13/2026"), _numeric_date("3/4/2026")
-        (datetime.date(2026, 11, 13), datetime.date(2026, 11, 13), None)
-    """
-    if match := _YEAR_FIRST.fullmatch(text):
-        year, month, day = int(match[1]), int(match[3]), int(match[4])
-    elif match := _YEAR_LAST.fullmatch(text):
-        day, month, year = int(match[1]), int(match[3]), int(match[4])
-        if len(match[4]) == 2:
-            if match[2] != ".":
-                return None  # a fraction, a version or a score
-            year += 2000
-        if match[2] == "/" and day <= 12:
-            if month == day or month > 12:
-                day, month = month, day
-            else:
-                return None
-    else:
-        return None
-    try:
-        return date(year, month, day)
-    except ValueError:
-        return None
-
-
-def _month_number(day: date) -> int:
-    return day.year * 12 + day.month - 1
-
-
-def _first_of(month_number: int) -> date:
-    return date(month_number // 12, month_number % 12 + 1, 1)
-
-
-def _latest(month: int, day: int, year: int | None, up_to: date) -> date | None:
-    """The day in that year, or, without a year, its latest occurrence on or before up_to; None if
-    the month has no such day.
-
-    Example:
-        >>> _latest(2, 29, None, date(2026, 1, 1))
-        datetime.date(2024, 2, 29)
-    """
-    for candidate in (year,) if year else range(up_to.year, up_to.year - 9, -1):
-        try:
-            latest = date(candidate, month, day)
-        except ValueError:
-            continue
-        if year or latest <= up_to:
-            return latest
-    return None

@@ -15,7 +15,7 @@ from treemem.errors import (
     DiskError,
     DiskFullError,
 )
-from treemem.store import sqlite_errors
+from treemem.store.file import sqlite_errors
 
 
 class CodedError(Exception):

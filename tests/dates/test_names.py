@@ -7,7 +7,7 @@ from itertools import pairwise
 
 import pytest
 
-from treemem.search.calendar_names import HOLIDAYS, SEASONS, easter, season
+from treemem.dates.names import HOLIDAYS, SEASONS, easter, season
 
 
 @pytest.mark.parametrize(
