@@ -673,6 +673,14 @@ def test_a_pinned_rule_heads_every_search(memory: Memory) -> None:
     assert lines(found)[1].endswith("user: Never push to main.")
 
 
+def test_an_expression_is_answered_by_its_matches_alone(memory: Memory) -> None:
+    tell(memory, "Always answer in metric units.", "Fine.", "The walrus weighs a lot.")
+    memory.pin_rule("Never push to main.")
+    found = memory.search("walrus AND weigh*", fts=True)
+    assert found.standing == ()
+    assert lines(found)[1] == "user: The walrus weighs a lot."
+
+
 def test_a_rule_is_not_shown_in_the_head_and_in_a_passage(memory: Memory) -> None:
     tell(memory, "Never push to main.", "Fine.", "Is the branch ready to push?")
     scope = Scope.source("s")

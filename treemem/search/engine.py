@@ -67,8 +67,7 @@ def search(database: Database, query: Query, embedder: str | None, embed: Embed)
         weights = _weights(prepared, collected.candidates)
         scored = scoring.score(collected.candidates, weights, collected.total)
         cache = MessageCache(database, mark_inactive=bool(query.include))
-        is_limited = prepared.target.hint is not None
-        allowed = _allowed(scored.candidates, is_broad=is_broad, is_limited=is_limited)
+        allowed = _allowed(prepared, scored.candidates)
         scored, failure = _reranked(prepared, scored, allowed, weights, cache)
         notes = [*prepared.notes, *failure]
         stems = bm25.query_stems(prepared.target.words)
@@ -106,13 +105,17 @@ def _weights(prepared: Prepared, candidates: Sequence[Candidate]) -> Weights:
     return fitted.of_kind(prepared.kind).changed(prepared.query.tuning)
 
 
-def _allowed(candidates: Sequence[Candidate], *, is_broad: bool, is_limited: bool) -> list[bool]:
-    """Which candidates may be returned: for a broad question limited to a time, all of that time;
-    for any other broad question, all; for a narrow one, those related to the query."""
-    if not is_broad:
+def _allowed(prepared: Prepared, candidates: Sequence[Candidate]) -> list[bool]:
+    """Which candidates may be returned: for an expression, those that match it; for a broad
+    question about a time, all from that time; for any other broad question, all; for a narrow one,
+    those related to the query."""
+    if prepared.query.is_fts:
+        return [candidate.bm25 > 0 for candidate in candidates]
+    if not prepared.target.is_broad:
         return scoring.reached(candidates)
     in_time = [
-        is_limited and (candidate.in_time or candidate.event >= scoring.EVENT_SHARE_MIN)
+        prepared.target.hint is not None
+        and (candidate.in_time or candidate.event >= scoring.EVENT_SHARE_MIN)
         for candidate in candidates
     ]
     return in_time if any(in_time) else [True] * len(in_time)
@@ -206,9 +209,9 @@ def _standing(
     best: Sequence[Candidate],
     cache: MessageCache,
 ) -> list[RankedRule]:
-    """The standing instructions that may head the context, in order of preference. best: the best
-    candidates."""
-    if not weights.standing:
+    """The standing instructions that may head the context, in order of preference; none for an
+    expression, which asks for its matches alone. best: the best candidates."""
+    if not weights.standing or query.is_fts:
         return []
     homes = standing.homes_of(database, query.scope, query.project)
     messages = cache.read(part.message_seq for part in best)
