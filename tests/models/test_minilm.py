@@ -15,11 +15,13 @@ import time
 import unicodedata
 import zipfile
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from pathlib import Path
 
 import numpy as np
 import pytest
+from threadpoolctl import ThreadpoolController
 
 from treemem.errors import ModelError
 from treemem.models import catalog
@@ -144,6 +146,30 @@ def test_the_converted_file_is_read_by_llama_cpp_too(
     ) as client:
         cosines = np.sum(units(client, texts) * units(Bert(tmp_path / "again.gguf"), texts), axis=1)
     assert np.min(cosines) > 0.9999
+
+
+def test_numpy_has_one_thread_for_a_text_and_its_own_again_after_it(
+    models_folder: Path, monkeypatch: pytest.MonkeyPatch
+):
+    def counts() -> set[int]:
+        pools = ThreadpoolController().select(user_api="blas").info()
+        return {pool["num_threads"] for pool in pools}
+
+    bert = Bert(installed("minilm").path)
+    pooled, before, during = bert._network.pooled, counts(), []
+
+    def watched(texts: list[list[int]]) -> np.ndarray:
+        during.append(counts())
+        return pooled(texts)
+
+    monkeypatch.setattr(bert._network, "pooled", watched)
+    bert.embed(["on the main thread"])
+    with ThreadPoolExecutor(4) as threads:
+        sizes = (9, 1, 5, 3)
+        rows = list(threads.map(lambda size: bert.embed([PARAGRAPH] * size), sizes))
+    assert [len(part) for part in rows] == list(sizes)
+    assert during == [{1}] * 5
+    assert counts() == before
 
 
 def test_a_damaged_file_is_an_error_that_names_it(models_folder: Path, tmp_path: Path):

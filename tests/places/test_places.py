@@ -127,6 +127,12 @@ def test_a_text_that_occurs_twice_is_found_by_its_time_or_not_at_all() -> None:
     assert lines.line_of(Message(text="ok"), b"ok\n") is None  # too short to be sure
 
 
+def test_a_message_with_a_redacted_secret_is_found_by_the_words_beside_it() -> None:
+    text = "Log in with [redacted: password #00ff] at the walrus pool."
+    data = b"Log in with hunter2 at the dry road.\nLog in with hunter2 at the walrus pool.\n"
+    assert lines.line_of(Message(text=text), data) == 2
+
+
 # -- commands --------------------------------------------------------------------------
 
 FILLING = "The road is dry. " * 1_000

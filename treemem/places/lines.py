@@ -21,6 +21,8 @@ FILE_BYTES_MAX = 256 << 20
 TEXT_CHARS = 4_000
 LINE_CHARS = 160
 LINE_CHARS_MIN = 12
+# Between pieces that a log has word for word: it has no markers of redacted secrets.
+_BREAKS = re.compile(r"[\r\n]+|\[redacted: [^\]\n]*\]")
 # How often a text may occur in a file before the search is given up.
 _OCCURRENCES_MAX = 50
 # The bytes before an id that may hold its key.
@@ -102,8 +104,8 @@ def _after_key(data: bytes, name: str, keys: re.Pattern[bytes]) -> Iterator[int]
 def _by_text(message: Message, data: bytes) -> int | None:
     """Where the longest line of the message is. If it is there more than once, the place whose line
     has the message's time too."""
-    lines = (line.strip() for line in message.text[:TEXT_CHARS].splitlines())
-    text = max(lines, key=len, default="")[:LINE_CHARS]
+    lines = (line.strip() for line in _BREAKS.split(message.text[:TEXT_CHARS]))
+    text = max(lines, key=len)[:LINE_CHARS]
     if len(text) < LINE_CHARS_MIN:
         return None
     forms = (json.dumps(text, ensure_ascii=False)[1:-1], json.dumps(text)[1:-1], text)

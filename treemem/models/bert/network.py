@@ -10,11 +10,13 @@ from __future__ import annotations
 
 import functools
 import math
+import threading
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -32,6 +34,7 @@ if TYPE_CHECKING:
 BATCH_TOKENS = 512
 
 _Window = tuple[int, list[int]]
+_TURN = threading.Lock()
 
 
 class Bert:
@@ -50,8 +53,7 @@ class Bert:
         sums = np.zeros((len(texts), network.dimensions), dtype=np.float32)
         # Subtle: numpy's own threads wait for each other in loops after every product. Beside a
         # busy process that took ten times as long, so a batch has one thread.
-        one_thread = _pools().limit(limits=1, user_api="blas")
-        with one_thread, ThreadPoolExecutor(default_threads()) as threads:
+        with _one_thread_a_product(), ThreadPoolExecutor(default_threads()) as threads:
             parts = threads.map(lambda batch: network.pooled([part for _, part in batch]), batches)
             for batch, vectors in zip(batches, parts, strict=True):
                 for (index, tokens), vector in zip(batch, vectors, strict=True):
@@ -183,12 +185,14 @@ def _batches(windows: Iterable[_Window]) -> Iterator[list[_Window]]:
         yield batch
 
 
-@functools.cache
-def _pools() -> Any:
-    """The thread pools of the libraries that numpy loaded."""
+@contextmanager
+def _one_thread_a_product() -> Iterator[None]:
+    """Limits the BLAS of this process to one thread. The caller's threads take turns: the limit is
+    the process's, so the first one to end would lift it for the others."""
     from threadpoolctl import ThreadpoolController
 
-    return ThreadpoolController()
+    with _TURN, ThreadpoolController().limit(limits=1, user_api="blas"):
+        yield
 
 
 def _plain(token: str) -> str:
