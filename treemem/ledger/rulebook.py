@@ -80,7 +80,7 @@ class Rule:
     id: of its entry; of one that the user wrote here, or whose log is gone, a hash. homes: its
     projects, or its sources if their logs name none; home: the last one, "" for one that the user
     wrote here. said: the messages that say it, each with its words. placed: its entry, as it is
-    compared. is_everywhere: the user said so. ended_by: the later sentence that took it back.
+    compared. ended_by: the later sentence that took it back.
     """
 
     id: str
@@ -95,13 +95,19 @@ class Rule:
     homes: frozenset[str] = frozenset()
     said: tuple[tuple[int, str], ...] = ()
     placed: Placed | None = None
-    is_everywhere: bool = False
     state: RuleState = "in force"
     ended_by: str | None = None
 
     @property
     def holds(self) -> bool:
         return self.state in ("in force", "pinned")
+
+    @property
+    def is_everywhere(self) -> bool:
+        """Whether the user said that it holds in every project."""
+        from treemem.ledger import matching
+
+        return self.placed is not None and matching.is_everywhere(self.placed)
 
 
 @dataclass(frozen=True)
@@ -115,6 +121,16 @@ class Book:
     def held_in(self, home: str | None) -> list[Rule]:
         """The rules that hold, the latest first. home: where the user is; a rule that was given
         elsewhere does not hold there if a later sentence of this home ends it."""
+        if home not in self._held:
+            self._held[home] = self._held_in(home)
+        return self._held[home]
+
+    @functools.cached_property
+    def _held(self) -> dict[str | None, list[Rule]]:
+        """The rules that hold in each home that was asked for."""
+        return {}
+
+    def _held_in(self, home: str | None) -> list[Rule]:
         here: dict[str, list[Rule]] = {}
         for said in self.sentences:
             if home in said.homes and said.placed is not None:
@@ -168,15 +184,13 @@ def rule_id(text: str, home: str) -> str:
 
 def _rule_of(entry_id: str, placed: Placed, places: Sequence[_Place]) -> Rule:
     """A rule, known by the place where it was last said."""
-    from treemem.ledger import matching
-
     last = max(places, key=lambda place: place.order)
     return Rule(
         entry_id, placed.text, last.home, last.speaker, last.sent_at, last.order, last.project,
         last.source_id, tuple(dict.fromkeys(place.message_id for place in places)),
         frozenset(place.home for place in places),
         tuple(dict.fromkeys((place.message_seq, place.text) for place in places)),
-        placed, matching.is_everywhere(placed),
+        placed,
     )  # fmt: skip
 
 
