@@ -9,20 +9,28 @@ from __future__ import annotations
 import os
 import sys
 import unicodedata
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 from datetime import datetime
+from itertools import pairwise
+from typing import TYPE_CHECKING
 
-from rich.console import Console
-from rich.table import Table
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.table import Table
 
 # The width of output that does not go to a terminal, in columns.
 _PIPE_COLUMNS = 120
+_TAB_COLUMNS = 8
+# Variables by which Rich is asked for styles in a pipe, too.
+_STYLED_BY = ("FORCE_COLOR", "TTY_COMPATIBLE")
 _ALLOWED_CONTROLS = "\n\t"
 _CONTROL_PICTURES = 0x2400
 
 
 def console(*, stderr: bool = False) -> Console:
     """Returns a Rich console as wide as the terminal; without styles if NO_COLOR is set."""
+    from rich.console import Console
+
     stream = sys.stderr if stderr else sys.stdout
     return Console(
         file=stream, highlight=False, soft_wrap=False, emoji=False,
@@ -31,11 +39,58 @@ def console(*, stderr: bool = False) -> Console:
     )  # fmt: skip
 
 
+def text_screen() -> Console | Pipe:
+    """Returns what prints texts on stdout: a Rich console, or what prints the same into a pipe but
+    need not load Rich, which takes as long as a search."""
+    is_asked_for = any(os.environ.get(name) for name in _STYLED_BY)
+    return console() if sys.stdout.isatty() or is_asked_for else Pipe()
+
+
+class Pipe:
+    """Prints texts without styles, wrapped like those of a Rich console."""
+
+    def print(
+        self,
+        text: str = "",
+        *,
+        style: str = "",  # noqa: ARG002
+        markup: bool = False,
+        soft_wrap: bool = False,
+    ) -> None:
+        """Prints a text without markup. soft_wrap: lines are not wrapped."""
+        if markup:
+            raise ValueError("markup needs a console")
+        for line in text.split("\n"):
+            if "\t" in line and not line.isascii():  # tabs stop at columns, not at characters
+                console().print(line, markup=False, soft_wrap=soft_wrap)
+                continue
+            plain = line.expandtabs(_TAB_COLUMNS)
+            for row in [plain] if soft_wrap else _wrapped(plain):
+                sys.stdout.write(row + "\n")
+
+
+def _wrapped(line: str) -> Iterator[str]:
+    """The rows of a line that is printed into a pipe."""
+    if line.isascii() and len(line) <= _PIPE_COLUMNS:
+        yield line
+        return
+    from rich._wrap import divide_line
+    from rich.cells import cell_len, set_cell_size
+
+    for start, end in pairwise((0, *divide_line(line, _PIPE_COLUMNS), len(line))):
+        row = line[start:end]
+        blanks = len(row) - len(row.rstrip())
+        row = row[: len(row) - max(0, min(blanks, len(row) - _PIPE_COLUMNS))]
+        yield row if cell_len(row) <= _PIPE_COLUMNS else set_cell_size(row, _PIPE_COLUMNS)
+
+
 def new_table(*columns: str, numbers: Collection[str] = (), whole: Collection[str] = ()) -> Table:
     """Returns an empty table without borders.
 
     numbers: columns that are right-aligned. whole: columns whose text never wraps, like numbers.
     """
+    from rich.table import Table
+
     table = Table(box=None, pad_edge=False, header_style="dim")
     for column in columns:
         table.add_column(

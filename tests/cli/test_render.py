@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import contextlib
 import doctest
+import io
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from rich.console import Console
 
 import treemem_cli.render
-from treemem_cli.render import console
+from treemem_cli import render
+from treemem_cli.render import console, safe
 
 
 def test_the_examples_in_docstrings_are_true() -> None:
@@ -21,3 +27,25 @@ def test_no_color_turns_all_styles_off(
         monkeypatch.setenv(variable, "1")
         console().print("text", style="bold red")
         assert ("\x1b" in capsys.readouterr().out) == escapes
+
+
+_LIKELY = st.text(
+    st.sampled_from("ab ab ab\t\n-…—é中国語の予算👍🏽\u200d☃️\xa0\u3000"), max_size=400
+)
+
+
+@settings(max_examples=300, deadline=None)
+@given(text=st.one_of(_LIKELY, st.text(max_size=300)), soft_wrap=st.booleans())
+def test_a_pipe_prints_what_rich_would(text: str, soft_wrap: bool) -> None:
+    printed = []
+    for screen in (console, render.Pipe):
+        with contextlib.redirect_stdout(io.StringIO()) as stream:
+            screen().print(safe(text), markup=False, soft_wrap=soft_wrap)
+        printed.append(stream.getvalue())
+    assert printed[1] == printed[0]
+
+
+def test_styles_in_a_pipe_can_be_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert isinstance(render.text_screen(), render.Pipe)
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    assert isinstance(render.text_screen(), Console)

@@ -146,9 +146,9 @@ def _place(memory: Memory, project: str | None) -> str:
 def _print(result: SearchResult, *, explain: bool) -> None:
     from treemem.reports import count_of
     from treemem_cli.content import tool_input
-    from treemem_cli.render import console, safe
+    from treemem_cli.render import safe, text_screen
 
-    screen = console()
+    screen = text_screen()
     if result.standing:
         screen.print("Standing instructions", style="bold yellow")
         rules, _, _ = result.text.partition(
