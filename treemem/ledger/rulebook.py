@@ -152,14 +152,16 @@ def read(database: Database) -> Book:
 
 
 def _read(database: Database) -> Book:
+    rows = {seq: row for seq, *row in database.rows(_RULES)}
+    chosen = {choice[:2]: choice for choice in entry_choices.choices(database)}
+    if not rows and not chosen:
+        return Book((), ())
     from treemem.rules import wording
 
-    rows = {seq: row for seq, *row in database.rows(_RULES)}
     placed = entries.placed(database, rows)
     places: dict[int, list[_Place]] = {}
     for row in database.rows(_PLACES, {"entries": json_list(rows)}):
         places.setdefault(row[0], []).append(_Place(*row))
-    chosen = {choice[:2]: choice for choice in entry_choices.choices(database)}
     left = dict(chosen)
     rules, sentences = [], []
     for seq, said in places.items():

@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
+from treemem.patterns import lazy_regex
 from treemem.types import Message, Passage, SearchResult
 
 # Larger files are not read.
@@ -27,8 +28,8 @@ _BREAKS = re.compile(r"[\r\n]+|\[redacted: [^\]\n]*\]")
 _OCCURRENCES_MAX = 50
 # The bytes before an id that may hold its key.
 _KEY_BYTES = 40
-_OWN_KEYS = re.compile(rb'"(?:uuid|_?id)"\s*:\s*$', re.IGNORECASE)
-_CALL_KEYS = re.compile(rb'"(?:id|(?:tool_?)?call_?id|tool_?use_?id)"\s*:\s*$', re.IGNORECASE)
+_OWN_KEYS = lazy_regex(rb'"(?:uuid|_?id)"\s*:\s*$', re.IGNORECASE)
+_CALL_KEYS = lazy_regex(rb'"(?:id|(?:tool_?)?call_?id|tool_?use_?id)"\s*:\s*$', re.IGNORECASE)
 
 
 def with_lines(result: SearchResult) -> SearchResult:

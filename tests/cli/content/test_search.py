@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+import subprocess
+import sys
 import time
 from collections.abc import Iterator
 
@@ -144,3 +147,30 @@ def test_days_are_those_of_the_machines_zone_or_of_utc() -> None:
     assert "2026-12-04 20:00" in run("source", "list", "--utc").stdout
     answer = run_json("search", "walrus")
     assert answer["passages"][0]["messages"][0]["sent_at"] == "2026-12-04T20:00:00Z"
+
+
+# What would take longer than the search of a small memory.
+HEAVY = {
+    "tiktoken", "numpy", "rich.console", "sqlite_utils", "networkx", "concurrent.futures",
+    "snowballstemmer.porter_stemmer", "treemem.origins.marking",
+    "treemem.topics.clustering",
+}  # fmt: skip
+_COUNTED = """
+import contextlib, gc, json, sys
+from treemem_cli.main import cli
+from treemem.patterns import _LazyRegex
+with contextlib.suppress(SystemExit):
+    cli(["search", "farm 0417"])
+expressions = [one for one in gc.get_objects() if isinstance(one, _LazyRegex)]
+compiled = sum("search" in vars(one) for one in expressions)
+print(json.dumps([list(sys.modules), len(expressions), compiled]))
+"""
+
+
+def test_a_search_from_a_shell_loads_and_compiles_only_what_it_needs(talk: str) -> None:
+    done = subprocess.run([sys.executable, "-c", _COUNTED], capture_output=True, check=True)
+    *printed, counted = done.stdout.decode().splitlines()
+    assert "We decided to skip farm 0417 in October." in "".join(printed)
+    modules, expressions, compiled = json.loads(counted)
+    assert not HEAVY.intersection(modules)
+    assert 0 < compiled < expressions / 2
