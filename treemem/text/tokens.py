@@ -109,7 +109,8 @@ def count_many(texts: Sequence[str]) -> list[int]:
         >>> count_many(["a", "b c"])
         [1, 2]
     """
-    _encoding()
+    if texts:
+        _encoding()
     if len(texts) < _POOL_TEXTS_MIN:
         return [count_tokens(text) for text in texts]
     middle = len(texts) // 2
