@@ -154,3 +154,20 @@ def test_a_broad_question_names_a_subject_or_only_its_form(
     kind = intent.kind_of(question)
     assert kind != "narrow"
     assert intent.subject_of(question, kind=kind) == subject
+
+
+@pytest.mark.parametrize("question", [
+    "Which books did Ana read?", "what activities does the farm offer?", "How many halls are dry?",
+    "Where has Bo been?", "What are the skills of Ana?", "list what was ordered",
+    "What kinds of fish do we feed?", "What happened to all the sacks?",
+])  # fmt: skip
+def test_a_question_for_several_things_is_one_for_a_list(question: str) -> None:
+    assert intent.asks_for_list(question)
+
+
+@pytest.mark.parametrize("question", [
+    "What does Ana read?", "What is the name of the dog?", "How many days are left?",
+    "Why was this done?", "What was this about?", "when did Bo leave?", "",
+])  # fmt: skip
+def test_a_question_for_one_thing_is_none_for_a_list(question: str) -> None:
+    assert not intent.asks_for_list(question)

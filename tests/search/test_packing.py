@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -295,3 +296,16 @@ def test_the_next_message_of_another_source_or_of_a_call_is_no_answer() -> None:
     call = [asked(1, 9.0), rated(2), rated(3)]
     companions = pairs((2, 3))
     assert packed(call, HEADER_TOKENS + 40, companions, [9.0, -math.inf, -math.inf]) == [0]
+
+
+# -- lists -----------------------------------------------------------------------------
+
+
+def test_a_list_is_spread_over_stretches_and_keeps_the_best() -> None:
+    first = [rated(n, score=5.0 - n / 10) for n in range(6)]
+    other = [rated(n, source=2, score=4.0 - n / 10) for n in range(2)]
+    plain = utilities(scored([*first, *other]), TALK)
+    spread = utilities(scored([*first, *other]), replace(TALK, crowd=2.0))
+    assert max(plain[:6]) == max(spread[:6]) == spread[0]
+    assert sorted(range(8), key=lambda n: -plain[n])[:2] == [0, 1]
+    assert sorted(range(8), key=lambda n: -spread[n])[:2] == [0, 6]

@@ -24,7 +24,7 @@ from treemem.search.scoring import Candidate, Scored
 from treemem.search.selection import Material
 from treemem.search.standing import RankedRule
 from treemem.search.statements import RankedStatement
-from treemem.search.weights import Weights, fitting
+from treemem.search.weights import CROWD_OF_LIST, Weights, fitting
 from treemem.store.database import Database
 from treemem.text import bm25
 from treemem.topics import scopes
@@ -102,7 +102,10 @@ def _is_assisted(candidates: Sequence[Candidate]) -> bool:
 def _weights(prepared: Prepared, candidates: Sequence[Candidate]) -> Weights:
     """The weights for these candidates and this kind of question. Raises UsageError."""
     fitted = fitting(scoring.fragments(candidates), assisted=_is_assisted(candidates))
-    return fitted.of_kind(prepared.kind).changed(prepared.query.tuning)
+    weights = fitted.of_kind(prepared.kind)
+    if prepared.kind == "narrow" and intent.asks_for_list(prepared.query.text):
+        weights = replace(weights, crowd=CROWD_OF_LIST)
+    return weights.changed(prepared.query.tuning)
 
 
 def _allowed(prepared: Prepared, candidates: Sequence[Candidate]) -> list[bool]:

@@ -78,6 +78,16 @@ _NARROW = lazy_regex(
     )\b""",
     re.IGNORECASE | re.VERBOSE,
 )
+# A question for several things: "which books …", "how many …", "where has Ana been".
+_LIST = lazy_regex(
+    r"""\bhow\ many\b(?!\ (?:second|minute|hour|day|week|month|year)s)|\blist\b
+    |\b(?:all|each|every)\ (?:of\ )?(?:the|my|our|his|her|their)\b
+    |\b(?:what|which)\ (?:(?:are|were)\ (?:the|some|all)\ |(?:kind|type|sort)s?\ of\ |\w+\ ){0,2}
+        (?!(?:does|was|has|this|his|its|always|besides|perhaps|towards|less|across)\b)
+        \w{2,}[^\Wsuia]s\b
+    |\b(?:what|where|who|whom|which\ \w+)\ (?:all\ )?(?:has|have)\ """,
+    re.IGNORECASE | re.VERBOSE,
+)
 # Characters of a question that are read.
 QUESTION_CHARS_MAX = 2_000
 # The kinds of statements that answer a kind of question by themselves, in order of preference.
@@ -123,6 +133,16 @@ def kind_of(question: str) -> QuestionKind:
         if any(pattern.search(sentence) for sentence in broad):
             return kind
     return "narrow"
+
+
+def asks_for_list(question: str) -> bool:
+    """Whether a question asks for several things, which were probably said here and there.
+
+    Example:
+        >>> asks_for_list("which books did Ana read?"), asks_for_list("what does Ana read?")
+        (True, False)
+    """
+    return bool(_LIST.search(question[:QUESTION_CHARS_MAX]))
 
 
 @cache

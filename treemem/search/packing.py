@@ -16,6 +16,8 @@ from dataclasses import dataclass, field
 from treemem.search.scoring import Scored
 from treemem.search.weights import Weights
 
+# Tokens of a stretch, which a list should not be taken from alone: those of a leaf.
+STRETCH_TOKENS = 3_000
 # Estimated tokens of a passage's header, and of the mark for a gap.
 HEADER_TOKENS = 9
 GAP_TOKENS = 2
@@ -97,7 +99,23 @@ def utilities(scored: Scored, weights: Weights) -> list[float]:
         place = (candidates[index].source_seq, candidates[index].position)
         values[index] -= weights.again * min(AGAIN_MAX, better_parts[place])
         better_parts[place] += 1
+    if weights.crowd:
+        _spread_out(scored, values, weights.crowd)
     return values
+
+
+def _spread_out(scored: Scored, values: list[float], crowd: float) -> None:
+    """Reduces the utility of each candidate by the number of better ones of the same stretch, so
+    that the chosen ones are spread over sources and time."""
+    tokens = 0.0
+    stretch_of = []
+    for one in scored.candidates:
+        stretch_of.append((one.source_seq, int(tokens // STRETCH_TOKENS)))
+        tokens += one.tokens
+    better: Counter[tuple[int, int]] = Counter()
+    for index in sorted(range(len(values)), key=lambda index: -values[index]):
+        values[index] -= crowd * math.log1p(better[stretch_of[index]])
+        better[stretch_of[index]] += 1
 
 
 def rank(

@@ -229,25 +229,28 @@ def _repeated(ranking: Ranking, selection: Selection, cache: MessageCache) -> se
     of the same speaker contain every word, and nearly all of what stands in a row."""
     candidates = ranking.scored.candidates
     messages = cache.read(candidates[index].message_seq for index in selection.indexes)
-    known: dict[str, tuple[set[str], set[tuple[str, ...]]]] = {}
+    # The message in which each speaker first said a word, or words in a row.
+    said_in: dict[tuple[str, ...], int] = {}
     repeated = set()
     # The best copy is kept, so that the best candidate always is.
     for index in sorted(selection.indexes, key=lambda index: -ranking.scored.scores[index]):
         part = candidates[index]
         if part.tokens <= REPEATED_TOKENS_MIN:
             continue
-        message = messages[part.message_seq]
-        known_words, known_runs = known.setdefault(message.speaker, (set(), set()))
-        words = message.text[part.start : part.end].split()
-        starts = range(max(1, len(words) - RUN_WORDS + 1))
-        runs = {tuple(words[start : start + RUN_WORDS]) for start in starts}
-        is_known = len(runs & known_runs) >= REPEATED_SHARE * len(runs)
+        message, seq = messages[part.message_seq], part.message_seq
+        text = message.text[part.start : part.end].split()
+        words = {(message.speaker, word) for word in text}
+        starts = range(max(1, len(text) - RUN_WORDS + 1))
+        runs = {(message.speaker, *text[start : start + RUN_WORDS]) for start in starts}
+        new_words, new_runs = (
+            sum(said_in.get(said, seq) == seq for said in parts) for parts in (words, runs)
+        )
         # A number that has changed is a new word.
-        if is_known and known_words.issuperset(words):
+        if not new_words and new_runs <= (1 - REPEATED_SHARE) * len(runs):
             repeated.add(index)
         else:
-            known_words.update(words)
-            known_runs |= runs
+            for said in words | runs:
+                said_in.setdefault(said, seq)
     # Subtle: a candidate that was excluded before can return as a companion; excluding it again
     # would change nothing.
     return {index for index in repeated if ranking.utilities[index] > -math.inf}

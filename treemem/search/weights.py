@@ -26,7 +26,8 @@ class Weights:
     over best_tokens. person: a person speaks, if an assistant takes part. in_time: it was sent
     in the time that the query mentions; event: otherwise, its words mean days of that time.
     rerank: the rating of a reranker. again: subtracted for each better part of the same message.
-    cost: subtracted for each e-fold of tokens. fill: the largest gap that is filled, in tokens.
+    cost: subtracted for each e-fold of tokens. crowd: subtracted for each e-fold of better
+    candidates of the same stretch of a source. fill: the largest gap that is filled, in tokens.
     stated: the share of the budget for statements of summaries. standing: the largest share for
     standing instructions.
     """
@@ -50,6 +51,7 @@ class Weights:
     again: float = 1.0
     cost: float = 0.0
     cost_tokens: float = 20.0
+    crowd: float = 0.0
     fill: float = 20.0
     stated: float = 0.0
     standing: float = 0.1
@@ -91,6 +93,8 @@ MEETING = Weights(
 # Changes where an assistant takes part: its answers are long, so messages of people say more for
 # their tokens, and what is next to a match is often about something else.
 ASSISTED: dict[str, float] = {"person": 6.0, "near": 1.0, "cost": 1.0}
+# For a question for several things.
+CROWD_OF_LIST = 2.0
 # A message of at most this many tokens, with the speaker, is not meaningful by itself.
 WORTHLESS_TOKENS = 9
 # A scope is treated partly as a meeting above the first share of such messages, and wholly above
