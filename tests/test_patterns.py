@@ -2,38 +2,16 @@
 
 from __future__ import annotations
 
-import ast
 import copy
 import pickle
 import re
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
-import treemem
 from treemem import patterns
 from treemem.patterns import lazy_regex
-
-FOLDER = Path(treemem.__file__).parent
-
-
-def expressions_of(path: Path) -> list[ast.Call]:
-    """The calls of re.compile in a module that are run when it is imported."""
-    inside = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
-    nodes: list[ast.AST] = [ast.parse(path.read_text())]
-    calls = []
-    for node in nodes:
-        nodes += [child for child in ast.iter_child_nodes(node) if not isinstance(child, inside)]
-        if isinstance(node, ast.Call) and ast.unparse(node.func) == "re.compile":
-            calls.append(node)
-    return calls
-
-
-@pytest.mark.parametrize("path", sorted(FOLDER.rglob("*.py")), ids=lambda path: path.name)
-def test_no_module_compiles_an_expression_when_it_is_imported(path: Path) -> None:
-    assert not [ast.unparse(call) for call in expressions_of(path)]
 
 
 def test_every_expression_is_valid() -> None:

@@ -64,6 +64,24 @@ def test_constants_are_explained_by_comments_above_them(path: Path) -> None:
         assert not (isinstance(first, ast.Assign | ast.AnnAssign) and is_text), second.lineno
 
 
+def expressions_of(path: Path) -> list[ast.Call]:
+    """The calls of re.compile in a module that are run when it is imported."""
+    inside = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
+    nodes: list[ast.AST] = [ast.parse(path.read_text())]
+    calls = []
+    for node in nodes:
+        nodes += [child for child in ast.iter_child_nodes(node) if not isinstance(child, inside)]
+        if isinstance(node, ast.Call) and ast.unparse(node.func) == "re.compile":
+            calls.append(node)
+    return calls
+
+
+@pytest.mark.parametrize("path", sorted(ROOT.glob("treemem/**/*.py")), ids=relative)
+def test_no_module_compiles_an_expression_when_it_is_imported(path: Path) -> None:
+    """patterns.lazy_regex compiles one when it is first used."""
+    assert not [ast.unparse(call) for call in expressions_of(path)]
+
+
 def _test_of(path: Path) -> Path | None:
     """The file that tests a module: the one that its docstring names, else the one of its name in
     the same folder below tests/. A format of several modules is tested as a whole. None for an

@@ -23,7 +23,7 @@ TEXT_CHARS = 4_000
 LINE_CHARS = 160
 LINE_CHARS_MIN = 12
 # Between pieces that a log has word for word: it has no markers of redacted secrets.
-_BREAKS = re.compile(r"[\r\n]+|\[redacted: [^\]\n]*\]")
+_BREAKS = lazy_regex(r"[\r\n]+|\[redacted: [^\]\n]*\]")
 # How often a text may occur in a file before the search is given up.
 _OCCURRENCES_MAX = 50
 # The bytes before an id that may hold its key.
