@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 
 from tests.conftest import FakeClock
 from tests.helpers.logs import ClaudeSession, prose
-from treemem import Memory, Message, ModelError, Scope, SearchResult, UsageError
+from treemem import Memory, Message, ModelError, Part, Scope, SearchResult, UsageError
 from treemem.models.embedders import HASHING_NAME
 from treemem.search import candidates
 from treemem.search.context import STANDING_TITLE
@@ -671,6 +671,33 @@ def test_a_pinned_rule_heads_every_search(memory: Memory) -> None:
     found = memory.search("walrus")
     assert lines(found)[:2] == ["Standing instructions:", *lines(found)[1:2]]
     assert lines(found)[1].endswith("user: Never push to main.")
+
+
+def test_one_word_that_asks_for_a_summary_is_a_question(memory: Memory) -> None:
+    long_project(memory)
+    for scope in (Scope.everything(), Scope.source("s")):
+        assert memory.search("summarize", scope=scope).passages
+
+
+def test_a_time_of_which_there_is_nothing_is_said(memory: Memory) -> None:
+    tell(memory, "The walrus is fed.", "Fine.")
+    found = memory.search("what happened on 3 May 2024?")
+    assert found.passages
+    assert "Nothing of 2024-05-03 was found; the passages are of other days." in found.missing
+    there = memory.search(f"what happened on {START.date().isoformat()}?")
+    assert not any("was found" in note for note in there.missing)
+
+
+def test_what_was_only_thought_is_marked(memory: Memory) -> None:
+    text = "The walrus may be hungry."
+    memory.append("s", [
+        Message("user", "Feed the walrus."),
+        Message("assistant", text, parts=(Part("thinking", 0, len(text)),)),
+        Message("assistant", f"{text}\nIt is.", parts=(Part("thinking", 0, len(text)),)),
+    ])  # fmt: skip
+    shown = memory.search("walrus hungry").text
+    assert f"assistant (thinking): {text}" in shown
+    assert f"assistant: {text}\n It is." in shown
 
 
 def test_an_expression_is_answered_by_its_matches_alone(memory: Memory) -> None:

@@ -137,6 +137,12 @@ def test_what_a_person_pasted_does_not_count_as_a_person() -> None:
     assert found.parts["person"] == [TALK.person, 0.25 * TALK.person, 0.0]
 
 
+def test_a_greeting_does_not_win_for_being_a_persons() -> None:
+    hello, asked = candidate(0, tokens=6), candidate(500)
+    found = score([hello, asked, candidate(1_000, role="assistant")], TALK, 3)
+    assert found.parts["person"] == [0.0, TALK.person, 0.0]
+
+
 def test_a_missing_vector_is_neither_near_nor_far() -> None:
     cosines = (0.9, None, -0.9)
     candidates = [candidate(900 * at, cosine=cosine) for at, cosine in enumerate(cosines)]

@@ -404,7 +404,8 @@ def _speaker(message: Message, *, is_over: bool = False) -> str:
         ('user (injected)', 'user (abandoned)')
     """
     marks = [*([] if message.kind == "said" else [message.kind]),
-             *([] if message.active else ["abandoned"]), *_foreign_origin(message),
+             *([] if message.active else ["abandoned"]), *_thinking(message),
+             *_foreign_origin(message),
              *(["not in force"] if is_over else [])]  # fmt: skip
     return f"{_name(message)} ({', '.join(marks)})" if marks else _name(message)
 
@@ -412,6 +413,15 @@ def _speaker(message: Message, *, is_over: bool = False) -> str:
 def _name(message: Message) -> str:
     """The author's name, or the role if there is none or it is the name."""
     return label(message.author) if message.author not in (None, "", message.role) else message.role
+
+
+def _thinking(message: Message) -> list[str]:
+    """A mark if nothing of a message was said, but only thought."""
+    thought = [part for part in message.parts if part.kind == "thinking"]
+    said = message.text
+    for part in sorted(thought, key=lambda part: -part.start):
+        said = said[: part.start] + said[part.end :]
+    return ["thinking"] if thought and not said.strip() else []
 
 
 def _foreign_origin(message: Message) -> list[str]:

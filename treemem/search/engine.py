@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from datetime import datetime
 from itertools import compress
 from typing import TYPE_CHECKING
 
@@ -69,7 +70,7 @@ def search(database: Database, query: Query, embedder: str | None, embed: Embed)
         cache = MessageCache(database, mark_inactive=bool(query.include))
         allowed = _allowed(prepared, scored.candidates)
         scored, failure = _reranked(prepared, scored, allowed, weights, cache)
-        notes = [*prepared.notes, *failure]
+        notes = [*prepared.notes, *_not_in_time(prepared, scored.candidates), *failure]
         stems = bm25.query_stems(prepared.target.words)
         clock = Clock(query.now.tzinfo, is_shown=prepared.is_about_time)
         renderer = ContextRenderer(database, scored, prepared.kind, cache, stems, rules.over, clock)
@@ -106,6 +107,20 @@ def _weights(prepared: Prepared, candidates: Sequence[Candidate]) -> Weights:
     if prepared.kind == "narrow" and intent.asks_for_list(prepared.query.text):
         weights = replace(weights, crowd=CROWD_OF_LIST)
     return weights.changed(prepared.query.tuning)
+
+
+def _not_in_time(prepared: Prepared, candidates: Sequence[Candidate]) -> list[str]:
+    """A note if a broad question is about a time of which there is nothing."""
+    hint = prepared.target.hint
+    if hint is None or not prepared.target.is_broad or any(
+        one.in_time or one.event >= scoring.EVENT_SHARE_MIN for one in candidates
+    ):  # fmt: skip
+        return []
+    zone = prepared.query.now.tzinfo
+    first, last = (None if ms is None else datetime.fromtimestamp(ms / 1000, zone).date()
+                   for ms in (hint.since_ms, hint.until_ms))  # fmt: skip
+    when = f"of {first}" if first == last else f"from {first or 'the first'} to {last or 'now'}"
+    return [f"Nothing {when} was found; the passages are of other days."]
 
 
 def _allowed(prepared: Prepared, candidates: Sequence[Candidate]) -> list[bool]:

@@ -100,7 +100,7 @@ class Prepared:
     @property
     def has_words(self) -> bool:
         """Whether there is anything to search for."""
-        return self.query.is_fts or bool(fts.terms(self.target.words))
+        return self.query.is_fts or bool(fts.terms(self.query.text))
 
 
 def prepare(database: Database, query: Query, embedder: str | None, embed: Embed) -> Prepared:

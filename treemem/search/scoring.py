@@ -47,8 +47,8 @@ class Candidate(NamedTuple):
     much of the query it contains as it was asked, from 0 to 1, see phrases.py. run: the characters
     of the longest run of the query's words, where that was looked for. own_share: the share of a
     person's text that is not pasted or a tool's. asks: it matches, and ends its message with a
-    question. event: of the days that its words mean, the share in the time that the query
-    mentions, from 0 to 1.
+    question, or is what a user wrote. event: of the days that its words mean, the share in the
+    time that the query mentions, from 0 to 1.
     """
 
     message_seq: int
@@ -140,8 +140,9 @@ def score(candidates: Sequence[Candidate], weights: Weights, total: int) -> Scor
         "meaning": [whole * t * by_meaning * value
                     for t, value in zip(trusts, meanings, strict=True)],
         "speaker": [whole * by_name * is_named for is_named in named],
-        "person": [person * is_user * share
-                   for is_user, share in zip(of_user, columns.own_share, strict=True)],
+        "person": [person * is_user * share * (tokens > WORTHLESS_TOKENS)
+                   for is_user, share, tokens in zip(of_user, columns.own_share, columns.tokens,
+                                                     strict=True)],
         "time": [weights.in_time * in_time for in_time in columns.in_time],
         "event": [0.0 if in_time else weights.event * share
                   for in_time, share in zip(columns.in_time, columns.event, strict=True)],

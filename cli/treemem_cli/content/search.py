@@ -149,12 +149,9 @@ def _print(result: SearchResult, *, explain: bool) -> None:
     from treemem_cli.render import safe, text_screen
 
     screen = text_screen()
-    if result.standing:
+    if rules := _rules(result):
         screen.print("Standing instructions", style="bold yellow")
-        rules, _, _ = result.text.partition(
-            f"\n{result.passages[0].text}" if result.passages else "\0"
-        )
-        screen.print(safe(rules.partition("\n")[2]), markup=False)
+        screen.print(safe(rules), markup=False)
         screen.print()
     for passage in result.passages:
         screen.print(safe(_heading(passage)), style="bold", markup=False)
@@ -178,6 +175,12 @@ def _print(result: SearchResult, *, explain: bool) -> None:
             f"Answered as a question about {kind} (--mode verbatim searches messages only)."
         )
     note(" ".join([*sentences, missing]).rstrip())
+
+
+def _rules(result: SearchResult) -> str:
+    """The lines of the standing instructions above the passages; empty if there are none."""
+    passages = "\n".join(passage.text for passage in result.passages)
+    return result.text.removesuffix(passages).rstrip("\n").partition("\n")[2]
 
 
 def _heading(passage: Passage) -> str:

@@ -19,6 +19,8 @@ _HEAD = re.compile(r"\[tool use: [^\]\n]*\] ?")
 _ESCAPE = re.compile(r'\\(?:(["\\/bfnrt])|u([0-9a-fA-F]{4}))')
 _CHARACTERS = {"b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t"}
 _INDENT = "  "
+# What ends a line for a terminal, before a line that is not indented.
+_BREAK = re.compile("(\r\n|[\n\r\v\f\x1c-\x1e\x85\u2028\u2029])(?=[^ ])")
 _DEPTH_MAX = 8
 
 
@@ -33,7 +35,11 @@ def of_message(message: Message) -> str:
 
 
 def of_passage(passage: Passage, text: str) -> str:
-    """The text of a passage, with the input of tools as text, also where an excerpt cuts it."""
+    """The text of a passage, with the input of tools as text, also where an excerpt cuts it.
+
+    Each line that comes out of a call is indented by at least a space, as all lines of a passage
+    but the first of a message are, so that no call can look like a heading or another message.
+    """
     calls = {
         message.text[part.start : part.end]
         for message in passage.messages
@@ -44,7 +50,7 @@ def of_passage(passage: Passage, text: str) -> str:
         return text
     whole = "|".join(re.escape(one) for one in sorted(calls, key=len, reverse=True))
     pieces = re.split(f"({whole})", text)
-    pieces[1::2] = map(call, pieces[1::2])
+    pieces[1::2] = [_indented(call(piece)) for piece in pieces[1::2]]
     pieces[::2] = ["\n".join(_cut(line, calls) for line in piece.split("\n"))
                    for piece in pieces[::2]]  # fmt: skip
     return "".join(pieces)
@@ -101,9 +107,19 @@ def _cut(line: str, calls: Sequence[str] | set[str]) -> str:
     """A line of an excerpt; the parts of it that were cut out of a call without their escapes."""
     pieces = line.split(_GAP)
     return _GAP.join(
-        _unescaped(piece) if "\\" in piece and _is_within(piece, calls) else piece
+        _indented(_unescaped(piece)) if "\\" in piece and _is_within(piece, calls) else piece
         for piece in pieces
     )
+
+
+def _indented(text: str) -> str:
+    """The text, each further line indented by at least a space.
+
+    Example:
+        >>> _indented("a\\n[2 2026-01-01]\\n  b")
+        'a\\n [2 2026-01-01]\\n  b'
+    """
+    return _BREAK.sub(r"\1 ", text)
 
 
 def _is_within(piece: str, calls: Iterable[str]) -> bool:

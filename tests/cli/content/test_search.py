@@ -174,3 +174,19 @@ def test_a_search_from_a_shell_loads_and_compiles_only_what_it_needs(talk: str) 
     modules, expressions, compiled = json.loads(counted)
     assert not HEAVY.intersection(modules)
     assert 0 < compiled < expressions / 2
+
+
+def test_only_rules_are_shown_as_standing_instructions() -> None:
+    """A rule whose own message is a passage stands above none."""
+    with Memory.open() as memory:
+        memory.append("s", [Message(text="Always round invoices per line."),
+                            Message("assistant", "Noted, I round invoices per line.")])  # fmt: skip
+        memory.work(max_calls=0)
+    shown = run("search", "how do we round invoices?", "--source", "s").stdout
+    assert "Standing instructions" not in shown
+    assert shown.count("Noted, I round invoices") == 1
+    run("rule", "pin", "Never push to main.")
+    pinned = run("search", "how do we round invoices?", "--source", "s").stdout
+    assert pinned.startswith("Standing instructions\n- ")
+    assert pinned.splitlines()[1].endswith("user: Never push to main.")
+    assert pinned.splitlines()[2] == ""
