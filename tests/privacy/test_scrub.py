@@ -345,6 +345,7 @@ NO_WORDS = set(
     source.id source.format source.origin source.parent_id
     message.id message.identity message.external_id message.role message.kind message.sent_at
     message.origin statement.origin statement.grade statement.checker entry_choice.state
+    event_day.precision
     message_alias.alias source_message.session source_message.state
     node.id tree.scope tree.key
     imported_file.digest imported_file.source_ids imported_file.skipped

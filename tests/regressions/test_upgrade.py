@@ -25,6 +25,7 @@ ALTER TABLE statement DROP COLUMN entry_seq;
 ALTER TABLE statement DROP COLUMN grade;
 ALTER TABLE statement DROP COLUMN score;
 ALTER TABLE statement DROP COLUMN checker;
+DROP TABLE event_day;
 DROP TABLE entry_link;
 DROP TABLE entry_subject;
 DROP TABLE entry;
