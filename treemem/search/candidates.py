@@ -385,9 +385,7 @@ def _candidates(
         parts, matches, strict=True
     ):
         seq, source, position, _, role, author, sent_at_ms, chars, extras = row
-        asks = text is not None and end == chars and (
-            role == "user" or text[-QUESTION_CHARS:].rstrip().endswith("?")
-        )  # fmt: skip
+        asks = text is not None and end == chars and text[-QUESTION_CHARS:].rstrip().endswith("?")
         own_share = 1.0
         if role == "user" and extras is not None and '"parts"' in extras and start < end:
             if seq not in foreign_of:

@@ -41,8 +41,8 @@ MATCHING_SHARE = 1 / 2
 OWN_PARTS = ("words", "phrase", "meaning")
 # A cut candidate with fewer tokens says too little.
 CUT_TOKENS_MIN = 30
-# The message after a question, or after what a user wrote, is packed with it, cut to this many
-# tokens; a longer one only while fewer candidates are packed.
+# The message after a question is packed with it, cut to this many tokens; a longer one only while
+# fewer candidates are packed.
 ANSWER_TOKENS = 60
 ANSWERED_FIRST = 3
 

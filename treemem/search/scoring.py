@@ -47,7 +47,7 @@ class Candidate(NamedTuple):
     much of the query it contains as it was asked, from 0 to 1, see phrases.py. run: the characters
     of the longest run of the query's words, where that was looked for. own_share: the share of a
     person's text that is not pasted or a tool's. asks: it matches, and ends its message with a
-    question, or is what a user wrote. event: of the days that its words mean, the share in the
+    question. event: of the days that its words mean, the share in the
     time that the query mentions, from 0 to 1.
     """
 
