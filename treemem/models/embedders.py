@@ -12,13 +12,13 @@ from __future__ import annotations
 import hashlib
 import itertools
 import math
-import threading
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from treemem.errors import ModelError
+from treemem.models.kept import Kept
 from treemem.patterns import lazy_regex
 from treemem.types import ServedModel
 
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
 
     from treemem.models.bert.network import Bert
     from treemem.models.client import LlamaClient
-    from treemem.models.endpoint import EndpointClient
     from treemem.models.manifests import InstalledModel
 
     Vectors = NDArray[np.float32]
@@ -125,15 +124,14 @@ def _client_of(model: InstalledModel) -> Bert | LlamaClient:
 class EndpointEmbedder:
     """A model behind one or more servers that speak OpenAI's protocol.
 
-    One server is used until it fails, then the next. The prefixes are those of the model's
-    family; an unknown family has none.
+    The prefixes are those of the model's family; an unknown family has none.
     """
 
     def __init__(self, served: ServedModel) -> None:
-        self._served = served
+        from treemem.models.serving import Servers
+
+        self._servers = Servers(served)
         self._queries, self._documents = _prefixes(served.model or "")
-        self._urls = list(served.urls)
-        self._client: EndpointClient | None = None
         self._dimensions: int | None = None
         self.name = _served_identity(served)
 
@@ -151,17 +149,10 @@ class EndpointEmbedder:
         return query
 
     def alive(self) -> bool:
-        for _ in self._urls:
-            with suppress(ModelError):
-                if self._opened().alive():
-                    return True
-            self._next()
-        return False
+        return self._servers.alive()
 
     def close(self) -> None:
-        if self._client is not None:
-            self._client.close()
-            self._client = None
+        self._servers.close()
 
     def _embed(self, texts: Sequence[str]) -> Vectors:
         rows = self._request(texts)
@@ -170,26 +161,7 @@ class EndpointEmbedder:
         return unit(rows, len(texts), self.dimensions, self.name)
 
     def _request(self, texts: Sequence[str]) -> list[list[float]]:
-        """The vectors from the first server that answers. Raises the last server's error."""
-        for servers_left in range(len(self._urls) - 1, -1, -1):
-            try:
-                return self._opened().embed(texts)
-            except ModelError:
-                self._next()
-                if not servers_left:
-                    raise
-        raise AssertionError("the list of servers is empty")
-
-    def _opened(self) -> EndpointClient:
-        from treemem.models import serving
-
-        if self._client is None:
-            self._client = serving.opened(self._served, self._urls[0])
-        return self._client
-
-    def _next(self) -> None:
-        self.close()
-        self._urls.append(self._urls.pop(0))
+        return self._servers.ask(lambda client: client.embed(texts))
 
 
 # -- without a model -------------------------------------------------------------------
@@ -347,34 +319,15 @@ def unit(rows: Iterable[Sequence[float]], count: int, dimensions: int, name: str
     return units
 
 
-class QueryEmbedder:
-    """Keeps the embedder of the last query open, so that the next query need not load it.
-
-    Calls from different threads are serialized.
-    """
+class QueryEmbedder(Kept[Embedder]):
+    """Embeds queries, with the embedder of the last one kept open."""
 
     def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._setting: str | None = None
-        self._embedder: Embedder | None = None
+        super().__init__(opened)
 
     def vector(self, setting: str, text: str) -> Vectors:
         """The query's vector by the embedder that the setting names. Raises ModelError."""
-        with self._lock:
-            if self._embedder is None or self._setting != setting:
-                self._close()
-                self._embedder, self._setting = opened(setting), setting
-            return self._embedder.embed_query(text)
-
-    def close(self) -> None:
-        """Closes the embedder. A later query opens it again."""
-        with self._lock:
-            self._close()
-
-    def _close(self) -> None:
-        if self._embedder is not None:
-            self._embedder.close()
-            self._embedder = None
+        return self.ask(setting, lambda embedder: embedder.embed_query(text))
 
 
 def batches(texts: Iterable[Item]) -> Iterator[tuple[Item, ...]]:

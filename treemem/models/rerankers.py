@@ -6,15 +6,11 @@ long for more than the best candidates of a search. Nothing here touches the mem
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
-from treemem.errors import ModelError
+from treemem.models.kept import Kept
 from treemem.types import ServedModel
-
-if TYPE_CHECKING:
-    from treemem.models.endpoint import EndpointClient
 
 # The time-out of one query, whose searcher waits.
 TIMEOUT_SECONDS = 60.0
@@ -51,32 +47,18 @@ class LocalReranker:
 
 class EndpointReranker:
     """A model behind one or more servers with the API of Jina and Cohere, such as llama-server and
-    vLLM. One server is used until it fails, then the next."""
+    vLLM."""
 
     def __init__(self, served: ServedModel) -> None:
-        self._served = served
-        self._urls = list(served.urls)
-        self._client: EndpointClient | None = None
+        from treemem.models.serving import Servers
+
+        self._servers = Servers(served, TIMEOUT_SECONDS)
 
     def rate(self, query: str, texts: Sequence[str]) -> list[float]:
-        from treemem.models import serving
-
-        for servers_left in range(len(self._urls) - 1, -1, -1):
-            try:
-                if self._client is None:
-                    self._client = serving.opened(self._served, self._urls[0], TIMEOUT_SECONDS)
-                return self._client.rank(query, texts)
-            except ModelError:
-                self.close()
-                self._urls.append(self._urls.pop(0))
-                if not servers_left:
-                    raise
-        raise AssertionError("the list of servers is empty")
+        return self._servers.ask(lambda client: client.rank(query, texts))
 
     def close(self) -> None:
-        if self._client is not None:
-            self._client.close()
-            self._client = None
+        self._servers.close()
 
 
 def opened(setting: str) -> Reranker:
@@ -87,37 +69,14 @@ def opened(setting: str) -> Reranker:
     return LocalReranker(setting) if served is None else EndpointReranker(served)
 
 
-class KeptReranker:
-    """Keeps the reranker of the last query open, so that the next query need not load it.
-
-    Calls from different threads are serialized.
-    """
+class KeptReranker(Kept[Reranker]):
+    """Rates the texts of queries, with the reranker of the last one kept open."""
 
     def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._setting: str | None = None
-        self._reranker: Reranker | None = None
+        super().__init__(opened)
 
     def of(self, setting: str | None) -> Callable[[str, Sequence[str]], Sequence[float]] | None:
-        """What rates texts by the reranker that the setting names, opened at the first call; None
-        without a setting."""
+        """What rates texts by the reranker that the setting names; None without a setting."""
         if setting is None:
             return None
-        return lambda query, texts: self._rate(setting, query, texts)
-
-    def close(self) -> None:
-        """Closes the reranker. A later query opens it again."""
-        with self._lock:
-            self._close()
-
-    def _rate(self, setting: str, query: str, texts: Sequence[str]) -> list[float]:
-        with self._lock:
-            if self._reranker is None or self._setting != setting:
-                self._close()
-                self._reranker, self._setting = opened(setting), setting
-            return self._reranker.rate(query, texts)
-
-    def _close(self) -> None:
-        if self._reranker is not None:
-            self._reranker.close()
-            self._reranker = None
+        return lambda query, texts: self.ask(setting, lambda model: model.rate(query, texts))

@@ -1,4 +1,4 @@
-"""Checks the choice of a served model, and converts it to a setting and back.
+"""Checks the choice of a served model, converts it to a setting and back, and asks its servers.
 
 Tested in tests/models/test_endpoint.py.
 """
@@ -9,9 +9,10 @@ import hashlib
 import json
 import os
 import re
-from contextlib import ExitStack
+from collections.abc import Callable
+from contextlib import ExitStack, suppress
 from dataclasses import asdict, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from treemem.errors import ModelError, UsageError
 from treemem.models.responses import clean
@@ -19,6 +20,8 @@ from treemem.types import ServedModel
 
 if TYPE_CHECKING:
     from treemem.models.endpoint import EndpointClient
+
+Answer = TypeVar("Answer")
 
 URLS_MAX = 32
 # One server has at most this many slots.
@@ -117,3 +120,51 @@ def from_setting(setting: str | None, role: str = "summarizer") -> ServedModel |
         raise UsageError(
             f"The {role}'s setting is damaged. Choose it again: treemem model use {role}"
         ) from error
+
+
+class Servers:
+    """The servers of a model: one is used until it fails, then the next.
+
+    timeout_seconds: for one answer; None for the client's own.
+    """
+
+    def __init__(self, served: ServedModel, timeout_seconds: float | None = None) -> None:
+        self._served = served
+        self._timeout_seconds = timeout_seconds
+        self._urls = list(served.urls)
+        self._client: EndpointClient | None = None
+
+    def ask(self, request: Callable[[EndpointClient], Answer]) -> Answer:
+        """The answer of the first server that gives one. Raises the last server's error."""
+        for servers_left in range(len(self._urls) - 1, -1, -1):
+            try:
+                return request(self._opened())
+            except ModelError:
+                self._next()
+                if not servers_left:
+                    raise
+        raise AssertionError("the list of servers is empty")
+
+    def alive(self) -> bool:
+        """Whether one of the servers answers."""
+        for _ in self._urls:
+            with suppress(ModelError):
+                if self._opened().alive():
+                    return True
+            self._next()
+        return False
+
+    def close(self) -> None:
+        """Closes the connection. A later request opens it again."""
+        if self._client is not None:
+            self._client.close()
+            self._client = None
+
+    def _opened(self) -> EndpointClient:
+        if self._client is None:
+            self._client = opened(self._served, self._urls[0], self._timeout_seconds)
+        return self._client
+
+    def _next(self) -> None:
+        self.close()
+        self._urls.append(self._urls.pop(0))
