@@ -9,7 +9,6 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from datetime import datetime
 from itertools import compress
 from typing import TYPE_CHECKING
 
@@ -110,17 +109,17 @@ def _weights(prepared: Prepared, candidates: Sequence[Candidate]) -> Weights:
 
 
 def _not_in_time(prepared: Prepared, candidates: Sequence[Candidate]) -> list[str]:
-    """A note if a broad question is about a time of which there is nothing."""
-    hint = prepared.target.hint
-    if hint is None or not prepared.target.is_broad or any(
+    """A note if a broad question is about a time in the past of which there is nothing."""
+    target = prepared.target
+    if target.hint is None or target.days is None or not target.is_broad or any(
         one.in_time or one.event >= scoring.EVENT_SHARE_MIN for one in candidates
     ):  # fmt: skip
         return []
-    zone = prepared.query.now.tzinfo
-    first, last = (None if ms is None else datetime.fromtimestamp(ms / 1000, zone).date()
-                   for ms in (hint.since_ms, hint.until_ms))  # fmt: skip
-    when = f"of {first}" if first == last else f"from {first or 'the first'} to {last or 'now'}"
-    return [f"Nothing {when} was found; the passages are of other days."]
+    first, last = target.days
+    when = f"of {first}" if first == last else " ".join([
+        *([f"from {first}"] if first else []), *([f"until {last}"] if last else []),
+    ])  # fmt: skip
+    return [f"Nothing {when} was found."]
 
 
 def _allowed(prepared: Prepared, candidates: Sequence[Candidate]) -> list[bool]:
