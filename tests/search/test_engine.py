@@ -649,7 +649,10 @@ def test_standing_instructions_head_what_they_bear_on_in_their_scope(
 
 @pytest.mark.parametrize(("rule", "question", "is_told"), [
     ("Always reply in German.", "where is the walrus?", True),
+    ("I prefer short answers.", "where is the walrus?", True),
     ("Never push to main.", "where is the walrus?", False),
+    ("Never cache the responses of the API.", "where is the walrus?", False),
+    ("Always log the reply of the server.", "where is the walrus?", False),
     ("Never push to main.", "how do I push this?", True),
     ("Always name versions when I ask about libraries.", "where is the walrus?", False),
     ("Always name versions when I ask about libraries.", "which libraries are used?", True),

@@ -44,10 +44,13 @@ _OCCASION = lazy_regex(
     r"(?: about| for| of| on| how to)? (?P<subject>[^.;]+)",
     re.IGNORECASE,
 )
+# Of nouns, only what an assistant gives: "never cache API responses" is about something else.
 _ANSWERS = lazy_regex(
-    r"""\b(?:answer(?:s|ing)?|repl(?:y|ies|ying)|respond(?:ing)?|responses?|call\ me|address\ me
-    |(?:speak|talk|write)\ (?:to\ me|in\b)|explain\w*)\b
-    |(?:antwort|r[ée]pon(?:d|se)|respond[ea]|rispond|risposte|respuestas|отвеча|cevap|yanıt
+    r"""\b(?:(?:your|all|in|every|each|short|shorter|brief|long|longer|detailed)
+        \ (?:answers?|repl(?:y|ies)|responses?|explanations?)
+    |(?<!\bthe\ )(?<!\ba\ )(?<!\ban\ )(?:answer|reply|respond)(?:ing)?\ (?!to\b)
+    |explain\w*|call\ me|address\ me|(?:speak|talk)\ (?:to\ me|in)\b|write\ to\ me)
+    |(?:antwort|r[ée]pon(?:d|se)|respond[ea]|rispond|rispost|respuesta|отвеча|cevap|yanıt
     |odpowiad|antwoord|svara?\b|回答|回复|答え|답변)""",
     re.IGNORECASE | re.VERBOSE,
 )
