@@ -9,9 +9,8 @@ from __future__ import annotations
 import os
 import sys
 import unicodedata
-from collections.abc import Collection, Iterator
+from collections.abc import Collection
 from datetime import datetime
-from itertools import pairwise
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -20,7 +19,6 @@ if TYPE_CHECKING:
 
 # The width of output that does not go to a terminal, in columns.
 _PIPE_COLUMNS = 120
-_TAB_COLUMNS = 8
 # Variables by which Rich is asked for styles in a pipe, too.
 _STYLED_BY = ("FORCE_COLOR", "TTY_COMPATIBLE")
 _ALLOWED_CONTROLS = "\n\t"
@@ -40,14 +38,14 @@ def console(*, stderr: bool = False) -> Console:
 
 
 def text_screen() -> Console | Pipe:
-    """Returns what prints texts on stdout: a Rich console, or what prints the same into a pipe but
-    need not load Rich, which takes as long as a search."""
+    """Returns what prints texts on stdout: a Rich console, or in a pipe what does not load Rich,
+    which takes as long as a search."""
     is_asked_for = any(os.environ.get(name) for name in _STYLED_BY)
     return console() if sys.stdout.isatty() or is_asked_for else Pipe()
 
 
 class Pipe:
-    """Prints texts without styles, wrapped like those of a Rich console."""
+    """Prints texts without styles, line by line as they are, for programs to read."""
 
     def print(
         self,
@@ -55,33 +53,12 @@ class Pipe:
         *,
         style: str = "",  # noqa: ARG002
         markup: bool = False,
-        soft_wrap: bool = False,
+        soft_wrap: bool = True,  # noqa: ARG002
     ) -> None:
-        """Prints a text without markup. soft_wrap: lines are not wrapped."""
+        """Prints a text without markup. The other arguments are those of a console."""
         if markup:
             raise ValueError("markup needs a console")
-        for line in text.split("\n"):
-            if "\t" in line and not line.isascii():  # tabs stop at columns, not at characters
-                console().print(line, markup=False, soft_wrap=soft_wrap)
-                continue
-            plain = line.expandtabs(_TAB_COLUMNS)
-            for row in [plain] if soft_wrap else _wrapped(plain):
-                sys.stdout.write(row + "\n")
-
-
-def _wrapped(line: str) -> Iterator[str]:
-    """The rows of a line that is printed into a pipe."""
-    if line.isascii() and len(line) <= _PIPE_COLUMNS:
-        yield line
-        return
-    from rich._wrap import divide_line
-    from rich.cells import cell_len, set_cell_size
-
-    for start, end in pairwise((0, *divide_line(line, _PIPE_COLUMNS), len(line))):
-        row = line[start:end]
-        blanks = len(row) - len(row.rstrip())
-        row = row[: len(row) - max(0, min(blanks, len(row) - _PIPE_COLUMNS))]
-        yield row if cell_len(row) <= _PIPE_COLUMNS else set_cell_size(row, _PIPE_COLUMNS)
+        sys.stdout.write(f"{text}\n")
 
 
 def new_table(*columns: str, numbers: Collection[str] = (), whole: Collection[str] = ()) -> Table:
