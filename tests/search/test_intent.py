@@ -168,6 +168,7 @@ def test_a_question_for_several_things_is_one_for_a_list(question: str) -> None:
 @pytest.mark.parametrize("question", [
     "What does Ana read?", "What is the name of the dog?", "How many days are left?",
     "Why was this done?", "What was this about?", "when did Bo leave?", "",
+    "What libraries would you take?", "Which steps should I take?",
 ])  # fmt: skip
 def test_a_question_for_one_thing_is_none_for_a_list(question: str) -> None:
     assert not intent.asks_for_list(question)

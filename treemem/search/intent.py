@@ -88,6 +88,8 @@ _LIST = lazy_regex(
     |\b(?:what|where|who|whom|which\ \w+)\ (?:all\ )?(?:has|have)\ """,
     re.IGNORECASE | re.VERBOSE,
 )
+# A question for advice asks for nothing that was said here and there.
+_ADVICE = lazy_regex(r"\b(?:would\ you|should\ (?:i|we))\b", re.IGNORECASE | re.VERBOSE)
 # Characters of a question that are read.
 QUESTION_CHARS_MAX = 2_000
 # The kinds of statements that answer a kind of question by themselves, in order of preference.
@@ -142,7 +144,8 @@ def asks_for_list(question: str) -> bool:
         >>> asks_for_list("which books did Ana read?"), asks_for_list("what does Ana read?")
         (True, False)
     """
-    return bool(_LIST.search(question[:QUESTION_CHARS_MAX]))
+    asked = question[:QUESTION_CHARS_MAX]
+    return bool(_LIST.search(asked)) and not _ADVICE.search(asked)
 
 
 @cache

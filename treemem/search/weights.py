@@ -1,8 +1,8 @@
 """Lists the weights of a search, and chooses those for a scope and a question.
 
-They were tuned on half of the conversations of public data sets and checked on the other half, see
-benchmarks/recall.py. Scores are sums of standard scores: 1 is one standard deviation above the
-mean of the scope. Distances are in tokens.
+Most were tuned on half of the conversations of public data sets and checked on the other half;
+benchmarks/README.md names those that were not. Scores are sums of standard scores: 1 is one
+standard deviation above the mean of the scope. Distances are in tokens.
 Tested in tests/search/test_scoring.py.
 """
 
