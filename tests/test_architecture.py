@@ -9,7 +9,7 @@ import pytest
 
 ROOT = Path(__file__).parent.parent
 ARCHITECTURE = (ROOT / "ARCHITECTURE.md").read_text()
-DECISIONS = (ROOT / "docs" / "decisions.md").read_text()
+DECISIONS = (ROOT / "docs" / "explanation" / "decisions.md").read_text()
 DECISION_LINES_MAX = 6
 _ENTRY = re.compile(r"^\*\*(D\d+)\..*?(?=\n\n|\Z)", re.MULTILINE | re.DOTALL)
 _CITED = re.compile(r"\b(?:see|See|decision|decisions\.md,?) (D\d+)\b")

@@ -18,7 +18,9 @@ from treemem_cli.main import cli
 
 ROOT = Path(__file__).parent.parent
 README = ROOT / "README.md"
-PAGES = sorted([README, ROOT / "ARCHITECTURE.md", *ROOT.glob("docs/*.md")])
+PAGES = sorted([README, ROOT / "ARCHITECTURE.md", *ROOT.glob("docs/**/*.md")])
+_IDS = [str(page.relative_to(ROOT)) for page in PAGES]
+_LINKS = re.compile(r"(?<!!)\[[^\]\[]+\]\(([^)\s#]*)(?:#([^)\s]*))?\)")
 _FENCE = re.compile(r"^```(\w+)([^\n]*)\n(.*?)^```", re.MULTILINE | re.DOTALL)
 # Not run, since they install, download, compile or wait.
 _NOT_RUN = ("make ", "git ", "pip ", "cd ", "treemem model pull", "treemem work --watch",
@@ -30,18 +32,18 @@ def _snippets(page: Path, language: str) -> list[tuple[str, str]]:
     return [(options.strip(), body) for name, options, body in fences if name == language]
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+@pytest.mark.parametrize("page", PAGES, ids=_IDS)
 def test_python_snippets_run_from_top_to_bottom(
     page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest
 ) -> None:
-    if page.name == "models.md":  # its snippet pulls a model that the fixture provides
+    if page.match("how-to/models.md"):  # its snippet pulls a model that the fixture provides
         request.getfixturevalue("models_folder")
     monkeypatch.chdir(tmp_path)
     for _, body in _snippets(page, "python"):
         exec(compile(body, str(page), "exec"), {"__name__": page.stem})
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+@pytest.mark.parametrize("page", PAGES, ids=_IDS)
 def test_shell_snippets_run_from_top_to_bottom(page: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(ROOT)
     runner = CliRunner()
@@ -52,6 +54,29 @@ def test_shell_snippets_run_from_top_to_bottom(page: Path, monkeypatch: pytest.M
                 assert words[0] == "treemem", line
                 result = runner.invoke(cli, words[1:])
                 assert result.exit_code == 0, f"{line}: {result.output}"
+
+
+def _anchors(page: Path) -> set[str]:
+    """The fragments of a page's headings, as forges make them."""
+    headings = re.findall(r"^#+ (.+)$", page.read_text(), re.MULTILINE)
+    words = (re.sub(r"[^\w\- ]", "", heading.lower()) for heading in headings)
+    return {heading.replace(" ", "-") for heading in words}
+
+
+@pytest.mark.parametrize("page", [*PAGES, ROOT / "CONTRIBUTING.md"], ids=[*_IDS, "CONTRIBUTING.md"])
+def test_every_link_leads_to_a_page_and_a_heading(page: Path) -> None:
+    text = _FENCE.sub("", page.read_text())
+    for target, anchor in _LINKS.findall(text):
+        if "://" not in target:
+            linked = (page.parent / target).resolve() if target else page
+            assert linked.exists(), f"{target} is not a file"
+            assert not anchor or anchor in _anchors(linked), f"{target}#{anchor} is not a heading"
+
+
+def test_the_index_lists_every_page() -> None:
+    index = ROOT / "docs" / "index.md"
+    linked = {(index.parent / target).resolve() for target, _ in _LINKS.findall(index.read_text())}
+    assert set(ROOT.glob("docs/*/*.md")) <= linked
 
 
 def test_the_outputs_in_the_readme_are_real() -> None:

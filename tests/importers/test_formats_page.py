@@ -1,4 +1,4 @@
-"""Tests that docs/formats.md agrees with the registry."""
+"""Tests that docs/reference/formats.md agrees with the registry."""
 
 from __future__ import annotations
 
@@ -7,7 +7,9 @@ from pathlib import Path
 
 from treemem.importers import IMPORTERS
 
-PAGE = (Path(__file__).parent.parent.parent / "docs" / "formats.md").read_text("utf-8")
+PAGE = (Path(__file__).parent.parent.parent / "docs" / "reference" / "formats.md").read_text(
+    "utf-8"
+)
 HEADINGS = re.findall(r"^##+ (.*)$", PAGE, re.MULTILINE)
 
 

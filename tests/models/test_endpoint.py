@@ -645,7 +645,7 @@ def test_the_text_of_a_server_cannot_control_the_terminal(server: FakeServer):
 
 def test_the_commands_of_the_documentation_work(monkeypatch: pytest.MonkeyPatch):
     """With the servers of the tests in the place of those it names."""
-    page = (ROOT / "docs" / "models.md").read_text()
+    page = (ROOT / "docs" / "how-to" / "models.md").read_text()
     _, _, section = page.partition("## A server instead of a local file")
     section, _, _ = section.partition("\n## ")
     commands = re.findall(r"^\$ treemem (.*)$", section, re.MULTILINE)

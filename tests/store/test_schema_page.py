@@ -10,13 +10,13 @@ import pytest
 from treemem.store import migrations, schema_page
 from treemem.store.database import Database
 
-PAGE = Path(__file__).parents[2] / "docs" / "schema.md"
+PAGE = Path(__file__).parents[2] / "docs" / "reference" / "schema.md"
 
 
 def test_the_page_is_made_from_the_ddl() -> None:
     if not PAGE.exists():
         pytest.skip("an installed package has no docs")
-    command = "python -m treemem.store.schema_page > docs/schema.md"
+    command = "python -m treemem.store.schema_page > docs/reference/schema.md"
     assert PAGE.read_text("utf-8") == schema_page.markdown(), f"Run: {command}"
 
 

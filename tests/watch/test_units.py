@@ -1,4 +1,4 @@
-"""systemd and launchd accept the units in docs/watch.md, and their commands exist."""
+"""systemd and launchd accept the units in docs/how-to/watch.md, and their commands exist."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from click.testing import CliRunner
 from treemem_cli.logs.watch import watch_command
 from treemem_cli.main import cli
 
-PAGE = (Path(__file__).parent.parent.parent / "docs" / "watch.md").read_text()
+PAGE = (Path(__file__).parent.parent.parent / "docs" / "how-to" / "watch.md").read_text()
 
 
 def fence(language: str) -> str:

@@ -1,4 +1,4 @@
-"""Prints docs/schema.md: `python -m treemem.store.schema_page > docs/schema.md`.
+"""Prints the page docs/reference/schema.md: `python -m treemem.store.schema_page`.
 
 The page is generated from the DDL in migrations.py, which creates the tables.
 """

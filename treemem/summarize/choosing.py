@@ -40,7 +40,7 @@ _UNTELLING = frozenset().union(
     word_classes.SUBJECTS, word_classes.VERBS,
 )  # fmt: skip
 # The quality below which a gist, or a fact, is not shown at a root: of what roots show, about four
-# in five are good (docs/decisions.md, D78).
+# in five are good (docs/explanation/decisions.md, D78).
 GIST_FLOOR = 0.65
 FACT_FLOOR = 0.7
 # Of two statements of a kind, the one that matters less repeats the other if the one with fewer
