@@ -11,7 +11,7 @@ LLAMA_VERSION := 0.3.36
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-slow test-kills test-kill-sample test-wheel test-pythons fuzz lint bench-smoke bench bench-sample bench-faithfulness bench-recall bench-latency bench-importers clean
+.PHONY: help setup demo test test-slow test-kills test-kill-sample test-wheel test-types test-pythons fuzz lint bench-smoke bench bench-sample bench-faithfulness bench-recall bench-latency bench-importers clean
 
 help:  ## Show what there is to make
 	@echo "make TARGET, where TARGET is one of:"
@@ -100,6 +100,10 @@ test-wheel: $(VENV)/.base  ## Build the wheel, install it into a bare environmen
 	  ../bare/bin/treemem search "why did farm 0417 lose pickups?" --budget 300 | tee found && \
 	  grep -q 0417 found && \
 	  ../bare/bin/treemem doctor && echo "The wheel works in a bare environment."
+
+test-types: setup  ## Check that mypy and pyright see the types, in an editable install and in a wheel
+	@$(BIN)/python -m pip install --quiet --quiet --group types
+	$(BIN)/python -m pytest tests/install -m slow -p no:cacheprovider
 
 # The quick, model-free heart of the suite; the whole of it runs under the interpreter of .venv.
 SMOKE := tests/test_memory.py tests/test_times.py tests/cli tests/store tests/tree tests/queue \

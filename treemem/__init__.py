@@ -45,45 +45,65 @@ from treemem.types import (
     EntryState,
     Explained,
     Grade,
+    Include,
     Job,
     Later,
     Message,
+    MessageKind,
     Node,
     Origin,
     Part,
+    PartKind,
     Passage,
     Place,
     Rejection,
     Scope,
+    ScopeKind,
     SearchResult,
     ServedModel,
     Source,
     SourceKind,
     Standing,
     Statement,
+    StatementKind,
     Summary,
     Tree,
+    TreeShape,
 )
 
 if TYPE_CHECKING:
-    from treemem.checkers.calibration import Calibration
+    from treemem.checkers.calibration import Calibration, Measured
+    from treemem.checkers.formula import Features, Formula
     from treemem.diagnostics.doctor import Check, Diagnosis
     from treemem.diagnostics.estimate import Plan, Speed
     from treemem.diagnostics.status import EmbedderStatus, ProducerStatus, Status
-    from treemem.importers.common.base import LogFile
+    from treemem.importers.common.base import Event, Importer, LogFile
+    from treemem.importers.streams.heads import Head
     from treemem.ingest.walk import find_files
     from treemem.ledger.choices import RuleView
+    from treemem.ledger.rulebook import RuleState
     from treemem.ledger_api import Ledger
     from treemem.places.lines import with_lines
     from treemem.privacy.policy import Policy, Redact, Redactions
     from treemem.queue.hours import Hours
-    from treemem.reports import FileReport, IngestReport, ScrubReport, WorkReport
-    from treemem.search.query import Rerank
+    from treemem.reports import (
+        FileProgress,
+        FileReport,
+        IngestReport,
+        ScrubReport,
+        Skipped,
+        StepProgress,
+        WorkProgress,
+        WorkReport,
+    )
+    from treemem.search.query import Rerank, SearchMode
     from treemem.store.usage import UsageKey, UsageRow
-    from treemem.summarize.exam import ExamResult
+    from treemem.summarize.exam import ExamPart, ExamResult
+    from treemem.summarize.prompts import SummaryMode
     from treemem.text.speech import clean_verbatim
+    from treemem.times import Clock
     from treemem.topic_api import Topics, TopicView
-    from treemem.tree.browse import SourceView, UpgradableNode
+    from treemem.tree.browse import SourceView, UpgradableNode, UpgradeReason
 
 __version__ = "0.1.0"
 
@@ -92,6 +112,7 @@ __all__ = [  # noqa: RUF022
     "Blob",
     "Calibration",
     "Check",
+    "Clock",
     "ConstraintError",
     "DatabaseCorruptError",
     "DatabaseError",
@@ -110,21 +131,31 @@ __all__ = [  # noqa: RUF022
     "EntryKind",
     "EntryOrder",
     "EntryState",
+    "Event",
+    "ExamPart",
     "ExamResult",
     "Explained",
+    "Features",
+    "FileProgress",
     "FileReport",
+    "Formula",
     "GRADES",
     "Grade",
+    "Head",
     "Hours",
     "ImportFileError",
+    "Importer",
+    "Include",
     "IngestReport",
     "Job",
     "Later",
     "LeaseLostError",
     "Ledger",
     "LogFile",
+    "Measured",
     "Memory",
     "Message",
+    "MessageKind",
     "MissingPackageError",
     "ModelError",
     "Node",
@@ -133,6 +164,7 @@ __all__ = [  # noqa: RUF022
     "Origin",
     "OriginSpan",
     "Part",
+    "PartKind",
     "Passage",
     "Place",
     "Plan",
@@ -142,27 +174,37 @@ __all__ = [  # noqa: RUF022
     "Redactions",
     "Rejection",
     "Rerank",
+    "RuleState",
     "RuleView",
     "Scope",
+    "ScopeKind",
     "ScrubReport",
+    "SearchMode",
     "SearchResult",
     "ServedModel",
+    "Skipped",
     "Source",
     "SourceKind",
     "SourceView",
     "Speed",
     "Standing",
     "Statement",
+    "StatementKind",
     "Status",
+    "StepProgress",
     "Summary",
+    "SummaryMode",
     "TopicView",
     "Topics",
     "Tree",
+    "TreeShape",
     "TreememError",
     "UpgradableNode",
+    "UpgradeReason",
     "UsageError",
     "UsageKey",
     "UsageRow",
+    "WorkProgress",
     "WorkReport",
     "__version__",
     "clean_verbatim",
@@ -177,30 +219,46 @@ if not TYPE_CHECKING:
     _MODULES = {
         "Calibration": "checkers.calibration",
         "Check": "diagnostics.doctor",
+        "Clock": "times",
         "Diagnosis": "diagnostics.doctor",
         "EmbedderStatus": "diagnostics.status",
+        "Event": "importers.common.base",
+        "ExamPart": "summarize.exam",
         "ExamResult": "summarize.exam",
+        "Features": "checkers.formula",
+        "FileProgress": "reports",
         "FileReport": "reports",
+        "Formula": "checkers.formula",
+        "Head": "importers.streams.heads",
         "Hours": "queue.hours",
+        "Importer": "importers.common.base",
         "IngestReport": "reports",
         "Ledger": "ledger_api",
         "LogFile": "importers.common.base",
+        "Measured": "checkers.calibration",
         "Plan": "diagnostics.estimate",
         "Policy": "privacy.policy",
         "ProducerStatus": "diagnostics.status",
         "Redact": "privacy.policy",
         "Redactions": "privacy.policy",
         "Rerank": "search.query",
+        "RuleState": "ledger.rulebook",
         "RuleView": "ledger.choices",
         "ScrubReport": "reports",
+        "SearchMode": "search.query",
+        "Skipped": "reports",
         "SourceView": "tree.browse",
         "Speed": "diagnostics.estimate",
         "Status": "diagnostics.status",
+        "StepProgress": "reports",
+        "SummaryMode": "summarize.prompts",
         "TopicView": "topic_api",
         "Topics": "topic_api",
         "UpgradableNode": "tree.browse",
+        "UpgradeReason": "tree.browse",
         "UsageKey": "store.usage",
         "UsageRow": "store.usage",
+        "WorkProgress": "reports",
         "WorkReport": "reports",
         "clean_verbatim": "text.speech",
         "find_files": "ingest.walk",

@@ -49,7 +49,7 @@ if TYPE_CHECKING:
         WorkProgress,
         WorkReport,
     )
-    from treemem.search.query import Mode, Rerank
+    from treemem.search.query import Rerank, SearchMode
     from treemem.store.usage import UsageKey, UsageRow
     from treemem.topic_api import Topics
     from treemem.tree.browse import SourceView, UpgradableNode
@@ -243,7 +243,7 @@ class Memory:
         since: str | datetime | None = None,
         until: str | datetime | None = None,
         now: datetime | None = None,
-        mode: Mode = "auto",
+        mode: SearchMode = "auto",
         fts: bool = False,
         tuning: Mapping[str, float] | None = None,
         rerank: Rerank | None = None,

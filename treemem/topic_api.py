@@ -8,6 +8,7 @@ Tested in tests/topics/test_assignment.py.
 
 from __future__ import annotations
 
+import builtins
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -53,9 +54,6 @@ class TopicView:
     aliases: tuple[str, ...]
 
 
-Views = list[TopicView]
-
-
 class Topics:
     """The topics of one memory. An unambiguous prefix of an id is enough; the id of a merged topic
     refers to the topic it was merged into.
@@ -68,7 +66,7 @@ class Topics:
         self._clock = clock
         self._work = work
 
-    def list(self) -> Views:
+    def list(self) -> builtins.list[TopicView]:
         """Returns all topics, those with the most leaves first."""
         with self._database.reading():
             views = [_view(self._database, topic) for topic in topic_store.topics(self._database)]
@@ -113,7 +111,7 @@ class Topics:
         self._work()
         return self.show(target)
 
-    def rebuild(self) -> Views:
+    def rebuild(self) -> builtins.list[TopicView]:
         """Computes all topics again. Pins, names and merges are kept, and so is the id of a topic
         that remains."""
         while assignment.read_batch(self._database):

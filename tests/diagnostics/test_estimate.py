@@ -398,7 +398,7 @@ def test_before_the_first_job_the_speed_is_that_of_the_exam(
     memory: Memory, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     use(monkeypatch, memory, CountingClient(), mode="retell")
-    part = exam.Part(12, 6, 5, 12, 12, 480, 120, 0.5, 5)
+    part = exam.ExamPart(12, 6, 5, 12, 12, 480, 120, 0.5, 5)
     result = exam.ExamResult("fake", exam.version(), "retell", 4_000, part, part, None, "")
     monkeypatch.setattr("treemem.summarize.backends.exam_of", lambda _: result)
     plan = memory.plan(session(40).write(tmp_path))

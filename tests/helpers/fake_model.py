@@ -15,7 +15,7 @@ from treemem.store.database import Database
 from treemem.summarize import prompts
 from treemem.summarize.backends import Slot
 from treemem.summarize.model_summarizer import ModelSummarizer
-from treemem.summarize.prompts import Mode
+from treemem.summarize.prompts import SummaryMode
 
 if TYPE_CHECKING:
     from treemem.models.chat import Prompt
@@ -87,7 +87,7 @@ def use(
     *,
     name: str = "fake",
     rank: int = 10,
-    mode: Mode = "notes",
+    mode: SummaryMode = "notes",
     checker: Checker | None = None,
 ) -> ModelSummarizer:
     """Makes memory.work() summarize with this client, as if it were a model of that name."""

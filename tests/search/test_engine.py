@@ -24,7 +24,7 @@ from treemem.models.embedders import HASHING_NAME
 from treemem.search import candidates
 from treemem.search.context import STANDING_TITLE
 from treemem.search.engine import search
-from treemem.search.query import BUDGET_MIN, MODES, Mode, Query
+from treemem.search.query import BUDGET_MIN, MODES, Query, SearchMode
 from treemem.store import vectors
 from treemem.store.database import Database
 from treemem.text.labels import GAP
@@ -618,7 +618,9 @@ def test_a_closed_or_superseded_statement_is_not_returned(
 
 
 @pytest.mark.parametrize("mode", ["auto", "summary"])
-def test_a_rule_that_was_taken_back_is_not_returned_as_one(memory: Memory, mode: Mode) -> None:
+def test_a_rule_that_was_taken_back_is_not_returned_as_one(
+    memory: Memory, mode: SearchMode
+) -> None:
     rule = "Never use tabs in the parser."
     tell(memory, rule, "Fine.")
     assert f"(constraint) user: {rule}" in memory.search("which rules hold?", mode=mode).text

@@ -12,8 +12,8 @@ from tests.helpers.fake_model import FakeClient, answering, lines_of, raving
 from tests.helpers.paraphrases import NOTES, Agreeing, paraphrases
 from treemem import ModelError
 from treemem.summarize import exam, lines, prompts
-from treemem.summarize.exam import ExamResult, Part
-from treemem.summarize.prompts import Mode
+from treemem.summarize.exam import ExamPart, ExamResult
+from treemem.summarize.prompts import SummaryMode
 from treemem.text.sentences import split_sentences
 from treemem.verify.grading import Checker
 from treemem.verify.words import stems
@@ -108,7 +108,7 @@ def test_copies_of_sentences_are_no_notes() -> None:
 
 
 def test_one_that_notes_are_worth_more_than_any_retelling() -> None:
-    part = Part(12, 10, 10, 10, 12, 4_000, 200, 0.5, 10)
+    part = ExamPart(12, 10, 10, 10, 12, 4_000, 200, 0.5, 10)
     least = replace(part, points=4)
     writer = replace(RESULT, mode="notes", notes=least)
     assert least.share == exam.NOTES_SHARE_MIN
@@ -172,7 +172,7 @@ def only(*words: str) -> Callable[[str], str]:
     ("words", "mode"), [(("rowing", "music"), None), (("rowing", "music", "glacier"), "retell")]
 )
 def test_a_model_that_retells_needs_a_quarter_of_the_points(
-    words: tuple[str, ...], mode: Mode | None
+    words: tuple[str, ...], mode: SummaryMode | None
 ) -> None:
     result = take(either(only(*words), raving))
     assert (result.retell.points, result.mode) == (len(words), mode)
@@ -290,7 +290,7 @@ def test_progress_is_reported_after_every_question() -> None:
 
 # -- the stored result -----------------------------------------------------------------
 
-PART = Part(12, 10, 9, 12, 12, 4_000, 200, 0.5, 9)
+PART = ExamPart(12, 10, 9, 12, 12, 4_000, 200, 0.5, 9)
 RESULT = ExamResult(
     "fake-Q4_0@01234567", exam.version(), "retell", 1_000, PART, replace(PART, points=3), None,
     TAKEN_AT,

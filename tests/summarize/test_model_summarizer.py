@@ -21,7 +21,7 @@ from treemem.summarize import extractive, lines, prompts, rollup
 from treemem.summarize.base import BINDING, KIND_ORDER
 from treemem.summarize.calls import RETOLD_MAX, RETOLD_WORDS_MIN, Call
 from treemem.summarize.model_summarizer import ModelSummarizer
-from treemem.summarize.prompts import Mode
+from treemem.summarize.prompts import SummaryMode
 from treemem.text.tokens import count_tokens
 from treemem.types import StatementKind, TreeShape
 from treemem.verify.grading import Checker
@@ -33,7 +33,7 @@ SHORT = "Ana moved the {n}th backup of the shop."
 
 
 def summarizer(
-    mode: Mode = "retell", window_tokens: int | None = None, checker: Checker | None = None
+    mode: SummaryMode = "retell", window_tokens: int | None = None, checker: Checker | None = None
 ) -> ModelSummarizer:
     return ModelSummarizer(
         "fake", "0" * 64, 10, mode=mode, window_tokens=window_tokens, checker=checker
@@ -192,7 +192,7 @@ def test_the_room_that_a_retelling_frees_goes_to_spare_statements() -> None:
 
 
 @pytest.mark.parametrize("mode", ["retell", "notes"])
-def test_a_view_without_a_passed_statement_is_unusable(mode: Mode) -> None:
+def test_a_view_without_a_passed_statement_is_unusable(mode: SummaryMode) -> None:
     log = said(*numbered(3))
     own, items = summarizer(mode), picked(log)
     calls = own.leaf_calls(log, items)
@@ -204,7 +204,9 @@ def test_a_view_without_a_passed_statement_is_unusable(mode: Mode) -> None:
 # -- refused answers -------------------------------------------------------------------
 
 
-def refusals(mode: Mode, line: str, answer: str, stopped: str = "eos") -> tuple[list[str], int]:
+def refusals(
+    mode: SummaryMode, line: str, answer: str, stopped: str = "eos"
+) -> tuple[list[str], int]:
     """The reasons why statements of an answer were refused, and the number that passed."""
     summarizer = ModelSummarizer("fake", "0" * 64, 10, mode=mode)
     log = excerpts(line)
@@ -240,7 +242,7 @@ MOVED = "user: I moved the backup of the shop to the new server in Graz on Frida
     ],
 )  # fmt: skip
 def test_an_answer_is_refused_with_its_reason(
-    mode: Mode, answer: str, stopped: str, reasons: list[str], kept: int
+    mode: SummaryMode, answer: str, stopped: str, reasons: list[str], kept: int
 ) -> None:
     assert refusals(mode, MOVED, answer, stopped) == (reasons, kept)
 
@@ -420,7 +422,7 @@ class Doubting(Agreeing):
         return 0.1
 
 
-def noted(notes: Sequence[str], checker: Checker | None, mode: Mode = "notes") -> View:
+def noted(notes: Sequence[str], checker: Checker | None, mode: SummaryMode = "notes") -> View:
     log = excerpts("\n".join(SHED))
     own, items = summarizer(mode, checker=checker), picked(log)
     calls = own.leaf_calls(log, items)

@@ -25,7 +25,7 @@ from treemem.proposals import Excerpt
 from treemem.summarize import extractive, prompts
 from treemem.summarize.answers import PROVEN
 from treemem.summarize.lines import name_of
-from treemem.summarize.prompts import Mode
+from treemem.summarize.prompts import SummaryMode
 from treemem.verify.grading import grade
 from treemem_cli.main import cli
 
@@ -112,7 +112,7 @@ INJECTIONS: dict[str, tuple[str, tuple[str, ...]]] = {
         ("\x1b[31mBen wiped the new disk in Linz.", "Ben wiped the new disk in Linz."),
     ),
 }  # fmt: skip
-MODES = get_args(Mode)
+MODES = get_args(SummaryMode)
 
 
 class Obedient(FakeClient):
@@ -155,7 +155,7 @@ def attack(
     tmp_path: Path,
     memory: Memory,
     monkeypatch: pytest.MonkeyPatch,
-) -> tuple[Memory, Obedient, Mode]:
+) -> tuple[Memory, Obedient, SummaryMode]:
     """A memory in which an obedient model has summarized a log with an injection."""
     name, mode = request.param
     injection, asked = INJECTIONS[name]
@@ -188,7 +188,7 @@ def authors(statement: Statement) -> set[str]:
     return {message.speaker for message in statement.messages}
 
 
-Attack = tuple[Memory, Obedient, Mode]
+Attack = tuple[Memory, Obedient, SummaryMode]
 
 
 def test_statements_of_the_other_speakers_keep_their_kind_and_speaker(attack: Attack) -> None:
@@ -319,7 +319,7 @@ def terminal_text(*arguments: str) -> str:
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("name", INJECTIONS)
 def test_a_log_cannot_control_the_terminal(
-    name: str, mode: Mode, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    name: str, mode: SummaryMode, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     injection, asked = INJECTIONS[name]
     with Memory.open() as memory:

@@ -207,7 +207,7 @@ def test_a_tail_that_cannot_be_retold_removes_nothing_from_its_root(
 
 
 def result(mode: str | None) -> exam.ExamResult:
-    part = exam.Part(12, 6, 5, 12, 12, 500, 160, 0.5, 5)
+    part = exam.ExamPart(12, 6, 5, 12, 12, 500, 160, 0.5, 5)
     return exam.ExamResult(
         "fake@00000000", exam.version(), mode, 4_000,  # type: ignore[arg-type]
         part, dataclasses.replace(part, points=1, total=13), None, "2026-11-28T00:00:00+00:00",

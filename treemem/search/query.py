@@ -32,8 +32,8 @@ if TYPE_CHECKING:
 # Rates how well each text answers a query; larger is better, on any scale.
 Rerank = Callable[[str, Sequence[str]], Sequence[float]]
 
-Mode = Literal["auto", "verbatim", "summary"]
-MODES: tuple[Mode, ...] = ("auto", "verbatim", "summary")
+SearchMode = Literal["auto", "verbatim", "summary"]
+MODES: tuple[SearchMode, ...] = ("auto", "verbatim", "summary")
 # Tokens.
 BUDGET_MIN = 50
 
@@ -69,7 +69,7 @@ class Query:
     budget_tokens: int = 2_000
     since: str | datetime | None = None
     until: str | datetime | None = None
-    mode: Mode = "auto"
+    mode: SearchMode = "auto"
     tuning: Mapping[str, float] = field(default_factory=dict)
     is_fts: bool = False
     rerank: Rerank | None = None

@@ -30,7 +30,7 @@ from treemem.summarize.base import Client
 from treemem.summarize.calls import Call, window_calls
 from treemem.summarize.detectors import kind_of, words_of
 from treemem.summarize.model_summarizer import PROMPT_VERSION, ModelSummarizer
-from treemem.summarize.prompts import Mode
+from treemem.summarize.prompts import SummaryMode
 from treemem.text.tokens import count_tokens
 from treemem.types import Message
 from treemem.types import Part as MessagePart
@@ -59,7 +59,7 @@ WHOLE_LEAF_TOKENS = 4_500
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class ExamPart:
     """The result of one part of the exam.
 
     offered, kept: statements of the model, and those of them that would be shown. points: of
@@ -96,11 +96,11 @@ class ExamResult:
 
     model: str
     version: str
-    mode: Mode | None
+    mode: SummaryMode | None
     window_tokens: int
-    retell: Part
-    notes: Part
-    long: Part | None
+    retell: ExamPart
+    notes: ExamPart
+    long: ExamPart | None
     taken_at: str
     checker: str | None = None
 
@@ -144,7 +144,7 @@ def take(
     report = _ProgressCounter(progress, len(questions()["retell"]) + len(texts))
     retell = _retell_part(client, report)
     notes = _notes_part(client, [[text] for text in texts], lines.WINDOW_TOKENS, checker, report)
-    mode: Mode | None = None
+    mode: SummaryMode | None = None
     long = None
     if notes.shown_share >= NOTES_SHARE_MIN:
         mode = "notes"
@@ -196,7 +196,7 @@ def _sayings() -> list[Excerpt]:
     return _excerpts([(item["speaker"], item["said"]) for item in questions()["retell"]])
 
 
-def _retell_part(client: Client, report: Callable[[], None]) -> Part:
+def _retell_part(client: Client, report: Callable[[], None]) -> ExamPart:
     summarizer = ModelSummarizer("exam", "", 1, mode="retell")
     items, excerpts = [], _sayings()
     for number, excerpt in enumerate(excerpts):
@@ -225,7 +225,7 @@ def _notes_part(
     window_tokens: int,
     checker: Checker | None,
     report: Callable[[], None],
-) -> Part:
+) -> ExamPart:
     """Writes notes on texts, each of one or more windows of the exam in a row."""
     points, shown, total, kept, offered = 0, 0, 0, 0, 0
     answers: list[Generation] = []
@@ -273,7 +273,9 @@ class _Key:
         return float(any(_tells(told, pattern) for pattern in (*self.key, *self.false)))
 
 
-def _long_part(client: Client, checker: Checker | None, report: Callable[[], None]) -> Part | None:
+def _long_part(
+    client: Client, checker: Checker | None, report: Callable[[], None]
+) -> ExamPart | None:
     """Writes notes on all texts at once; None if the model cannot read so much."""
     try:
         return _notes_part(client, [questions()["notes"]], WHOLE_LEAF_TOKENS, checker, report)
@@ -332,8 +334,8 @@ def _part(
     total: int,
     answers: Sequence[Generation],
     shown: int,
-) -> Part:
-    return Part(
+) -> ExamPart:
+    return ExamPart(
         offered, kept, points, total, len(answers),
         sum(answer.tokens_in for answer in answers), sum(answer.tokens_out for answer in answers),
         round(statistics.median([answer.seconds for answer in answers] or [0.0]), 3), shown,
@@ -356,7 +358,7 @@ def result_of(model: str, folder: Path | None = None) -> ExamResult | None:
 
 def _result(fields: dict[str, Any]) -> ExamResult:
     parts = {
-        name: None if fields[name] is None else Part(**fields[name])
+        name: None if fields[name] is None else ExamPart(**fields[name])
         for name in ("retell", "notes", "long")
     }
     return ExamResult(**(fields | parts))

@@ -20,7 +20,7 @@ from treemem.summarize.answers import GradedAnswers, Note
 from treemem.summarize.base import BINDING, KIND_ORDER, Client, GroupContent, LeafContent
 from treemem.summarize.below import Selection
 from treemem.summarize.calls import Call
-from treemem.summarize.prompts import GISTS_MAX, Mode
+from treemem.summarize.prompts import GISTS_MAX, SummaryMode
 from treemem.types import Message
 from treemem.verify import relations
 
@@ -52,7 +52,7 @@ class ModelSummarizer:
         digest: str,
         rank: int,
         *,
-        mode: Mode = "retell",
+        mode: SummaryMode = "retell",
         window_tokens: int | None = None,
         checker: Checker | None = None,
     ) -> None:

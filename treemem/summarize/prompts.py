@@ -18,7 +18,7 @@ from typing import Literal
 from treemem.patterns import lazy_regex
 from treemem.summarize.lines import flat, name_of
 
-Mode = Literal["retell", "notes"]
+SummaryMode = Literal["retell", "notes"]
 
 # A note for so many tokens of the lines it is about, with a least and a greatest number. They are
 # more than a summary has room for, since some are refused.

@@ -255,7 +255,7 @@ def source_messages(database: Database, source_seq: int) -> list[Message]:
 
 # -- nodes that a model could summarize better -----------------------------------------
 
-Reason = Literal["only picked out", "a weaker model", "the model's view was not used"]
+UpgradeReason = Literal["only picked out", "a weaker model", "the model's view was not used"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -266,7 +266,7 @@ class UpgradableNode:
     level: int
     source_id: str
     producer: str
-    reason: Reason
+    reason: UpgradeReason
 
 
 # The best usable view of each node, the rank of the best producer that has tried, and the source.
@@ -299,7 +299,7 @@ def upgradable(database: Database, rank: int, source_id: str | None) -> list[Upg
     for node_id, level, key, producer, shown, best_try in database.rows(_UPGRADABLE, parameters):
         if 0 < rank <= best_try:
             continue
-        reason: Reason = "only picked out" if shown == best_try == 0 else "a weaker model"
+        reason: UpgradeReason = "only picked out" if shown == best_try == 0 else "a weaker model"
         if shown == 0 < best_try:
             reason = "the model's view was not used"
         nodes.append(UpgradableNode(node_id, level, key, producer, reason))
