@@ -104,3 +104,26 @@ def test_the_same_messages_again_add_nothing_to_an_upgraded_file(old_file: Path)
     with Memory.open(old_file) as memory:
         assert [message.id for message in memory.messages("chat/0")] == before
         assert memory.status().messages == 7
+
+
+def test_the_rules_of_a_file_hold_before_and_after_work_marks_them(tmp_path: Path) -> None:
+    path = tmp_path / "schema-7.db"
+    rule = "Always close the north gate at dusk."
+    task = "Please keep the north gate closed while you paint it now."
+    with Memory.open(path) as memory:
+        memory.append("chat/0", [Message(text=rule), Message(text=task)])
+        memory.work(max_calls=0)
+    database = Database(path)
+    with database.transaction():
+        database.execute("ALTER TABLE entry DROP COLUMN for_good")
+        database.execute("DELETE FROM _sqlite_migrations WHERE name = 'm008_rules'")
+        database.execute("PRAGMA user_version = 7")
+    database.close()
+    with Memory.open(path) as memory:
+        assert [view.text for view in memory.rules()] == [rule]
+        memory.work(max_calls=0)
+        assert [view.text for view in memory.rules()] == [rule]
+    database = Database(path)
+    found = database.rows("SELECT for_good FROM entry WHERE kind = 'constraint' ORDER BY for_good")
+    database.close()
+    assert [mark for (mark,) in found] == [0, 1]

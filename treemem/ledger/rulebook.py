@@ -29,7 +29,7 @@ RuleState = Literal["in force", "taken back", "dropped", "pinned"]
 ID_CHARS = 12
 
 _RULES = """
-SELECT e.seq, e.id, e.state, coalesce(by.text, '') FROM statement st
+SELECT e.seq, e.id, e.state, coalesce(by.text, ''), e.for_good FROM statement st
 JOIN entry e ON e.statement_seq = st.seq LEFT JOIN entry ended ON ended.seq = e.by_seq
 LEFT JOIN statement by ON by.seq = ended.statement_seq
 WHERE st.kind = 'constraint' AND st.origin = 'typed'
@@ -156,8 +156,6 @@ def _read(database: Database) -> Book:
     chosen = {choice[:2]: choice for choice in entry_choices.choices(database)}
     if not rows and not chosen:
         return Book((), ())
-    from treemem.rules import wording
-
     placed = entries.placed(database, rows)
     places: dict[int, list[_Place]] = {}
     for row in database.rows(_PLACES, {"entries": json_list(rows)}):
@@ -165,13 +163,13 @@ def _read(database: Database) -> Book:
     left = dict(chosen)
     rules, sentences = [], []
     for seq, said in places.items():
-        entry_id, state, ended_by = rows[seq]
+        entry_id, state, ended_by, for_good = rows[seq]
         rule = _rule_of(entry_id, placed[seq], said)
         keys = {(place.text, home) for place in said for home in (place.home, place.source_id)}
         for key in keys:
             left.pop(key, None)
         sentences.append(rule)
-        if wording.form_of(rule.text) is not None:
+        if _is_for_good(rule.text) if for_good is None else for_good:
             choice = entry_choices.latest(chosen, keys)
             rules.append(_judged(rule, state, ended_by, choice))
     # Subtle: a choice outlives its messages, as when a log is deleted and read again.
@@ -213,6 +211,14 @@ def _is_ended(rule: Rule, here: Mapping[str, Sequence[Rule]]) -> bool:
     )
 
 
+def _is_for_good(text: str) -> bool:
+    """Whether a sentence is a rule for good, which an entry says of its own once work has looked
+    at it. Slow in a new process: it compiles many expressions."""
+    from treemem.rules import wording
+
+    return wording.form_of(text) is not None
+
+
 def _judged(rule: Rule, state: EntryState, ended_by: str, chosen: ChoiceState | None) -> Rule:
     """The rule in the state of its entry."""
     if state == "holds":
@@ -227,9 +233,7 @@ def _judged(rule: Rule, state: EntryState, ended_by: str, chosen: ChoiceState | 
 
 def _is_about_a_rule(choice: EntryChoice) -> bool:
     """Whether a choice without its sentence is about a rule, not about another entry."""
-    from treemem.rules import wording
-
-    is_rule = choice.state == "dropped" and wording.form_of(choice.text) is not None
+    is_rule = choice.state == "dropped" and _is_for_good(choice.text)
     return choice.state == "pinned" or is_rule
 
 

@@ -105,10 +105,12 @@ def _row(seq: int, mentions: Sequence[Mention]) -> EntryRow:
     alike = [m for m in mentions if order(m) == order(best)]
     last = max(alike, key=_place)
     times = [m.sent_at_ms for m in mentions if m.sent_at_ms is not None]
+    kind = matching.entry_kind(last.kind, last.text, last.origin)
     return EntryRow(
-        seq, matching.entry_kind(last.kind, last.text, last.origin), last.statement_seq,
+        seq, kind, last.statement_seq,
         min(times, default=None), last.sent_at_ms, last.source_seq, last.position,
         len({m.message_seq for m in mentions}), len({m.node_seq for m in mentions}),
+        matching.is_for_good(kind, last.text, last.origin),
     )  # fmt: skip
 
 

@@ -104,6 +104,7 @@ class EntryRow(NamedTuple):
     last_position: int
     mentions: int
     leaves: int
+    for_good: bool
 
 
 def new_statements(
@@ -165,7 +166,7 @@ def home_of(database: Database, project: str) -> int:
 
 _UPDATE = """
 UPDATE entry SET kind = ?, statement_seq = ?, first_ms = ?, last_ms = ?, last_source = ?,
-  last_position = ?, mentions = ?, leaves = ?, dirty = 1 WHERE seq = ?
+  last_position = ?, mentions = ?, leaves = ?, for_good = ?, dirty = 1 WHERE seq = ?
 """
 _STATE = "UPDATE entry SET state = ?, by_seq = ?, salience = ?, dirty = 0 WHERE seq = ?"
 _RETURNS = """

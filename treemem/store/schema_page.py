@@ -28,7 +28,8 @@ def markdown() -> str:
     ddl = "".join((
         migrations.TRUTH, migrations.TOPICS, migrations.VIEWS, migrations.EMBEDDERS,
         migrations.VECTORS.format(table="vector_N"), migrations.QUEUE, migrations.USAGE,
-        migrations.ORIGINS, migrations.LOG_FILES, migrations.LEDGER, event_days.TABLE,
+        migrations.ORIGINS, migrations.LOG_FILES, migrations.LEDGER, migrations.RULES,
+        event_days.TABLE,
     ))  # fmt: skip
     added: dict[str, list[str]] = {}
     for table, column in _ADDED.findall(ddl):
