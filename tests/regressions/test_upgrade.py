@@ -109,7 +109,7 @@ def test_the_same_messages_again_add_nothing_to_an_upgraded_file(old_file: Path)
 def test_the_rules_of_a_file_hold_before_and_after_work_marks_them(tmp_path: Path) -> None:
     path = tmp_path / "schema-7.db"
     rule = "Always close the north gate at dusk."
-    task = "Please keep the north gate closed while you paint it now."
+    task = "When gates are painted, like this one, you have to use the red primer."
     with Memory.open(path) as memory:
         memory.append("chat/0", [Message(text=rule), Message(text=task)])
         memory.work(max_calls=0)

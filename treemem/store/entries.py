@@ -19,6 +19,14 @@ from treemem.types import EntryKind, EntryState, Origin, StatementKind
 
 LinkKind = Literal["closed", "superseded", "withdrawn", "returns"]
 
+# Step 8 of the schema.
+MARKED = """
+ALTER TABLE entry ADD COLUMN for_good INTEGER;  -- 1 for a rule of the user's that is to hold in
+                                                -- future; NULL until work has looked at it
+UPDATE entry SET dirty = 2 WHERE seq IN (
+  SELECT entry_seq FROM statement WHERE kind = 'constraint' AND origin = 'typed');
+"""
+
 # -- statements that belong to entries -------------------------------------------------
 
 # Statements of the shown extractive view of a leaf that have no entry yet.

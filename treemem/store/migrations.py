@@ -277,7 +277,7 @@ CREATE INDEX IF NOT EXISTS {table}_node ON {table} (node_seq) WHERE ordinal = 0
 """
 
 
-# The extractive summaries are made again, without a model.
+# Makes the extractive summaries again, without a model.
 EXTRACT_AGAIN = """
 INSERT OR IGNORE INTO job (kind, dedupe_key, payload, priority, state, max_attempts,
   not_before_ms, created_at_ms)
@@ -416,15 +416,6 @@ INSERT INTO entry_choice SELECT * FROM rule_choice;
 DROP TABLE rule_choice;
 """
 
-# Step 8. Whether a sentence is a rule for good was decided again by each search, which took a third
-# of the time of one from a shell.
-RULES = """
-ALTER TABLE entry ADD COLUMN for_good INTEGER;  -- 1 for a rule of the user's that is to hold in
-                                                -- future; NULL until work has looked at it
-UPDATE entry SET dirty = 2 WHERE seq IN (
-  SELECT entry_seq FROM statement WHERE kind = 'constraint' AND origin = 'typed');
-"""
-
 
 def _full_text(table: str, words: str) -> str:
     """DDL of a full-text index of a table. words: SQL for the text, with {0} before each column."""
@@ -511,33 +502,31 @@ def apply(
     connection: Any, is_complete: Callable[[str], bool], sqlite_version: tuple[int, ...]
 ) -> None:
     """Brings the schema up to SCHEMA_VERSION, in the caller's IMMEDIATE transaction.
-
-    is_complete: the driver's complete_statement.
-    """
+    is_complete: the driver's complete_statement."""
     from sqlite_utils import Database, Migrations
 
-    from treemem.store import event_days  # which needs this module to be opened
+    from treemem.store import entries, event_days  # which need this module to be opened
 
     steps = Migrations("treemem")
 
-    @steps()
-    def m001_spine(database: Database) -> None:
-        scripts = [TRUTH, TOPICS, VIEWS, FULL_TEXT, EMBEDDERS, QUEUE, USAGE]
-        if sqlite_version >= SECURE_DELETE_SINCE:
-            scripts.append(SECURE_DELETE)
+    def run(database: Database, *scripts: str) -> None:
         for script in scripts:
             for sql in split_script(script, is_complete):
                 database.conn.execute(sql)
 
     @steps()
+    def m001_spine(database: Database) -> None:
+        run(database, TRUTH, TOPICS, VIEWS, FULL_TEXT, EMBEDDERS, QUEUE, USAGE)
+        if sqlite_version >= SECURE_DELETE_SINCE:
+            run(database, SECURE_DELETE)
+
+    @steps()
     def m002_origins(database: Database) -> None:
-        for sql in split_script(ORIGINS + EXTRACT_AGAIN, is_complete):
-            database.conn.execute(sql)
+        run(database, ORIGINS, EXTRACT_AGAIN)
 
     @steps()
     def m003_log_files(database: Database) -> None:
-        for sql in split_script(LOG_FILES, is_complete):
-            database.conn.execute(sql)
+        run(database, LOG_FILES)
 
     @steps()
     def m004_other_stems(database: Database) -> None:
@@ -546,14 +535,11 @@ def apply(
 
     @steps()
     def m005_ledger(database: Database) -> None:
-        for sql in split_script(LEDGER + EXTRACT_AGAIN, is_complete):
-            database.conn.execute(sql)
+        run(database, LEDGER, EXTRACT_AGAIN)
 
     @steps()
     def m006_quality(database: Database) -> None:
-        # Importance and salience have other weights since extractive/5.
-        for sql in split_script(EXTRACT_AGAIN, is_complete):
-            database.conn.execute(sql)
+        run(database, EXTRACT_AGAIN)  # importance and salience have other weights
 
     @steps()
     def m007_event_days(database: Database) -> None:
@@ -561,8 +547,7 @@ def apply(
 
     @steps()
     def m008_rules(database: Database) -> None:
-        for sql in split_script(RULES + EXTRACT_AGAIN, is_complete):
-            database.conn.execute(sql)
+        run(database, entries.MARKED, EXTRACT_AGAIN)
 
     steps.apply(Database(connection))
     connection.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from treemem.patterns import lazy_regex
-from treemem.store import event_days, migrations
+from treemem.store import entries, event_days, migrations
 
 _HEADING = """# Schema
 
@@ -28,7 +28,7 @@ def markdown() -> str:
     ddl = "".join((
         migrations.TRUTH, migrations.TOPICS, migrations.VIEWS, migrations.EMBEDDERS,
         migrations.VECTORS.format(table="vector_N"), migrations.QUEUE, migrations.USAGE,
-        migrations.ORIGINS, migrations.LOG_FILES, migrations.LEDGER, migrations.RULES,
+        migrations.ORIGINS, migrations.LOG_FILES, migrations.LEDGER, entries.MARKED,
         event_days.TABLE,
     ))  # fmt: skip
     added: dict[str, list[str]] = {}
