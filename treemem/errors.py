@@ -1,14 +1,58 @@
 """Defines the errors that treemem raises, as a tree below TreememError.
 
-A message says what failed, the value that caused it, and how to fix it; the command line prints
-it unchanged. Any other exception is a bug in treemem.
+A message says what failed and the value that caused it; a hint says how to fix it, to a caller of
+Memory or to a user of the command line. Any other exception is a bug in treemem.
 
-Tested in tests/test_memory.py.
+Tested in tests/test_errors.py.
 """
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Hint:
+    """The way out of an error, in a sentence. python: for a caller of Memory. shell: for a user of
+    the command line."""
+
+    python: str
+    shell: str
+
+    @classmethod
+    def see(cls, python: str, shell: str) -> Hint:
+        """Names what lists the valid values: an expression on a Memory, and a command."""
+        return cls(f"See: {python}", f"See: {shell}")
+
+
+# What lists the ids or names of the things that are stored.
+SEE_SOURCES = Hint.see("memory.sources()", "treemem source list")
+SEE_NODES = Hint.see("memory.tree(scope)", "treemem tree")
+SEE_MESSAGES = Hint.see("memory.messages(source)", "treemem source show SOURCE --messages")
+SEE_TOPICS = Hint.see("memory.topics.list()", "treemem topic list")
+SEE_JOBS = Hint.see('memory.jobs(["todo", "dead"])', "treemem job list")
+SEE_RULES = Hint.see("memory.rules()", "treemem rule list")
+SEE_ENTRIES = Hint.see("memory.ledger()", "treemem ledger rules --all")
+SEE_REDACTIONS = Hint.see("memory.redactions.policy", "treemem redact show")
+OTHER_FILE = Hint("Open another path.", "Name another file with --db.")
 
 
 class TreememError(Exception):
-    """The base class of all errors that treemem raises."""
+    """The base class of all errors that treemem raises. hint: the way out; None if the message
+    has it."""
+
+    def __init__(self, message: str, *, hint: Hint | None = None) -> None:
+        super().__init__(message)
+        self.hint = hint
+
+    def __str__(self) -> str:
+        message = super().__str__()
+        return message if self.hint is None else f"{message} {self.hint.python}"
+
+    def for_shell(self) -> str:
+        """The message with the hint for a user of the command line."""
+        message = super().__str__()
+        return message if self.hint is None else f"{message} {self.hint.shell}"
 
 
 class UsageError(TreememError):
@@ -87,8 +131,8 @@ class ModelError(TreememError):
     only this call failed, as after a crash or a time-out.
     """
 
-    def __init__(self, message: str, *, recoverable: bool = True) -> None:
-        super().__init__(message)
+    def __init__(self, message: str, *, recoverable: bool = True, hint: Hint | None = None) -> None:
+        super().__init__(message, hint=hint)
         self.recoverable = recoverable
 
 

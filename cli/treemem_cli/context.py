@@ -15,6 +15,9 @@ from typing import TYPE_CHECKING
 
 import click
 
+# The exit code of a process that SIGINT ended, by the convention of shells.
+INTERRUPTED = 130
+
 if TYPE_CHECKING:
     from treemem import Memory
 
@@ -25,9 +28,15 @@ def open_memory(context: click.Context, *, create: bool = False) -> Memory:
     create: create the file if it is missing. Only commands that store something do; a wrong path
     must not look like an empty memory.
     """
-    from treemem import Memory
+    from treemem import DatabaseError, Memory, default_database_path
 
-    memory = Memory.open((context.obj or {}).get("db"), must_exist=not create)
+    path = (context.obj or {}).get("db")
+    if path is None and not create and not default_database_path().exists():
+        raise DatabaseError(
+            f"Nothing is stored yet: {default_database_path()} does not exist. To store the logs "
+            "of your AI tools: treemem discover --ingest. Any others: treemem ingest PATH"
+        )
+    memory = Memory.open(path, must_exist=not create)
     printed = memory.notices
     for notice in printed:
         note(f"Note: {notice}")
@@ -75,6 +84,20 @@ def _plain(value: object) -> object:
 
 def stderr_is_terminal() -> bool:
     return sys.stderr.isatty()
+
+
+def confirm(question: str, *, yes: bool) -> bool:
+    """Asks before what cannot be undone. yes: the user has agreed already, by --yes. Raises
+    click.UsageError if there is nobody to ask."""
+    if not yes and not sys.stdin.isatty():
+        raise click.UsageError(f"{question} There is no terminal to answer at; add --yes.")
+    return yes or click.confirm(question, err=True)
+
+
+def exit_if_interrupted(context: click.Context, interrupted: threading.Event) -> None:
+    """Ends with the exit code of Ctrl-C if it was pressed."""
+    if interrupted.is_set():
+        context.exit(INTERRUPTED)
 
 
 @contextmanager

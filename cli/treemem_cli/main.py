@@ -9,12 +9,12 @@ from __future__ import annotations
 import gc
 import importlib
 import sys
-from pathlib import Path
 from typing import Any
 
 import click
 
-from treemem_cli.parameters import utc_option
+from treemem_cli.context import INTERRUPTED
+from treemem_cli.parameters import accept_shared_options, db_option, utc_option
 
 # The module of each command, imported only when the command is used, and its line in the help.
 COMMANDS = {
@@ -40,9 +40,8 @@ COMMANDS = {
     "scrub": ("upkeep.scrub", "Remove secrets from stored data."),
     "model": ("models.model", "Download models and choose which to use."),
     "doctor": ("upkeep.doctor", "Check that the memory file is intact."),
+    "help": ("upkeep.help", "Show the help of a command."),
 }
-# The exit code of a process that SIGINT ended, by the convention of shells.
-INTERRUPTED = 130
 _ALLOCATIONS_BETWEEN_COLLECTIONS = 50_000
 
 
@@ -56,8 +55,16 @@ class _LazyGroup(click.Group):
         if name not in COMMANDS:
             return None
         module = importlib.import_module(f"treemem_cli.{COMMANDS[name][0]}")
-        command: click.Command = getattr(module, f"{name}_command")
-        return command
+        return accept_shared_options(getattr(module, f"{name}_command"))
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Names similar commands for one that does not exist; click knows only those imported."""
+        try:
+            return super().resolve_command(ctx, args)
+        except click.NoSuchCommand as error:
+            raise click.NoSuchCommand(error.command_name, possibilities=COMMANDS, ctx=ctx) from None
 
     def format_commands(self, context: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
         with formatter.section("Commands"):
@@ -73,30 +80,21 @@ class _LazyGroup(click.Group):
         except TreememError as error:
             from treemem_cli.render import safe
 
-            click.echo(f"Error: {safe(str(error))}", err=True)
+            click.echo(f"Error: {safe(error.for_shell())}", err=True)
             context.exit(1)
-        except KeyboardInterrupt as interrupt:
+        except (KeyboardInterrupt, click.Abort) as interrupt:
+            # On a terminal, the cursor is behind "^C" or a question.
+            click.echo("\n" if sys.stderr.isatty() else "", err=True, nl=False)
             click.echo(str(interrupt) or "Stopped.", err=True)
             context.exit(INTERRUPTED)
 
 
-def _not_empty(_: click.Context, __: click.Parameter, path: str | None) -> Path | None:
-    """A path. `--db "$UNSET"` would otherwise mean the current folder."""
-    if path == "":
-        raise click.BadParameter("the path is empty.")
-    return None if path is None else Path(path)
-
-
 @click.group(cls=_LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
-@click.option(
-    "--db", type=click.Path(dir_okay=False), callback=_not_empty,
-    envvar="TREEMEM_DB", show_envvar=True,
-    help="The memory file. Default: treemem.sqlite3 in your data folder.",
-)  # fmt: skip
+@db_option
 @utc_option
-@click.version_option(package_name="treemem")
+@click.version_option(None, "-V", "--version", package_name="treemem")
 @click.pass_context
-def cli(context: click.Context, db: Path | None) -> None:
+def cli(context: click.Context) -> None:
     """A memory for assistants that stays on this machine.
 
     Stores session logs word for word and builds a tree of summaries over them, in which every
@@ -107,7 +105,7 @@ def cli(context: click.Context, db: Path | None) -> None:
       treemem ingest ~/.claude/projects
       treemem search "why did we drop the cache?"
     """
-    context.obj = {"db": db}
+    context.ensure_object(dict)
 
 
 def main() -> None:

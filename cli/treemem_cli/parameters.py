@@ -63,6 +63,41 @@ utc_option = click.option(
     "--utc", is_flag=True, expose_value=False, is_eager=True, callback=_use_utc,
     help="Days and times are those of UTC, not of this machine's zone.",
 )  # fmt: skip
+
+
+def _use_db(context: click.Context, _: click.Parameter, path: str | None) -> None:
+    """Sets the memory file of the command. `--db "$UNSET"` would otherwise mean the current
+    folder."""
+    if path == "":
+        raise click.BadParameter("the path is empty.")
+    if path is not None:
+        context.ensure_object(dict)["db"] = Path(path)
+
+
+db_option = click.option(
+    "--db", type=click.Path(dir_okay=False), metavar="FILE", expose_value=False, callback=_use_db,
+    envvar="TREEMEM_DB", show_envvar=True,
+    help="The memory file. Default: treemem.sqlite3 in your data folder.",
+)  # fmt: skip
+# The same after the name of a command, where it overrides the environment.
+_db_option_after = click.option(
+    "--db", type=click.Path(dir_okay=False), metavar="FILE", expose_value=False, callback=_use_db,
+    help="The memory file.",
+)  # fmt: skip
+
+
+def accept_shared_options(command: click.Command) -> click.Command:
+    """Lets a command, and those below a group, take --db and --utc after its name, too."""
+    known = {name for parameter in command.params for name in parameter.opts}
+    for name, option in (("--db", _db_option_after), ("--utc", utc_option)):
+        if name not in known:
+            command = option(command)
+    if isinstance(command, click.Group):
+        for below in command.commands.values():
+            accept_shared_options(below)
+    return command
+
+
 max_calls_option = click.option(
     "--max-calls",
     type=click.IntRange(min=0),

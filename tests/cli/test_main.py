@@ -145,7 +145,7 @@ def test_ctrl_c_stops_work_with_watch(tmp_path: Path) -> None:
     assert "Press Ctrl-C to stop" in worker.stderr.readline()
     time.sleep(0.2)
     worker.send_signal(signal.SIGINT)
-    assert worker.wait(timeout=20) == 0
+    assert worker.wait(timeout=20) == 130
     worker.communicate()
 
 

@@ -115,7 +115,7 @@ def test_an_unknown_or_ambiguous_rule_is_refused(
     memory.pin_rule("Never open the sluice.")
     memory.pin_rule("Never open the mill.")
     for unknown in ("abcd", "ab", "", "no rule"):
-        with pytest.raises(NotFoundError, match="treemem rule list"):
+        with pytest.raises(NotFoundError, match=r"memory\.rules"):
             memory.drop_rule(unknown)
     for words in ("", "x" * 401, "ring the bell\x07"):
         with pytest.raises(UsageError, match="1 to 400 printable"):

@@ -11,7 +11,7 @@ import stat
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from treemem.errors import UsageError
+from treemem.errors import Hint, UsageError
 from treemem.importers.common.base import LogFile
 
 # Folders that contain no logs: skipped silently, unless the user names them.
@@ -50,7 +50,13 @@ def _check(path: Path) -> None:
         return
     if path.exists():
         # A pipe can be read only once, and some devices never end.
-        raise UsageError(f"{path} is not a regular file. Pipe it in instead: treemem ingest -")
+        raise UsageError(
+            f"{path} is not a regular file.",
+            hint=Hint(
+                "Read it, and pass its bytes: memory.ingest_files([LogFile(name, content=bytes)])",
+                "Pipe it in instead: treemem ingest -",
+            ),
+        )
     raise UsageError(f"{path} does not exist.")
 
 

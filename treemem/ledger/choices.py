@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from treemem.errors import UsageError
+from treemem.errors import SEE_RULES, Hint, UsageError
 from treemem.ledger import matching, reading, rulebook, update
 from treemem.ledger.rulebook import Rule, RuleState
 from treemem.patterns import lazy_regex
@@ -55,8 +55,11 @@ def close(database: Database, entry_id: str, now_ms: int) -> Entry:
     entry = reading.entry(database, entry_id)
     if entry.kind not in CLOSABLE:
         raise UsageError(
-            f"Entry {entry.id} is no open point and no error but a {entry.kind}, which cannot be "
-            f"closed. To hide it: treemem ledger drop {entry.id}"
+            f"Entry {entry.id} is a {entry.kind}; only open points and errors can be closed.",
+            hint=Hint(
+                f"To hide it: memory.ledger.drop({entry.id!r})",
+                f"To hide it: treemem ledger drop {entry.id}",
+            ),
         )
     return _chosen(database, entry.id, "closed", now_ms)
 
@@ -123,7 +126,7 @@ def find(database: Database, rule_id: str) -> Rule:
     if len(found) > 1:
         raise lookup.ambiguous("rule", rule_id, (rule.id for rule in found[:3]))
     if not found:
-        raise lookup.not_found("rule", rule_id, "treemem rule list")
+        raise lookup.not_found("rule", rule_id, SEE_RULES)
     return found[0]
 
 
@@ -133,9 +136,7 @@ def _pin_words(database: Database, words: str, now_ms: int) -> RuleView:
             f"A rule has 1 to {WORDS_CHARS_MAX} printable characters, not {words[:60]!r}."
         )
     if " " not in words and words.isascii():
-        raise UsageError(
-            f"{words!r} is neither the id of a rule nor a sentence. For the ids: treemem rule list"
-        )
+        raise UsageError(f"{words!r} is neither the id of a rule nor a sentence.", hint=SEE_RULES)
     entry_choices.put(database, EntryChoice(words, "", "pinned", now_ms))
     return _view(find(database, rulebook.rule_id(words, "")))
 

@@ -11,6 +11,7 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from treemem import times
+from treemem.errors import SEE_ENTRIES
 from treemem.ledger import matching, salience
 from treemem.store import entries, json_text, lookup, messages
 from treemem.store.database import Database, Row, json_list
@@ -238,9 +239,7 @@ def entry(database: Database, prefix: str) -> Entry:
 
 def row_of(database: Database, prefix: str) -> Row:
     """The row of the only entry whose id begins with prefix; its first column is the seq."""
-    return lookup.only_row(
-        database, _BY_PREFIX, prefix, "ledger entry", "treemem ledger rules --all"
-    )
+    return lookup.only_row(database, _BY_PREFIX, prefix, "ledger entry", SEE_ENTRIES)
 
 
 def _conditions(scope: Scope, wanted: Filter) -> tuple[str, dict[str, object]]:

@@ -43,7 +43,9 @@ def checked(choice: ServedModel) -> ServedModel:
         raise UsageError(f"A server has 1 to {SLOTS_MAX} slots, not {choice.slots}.")
     if choice.key_env is not None and not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", choice.key_env):
         # The message does not repeat the value, which may be the key itself.
-        raise UsageError("--key-env takes the name of an environment variable, not a key.")
+        raise UsageError(
+            "key_env (--key-env) takes the name of an environment variable, not a key."
+        )
     choice = replace(choice, urls=urls)
     with ExitStack() as stack:
         serving = [stack.enter_context(opened(choice, url)).serving() for url in urls]

@@ -14,7 +14,7 @@ import warnings
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from treemem.errors import UsageError
+from treemem.errors import Hint, UsageError
 
 # The most repetitions of one part of an expression.
 REPEAT_MAX = 64
@@ -65,8 +65,8 @@ def compiled(pattern: str) -> re.Pattern[str]:
                 return expression
     except (re.error, OverflowError, RecursionError) as error:
         raise UsageError(
-            f"{pattern!r} is not a valid regular expression: {error}. To deny the text itself, "
-            "use --value."
+            f"{pattern!r} is not a valid regular expression: {error}.",
+            hint=Hint("To deny the text itself: regex=False", "To deny the text itself: --value"),
         ) from error
     raise UsageError(
         f"{pattern!r} is refused, since some text would make it try very many ways to match. Give "

@@ -14,7 +14,7 @@ from typing import Literal
 
 import orjson
 
-from treemem.errors import DatabaseCorruptError, UsageError
+from treemem.errors import SEE_REDACTIONS, DatabaseCorruptError, UsageError
 from treemem.patterns import lazy_regex
 from treemem.privacy import patterns
 from treemem.privacy.denied import described, digest, entry_of
@@ -85,7 +85,7 @@ class Redactions:
         with self._database.transaction():
             before = self.policy
             if pattern not in before.allow:
-                raise UsageError(f"{pattern!r} is not allowed. See: treemem redact show")
+                raise UsageError(f"{pattern!r} is not allowed.", hint=SEE_REDACTIONS)
             allow = tuple(allowed for allowed in before.allow if allowed != pattern)
             return self._put(replace(before, allow=allow))
 
@@ -119,7 +119,7 @@ class Redactions:
                 if entry not in entries and not described(entry).endswith(f", {text}")
             )
             if deny == before.deny:
-                raise UsageError(f"{text!r} is not denied. See: treemem redact show")
+                raise UsageError(f"{text!r} is not denied.", hint=SEE_REDACTIONS)
             return self._put(replace(before, deny=deny))
 
     def set_pii(self, on: bool) -> Policy:

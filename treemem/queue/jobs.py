@@ -21,7 +21,7 @@ from typing import Any
 import orjson
 
 from treemem import times
-from treemem.errors import LeaseLostError, NotFoundError, UsageError
+from treemem.errors import SEE_JOBS, LeaseLostError, NotFoundError, UsageError
 from treemem.store import json_text
 from treemem.store.database import INTEGER_MAX, Database, Row
 from treemem.types import Job
@@ -336,7 +336,7 @@ def get(database: Database, seq: int) -> Job:
     sql = f"SELECT {_COLUMNS} FROM job WHERE seq = ?"  # noqa: S608
     row = database.row(sql, (seq,)) if 0 < seq <= INTEGER_MAX else None
     if row is None:
-        raise NotFoundError(f"There is no job {seq}. See: treemem job list")
+        raise NotFoundError(f"There is no job {seq}.", hint=SEE_JOBS)
     return _job_from(row)
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 
+from treemem.errors import SEE_SOURCES
 from treemem.patterns import lazy_regex
 from treemem.store import lookup
 from treemem.store.database import Database, json_list
@@ -50,7 +51,7 @@ def named(database: Database, place: str) -> str:
     known = homes(database)
     home = home_at(known, place)
     if home is None:
-        raise lookup.not_found("project", place, "treemem source list", known)
+        raise lookup.not_found("project", place, SEE_SOURCES, known)
     return home
 
 

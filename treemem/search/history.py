@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import orjson
 
-from treemem.errors import NotFoundError
+from treemem.errors import SEE_SOURCES
 from treemem.origins.spans import origins_in
-from treemem.store import messages, sources, vectors
+from treemem.store import lookup, messages, sources, vectors
 from treemem.store.database import Database, Row
 from treemem.store.file import memo
 from treemem.text import fts
@@ -311,7 +311,7 @@ def _where(database: Database, scope: Scope) -> tuple[str, dict[str, object]]:
     if scope.kind == "source":
         seq = sources.seq_of(database, scope.key or "")
         if seq is None:
-            raise NotFoundError(f"There is no source {scope.key!r}. See: treemem source list")
+            raise lookup.not_found("source", scope.key or "", SEE_SOURCES)
         return " AND sm.source_seq = :source", {"source": seq}
     if scope.kind == "session":
         return " AND sm.session = :session", {"session": scope.key}

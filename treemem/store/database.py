@@ -20,6 +20,7 @@ from typing import Any
 import orjson
 
 from treemem.errors import (
+    OTHER_FILE,
     ConstraintError,
     DatabaseError,
     DatabaseReplacedError,
@@ -214,7 +215,8 @@ class Database:
         if tables and application != migrations.APPLICATION_ID:
             raise DatabaseVersionError(
                 f"{self.path} is a SQLite database, but not one of treemem's (application id "
-                f"{application:#x}). It was not touched. Choose another file with --db."
+                f"{application:#x}). It was not touched.",
+                hint=OTHER_FILE,
             )
 
     def _choose_journal(self) -> None:

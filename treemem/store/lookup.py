@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from treemem.errors import AmbiguousIdError, NotFoundError
+from treemem.errors import AmbiguousIdError, Hint, NotFoundError
 from treemem.store.database import Database, Row
 
 # The fewest hexadecimal digits that identify a thing.
@@ -19,18 +19,19 @@ COMPARED_MAX = 5_000
 SIMILAR_RATIO_MIN = 0.6
 
 
-def only_row(database: Database, sql: str, prefix: str, what: str, see: str) -> Row:
+def only_row(database: Database, sql: str, prefix: str, what: str, see: Hint) -> Row:
     """The only row whose second column, a hexadecimal id, begins with prefix.
 
     sql: selects rows with an id from its first parameter up to its second. what: such as "node".
-    see: the command that lists ids. Raises NotFoundError or AmbiguousIdError.
+    see: what lists the ids. Raises NotFoundError or AmbiguousIdError.
     """
     digits = prefix.strip().lower()
     is_hexadecimal = all(c in "0123456789abcdef" for c in digits)
     if len(digits) < PREFIX_LENGTH_MIN or not is_hexadecimal:
         raise NotFoundError(
             f"{prefix!r} is not the id of a {what}: give at least {PREFIX_LENGTH_MIN} of its "
-            f"hexadecimal digits. See: {see}"
+            "hexadecimal digits.",
+            hint=see,
         )
     rows = database.rows(sql, (digits, digits + "g"))
     if not rows:
@@ -40,11 +41,15 @@ def only_row(database: Database, sql: str, prefix: str, what: str, see: str) -> 
     return rows[0]
 
 
-def not_found(what: str, name: str, see: str, known: Iterable[str] = ()) -> NotFoundError:
+def not_found(what: str, name: str, see: Hint, known: Iterable[str] = ()) -> NotFoundError:
     """The error for a name that nothing has. known: the names that there are."""
+    return NotFoundError(f"There is no {what} {name!r}.{similar_to(name, known)}", hint=see)
+
+
+def similar_to(name: str, known: Iterable[str]) -> str:
+    """A sentence, after a space, with the known names that are most like a name; "" if none is."""
     similar = _similar(name, known)
-    hint = f" Similar: {', '.join(similar)}." if similar else ""
-    return NotFoundError(f"There is no {what} {name!r}.{hint} See: {see}")
+    return f" Similar: {', '.join(similar)}." if similar else ""
 
 
 def ambiguous(what: str, name: str, found: Iterable[str]) -> AmbiguousIdError:

@@ -5,6 +5,7 @@ Tested in tests/topics/test_scopes.py.
 
 from __future__ import annotations
 
+from treemem.errors import SEE_SOURCES
 from treemem.store import lookup
 from treemem.store.database import Database
 from treemem.topics import store as topic_store
@@ -38,7 +39,7 @@ def _session(database: Database, wanted: str) -> str:
     known: list[str] = [session for (session,) in database.rows(_SESSIONS)]
     found = [session for session in known if wanted and session.startswith(wanted)]
     if not found:
-        raise lookup.not_found("session", wanted, "treemem source list", known)
+        raise lookup.not_found("session", wanted, SEE_SOURCES, known)
     if len(found) > 1:
         raise lookup.ambiguous("session", wanted, found[:5])
     return found[0]

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 import orjson
 
 from treemem import ids
+from treemem.errors import SEE_TOPICS
 from treemem.store import json_text, lookup
 from treemem.store.database import Database, json_list
 from treemem.tree import builder
@@ -177,7 +178,7 @@ def resolve(database: Database, topic_id: str) -> str:
         matches = [row[0] for row in database.rows(_BY_BEGINNING, {"id": wanted})]
     if not matches:
         known = (f"{row[0]}/{row[1]}" for row in database.rows(_NAMES))
-        raise lookup.not_found("topic", topic_id, "treemem topic list", known)
+        raise lookup.not_found("topic", topic_id, SEE_TOPICS, known)
     if len(matches) > 1:
         raise lookup.ambiguous("topic", topic_id, matches[:5])
     return str(matches[0])

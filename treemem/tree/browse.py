@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from treemem import times
-from treemem.errors import NotFoundError
+from treemem.errors import SEE_MESSAGES, SEE_NODES, SEE_SOURCES, NotFoundError
 from treemem.store import lookup, messages, summaries
 from treemem.store.database import Database, Row
 from treemem.tree import builder
@@ -28,13 +28,12 @@ _MESSAGE_BY_PREFIX = "SELECT seq, id FROM message WHERE id >= ? AND id < ? LIMIT
 def node_row(database: Database, prefix: str) -> Row:
     """The row of the only node whose id begins with prefix. Raises NotFoundError or
     AmbiguousIdError."""
-    return lookup.only_row(database, _BY_PREFIX, prefix, "node", "treemem tree")
+    return lookup.only_row(database, _BY_PREFIX, prefix, "node", SEE_NODES)
 
 
 def message(database: Database, prefix: str) -> Message:
     """The only message whose id begins with prefix. Raises NotFoundError or AmbiguousIdError."""
-    see = "treemem source show SOURCE --messages"
-    row = lookup.only_row(database, _MESSAGE_BY_PREFIX, prefix, "message", see)
+    row = lookup.only_row(database, _MESSAGE_BY_PREFIX, prefix, "message", SEE_MESSAGES)
     return messages.by_seq(database, [row[0]])[row[0]]
 
 
@@ -228,7 +227,7 @@ def source_row(database: Database, name: str) -> Row:
     by_part = [row for row in rows if name in row[1].split("/", 1)[-1]]
     matches = same or by_prefix or by_part
     if not matches or not name:
-        raise lookup.not_found("source", name, "treemem source list", (row[1] for row in rows))
+        raise lookup.not_found("source", name, SEE_SOURCES, (row[1] for row in rows))
     if len(matches) > 1:
         raise lookup.ambiguous("source", name, (row[1] for row in matches[:5]))
     return matches[0]

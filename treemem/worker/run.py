@@ -12,7 +12,7 @@ import threading
 from contextlib import closing
 from dataclasses import dataclass, replace
 
-from treemem.errors import ModelError, NotFoundError, UsageError
+from treemem.errors import Hint, ModelError, NotFoundError, UsageError
 from treemem.models import embedders
 from treemem.queue import jobs
 from treemem.queue.budget import Budget, Limits
@@ -70,8 +70,11 @@ class Run:
         embedder = settings.get(self.database, settings.EMBEDDER)
         if embedder is None:
             raise UsageError(
-                "No embedder is in use. See: treemem model list; then choose one: "
-                "treemem model use embedder NAME"
+                "No embedder is in use.",
+                hint=Hint(
+                    'Choose one: memory.use_model("embedder", name)',
+                    "See: treemem model list; then choose one: treemem model use embedder NAME",
+                ),
             )
         if retry:
             jobs.resume(self.database, embed_jobs.KIND)

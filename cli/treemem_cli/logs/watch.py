@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from treemem_cli.context import note, open_memory
+from treemem_cli.context import INTERRUPTED, note, open_memory
 from treemem_cli.models.work_report import print_work_report
 from treemem_cli.parameters import (
     Duration,
@@ -75,8 +75,10 @@ def watch_command(
             work=Work(between, idle) if work else None, keep_blobs=keep_blobs, as_mine=as_mine,
             poll=poll,
         )  # fmt: skip
-        with _stopped_by_signals(follower):
+        with _stopped_by_signals(follower) as received:
             follower.run(once=once)
+    if signal.SIGINT in received:
+        context.exit(INTERRUPTED)
 
 
 def _targets(paths: tuple[str, ...]) -> list[Target]:
@@ -89,9 +91,9 @@ def _targets(paths: tuple[str, ...]) -> list[Target]:
 
 
 @contextmanager
-def _stopped_by_signals(follower: Follower) -> Iterator[None]:
+def _stopped_by_signals(follower: Follower) -> Iterator[list[int]]:
     """Ctrl-C and SIGTERM stop the watcher after the current file; a second one stops it at
-    once."""
+    once. Yields the list of those that come."""
     received: list[int] = []
 
     def on_signal(number: int, _: object) -> None:
@@ -104,7 +106,7 @@ def _stopped_by_signals(follower: Follower) -> Iterator[None]:
         number: signal.signal(number, on_signal) for number in (signal.SIGINT, signal.SIGTERM)
     }
     try:
-        yield
+        yield received
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)

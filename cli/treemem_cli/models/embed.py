@@ -7,7 +7,14 @@ from typing import TYPE_CHECKING
 
 import click
 
-from treemem_cli.context import interruptible, note, open_memory, print_json, stderr_is_terminal
+from treemem_cli.context import (
+    exit_if_interrupted,
+    interruptible,
+    note,
+    open_memory,
+    print_json,
+    stderr_is_terminal,
+)
 from treemem_cli.models.work_report import print_work_report, progress_bar
 from treemem_cli.parameters import json_option, max_calls_option, max_seconds_option
 
@@ -56,6 +63,7 @@ def embed_command(
         print_json(report)
     else:
         print_work_report(report)
+    exit_if_interrupted(context, interrupted)
     if report.failed and not report.done:
         context.exit(1)
 

@@ -9,7 +9,14 @@ from typing import TYPE_CHECKING
 
 import click
 
-from treemem_cli.context import interruptible, note, open_memory, print_json, stderr_is_terminal
+from treemem_cli.context import (
+    exit_if_interrupted,
+    interruptible,
+    note,
+    open_memory,
+    print_json,
+    stderr_is_terminal,
+)
 from treemem_cli.models.work_report import print_work_report, progress_bar
 from treemem_cli.parameters import Duration, HoursOfDay, json_option, max_seconds_option
 
@@ -80,6 +87,7 @@ def work_command(
             interrupted.wait(pause)
             if interrupted.is_set():
                 break
+    exit_if_interrupted(context, interrupted)
     if report.failed and not report.done:
         context.exit(1)
 

@@ -102,7 +102,7 @@ def test_a_log_can_be_rotated_by_moving_or_by_copying(database: Path, logs: Path
     append(log, line("five"))
     until(lambda: watcher.added == 5)
     time.sleep(2)
-    assert watcher.end(signal.SIGINT) == 0
+    assert watcher.end(signal.SIGINT) == 130
     assert watcher.added == 5
     texts = stored_texts(database)
     assert sorted(text.split()[0] for text in texts) == ["five", "four", "one", "three", "two"]

@@ -84,5 +84,5 @@ def test_work_with_watch_sleeps_until_the_hours_begin(
     monkeypatch.setattr("treemem_cli.models.work.interruptible", interruptible)
     with Memory.open() as memory:
         memory.append("s", [Message(text=prose(1, 8))])
-    assert run("work", "--watch", "--every", "30m", "--between", "22:00-07:00").exit_code == 0
+    assert run("work", "--watch", "--every", "30m", "--between", "22:00-07:00").exit_code == 130
     assert sleeps == [(1_800, 0), (900, 0), (1_800, 1)]

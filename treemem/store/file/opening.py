@@ -20,13 +20,15 @@ try:
 except ImportError:  # on Windows
     fcntl = None  # type: ignore[assignment]
 
-from treemem.errors import DatabaseError
+from treemem.errors import OTHER_FILE, DatabaseError, Hint
 from treemem.store.file import modes, rescue
 from treemem.store.file.open_marker import OpenMarker
 from treemem.store.file.sidecars import JOURNAL, SHM, SUFFIXES, WAL
 
 # How often a connection that waits for the creator of a file asks again.
 _CREATOR_POLL_S = 0.01
+# The ends of the names of files that may be memories.
+MEMORY_SUFFIXES = (".sqlite3", ".sqlite", ".db")
 
 
 @contextlib.contextmanager
@@ -84,9 +86,9 @@ def prepare(path: Path, real: Path, *, must_exist: bool) -> bool:
     Raises DatabaseError if there can be no memory file.
     """
     if path.is_dir():
-        raise DatabaseError(f"{path} is a folder. Name a file with --db.")
+        raise DatabaseError(f"{path} is a folder.", hint=OTHER_FILE)
     if real.is_symlink():
-        raise DatabaseError(f"{path} is a link that leads back to itself. Name a file with --db.")
+        raise DatabaseError(f"{path} is a link that leads back to itself.", hint=OTHER_FILE)
     if path.is_symlink() and not real.parent.is_dir():
         raise DatabaseError(f"{path} is a link to {real}, in a folder that does not exist.")
     try:
@@ -94,15 +96,30 @@ def prepare(path: Path, real: Path, *, must_exist: bool) -> bool:
     except (FileNotFoundError, NotADirectoryError):
         if must_exist:
             raise DatabaseError(
-                f"File {path} does not exist; nothing is stored yet. "
-                "Check --db, or store a log: treemem ingest FILE"
+                f"File {path} does not exist; nothing is stored yet.{_similar(path)}",
+                hint=Hint(
+                    "Check the path, or open it without must_exist to create it.",
+                    "Check --db, or store a log: treemem ingest FILE",
+                ),
             ) from None
         _create(path, real)
         return False
     if not stat.S_ISREG(status.st_mode):
-        raise DatabaseError(f"{path} is a {_kind(status.st_mode)}. Name a file with --db.")
+        raise DatabaseError(f"{path} is a {_kind(status.st_mode)}.", hint=OTHER_FILE)
     _refuse_odd_sidecars(real)
     return status.st_size > 0
+
+
+def _similar(path: Path) -> str:
+    """A sentence, after a space, with a memory file beside the path that has a similar name."""
+    import difflib
+
+    try:
+        names = [file.name for file in path.parent.iterdir() if file.suffix in MEMORY_SUFFIXES]
+    except OSError:
+        return ""
+    found = difflib.get_close_matches(path.name, names, 1)
+    return f" There is {path.with_name(found[0])}." if found else ""
 
 
 def _create(path: Path, real: Path) -> None:
@@ -110,8 +127,8 @@ def _create(path: Path, real: Path) -> None:
         modes.create_folder(real.parent)
     except OSError as error:
         raise DatabaseError(
-            f"The folder {path.parent} cannot be created ({error.strerror}). "
-            "Choose another place with --db."
+            f"The folder {path.parent} cannot be created ({error.strerror}). Choose another place.",
+            hint=OTHER_FILE,
         ) from error
     _refuse_odd_sidecars(real)
     try:
@@ -120,8 +137,8 @@ def _create(path: Path, real: Path) -> None:
         pass
     except OSError as error:
         raise DatabaseError(
-            f"{path} cannot be created ({error.strerror}). Check the permissions of its folder, "
-            "or choose another file with --db."
+            f"{path} cannot be created ({error.strerror}). Check the permissions of its folder.",
+            hint=OTHER_FILE,
         ) from error
 
 

@@ -10,6 +10,7 @@ import os
 from pathlib import Path
 
 from treemem.errors import (
+    OTHER_FILE,
     DatabaseCorruptError,
     DatabaseError,
     DatabaseLockedError,
@@ -58,7 +59,8 @@ def translate(error: Exception, path: Path, holder: str) -> DatabaseError:
     if code in (_READONLY, _CANTOPEN):
         return DatabaseReadOnlyError(
             f"{path} cannot be written ({text}). Check the permissions of the file and "
-            "its folder, or choose another file with --db."
+            "its folder, or choose another.",
+            hint=OTHER_FILE,
         )
     return DatabaseError(f"{path}: {text}")
 
