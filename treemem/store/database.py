@@ -207,17 +207,15 @@ class Database:
         if version > migrations.SCHEMA_VERSION:
             raise DatabaseVersionError(
                 f"{self.path} was written by a newer treemem (schema {version}, this one knows "
-                f"{migrations.SCHEMA_VERSION}). It was not touched. "
-                "Upgrade: pip install --upgrade treemem"
+                f"{migrations.SCHEMA_VERSION}). It was not touched. Upgrade treemem."
             )
         application = self._connection.execute("PRAGMA application_id").fetchone()[0]
         tables = self._connection.execute("SELECT count(*) FROM sqlite_schema").fetchone()[0]
         if tables and application != migrations.APPLICATION_ID:
             raise DatabaseVersionError(
                 f"{self.path} is a SQLite database, but not one of treemem's (application id "
-                f"{application:#x}). It was not touched.",
-                hint=OTHER_FILE,
-            )
+                f"{application:#x}). It was not touched.", hint=OTHER_FILE,
+            )  # fmt: skip
 
     def _choose_journal(self) -> None:
         preferred = "wal" if SQLITE_VERSION >= WAL_SAFE_SINCE else "delete"
