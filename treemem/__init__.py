@@ -49,6 +49,7 @@ from treemem.types import (
     Include,
     Job,
     Later,
+    Location,
     Message,
     MessageKind,
     Node,
@@ -84,7 +85,7 @@ if TYPE_CHECKING:
     from treemem.ledger.choices import RuleView
     from treemem.ledger.rulebook import RuleState
     from treemem.ledger_api import Ledger
-    from treemem.places.lines import with_lines
+    from treemem.places.finding import Places
     from treemem.privacy.policy import Policy, Redact, Redactions
     from treemem.queue.hours import Hours
     from treemem.reports import (
@@ -153,6 +154,7 @@ __all__ = [  # noqa: RUF022
     "Later",
     "LeaseLostError",
     "Ledger",
+    "Location",
     "LogFile",
     "Measured",
     "Memory",
@@ -169,6 +171,7 @@ __all__ = [  # noqa: RUF022
     "PartKind",
     "Passage",
     "Place",
+    "Places",
     "Plan",
     "Policy",
     "ProducerStatus",
@@ -213,7 +216,6 @@ __all__ = [  # noqa: RUF022
     "default_database_path",
     "find_files",
     "origin_spans",
-    "with_lines",
 ]
 
 if not TYPE_CHECKING:
@@ -238,6 +240,7 @@ if not TYPE_CHECKING:
         "Ledger": "ledger_api",
         "LogFile": "importers.common.base",
         "Measured": "checkers.calibration",
+        "Places": "places.finding",
         "Plan": "diagnostics.estimate",
         "Policy": "privacy.policy",
         "ProducerStatus": "diagnostics.status",
@@ -264,7 +267,6 @@ if not TYPE_CHECKING:
         "WorkReport": "reports",
         "clean_verbatim": "text.speech",
         "find_files": "ingest.walk",
-        "with_lines": "places.lines",
     }
 
     def __getattr__(name):

@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from treemem.importers.common.base import LogFile
     from treemem.ledger.choices import RuleView
     from treemem.ledger_api import Ledger
+    from treemem.places.finding import Places
     from treemem.privacy.policy import Redact, Redactions
     from treemem.reports import (
         FileProgress,
@@ -146,12 +147,9 @@ class Memory:
         single = isinstance(paths, str | Path)
         return self.ingest_files(
             find_files([paths] if single else paths),  # type: ignore[list-item,arg-type]
-            format_name=format_name,
-            progress=progress,
-            keep_blobs=keep_blobs,
-            redact=redact,
+            format_name=format_name, progress=progress, keep_blobs=keep_blobs, redact=redact,
             as_mine=as_mine,
-        )
+        )  # fmt: skip
 
     def ingest_files(
         self,
@@ -178,19 +176,15 @@ class Memory:
         if keep_blobs is not None:
             self._database.add_notices(modes.notices([], [Path(keep_blobs)]))
         report = ingest_all(
-            self._database,
-            files,
-            self._clock,
+            self._database, files, self._clock,
             lambda: run.work_on_sources(self._database, self._clock, self._shape),
             Options(
                 Redaction.of(self._database, redact),
                 importer=None if format_name is None else importers.by_name(format_name),
-                progress=progress,
-                keep_blobs=None if keep_blobs is None else Path(keep_blobs),
-                growing=growing,
-                as_mine=as_mine,
+                progress=progress, keep_blobs=None if keep_blobs is None else Path(keep_blobs),
+                growing=growing, as_mine=as_mine,
             ),
-        )
+        )  # fmt: skip
         if not growing:
             self.work(max_calls=0)
         return report
@@ -274,9 +268,8 @@ class Memory:
         request = Query(query, scope or Scope.everything(), moment, budget_tokens, since, until,
                         mode, tuning or {}, fts, rerank, frozenset(include),
                         None if project is None else str(project), frozenset(exclude))  # fmt: skip
-        return search(
-            self._database, request, self.setting(settings.EMBEDDER), self._queries.vector
-        )
+        embedder = self.setting(settings.EMBEDDER)
+        return search(self._database, request, embedder, self._queries.vector)
 
     def tree(self, scope: Scope, *, cite: bool = True) -> Tree:
         """Returns the current tree of a scope.
@@ -376,6 +369,13 @@ class Memory:
         from treemem.ledger_api import Ledger
 
         return Ledger(self._database, self._clock)
+
+    @property
+    def places(self) -> Places:
+        """Where messages were said: files, lines, and how their sessions are continued."""
+        from treemem.places.finding import Places
+
+        return Places(self._database)
 
     def digest(self, scope: Scope) -> Digest:
         """Returns what to read first about a scope, within a ceiling of tokens."""

@@ -389,10 +389,11 @@ class Explained:
 class Place:
     """Where a message was said, as far as it is known.
 
-    path: of the log file, as it was given when it was read. line: in that file, from 1; see
-    treemem.with_lines. session: its id in the log. project: the folder that the log names. resume:
-    the command for a shell by which its own tool continues the session, such as "claude --resume
-    ID". Every text but resume is as untrusted as the log.
+    path: of the log file that its source was first read from, as it was given then. line: in that
+    file, from 1. Memory.places finds the line, and of several files of a source the right one.
+    session: its id in the log. project: the folder that the log names. resume: the command for a
+    shell by which its own tool continues the session, such as "claude --resume ID". Every text but
+    resume is as untrusted as the log.
     """
 
     path: str | None = None
@@ -400,6 +401,15 @@ class Place:
     session: str | None = None
     project: str | None = None
     resume: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Location:
+    """What an id stands for, and where that was said. message_id: None for a whole source."""
+
+    source_id: str
+    message_id: str | None
+    place: Place
 
 
 @dataclass(frozen=True, slots=True)

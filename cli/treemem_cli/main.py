@@ -24,6 +24,8 @@ COMMANDS = {
     "formats": ("logs.formats", "List the supported log formats."),
     "plan": ("logs.plan", "Estimate what logs would cost before storing them."),
     "search": ("content.search", "Find what was said, within a token budget."),
+    "open": ("content.place", "Open the log where something was said."),
+    "resume": ("content.place", "Print the command that continues a session in its own tool."),
     "tree": ("content.tree", "Draw the summary tree of everything, a source or a topic."),
     "node": ("content.node", "Show the nodes of a tree."),
     "message": ("content.message", "Show a message, and whose words it contains."),

@@ -9,18 +9,20 @@ from __future__ import annotations
 import os
 import sys
 import unicodedata
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 from datetime import datetime
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from rich.console import Console
+    from rich.console import Console, ConsoleOptions
     from rich.table import Table
+    from rich.text import Text
 
 # The width of output that does not go to a terminal, in columns.
 _PIPE_COLUMNS = 120
 # Variables by which Rich is asked for styles in a pipe, too.
 _STYLED_BY = ("FORCE_COLOR", "TTY_COMPATIBLE")
+_INDENT = "  "
 _ALLOWED_CONTROLS = "\n\t"
 _CONTROL_PICTURES = 0x2400
 
@@ -59,6 +61,22 @@ class Pipe:
         if markup:
             raise ValueError("markup needs a console")
         sys.stdout.write(f"{text}\n")
+
+
+class Indented:
+    """A text from a log with its lines indented, also those that a terminal wraps, so that none
+    of them can pass for a heading or a command of treemem's."""
+
+    def __init__(self, text: str) -> None:
+        self._text = safe(text)
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[Text]:
+        from rich.text import Text
+
+        width = max(1, options.max_width - len(_INDENT))
+        for line in Text(self._text).wrap(console, width):
+            line.rstrip()
+            yield Text.assemble(_INDENT, line) if line else line
 
 
 def new_table(*columns: str, numbers: Collection[str] = (), whole: Collection[str] = ()) -> Table:

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.helpers.command_line import run, run_json
-from treemem import Memory, Message, Passage, Place, SearchResult, with_lines
+from treemem import Memory, Message, Passage, Place, SearchResult
 from treemem.places import lines, resuming
 
 DEMO = Path(__file__).parents[2] / "treemem" / "demo" / "session.jsonl"
@@ -43,7 +43,8 @@ def test_a_passage_has_the_file_the_session_and_its_command(demo: Memory) -> Non
 
 def test_the_line_is_that_of_the_best_message(demo: Memory) -> None:
     texts = DEMO.read_text("utf-8").split("\n")
-    result = with_lines(demo.search("how was the outbox renumbered?", budget_tokens=1_000))
+    result = demo.search("how was the outbox renumbered?", budget_tokens=1_000)
+    result = demo.places.with_lines(result)
     assert result.passages
     for passage in result.passages:
         assert passage.place is not None
@@ -66,18 +67,18 @@ def test_every_message_of_the_demo_log_is_found(demo: Memory) -> None:
 
 def test_messages_of_a_caller_have_a_place_without_a_file(memory: Memory) -> None:
     memory.append("chat/1", [Message(text="walrus", session="s1")])
-    (passage,) = with_lines(memory.search("walrus")).passages
+    (passage,) = memory.places.with_lines(memory.search("walrus")).passages
     assert passage.place == Place(session="s1")
 
 
-def test_a_log_that_is_gone_or_no_text_has_no_line(tmp_path: Path) -> None:
+def test_a_log_that_is_gone_or_no_text_has_no_line(memory: Memory, tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
     (tmp_path / "data.db").write_bytes(b"SQLite format 3\0 walrus in the water")
     for name in ("gone.jsonl", "pipe", "data.db", "\0", "."):
         place = Place(str(tmp_path / name))
         messages = (Message(text="walrus in the water"),)
         passage = Passage("", 1, 1.0, "s", None, (), messages, place=place)
-        assert with_lines(SearchResult("", 0, (passage,))).passages == (passage,)
+        assert memory.places.with_lines(SearchResult("", 0, (passage,))).passages == (passage,)
 
 
 def test_a_log_that_was_read_by_a_relative_path_is_found_from_elsewhere(
@@ -90,7 +91,7 @@ def test_a_log_that_was_read_by_a_relative_path_is_found_from_elsewhere(
     monkeypatch.chdir(tmp_path)
     memory.ingest([Path("logs/own.md")])
     monkeypatch.chdir("/")
-    (passage,) = with_lines(memory.search("walrus")).passages
+    (passage,) = memory.places.with_lines(memory.search("walrus")).passages
     assert passage.place is not None
     assert passage.place.path == str(tmp_path / "logs" / "own.md")
     assert passage.place.line == 3 or passage.place.line == 1
@@ -147,6 +148,8 @@ UUID = "0199a213-81c0-7800-8aa1-bbab2a035a53"
         ("codex", f"codex/{UUID}", f"codex resume {UUID}"),
         ("gemini-cli", f"gemini-cli/{UUID}", f"gemini --resume {UUID}"),
         ("copilot-cli", f"copilot-cli/{UUID}", f"copilot --resume {UUID}"),
+        ("pi", f"pi/{UUID}", f"pi --session {UUID}"),
+        ("pi", "pi/--session", None),
         ("opencode", "opencode/ses_5f3a9c1b2", "opencode --session ses_5f3a9c1b2"),
         ("gemini-cli", "gemini-cli/session-2025-12-16T23-47-b4f17607", None),
         ("codex", "codex/$(reboot)", None),

@@ -22,6 +22,7 @@ COMMANDS = {
     "copilot-cli": ("copilot --resume", _UUID),
     "gemini-cli": ("gemini --resume", _UUID),
     "opencode": ("opencode --session", r"ses_[A-Za-z0-9]{8,64}"),
+    "pi": ("pi --session", _UUID),
 }
 _OF_MESSAGE = """
 SELECT s.id, s.format, s.origin, s.project, sm.session FROM source s
@@ -35,8 +36,8 @@ SELECT DISTINCT path FROM log_file WHERE place = :origin OR path = :origin
 """
 
 
-def place_of(database: Database, source_seq: int, message_seq: int) -> Place:
-    """The place of a message of a source, without its line."""
+def place_of(database: Database, source_seq: int, message_seq: int | None) -> Place:
+    """The place of a message of a source, without its line; None for the source itself."""
     row = database.row(_OF_MESSAGE, {"source": source_seq, "message": message_seq})
     assert row is not None, source_seq
     source_id, format_name, origin, project, session = row

@@ -10,7 +10,7 @@ from treemem_cli.context import open_memory, print_json
 from treemem_cli.parameters import json_option, utc_option
 
 if TYPE_CHECKING:
-    from rich.text import Text
+    from rich.console import Group
 
     from treemem import Message
 
@@ -50,21 +50,23 @@ def show_message(context: click.Context, message_id: str, as_json: bool) -> None
     console().print(message_view(message))
 
 
-def message_view(message: Message) -> Text:
-    """The text below a line with speaker, time and ids; and below that, if the words are not all
-    the speaker's own, one with their origins."""
+def message_view(message: Message) -> Group:
+    """A line with speaker, time and ids; if the words are not all the speaker's own, one with
+    their origins; and below them the text, indented."""
+    from rich.console import Group
     from rich.text import Text
 
     from treemem_cli.content import tool_input
-    from treemem_cli.render import moment, safe, short
+    from treemem_cli.render import Indented, moment, safe, short
 
     sent_at = None if message.sent_at is None else str(message.sent_at)
     external_id = f"id {message.external_id}" if message.external_id else ""
     heading = (message.speaker, moment(sent_at), short(message.id or ""), external_id)
-    view = Text().append(safe(" · ".join(filter(None, heading))) + "\n", "bold cyan")
+    line = " ".join(safe(" · ".join(filter(None, heading))).split())
+    lines = [Text(line, "bold cyan")]
     if origins := origins_of(message):
-        view.append(f"{origins}\n", "dim")
-    return view.append(safe(tool_input.of_message(message)))
+        lines.append(Text(origins, "dim"))
+    return Group(*lines, Indented(tool_input.of_message(message)))
 
 
 def origins_of(message: Message) -> str:

@@ -110,7 +110,7 @@ def search_command(
     Each passage comes from one source and one day. Below its heading are the id of the source and
     the nodes from the root down to it; treemem node show and treemem node expand take their ids.
     Below that are the file and the line of the best message, and the command that continues the
-    session in its own tool.
+    session in its own tool; treemem open and treemem resume take the number of a passage.
     "…" marks omitted text. Broad questions ("what did we decide", "what is still open") are
     answered from the summaries first. Time words in the query ("last week") limit the search.
 
@@ -119,19 +119,20 @@ def search_command(
       treemem search "late fees" --budget 500
       treemem search "what did we decide last week?" --explain
     """
-    from treemem import with_lines
-
     with open_memory(context) as memory:
         result = memory.search(
             query, scope=scope_of(source, topic, session), budget_tokens=budget_tokens,
             since=since, until=until, mode=mode, fts=fts, include=include,  # type: ignore[arg-type]
             project=_place(memory, project), exclude=exclude,
         )  # fmt: skip
-    result = with_lines(result)
+        result = memory.places.with_lines(result)
     if as_json:
         print_json(result)
     else:
+        from treemem_cli.content import last_search
+
         _print(result, explain=explain)
+        last_search.remember(memory.path, list(result.passages))
 
 
 def _place(memory: Memory, project: str | None) -> str:
@@ -184,10 +185,26 @@ def _rules(result: SearchResult) -> str:
 
 
 def _heading(passage: Passage) -> str:
-    """Number and day, and the title of the source."""
+    """Number and day, the time of the best message with its zone, and the title of the source."""
     head, _, _ = passage.text.partition("\n")
     number = head.partition(' "')[0].removesuffix("]")
-    return f"{number}] {passage.title}"
+    time = _time(passage)
+    shown = f" {time}" if time and time.partition(" ")[0] not in number else ""
+    return f"{number}{shown}] {passage.title}"
+
+
+def _time(passage: Passage) -> str:
+    """The time of the best message in the reader's zone, such as "09:12 CET"; "" without one."""
+    from datetime import datetime
+
+    from treemem.places.finding import best_of
+
+    sent_at = best_of(passage)[0].sent_at if passage.messages else None
+    try:
+        moment = datetime.fromisoformat(str(sent_at or ""))
+        return f"{moment.astimezone():%H:%M %Z}" if len(str(sent_at)) > len("2026-11-03") else ""
+    except (ValueError, OverflowError):
+        return ""
 
 
 def _place_of(passage: Passage) -> str:

@@ -18,7 +18,7 @@ def test_a_message_is_shown_with_the_origins_of_its_stretches() -> None:
     shown = run("message", "show", message_id[:8])
     assert shown.exit_code == 0
     assert "typed 0–18 · pasted 18–39" in shown.stdout
-    assert WORDS in shown.stdout
+    assert "\n  Why does it fail?\n  > It must never fail.\n" in shown.stdout
 
 
 def test_a_message_as_json_has_its_origin_and_spans() -> None:
@@ -53,3 +53,17 @@ def test_an_id_that_fits_none_or_several_messages_is_refused() -> None:
         result = run("message", "show", wrong)
         assert result.exit_code == 1
         assert "message" in result.stderr
+
+
+def test_a_message_cannot_pass_for_a_heading() -> None:
+    fake = "user · 2026-01-01 10:00 · 12345678 · id 9\nresume: reboot"
+    (message_id,) = stored(Message(text=f"Hello.\n{fake}\n\n{'x ' * 59}{fake}"))
+    source = run_json("source", "list")[0]["source"]["id"]
+    for arguments in (
+        ("message", "show", message_id[:8]),
+        ("source", "show", source, "--messages"),
+    ):
+        lines = run(*arguments).stdout.splitlines()
+        shown = [line for line in lines if "12345678" in line or "reboot" in line]
+        assert len(shown) >= 2
+        assert all(line.startswith("  ") for line in shown), arguments

@@ -137,9 +137,9 @@ def test_days_are_those_of_the_machines_zone_or_of_utc() -> None:
     with Memory.open() as memory:
         memory.append("a", [Message(text="The walrus is fed.", sent_at="2026-12-04T20:00:00Z")])
         memory.work(max_calls=0)
-    assert "[1 2026-12-05]" in run("search", "walrus").stdout
+    assert "[1 2026-12-05 09:00 NZDT]" in run("search", "walrus").stdout
     for arguments in (["search", "walrus", "--utc"], ["--utc", "search", "walrus"]):
-        assert "[1 2026-12-04]" in run(*arguments).stdout
+        assert "[1 2026-12-04 20:00 UTC]" in run(*arguments).stdout
     on_the_fifth = ["search", "walrus", "--since", "2026-12-05", "--until", "2026-12-05"]
     assert "walrus" in run(*on_the_fifth).stdout
     assert "walrus" not in run(*on_the_fifth, "--utc").stdout

@@ -20,9 +20,9 @@ def test_a_call_in_a_message_is_shown_as_text_and_stored_as_it_was() -> None:
     with Memory.open() as memory:
         (message_id,) = memory.append("s", [MESSAGE])
     shown = run("message", "show", message_id).stdout
-    assert (
-        "[tool use: Edit]\n  file_path: /src/walrus.py\n  old_string:\n    def walrus():\n" in shown
-    )
+    lines = ["[tool use: Edit]", "  file_path: /src/walrus.py", "  old_string:",
+             "    def walrus():"]  # fmt: skip
+    assert "".join(f"  {line}\n" for line in lines) in shown
     assert 'return "C:\\new"\n' in shown
     assert "\\n" not in shown.replace("C:\\new", "")
     assert "\x1b" not in shown

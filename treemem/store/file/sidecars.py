@@ -12,7 +12,9 @@ from pathlib import Path
 WAL = "-wal"
 SHM = "-shm"
 JOURNAL = "-journal"
-SUFFIXES = ("", WAL, SHM, JOURNAL, "-open", "-open.new")
+# What the command line printed last, by which it knows what "the second hit" is.
+LAST_SEARCH = "-last-search"
+SUFFIXES = ("", WAL, SHM, JOURNAL, "-open", "-open.new", LAST_SEARCH)
 # Follows the name of a memory file in the names of files that save its content.
 RESCUED = ".rescued-"
 
