@@ -72,7 +72,7 @@ def memory(database: Database, clock: FakeClock, shape: TreeShape) -> Iterator[M
 def shared_models(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with smollm2-135m and minilm, pulled once for all runs if TREEMEM_TEST_MODELS names
     it."""
-    pytest.importorskip("llama_cpp", reason="needs the extra: pip install treemem[llama]")
+    pytest.importorskip("llama_cpp", reason="needs the extra llama")
     from treemem.models.pulling import pull
 
     named = os.environ.get("TREEMEM_TEST_MODELS")

@@ -14,6 +14,7 @@ import pytest
 from click.testing import CliRunner
 
 import treemem
+from treemem.ingest import discovery
 from treemem_cli.main import cli
 
 ROOT = Path(__file__).parent.parent
@@ -92,6 +93,21 @@ def test_the_outputs_in_the_readme_are_real() -> None:
             words = " ".join(line.removesuffix("…").split())
             at = real.find(words, at)
             assert at >= 0, line
+
+
+_VARIABLE = re.compile(r"""environ(?:ment)?(?:\.get\(|\[)\s*["']([A-Z_]+)|envvar="(\w+)\"""")
+
+
+def test_the_configuration_page_names_every_variable_that_the_code_reads() -> None:
+    page = (ROOT / "docs" / "reference" / "configuration.md").read_text()
+    sources = [*ROOT.glob("treemem/**/*.py"), *ROOT.glob("cli/**/*.py")]
+    read = {name for path in sources for pair in _VARIABLE.findall(path.read_text())
+            for name in pair if name}  # fmt: skip
+    read |= {variable for _, variable, _ in discovery._OVERRIDES}
+    # Set for the child process that runs llama.cpp, which imports this package.
+    read -= {"GGML_NO_BACKTRACE", "PYTHONPATH"}
+    assert {"TREEMEM_DB", "TREEMEM_MODELS", "TREEMEM_SQLITE", "CODEX_HOME"} <= read
+    assert {name for name in read if f"`{name}`" not in page} == set()
 
 
 def _commands() -> list[tuple[str, click.Command]]:

@@ -9,7 +9,7 @@ with Memory.open("memory.sqlite3") as memory:
 
 from typing import TYPE_CHECKING
 
-from treemem.config import default_database_path
+from treemem.config import default_database_path, models_folder
 from treemem.errors import (
     AmbiguousIdError,
     ConstraintError,
@@ -215,6 +215,7 @@ __all__ = [  # noqa: RUF022
     "clean_verbatim",
     "default_database_path",
     "find_files",
+    "models_folder",
     "origin_spans",
 ]
 

@@ -17,7 +17,7 @@ from treemem.models.client import LlamaClient
 from treemem.models.endpoint import EndpointClient
 from treemem.models.pulling import installed
 
-pytest.importorskip("httpx", reason="needs the extra: pip install treemem[endpoint]")
+pytest.importorskip("httpx", reason="needs the extra endpoint")
 
 LINES = ["Ana: The kiln is new.", "Tom: I left the choir."]
 NOTE = "Tom is in no choir any more."

@@ -12,7 +12,7 @@ from treemem.checkers.onnx_files import OnnxModel
 from treemem.errors import ModelError
 
 onnx: Any = pytest.importorskip("onnx", reason="makes the model; not needed to use one")
-pytest.importorskip("onnxruntime", reason="needs the extra: pip install treemem[onnx]")
+pytest.importorskip("onnxruntime", reason="needs the extra onnx")
 tokenizers: Any = pytest.importorskip("tokenizers", reason="needs the extra treemem[onnx]")
 
 WORDS = ["[UNK]", "yes", "no", "the", "kiln", "is", "new", "ana"]

@@ -21,7 +21,7 @@ from treemem.models import manifests, serving
 from treemem.models.client import LlamaClient
 from treemem_cli.main import cli
 
-pytest.importorskip("httpx", reason="needs the extra: pip install treemem[endpoint]")
+pytest.importorskip("httpx", reason="needs the extra endpoint")
 
 MODEL = "smollm2-135m"
 LINES = ["Ana: The kiln is new.", "Tom: I left the choir."]

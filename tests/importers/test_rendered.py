@@ -21,6 +21,7 @@ from treemem.importers import LogFile, Skipped, by_name, detect
 from treemem.importers.common.base import Event
 from treemem.importers.common.documents import PIECE_CHARS_MAX
 from treemem.importers.pdf import NO_TEXT
+from treemem.packages import extra_command
 from treemem.types import Message, Source
 
 
@@ -304,7 +305,7 @@ def test_without_the_extra_only_pdf_is_refused(
     report = memory.ingest(tmp_path / "logs")
     refused, *others = report.files
     assert refused.error is not None
-    assert "pip install 'treemem[documents]'" in refused.error
+    assert extra_command("documents") in refused.error
     assert [file.added for file in others] == [1, 1]
 
 

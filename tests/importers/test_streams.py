@@ -30,6 +30,7 @@ from treemem.importers import LogFile, by_name, detect
 from treemem.importers.streams import compressed
 from treemem.importers.streams.compressed import SUFFIXES, method_of, plain_name
 from treemem.importers.streams.utf16 import encoding_of
+from treemem.packages import extra_command
 
 
 def zstd(data: bytes) -> bytes:
@@ -200,9 +201,9 @@ def test_a_file_that_needs_a_package_names_the_command_that_installs_it(
     path = tmp_path / "rollout.jsonl.zst"
     path.write_bytes(b"\x28\xb5\x2f\xfd" + b"\0" * 20)
     (file,) = memory.ingest(path).files
-    assert file.needs == ("compressed with Zstandard", "pip install 'treemem[zstd]'")
+    assert file.needs == ("compressed with Zstandard", extra_command("zstd"))
     assert file.error is not None
-    assert file.error.endswith("Reading it needs a package: pip install 'treemem[zstd]'")
+    assert file.error.endswith(f"Reading it needs a package: {extra_command('zstd')}")
     with pytest.raises(MissingPackageError):
         LogFile("x", data=path.read_bytes()).open()
 

@@ -16,6 +16,7 @@ from treemem.importers.claude_code.importer import ClaudeCode
 from treemem.importers.streams import compressed
 from treemem.ingest import discovery
 from treemem.ingest.discovery import BYTES_PER_TOKEN, Place, companion_places, discover, places
+from treemem.packages import extra_command
 from treemem.store.usage import UsageRow
 from treemem_cli.main import cli
 
@@ -139,11 +140,12 @@ def test_compressed_logs_are_found_and_those_without_their_package_counted(
     monkeypatch.setattr(compressed, "_ZSTD_MODULES", ())
     result = run("discover", "codex")
     text = (
-        "1 file compressed with Zstandard is passed over. Reading it needs a package: pip install"
+        "1 file compressed with Zstandard is passed over. Reading it needs a package: "
+        + extra_command("zstd")
     )
     assert text in result.stderr
     shown = json.loads(run("discover", "codex", "--json").stdout)
-    assert shown[0]["passed_over"] == [f"{text} 'treemem[zstd]'"]
+    assert shown[0]["passed_over"] == [text]
 
 
 def test_files_read_together_with_a_log_count_with_its_bytes(tmp_path: Path) -> None:

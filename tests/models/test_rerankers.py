@@ -26,7 +26,7 @@ TEXTS = ["bad bad", "good good", "walrus good bad", ""]
 @pytest.fixture
 def tiny(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The tiny model, registered as "tiny"."""
-    pytest.importorskip("llama_cpp", reason="needs the extra: pip install treemem[llama]")
+    pytest.importorskip("llama_cpp", reason="needs the extra llama")
     monkeypatch.setenv("TREEMEM_MODELS", str(tmp_path / "models"))
     path = tmp_path / "tiny.gguf"
     tiny_reranker.write(path)

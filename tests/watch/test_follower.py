@@ -25,6 +25,7 @@ from treemem.importers.common.base import LogFile
 from treemem.importers.streams import compressed
 from treemem.ingest.discovery import Place, places
 from treemem.ingest.files import OWN_CALL
+from treemem.packages import extra_command
 from treemem.store.database import Database
 from treemem.summarize.prompts import RETELL_SYSTEM
 from treemem.types import Scope
@@ -86,7 +87,7 @@ def test_files_that_need_a_package_are_counted_once_and_the_others_read(
     notes = [event.text for event in events if event.kind == "note"]
     assert [note for note in notes if "Zstandard" in note] == [
         "2 files compressed with Zstandard are passed over. Reading them needs a package: "
-        "pip install 'treemem[zstd]'"
+        + extra_command("zstd")
     ]
     assert [event.kind for event in events if event.kind == "error"] == []
     assert added(events) == 1
@@ -104,7 +105,7 @@ def test_without_watchfiles_folders_are_polled_and_a_note_says_so(
 
     monkeypatch.setattr(builtins, "__import__", without)
     with following(memory, Target.of(logs)) as events:
-        assert "pip install 'treemem[watch]'" in events[0].text
+        assert extra_command("watch") in events[0].text
         append(logs / "a.jsonl", line("first"))
         until(lambda: added(events) == 1)
 

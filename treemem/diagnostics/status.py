@@ -9,6 +9,7 @@ from treemem.checkers import opening
 from treemem.checkers.calibration import Calibration
 from treemem.ledger import reading
 from treemem.models import embedders
+from treemem.packages import install_command
 from treemem.queue import jobs
 from treemem.reports import count_of
 from treemem.store import settings, vectors
@@ -226,6 +227,6 @@ def _missing(
     if not database.can_load_extensions():
         sentences.append(
             "This Python's SQLite cannot load extensions, so vectors are searched with numpy, "
-            "which is slower. For sqlite-vec: pip install pysqlite3"
+            f"which is slower. For sqlite-vec: {install_command('pysqlite3')}"
         )
     return tuple(sentences)

@@ -19,6 +19,7 @@ from treemem.errors import ImportFileError, MissingPackageError
 from treemem.importers.common.attachments import Attachment
 from treemem.importers.common.base import Event, Importer, LogFile, Skipped
 from treemem.importers.common.rendered import BlockText, DocumentInfo, Rendered, rendered_events
+from treemem.packages import extra_command, install_command
 from treemem.types import Blob
 
 if TYPE_CHECKING:
@@ -40,7 +41,6 @@ _MAGIC_WITHIN = 1_024
 # The filters whose data is an unchanged picture file.
 _PICTURE_FILTERS = {"/DCTDecode": "image/jpeg", "/JPXDecode": "image/jp2"}
 _DETAIL_CHARS_MAX = 200
-_INSTALL = "pip install 'treemem[documents]'"
 
 
 class Pdf(Importer):
@@ -182,7 +182,7 @@ def _open_reader(stream: BinaryIO, label: str) -> PdfReader:
         from pypdf import PdfReader
         from pypdf.errors import DependencyError
     except ImportError as error:
-        raise MissingPackageError(label, "in PDF", _INSTALL) from error
+        raise MissingPackageError(label, "in PDF", extra_command("documents")) from error
     reader = PdfReader(stream)
     if reader.is_encrypted:
         try:
@@ -190,7 +190,7 @@ def _open_reader(stream: BinaryIO, label: str) -> PdfReader:
         except DependencyError as error:
             raise ImportFileError(
                 f"{label} is encrypted with AES, which needs the package cryptography: run "
-                "`pip install cryptography`, or save a copy that is not encrypted."
+                f"`{install_command('cryptography')}`, or save a copy that is not encrypted."
             ) from error
         if not is_open:
             raise ImportFileError(

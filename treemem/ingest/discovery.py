@@ -175,7 +175,7 @@ def _format_logs(
         size_bytes=size_bytes,
         newest=newest or "",
         tokens=log_bytes // BYTES_PER_TOKEN,
-        passed_over=(needs_text(missing, *compressed.ZSTD_NEEDS),) if missing else (),
+        passed_over=(needs_text(missing, *compressed.zstd_needs()),) if missing else (),
     )
 
 

@@ -26,6 +26,7 @@ from types import TracebackType
 from typing import IO, Any, Self
 
 from treemem.errors import ModelError
+from treemem.packages import extra_command, install_command
 
 # A longer answer is an error, and the child is killed.
 LINE_BYTES_MAX = 256 << 20
@@ -36,12 +37,6 @@ _STDERR_LINE_BYTES = 400
 _END_SECONDS = 5.0
 # The time-out of describe() and quantize().
 _TOOL_SECONDS = 1800.0
-
-_REINSTALL = (
-    " (llama-cpp-python was compiled for another processor: run `pip install --force-reinstall "
-    "--no-cache-dir --no-binary llama-cpp-python llama-cpp-python`)"
-)
-_HINTS = {"SIGILL": _REINSTALL, "SIGKILL": " (out of memory?)"}
 
 
 class ModelProcess:
@@ -150,10 +145,10 @@ class ModelProcess:
             hint = ""
             if code < 0:
                 name = signal.Signals(-code).name
-                how, hint = f"was ended by {name}", _HINTS.get(name, "")
+                how, hint = f"was ended by {name}", _hint(name)
         return ModelError(
             f"the model process {how} during {op!r}{hint}{self._last_lines()}",
-            recoverable=_REINSTALL not in hint,
+            recoverable="SIGILL" not in how,
         )
 
     def _last_lines(self) -> str:
@@ -245,12 +240,21 @@ class ModelChild(Closable):
         return process
 
 
+def _hint(signal_name: str) -> str:
+    """What the signal that ended a child tells about the reason."""
+    if signal_name == "SIGILL":
+        again = ("--force-reinstall", "--no-cache-dir", "--no-binary", "llama-cpp-python")
+        command = install_command(*again, "llama-cpp-python")
+        return f" (llama-cpp-python was compiled for another processor: run `{command}`)"
+    return " (out of memory?)" if signal_name == "SIGKILL" else ""
+
+
 def need_llama() -> None:
     """Raises ModelError if llama-cpp-python is not installed."""
     if importlib.util.find_spec("llama_cpp") is None:
         raise ModelError(
             "local models need llama-cpp-python, which is not installed: run "
-            "`pip install 'treemem[llama]'` (it compiles for some minutes)",
+            f"`{extra_command('llama')}` (it compiles for some minutes)",
             recoverable=False,
         )
 
@@ -261,7 +265,7 @@ def need_onnx() -> None:
     if missing:
         raise ModelError(
             f"ONNX models need {' and '.join(missing)}, which is not installed: run "
-            "`pip install 'treemem[onnx]'`",
+            f"`{extra_command('onnx')}`",
             recoverable=False,
         )
 

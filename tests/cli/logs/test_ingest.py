@@ -10,6 +10,7 @@ import pytest
 
 from tests.helpers.command_line import run, run_json
 from treemem.importers.streams import compressed
+from treemem.packages import extra_command
 from treemem.store import messages
 from treemem_cli.logs.file_reports import FILES_SHOWN, PROBLEMS_SHOWN, REASONS_SHOWN
 
@@ -47,11 +48,11 @@ def test_files_that_need_a_package_are_counted_with_the_command(
     assert result.exit_code == 0
     assert (
         "2 files compressed with Zstandard are passed over. Reading them needs a package: "
-        "pip install 'treemem[zstd]'"
+        + extra_command("zstd")
     ) in result.stderr
     named = run("ingest", str(folder / "a.jsonl.zst"))
     assert named.exit_code == 1
-    assert "pip install 'treemem[zstd]'" in named.stderr
+    assert extra_command("zstd") in named.stderr
 
 
 def test_other_files_in_a_folder_are_counted_by_suffix(tmp_path: Path) -> None:

@@ -18,6 +18,7 @@ from typing import BinaryIO, NamedTuple, Protocol
 
 from treemem.errors import ImportFileError, MissingPackageError
 from treemem.importers.streams.forward import ForwardStream
+from treemem.packages import extra_command
 
 # Logs compress to a fifth, the most repetitive to a fiftieth, a bomb to a thousandth.
 RATIO_MAX = 200
@@ -30,8 +31,6 @@ _CHUNK_BYTES = 65_536
 _XZ_MEMORY_BYTES_MAX = 256 * 1024**2
 # In Python since 3.14; the package below has the same interface for older ones.
 _ZSTD_MODULES = ("compression.zstd", "backports.zstd")
-# What files that need it are, and the command that installs it.
-ZSTD_NEEDS = ("compressed with Zstandard", "pip install 'treemem[zstd]'")
 # gzip with its header and checksum, for zlib.
 _GZIP_BITS = 31
 
@@ -97,7 +96,12 @@ def _zstd(label: str) -> _Decoder:
             continue
         decoder: _Decoder = module.ZstdDecompressor()
         return decoder
-    raise MissingPackageError(label, *ZSTD_NEEDS)
+    raise MissingPackageError(label, *zstd_needs())
+
+
+def zstd_needs() -> tuple[str, str]:
+    """What files are that need the package for Zstandard, and the command that installs it."""
+    return "compressed with Zstandard", extra_command("zstd")
 
 
 METHODS = (

@@ -1,0 +1,65 @@
+"""Words the commands that install a missing package, for the interpreter that runs.
+
+The name treemem on PyPI is not this project's, so no command may name it.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+from treemem.patterns import lazy_regex
+
+# The extra in a line of the package's metadata: "httpx<1,>=0.27; extra == 'endpoint'".
+_EXTRA = lazy_regex(r"extra\s*==\s*[\"']([\w-]+)[\"']")
+
+
+def install_command(*arguments: str) -> str:
+    """The command that passes arguments to "pip install" in the environment that runs. Each has
+    pip, since sqlite-utils requires it.
+
+    Example:
+        >>> install_command("httpx>=0.27").partition(" -m ")[2]
+        "pip install 'httpx>=0.27'"
+    """
+    import shlex
+
+    return shlex.join((sys.executable or "python3", "-m", "pip", "install", *arguments))
+
+
+def extra_command(extra: str) -> str:
+    """The command that installs what an extra of pyproject.toml names, such as "endpoint": the
+    extra of the checkout if treemem runs from one, else its packages with their versions."""
+    checkout = checkout_folder()
+    if checkout is not None:
+        return install_command("-e", f"{checkout}[{extra}]")
+    return install_command(*_packages_of(extra))
+
+
+def upgrade_hint() -> str:
+    """Says how to get a newer treemem."""
+    import shlex
+
+    checkout = checkout_folder()
+    if checkout is None:
+        return "Install a newer treemem in the way in which you installed this one."
+    return f"Upgrade: git -C {shlex.quote(str(checkout))} pull"
+
+
+def checkout_folder() -> Path | None:
+    """The folder of the checkout that treemem runs from; None for an installed package."""
+    folder = Path(__file__).resolve().parent.parent
+    return folder if (folder / "pyproject.toml").is_file() else None
+
+
+def _packages_of(extra: str) -> list[str]:
+    """The requirements of an extra, from the metadata of the installed package."""
+    from importlib import metadata
+
+    packages = []
+    for requirement in metadata.requires("treemem") or ():
+        package, _, marker = requirement.partition(";")
+        named = _EXTRA.search(marker)
+        if named is not None and named[1] == extra:
+            packages.append(package.strip())
+    return packages
