@@ -18,6 +18,7 @@ from treemem.importers.common.coerce import digest_of
 from treemem.importers.common.documents import Line, document_lines, fence_after
 from treemem.importers.common.sniffing import is_text
 from treemem.importers.common.source_ids import file_key, folder_of, one_line, printable
+from treemem.log_places import LOG_PLACES
 from treemem.patterns import lazy_regex
 from treemem.types import Message, Part, Source
 
@@ -52,7 +53,7 @@ class Aider(Importer):
     description = "aider's chat history (Markdown)"
     kept = "prompts, answers, aider's own output"
     dropped = "the marks in front of lines"
-    places = (f".{_HISTORY_NAME}", f"*/.{_HISTORY_NAME}", f"*/*/.{_HISTORY_NAME}")
+    places = LOG_PLACES["aider"]
 
     def recognizes(self, file: LogFile, head: bytes) -> float:
         if _START_BYTES.match(head.removeprefix(b"\xef\xbb\xbf")):

@@ -18,6 +18,7 @@ from treemem.importers.common.content import BlockReader, Content
 from treemem.importers.common.records import events_of, read_records, skim_json
 from treemem.importers.common.sniffing import has_key, head_objects
 from treemem.importers.common.source_ids import file_key, is_uuid, one_line, printable, sent_at
+from treemem.log_places import LOG_PLACES
 from treemem.types import Message, MessageKind, Role, Source
 
 EMPTY = "empty message"
@@ -45,7 +46,7 @@ class CopilotCli(Importer):
     description = "Copilot CLI session logs (JSON Lines)"
     kept = "turns, reasoning, tool calls and results, sub-agents, notifications, summaries"
     dropped = "usage, context sent with the user's text, opaque reasoning, deltas, bookkeeping"
-    places = (".copilot/session-state/*.jsonl", ".copilot/session-state/*/events.jsonl")
+    places = LOG_PLACES["copilot-cli"]
 
     def recognizes(self, file: LogFile, head: bytes) -> float:
         del file

@@ -19,6 +19,7 @@ from treemem.importers.common.json_members import read_members
 from treemem.importers.common.records import TOO_DEEP, Record, parse_json, read_records, skim_json
 from treemem.importers.common.sniffing import has_key, head_objects, head_value
 from treemem.importers.common.source_ids import file_key, is_uuid, one_line, printable, sent_at
+from treemem.log_places import LOG_PLACES
 from treemem.origins.wrappers import is_injected
 from treemem.types import PARENT_AGENT, Message, MessageKind, Role, Source
 
@@ -50,11 +51,7 @@ class GeminiCli(Importer):
     description = "Gemini CLI session logs (JSON, JSON Lines)"
     kept = "turns, thoughts, tool calls and results, rewound turns, sub-agents, notices"
     dropped = "usage, model names, a tool result's copy for the screen, earlier states"
-    places = (
-        ".gemini/tmp/*/chats/session-*.json",
-        ".gemini/tmp/*/chats/session-*.jsonl",
-        ".gemini/tmp/*/chats/*/*.jsonl",
-    )
+    places = LOG_PLACES["gemini-cli"]
 
     def recognizes(self, file: LogFile, head: bytes) -> float:
         del file

@@ -15,6 +15,7 @@ from treemem.importers.common.base import Event, Importer, LogFile, Skipped
 from treemem.importers.common.documents import document_lines
 from treemem.importers.common.sniffing import head_lines
 from treemem.importers.common.source_ids import one_line, place_key, printable
+from treemem.log_places import LOG_PLACES
 from treemem.patterns import lazy_regex
 from treemem.types import Message, Source
 
@@ -72,15 +73,7 @@ class Irc(Importer):
     description = "IRC logs: irssi, WeeChat, ZNC, HexChat, mIRC, EnergyMech"
     kept = "nick, text, actions, notices of people, time without a zone"
     dropped = "joins, parts, modes, topics, colours, the signs of channel operators"
-    places = (
-        "irclogs/**/*.log",
-        ".irssi/logs/**/*.log",
-        ".weechat/logs/*.weechatlog",
-        ".local/share/weechat/logs/*.weechatlog",
-        ".znc/users/*/moddata/log/**/*.log",
-        ".znc/moddata/log/**/*.log",
-        ".config/hexchat/logs/**/*.log",
-    )
+    places = LOG_PLACES["irc"]
 
     def recognizes(self, file: LogFile, head: bytes) -> float:
         if b"\0" in head:

@@ -18,6 +18,7 @@ from treemem.importers.common.content import BlockReader, Content
 from treemem.importers.common.records import events_of, read_records, skim_json
 from treemem.importers.common.sniffing import has_key, head_objects
 from treemem.importers.common.source_ids import file_key, is_uuid, one_line, printable, sent_at
+from treemem.log_places import LOG_PLACES
 from treemem.types import Message, MessageKind, Role, Source
 
 EMPTY = "empty message"
@@ -43,7 +44,7 @@ class Pi(Importer):
     description = "sessions of the pi coding agent (JSON Lines)"
     kept = "turns, thinking, tool calls and results, abandoned branches, summaries, forks"
     dropped = "usage, model names, tool details, data of extensions, bookkeeping"
-    places = (".pi/agent/sessions/*/*.jsonl",)
+    places = LOG_PLACES["pi"]
 
     def recognizes(self, file: LogFile, head: bytes) -> float:
         del file

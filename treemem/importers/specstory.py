@@ -16,6 +16,7 @@ from treemem.importers.common.base import Event, Importer, LogFile, Skipped
 from treemem.importers.common.content import Content
 from treemem.importers.common.documents import document_lines, fence_after
 from treemem.importers.common.source_ids import file_key, folder_of, one_line, printable
+from treemem.log_places import LOG_PLACES
 from treemem.origins.wrappers import is_continuation, is_injected
 from treemem.patterns import lazy_regex
 from treemem.types import Message, MessageKind, PartKind, Role, Source
@@ -67,7 +68,7 @@ class SpecStory(Importer):
     description = "SpecStory session histories (Markdown)"
     kept = "turns, thinking, tool calls with their results, sub-agents' turns"
     dropped = "model names, rules between turns, tags around tool calls and thinking"
-    places = tuple(f"{above}.specstory/history/*.md" for above in ("", "*/", "*/*/"))
+    places = LOG_PLACES["specstory"]
 
     def recognizes(self, file: LogFile, head: bytes) -> float:
         del file

@@ -16,6 +16,7 @@ from pathlib import Path
 from treemem.importers import IMPORTERS, Importer
 from treemem.importers.streams import compressed
 from treemem.ingest.walk import may_be_file
+from treemem.log_places import located
 from treemem.reports import needs_text
 from treemem.store.usage import UsageRow
 from treemem.times import from_ms
@@ -27,24 +28,6 @@ BYTES_PER_TOKEN = 8
 
 # A compressed log has about this many times the bytes of its file.
 COMPRESSED_RATIO = 5
-
-# A folder below the home folder, the variable that overrides it, and the path that the tool appends
-# to the variable's value. The first variable that is set counts.
-_OVERRIDES = (
-    (".claude/", "CLAUDE_CONFIG_DIR", ""),
-    (".codex/", "CODEX_HOME", ""),
-    (".copilot/", "COPILOT_HOME", ""),
-    (".gemini/", "GEMINI_CLI_HOME", ".gemini/"),
-    (".pi/agent/", "PI_CODING_AGENT_DIR", ""),
-    (".config/io.datasette.llm/", "LLM_USER_PATH", ""),
-    ("Library/Application Support/io.datasette.llm/", "LLM_USER_PATH", ""),
-    (".config/", "XDG_CONFIG_HOME", ""),
-    (".local/share/", "XDG_DATA_HOME", ""),
-    (".local/state/", "XDG_STATE_HOME", ""),
-    ("AppData/Roaming/", "APPDATA", ""),
-    ("AppData/Local/", "LOCALAPPDATA", ""),
-)
-_WILD = "*?["
 
 
 @dataclass(frozen=True, slots=True)
@@ -199,16 +182,8 @@ def _places(
 
 
 def _place(name: str, pattern: str, environ: Mapping[str, str], home: Path) -> Place:
-    folder = home
-    for prefix, variable, below in _OVERRIDES:
-        if pattern.startswith(prefix) and environ.get(variable):
-            folder = Path(environ[variable]).expanduser()
-            pattern = below + pattern.removeprefix(prefix)
-            break
-    steps = pattern.split("/")
-    while len(steps) > 1 and not any(char in steps[0] for char in _WILD):
-        folder /= steps.pop(0)
-    return Place(name, folder, "/".join(steps), is_loose=folder == home)
+    folder, below = located(pattern, environ, home)
+    return Place(name, folder, below, is_loose=folder == home)
 
 
 def _fits(steps: Sequence[str], pattern: Sequence[str]) -> bool:

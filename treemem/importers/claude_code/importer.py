@@ -20,6 +20,7 @@ from treemem.importers.common.coerce import as_text
 from treemem.importers.common.content import BlockReader, Content, join_fragments
 from treemem.importers.common.records import TOO_DEEP, Record, parse_json, skim_json
 from treemem.importers.common.source_ids import printable, sent_at
+from treemem.log_places import LOG_PLACES
 from treemem.types import Message, Source
 
 MERGED = "fragment of a message, merged"
@@ -39,13 +40,7 @@ class ClaudeCode(Importer):
     description = "Claude Code session logs (JSON Lines, or one JSON document)"
     kept = "turns, thinking, tool calls and results, abandoned branches, sub-agents, summaries"
     dropped = "usage, model names, signatures, a tool result's copy for the screen, bookkeeping"
-    places = (
-        ".claude/projects/*/*.jsonl",
-        # Agents may start agents, and workflows keep theirs in folders of their own.
-        ".claude/projects/*/*/subagents/**/*.jsonl",
-        ".config/claude/projects/*/*.jsonl",
-        ".config/claude/projects/*/*/subagents/**/*.jsonl",
-    )
+    places = LOG_PLACES["claude-code"]
 
     def recognizes(self, file: LogFile, head: bytes) -> float:
         return certainty(head, file.stem)

@@ -22,6 +22,7 @@ from treemem.importers.common.json_members import JsonMember, read_members
 from treemem.importers.common.sdk_blocks import text_in_tag
 from treemem.importers.common.sniffing import head_value, is_whole
 from treemem.importers.common.source_ids import file_key, one_line, printable
+from treemem.log_places import LOG_PLACES
 from treemem.patterns import lazy_regex
 from treemem.types import Message, Source
 
@@ -49,18 +50,7 @@ class Cline(Importer):
     description = "tasks of Cline and Roo Code, sessions of Cline's SDK (JSON)"
     kept = "turns, thinking, tool calls and results, environment details, summaries, sub-agents"
     dropped = "usage, model names, checkpoints, the window's copy of the history, system prompts"
-    places = (
-        ".cline/data/sessions/*/*.messages.json",
-        ".cline/data/tasks/*/api_conversation_history.json",
-        ".config/Code/User/globalStorage/saoudrizwan.claude-dev/tasks/*/"
-        "api_conversation_history.json",
-        ".config/Code/User/globalStorage/rooveterinaryinc.roo-cline/tasks/*/"
-        "api_conversation_history.json",
-        "Library/Application Support/Code/User/globalStorage/saoudrizwan.claude-dev/tasks/*/"
-        "api_conversation_history.json",
-        "Library/Application Support/Code/User/globalStorage/rooveterinaryinc.roo-cline/tasks/*/"
-        "api_conversation_history.json",
-    )
+    places = LOG_PLACES["cline"]
 
     def recognizes(self, file: LogFile, head: bytes) -> float:
         value = head_value(head)

@@ -33,6 +33,7 @@ from treemem.importers.common.records import Record as Line
 from treemem.importers.common.records import events_of, parse_json, read_records, skim_json
 from treemem.importers.common.sniffing import has_key, head_objects, head_value
 from treemem.importers.common.source_ids import is_uuid, printable, sent_at
+from treemem.log_places import LOG_PLACES
 from treemem.types import PARENT_AGENT, Message, Source
 
 LOGGED_TWICE = "logged twice: an item and an event"
@@ -49,11 +50,7 @@ class Codex(Importer):
     description = "Codex session logs (rollouts, JSON Lines)"
     kept = "turns, reasoning summaries, tool calls and results, rolled-back turns, summaries, forks"
     dropped = "the second layer of each turn, encrypted reasoning, replaced history, bookkeeping"
-    places = (
-        ".codex/sessions/*/*/*/rollout-*.jsonl",
-        ".codex/sessions/rollout-*.json*",
-        ".codex/archived_sessions/rollout-*.jsonl",
-    )
+    places = LOG_PLACES["codex"]
 
     def recognizes(self, file: LogFile, head: bytes) -> float:
         del file

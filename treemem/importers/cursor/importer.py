@@ -19,6 +19,7 @@ from treemem.importers.common.source_ids import file_key, is_uuid, printable
 from treemem.importers.cursor import agent, editor
 from treemem.importers.cursor.export import is_export, read_export
 from treemem.importers.cursor.speech import Speech, workspace_in
+from treemem.log_places import LOG_PLACES
 from treemem.patterns import lazy_regex
 from treemem.types import Source
 
@@ -39,13 +40,7 @@ class Cursor(Importer):
     description = "Cursor conversations (state.vscdb, store.db, transcripts, exported Markdown)"
     kept = "turns, thinking, tool calls and results, rewound turns, sub-agents, summaries"
     dropped = "usage, model names, code chunks and diffs beside a message, checkpoints"
-    places = (
-        ".config/Cursor/User/globalStorage/state.vscdb",
-        ".config/Cursor/User/workspaceStorage/*/state.vscdb",
-        ".cursor/chats/*/*/store.db",
-        "Library/Application Support/Cursor/User/globalStorage/state.vscdb",
-        "Library/Application Support/Cursor/User/workspaceStorage/*/state.vscdb",
-    )
+    places = LOG_PLACES["cursor"]
 
     def recognizes(self, file: LogFile, head: bytes) -> float:
         columns = sqlite_files.table_columns(file, head)

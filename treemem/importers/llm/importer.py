@@ -19,6 +19,7 @@ from treemem.importers.common.source_ids import file_key, one_line, printable
 from treemem.importers.llm.responses import EMPTY_RESPONSE, Responses
 from treemem.importers.llm.tables import Shared, utc
 from treemem.importers.llm.turns import Turns, message_digest
+from treemem.log_places import LOG_PLACES
 from treemem.types import Message, Source
 
 _FIRST_TABLE = frozenset({"id", "prompt", "response", "chat_id"})
@@ -38,10 +39,7 @@ class LlmLogs(Importer):
     description = "the log of the llm command line tool (SQLite)"
     kept = "prompts, system prompts, responses, reasoning, tool calls and results, fragments, forks"
     dropped = "usage, model names, options, schemas, raw JSON of providers"
-    places = (
-        ".config/io.datasette.llm/logs.db",
-        "Library/Application Support/io.datasette.llm/logs.db",
-    )
+    places = LOG_PLACES["llm"]
 
     def recognizes(self, file: LogFile, head: bytes) -> float:
         tables = sqlite_files.table_columns(file, head)

@@ -21,6 +21,7 @@ from treemem.importers.common.sniffing import head_value
 from treemem.importers.common.source_ids import one_line, printable
 from treemem.importers.opencode import db
 from treemem.importers.opencode.speech import Reverted, Speech
+from treemem.log_places import LOG_PLACES
 from treemem.types import Source
 
 NO_MESSAGE = "part without its message"
@@ -39,10 +40,7 @@ class OpenCode(Importer):
     description = "opencode sessions (storage folder, opencode.db, exports)"
     kept = "turns, reasoning, tool calls and results, reverted turns, sub-agents, summaries, files"
     dropped = "usage, model names, snapshots, patches, diffs, steps, retries, todo lists"
-    places = (
-        ".local/share/opencode/opencode*.db",
-        ".local/share/opencode/storage/session/*/*.json",
-    )
+    places = LOG_PLACES["opencode"]
     beside = (
         ".local/share/opencode/storage/message/*/*.json",
         ".local/share/opencode/storage/part/*/*.json",
