@@ -435,6 +435,14 @@ class Passage:
     title: str = ""
     place: Place | None = None
 
+    @property
+    def best(self) -> Message:
+        """The message with the best score."""
+        scores: dict[str | None, float] = {}
+        for part in sorted(self.explanation, key=lambda part: part.score):
+            scores[part.message_id] = part.score
+        return max(self.messages, key=lambda message: scores.get(message.id, 0.0))
+
 
 @dataclass(frozen=True, slots=True)
 class Standing:

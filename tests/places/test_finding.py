@@ -71,7 +71,7 @@ def test_a_part_of_a_session_and_its_agents_is_the_session(memory: Memory, tmp_p
         assert memory.places.find(name).source_id == SOURCE
 
 
-def test_a_message_of_several_sources_has_the_place_of_the_one_that_is_meant(
+def test_a_message_of_several_sources_has_the_place_of_the_one_that_was_found(
     memory: Memory,
 ) -> None:
     same = Message(text="The walrus swims.", external_id="m1", unique_id=True)
@@ -79,7 +79,17 @@ def test_a_message_of_several_sources_has_the_place_of_the_one_that_is_meant(
         (message_id,) = memory.append(source, [same])
     assert memory.places.find(message_id).source_id == "chat/1"
     for source in ("chat/1", "chat/2"):
-        assert memory.places.find(message_id, source_id=source).source_id == source
+        memory.places.remember(memory.search("walrus", scope=Scope.source(source)).passages)
+        assert memory.places.find("1").source_id == source
+
+
+def test_a_place_without_a_log_or_a_tool_is_an_error_with_the_way_out(memory: Memory) -> None:
+    memory.append("chat/1", [Message(text="a")])
+    location = memory.places.find("chat/1")
+    with pytest.raises(NotFoundError, match=r"memory.messages\('chat/1'\)"):
+        memory.places.log_path(location)
+    with pytest.raises(NotFoundError, match="is from api, which has no command"):
+        memory.places.resume_command(location)
 
 
 def test_a_name_that_fits_nothing_or_several_is_refused(demo: Memory) -> None:
@@ -87,6 +97,6 @@ def test_a_name_that_fits_nothing_or_several_is_refused(demo: Memory) -> None:
     demo.append("chat/two", [Message(text="b")])
     with pytest.raises(AmbiguousIdError, match="chat/one, chat/two"):
         demo.places.find("chat")
-    for name in ("", "nothing", "ffffffffffff", "12"):
+    for name in ("", "nothing", "ffffffffffff", "12a"):
         with pytest.raises(NotFoundError, match="no message, node, source or session"):
             demo.places.find(name)

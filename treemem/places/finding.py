@@ -5,16 +5,22 @@ Tested in tests/places/test_finding.py.
 
 from __future__ import annotations
 
+import shlex
+from collections.abc import Iterable
 from dataclasses import replace
+from pathlib import Path
 
-from treemem.errors import NotFoundError
-from treemem.places import resuming
-from treemem.places.files import ONE_BYTES_MAX, SEARCH_BYTES_MAX, LineFinder
+from treemem.errors import SEE_SOURCES, Hint, NotFoundError
+from treemem.places import last_search, resuming
+from treemem.places.files import ONE_BYTES_MAX, SEARCH_BYTES_MAX, LineFinder, is_text
+from treemem.places.last_search import Hit
 from treemem.store import lookup, messages, sources
 from treemem.store.database import Database
 from treemem.tree import browse
 from treemem.types import Location, Message, Passage, SearchResult
 
+# A longer number is the beginning of an id.
+_NUMBER_DIGITS_MAX = 3
 _MESSAGES = "SELECT seq, id FROM message WHERE id >= :from AND id < :to LIMIT 3"
 _NODES = "SELECT seq, id FROM node WHERE id >= :from AND id < :to LIMIT 3"
 _FIRST_OF_NODE = """
@@ -51,25 +57,64 @@ class Places:
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    def find(
-        self, name: str, *, source_id: str | None = None, span: tuple[int, int] = (0, 0)
-    ) -> Location:
+    def find(self, name: str) -> Location:
         """Returns the place of a message, of the first message of a node or a session, or of a
         whole source.
 
-        name: the id of any of them, or an unambiguous beginning of it; for a source any part.
-        source_id: where a message is meant that several sources have. span: the characters of a
-        long message whose line is meant. The line is found by reading the log again. Raises
-        NotFoundError, AmbiguousIdError.
+        name: the id of any of them, or an unambiguous beginning of it; for a source any part. A
+        number of one to three digits is that of a passage, see remember. The line is found by
+        reading the log again. Raises NotFoundError, AmbiguousIdError.
         """
+        source_id, span, wanted = None, (0, 0), name.strip()
+        if wanted.isdecimal() and wanted.isascii() and len(wanted) <= _NUMBER_DIGITS_MAX:
+            wanted, source_id, *ends = last_search.hit(self._database.path, int(wanted))
+            span = (ends[0], ends[1])
         with self._database.reading():
-            source_seq, source, message_seq = self._resolved(name.strip(), source_id)
+            source_seq, source, message_seq = self._resolved(wanted, source_id)
             place = resuming.place_of(self._database, source_seq, message_seq)
             if message_seq is None:
                 return Location(source, None, place)
             message = messages.by_seq(self._database, [message_seq])[message_seq]
             finder = LineFinder(self._database, ONE_BYTES_MAX)
             return Location(source, message.id, finder.placed(place, source, message, span))
+
+    def remember(self, passages: Iterable[Passage]) -> None:
+        """Stores what these passages are about, so that find takes their numbers, from 1. Call it
+        for what a person sees; it replaces what was remembered before."""
+        hits = []
+        for passage in passages:
+            message, (start, end) = _best(passage)
+            hits.append(Hit(message.id or "", passage.source_id, start, end))
+        last_search.remember(self._database.path, hits)
+
+    def log_path(self, location: Location) -> Path:
+        """Returns the log file of a place, as something to read. Raises NotFoundError if it is not
+        known, is gone, or is not a text file."""
+        path = location.place.path
+        if path is None:
+            reason = f"{location.source_id} has no log file that is known."
+        elif is_text(Path(path)):
+            return Path(path)
+        elif Path(path).is_file():
+            reason = f"{path} is not a text file."
+        elif "!" in path and Path(path.partition("!")[0]).is_file():
+            reason = f"{path} is in an archive."
+        else:
+            reason = f"{path} does not exist any more."
+        raise NotFoundError(reason, hint=stored(location))
+
+    def resume_command(self, location: Location) -> str:
+        """Returns the command for a shell that continues the session of a place in its own tool.
+        Raises NotFoundError if the tool has none, or if the session's id is not one of its ids."""
+        if location.place.resume is not None:
+            return location.place.resume
+        with self._database.reading():
+            tool = browse.source(self._database, location.source_id).source.format
+        if tool in resuming.COMMANDS:
+            raise NotFoundError(f"The id of {location.source_id} is not one that {tool} takes.")
+        raise NotFoundError(
+            f"{location.source_id} is from {tool}, which has no command to continue a session."
+        )
 
     def with_lines(
         self, result: SearchResult, *, bytes_max: int = SEARCH_BYTES_MAX
@@ -136,7 +181,7 @@ class Places:
         if not sessions:
             known = (source_id for (source_id,) in self._database.rows("SELECT id FROM source"))
             what = "message, node, source or session"
-            raise lookup.not_found(what, name, "treemem source list", known)
+            raise lookup.not_found(what, name, SEE_SOURCES, known)
         row = self._database.row(_OF_SESSION, sessions[0])
         assert row is not None
         return row[0], row[1], row[2]
@@ -151,15 +196,27 @@ def _row_of(database: Database, source_id: str) -> tuple[int, str]:
 def _placed(passage: Passage, finder: LineFinder) -> Passage:
     if passage.place is None or not passage.messages:
         return passage
-    message, span = best_of(passage)
+    message, span = _best(passage)
     place = finder.placed(passage.place, passage.source_id, message, span)
     return replace(passage, place=place)
 
 
-def best_of(passage: Passage) -> tuple[Message, tuple[int, int]]:
-    """The message of a passage that has the part with the best score, and where that part is."""
-    for part in sorted(passage.explanation, key=lambda part: -part.score):
-        for message in passage.messages:
-            if message.id == part.message_id:
-                return message, (part.start, part.end)
-    return passage.messages[0], (0, 0)
+def _best(passage: Passage) -> tuple[Message, tuple[int, int]]:
+    """The best message of a passage, and where its best part is."""
+    message = passage.best
+    parts = [part for part in passage.explanation if part.message_id == message.id]
+    best = max(parts, key=lambda part: part.score, default=None)
+    return message, (0, 0) if best is None else (best.start, best.end)
+
+
+def stored(location: Location) -> Hint:
+    """Says how to read what is stored of a place."""
+    if location.message_id is not None:
+        name = location.message_id[:12]
+        what = "The message is stored:"
+        python, shell = f'memory.message("{name}")', f"treemem message show {name}"
+    else:
+        what = "Its messages are stored:"
+        python = f"memory.messages({location.source_id!r})"
+        shell = f"treemem source show {shlex.quote(location.source_id)} --messages"
+    return Hint(f"{what} {python}", f"{what} {shell}")

@@ -11,55 +11,52 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+from collections.abc import Iterable
 from pathlib import Path
+from typing import NamedTuple
 
-from treemem import Location, Memory, NotFoundError, Passage
-from treemem.places.finding import best_of
+from treemem.errors import Hint, NotFoundError
+from treemem.reports import count_of
 from treemem.store.file.sidecars import LAST_SEARCH, real_path
 
-# A longer number is the beginning of an id.
-_DIGITS_MAX = 3
+_SEARCH = Hint('See: memory.search("words")', 'See: treemem search "WORDS"')
 
 
-def remember(memory: Path, passages: list[Passage]) -> None:
-    """Stores which message each printed passage is about, in the order of their numbers."""
-    best = [(one, *best_of(one)) for one in passages if one.messages]
-    hits = [[message.id, one.source_id, *span] for one, message, span in best]
+class Hit(NamedTuple):
+    """What a passage was about: a message of a source, and the part of it from start to end."""
+
+    message_id: str
+    source_id: str
+    start: int
+    end: int
+
+
+def remember(memory: Path, hits: Iterable[Hit]) -> None:
+    """Stores what each printed passage is about, in the order of their numbers."""
     path = _path(memory)
-    if len(hits) < len(passages) or not memory.exists():
+    if not memory.exists():  # a memory without a file
         return
     new = path.with_name(f"{path.name}.{os.getpid()}")
     with contextlib.suppress(OSError):
         try:
             descriptor = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
             with os.fdopen(descriptor, "w") as file:
-                json.dump(hits, file)
+                json.dump(list(hits), file)
             new.replace(path)
         except OSError:
             new.unlink(missing_ok=True)
             raise
 
 
-def is_number(name: str) -> bool:
-    """Whether a name is the number of a passage, not an id.
-
-    Example:
-        >>> is_number("2"), is_number("2024"), is_number("0a")
-        (True, False, False)
-    """
-    return name.isdecimal() and name.isascii() and len(name) <= _DIGITS_MAX
-
-
-def hit(memory: Memory, number: int) -> Location:
-    """The place of a passage of the last search. Raises NotFoundError."""
-    hits = _read(_path(memory.path))
+def hit(memory: Path, number: int) -> Hit:
+    """What a passage of the last search was about. Raises NotFoundError."""
+    hits = _read(_path(memory))
     if hits is None:
-        raise NotFoundError('No search has been made yet. See: treemem search "WORDS"')
+        raise NotFoundError("No search has been made yet.", hint=_SEARCH)
     if not 1 <= number <= len(hits):
-        passages = "1 passage" if len(hits) == 1 else f"{len(hits)} passages"
+        passages = count_of(len(hits), "passage")
         raise NotFoundError(f"The last search had {passages}; there is no passage {number}.")
-    message_id, source_id, *span = hits[number - 1]
-    return memory.places.find(message_id, source_id=source_id, span=(span[0], span[1]))
+    return hits[number - 1]
 
 
 def _path(memory: Path) -> Path:
@@ -67,7 +64,7 @@ def _path(memory: Path) -> Path:
     return real.with_name(real.name + LAST_SEARCH)
 
 
-def _read(path: Path) -> list[tuple[str, str, int, int]] | None:
+def _read(path: Path) -> list[Hit] | None:
     """The hits; None if there is no file, or not such a file."""
     try:
         if not path.is_file():
@@ -75,7 +72,7 @@ def _read(path: Path) -> list[tuple[str, str, int, int]] | None:
         rows = json.loads(path.read_text())
         if not isinstance(rows, list):
             return None
-        return [(str(message), str(source), int(start), int(end))
+        return [Hit(str(message), str(source), int(start), int(end))
                 for message, source, start, end in rows]  # fmt: skip
     except (OSError, ValueError, TypeError):
         return None

@@ -126,13 +126,12 @@ def search_command(
             project=_place(memory, project), exclude=exclude,
         )  # fmt: skip
         result = memory.places.with_lines(result)
+        if not as_json:
+            memory.places.remember(result.passages)
     if as_json:
         print_json(result)
     else:
-        from treemem_cli.content import last_search
-
         _print(result, explain=explain)
-        last_search.remember(memory.path, list(result.passages))
 
 
 def _place(memory: Memory, project: str | None) -> str:
@@ -197,9 +196,7 @@ def _time(passage: Passage) -> str:
     """The time of the best message in the reader's zone, such as "09:12 CET"; "" without one."""
     from datetime import datetime
 
-    from treemem.places.finding import best_of
-
-    sent_at = best_of(passage)[0].sent_at if passage.messages else None
+    sent_at = passage.best.sent_at if passage.messages else None
     try:
         moment = datetime.fromisoformat(str(sent_at or ""))
         return f"{moment.astimezone():%H:%M %Z}" if len(str(sent_at)) > len("2026-11-03") else ""

@@ -209,4 +209,4 @@ def test_what_cannot_be_continued_gives_the_reason(log: Path) -> None:
     run("ingest", str(rollout))
     result = run("resume", "codex/")
     assert (result.exit_code, result.stdout) == (1, "")
-    assert "is not one that codex could continue" in result.stderr
+    assert "is not one that codex takes" in result.stderr
