@@ -287,8 +287,9 @@ def test_a_source_is_found_by_an_unambiguous_part_of_its_id(
     memory.append("chat/alpha", [PLAN])
     memory.append("chat/beta", [LATER])
     assert call(memory, "chat/alpha") == call(memory, "alpha")
-    with pytest.raises(AmbiguousIdError, match="chat/alpha, chat/beta"):
+    with pytest.raises(AmbiguousIdError, match=r"fits 2 sources(.|\n)*chat/beta(.|\n)*chat/alpha"):
         call(memory, "chat/")
+    assert call(memory, "latest") == call(memory, "chat/beta")
     for name in ("gamma", ""):
         with pytest.raises(NotFoundError):
             call(memory, name)

@@ -10,12 +10,12 @@ from datetime import datetime, tzinfo
 from typing import TypeVar
 
 from treemem import times
+from treemem.digest import scopes
 from treemem.errors import UsageError
 from treemem.ledger import choices, reading
 from treemem.search import date_filter
 from treemem.store.database import Database
 from treemem.times import Clock
-from treemem.topics import scopes
 from treemem.tree import browse
 from treemem.types import (
     ENTRY_KINDS,

@@ -276,7 +276,7 @@ class Memory:
 
         cite: False leaves out the messages that statements cite, which is faster.
         """
-        from treemem.topics import scopes
+        from treemem.digest import scopes
         from treemem.tree import browse
 
         with self._database.reading():
@@ -295,12 +295,13 @@ class Memory:
     def upgradable(self, source: str | None = None) -> list[UpgradableNode]:
         """Returns the nodes whose summary is extractive, or made by a weaker model than the one
         in use; work(upgrade=True) summarizes them again."""
+        from treemem.digest import scopes
         from treemem.summarize import backends
         from treemem.tree import browse
 
         rank = backends.rank_of(self.setting(settings.SUMMARIZER))
         with self._database.reading():
-            source_id = None if source is None else browse.source_row(self._database, source)[1]
+            source_id = None if source is None else scopes.source(self._database, source).id
             return browse.upgradable(self._database, rank, source_id)
 
     def expand(self, node_id: str) -> list[Node] | list[Message]:
@@ -317,21 +318,17 @@ class Memory:
         with self._database.reading():
             return browse.message(self._database, message_id)
 
-    def sources(self) -> list[SourceView]:
-        """Returns all sources, the most recent first."""
+    def sources(self, scope: Scope | None = None) -> list[SourceView]:
+        """Returns the sources of a scope, or all, the most recent first."""
         from treemem.digest import reading
-        from treemem.tree import browse
 
         with self._database.reading():
-            return reading.titled(self._database, browse.sources(self._database))
+            return reading.views(self._database, scope)
 
     def source(self, name: str) -> SourceView:
-        """Returns one source, by its id or an unambiguous part of it."""
-        from treemem.digest import reading
-        from treemem.tree import browse
-
-        with self._database.reading():
-            return reading.titled(self._database, [browse.source(self._database, name)])[0]
+        """Returns one source, by its id, or by a part of its id or title that no other has. The
+        name "latest" is that of the source with the latest message."""
+        return self.sources(Scope.source(name))[0]
 
     def project(self, place: str | Path) -> str:
         """Returns the project of a folder or a name. Raises NotFoundError if no source has one."""
@@ -357,11 +354,12 @@ class Memory:
 
     def messages(self, source: str) -> list[Message]:
         """Returns a source's history in order, word for word."""
+        from treemem.digest import scopes
         from treemem.tree import browse
 
         with self._database.reading():
-            row = browse.source_row(self._database, source)
-            return browse.source_messages(self._database, row[0])
+            seq = scopes.source(self._database, source).seq
+            return browse.source_messages(self._database, seq)
 
     @property
     def ledger(self) -> Ledger:

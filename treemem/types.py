@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import datetime
+from pathlib import Path
 from typing import Literal
 
 Role = Literal["user", "assistant", "system", "tool", "document", "other"]
@@ -57,7 +58,7 @@ ENTRY_STATES: tuple[EntryState, ...] = ("holds", "superseded", "closed", "withdr
 
 EntryOrder = Literal["salience", "time"]
 
-ScopeKind = Literal["everything", "source", "topic", "session"]
+ScopeKind = Literal["everything", "source", "topic", "session", "filter"]
 
 SourceKind = Literal["people", "meeting", "assistant", "agent", "mail", "document"]
 # People who write to each other, a meeting, a person with an assistant, an agent that calls tools,
@@ -187,10 +188,20 @@ class Span:
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """What to search or show: everything, one source, one topic or one session."""
+    """What to search or show: everything, one source, topic or session, or what a filter admits.
+
+    key: of a source, a topic or a session: its id, or enough of it; of a filter, see where(), as
+    for tool, project and person. source_ids, speakers: what a filter admits in a memory, filled
+    when it is read there; None for all.
+    """
 
     kind: ScopeKind
     key: str | None = None
+    tool: str | None = None
+    project: str | None = None
+    person: str | None = None
+    source_ids: tuple[str, ...] | None = None
+    speakers: tuple[str, ...] | None = None
 
     @classmethod
     def everything(cls) -> Scope:
@@ -212,8 +223,33 @@ class Scope:
         """The messages of a session, by its id or the beginning of it."""
         return cls("session", session_id)
 
+    @classmethod
+    def where(
+        cls,
+        *,
+        source: str | None = None,
+        tool: str | None = None,
+        project: str | Path | None = None,
+        person: str | None = None,
+    ) -> Scope:
+        """The messages that all of these admit; everything without any.
+
+        source: a part of the ids or titles of sources; their sub-agents belong to them. tool: a
+        format such as "claude-code", or its beginning. project: a folder, whose sub-folders belong
+        to it, or the name or a part of it. person: who wrote the messages, by name, or a role such
+        as "user". Reading a filter that admits nothing raises NotFoundError.
+        """
+        if source is tool is project is person is None:
+            return cls.everything()
+        place = None if project is None else str(project)
+        return cls("filter", source, tool, place, person)
+
     def __str__(self) -> str:
-        return self.kind if self.key is None else f"{self.kind} {self.key}"
+        if self.kind != "filter":
+            return self.kind if self.key is None else f"{self.kind} {self.key}"
+        named = {"source": self.key, "tool": self.tool, "project": self.project,
+                 "person": self.person}  # fmt: skip
+        return ", ".join(f"{name} {value}" for name, value in named.items() if value is not None)
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,8 +11,8 @@ import pytest
 
 from tests.importers.test_opencode import session, text, turn, write_database, write_folder
 from treemem import Memory
+from treemem.digest import scopes
 from treemem.store.database import Database
-from treemem.tree.browse import source_row
 
 BEGAN = 1_760_000_000_000
 SESSION = "0c0ffee0-0000-4000-8000-000000000001"
@@ -79,7 +79,7 @@ def words(turns: Turns) -> list[str]:
 
 
 def states(database: Database, source: str) -> dict[str, str]:
-    seq = source_row(database, source)[0]
+    seq = scopes.source(database, source).seq
     sql = (
         "SELECT m.text, sm.state FROM source_message sm "
         "JOIN message m ON m.seq = sm.message_seq WHERE sm.source_seq = ?"

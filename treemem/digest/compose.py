@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Container, Sequence
 
+from treemem.digest import scopes
 from treemem.digest.reading import headline_of, kinds
 from treemem.ledger import reading, salience
 from treemem.store import summaries
@@ -23,13 +24,18 @@ from treemem.summarize.choosing import (
     without_repetitions,
 )
 from treemem.text.tokens import count_many, count_tokens
-from treemem.topics import scopes
 from treemem.tree import builder
 from treemem.types import Digest, Entry, Scope, ScopeKind, Statement
 
 # Tokens of a digest: at most the ceiling of its scope, and of a short scope this share of its text,
 # but enough for a few sentences.
-CEILINGS: dict[ScopeKind, int] = {"source": 700, "topic": 700, "session": 700, "everything": 900}
+CEILINGS: dict[ScopeKind, int] = {
+    "source": 700,
+    "topic": 700,
+    "session": 700,
+    "filter": 700,
+    "everything": 900,
+}
 SHARE = 0.15
 TOKENS_MIN = 64
 # The most salient entries of each kind that may be shown.
@@ -41,7 +47,7 @@ _TOKENS = "SELECT tokens FROM node WHERE seq = ?"
 
 
 def digest_of(database: Database, scope: Scope) -> Digest:
-    """The digest of a scope. A session has no tree, so it has neither a first
+    """The digest of a scope. A session and a filter have no tree, so they have neither a first
     line nor gists."""
     scope = scopes.resolved(database, scope)
     root_seq = _root_seq(database, scope)

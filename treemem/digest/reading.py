@@ -8,12 +8,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
+from treemem.digest import scopes
 from treemem.digest.outlining import outlines
 from treemem.digest.titles import subject_of, title_of
 from treemem.digest.values import Outline
 from treemem.store.database import Database
 from treemem.store.file import memo
-from treemem.tree.browse import SourceView, source_row
+from treemem.tree import browse
+from treemem.tree.browse import SourceView
 from treemem.types import Scope, SourceKind
 
 # Messages of a source that are read for the titles of passages, and for its kind.
@@ -54,7 +56,13 @@ def have_subjects(database: Database) -> bool:
     return database.row(sql) is not None
 
 
-def titled(database: Database, views: Sequence[SourceView]) -> list[SourceView]:
+def views(database: Database, scope: Scope | None = None) -> list[SourceView]:
+    """The sources of a scope, or all, the most recent first. Raises NotFoundError,
+    AmbiguousIdError."""
+    return _titled(database, browse.sources(database, scopes.source_seqs(database, scope)))
+
+
+def _titled(database: Database, views: Sequence[SourceView]) -> list[SourceView]:
     """The views with their titles and kinds."""
     found = outlines(database, [view.source.id for view in views])
     # An id whose bytes are damaged is read otherwise than it is asked for.
@@ -78,7 +86,7 @@ def _headline_of(database: Database, scope: Scope) -> str:
     if scope.kind == "topic":
         return headline.of_topic(facts.read_topic(database, scope.key or ""))
     if scope.kind == "source":
-        source_id = source_row(database, scope.key or "")[1]
+        source_id = scopes.source(database, scope.key or "").id
         return headline.of_source(facts.read_source(database, source_id))
     source_ids = [row[0] for row in database.rows("SELECT id FROM source LIMIT 2")]
     if scope.kind != "everything" or not source_ids:

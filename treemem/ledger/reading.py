@@ -57,6 +57,12 @@ SELECT tl.node_seq FROM topic t JOIN topic_leaf tl ON tl.topic_seq = t.seq WHERE
 SELECT ls.node_seq FROM source_message sm JOIN leaf_span ls ON ls.message_seq = sm.message_seq
 WHERE sm.session = :key
 """,
+    "filter": """
+SELECT tn.node_seq AS node_seq FROM tree t JOIN tree_node tn ON tn.tree_seq = t.seq AND tn.level = 0
+WHERE t.scope = 'source' AND {admitted}
+UNION SELECT t.tail_seq FROM tree t WHERE t.scope = 'source' AND {admitted}
+UNION SELECT t.root_seq FROM tree t WHERE t.scope = 'source' AND {admitted}
+""".replace("{admitted}", "(:sources IS NULL OR t.key IN (SELECT value FROM json_each(:sources)))"),
     "node": """
 WITH RECURSIVE below (seq) AS (
   SELECT seq FROM node WHERE id = :key
@@ -67,7 +73,8 @@ SELECT seq AS node_seq FROM below
 _OF_LEAVES = """
 e.seq IN (SELECT st2.entry_seq FROM ({leaves}) l
   CROSS JOIN summary su2 ON su2.node_seq = l.node_seq AND su2.usable = 1
-  CROSS JOIN statement st2 ON st2.summary_seq = su2.seq WHERE st2.entry_seq IS NOT NULL)
+  CROSS JOIN statement st2 ON st2.summary_seq = su2.seq WHERE st2.entry_seq IS NOT NULL
+  AND (:speakers IS NULL OR st2.speaker IN (SELECT value FROM json_each(:speakers))))
 """
 _ORDER: dict[EntryOrder, str] = {
     "salience": "e.salience DESC, e.seq",
@@ -79,13 +86,15 @@ _SAID = """
 SELECT st.entry_seq, st.seq, st.kind, st.text, st.speaker, coalesce(st.origin, 'pasted'),
   c.message_seq, m.sent_at_ms, n.id, (SELECT s.id FROM source_message sm
     JOIN source s ON s.seq = sm.source_seq WHERE sm.message_seq = c.message_seq
-    ORDER BY (s.id = :key) DESC, s.seq LIMIT 1)
+    ORDER BY (s.id IN (SELECT value FROM json_each(:sources))) DESC, s.seq LIMIT 1)
 FROM ({leaves}) l
 CROSS JOIN summary su ON su.node_seq = l.node_seq AND su.usable = 1
 CROSS JOIN statement st ON st.summary_seq = su.seq
 JOIN node n ON n.seq = su.node_seq JOIN citation c ON c.statement_seq = st.seq
 JOIN message m ON m.seq = c.message_seq
-WHERE st.entry_seq IN (SELECT value FROM json_each(:entries)) ORDER BY st.seq, c.ordinal
+WHERE st.entry_seq IN (SELECT value FROM json_each(:entries))
+  AND (:speakers IS NULL OR st.speaker IN (SELECT value FROM json_each(:speakers)))
+ORDER BY st.seq, c.ordinal
 """
 _BY_PREFIX = f"SELECT {_COLUMNS} {_JOINS} WHERE e.id >= ? AND e.id < ? LIMIT 6"
 _BY_SEQ = f"""
@@ -262,17 +271,24 @@ def _conditions(scope: Scope, wanted: Filter) -> tuple[str, dict[str, object]]:
     if wanted.until_ms is not None:
         conditions.append("e.first_ms <= :until")
         parameters["until"] = wanted.until_ms
-    leaves, key = _leaves(scope, wanted)
+    leaves, of_scope = _leaves(scope, wanted)
     if leaves is not None:
         conditions.append(_OF_LEAVES.format(leaves=leaves))
-        parameters["key"] = key
+        parameters |= of_scope
     return " AND ".join(conditions) or "1", parameters
 
 
-def _leaves(scope: Scope, wanted: Filter) -> tuple[str | None, str | None]:
-    """The SQL of the leaves of a scope, None for all, and its parameter."""
+def _leaves(scope: Scope, wanted: Filter) -> tuple[str | None, dict[str, object]]:
+    """The SQL of the leaves of a scope, None for all, and the parameters of what is read in
+    them."""
     kind, key = ("node", wanted.node_id) if wanted.node_id else (scope.kind, scope.key)
-    return _LEAVES.get(kind), key
+    ids = [scope.key] if scope.kind == "source" else scope.source_ids
+    parameters: dict[str, object] = {
+        "key": key,
+        "sources": None if ids is None else json_list(ids),
+        "speakers": None if scope.speakers is None else json_list(scope.speakers),
+    }
+    return _LEAVES.get(kind), parameters
 
 
 class _Said(NamedTuple):
@@ -295,11 +311,11 @@ def _said(
 ) -> dict[int, _Said]:
     """How a scope says entries, by entry; empty for everything, where each has its own words. What
     another source says alike is no statement of this one. kinds: of the entries."""
-    leaves, key = _leaves(scope, wanted)
+    leaves, of_scope = _leaves(scope, wanted)
     if leaves is None or not kinds:
         return {}
     rows: dict[int, list[Row]] = {}
-    parameters = {"key": key, "entries": json_list(kinds)}
+    parameters = of_scope | {"entries": json_list(kinds)}
     for row in database.rows(_SAID.format(leaves=leaves), parameters):
         rows.setdefault(row[0], []).append(row)
     found = {}

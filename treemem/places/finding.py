@@ -10,13 +10,13 @@ from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 
+from treemem.digest import scopes
 from treemem.errors import SEE_SOURCES, Hint, NotFoundError
 from treemem.places import last_search, resuming
 from treemem.places.files import ONE_BYTES_MAX, SEARCH_BYTES_MAX, LineFinder, is_text
 from treemem.places.last_search import Hit
-from treemem.store import lookup, messages, sources
+from treemem.store import lookup, messages
 from treemem.store.database import Database
-from treemem.tree import browse
 from treemem.types import Location, Message, Passage, SearchResult
 
 # A longer number is the beginning of an id.
@@ -41,7 +41,6 @@ _OF_SESSION = """
 SELECT s.seq, s.id, sm.message_seq FROM source_message sm JOIN source s ON s.seq = sm.source_seq
 WHERE sm.session = ? ORDER BY s.parent_id IS NOT NULL, s.seq, sm.position LIMIT 1
 """
-_NAMED = "SELECT id, parent_id FROM source WHERE instr(id, ?) ORDER BY seq"
 _SESSIONS = "SELECT DISTINCT session FROM source_message WHERE session >= ? AND session < ? LIMIT 2"
 # Where a message is in a history rather than on an abandoned branch, and not in a sub-agent's.
 _SOURCES_OF_MESSAGE = """
@@ -165,16 +164,13 @@ class Places:
         return None if first is None else int(first)
 
     def _by_part(self, name: str) -> tuple[int, str, int | None]:
-        """The source whose id contains the name, itself or as the parent of all others that do;
-        else the session that begins with it."""
-        rows = self._database.rows(_NAMED, (name,)) if name else []
-        parents: dict[str, str | None] = {row[0]: row[1] for row in rows}
-        first = [source_id for source_id, parent in parents.items() if parent not in parents]
-        if len(first) == 1:
-            return (*_row_of(self._database, first[0]), None)
-        if parents:
-            source = browse.source_row(self._database, name)
-            return source[0], source[1], None
+        """The source that a name fits, see scopes.source; else the session that begins with it."""
+        try:
+            source = scopes.source(self._database, name)
+        except NotFoundError:
+            pass
+        else:
+            return source.seq, source.id, None
         sessions = self._database.rows(_SESSIONS, (name, name + "\U0010ffff")) if name else []
         if len(sessions) > 1:
             raise lookup.ambiguous("session", name, (session for (session,) in sessions))
@@ -185,12 +181,6 @@ class Places:
         row = self._database.row(_OF_SESSION, sessions[0])
         assert row is not None
         return row[0], row[1], row[2]
-
-
-def _row_of(database: Database, source_id: str) -> tuple[int, str]:
-    seq = sources.seq_of(database, source_id)
-    assert seq is not None, source_id
-    return seq, source_id
 
 
 def _placed(passage: Passage, finder: LineFinder) -> Passage:

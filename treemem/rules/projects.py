@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from pathlib import Path
 
 from treemem.errors import SEE_SOURCES
 from treemem.patterns import lazy_regex
@@ -22,12 +23,12 @@ SELECT DISTINCT {_HOME} FROM source s LEFT JOIN source parent ON parent.id = s.p
 _SEPARATOR = lazy_regex(r"[\\/]+")
 
 
-def homes(database: Database, source_ids: Sequence[str] | None = None) -> list[str]:
+def homes(database: Database, source_seqs: Sequence[int] | None = None) -> list[str]:
     """The projects of these sources, or of all; a source without one stands for itself."""
-    if source_ids is None:
+    if source_seqs is None:
         return memo.kept(database, _HOMES, lambda: [home for (home,) in database.rows(_HOMES)])
-    where = " WHERE s.id IN (SELECT value FROM json_each(?))"
-    return [home for (home,) in database.rows(_HOMES + where, (json_list(source_ids),))]
+    where = " WHERE s.seq IN (SELECT value FROM json_each(?))"
+    return [home for (home,) in database.rows(_HOMES + where, (json_list(source_seqs),))]
 
 
 def home_at(known: Sequence[str], place: str) -> str | None:
@@ -46,6 +47,17 @@ def home_at(known: Sequence[str], place: str) -> str | None:
     return None
 
 
+def common_home(known: Sequence[str]) -> str | None:
+    """The project that all the others are below; None if there is none.
+
+    Example:
+        >>> common_home(["/w/shop/api", "/w/shop"]), common_home(["/w/shop", "/w/bank"])
+        ('/w/shop', None)
+    """
+    top = min(known, key=lambda home: len(_parts(home)), default=None)
+    return top if top is not None and len(_below(known, [top])) == len(known) else None
+
+
 def named(database: Database, place: str) -> str:
     """The known project that a user names. Raises NotFoundError."""
     known = homes(database)
@@ -53,6 +65,49 @@ def named(database: Database, place: str) -> str:
     if home is None:
         raise lookup.not_found("project", place, SEE_SOURCES, known)
     return home
+
+
+def admitted(known: Sequence[str], wanted: str) -> list[str]:
+    """The known projects that a filter admits: those at a folder and below it, or the nearest one
+    above it; those with this folder name and below them; or those with a part of it in their path.
+    Empty if there is none.
+
+    Example:
+        >>> known = ["/w/shop", "/w/shop/api", "/w/workshop"]
+        >>> admitted(known, "shop"), admitted(known, "work"), admitted(known, "/w/shop/docs")
+        (['/w/shop', '/w/shop/api'], ['/w/workshop'], ['/w/shop'])
+    """
+    if not wanted.strip():
+        return []
+    path = Path(os.path.expanduser(wanted))  # noqa: PTH111 unlike Path, raises nothing
+    is_path = wanted.startswith(".") or path.is_absolute()
+    if not is_path and (found := _by_name(known, wanted)):
+        return found
+    if not is_path and not path.is_dir():
+        return []
+    if found := _below(known, [str(path.absolute()), os.path.realpath(path)]):
+        return found
+    nearest = home_at(known, os.path.realpath(path))
+    return [] if nearest is None else [nearest]
+
+
+def _by_name(known: Sequence[str], wanted: str) -> list[str]:
+    name = wanted.casefold()
+    named = [
+        home for home in known
+        if name in (home.casefold(), _parts(home.casefold())[-1].removesuffix(".git"))
+    ]  # fmt: skip
+    return _below(known, named) or [home for home in known if name in home.casefold()]
+
+
+def _below(known: Sequence[str], folders: Sequence[str]) -> list[str]:
+    """The known projects at one of these folders or below it."""
+    tops = {tuple(_parts(folder)) for folder in folders}
+    return [
+        home
+        for home in known
+        if any(tuple(_parts(home)[:end]) in tops for end in range(1, len(_parts(home)) + 1))
+    ]
 
 
 def _parts(path: str) -> list[str]:

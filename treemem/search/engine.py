@@ -12,7 +12,7 @@ from dataclasses import replace
 from itertools import compress
 from typing import TYPE_CHECKING
 
-from treemem.digest import reading
+from treemem.digest import reading, scopes
 from treemem.ledger import rulebook
 from treemem.ledger.rulebook import Book
 from treemem.search import intent, packing, scoring, selection, standing, statements
@@ -27,7 +27,6 @@ from treemem.search.statements import RankedStatement
 from treemem.search.weights import CROWD_OF_LIST, Weights, fitting
 from treemem.store.database import Database
 from treemem.text import bm25
-from treemem.topics import scopes
 from treemem.types import STATEMENT_KINDS, SearchResult
 
 if TYPE_CHECKING:
@@ -75,7 +74,7 @@ def search(database: Database, query: Query, embedder: str | None, embed: Embed)
         renderer = ContextRenderer(database, scored, prepared.kind, cache, stems, rules.over, clock)
         if not prepared.has_words:
             return renderer.result(Selection(), 0, notes)
-        has_titles = query.scope.kind in ("everything", "topic")
+        has_titles = query.scope.kind in ("everything", "topic", "filter")
         if has_titles and reading.have_subjects(database):
             room = query.budget_tokens - _titles_room(query.budget_tokens)
             prepared = replace(prepared, query=replace(query, budget_tokens=room))
@@ -190,7 +189,12 @@ def _material(
     needs_more = selection.stated_share(prepared.query, weights)
 
     def left(found: Sequence[RankedStatement]) -> list[RankedStatement]:
-        return [statement for statement in found if statement.origin not in prepared.query.exclude]
+        speakers = prepared.query.scope.speakers
+        return [
+            statement for statement in found
+            if statement.origin not in prepared.query.exclude
+            and (speakers is None or statement.speaker in speakers)
+        ]  # fmt: skip
 
     ranking = packing.rank(
         scored, utilities, weights, companions, is_narrow=prepared.kind == "narrow"

@@ -14,10 +14,11 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import orjson
 
+from treemem.digest import scopes
 from treemem.errors import SEE_SOURCES
 from treemem.origins.spans import origins_in
 from treemem.store import lookup, messages, sources, vectors
-from treemem.store.database import Database, Row
+from treemem.store.database import Database, Row, json_list
 from treemem.store.file import memo
 from treemem.text import fts
 from treemem.topics import store as topic_store
@@ -128,6 +129,8 @@ _OF_LEAVES = """
 AND sm.message_seq IN (
   SELECT ls.message_seq FROM leaf_span ls JOIN json_each(:leaves) j ON ls.node_seq = j.value)
 """
+_OF_SOURCES = " AND sm.source_seq IN (SELECT value FROM json_each(:sources))"
+_BY_SPEAKERS = f" AND {messages.SPEAKER} IN (SELECT value FROM json_each(:speakers))"  # noqa: S608
 _MATCHED_AMONG = """
 SELECT f.rowid FROM message_fts f
 WHERE message_fts MATCH :match AND f.rowid BETWEEN :first AND :last
@@ -318,7 +321,14 @@ def _where(database: Database, scope: Scope) -> tuple[str, dict[str, object]]:
     if scope.kind == "topic":
         leaves = topic_store.leaf_seqs(database, scope.key or "")
         return _OF_LEAVES, {"leaves": orjson.dumps(leaves).decode()}
-    return "", {}
+    where, parameters = "", dict[str, object]()
+    if scope.source_ids is not None:
+        where += _OF_SOURCES
+        parameters["sources"] = json_list(scopes.admitted_seqs(database, scope))
+    if scope.speakers is not None:
+        where += _BY_SPEAKERS
+        parameters["speakers"] = json_list(scope.speakers)
+    return where, parameters
 
 
 def _first_rows(rows: Iterable[Row]) -> list[HistoryRow]:

@@ -13,18 +13,18 @@ from functools import cached_property
 from itertools import chain
 
 from treemem import times
+from treemem.digest import scopes
 from treemem.ledger.rulebook import Book, Rule
 from treemem.patterns import lazy_regex
 from treemem.rules import projects
 from treemem.rules.lexicon import MANNER
 from treemem.rules.values import GENERIC
 from treemem.search import snippets
-from treemem.store.database import Database, json_list
+from treemem.store.database import Database
 from treemem.text import bm25
 from treemem.text.cache import cached
 from treemem.text.labels import label
 from treemem.text.tokens import count_tokens
-from treemem.topics import store as topic_store
 from treemem.types import ROLES, Scope, Standing
 from treemem.verify import relations
 from treemem.verify.words import stems
@@ -208,16 +208,6 @@ def _standing(rule: Rule) -> Standing:
 
 # -- where the user is -----------------------------------------------------------------
 
-_OF_SESSION = """
-SELECT DISTINCT s.id FROM source_message sm JOIN source s ON s.seq = sm.source_seq
-WHERE sm.session = ?
-"""
-_OF_LEAVES = """
-SELECT DISTINCT s.id FROM leaf_span ls JOIN source_message sm ON sm.message_seq = ls.message_seq
-JOIN source s ON s.seq = sm.source_seq
-WHERE ls.node_seq IN (SELECT value FROM json_each(?))
-"""
-
 
 @dataclass(frozen=True, slots=True)
 class Homes:
@@ -229,22 +219,13 @@ class Homes:
 
 
 def homes_of(database: Database, scope: Scope, project: str | None) -> Homes:
-    """The projects of a scope. If they are one, the user is there. project: where the user is,
-    for a scope of several; a folder below a project is in it."""
-    searched = projects.homes(database, _source_ids(database, scope))
+    """The projects of a scope. If they are one, or one and what is below it, the user is there.
+    project: where the user is, for a scope of several; a folder below a project is in it."""
+    searched = projects.homes(database, scopes.source_seqs(database, scope))
     if len(searched) == 1:
         return Homes(searched[0], has_others=False)
-    own = None if project is None else projects.home_at(projects.homes(database), project)
+    known = searched if scope.project is not None else projects.homes(database)
+    own = None if project is None else projects.home_at(known, project)
+    if own is None and scope.project is not None:
+        own = projects.common_home(searched)
     return Homes(own, has_others=scope.kind in ("everything", "topic"))
-
-
-def _source_ids(database: Database, scope: Scope) -> list[str] | None:
-    """The sources of a scope; None means all."""
-    if scope.kind == "source":
-        return [scope.key or ""]
-    if scope.kind == "session":
-        return [source_id for (source_id,) in database.rows(_OF_SESSION, (scope.key,))]
-    if scope.kind == "topic":
-        leaves = topic_store.leaf_seqs(database, scope.key or "")
-        return [source_id for (source_id,) in database.rows(_OF_LEAVES, (json_list(leaves),))]
-    return None

@@ -30,6 +30,8 @@ CANDIDATES_MAX = 400
 ENTRIES_MAX = 120
 # The gists of leaves that do.
 GISTS_MAX = 200
+# The most sources of a filter whose roots do; of more, the gists of the leaves say enough.
+ROOTS_MAX = 40
 # Exponents of a statement's new words and of its tokens: both count less than proportionally.
 NOVELTY_POWER = 0.7
 COST_POWER = 0.7
@@ -178,6 +180,10 @@ def _trees(database: Database, scope: Scope) -> list[tuple[str, str]]:
         return [("topic", scope.key or "")]
     if scope.kind == "source":
         return [("source", scope.key or "")]
+    if scope.kind == "filter":
+        ids = scope.source_ids or ()
+        is_whole = scope.speakers is None and len(ids) <= ROOTS_MAX
+        return [("source", key) for key in ids] if is_whole else []
     return [("source", key) for (key,) in database.rows(_SOURCES_OF_SESSION, (scope.key,))]
 
 

@@ -344,6 +344,8 @@ COLUMNS = (
     "m.id, m.role, m.text, m.exact, m.author, m.sent_at, m.external_id, m.kind, m.extras, "
     "m.tokens, m.origin"
 )
+# As Message.speaker.
+SPEAKER = "coalesce(nullif(m.author, ''), m.role)"
 _MESSAGES_BY_SEQ = f"SELECT m.seq, {COLUMNS} FROM message m WHERE m.seq IN ({{marks}})"  # noqa: S608
 
 _ALL = f"SELECT m.seq, {COLUMNS} FROM message m WHERE m.seq > ? ORDER BY m.seq LIMIT ?"  # noqa: S608

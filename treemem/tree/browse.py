@@ -7,13 +7,14 @@ Tested in tests/test_memory.py.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal
 
 from treemem import times
-from treemem.errors import SEE_MESSAGES, SEE_NODES, SEE_SOURCES, NotFoundError
+from treemem.errors import SEE_MESSAGES, SEE_NODES, NotFoundError
 from treemem.store import lookup, messages, summaries
-from treemem.store.database import Database, Row
+from treemem.store.database import Database, Row, json_list
 from treemem.tree import builder
 from treemem.types import Message, Node, Scope, Source, SourceKind, Statement, Tree
 
@@ -192,6 +193,7 @@ FROM source s
 LEFT JOIN tree t ON t.scope = 'source' AND t.key = s.id
 LEFT JOIN node r ON r.seq = t.root_seq
 """
+_THESE = " WHERE s.seq IN (SELECT value FROM json_each(?))"
 _SOURCE_COUNTS = """
 SELECT count(*) FILTER (WHERE sm.state = 'active'),
   count(*) FILTER (WHERE sm.state <> 'active'),
@@ -202,35 +204,14 @@ FROM source_message sm JOIN message m ON m.seq = sm.message_seq WHERE sm.source_
 """
 
 
-def sources(database: Database) -> list[SourceView]:
-    """All sources, the most recent first."""
-    views = [_source_view(database, row) for row in database.rows(_SOURCES)]
+def sources(database: Database, seqs: Iterable[int] | None = None) -> list[SourceView]:
+    """These sources, or all, the most recent first."""
+    if seqs is None:
+        rows = database.rows(_SOURCES)
+    else:
+        rows = database.rows(_SOURCES + _THESE, (json_list(seqs),))
+    views = [_source_view(database, row) for row in rows]
     return sorted(views, key=lambda view: (view.ended_at or "", view.source.id), reverse=True)
-
-
-def source(database: Database, name: str) -> SourceView:
-    """The source with this name, see source_row."""
-    return _source_view(database, source_row(database, name))
-
-
-def source_row(database: Database, name: str) -> Row:
-    """The row of the source whose id is name; else of the only one whose id begins with it; else
-    of the only one whose id contains it after the format. Raises NotFoundError or
-    AmbiguousIdError."""
-    exact = database.row(f"{_SOURCES} WHERE s.id = ?", (name,))
-    if exact is not None:
-        return exact
-    rows = database.rows(_SOURCES)
-    # An id whose bytes are damaged is read otherwise than it is stored.
-    same = [row for row in rows if row[1] == name]
-    by_prefix = [row for row in rows if row[1].startswith(name)]
-    by_part = [row for row in rows if name in row[1].split("/", 1)[-1]]
-    matches = same or by_prefix or by_part
-    if not matches or not name:
-        raise lookup.not_found("source", name, SEE_SOURCES, (row[1] for row in rows))
-    if len(matches) > 1:
-        raise lookup.ambiguous("source", name, (row[1] for row in matches[:5]))
-    return matches[0]
 
 
 def _source_view(database: Database, row: Row) -> SourceView:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from treemem import AmbiguousIdError, Memory, Message, NotFoundError, Scope
+from treemem.digest import scopes
 from treemem.store.database import Database
-from treemem.topics import scopes
 
 
 def fill(memory: Memory) -> None:

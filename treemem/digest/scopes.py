@@ -1,0 +1,301 @@
+"""Finds the part of a memory that a caller names: a source, a topic, a session, or several sources.
+
+Callers read in one transaction. Tested in tests/digest/test_scopes.py.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+from treemem.digest import outlining
+from treemem.digest.source_kinds import TOOL_NAMES
+from treemem.digest.titles import title_of
+from treemem.errors import SEE_SOURCES, AmbiguousIdError, NotFoundError
+from treemem.rules import projects
+from treemem.store import lookup, messages
+from treemem.store.database import Database, json_list
+from treemem.store.file import memo
+from treemem.text import fts
+from treemem.topics import store as topic_store
+from treemem.tree import browse
+from treemem.types import Scope
+
+# The name of the source with the latest message, sub-agents left out.
+LATEST = "latest"
+# The sources that an error lists to choose from.
+CHOICES_MAX = 8
+
+_SOURCES = """
+SELECT s.seq, s.id, s.format, s.parent_id, coalesce(s.project, parent.project)
+FROM source s LEFT JOIN source parent ON parent.id = s.parent_id
+"""
+_SESSION = "SELECT 1 FROM source_message WHERE session = ? LIMIT 1"
+_SESSIONS = "SELECT DISTINCT session FROM source_message WHERE session IS NOT NULL"
+_OF_SESSION = "SELECT DISTINCT source_seq FROM source_message WHERE session = ?"
+_OF_LEAVES = """
+SELECT DISTINCT sm.source_seq FROM leaf_span ls
+JOIN source_message sm ON sm.message_seq = ls.message_seq
+WHERE ls.node_seq IN (SELECT value FROM json_each(?))
+"""
+_SPOKEN_IN = f"""
+SELECT DISTINCT sm.source_seq FROM source_message sm JOIN message m ON m.seq = sm.message_seq
+WHERE sm.source_seq IN (SELECT value FROM json_each(?)) AND sm.state = 'active'
+  AND {messages.SPEAKER} IN (SELECT value FROM json_each(?))
+"""  # noqa: S608
+# By the time of its last message, which is the latest but for wrong clocks.
+_LATEST = """
+SELECT s.id FROM source s WHERE s.parent_id IS NULL ORDER BY (
+  SELECT m.sent_at_ms FROM source_message sm JOIN message m ON m.seq = sm.message_seq
+  WHERE sm.source_seq = s.seq AND sm.state = 'active' ORDER BY sm.position DESC LIMIT 1
+) DESC NULLS LAST, s.seq DESC LIMIT 1
+"""
+
+
+class SourceName(NamedTuple):
+    """A source, as it is found by name. project: its own, or its parent's."""
+
+    seq: int
+    id: str
+    format: str
+    parent_id: str | None
+    project: str | None
+
+
+def resolved(database: Database, scope: Scope | None) -> Scope:
+    """The scope with its full id; None is everything. A filter gets what it admits, or becomes the
+    only source that it admits. Of a source, enough of the id or the title tells it from others; of
+    a topic or a session, the beginning of the id.
+
+    Raises NotFoundError, AmbiguousIdError.
+    """
+    if scope is None:
+        return Scope.everything()
+    if scope.kind == "source":
+        return Scope.source(source(database, scope.key or "").id)
+    if scope.kind == "topic":
+        return Scope.topic(topic_store.resolve(database, scope.key or ""))
+    if scope.kind == "session":
+        return Scope.session(_session(database, scope.key or ""))
+    if scope.kind == "filter" and scope.source_ids is scope.speakers is None:
+        return _filtered(database, scope)
+    return scope
+
+
+def source_seqs(database: Database, scope: Scope | None) -> list[int] | None:
+    """The row numbers of the sources of a scope; None means all. Raises NotFoundError,
+    AmbiguousIdError."""
+    scope = resolved(database, scope)
+    if scope.kind == "everything":
+        return None
+    if scope.kind == "source":
+        return [source(database, scope.key or "").seq]
+    if scope.kind == "session":
+        return _column(database, _OF_SESSION, scope.key)
+    if scope.kind == "topic":
+        return _column(
+            database, _OF_LEAVES, json_list(topic_store.leaf_seqs(database, scope.key or ""))
+        )
+    seqs = admitted_seqs(database, scope)
+    if scope.speakers is None:
+        return seqs
+    return _column(database, _SPOKEN_IN, json_list(seqs), json_list(scope.speakers))
+
+
+def admitted_seqs(database: Database, scope: Scope) -> list[int]:
+    """The row numbers of the sources that a filter admits, whoever wrote in them. scope: with its
+    source_ids."""
+    ids = None if scope.source_ids is None else set(scope.source_ids)
+    return [one.seq for one in _known(database) if ids is None or one.id in ids]
+
+
+# -- one source ------------------------------------------------------------------------
+
+
+def source(database: Database, name: str) -> SourceName:
+    """The only source that a name fits; a session comes before its own sub-agents. "latest" is the
+    one with the latest message. Raises NotFoundError or AmbiguousIdError."""
+    found = named(database, name)
+    ids = {one.id for one in found}
+    tops = [one for one in found if one.parent_id not in ids]
+    if len(tops) > 1:
+        raise _ambiguous(database, name, tops)
+    return tops[0]
+
+
+def named(database: Database, name: str) -> list[SourceName]:
+    """The sources with this id; else those whose id begins with it; else those whose id contains it
+    after the format; else those whose title does. Raises NotFoundError."""
+    known = _known(database)
+    same = [one for one in known if one.id == name]
+    if not same and name == LATEST and (row := database.row(_LATEST)) is not None:
+        same = [one for one in known if one.id == row[0]]
+    found = same or [one for one in known if one.id.startswith(name)]
+    found = found or [one for one in known if name in one.id.split("/", 1)[-1]]
+    found = found or _titled(database, known, name)
+    if not found or not name.strip():
+        raise lookup.not_found("source", name, SEE_SOURCES, (one.id for one in known))
+    return found
+
+
+def _titled(database: Database, known: Sequence[SourceName], words: str) -> list[SourceName]:
+    wanted = " ".join(words.split()).casefold()
+    titles = _titles(database)
+    return [one for one in known if wanted in titles.get(one.id, "").casefold()]
+
+
+def _titles(database: Database) -> dict[str, str]:
+    def read() -> dict[str, str]:
+        found = outlining.outlines(database)
+        return {source_id: title_of(outline) for source_id, outline in found.items()}
+
+    titles: dict[str, str] = memo.kept(database, "titles", read)
+    return titles
+
+
+def _ambiguous(database: Database, name: str, found: Sequence[SourceName]) -> AmbiguousIdError:
+    """The error for a name that fits several sources, with a line for each: the latest first."""
+    views = browse.sources(database, [one.seq for one in found])
+    shown = views[:CHOICES_MAX]
+    titles = outlining.outlines(database, [view.source.id for view in shown])
+    lines = [
+        f"  {(view.ended_at or '')[:10] or 'no date':10}  "
+        f"{title_of(titles[view.source.id])}  {view.source.id}"
+        for view in shown
+    ]
+    if len(found) > len(shown):
+        lines.append(f"  … and {len(found) - len(shown):,} more")
+    return AmbiguousIdError(
+        "\n".join([f"{name!r} fits {len(found):,} sources. Give more of an id or a title:", *lines])
+    )
+
+
+def _session(database: Database, wanted: str) -> str:
+    if database.value(_SESSION, (wanted,)):
+        return wanted
+    known: list[str] = [session for (session,) in database.rows(_SESSIONS)]
+    found = [session for session in known if wanted and session.startswith(wanted)]
+    if not found:
+        raise lookup.not_found("session", wanted, SEE_SOURCES, known)
+    if len(found) > 1:
+        raise lookup.ambiguous("session", wanted, found[:5])
+    return found[0]
+
+
+# -- several sources -------------------------------------------------------------------
+
+_SPEAKERS = f"SELECT DISTINCT {messages.SPEAKER} FROM message m"  # noqa: S608
+_SPEAKERS_OF = f"""
+SELECT DISTINCT {messages.SPEAKER} FROM source s
+JOIN source_message sm ON sm.source_seq = s.seq JOIN message m ON m.seq = sm.message_seq
+WHERE s.id IN (SELECT value FROM json_each(?))
+"""  # noqa: S608
+
+
+def _filtered(database: Database, scope: Scope) -> Scope:
+    """A filter with the sources and the speakers that it admits. Raises NotFoundError."""
+    known = _known(database)
+    found = known
+    if scope.tool is not None:
+        found = _of_tool(found, scope.tool, known)
+    if scope.project is not None:
+        found = _of_project(found, scope.project, known)
+    if scope.key is not None:
+        found = _with_agents(known, named(database, scope.key), found)
+    if not found:
+        raise NotFoundError(f"No source fits {scope}.", hint=SEE_SOURCES)
+    if scope.person is None and len(found) == 1:
+        return Scope.source(found[0].id)
+    ids = tuple(one.id for one in found)
+    if scope.person is None:
+        return replace(scope, source_ids=ids)
+    chosen = None if len(ids) == len(known) else ids
+    return replace(scope, source_ids=chosen, speakers=_speakers(database, scope.person, chosen))
+
+
+def _known(database: Database) -> list[SourceName]:
+    def read() -> list[SourceName]:
+        return [SourceName(*row) for row in database.rows(_SOURCES)]
+
+    known: list[SourceName] = memo.kept(database, "source names", read)
+    return known
+
+
+def _of_tool(
+    sources: Iterable[SourceName], tool: str, known: Collection[SourceName]
+) -> list[SourceName]:
+    formats = {one.format for one in known}
+    admitted = formats_of(formats, tool)
+    if not admitted:
+        raise lookup.not_found("tool", tool, SEE_SOURCES, formats)
+    return [one for one in sources if one.format in admitted]
+
+
+def formats_of(formats: Iterable[str], tool: str) -> set[str]:
+    """The formats that a user means by a tool: the one of that name, or those whose names, or their
+    tools', begin with it.
+
+    Example:
+        >>> sorted(formats_of(["claude-code", "claude-ai", "codex"], "Claude Code"))
+        ['claude-code']
+        >>> sorted(formats_of(["claude-code", "claude-ai", "codex"], "claude"))
+        ['claude-ai', 'claude-code']
+    """
+    wanted = _letters(tool)
+    names = {name: (_letters(name), _letters(TOOL_NAMES.get(name, ""))) for name in formats}
+    same = {name for name, forms in names.items() if wanted == forms[0]}
+    begun = {name for name, forms in names.items()
+             if wanted and any(form.startswith(wanted) for form in forms)}  # fmt: skip
+    return same or begun
+
+
+def _letters(text: str) -> str:
+    return "".join(character for character in text.casefold() if character.isalnum())
+
+
+def _of_project(
+    sources: Iterable[SourceName], project: str, known: Iterable[SourceName]
+) -> list[SourceName]:
+    places = sorted({one.project for one in known if one.project})
+    admitted = set(projects.admitted(places, project))
+    if not admitted:
+        raise lookup.not_found("project", project, SEE_SOURCES, places)
+    return [one for one in sources if one.project in admitted]
+
+
+def _with_agents(
+    known: Iterable[SourceName], chosen: Iterable[SourceName], admitted: Iterable[SourceName]
+) -> list[SourceName]:
+    """The chosen sources and the sub-agents below them, as far as they are admitted."""
+    below: dict[str | None, list[SourceName]] = {}
+    for one in known:
+        below.setdefault(one.parent_id, []).append(one)
+    found: dict[str, SourceName] = {}
+    stack = list(chosen)
+    while stack:
+        one = stack.pop()
+        if one.id not in found:
+            found[one.id] = one
+            stack += below.get(one.id, ())
+    return [one for one in admitted if one.id in found]
+
+
+def _speakers(database: Database, person: str, source_ids: Sequence[str] | None) -> tuple[str, ...]:
+    """The speakers that a user means by a name: the one of that name, whatever its case, or those
+    that have all of its words. Raises NotFoundError."""
+    if source_ids is None:
+        known = memo.kept(database, _SPEAKERS, lambda: _column(database, _SPEAKERS))
+    else:
+        known = _column(database, _SPEAKERS_OF, json_list(source_ids))
+    wanted = person.strip().casefold()
+    same = [name for name in known if name.strip().casefold() == wanted]
+    words = set(fts.terms(wanted))
+    found = same or [name for name in known if words and words <= set(fts.terms(name.casefold()))]
+    if not found:
+        raise lookup.not_found("person", person, SEE_SOURCES, known)
+    return tuple(sorted(found))
+
+
+def _column(database: Database, sql: str, *parameters: object) -> list[Any]:
+    return [value for (value,) in database.rows(sql, parameters)]
