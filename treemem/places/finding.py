@@ -108,7 +108,7 @@ class Places:
         if location.place.resume is not None:
             return location.place.resume
         with self._database.reading():
-            tool = browse.source(self._database, location.source_id).source.format
+            tool = scopes.source(self._database, location.source_id).format
         if tool in resuming.COMMANDS:
             raise NotFoundError(f"The id of {location.source_id} is not one that {tool} takes.")
         raise NotFoundError(
