@@ -14,7 +14,7 @@ import pytest
 from click.testing import CliRunner
 
 import treemem
-from treemem.ingest import discovery
+from treemem import log_places
 from treemem_cli.main import cli
 
 ROOT = Path(__file__).parent.parent
@@ -103,7 +103,7 @@ def test_the_configuration_page_names_every_variable_that_the_code_reads() -> No
     sources = [*ROOT.glob("treemem/**/*.py"), *ROOT.glob("cli/**/*.py")]
     read = {name for path in sources for pair in _VARIABLE.findall(path.read_text())
             for name in pair if name}  # fmt: skip
-    read |= {variable for _, variable, _ in discovery._OVERRIDES}
+    read |= {variable for _, variable, _ in log_places._OVERRIDES}
     # Set for the child process that runs llama.cpp, which imports this package.
     read -= {"GGML_NO_BACKTRACE", "PYTHONPATH"}
     assert {"TREEMEM_DB", "TREEMEM_MODELS", "TREEMEM_SQLITE", "CODEX_HOME"} <= read

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -55,6 +55,30 @@ def test_an_append_stores_messages_and_job_together(memory: Memory) -> None:
     memory.append("s", [PLAN])
     (job,) = memory.jobs(["todo"])
     assert (job.kind, job.dedupe_key) == ("seal", "seal:s")
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        ([{"role": "user", "text": "x"}], "A message is a treemem.Message, not dict"),
+        (["x"], "not str: 'x'. Write Message"),
+        (PLAN, "a list of messages, not one Message"),
+        ([Message(text=3)], "A message's text is a str, not int"),  # type: ignore[arg-type]
+    ],
+)
+def test_what_is_not_a_message_is_refused_with_the_reason(
+    memory: Memory, given: Any, words: str
+) -> None:
+    with pytest.raises(UsageError) as raised:
+        memory.append("s", given)
+    assert words in str(raised.value)
+    assert memory.sources() == []
+
+
+def test_a_memory_in_memory_has_a_status() -> None:
+    with Memory.open(":memory:") as memory:
+        memory.append("s", [PLAN])
+        assert memory.status().size_bytes == 0
 
 
 def test_a_failing_append_stores_neither(memory: Memory, monkeypatch: pytest.MonkeyPatch) -> None:

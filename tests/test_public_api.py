@@ -43,6 +43,8 @@ class _Module:
                 self.origins[node.name] = (self.name, node.name)
             elif isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
                 self.origins[node.targets[0].id] = (self.name, node.targets[0].id)
+            elif isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name):
+                self.origins[node.target.id] = (self.name, node.target.id)
 
     def annotations(self, name: str) -> Iterator[ast.expr]:
         """Those of a class, of a function, or the definition of an alias."""
@@ -50,10 +52,12 @@ class _Module:
             if isinstance(node, ast.Assign):
                 if isinstance(node.targets[0], ast.Name) and node.targets[0].id == name:
                     yield node.value
+            elif isinstance(node, ast.AnnAssign):
+                if ast.unparse(node.target) == name and node.value is not None:
+                    yield node.value
             elif isinstance(node, ast.FunctionDef) and node.name == name:
                 yield from _of_function(node)
             elif isinstance(node, ast.ClassDef) and node.name == name:
-                yield from node.bases
                 for member in node.body:
                     if isinstance(member, ast.FunctionDef) and _is_public(member.name):
                         yield from _of_function(member)
@@ -61,6 +65,12 @@ class _Module:
                         ast.unparse(member.target)
                     ):
                         yield member.annotation
+
+    def bases(self, name: str) -> Iterator[ast.expr]:
+        """Those of a class, whose methods it inherits."""
+        for node in self.body:
+            if isinstance(node, ast.ClassDef) and node.name == name:
+                yield from node.bases
 
 
 def _is_public(name: str) -> bool:
@@ -86,6 +96,8 @@ def _reached(starts: list[tuple[str, str]]) -> dict[tuple[str, str], str]:
         if module_name not in modules:
             modules[module_name] = _Module(importlib.import_module(module_name))
         module = modules[module_name]
+        inherited = {used for base in module.bases(name) for used in _names_in(base)}
+        waiting += [module.origins[base] for base in inherited & module.origins.keys()]
         for annotation in module.annotations(name):
             for used in _names_in(annotation):
                 origin = module.origins.get(used)

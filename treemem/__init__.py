@@ -80,13 +80,19 @@ if TYPE_CHECKING:
     from treemem.diagnostics.estimate import Plan, Speed
     from treemem.diagnostics.status import EmbedderStatus, ProducerStatus, Status
     from treemem.importers.common.base import Event, Importer, LogFile
+    from treemem.importers.common.own import ReadLog
     from treemem.importers.streams.heads import Head
     from treemem.ingest.walk import find_files
     from treemem.ledger.choices import RuleView
     from treemem.ledger.rulebook import RuleState
     from treemem.ledger_api import Ledger
+    from treemem.models.chat import Prompt
+    from treemem.models.client import Generation
+    from treemem.models.own.registry import Answer, Embed, Embeddings
+    from treemem.models.rerankers import Rerank
     from treemem.places.finding import Places
     from treemem.privacy.policy import Policy, Redact, Redactions
+    from treemem.proposals import Child, ChildStatement, Draft, Excerpt, View
     from treemem.queue.hours import Hours
     from treemem.reports import (
         FileProgress,
@@ -98,22 +104,28 @@ if TYPE_CHECKING:
         WorkProgress,
         WorkReport,
     )
-    from treemem.search.query import Rerank, SearchMode
+    from treemem.search.query import SearchMode
     from treemem.store.usage import UsageKey, UsageRow
+    from treemem.summarize.base import Client, GroupContent, LeafContent, Summarizer
     from treemem.summarize.exam import ExamPart, ExamResult
     from treemem.summarize.prompts import SummaryMode
     from treemem.text.speech import clean_verbatim
     from treemem.times import Clock
     from treemem.topic_api import Topics, TopicView
     from treemem.tree.browse import SourceView, UpgradableNode, UpgradeReason
+    from treemem.worker.model_choice import OwnModel
 
 __version__ = "0.1.0"
 
 __all__ = [  # noqa: RUF022
     "AmbiguousIdError",
+    "Answer",
     "Blob",
     "Calibration",
     "Check",
+    "Child",
+    "ChildStatement",
+    "Client",
     "Clock",
     "ConstraintError",
     "DatabaseCorruptError",
@@ -126,9 +138,12 @@ __all__ = [  # noqa: RUF022
     "Digest",
     "DiskError",
     "DiskFullError",
+    "Draft",
     "ENTRY_KINDS",
     "ENTRY_STATES",
+    "Embed",
     "EmbedderStatus",
+    "Embeddings",
     "Entry",
     "EntryKind",
     "EntryOrder",
@@ -136,13 +151,16 @@ __all__ = [  # noqa: RUF022
     "Event",
     "ExamPart",
     "ExamResult",
+    "Excerpt",
     "Explained",
     "Features",
     "FileProgress",
     "FileReport",
     "Formula",
     "GRADES",
+    "Generation",
     "Grade",
+    "GroupContent",
     "Head",
     "Hint",
     "Hours",
@@ -152,6 +170,7 @@ __all__ = [  # noqa: RUF022
     "IngestReport",
     "Job",
     "Later",
+    "LeafContent",
     "LeaseLostError",
     "Ledger",
     "Location",
@@ -167,6 +186,7 @@ __all__ = [  # noqa: RUF022
     "ORIGINS",
     "Origin",
     "OriginSpan",
+    "OwnModel",
     "Part",
     "PartKind",
     "Passage",
@@ -175,6 +195,8 @@ __all__ = [  # noqa: RUF022
     "Plan",
     "Policy",
     "ProducerStatus",
+    "Prompt",
+    "ReadLog",
     "Redact",
     "Redactions",
     "Rejection",
@@ -197,6 +219,7 @@ __all__ = [  # noqa: RUF022
     "StatementKind",
     "Status",
     "StepProgress",
+    "Summarizer",
     "Summary",
     "SummaryMode",
     "TopicView",
@@ -209,6 +232,7 @@ __all__ = [  # noqa: RUF022
     "UsageError",
     "UsageKey",
     "UsageRow",
+    "View",
     "WorkProgress",
     "WorkReport",
     "__version__",
@@ -222,32 +246,46 @@ __all__ = [  # noqa: RUF022
 if not TYPE_CHECKING:
     # Types of results, imported on first use: their modules would make `import treemem` slow.
     _MODULES = {
+        "Answer": "models.own.registry",
         "Calibration": "checkers.calibration",
         "Check": "diagnostics.doctor",
+        "Child": "proposals",
+        "ChildStatement": "proposals",
+        "Client": "summarize.base",
         "Clock": "times",
         "Diagnosis": "diagnostics.doctor",
+        "Draft": "proposals",
+        "Embed": "models.own.registry",
         "EmbedderStatus": "diagnostics.status",
+        "Embeddings": "models.own.registry",
         "Event": "importers.common.base",
         "ExamPart": "summarize.exam",
         "ExamResult": "summarize.exam",
+        "Excerpt": "proposals",
         "Features": "checkers.formula",
         "FileProgress": "reports",
         "FileReport": "reports",
         "Formula": "checkers.formula",
+        "Generation": "models.client",
+        "GroupContent": "summarize.base",
         "Head": "importers.streams.heads",
         "Hours": "queue.hours",
         "Importer": "importers.common.base",
         "IngestReport": "reports",
+        "LeafContent": "summarize.base",
         "Ledger": "ledger_api",
         "LogFile": "importers.common.base",
         "Measured": "checkers.calibration",
+        "OwnModel": "worker.model_choice",
         "Places": "places.finding",
         "Plan": "diagnostics.estimate",
         "Policy": "privacy.policy",
         "ProducerStatus": "diagnostics.status",
+        "Prompt": "models.chat",
+        "ReadLog": "importers.common.own",
         "Redact": "privacy.policy",
         "Redactions": "privacy.policy",
-        "Rerank": "search.query",
+        "Rerank": "models.rerankers",
         "RuleState": "ledger.rulebook",
         "RuleView": "ledger.choices",
         "ScrubReport": "reports",
@@ -257,6 +295,7 @@ if not TYPE_CHECKING:
         "Speed": "diagnostics.estimate",
         "Status": "diagnostics.status",
         "StepProgress": "reports",
+        "Summarizer": "summarize.base",
         "SummaryMode": "summarize.prompts",
         "TopicView": "topic_api",
         "Topics": "topic_api",
@@ -264,6 +303,7 @@ if not TYPE_CHECKING:
         "UpgradeReason": "tree.browse",
         "UsageKey": "store.usage",
         "UsageRow": "store.usage",
+        "View": "proposals",
         "WorkProgress": "reports",
         "WorkReport": "reports",
         "clean_verbatim": "text.speech",

@@ -15,6 +15,7 @@ from treemem import config, times
 from treemem.errors import UsageError
 from treemem.models.embedders import QueryEmbedder
 from treemem.models.rerankers import KeptReranker
+from treemem.rule_api import RuleMethods
 from treemem.store import settings
 from treemem.store.database import Database
 from treemem.times import Clock, now_ms
@@ -37,9 +38,10 @@ if TYPE_CHECKING:
     from treemem.diagnostics.doctor import Diagnosis
     from treemem.diagnostics.estimate import Plan
     from treemem.diagnostics.status import Status
-    from treemem.importers.common.base import LogFile
-    from treemem.ledger.choices import RuleView
+    from treemem.importers.common.base import Importer, LogFile
+    from treemem.importers.common.own import ReadLog
     from treemem.ledger_api import Ledger
+    from treemem.models.rerankers import Rerank
     from treemem.places.finding import Places
     from treemem.privacy.policy import Redact, Redactions
     from treemem.reports import (
@@ -50,13 +52,14 @@ if TYPE_CHECKING:
         WorkProgress,
         WorkReport,
     )
-    from treemem.search.query import Rerank, SearchMode
+    from treemem.search.query import SearchMode
     from treemem.store.usage import UsageKey, UsageRow
     from treemem.topic_api import Topics
     from treemem.tree.browse import SourceView, UpgradableNode
+    from treemem.worker.model_choice import OwnModel
 
 
-class Memory:
+class Memory(RuleMethods):
     """One memory file.
 
     Example:
@@ -128,6 +131,7 @@ class Memory:
         paths: str | Path | Iterable[str | Path],
         *,
         format_name: str | None = None,
+        importer: Importer | ReadLog | None = None,
         progress: FileProgress | None = None,
         keep_blobs: str | Path | None = None,
         redact: Redact = True,
@@ -137,7 +141,8 @@ class Memory:
         Calls no model.
 
         A file that is not a log, or cannot be read, gets an error in its report and does not
-        affect the others. Reading a file again adds only what is new in it. keep_blobs: the
+        affect the others. Reading a file again adds only what is new in it. format_name: read all
+        files as this format. importer: read them with your own, or with a function. keep_blobs: the
         folder for the bytes of attachments; None discards them. Secrets are replaced by markers
         before anything is stored: redact="pii" also replaces personal data, False nothing.
         as_mine: the user of a chat that may be anybody's, such as one from the net, is you.
@@ -147,8 +152,8 @@ class Memory:
         single = isinstance(paths, str | Path)
         return self.ingest_files(
             find_files([paths] if single else paths),  # type: ignore[list-item,arg-type]
-            format_name=format_name, progress=progress, keep_blobs=keep_blobs, redact=redact,
-            as_mine=as_mine,
+            format_name=format_name, importer=importer, progress=progress, keep_blobs=keep_blobs,
+            redact=redact, as_mine=as_mine,
         )  # fmt: skip
 
     def ingest_files(
@@ -156,6 +161,7 @@ class Memory:
         files: Iterable[LogFile],
         *,
         format_name: str | None = None,
+        importer: Importer | ReadLog | None = None,
         progress: FileProgress | None = None,
         keep_blobs: str | Path | None = None,
         redact: Redact = True,
@@ -167,8 +173,7 @@ class Memory:
         growing: the files will be read repeatedly. Only the latest state of each is
         remembered, and the trees above the sources are left to work().
         """
-        from treemem import importers
-        from treemem.ingest.files import Options, ingest_all
+        from treemem.ingest.files import Options, chosen_importer, ingest_all
         from treemem.privacy.policy import Redaction
         from treemem.store.file import modes
         from treemem.worker import run
@@ -180,8 +185,8 @@ class Memory:
             lambda: run.work_on_sources(self._database, self._clock, self._shape),
             Options(
                 Redaction.of(self._database, redact),
-                importer=None if format_name is None else importers.by_name(format_name),
-                progress=progress, keep_blobs=None if keep_blobs is None else Path(keep_blobs),
+                importer=chosen_importer(format_name, importer), progress=progress,
+                keep_blobs=None if keep_blobs is None else Path(keep_blobs),
                 growing=growing, as_mine=as_mine,
             ),
         )  # fmt: skip
@@ -386,40 +391,6 @@ class Memory:
         """Returns a setting stored in this file, such as "summarizer"; None if it is not set."""
         return settings.get(self._database, name)
 
-    # -- rules ---------------------------------------------------------------------------
-
-    def rules(self) -> list[RuleView]:
-        """Returns the rules that the user gave for good, the latest first."""
-        from treemem.ledger import choices
-
-        with self._database.reading():
-            return choices.views(self._database)
-
-    def pin_rule(self, rule: str) -> RuleView:
-        """Makes a rule hold in every project. rule: an id, or words of the user's, in which
-        secrets are replaced. Raises NotFoundError, AmbiguousIdError, UsageError."""
-        from treemem.ledger import choices
-        from treemem.privacy.policy import Redaction
-
-        words = Redaction.of(self._database, True).text(rule) or ""
-        with self._database.transaction():
-            return choices.pin(self._database, words, self._clock())
-
-    def drop_rule(self, rule_id: str) -> RuleView:
-        """Hides a rule from now on, also when its log is read again. Raises NotFoundError,
-        AmbiguousIdError."""
-        from treemem.ledger import choices
-
-        with self._database.transaction():
-            return choices.drop_rule(self._database, rule_id, self._clock())
-
-    def restore_rule(self, rule_id: str) -> RuleView:
-        """Undoes a pin or a drop. Raises NotFoundError, AmbiguousIdError."""
-        from treemem.ledger import choices
-
-        with self._database.transaction():
-            return choices.restore(self._database, rule_id)
-
     # -- secrets -------------------------------------------------------------------------
 
     @property
@@ -508,18 +479,25 @@ class Memory:
 
     # -- models, topics, jobs ------------------------------------------------------------
 
-    def use_model(self, role: str, choice: str | ServedModel) -> None:
+    def use_model(
+        self, role: str, choice: str | ServedModel | OwnModel, *, name: str | None = None
+    ) -> None:
         """Sets the model of a role, "summarizer", "embedder", "checker" or "reranker".
 
         choice: the name of an installed model, "none", the address of a model server, or a
         ServedModel; servers are asked which models they have. "hashing" is an embedder without
         a model, for tests. A checker may also be a folder with an ONNX model, or "summarizer", the
-        default: the summarizer's model. Summaries and vectors of other models are kept. Raises
-        ModelError if the model is not available, UsageError if the choice does not fit the role.
+        default: the summarizer's model. Summaries and vectors of other models are kept.
+
+        Every role but the checker's also takes your own function or object, see OwnModel. The file
+        stores its name alone, so pass it again in each process. name: identifies it; another
+        version needs another name. None means its attribute `name`, or that of the function.
+
+        Raises ModelError if the model is not available, UsageError if the choice does not fit.
         """
         from treemem.worker import model_choice
 
-        model_choice.use(self._database, role, choice, self._clock())
+        model_choice.use(self._database, role, choice, self._clock(), name)
 
     @property
     def topics(self) -> Topics:

@@ -9,6 +9,7 @@ from treemem.checkers import opening
 from treemem.checkers.calibration import Calibration
 from treemem.ledger import reading
 from treemem.models import embedders
+from treemem.models.own import registry
 from treemem.packages import install_command
 from treemem.queue import jobs
 from treemem.reports import count_of
@@ -132,7 +133,7 @@ def read_status(
     found = opening.calibration_of(used)
     return Status(
         path=str(database.path),
-        size_bytes=database.path.stat().st_size,
+        size_bytes=database.path.stat().st_size if database.path.exists() else 0,
         sqlite_version=".".join(map(str, SQLITE_VERSION)),
         sources=sources,
         messages=messages,
@@ -146,7 +147,7 @@ def read_status(
         ),
         jobs=jobs.counts(database),
         paused=jobs.paused(database, now_ms),
-        summarizer=summarizer if served is None else served.model,
+        summarizer=_label(summarizer) if served is None else served.model,
         embedder=None if embedder is None else embedders.label(embedder),
         served=served,
         missing=(
@@ -165,6 +166,10 @@ def read_status(
     )
 
 
+def _label(setting: str | None) -> str | None:
+    return None if setting is None else registry.name_of(setting)
+
+
 def _embedders(database: Database, setting: str | None) -> tuple[EmbedderStatus, ...]:
     in_use = None if setting is None else embedders.identity_of(setting)
     return tuple(
@@ -178,7 +183,7 @@ def _embedders(database: Database, setting: str | None) -> tuple[EmbedderStatus,
 
 def _unchecked(used: str | None, found: Calibration | None) -> Iterator[str]:
     """What would let a checker prove notes in a model's own words."""
-    if used is None or by_name(used) is not None:
+    if used is None or registry.is_own(used) or by_name(used) is not None:
         return
     name = opening.label(used)
     if found is None:
@@ -203,9 +208,12 @@ def _missing(
     """Sentences that say what would improve the memory, and how."""
     sentences: list[str] = []
     if summarizer is not None and exam is None and by_name(summarizer) is None:
+        how = "treemem model check"
+        if registry.is_own(summarizer):
+            how = 'treemem.model_api.examine(memory.setting("summarizer"))'
         sentences.append(
             "The summarizer has taken no exam, so it only retells sentences. Let it take one: "
-            "treemem model check"
+            f"{how}"
         )
     elif exam is not None and exam.mode is None:
         sentences.append(
@@ -218,6 +226,8 @@ def _missing(
             f"{count_of(upgradable, 'node')} could have a better summary (treemem node list): "
             "treemem work replaces extracted ones, treemem work --upgrade those of weaker models."
         )
+    if registry.is_own(summarizer) and registry.find("summarizer", str(summarizer)) is None:
+        sentences[:] = [registry.missing("summarizer", str(summarizer))]
     if summarizer is None:
         sentences.append(
             "No summarizer is in use: summaries are extracted, not written. See: treemem model list"

@@ -15,9 +15,10 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from treemem import importers
-from treemem.errors import ImportFileError, MissingPackageError, UnknownFormatError
-from treemem.importers.common import archives
+from treemem.errors import ImportFileError, MissingPackageError, UnknownFormatError, UsageError
+from treemem.importers.common import archives, own
 from treemem.importers.common.base import Importer, LogFile, Skipped
+from treemem.importers.common.own import ReadLog
 from treemem.importers.common.source_ids import TITLE_CHARS_MAX
 from treemem.ingest import blobs, matching, reconcile, renewal
 from treemem.ingest.continuations import Continuation
@@ -65,6 +66,17 @@ class Options:
     growing: bool = False
     aliases_in: Database | None = None
     as_mine: bool = False
+
+
+def chosen_importer(
+    format_name: str | None, importer: Importer | ReadLog | None
+) -> Importer | None:
+    """The importer that reads every file; None to detect the format of each. Raises UsageError."""
+    if importer is not None:
+        if format_name is not None:
+            raise UsageError("Give a format's name or an importer, not both.")
+        return own.importer_of(importer)
+    return None if format_name is None else importers.by_name(format_name)
 
 
 def ingest_all(

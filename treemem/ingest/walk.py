@@ -53,7 +53,7 @@ def _check(path: Path) -> None:
         raise UsageError(
             f"{path} is not a regular file.",
             hint=Hint(
-                "Read it, and pass its bytes: memory.ingest_files([LogFile(name, content=bytes)])",
+                "Read it, and pass its bytes: memory.ingest_files([LogFile(name, data=bytes)])",
                 "Pipe it in instead: treemem ingest -",
             ),
         )

@@ -220,15 +220,21 @@ BUILT_IN: dict[str, Callable[[], Embedder]] = {
 
 
 def opened(setting: str, *, verify: bool = False) -> Embedder:
-    """Opens the embedder that a setting names: built in, served, or an installed model.
+    """Opens the embedder that a setting names: built in, served, a program's own, or an installed
+    model.
 
     verify: compares the hash of a model file first. Raises ModelError if it is not installed.
     """
     from treemem.models import serving
     from treemem.models.manifests import installed
+    from treemem.models.own import registry
 
     if setting in BUILT_IN:
         return BUILT_IN[setting]()
+    if registry.is_own(setting):
+        from treemem.models.own.adapters import OwnEmbedder
+
+        return OwnEmbedder(setting)
     served = serving.from_setting(setting, "embedder")
     if served is not None:
         return EndpointEmbedder(served)
@@ -244,9 +250,12 @@ def identity_of(setting: str) -> str | None:
         'hashing/1'
     """
     from treemem.models import manifests, serving
+    from treemem.models.own import registry
 
     if setting in BUILT_IN:
         return BUILT_IN[setting]().name
+    if registry.is_own(setting):
+        return registry.name_of(setting) if registry.find("embedder", setting) else None
     served = serving.from_setting(setting, "embedder")
     if served is not None:
         return _served_identity(served)
@@ -260,9 +269,10 @@ def identity_of(setting: str) -> str | None:
 def label(setting: str) -> str:
     """The name of the model that a setting names, without the addresses of its servers."""
     from treemem.models import serving
+    from treemem.models.own import registry
 
     served = serving.from_setting(setting, "embedder")
-    return setting if served is None else served.model or setting
+    return registry.name_of(setting) if served is None else served.model or setting
 
 
 def _whole(text: str) -> str:

@@ -108,7 +108,7 @@ class EndpointClient(Closable):
         began = time.monotonic()
         body: dict[str, Any] = {
             "model": self._model_id(),
-            "messages": _messages(prompt),
+            "messages": messages_of(prompt),
             "max_tokens": max_tokens,
             "temperature": 0,
             "stream": False,
@@ -133,7 +133,7 @@ class EndpointClient(Closable):
         """
         body = {
             "model": self._model_id(),
-            "messages": _messages(prompt),
+            "messages": messages_of(prompt),
             "max_tokens": 1,
             "temperature": 0,
             "stream": False,
@@ -357,7 +357,8 @@ def is_local(url: str) -> bool:
         return host == "localhost"
 
 
-def _messages(prompt: Prompt) -> list[dict[str, str]]:
+def messages_of(prompt: Prompt) -> list[dict[str, str]]:
+    """A prompt as the messages of a chat, without what a server would take for control tokens."""
     turns = [("system", prompt.system)] if prompt.system else []
     for question, answer in prompt.examples:
         turns += [("user", question), ("assistant", answer)]

@@ -7,13 +7,18 @@ long for more than the best candidates of a search. Nothing here touches the mem
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Protocol
+from typing import Protocol, TypeAlias
 
 from treemem.models.kept import Kept
 from treemem.types import ServedModel
 
 # The time-out of one query, whose searcher waits.
 TIMEOUT_SECONDS = 60.0
+
+
+# A function from a question and texts to a finite number for each, the larger the better a text
+# answers it.
+Rerank: TypeAlias = Callable[[str, Sequence[str]], Sequence[float]]
 
 
 class Reranker(Protocol):
@@ -64,7 +69,12 @@ class EndpointReranker:
 def opened(setting: str) -> Reranker:
     """Opens the reranker that a setting names. Raises ModelError if it is not installed."""
     from treemem.models import serving
+    from treemem.models.own import registry
 
+    if registry.is_own(setting):
+        from treemem.models.own.adapters import OwnReranker
+
+        return OwnReranker(setting)
     served = serving.from_setting(setting, "reranker")
     return LocalReranker(setting) if served is None else EndpointReranker(served)
 

@@ -6,7 +6,7 @@ Tested in tests/search/test_engine.py.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import date, datetime
 from typing import TYPE_CHECKING, Literal
@@ -24,13 +24,11 @@ from treemem.text import bm25, fts
 from treemem.types import INCLUDES, ORIGINS, Include, Origin, Scope
 
 if TYPE_CHECKING:
+    from treemem.models.rerankers import Rerank
     from treemem.store.vectors import Vector
 
     # Makes the vector of a text under an embedder setting. May raise ModelError.
     Embed = Callable[[str, str], Vector]
-
-# Rates how well each text answers a query; larger is better, on any scale.
-Rerank = Callable[[str, Sequence[str]], Sequence[float]]
 
 SearchMode = Literal["auto", "verbatim", "summary"]
 MODES: tuple[SearchMode, ...] = ("auto", "verbatim", "summary")

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from treemem.errors import ModelError, NotFoundError
 from treemem.models import embedders
+from treemem.models.own import registry
 from treemem.reports import count_of
 from treemem.store.database import Database, Row, json_list
 from treemem.store.migrations import VECTORS, VECTORS_BY_DIGEST, VECTORS_OF_NODES
@@ -211,6 +212,8 @@ def missing(database: Database, setting: str | None) -> str | None:
     if setting is None:
         return None
     label, name = embedders.label(setting), embedders.identity_of(setting)
+    if name is None and registry.is_own(setting):
+        return registry.missing("embedder", setting)
     if name is None:
         return (f"The embedder {label} is not installed, or damaged: treemem model pull {label}, "
                 "or choose another: treemem model list")  # fmt: skip

@@ -7,6 +7,7 @@ SUMMARIZERS. The first makes the view that every node has; the others are chosen
 
 from __future__ import annotations
 
+from treemem.models.own import registry
 from treemem.summarize.base import Summarizer
 from treemem.summarize.extractive import Extractive
 
@@ -19,9 +20,12 @@ SUMMARIZERS: tuple[Summarizer, ...] = (EXTRACTIVE,)
 def by_name(name: str) -> Summarizer | None:
     """The summarizer that a setting chooses, None for the name of a model.
 
-    name: the producer's name without its version. The extractive summarizer cannot be chosen,
-    since it always runs.
+    name: the producer's name without its version, or the setting of a program's own object. The
+    extractive summarizer cannot be chosen, since it always runs.
     """
+    if registry.is_own(name):
+        own: Summarizer | None = registry.find("summarizer", name)
+        return own if registry.is_summarizer(own) else None
     for summarizer in SUMMARIZERS:
         if summarizer is not EXTRACTIVE and summarizer.name.partition("/")[0] == name:
             return summarizer

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING
 from treemem.checkers import opening
 from treemem.errors import UsageError
 from treemem.models import embedders
+from treemem.models.own import registry
+from treemem.models.own.adapters import OwnClient
 from treemem.reports import StepProgress
 from treemem.summarize import by_name, exam
 from treemem.summarize.base import Client, NoClient, Summarizer
@@ -65,6 +67,11 @@ def slots_of(setting: str, checker: str | None = None) -> Iterator[list[Slot]]:
     if without_model is not None:
         yield [Slot(without_model, NoClient())]
         return
+    if registry.is_own(setting):
+        own = OwnClient(setting)
+        with opening.checker_of(checker, setting) as judge:
+            yield [Slot(_own_summarizer(setting, judge), own)]
+        return
     served = serving.from_setting(setting)
     with ExitStack() as stack:
         if served is None:
@@ -95,6 +102,9 @@ def summarizer_of(setting: str, checker: str | None = None) -> Summarizer:
     if without_model is not None:
         return without_model
     judge = opening.unopened(checker, setting)
+    if registry.is_own(setting):
+        registry.get("summarizer", setting)
+        return _own_summarizer(setting, judge)
     served = serving.from_setting(setting)
     if served is None:
         return _local_summarizer(installed(setting), judge)
@@ -131,6 +141,11 @@ def served_identity(served: ServedModel) -> str:
     return serving.identity(served)
 
 
+def own_identity(setting: str) -> str:
+    """The name under which the exam result of a program's own function is stored."""
+    return f"{registry.name_of(setting)}@python"
+
+
 def identity(model: InstalledModel) -> str:
     """The name under which a model's exam result is stored."""
     return model.identity
@@ -152,7 +167,8 @@ def rank_of(setting: str | None) -> int:
     if without_model is not None:
         return without_model.rank
     result = exam_of(setting)
-    model = None if serving.from_setting(setting) else manifests.find(setting)
+    is_elsewhere = registry.is_own(setting) or serving.from_setting(setting) is not None
+    model = None if is_elsewhere else manifests.find(setting)
     size_bytes = SERVED_BYTES if model is None else model.size_bytes
     if result is not None and result.mode is None:
         return 0
@@ -169,6 +185,8 @@ def identity_of(setting: str) -> str | None:
     installed."""
     from treemem.models import manifests, serving
 
+    if registry.is_own(setting):
+        return own_identity(setting)
     served = serving.from_setting(setting)
     if served is not None:
         return served_identity(served)
@@ -183,6 +201,10 @@ def _local_summarizer(model: InstalledModel, checker: Checker | None = None) -> 
 
 def _served_summarizer(served: ServedModel, checker: Checker | None = None) -> ModelSummarizer:
     return _with_exam(served_identity(served), SERVED_BYTES, checker)
+
+
+def _own_summarizer(setting: str, checker: Checker | None = None) -> ModelSummarizer:
+    return _with_exam(own_identity(setting), SERVED_BYTES, checker)
 
 
 def _with_exam(
@@ -219,6 +241,9 @@ def checked_choice(role: str, choice: str | ServedModel) -> str | None:
         return serving.to_setting(serving.checked(choice))
     if choice == "none":
         return None
+    if registry.is_own(choice):
+        registry.get(role, choice)
+        return choice
     if role == "embedder" and choice in embedders.BUILT_IN:
         return choice
     if role == "summarizer" and by_name(choice) is not None:
@@ -257,7 +282,11 @@ def examine(
     if setting is not None and by_name(setting) is not None:
         raise UsageError(f"{setting} is a summarizer without a model, so it takes no exam.")
     served = serving.from_setting(setting)
-    if served is not None:
+    if setting is not None and registry.is_own(setting):
+        with opening.checker_of(checker, setting) as judge:
+            own = OwnClient(setting)
+            result = exam.take(own, own_identity(setting), taken_at, progress, judge)
+    elif served is not None:
         name = served_identity(served)
         with (
             serving.opened(served, served.urls[0]) as client,

@@ -5,14 +5,24 @@ Tested in tests/models/test_endpoint.py.
 
 from __future__ import annotations
 
+from typing import TypeAlias
+
 from treemem.errors import UsageError
-from treemem.models import serving
+from treemem.models import embedders, rerankers, serving
 from treemem.models.catalog import MODEL_ROLES
+from treemem.models.own import registry
+from treemem.models.own.registry import Answer, Embed, Embeddings
+from treemem.models.rerankers import Rerank
 from treemem.queue import jobs
 from treemem.store import settings
 from treemem.store.database import Database
+from treemem.summarize.base import Summarizer
 from treemem.types import ServedModel
 from treemem.worker import embed_jobs, summary_jobs
+
+# A program's own model: as embedder Embed or Embeddings, as reranker Rerank, as summarizer Answer
+# or Summarizer.
+OwnModel: TypeAlias = Embed | Embeddings | Rerank | Answer | Summarizer
 
 
 def warn_of_exposed_key(database: Database, setting: str | None) -> None:
@@ -22,7 +32,18 @@ def warn_of_exposed_key(database: Database, setting: str | None) -> None:
         database.add_notices([notice])
 
 
-def use(database: Database, role: str, choice: str | ServedModel, now_ms: int) -> None:
+def _try(role: str, setting: str) -> None:
+    """Asks a program's own object once, so that a wrong one is refused where it is given. A
+    summarizer is not asked, since that may cost money. Raises ModelError."""
+    if role == settings.EMBEDDER:
+        embedders.opened(setting).embed_documents(["one", "two"])
+    elif role == settings.RERANKER:
+        rerankers.opened(setting).rate("question", ["one", "two"])
+
+
+def use(
+    database: Database, role: str, choice: object, now_ms: int, name: str | None = None
+) -> None:
     """See Memory.use_model."""
     from treemem.checkers import opening  # a run without a model needs neither
     from treemem.summarize import backends
@@ -30,6 +51,11 @@ def use(database: Database, role: str, choice: str | ServedModel, now_ms: int) -
     if role not in MODEL_ROLES:
         roles = f"{', '.join(MODEL_ROLES[:-1])} or {MODEL_ROLES[-1]}"
         raise UsageError(f"A model is used as {roles}, not as {role!r}.")
+    if isinstance(choice, str | ServedModel):
+        if name is not None:
+            raise UsageError("A name is given to a Python object; a model has its own.")
+    else:
+        choice = registry.register(role, choice, name, lambda setting: _try(role, setting))
     if role == settings.CHECKER:
         setting = opening.checked_choice(choice)
     else:

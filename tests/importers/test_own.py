@@ -1,0 +1,72 @@
+"""Tests the importers that a program passes to Memory.ingest."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from treemem import Event, Importer, LogFile, Memory, Message, Skipped, Source, UsageError
+
+
+def ship_log(file: LogFile) -> Iterator[Event]:
+    """A line is an entry: "name: words"."""
+    yield Source(f"ship/{file.stem}", "ship_log", origin=file.label)
+    with file.open() as stream:
+        for number, line in enumerate(stream, start=1):
+            author, colon, text = line.decode().strip().partition(": ")
+            if colon:
+                yield Message(author=author, text=text)
+            else:
+                yield Skipped("no entry", line=number)
+
+
+class ShipLog(Importer):
+    name = "ship-log"
+    version = 1
+    description = "a line an entry"
+    kept = "author, words"
+    dropped = ""
+
+    def recognizes(self, file: LogFile, head: bytes) -> float:
+        return 0.0
+
+    def read(self, file: LogFile) -> Iterator[Event]:
+        return ship_log(file)
+
+
+@pytest.fixture
+def log(tmp_path: Path) -> Path:
+    path = tmp_path / "monday.txt"
+    path.write_text("Ana: The mast is up.\n\nBen: The sail is torn.\n")
+    return path
+
+
+@pytest.mark.parametrize("importer", [ship_log, ShipLog()], ids=["function", "object"])
+def test_a_log_is_read_with_the_importer_that_was_passed(
+    memory: Memory, log: Path, importer: object
+) -> None:
+    (file,) = memory.ingest(log, importer=importer).files  # type: ignore[arg-type]
+    assert (file.records, file.added, file.skipped) == (3, 2, {"no entry": 1})
+    texts = [message.text for message in memory.messages("ship/monday")]
+    assert texts == ["The mast is up.", "The sail is torn."]
+
+
+def test_a_grown_log_adds_its_tail(memory: Memory, log: Path) -> None:
+    memory.ingest(log, importer=ship_log)
+    with log.open("a") as stream:
+        stream.write("Ana: I mend it.\n")
+    assert memory.ingest(log, importer=ship_log).added == 1
+    assert memory.ingest(log, importer=ship_log).added == 0
+
+
+@pytest.mark.parametrize("wrong", [ShipLog, "ship-log", 3])
+def test_what_is_not_an_importer_is_refused(memory: Memory, log: Path, wrong: object) -> None:
+    with pytest.raises(UsageError, match=r"An importer is an instance of treemem\.Importer"):
+        memory.ingest(log, importer=wrong)  # type: ignore[arg-type]
+
+
+def test_a_format_and_an_importer_exclude_each_other(memory: Memory, log: Path) -> None:
+    with pytest.raises(UsageError, match="not both"):
+        memory.ingest(log, importer=ship_log, format_name="chat")

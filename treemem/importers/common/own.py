@@ -1,0 +1,48 @@
+"""Makes an importer of a program's own function or object, for Memory.ingest.
+
+Tested in tests/importers/test_own.py.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import TypeAlias
+
+from treemem.errors import UsageError
+from treemem.importers.common.base import Event, Importer, LogFile
+
+# A function from a log file to its events, in the order of the file: each Source before its
+# messages, a Skipped for every record that is not a message.
+ReadLog: TypeAlias = Callable[[LogFile], Iterable[Event]]
+
+
+class OwnImporter(Importer):
+    """Reads files with a program's own function, whose name is that of the format."""
+
+    version = 1
+    kept = dropped = ""
+
+    def __init__(self, read: ReadLog) -> None:
+        self._read = read
+        self.name = getattr(read, "__name__", type(read).__name__)
+        self.description = f"files that {self.name} reads"
+
+    def recognizes(self, file: LogFile, head: bytes) -> float:
+        del file, head
+        return 0.0  # it reads only what it is named for
+
+    def read(self, file: LogFile) -> Iterator[Event]:
+        yield from self._read(file)
+
+
+def importer_of(given: object) -> Importer:
+    """The importer that was given, or one that calls the function that was. Raises UsageError."""
+    if isinstance(given, Importer):
+        return given
+    if callable(given) and not isinstance(given, type):
+        return OwnImporter(given)
+    shown = f"the class {given.__name__}" if isinstance(given, type) else repr(given)[:80]
+    raise UsageError(
+        "An importer is an instance of treemem.Importer, or a function from a LogFile to its "
+        f"events, not {shown}."
+    )

@@ -1,0 +1,1 @@
+"""Lets a program use its own functions and objects as models."""

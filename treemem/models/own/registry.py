@@ -1,0 +1,143 @@
+"""Keeps the models that a program passes as Python objects, by role and by the name of each.
+
+A memory file stores the name alone, as the setting "python:NAME". The objects are those of this
+process; another one has to pass them again, and until then works without them.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Sequence
+from typing import Any, Protocol, TypeAlias, runtime_checkable
+
+from treemem.errors import Hint, ModelError, UsageError
+
+PREFIX = "python:"
+NAME_CHARS_MAX = 80
+
+# A function from texts to a vector for each, of any length but the same for all.
+Embed: TypeAlias = Callable[[list[str]], Sequence[Sequence[float]]]
+# A function from the messages of a chat, each with "role" and "content", and the most tokens of the
+# answer, to the text of the answer. The same messages should give the same text.
+Answer: TypeAlias = Callable[[list[dict[str, str]], int], str]
+
+
+@runtime_checkable
+class Embeddings(Protocol):
+    """An embedding model that treats questions and texts differently, as those of LangChain do."""
+
+    def embed_documents(self, texts: list[str]) -> Sequence[Sequence[float]]:
+        """Returns a vector for each text."""
+        ...
+
+    def embed_query(self, text: str) -> Sequence[float]:
+        """Returns the vector of a question."""
+        ...
+
+
+# What a role takes besides the names of models.
+_ACCEPTED = {
+    "embedder": "a function from a list of texts to a list of vectors, or an object with "
+    "embed_documents(texts) and embed_query(text)",
+    "summarizer": "a function from the messages of a chat and a number of tokens to a text, or an "
+    "object with name, rank, summarize_leaf and summarize_group",
+    "reranker": "a function from a question and a list of texts to a list of numbers",
+}
+_objects: dict[tuple[str, str], Any] = {}
+_lock = threading.Lock()
+
+
+def is_own(setting: str | None) -> bool:
+    """Whether a setting names an object of a program's."""
+    return setting is not None and setting.startswith(PREFIX)
+
+
+def name_of(setting: str) -> str:
+    return setting.removeprefix(PREFIX)
+
+
+def register(role: str, model: object, name: str | None, test: Callable[[str], object]) -> str:
+    """Keeps a model under its name, in place of another one of that name, and returns its setting.
+
+    name: None for that of the function, or the object's attribute `name`, or its class. test: asks
+    the model of a setting; if it raises, the model is not kept. Raises UsageError if the role does
+    not take such an object, or if it has no name.
+    """
+    if not _fits(role, model):
+        raise UsageError(_refusal(role, model))
+    setting = f"{PREFIX}{_checked_name(model, name)}"
+    before = find(role, setting)
+    with _lock:
+        _objects[role, setting] = model
+    try:
+        test(setting)
+    except BaseException:
+        with _lock:
+            _objects[role, setting] = before
+        raise
+    return setting
+
+
+def find(role: str, setting: str) -> Any | None:
+    """The object that a setting names; None if this process has not been given it."""
+    with _lock:
+        return _objects.get((role, setting))
+
+
+def get(role: str, setting: str) -> Any:
+    """The object that a setting names. Raises ModelError if this process has not been given it."""
+    model = find(role, setting)
+    if model is None:
+        problem = f"{missing(role, setting)}."
+        raise ModelError(problem, recoverable=False, hint=hint(role, setting))
+    return model
+
+
+def missing(role: str, setting: str) -> str:
+    """Says that this process has not been given an object."""
+    return f"The {role} {name_of(setting)} is a Python object that this process does not have"
+
+
+def hint(role: str, setting: str) -> Hint:
+    """How to give it, or do without."""
+    return Hint(
+        f'Pass it: memory.use_model("{role}", …, name={name_of(setting)!r})',
+        f"Only the program that has it can use it; choose another: treemem model use {role} NAME",
+    )
+
+
+def _fits(role: str, model: object) -> bool:
+    if isinstance(model, type):  # a class instead of an instance
+        return False
+    if role == "embedder":
+        return callable(model) or isinstance(model, Embeddings)
+    if role == "summarizer":
+        return callable(model) or is_summarizer(model)
+    return role == "reranker" and callable(model)
+
+
+def is_summarizer(model: object) -> bool:
+    """Whether an object makes summaries itself, instead of answering prompts."""
+    names = ("name", "rank", "summarize_leaf", "summarize_group")
+    return all(hasattr(model, name) for name in names)
+
+
+def _refusal(role: str, model: object) -> str:
+    given = f"the class {model.__name__}" if isinstance(model, type) else repr(model)[:80]
+    accepted = _ACCEPTED.get(role)
+    if accepted is None:
+        return f"A {role} is the name of a model or a ServedModel, not {given}."
+    article = "An" if role == "embedder" else "A"
+    return f"{article} {role} is the name of a model, a ServedModel, {accepted}, not {given}."
+
+
+def _checked_name(model: object, name: str | None) -> str:
+    if name is None:
+        own = getattr(model, "name", None) or getattr(model, "__name__", None)
+        name = own if isinstance(own, str) else type(model).__name__
+    if not name or len(name) > NAME_CHARS_MAX or not name.isprintable() or "<" in name:
+        raise UsageError(
+            f"The name {name!r} cannot identify a model; pass another: "
+            'memory.use_model(role, model, name="…")'
+        )
+    return name
