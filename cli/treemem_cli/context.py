@@ -6,6 +6,7 @@ Tested in tests/cli/test_main.py.
 from __future__ import annotations
 
 import json
+import os
 import signal
 import sys
 import threading
@@ -83,7 +84,9 @@ def _plain(value: object) -> object:
 
 
 def stderr_is_terminal() -> bool:
-    return sys.stderr.isatty()
+    """Whether progress may be drawn on stderr, which takes escape sequences."""
+    is_plain = bool(os.environ.get("NO_COLOR")) or os.environ.get("TERM") == "dumb"
+    return sys.stderr.isatty() and not is_plain
 
 
 def confirm(question: str, *, yes: bool) -> bool:

@@ -25,7 +25,21 @@ _SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86_400}
 # The longest duration: the end of a longer one may be beyond the dates of the system.
 _DURATION_DAYS_MAX = 3_650
 
-json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+
+def _not_both(context: click.Context, option: click.Parameter, is_set: bool) -> bool:
+    other = {"as_json": "plain", "plain": "as_json"}[option.name or ""]
+    if is_set and context.params.get(other):
+        raise click.UsageError("--json and --plain exclude each other.")
+    return is_set
+
+
+json_option = click.option(
+    "--json", "as_json", is_flag=True, callback=_not_both, help="Print JSON."
+)
+plain_option = click.option(
+    "--plain", is_flag=True, callback=_not_both,
+    help="Print rows of values between tabs, without a heading, for other programs.",
+)  # fmt: skip
 format_option = click.option(
     "--format", "format_name", metavar="NAME", help="Read as this format; skip detection."
 )

@@ -9,20 +9,21 @@ from __future__ import annotations
 import os
 import sys
 import unicodedata
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator
 from datetime import datetime
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from rich.console import Console, ConsoleOptions
-    from rich.table import Table
     from rich.text import Text
 
-# The width of output that does not go to a terminal, in columns.
-_PIPE_COLUMNS = 120
+# The width of output that does not go to a terminal, in columns: no line is wrapped there.
+_PIPE_COLUMNS = 1_000_000
 # Variables by which Rich is asked for styles in a pipe, too.
 _STYLED_BY = ("FORCE_COLOR", "TTY_COMPATIBLE")
 _INDENT = "  "
+# The characters of an id that are shown; more are hardly ever needed.
+SHORT_ID = 8
 _ALLOWED_CONTROLS = "\n\t"
 _CONTROL_PICTURES = 0x2400
 
@@ -79,22 +80,6 @@ class Indented:
             yield Text.assemble(_INDENT, line) if line else line
 
 
-def new_table(*columns: str, numbers: Collection[str] = (), whole: Collection[str] = ()) -> Table:
-    """Returns an empty table without borders.
-
-    numbers: columns that are right-aligned. whole: columns whose text never wraps, like numbers.
-    """
-    from rich.table import Table
-
-    table = Table(box=None, pad_edge=False, header_style="dim")
-    for column in columns:
-        table.add_column(
-            column, justify="right" if column in numbers else "left", overflow="fold",
-            no_wrap=column in numbers or column in whole,
-        )  # fmt: skip
-    return table
-
-
 def safe(text: str) -> str:
     """Returns the text with all characters that could control a terminal made visible.
 
@@ -121,11 +106,26 @@ def _safe_character(character: str) -> str:
 
 
 def short(node_id: str) -> str:
-    return node_id[:8]
+    return node_id[:SHORT_ID]
+
+
+def is_terminal() -> bool:
+    """Whether the output goes to a terminal, where lines are cut and wrapped; not to a pipe."""
+    return sys.stdout.isatty()
 
 
 def clip(text: str, width: int) -> str:
-    """Returns one line of at most width characters."""
+    """Returns one line of at most width characters on a terminal; in a pipe it is whole."""
+    return shorten(text, width if is_terminal() else sys.maxsize)
+
+
+def shorten(text: str, width: int) -> str:
+    """Returns one line of at most width characters.
+
+    Example:
+        >>> shorten("We ship on Friday.", 10)
+        'We ship o…'
+    """
     flat = " ".join(safe(text).split())
     return flat if len(flat) <= width else flat[: width - 1].rstrip() + "…"
 

@@ -5,12 +5,13 @@ Tested in tests/cli/content/test_digest.py.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from rich.table import Table
 from rich.text import Text
 
-from treemem_cli.render import clip, day, safe, short
+from treemem_cli.render import clip, day, is_terminal, safe, short
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -37,11 +38,7 @@ def print_digest(screen: Console, digest: Digest) -> None:
         screen.print(safe(digest.headline), style="bold", markup=False)
     if digest.gists:
         screen.print()
-        rows = _rows()
-        for gist in digest.gists:
-            text, who = _cells(gist)
-            rows.add_row("", text, Text(who))
-        screen.print(rows)
+        _print_rows(screen, [("", *_cells(gist)) for gist in digest.gists])
     counts = dict(digest.counts)
     for kind, (heading, word, style) in KINDS.items():
         shown = [entry for entry in digest.entries if entry.kind == kind]
@@ -50,23 +47,29 @@ def print_digest(screen: Console, digest: Digest) -> None:
             continue
         screen.print()
         screen.print(f"{heading}", style=style or "bold", markup=False)
-        rows = _rows()
-        for entry in shown:
-            rows.add_row(Text(short(entry.id)), Text(_words(entry)), Text(_said(entry)))
-        if shown:
-            screen.print(rows)
+        _print_rows(screen, [(short(entry.id), Text(_words(entry)), _said(entry))
+                             for entry in shown])  # fmt: skip
         if left:
             screen.print(_more(digest.scope, left, kind, word, any_shown=bool(shown)),
                          style="dim", markup=False, soft_wrap=True)  # fmt: skip
 
 
-def _rows() -> Table:
-    """A table of an id, a sentence, and who said it when."""
+def _print_rows(screen: Console, rows: Sequence[tuple[str, Text, str]]) -> None:
+    """Prints rows of an id, a sentence, and who said it when: in columns on a terminal, where the
+    sentence is wrapped; a line each in a pipe."""
+    if not is_terminal():
+        for key, words, who in rows:
+            parts = [Text(key), words, Text(who)] if who else [Text(key), words]
+            screen.print(Text("  ").join(part for part in parts if part))
+        return
     table = Table.grid(padding=(0, 1))
     table.add_column(style="dim", no_wrap=True, width=8)
     table.add_column(ratio=1)
     table.add_column(style="dim", max_width=22)
-    return table
+    for key, words, who in rows:
+        table.add_row(Text(key), words, Text(who))
+    if rows:
+        screen.print(table)
 
 
 def counts_line(digest: Digest) -> str:

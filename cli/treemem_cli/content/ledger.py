@@ -8,7 +8,7 @@ import click
 
 from treemem_cli.content.message import message_json, message_view
 from treemem_cli.context import note, open_memory, print_json
-from treemem_cli.parameters import json_option, scope_of, utc_option
+from treemem_cli.parameters import json_option, plain_option, scope_of, utc_option
 
 if TYPE_CHECKING:
     from treemem import Entry, EntryKind
@@ -50,6 +50,7 @@ def _list_command(word: str) -> click.Command:
     @click.option("--by-time", is_flag=True, help="In the order in which they were last said.")
     @click.option("--limit", default=50, show_default=True, type=click.IntRange(min=1))
     @utc_option
+    @plain_option
     @json_option
     @click.pass_context
     def list_entries(
@@ -62,6 +63,7 @@ def _list_command(word: str) -> click.Command:
         every: bool,
         by_time: bool,
         limit: int,
+        plain: bool,
         as_json: bool,
     ) -> None:
         from treemem import ENTRY_STATES
@@ -78,7 +80,7 @@ def _list_command(word: str) -> click.Command:
         if as_json:
             print_json(entries)
         else:
-            _print(entries, word, total)
+            _print(entries, word, total, plain=plain)
             if is_behind:
                 note(BEHIND)
             if len(entries) == limit < total and since is until is None:
@@ -157,28 +159,26 @@ def _show_changed(entry: Entry, as_json: bool) -> None:
         _print([entry], "", 1)
 
 
-def _print(entries: list[Entry], word: str, total: int) -> None:
+def _print(entries: list[Entry], word: str, total: int, *, plain: bool = False) -> None:
     """Prints a row for each entry."""
-    from rich.text import Text
-
-    from treemem_cli.render import clip, console, day, new_table, short
+    from treemem_cli.render import SHORT_ID, day
+    from treemem_cli.tables import NAME, Column, Table, identifier
 
     if not entries:
         what = "open points" if word == "open" else word
         note(f"There are no {what} here." if total == 0 else "There are none in this time.")
         return
-    table = new_table("entry", "words", "said by", "day", "said", "state",
-                      numbers=("said",), whole=("entry", "day"))  # fmt: skip
+    table = Table(
+        identifier("entry", length=SHORT_ID), Column("words", wide=NAME),
+        Column("day", day, style="dim"),
+        Column("said", lambda times: f"{times:,}×", drop=2, right=True),
+        Column("state", style=_STATE_STYLES.__getitem__, drop=3),
+        Column("said by", drop=1), Column("closed or replaced by", wide=NAME, drop=4),
+    )  # fmt: skip
     for entry in entries:
-        words = Text(clip(entry.text, 300))
-        if entry.by is not None:
-            words.append(f"\n{entry.state} by: {clip(entry.by.text, 160)}", "dim")
-        table.add_row(
-            Text(short(entry.id), style="cyan"), words, Text(clip(_speaker(entry), 16)),
-            Text(day(entry.last_at), style="dim"), f"{entry.mentions:,}×",
-            Text(entry.state, style=_STATE_STYLES[entry.state]),
-        )  # fmt: skip
-    console().print(table)
+        table.add(entry.id, entry.text, entry.last_at, entry.mentions, entry.state,
+                  _speaker(entry), None if entry.by is None else entry.by.text)  # fmt: skip
+    table.print(plain=plain)
 
 
 def _print_entry(entry: Entry) -> None:

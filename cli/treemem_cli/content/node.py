@@ -5,14 +5,13 @@ Tested in tests/cli/content/test_tree.py.
 
 from __future__ import annotations
 
-from itertools import groupby
 from typing import TYPE_CHECKING
 
 import click
 
 from treemem_cli.content.message import message_json, message_view
 from treemem_cli.context import note, open_memory, print_json
-from treemem_cli.parameters import json_option, utc_option
+from treemem_cli.parameters import json_option, plain_option, utc_option
 
 if TYPE_CHECKING:
     from treemem import Node, Statement
@@ -72,7 +71,7 @@ def _print_node(node: Node, *, unproven: bool, rejected: bool) -> None:
     screen.print(f"{node.id}  {kind}{state}", style="bold", markup=False)
     screen.print(
         f"{count_of(node.tokens, 'token')} in {count_of(node.message_count, 'message')}  "
-        f"{period(node.started_at, node.ended_at)}", style="dim", markup=False,
+        f"{period(node.started_at, node.ended_at)}".rstrip(), style="dim", markup=False,
     )  # fmt: skip
     if node.child_ids:
         children = " ".join(short(child) for child in node.child_ids)
@@ -105,9 +104,12 @@ def _print_node(node: Node, *, unproven: bool, rejected: bool) -> None:
 @click.option("--source", metavar="ID", help="Only nodes of this source's tree.")
 @click.option("--limit", default=50, show_default=True, type=click.IntRange(min=1))
 @utc_option
+@plain_option
 @json_option
 @click.pass_context
-def list_nodes(context: click.Context, source: str | None, limit: int, as_json: bool) -> None:
+def list_nodes(
+    context: click.Context, source: str | None, limit: int, plain: bool, as_json: bool
+) -> None:
     """List nodes that could get a better summary.
 
     Their summary is extractive, or made by a model that scored lower in its exam than the one in
@@ -126,23 +128,18 @@ def list_nodes(context: click.Context, source: str | None, limit: int, as_json: 
     if not nodes:
         note("Nothing to upgrade.")
         return
-    from rich.text import Text
+    from treemem_cli.render import SHORT_ID
+    from treemem_cli.tables import NAME, Column, Table, identifier, number
 
-    from treemem_cli.render import clip, console, new_table, safe, short
-
-    screen = console()
-    for source_id, own in groupby(nodes[:limit], key=lambda node: node.source_id):
-        screen.print(
-            clip(titles.get(source_id, source_id), screen.width), style="bold", markup=False
-        )
-        screen.print(f"  {safe(source_id)}", style="dim", markup=False, soft_wrap=True)
-        table = new_table("  node", "level", "summary by", "reason", whole=("  node",))
-        for node in own:
-            table.add_row(
-                Text(f"  {short(node.id)}", style="cyan"), str(node.level),
-                Text(clip(node.producer, 40)), node.reason,
-            )  # fmt: skip
-        screen.print(table)
+    table = Table(
+        identifier("node", length=SHORT_ID), number("level"), Column("reason"),
+        Column("source", wide=NAME), Column("summary by", drop=1),
+        Column("source id", style="dim", drop=2),
+    )  # fmt: skip
+    for node in nodes[:limit]:
+        table.add(node.id, node.level, node.reason, titles.get(node.source_id, node.source_id),
+                  node.producer, node.source_id)  # fmt: skip
+    table.print(plain=plain)
     if len(nodes) > limit:
         note(f"{len(nodes) - limit:,} more; to show all: --limit {len(nodes)}")
 
@@ -175,7 +172,7 @@ def expand_node(context: click.Context, node_id: str, as_json: bool) -> None:
     for node in nodes:
         screen.print(
             f"{short(node.id)}  {count_of(node.tokens, 'token')}  "
-            f"{period(node.started_at, node.ended_at)}", style="bold cyan", markup=False,
+            f"{period(node.started_at, node.ended_at)}".rstrip(), style="bold cyan", markup=False,
         )  # fmt: skip
         for statement in node.statements[:5]:
             screen.print(f"  {statement.kind}: {clip(statement.text, 160)}", markup=False)

@@ -8,7 +8,7 @@ import click
 
 from treemem_cli.content.ledger import BEHIND
 from treemem_cli.context import note, open_memory, print_json
-from treemem_cli.parameters import json_option, utc_option
+from treemem_cli.parameters import json_option, plain_option, utc_option
 
 if TYPE_CHECKING:
     from treemem import RuleView
@@ -32,9 +32,10 @@ def rule_command() -> None:
 
 @rule_command.command("list")
 @utc_option
+@plain_option
 @json_option
 @click.pass_context
-def list_rules(context: click.Context, as_json: bool) -> None:
+def list_rules(context: click.Context, plain: bool, as_json: bool) -> None:
     """List all rules, the latest first.
 
     \b
@@ -48,7 +49,7 @@ def list_rules(context: click.Context, as_json: bool) -> None:
         note("No rules were found in what you typed.")
     if not as_json and is_behind:
         note(BEHIND)
-    _show(rules, as_json)
+    _show(rules, as_json, plain=plain)
 
 
 @rule_command.command("pin")
@@ -102,28 +103,26 @@ def restore_rule(context: click.Context, rule_id: str, as_json: bool) -> None:
         _show([memory.restore_rule(rule_id)], as_json)
 
 
-def _show(rules: list[RuleView], as_json: bool) -> None:
+def _show(rules: list[RuleView], as_json: bool, *, plain: bool = False) -> None:
     if as_json:
         print_json(rules)
     elif rules:
-        _print(rules)
+        _print(rules, plain=plain)
 
 
-def _print(rules: list[RuleView]) -> None:
+def _print(rules: list[RuleView], *, plain: bool) -> None:
     """Prints a row for each rule."""
-    from rich.text import Text
+    from treemem_cli.render import SHORT_ID, day
+    from treemem_cli.tables import NAME, Column, Table, identifier
 
-    from treemem_cli.render import clip, console, day, new_table, safe
-
-    table = new_table("rule", "words", "said by", "day", "where", "state", whole=("rule", "day"))
+    table = Table(
+        identifier("rule", length=SHORT_ID), Column("words", wide=NAME),
+        Column("state", style=_STATE_STYLES.__getitem__), Column("day", day, style="dim"),
+        Column("where", wide=NAME, drop=1), Column("said by", drop=2),
+        Column("taken back by", wide=NAME, drop=3),
+    )  # fmt: skip
     for rule in rules:
-        words = Text(clip(rule.text, 200))
-        if rule.ended_by is not None:
-            words.append(f"\ntaken back by: {clip(rule.ended_by, 160)}", "dim")
-        where = "everywhere" if rule.everywhere else rule.project or rule.source_id or ""
-        table.add_row(
-            Text(rule.id[:8], style="cyan"), words, Text(clip(rule.speaker, 16)),
-            Text(safe(day(rule.sent_at)), style="dim"), Text(clip(where, 60)),
-            Text(rule.state, style=_STATE_STYLES[rule.state]),
-        )  # fmt: skip
-    console().print(table)
+        where = "everywhere" if rule.everywhere else rule.project or rule.source_id
+        table.add(rule.id, rule.text, rule.state, rule.sent_at, where, rule.speaker,
+                  rule.ended_by)  # fmt: skip
+    table.print(plain=plain)

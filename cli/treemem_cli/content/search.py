@@ -223,12 +223,17 @@ def _followed(passage: Passage) -> Iterator[str]:
 
 
 def _print_scores(passage: Passage) -> None:
-    from treemem_cli.render import console, new_table, safe
+    from treemem_cli.render import SHORT_ID
+    from treemem_cli.tables import NAME, Column, Table, identifier
 
-    table = new_table("score", "is the sum of", "message", "characters", numbers=("score",))
+    table = Table(
+        Column("score", lambda score: f"{score:.2f}", right=True),
+        Column("is the sum of", wide=NAME), identifier("message", length=SHORT_ID),
+        Column("characters"),
+    )  # fmt: skip
     for explained in passage.explanation:
         parts = ", ".join(f"{name} {value:+.2f}" for name, value in explained.parts)
         characters = f"{explained.start}-{explained.end}"
-        table.add_row(f"{explained.score:.2f}", safe(parts), explained.message_id[:8], characters)
-    console().print(table)
-    console().print()
+        table.add(explained.score, parts, explained.message_id, characters)
+    table.print()
+    click.echo()

@@ -9,17 +9,10 @@ import click
 from treemem_cli.content.message import message_json, message_view
 from treemem_cli.content.tree import tree_json
 from treemem_cli.context import note, open_memory, print_json
-from treemem_cli.parameters import json_option, utc_option
+from treemem_cli.parameters import json_option, plain_option, utc_option
 
 if TYPE_CHECKING:
-    from rich.console import Console
-
     from treemem import SourceView, Tree
-
-# Below this width, in columns, only the last day of a source is shown, and not its kind.
-NARROW = 100
-# The columns of a title, at least.
-TITLE_WIDTH_MIN = 20
 
 
 @click.group("source")
@@ -34,9 +27,10 @@ def source_command() -> None:
 
 @source_command.command("list")
 @utc_option
+@plain_option
 @json_option
 @click.pass_context
-def list_sources(context: click.Context, as_json: bool) -> None:
+def list_sources(context: click.Context, plain: bool, as_json: bool) -> None:
     """List every source, the most recent first.
 
     \b
@@ -48,10 +42,8 @@ def list_sources(context: click.Context, as_json: bool) -> None:
     if as_json:
         print_json(sources)
         return
-    from treemem_cli.render import console
-
     if sources:
-        _print_sources(console(), sources)
+        _print_sources(sources, plain=plain)
     else:
         note("Nothing is stored yet. See: treemem ingest --help")
 
@@ -92,7 +84,7 @@ def show_source(
     from treemem_cli.render import console, safe
 
     screen = console()
-    _print_sources(screen, [view])
+    _print_sources([view])
     if view.source.origin:
         screen.print(f"read from {safe(view.source.origin)}", style="dim", markup=False)
     screen.print()
@@ -121,43 +113,22 @@ def _print_by_model(tree: Tree) -> None:
         note("No model statement here passed the checks. For the reasons: treemem status")
 
 
-def _print_sources(screen: Console, sources: list[SourceView]) -> None:
-    """Prints two lines for each source: its title and counts, and the whole id, which other
-    commands take. An id is never broken."""
-    from rich.cells import cell_len
-    from rich.text import Text
+def _print_sources(sources: list[SourceView], *, plain: bool = False) -> None:
+    """Prints a row for each source. The id is last on a screen: the longest ones exceed it, and
+    are shown whole. It is first with --plain."""
+    from treemem_cli.render import day
+    from treemem_cli.tables import NAME, Column, Table, identifier, number
 
-    from treemem_cli.render import day, fitted, period, safe
-
-    is_narrow = screen.width < NARROW
-    if is_narrow:
-        times = [day(view.ended_at) for view in sources]
-    else:
-        times = [period(view.started_at, view.ended_at) for view in sources]
-    columns = {
-        "messages": [f"{view.messages:,}" for view in sources],
-        "leaves": [f"{view.leaves:,}" for view in sources],
-        "tokens": [f"{view.tokens:,}" for view in sources],
-    }
-    kinds = [view.kind or "" for view in sources]
-    if is_narrow:
-        del columns["leaves"]
-        kinds = [""] * len(sources)
-    widths = [max(map(len, [name, *cells])) for name, cells in columns.items()]
-    kind_width = max(map(len, kinds))
-    taken = sum(widths) + 2 * len(widths) + kind_width + max(map(len, ["time", *times])) + 4
-    longest = max(cell_len(view.title) for view in sources)
-    room = max(TITLE_WIDTH_MIN, min(longest, screen.width - taken))
-
-    def line(title: str, kind: str, cells: list[str], time: str) -> str:
-        numbers = "  ".join(f"{cell:>{width}}" for cell, width in zip(cells, widths, strict=True))
-        middle = f"{kind:<{kind_width}}  " if kind_width else ""
-        return f"{fitted(title, room)}  {middle}{numbers}  {time}".rstrip()
-
-    named = "" if is_narrow else "kind"
-    head = line("source", named, list(columns), "last" if is_narrow else "time")
-    screen.print(head, style="dim", soft_wrap=True)
-    for number, view in enumerate(sources):
-        cells = [values[number] for values in columns.values()]
-        screen.print(Text(line(view.title, kinds[number], cells, times[number])), soft_wrap=True)
-        screen.print(Text(f"  {safe(view.source.id)}", style="cyan"), soft_wrap=True)
+    columns = [
+        identifier("id"), Column("title", wide=NAME), number("messages", drop=2),
+        number("tokens", drop=3), Column("kind", drop=4), Column("first", day, drop=5),
+        Column("last", day, drop=1),
+    ]  # fmt: skip
+    if not plain:
+        columns = [*columns[1:], columns[0]]
+    table = Table(*columns)
+    for view in sources:
+        values = (view.source.id, view.title, view.messages, view.tokens, view.kind,
+                  view.started_at, view.ended_at)  # fmt: skip
+        table.add(*(values if plain else (*values[1:], values[0])))
+    table.print(plain=plain)

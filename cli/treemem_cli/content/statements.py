@@ -9,7 +9,7 @@ from rich.table import Table
 from rich.text import Text
 
 from treemem import Statement
-from treemem_cli.render import clip, short
+from treemem_cli.render import clip, is_terminal, short
 
 CITED_SHOWN = 2
 
@@ -20,20 +20,21 @@ _KIND_STYLES = {
 
 
 def statements_view(statements: tuple[Statement, ...], width: int) -> Table:
-    """width: of the terminal, in columns."""
+    """A row for each statement, whose words come last and are wrapped on a terminal. width: of the
+    terminal, in columns."""
     table = Table(box=None, pad_edge=False, show_header=True, header_style="dim")
     table.add_column("kind", no_wrap=True)
-    table.add_column("statement", ratio=1)
-    table.add_column("said by", no_wrap=True, max_width=16)
+    table.add_column("said by", no_wrap=True, max_width=16 if is_terminal() else None)
     table.add_column("cites", no_wrap=True)
+    table.add_column("statement")
     for statement in statements:
         cited = " ".join(short(message.id or "") for message in statement.messages[:CITED_SHOWN])
         more = len(statement.messages) - CITED_SHOWN
         table.add_row(
             Text(statement.kind, style=_KIND_STYLES[statement.kind]),
-            _with_later(statement, max(200, width * 3)),
             Text(clip(_speaker(statement), 16), style="dim"),
             Text(cited + (f" +{more}" if more > 0 else ""), style="dim"),
+            _with_later(statement, max(200, width * 3)),
         )
     return table
 

@@ -9,15 +9,10 @@ import click
 
 from treemem_cli.content.tree import BEHIND
 from treemem_cli.context import note, open_memory, print_json
-from treemem_cli.parameters import json_option, utc_option
+from treemem_cli.parameters import json_option, plain_option, utc_option
 
 if TYPE_CHECKING:
     from treemem import Digest, TopicView
-
-# Names in a row of the list; the others are counted.
-WHO_MAX = 3
-# Sources of a topic whose titles are listed; the others are counted.
-TITLES_MAX = 3
 
 
 @click.group("topic")
@@ -35,9 +30,10 @@ def topic_command() -> None:
 
 @topic_command.command("list")
 @utc_option
+@plain_option
 @json_option
 @click.pass_context
-def list_topics(context: click.Context, as_json: bool) -> None:
+def list_topics(context: click.Context, plain: bool, as_json: bool) -> None:
     """List all topics, the largest first.
 
     \b
@@ -48,12 +44,10 @@ def list_topics(context: click.Context, as_json: bool) -> None:
         topics = memory.topics.list()
         waiting = memory.status().leaves_without_topic
         is_behind = memory.is_behind("topics")
-        shown = {source_id for topic in topics for source_id in topic.source_ids[:TITLES_MAX]}
-        titles = memory.titles(shown)
     if as_json:
         print_json(topics)
         return
-    _print(topics, titles)
+    _print(topics, plain=plain)
     if not topics:
         note("There are no topics yet: too few leaves are alike.")
     elif waiting:
@@ -185,48 +179,23 @@ def _show(topics: list[TopicView], as_json: bool) -> None:
         _print(topics)
 
 
-def _print(topics: list[TopicView], titles: Mapping[str, str] | None = None) -> None:
-    """Prints a row for each topic; with titles, below its name those of its first sources."""
-    from rich.text import Text
-
-    from treemem_cli.render import clip, console, day, new_table
+def _print(topics: list[TopicView], *, plain: bool = False) -> None:
+    """Prints a row for each topic."""
+    from treemem_cli.render import day
+    from treemem_cli.tables import NAME, Column, Table, identifier, number
 
     if not topics:
         return
-    table = new_table(
-        "topic", "name", "who", "messages", "sources", "time",
-        numbers=("messages", "sources"), whole=("topic",),
+    table = Table(
+        identifier("topic"), Column("name", wide=NAME),
+        number("messages"), number("sources", drop=1),
+        Column("from", day, style="dim", drop=2), Column("to", day, style="dim"),
+        Column("pinned", lambda pinned: "pinned" if pinned else "", style="dim", drop=3),
+        Column("who", wide=NAME, drop=4),
     )  # fmt: skip
     for topic in topics:
-        name = Text(clip(topic.name, 80))
-        if topic.pinned:
-            name.append("  pinned", "dim")
-        if titles is not None:
-            for line in _titles(topic, titles):
-                name.append(f"\n  {line}", "dim")
-        days = dict.fromkeys(filter(None, (day(topic.started_at), day(topic.ended_at))))
-        table.add_row(
-            Text(topic.id, style="cyan"), name, Text(_who(topic)), f"{topic.messages:,}",
-            f"{len(topic.source_ids):,}", Text(" – ".join(days), style="dim"),
+        table.add(
+            topic.id, topic.name, topic.messages, len(topic.source_ids), topic.started_at,
+            topic.ended_at, topic.pinned, ", ".join([*topic.people, *topic.agents]),
         )  # fmt: skip
-    console().print(table)
-
-
-def _titles(topic: TopicView, titles: Mapping[str, str]) -> list[str]:
-    """The titles of a topic's first sources, and how many more it has. Different sources may have
-    one title, which is shown once."""
-    from treemem_cli.render import clip
-
-    first = topic.source_ids[:TITLES_MAX]
-    lines = list(dict.fromkeys(clip(titles.get(one, one), 60) for one in first))
-    left = len(topic.source_ids) - len(first)
-    return [*lines[:-1], f"{lines[-1]} and {left:,} more"] if left and lines else lines
-
-
-def _who(topic: TopicView) -> str:
-    """The people and agents of a topic, the first of them by name."""
-    from treemem_cli.render import clip
-
-    names = [*topic.people, *topic.agents]
-    more = f" +{len(names) - WHO_MAX}" if len(names) > WHO_MAX else ""
-    return ", ".join(clip(name, 24) for name in names[:WHO_MAX]) + more
+    table.print(plain=plain)

@@ -139,7 +139,7 @@ def _node_label(
     from rich.text import Text
 
     from treemem.reports import count_of
-    from treemem_cli.render import clip, period, short
+    from treemem_cli.render import clip, period, safe, short
 
     kind = "leaf" if node.is_leaf else f"level {node.level}"
     if node.is_leaf and node.provisional:
@@ -149,10 +149,11 @@ def _node_label(
     label = title + Text.assemble(
         (short(node.id), "bold cyan"), (f"  {name}  ", ""),
         (count_of(node.tokens, "token"), "dim"),
-        (f"  {period(node.started_at, node.ended_at)}", "dim"),
     )  # fmt: skip
+    if when := period(node.started_at, node.ended_at):
+        label.append(f"  {when}", "dim")
     if source is not None:
-        label.append("\n" + clip(f"source {source.source.id}", max(40, width - 8)), "cyan")
+        label.append(f"\nsource {safe(source.source.id)}", "cyan")
     if titles:
         if not is_root:
             named = f"{count_of(len(titles), 'source')}: {'; '.join(titles)}"

@@ -14,7 +14,7 @@ import click
 from treemem_cli.context import note, open_memory, print_json
 from treemem_cli.logs.file_reports import reading_progress
 from treemem_cli.logs.ingest import explain_interrupt, print_ingest
-from treemem_cli.parameters import json_option, keep_blobs_option
+from treemem_cli.parameters import json_option, keep_blobs_option, plain_option
 
 if TYPE_CHECKING:
     from treemem import LogFile
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 @click.option("--ingest", "ingest", is_flag=True, help="Store them; asks for each format.")
 @click.option("--yes", is_flag=True, help="With --ingest: store all of them without asking.")
 @keep_blobs_option
+@plain_option
 @json_option
 @click.pass_context
 def discover_command(
@@ -34,6 +35,7 @@ def discover_command(
     ingest: bool,
     yes: bool,
     keep_blobs: Path | None,
+    plain: bool,
     as_json: bool,
 ) -> None:
     """List the logs of AI tools on this machine.
@@ -64,7 +66,7 @@ def discover_command(
     if not ingest and as_json:
         print_json(_rows(logs, _seconds_per_leaf(context)))
     elif not as_json:
-        _print(logs, _seconds_per_leaf(context))
+        _print(logs, _seconds_per_leaf(context), plain=plain)
         for text in (text for log in logs for text in log.passed_over):
             note(text)
         if logs and not ingest:
@@ -135,27 +137,24 @@ def _rows(logs: list[FormatLogs], per_leaf: float | None) -> list[dict[str, obje
     ]  # fmt: skip
 
 
-def _print(logs: list[FormatLogs], per_leaf: float | None) -> None:
+def _print(logs: list[FormatLogs], per_leaf: float | None, *, plain: bool) -> None:
     if not logs:
         note("No logs of known AI tools were found on this machine.")
         return
-    from rich.text import Text
+    from treemem_cli.render import day, duration, file_size
+    from treemem_cli.tables import NAME, Column, Table, identifier, number
 
-    from treemem_cli.render import console, day, duration, file_size, new_table, safe
-
-    columns = ["format", "files", "size", "newest", "~tokens", "model time", "folder"]
-    if per_leaf is None:
-        columns.remove("model time")
-    table = new_table(
-        *columns, numbers=("files", "size", "~tokens", "model time"), whole=("format", "newest")
-    )
+    table = Table(
+        identifier("format"), number("files"), Column("size", file_size, right=True),
+        Column("newest", day), number("~tokens", drop=2),
+        *(() if per_leaf is None else (Column("model time", duration, right=True),)),
+        Column("folders", lambda folders: ", ".join(folders), wide=NAME, drop=1),
+    )  # fmt: skip
     for log in logs:
-        time = [] if per_leaf is None else [duration(log.leaves() * per_leaf)]
-        table.add_row(
-            log.format, f"{log.files:,}", file_size(log.size_bytes), day(log.newest),
-            f"{log.tokens:,}", *time, Text(safe("\n".join(map(_below_home, log.folders)))),
-        )  # fmt: skip
-    console().print(table)
+        time = [] if per_leaf is None else [log.leaves() * per_leaf]
+        folders = [str(folder) if plain else _below_home(folder) for folder in log.folders]
+        table.add(log.format, log.files, log.size_bytes, log.newest, log.tokens, *time, folders)
+    table.print(plain=plain)
     if per_leaf is None:
         note("No time estimate: no model has run here yet. Storing logs needs none.")
 

@@ -55,11 +55,11 @@ def reading_progress() -> Iterator[Callable[[FileReport], None] | None]:
         return
     from rich.text import Text
 
-    from treemem_cli.render import clip, console
+    from treemem_cli.render import console, shorten
 
     with console(stderr=True).status("Reading …") as status:
         yield lambda file: status.update(
-            Text(f"Reading {clip(PurePath(file.path).name, 44)}: {file.added:,} added")
+            Text(f"Reading {shorten(PurePath(file.path).name, 44)}: {file.added:,} added")
         )
 
 
@@ -89,28 +89,18 @@ def print_files(files: Sequence[FileReport]) -> None:
 
 def _print_table(first: str, rows: Sequence[tuple[str, Sequence[FileReport]]]) -> None:
     """rows: a name, and reports of one format, whose counts are summed."""
-    from rich.table import Table
-    from rich.text import Text
+    from treemem_cli.tables import NAME, Column, Table, number
 
-    from treemem_cli.render import clip, console
-
-    table = Table(box=None, pad_edge=False, header_style="dim")
-    for name in (first, "format", "records", "added", "known", "skipped"):
-        is_text = name in ("file", "format")
-        # Only the name is shortened, never a number.
-        table.add_column(
-            name, justify="left" if is_text else "right", overflow="ellipsis",
-            no_wrap=name != first,
-        )  # fmt: skip
+    table = Table(Column(first, wide=NAME), Column("format"), number("records", drop=1),
+                  number("added"), number("known"), number("skipped"))  # fmt: skip
     for name, group in rows:
-        sums = (
-            sum(file.records for file in group), sum(file.added for file in group),
-            sum(file.known for file in group), sum(sum(file.skipped.values()) for file in group),
+        table.add(
+            name, group[0].format or "-", sum(file.records for file in group),
+            sum(file.added for file in group), sum(file.known for file in group),
+            sum(sum(file.skipped.values()) for file in group),
         )  # fmt: skip
-        shown = (f"{number:,}" for number in sums)
-        table.add_row(Text(clip(name, 100)), group[0].format or "-", *shown)
-    if table.row_count:
-        console().print(table)
+    if table.rows:
+        table.print()
 
 
 def print_problems(files: Sequence[FileReport]) -> None:
@@ -147,9 +137,11 @@ def print_problems(files: Sequence[FileReport]) -> None:
 def _by_suffix(files: Sequence[FileReport]) -> str:
     """Counts files by suffix, the most frequent first, such as "3 files (2 .png, 1 .js)"."""
     from treemem.reports import count_of
-    from treemem_cli.render import clip
+    from treemem_cli.render import shorten
 
-    counts = Counter(clip(PurePath(file.path).suffix, 12) or "without a suffix" for file in files)
+    counts = Counter(
+        shorten(PurePath(file.path).suffix, 12) or "without a suffix" for file in files
+    )
     items = (f"{count:,} {suffix}" for suffix, count in counts.most_common(SUFFIXES_SHOWN))
     more = ", …" if len(counts) > SUFFIXES_SHOWN else ""
     return f"{count_of(len(files), 'file')} ({', '.join(items)}{more})"

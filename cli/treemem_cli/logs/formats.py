@@ -5,12 +5,13 @@ from __future__ import annotations
 import click
 
 from treemem_cli.context import print_json
-from treemem_cli.parameters import json_option
+from treemem_cli.parameters import json_option, plain_option
 
 
 @click.command("formats")
+@plain_option
 @json_option
-def formats_command(as_json: bool) -> None:
+def formats_command(plain: bool, as_json: bool) -> None:
     """List the supported log formats.
 
     The format of a file is detected from its content.
@@ -28,9 +29,12 @@ def formats_command(as_json: bool) -> None:
             for importer in IMPORTERS
         ])  # fmt: skip
         return
-    from treemem_cli.render import console, new_table
+    from treemem_cli.tables import WORDS, Column, Table, identifier
 
-    table = new_table("format", "description", "kept", "dropped", whole=("format",))
+    table = Table(
+        identifier("format"), Column("description", wide=WORDS), Column("kept", wide=WORDS, drop=2),
+        Column("dropped", wide=WORDS, drop=1),
+    )  # fmt: skip
     for importer in IMPORTERS:
-        table.add_row(importer.name, importer.description, importer.kept, importer.dropped)
-    console().print(table)
+        table.add(importer.name, importer.description, importer.kept, importer.dropped)
+    table.print(plain=plain)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from treemem_cli.context import note, open_memory, print_json
-from treemem_cli.parameters import json_option
+from treemem_cli.parameters import json_option, plain_option, utc_option
 
 if TYPE_CHECKING:
     from treemem import Job
@@ -29,9 +29,13 @@ def job_command() -> None:
 @job_command.command("list")
 @click.option("--all", "everything", is_flag=True, help="Also finished jobs.")
 @click.option("--limit", default=100, show_default=True, type=click.IntRange(min=1))
+@utc_option
+@plain_option
 @json_option
 @click.pass_context
-def list_jobs(context: click.Context, everything: bool, limit: int, as_json: bool) -> None:
+def list_jobs(
+    context: click.Context, everything: bool, limit: int, plain: bool, as_json: bool
+) -> None:
     """List running, waiting and dead jobs.
 
     A dead job has failed too often and runs again only after: treemem job retry ID
@@ -49,18 +53,18 @@ def list_jobs(context: click.Context, everything: bool, limit: int, as_json: boo
     if not jobs:
         note("The queue is empty.")
         return
-    from rich.text import Text
+    from treemem_cli.render import moment
+    from treemem_cli.tables import NAME, Column, Table
 
-    from treemem_cli.render import clip, console, new_table
-
-    table = new_table("job", "state", "task", "attempts", "not before", "last error")
+    table = Table(
+        Column("job", style="cyan"), Column("state"), Column("task", wide=NAME),
+        Column("attempts", drop=2), Column("not before", moment, drop=1),
+        Column("last error", wide=NAME),
+    )  # fmt: skip
     for job in jobs:
-        table.add_row(
-            str(job.id), job.state, Text(clip(job.dedupe_key, 60)),
-            f"{job.attempts} of {job.max_attempts}", job.not_before[:19].replace("T", " "),
-            Text(clip(job.error or "", 80)),
-        )  # fmt: skip
-    console().print(table)
+        table.add(job.id, job.state, job.dedupe_key, f"{job.attempts} of {job.max_attempts}",
+                  job.not_before, job.error)  # fmt: skip
+    table.print(plain=plain)
 
 
 @job_command.command("show")

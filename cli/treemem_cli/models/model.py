@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from treemem_cli.context import note, open_memory, open_or_empty, print_json, stderr_is_terminal
-from treemem_cli.parameters import json_option
+from treemem_cli.parameters import json_option, plain_option
 
 if TYPE_CHECKING:
     from treemem import Calibration, ExamResult, Status
@@ -35,8 +35,9 @@ def model_command() -> None:
 
 
 @model_command.command("list")
+@plain_option
 @json_option
-def list_command(as_json: bool) -> None:
+def list_command(plain: bool, as_json: bool) -> None:
     """List the models of the catalog and your own.
 
     \b
@@ -49,7 +50,7 @@ def list_command(as_json: bool) -> None:
     if as_json:
         print_json(models)
     else:
-        _print(models)
+        _print(models, plain=plain)
 
 
 @model_command.command("pull")
@@ -250,17 +251,18 @@ def _note_calibration(status: Status) -> None:
 
 
 def _print_exam(result: ExamResult) -> None:
-    from treemem_cli.render import console, new_table, safe
+    from treemem_cli.render import safe
+    from treemem_cli.tables import Column, Table, number
 
-    numbers = ("points", "offered", "shown", "seconds per call")
-    table = new_table("task", *numbers, numbers=numbers)
+    table = Table(Column("task"), Column("points", right=True), number("offered"), number("shown"),
+                  Column("seconds per call", right=True))  # fmt: skip
     parts = (("retell sentences", result.retell), ("write notes", result.notes),
              ("write notes on a whole leaf", result.long))  # fmt: skip
     for label, part in parts:
         if part is not None:
-            table.add_row(label, f"{part.points} of {part.total}", str(part.offered),
-                          str(part.kept), f"{part.seconds:.1f}")  # fmt: skip
-    console().print(table)
+            table.add(label, f"{part.points} of {part.total}", part.offered, part.kept,
+                      f"{part.seconds:.1f}")  # fmt: skip
+    table.print()
     use = {"retell": "It will retell sentences.", "notes": "It will write notes.",
            None: "It failed and is not used."}[result.mode]  # fmt: skip
     click.echo(f"{safe(result.model)}: {result.points} of 1000 points. {use}")
@@ -314,22 +316,18 @@ def _note_exam(result: ExamResult | None, name: str) -> None:
         note("It failed its exam and is not used. See: treemem status")
 
 
-def _print(models: list[ModelView]) -> None:
-    from rich.text import Text
+def _print(models: list[ModelView], *, plain: bool) -> None:
+    from treemem_cli.render import file_size
+    from treemem_cli.tables import NAME, WORDS, Column, Table, identifier
 
-    from treemem_cli.render import console, file_size, new_table, safe
-
-    table = new_table(
-        "name", "role", "size", "licence", "installed", "note",
-        numbers=("size",), whole=("name", "role", "installed"),
+    table = Table(
+        identifier("name"), Column("role"), Column("size", file_size, right=True),
+        Column("installed"), Column("licence", wide=NAME, drop=1), Column("note", wide=WORDS),
     )  # fmt: skip
     for model in models:
         state = "no" if not model.installed else "damaged" if model.damage else "yes"
-        table.add_row(
-            model.name, model.role, file_size(model.size_bytes), Text(safe(model.licence)), state,
-            Text(safe(_remark(model))),
-        )  # fmt: skip
-    console().print(table)
+        table.add(model.name, model.role, model.size_bytes, state, model.licence, _remark(model))
+    table.print(plain=plain)
 
 
 def _remark(model: ModelView) -> str:

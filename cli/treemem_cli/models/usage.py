@@ -8,11 +8,9 @@ from typing import TYPE_CHECKING
 import click
 
 from treemem_cli.context import note, open_memory, print_json
-from treemem_cli.parameters import json_option, utc_option
+from treemem_cli.parameters import json_option, plain_option, utc_option
 
 if TYPE_CHECKING:
-    from rich.text import Text
-
     from treemem import UsageKey, UsageRow
 
 
@@ -22,10 +20,16 @@ if TYPE_CHECKING:
 @click.option("--since", metavar="TIME", help="Only from this day or time on.")
 @click.option("--until", metavar="TIME", help="Only up to this day or time.")
 @utc_option
+@plain_option
 @json_option
 @click.pass_context
 def usage_command(
-    context: click.Context, by: UsageKey, since: str | None, until: str | None, as_json: bool
+    context: click.Context,
+    by: UsageKey,
+    since: str | None,
+    until: str | None,
+    plain: bool,
+    as_json: bool,
 ) -> None:
     """Show what model calls have cost.
 
@@ -43,7 +47,7 @@ def usage_command(
     if as_json:
         print_json({"by": by, "rows": rows, "total": total})
     elif rows:
-        _print(by, rows, total, titles)
+        _print(by, rows if plain else [*rows, total], titles, plain=plain)
     else:
         note("No model calls were made. See: treemem work")
 
@@ -58,28 +62,16 @@ def _total(rows: list[UsageRow], jobs: int) -> UsageRow:
     )  # fmt: skip
 
 
-def _print(by: str, rows: list[UsageRow], total: UsageRow, titles: Mapping[str, str]) -> None:
+def _print(by: str, rows: list[UsageRow], titles: Mapping[str, str], *, plain: bool) -> None:
     """titles: of sources, by id."""
-    from treemem_cli.render import console, new_table
+    from treemem_cli.tables import NAME, Column, Table, number
 
-    numbers = ("calls", "jobs", "tokens in", "tokens out", "seconds")
-    table = new_table(by, *numbers, numbers=numbers)
-    for row in [*rows, total]:
-        table.add_row(
-            _label(row.key or "-", titles.get(row.key or ""), is_bold=row is total),
-            f"{row.calls:,}", f"{row.jobs:,}", f"{row.tokens_in:,}", f"{row.tokens_out:,}",
-            f"{row.seconds:,.1f}",
-        )  # fmt: skip
-    console().print(table)
-
-
-def _label(key: str, title: str | None, *, is_bold: bool) -> Text:
-    """The key of a row; of a source its title, and its id below."""
-    from rich.text import Text
-
-    from treemem_cli.render import clip
-
-    label = Text(clip(key, 80), style="bold" if is_bold else "")
-    if title is None:
-        return label
-    return Text.assemble(clip(title, 60), "\n", ("  ", ""), label)
+    table = Table(
+        Column(by), number("calls"), number("jobs", drop=2), number("tokens in"),
+        number("tokens out"), Column("seconds", lambda seconds: f"{seconds:,.1f}", right=True),
+        Column("title", wide=NAME, drop=1),
+    )  # fmt: skip
+    for row in rows:
+        table.add(row.key or "-", row.calls, row.jobs, row.tokens_in, row.tokens_out,
+                  row.seconds, titles.get(row.key or ""))  # fmt: skip
+    table.print(plain=plain)

@@ -83,7 +83,7 @@ def test_a_later_sentence_that_closes_a_point_is_shown(path: Path) -> None:
         memory.append("chat/1", [Message(text=DONE, sent_at="2026-01-07T09:00:00Z")])
         memory.work(max_calls=0)
     output = run(path, "open", "--all")
-    assert "closed by" in output
+    assert "closed or replaced by" in output
     assert "comes on Monday" in output
 
 

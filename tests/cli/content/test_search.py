@@ -143,8 +143,8 @@ def test_days_are_those_of_the_machines_zone_or_of_utc() -> None:
     on_the_fifth = ["search", "walrus", "--since", "2026-12-05", "--until", "2026-12-05"]
     assert "walrus" in run(*on_the_fifth).stdout
     assert "walrus" not in run(*on_the_fifth, "--utc").stdout
-    assert "2026-12-05 09:00" in run("source", "list").stdout
-    assert "2026-12-04 20:00" in run("source", "list", "--utc").stdout
+    assert "2026-12-05" in run("source", "list").stdout
+    assert "2026-12-04" in run("source", "list", "--utc").stdout
     answer = run_json("search", "walrus")
     assert answer["passages"][0]["messages"][0]["sent_at"] == "2026-12-04T20:00:00Z"
 
