@@ -1,0 +1,55 @@
+"""The recipes for pipes in the documentation run, with `head` in place of a person's choice."""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.helpers import themes
+from tests.helpers.command_line import run
+from treemem import Memory
+
+if os.name != "posix":
+    pytest.skip("shells are POSIX's", allow_module_level=True)
+
+ROOT = Path(__file__).parent.parent.parent
+PAGE = (ROOT / "docs" / "how-to" / "pipe.md").read_text()
+RECIPES = re.findall(r"^```bash\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL)
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> str:
+    """A PATH with this treemem, and a chooser that takes the first line."""
+    with Memory.open() as memory:
+        themes.store(memory)
+    run("ingest", str(ROOT / "treemem" / "demo" / "session.jsonl"))
+    folder = tmp_path / "bin"
+    folder.mkdir()
+    for name, line in (
+        ("treemem", f'exec {shlex.quote(sys.executable)} -m treemem_cli.main "$@"'),
+        ("fzf", "exec head -n 1"),
+    ):
+        script = folder / name
+        script.write_text(f"#!/bin/sh\n{line}\n")
+        script.chmod(0o700)
+    return f"{folder}{os.pathsep}{os.environ['PATH']}"
+
+
+@pytest.mark.parametrize("recipe", RECIPES)
+def test_a_recipe_prints_something(path: str, recipe: str) -> None:
+    done = subprocess.run(
+        ["/bin/sh", "-c", recipe], env={**os.environ, "PATH": path}, capture_output=True,
+        text=True, check=False,
+    )  # fmt: skip
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.strip()
+
+
+def test_there_are_recipes() -> None:
+    assert len(RECIPES) >= 4
