@@ -78,6 +78,7 @@ if TYPE_CHECKING:
     from treemem.checkers.formula import Features, Formula
     from treemem.diagnostics.doctor import Check, Diagnosis
     from treemem.diagnostics.estimate import Plan, Speed
+    from treemem.diagnostics.overview import Overview
     from treemem.diagnostics.status import EmbedderStatus, ProducerStatus, Status
     from treemem.importers.common.base import Event, Importer, LogFile
     from treemem.importers.common.own import ReadLog
@@ -187,6 +188,7 @@ __all__ = [  # noqa: RUF022
     "Origin",
     "OriginSpan",
     "OwnModel",
+    "Overview",
     "Part",
     "PartKind",
     "Passage",
@@ -277,6 +279,7 @@ if not TYPE_CHECKING:
         "LogFile": "importers.common.base",
         "Measured": "checkers.calibration",
         "OwnModel": "worker.model_choice",
+        "Overview": "diagnostics.overview",
         "Places": "places.finding",
         "Plan": "diagnostics.estimate",
         "Policy": "privacy.policy",

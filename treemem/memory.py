@@ -37,6 +37,7 @@ from treemem.types import (
 if TYPE_CHECKING:
     from treemem.diagnostics.doctor import Diagnosis
     from treemem.diagnostics.estimate import Plan
+    from treemem.diagnostics.overview import Overview
     from treemem.diagnostics.status import Status
     from treemem.importers.common.base import Importer, LogFile
     from treemem.importers.common.own import ReadLog
@@ -149,9 +150,9 @@ class Memory(RuleMethods):
         """
         from treemem.ingest.walk import find_files
 
-        single = isinstance(paths, str | Path)
+        several = [paths] if isinstance(paths, str | Path) else paths
         return self.ingest_files(
-            find_files([paths] if single else paths),  # type: ignore[list-item,arg-type]
+            find_files(several),
             format_name=format_name, importer=importer, progress=progress, keep_blobs=keep_blobs,
             redact=redact, as_mine=as_mine,
         )  # fmt: skip
@@ -218,13 +219,10 @@ class Memory(RuleMethods):
         return append_messages(self._database, self._clock, target, messages, redaction)
 
     def plan(
-        self,
-        paths: str | Path | Iterable[str | Path | LogFile],
-        *,
-        format_name: str | None = None,
-        progress: FileProgress | None = None,
+        self, paths: str | Path | Iterable[str | Path | LogFile], *,
+        format_name: str | None = None, progress: FileProgress | None = None,
         redact: Redact = True,
-    ) -> Plan:
+    ) -> Plan:  # fmt: skip
         """Estimates the cost of ingesting these files and of the model work after it. Stores
         nothing and loads no model."""
         from treemem.diagnostics.estimate import plan
@@ -446,9 +444,8 @@ class Memory(RuleMethods):
         from treemem.worker import run
 
         limits = run.limits(max_calls, max_tokens, max_seconds, between)
-        return run.Run(
-            self._database, self._clock, self._shape, limits, progress, interrupted
-        ).work(upgrade=upgrade)
+        target = (self._database, self._clock, self._shape)
+        return run.Run(*target, limits, progress, interrupted).work(upgrade=upgrade)
 
     def embed(
         self,
@@ -467,9 +464,8 @@ class Memory(RuleMethods):
         from treemem.worker import run
 
         limits = run.limits(max_calls, None, max_seconds)
-        return run.Run(
-            self._database, self._clock, self._shape, limits, progress, interrupted
-        ).embed(retry=retry)
+        target = (self._database, self._clock, self._shape)
+        return run.Run(*target, limits, progress, interrupted).embed(retry=retry)
 
     def prune_embeddings(self, name: str) -> str:
         """Deletes an embedder's vectors and returns its full name. Raises NotFoundError."""
@@ -550,12 +546,17 @@ class Memory(RuleMethods):
         with self._database.reading():
             return read_status(self._database, self._clock(), result, waiting)
 
+    def overview(self) -> Overview:
+        """Returns shortly what is stored, and how many logs of this machine's tools are not."""
+        from treemem.diagnostics.overview import read_overview
+
+        with self._database.reading():
+            return read_overview(self._database)
+
     def usage(
-        self,
-        by: UsageKey = "day",
-        since: str | datetime | None = None,
+        self, by: UsageKey = "day", since: str | datetime | None = None,
         until: str | datetime | None = None,
-    ) -> list[UsageRow]:
+    ) -> list[UsageRow]:  # fmt: skip
         """Returns what model calls have cost, summed by local day, source, level, model or job.
         since, until: inclusive, in local time unless they have a zone."""
         from treemem.store import usage

@@ -51,6 +51,11 @@ _ALLOCATIONS_BETWEEN_COLLECTIONS = 50_000
 class _LazyGroup(click.Group):
     """A group that lists its commands without importing them."""
 
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Prints the help if there are no arguments, but not on a terminal, see cli."""
+        self.no_args_is_help = not sys.stdout.isatty()
+        return super().parse_args(ctx, args)
+
     def list_commands(self, context: click.Context) -> list[str]:  # noqa: ARG002
         return list(COMMANDS)
 
@@ -92,7 +97,10 @@ class _LazyGroup(click.Group):
             context.exit(INTERRUPTED)
 
 
-@click.group(cls=_LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(
+    cls=_LazyGroup, invoke_without_command=True,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)  # fmt: skip
 @db_option
 @utc_option
 @click.version_option(None, "-V", "--version", package_name="treemem")
@@ -109,6 +117,13 @@ def cli(context: click.Context) -> None:
       treemem search "why did we drop the cache?"
     """
     context.ensure_object(dict)
+    if context.invoked_subcommand is not None:
+        return
+    if not sys.stdout.isatty():
+        context.fail("Missing command.")
+    from treemem_cli.upkeep.overview import show_overview
+
+    show_overview(context)
 
 
 def main() -> None:
