@@ -42,7 +42,9 @@ def test_a_node_stands_for_its_first_message(demo: Memory) -> None:
         assert demo.places.find(leaf.id[:16]).message_id == message.id
 
 
-@pytest.mark.parametrize("name", [SOURCE, SESSION, SESSION[:8], f" {SESSION[:13]} "])
+@pytest.mark.parametrize(
+    "name", [SOURCE, SESSION, SESSION[:8], f" {SESSION[:13]} ", "latest", "nasty one"]
+)
 def test_a_source_is_found_by_a_part_of_its_id(demo: Memory, name: str) -> None:
     location = demo.places.find(name)
     assert (location.source_id, location.place.path) == (SOURCE, str(DEMO))
@@ -98,5 +100,5 @@ def test_a_name_that_fits_nothing_or_several_is_refused(demo: Memory) -> None:
     with pytest.raises(AmbiguousIdError, match=r"fits 2 sources(.|\n)*chat/two(.|\n)*chat/one"):
         demo.places.find("chat")
     for name in ("", "nothing", "ffffffffffff", "12a"):
-        with pytest.raises(NotFoundError, match="no message, node, source or session"):
+        with pytest.raises(NotFoundError, match="There is no source"):
             demo.places.find(name)

@@ -11,7 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from treemem.digest import scopes
-from treemem.errors import SEE_SOURCES, Hint, NotFoundError
+from treemem.errors import Hint, NotFoundError
 from treemem.places import last_search, resuming
 from treemem.places.files import ONE_BYTES_MAX, SEARCH_BYTES_MAX, LineFinder, is_text
 from treemem.places.last_search import Hit
@@ -35,7 +35,7 @@ SELECT ls.message_seq FROM leaf_span ls
 WHERE ls.node_seq = (SELECT node FROM down ORDER BY depth DESC LIMIT 1)
 ORDER BY ls.ordinal LIMIT 1
 """
-_SOURCE = "SELECT seq, id FROM source WHERE id = ?"
+_SOURCE = "SELECT 1 FROM source WHERE id = ?"
 # A session's sub-agents are sources of their own, with the session as their parent.
 _OF_SESSION = """
 SELECT s.seq, s.id, sm.message_seq FROM source_message sm JOIN source s ON s.seq = sm.source_seq
@@ -60,9 +60,10 @@ class Places:
         """Returns the place of a message, of the first message of a node or a session, or of a
         whole source.
 
-        name: the id of any of them, or an unambiguous beginning of it; for a source any part. A
-        number of one to three digits is that of a passage, see remember. The line is found by
-        reading the log again. Raises NotFoundError, AmbiguousIdError.
+        name: the id of any of them, or an unambiguous beginning of it; for a source any part, words
+        of its title, or "latest". A number of one to three digits is that of a passage, see
+        remember. The line is found by reading the log again. Raises NotFoundError,
+        AmbiguousIdError.
         """
         source_id, span, wanted = None, (0, 0), name.strip()
         if wanted.isdecimal() and wanted.isascii() and len(wanted) <= _NUMBER_DIGITS_MAX:
@@ -138,12 +139,14 @@ class Places:
             if row is None:
                 raise NotFoundError(f"Message {name} is not in a source any more.")
             return row[0], row[1], message_seq
-        row = self._database.row(_SOURCE, (name,))
-        if row is None and (row := self._database.row(_OF_SESSION, (name,))) is not None:
+        row = self._database.row(_OF_SESSION, (name,))
+        if row is not None and self._database.row(_SOURCE, (name,)) is None:
             return row[0], row[1], row[2]
-        if row is None:
-            return self._by_part(name)
-        return row[0], row[1], None
+        try:
+            source = scopes.source(self._database, name)
+        except NotFoundError as error:
+            return self._by_session(name, error)
+        return source.seq, source.id, None
 
     def _by_hash(self, name: str) -> int | None:
         """The only message whose id begins so, or the first one of the only such node."""
@@ -163,21 +166,14 @@ class Places:
         first = self._database.value(_FIRST_OF_NODE, {"node": seq})
         return None if first is None else int(first)
 
-    def _by_part(self, name: str) -> tuple[int, str, int | None]:
-        """The source that a name fits, see scopes.source; else the session that begins with it."""
-        try:
-            source = scopes.source(self._database, name)
-        except NotFoundError:
-            pass
-        else:
-            return source.seq, source.id, None
-        sessions = self._database.rows(_SESSIONS, (name, name + "\U0010ffff")) if name else []
+    def _by_session(self, name: str, error: NotFoundError) -> tuple[int, str, int | None]:
+        """The session that begins with a name; error: for one that no session has either."""
+        limits = (name, name + "\U0010ffff")
+        sessions = self._database.rows(_SESSIONS, limits) if name else []
         if len(sessions) > 1:
             raise lookup.ambiguous("session", name, (session for (session,) in sessions))
         if not sessions:
-            known = (source_id for (source_id,) in self._database.rows("SELECT id FROM source"))
-            what = "message, node, source or session"
-            raise lookup.not_found(what, name, SEE_SOURCES, known)
+            raise error
         row = self._database.row(_OF_SESSION, sessions[0])
         assert row is not None
         return row[0], row[1], row[2]
