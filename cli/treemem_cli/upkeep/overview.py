@@ -44,25 +44,25 @@ def lines(overview: Overview, title: str, width: int) -> Iterator[str]:
     """The lines of the overview, each cut to a width but for paths. title: of the source that was
     added last."""
     from treemem.reports import count_of
-    from treemem_cli.render import clip, day, file_size, safe
+    from treemem_cli.render import day, file_size, safe, shorten
 
     if overview.messages:
         held = f"{count_of(overview.sources, 'source')}, {count_of(overview.messages, 'message')}"
         days = dict.fromkeys(filter(None, (day(overview.started_at), day(overview.ended_at))))
-        yield clip(", ".join(filter(None, (held, " – ".join(days)))), width)
+        yield shorten(", ".join(filter(None, (held, " – ".join(days)))), width)
         yield f"{file_size(overview.size_bytes)} in {safe(overview.path)}"
     else:
         yield "Nothing is stored yet."
     yield ""
-    yield from (clip(line, width) for line in _news(overview, title))
+    yield from (shorten(line, width) for line in _news(overview, title))
     yield ""
     commands = _next(overview)
     column = max(len(command) for command, _ in commands)
-    yield from (clip_end(f"  {command:{column}}  {help_}", width) for command, help_ in commands)
-    yield clip("All commands: treemem --help", width)
+    yield from (_cut(f"  {command:{column}}  {help_}", width) for command, help_ in commands)
+    yield shorten("All commands: treemem --help", width)
 
 
-def clip_end(line: str, width: int) -> str:
+def _cut(line: str, width: int) -> str:
     """A line of our own, cut at its end; its spaces are kept."""
     return line if len(line) <= width else line[: width - 1] + "…"
 
