@@ -89,6 +89,7 @@ if TYPE_CHECKING:
     from treemem.ledger_api import Ledger
     from treemem.models.chat import Prompt
     from treemem.models.client import Generation
+    from treemem.models.manifests import model_names
     from treemem.models.own.registry import Answer, Embed, Embeddings
     from treemem.models.rerankers import Rerank
     from treemem.places.finding import Places
@@ -106,6 +107,7 @@ if TYPE_CHECKING:
         WorkReport,
     )
     from treemem.search.query import SearchMode
+    from treemem.store.lookup import IdKind
     from treemem.store.usage import UsageKey, UsageRow
     from treemem.summarize.base import Client, GroupContent, LeafContent, Summarizer
     from treemem.summarize.exam import ExamPart, ExamResult
@@ -165,6 +167,7 @@ __all__ = [  # noqa: RUF022
     "Head",
     "Hint",
     "Hours",
+    "IdKind",
     "ImportFileError",
     "Importer",
     "Include",
@@ -241,6 +244,7 @@ __all__ = [  # noqa: RUF022
     "clean_verbatim",
     "default_database_path",
     "find_files",
+    "model_names",
     "models_folder",
     "origin_spans",
 ]
@@ -272,6 +276,7 @@ if not TYPE_CHECKING:
         "GroupContent": "summarize.base",
         "Head": "importers.streams.heads",
         "Hours": "queue.hours",
+        "IdKind": "store.lookup",
         "Importer": "importers.common.base",
         "IngestReport": "reports",
         "LeafContent": "summarize.base",
@@ -311,6 +316,7 @@ if not TYPE_CHECKING:
         "WorkReport": "reports",
         "clean_verbatim": "text.speech",
         "find_files": "ingest.walk",
+        "model_names": "models.manifests",
     }
 
     def __getattr__(name):

@@ -9,15 +9,16 @@ import threading
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime, tzinfo
 from pathlib import Path
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Self, get_args
 
 from treemem import config, times
 from treemem.errors import UsageError
 from treemem.models.embedders import QueryEmbedder
 from treemem.models.rerankers import KeptReranker
 from treemem.rule_api import RuleMethods
-from treemem.store import settings
+from treemem.store import lookup, settings
 from treemem.store.database import Database
+from treemem.store.lookup import IdKind
 from treemem.times import Clock, now_ms
 from treemem.types import (
     Digest,
@@ -339,6 +340,15 @@ class Memory(RuleMethods):
 
         with self._database.reading():
             return projects.named(self._database, str(place))
+
+    def ids(self, kind: IdKind, start: str = "", limit: int = 50) -> list[tuple[str, str]]:
+        """Returns the ids of a kind that begin with `start`, with a few words about each, as a
+        shell completes them. kind: "source", "session", "topic", "node", "message", "entry", "job".
+        Of sources, those that contain `start` if none begins with it. Raises UsageError."""
+        if kind not in get_args(IdKind):
+            raise UsageError(f"There are no ids of {kind!r}; use {', '.join(get_args(IdKind))}.")
+        with self._database.reading():
+            return lookup.ids(self._database, kind, start, limit)
 
     def titles(self, source_ids: Iterable[str] | None = None) -> dict[str, str]:
         """Returns the titles of these sources, or of all, by id."""

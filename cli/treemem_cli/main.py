@@ -9,12 +9,15 @@ from __future__ import annotations
 import gc
 import importlib
 import sys
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from treemem_cli.context import INTERRUPTED
 from treemem_cli.parameters import accept_shared_options, db_option, utc_option
+
+if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
 
 # The module of each command, imported only when the command is used, and its line in the help.
 COMMANDS = {
@@ -77,6 +80,14 @@ class _LazyGroup(click.Group):
     def format_commands(self, context: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
         with formatter.section("Commands"):
             formatter.write_dl([(name, help_) for name, (_, help_) in COMMANDS.items()])
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+        """Completes commands from the table; click would import them all for their help."""
+        from click.shell_completion import CompletionItem
+
+        commands = [CompletionItem(name, help=help_) for name, (_, help_) in COMMANDS.items()
+                    if name.startswith(incomplete)]  # fmt: skip
+        return commands + click.Command.shell_complete(self, ctx, incomplete)
 
     def invoke(self, context: click.Context) -> Any:
         """Prints a TreememError as one line; any other exception is a bug and keeps its

@@ -16,6 +16,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from treemem_cli.completion import formats
+
 if TYPE_CHECKING:
     from treemem import Redact, Scope
 
@@ -41,7 +43,11 @@ plain_option = click.option(
     help="Print rows of values between tabs, without a heading, for other programs.",
 )  # fmt: skip
 format_option = click.option(
-    "--format", "format_name", metavar="NAME", help="Read as this format; skip detection."
+    "--format",
+    "format_name",
+    metavar="NAME",
+    shell_complete=formats,
+    help="Read as this format; skip detection.",
 )
 stdin_name_option = click.option(
     "--name", default="stdin", metavar="NAME", show_default=True,

@@ -86,6 +86,14 @@ def installed(name: str, *, folder: Path | None = None, verify: bool = False) ->
     return model
 
 
+def model_names() -> list[str]:
+    """Returns the names of all models: those of the catalog, then the user's own. Reads no file
+    but the catalog."""
+    known = [entry.name for entry in catalog.entries()]
+    own = sorted(path.stem for path in models_folder().glob("*.json"))
+    return list(dict.fromkeys(known + own))
+
+
 def find(name: str, *, folder: Path | None = None) -> InstalledModel | None:
     """The model in the manifest with this name, or None. Its file may be damaged."""
     path = manifest_path(folder or models_folder(), name)

@@ -6,6 +6,7 @@ Tested in tests/store/test_lookup.py.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Literal
 
 from treemem.errors import AmbiguousIdError, Hint, NotFoundError
 from treemem.store.database import Database, Row
@@ -17,6 +18,36 @@ PREFIX_LENGTH_MIN = 4
 SIMILAR_MAX = 3
 COMPARED_MAX = 5_000
 SIMILAR_RATIO_MIN = 0.6
+
+IdKind = Literal["source", "session", "topic", "node", "message", "entry", "job"]
+# The ids from the first parameter up to the second, with a few words about each.
+_IDS: dict[IdKind, str] = {
+    "source": "SELECT id, coalesce(title, format) FROM source {} ORDER BY seq DESC",
+    "session": "SELECT DISTINCT session AS id, '' FROM source_message {}",
+    "topic": "SELECT id, coalesce(name, '') FROM topic {} ORDER BY seq",
+    "node": "SELECT id, iif(level = 0, 'leaf', 'level ' || level) FROM node {} ORDER BY level DESC",
+    "message": "SELECT id, role FROM message {}",
+    "entry": "SELECT id, kind FROM entry {} ORDER BY salience DESC",
+    "job": "SELECT CAST(seq AS TEXT) AS id, kind || ', ' || state FROM job {} ORDER BY seq",
+}
+_BEGINS = {"session": "WHERE session >= ?1 AND session < ?2",
+           "job": "WHERE state <> 'done' AND CAST(seq AS TEXT) BETWEEN ?1 AND ?2"}  # fmt: skip
+
+
+def ids(database: Database, kind: IdKind, start: str, limit: int) -> list[tuple[str, str]]:
+    """The ids of a kind that begin with `start`, and a few words about each. Of sources, if none
+    begins with it, those that contain it.
+
+    Example:
+        A source "claude-code/5c03…" begins with "clau" and contains "5c03".
+    """
+    begins = _BEGINS.get(kind, "WHERE id >= ?1 AND id < ?2")
+    statement = f"{_IDS[kind].format(begins)} LIMIT ?3"
+    found = database.rows(statement, (start, f"{start}\U0010ffff", limit))
+    if not found and kind == "source":
+        statement = f"{_IDS[kind].format('WHERE instr(id, ?1)')} LIMIT ?2"
+        found = database.rows(statement, (start, limit))
+    return [(str(name), str(about)) for name, about in found]
 
 
 def only_row(database: Database, sql: str, prefix: str, what: str, see: Hint) -> Row:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from treemem_cli.completion import ids
 from treemem_cli.content.message import message_json, message_view
 from treemem_cli.context import note, open_memory, print_json
 from treemem_cli.parameters import json_option, plain_option, scope_of, utc_option
@@ -41,9 +42,12 @@ def ledger_command() -> None:
 def _list_command(word: str) -> click.Command:
     kind, help_ = KINDS[word]
 
-    @click.option("--source", metavar="ID", help="Only entries of this source.")
-    @click.option("--topic", metavar="ID", help="Only entries of this topic.")
-    @click.option("--session", metavar="ID", help="Only entries of this session.")
+    @click.option("--source", metavar="ID", shell_complete=ids("source"),
+                  help="Only entries of this source.")  # fmt: skip
+    @click.option("--topic", metavar="ID", shell_complete=ids("topic"),
+                  help="Only entries of this topic.")  # fmt: skip
+    @click.option("--session", metavar="ID", shell_complete=ids("session"),
+                  help="Only entries of this session.")  # fmt: skip
     @click.option("--since", metavar="WHEN", help="Last said at or after this time.")
     @click.option("--until", metavar="WHEN", help="First said at or before this time.")
     @click.option("--all", "every", is_flag=True, help="Also closed, replaced and dropped ones.")
@@ -102,7 +106,7 @@ for _word in KINDS:
 
 
 @ledger_command.command("show")
-@click.argument("entry_id", metavar="ID")
+@click.argument("entry_id", metavar="ID", shell_complete=ids("entry"))
 @utc_option
 @json_option
 @click.pass_context
@@ -124,7 +128,7 @@ def show_entry(context: click.Context, entry_id: str, as_json: bool) -> None:
 
 
 def _change_command(word: str, what: str, more: str) -> click.Command:
-    @click.argument("entry_id", metavar="ID")
+    @click.argument("entry_id", metavar="ID", shell_complete=ids("entry"))
     @json_option
     @click.pass_context
     def change_entry(context: click.Context, entry_id: str, as_json: bool) -> None:

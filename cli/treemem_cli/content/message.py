@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from treemem_cli.completion import ids
 from treemem_cli.context import open_memory, print_json
 from treemem_cli.parameters import json_option, utc_option
 
@@ -26,7 +27,7 @@ def message_command() -> None:
 
 
 @message_command.command("show")
-@click.argument("message_id", metavar="ID")
+@click.argument("message_id", metavar="ID", shell_complete=ids("message"))
 @utc_option
 @json_option
 @click.pass_context

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from treemem_cli.completion import ids
 from treemem_cli.content.message import message_json, message_view
 from treemem_cli.context import note, open_memory, print_json
 from treemem_cli.parameters import json_option, plain_option, utc_option
@@ -28,7 +29,7 @@ def node_command() -> None:
 
 
 @node_command.command("show")
-@click.argument("node_id", metavar="ID")
+@click.argument("node_id", metavar="ID", shell_complete=ids("node"))
 @click.option("--producer", metavar="NAME", help="Show this producer's summary, not the best one.")
 @click.option("--unproven", is_flag=True, help="Also show what a model wrote and nothing proves.")
 @click.option("--rejected", is_flag=True, help="Also show rejected statements with the reason.")
@@ -101,7 +102,9 @@ def _print_node(node: Node, *, unproven: bool, rejected: bool) -> None:
 
 
 @node_command.command("list")
-@click.option("--source", metavar="ID", help="Only nodes of this source's tree.")
+@click.option(
+    "--source", metavar="ID", shell_complete=ids("source"), help="Only nodes of this source's tree."
+)
 @click.option("--limit", default=50, show_default=True, type=click.IntRange(min=1))
 @utc_option
 @plain_option
@@ -145,7 +148,7 @@ def list_nodes(
 
 
 @node_command.command("expand")
-@click.argument("node_id", metavar="ID")
+@click.argument("node_id", metavar="ID", shell_complete=ids("node"))
 @utc_option
 @json_option
 @click.pass_context

@@ -10,12 +10,13 @@ from pathlib import Path
 
 import click
 
+from treemem_cli.completion import ids
 from treemem_cli.context import note, open_memory, print_json
 from treemem_cli.parameters import json_option
 
 
 @click.command("open")
-@click.argument("name", metavar="HIT|ID")
+@click.argument("name", metavar="HIT|ID", shell_complete=ids("source"))
 @click.option("--print", "only_print", is_flag=True, help="Print FILE:LINE instead.")
 @json_option
 @click.pass_context
@@ -53,7 +54,7 @@ def open_command(context: click.Context, name: str, only_print: bool, as_json: b
 
 
 @click.command("resume")
-@click.argument("name", metavar="HIT|ID")
+@click.argument("name", metavar="HIT|ID", shell_complete=ids("source"))
 @json_option
 @click.pass_context
 def resume_command(context: click.Context, name: str, as_json: bool) -> None:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from treemem_cli.completion import ids
 from treemem_cli.content.ledger import BEHIND
 from treemem_cli.context import note, open_memory, print_json
 from treemem_cli.parameters import json_option, plain_option, utc_option
@@ -53,7 +54,7 @@ def list_rules(context: click.Context, plain: bool, as_json: bool) -> None:
 
 
 @rule_command.command("pin")
-@click.argument("rule", metavar="ID|WORDS")
+@click.argument("rule", metavar="ID|WORDS", shell_complete=ids("entry"))
 @json_option
 @click.pass_context
 def pin_rule(context: click.Context, rule: str, as_json: bool) -> None:
@@ -70,7 +71,7 @@ def pin_rule(context: click.Context, rule: str, as_json: bool) -> None:
 
 
 @rule_command.command("drop")
-@click.argument("rule_id", metavar="ID")
+@click.argument("rule_id", metavar="ID", shell_complete=ids("entry"))
 @json_option
 @click.pass_context
 def drop_rule(context: click.Context, rule_id: str, as_json: bool) -> None:
@@ -87,7 +88,7 @@ def drop_rule(context: click.Context, rule_id: str, as_json: bool) -> None:
 
 
 @rule_command.command("restore")
-@click.argument("rule_id", metavar="ID")
+@click.argument("rule_id", metavar="ID", shell_complete=ids("entry"))
 @json_option
 @click.pass_context
 def restore_rule(context: click.Context, rule_id: str, as_json: bool) -> None:

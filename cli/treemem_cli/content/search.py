@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from treemem_cli.completion import ids
 from treemem_cli.context import note, open_memory, print_json
 from treemem_cli.parameters import json_option, scope_of, utc_option
 
@@ -61,9 +62,19 @@ class _SearchCommand(click.Command):
 
 @click.command("search", cls=_SearchCommand)
 @click.argument("query")
-@click.option("--source", metavar="ID", help="Only this source; an unambiguous part is enough.")
-@click.option("--session", metavar="ID", help="Only this session.")
-@click.option("--topic", metavar="ID", help="Only this topic; see: treemem topic list")
+@click.option(
+    "--source",
+    metavar="ID",
+    shell_complete=ids("source"),
+    help="Only this source; an unambiguous part is enough.",
+)
+@click.option("--session", metavar="ID", shell_complete=ids("session"), help="Only this session.")
+@click.option(
+    "--topic",
+    metavar="ID",
+    shell_complete=ids("topic"),
+    help="Only this topic; see: treemem topic list",
+)
 @click.option("--budget", "budget_tokens", default=2_000, show_default=True, metavar="TOKENS",
               help="Return at most this many tokens.")  # fmt: skip
 @click.option("--since", metavar="TIME", help='Only from this day or time on, or "last week".')

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from treemem_cli.completion import ids
 from treemem_cli.content.message import message_json, message_view
 from treemem_cli.content.tree import tree_json
 from treemem_cli.context import note, open_memory, print_json
@@ -49,7 +50,7 @@ def list_sources(context: click.Context, plain: bool, as_json: bool) -> None:
 
 
 @source_command.command("show")
-@click.argument("source")
+@click.argument("source", shell_complete=ids("source"))
 @click.option("--messages", "with_messages", is_flag=True, help="Print all messages word for word.")
 @click.option("--by-model", is_flag=True, help="Show only statements by a model, with citations.")
 @utc_option

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from treemem_cli.completion import ids
 from treemem_cli.content.tree import BEHIND
 from treemem_cli.context import note, open_memory, print_json
 from treemem_cli.parameters import json_option, plain_option, utc_option
@@ -59,7 +60,7 @@ def list_topics(context: click.Context, plain: bool, as_json: bool) -> None:
 
 
 @topic_command.command("show")
-@click.argument("topic_id", metavar="ID")
+@click.argument("topic_id", metavar="ID", shell_complete=ids("topic"))
 @utc_option
 @json_option
 @click.pass_context
@@ -100,7 +101,7 @@ def _print_one(topic: TopicView, digest: Digest, titles: Mapping[str, str]) -> N
 
 
 @topic_command.command("rename")
-@click.argument("topic_id", metavar="ID")
+@click.argument("topic_id", metavar="ID", shell_complete=ids("topic"))
 @click.argument("name")
 @json_option
 @click.pass_context
@@ -116,7 +117,7 @@ def rename_topic(context: click.Context, topic_id: str, name: str, as_json: bool
 
 
 @topic_command.command("pin")
-@click.argument("topic_id", metavar="ID")
+@click.argument("topic_id", metavar="ID", shell_complete=ids("topic"))
 @click.option("--off", is_flag=True, help="Allow a rebuild to change it again.")
 @json_option
 @click.pass_context
@@ -134,8 +135,8 @@ def pin_topic(context: click.Context, topic_id: str, off: bool, as_json: bool) -
 
 
 @topic_command.command("merge")
-@click.argument("into", metavar="INTO")
-@click.argument("topic_ids", metavar="ID...", nargs=-1, required=True)
+@click.argument("into", metavar="INTO", shell_complete=ids("topic"))
+@click.argument("topic_ids", metavar="ID...", nargs=-1, required=True, shell_complete=ids("topic"))
 @json_option
 @click.pass_context
 def merge_topics(

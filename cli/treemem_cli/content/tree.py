@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from treemem_cli.completion import ids
 from treemem_cli.content.node import node_json
 from treemem_cli.context import note, open_memory, print_json
 from treemem_cli.parameters import json_option, scope_of, utc_option
@@ -25,8 +26,10 @@ BEHIND = (
 
 
 @click.command("tree")
-@click.argument("source", required=False)
-@click.option("--topic", metavar="ID", help="Draw the tree of a topic.")
+@click.argument("source", required=False, shell_complete=ids("source"))
+@click.option(
+    "--topic", metavar="ID", shell_complete=ids("topic"), help="Draw the tree of a topic."
+)
 @click.option("--depth", type=click.IntRange(min=0), help="Show this many levels below the root.")
 @utc_option
 @json_option

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from treemem_cli.completion import formats
 from treemem_cli.context import note, open_memory, print_json
 from treemem_cli.logs.file_reports import reading_progress
 from treemem_cli.logs.ingest import explain_interrupt, print_ingest
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 
 
 @click.command("discover")
-@click.argument("formats", nargs=-1, metavar="[FORMAT...]")
+@click.argument("formats", nargs=-1, metavar="[FORMAT...]", shell_complete=formats)
 @click.option("--ingest", "ingest", is_flag=True, help="Store them; asks for each format.")
 @click.option("--yes", is_flag=True, help="With --ingest: store all of them without asking.")
 @keep_blobs_option

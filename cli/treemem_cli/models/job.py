@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from treemem_cli.completion import ids
 from treemem_cli.context import note, open_memory, print_json
 from treemem_cli.parameters import json_option, plain_option, utc_option
 
@@ -68,7 +69,7 @@ def list_jobs(
 
 
 @job_command.command("show")
-@click.argument("job_id", metavar="ID", type=int)
+@click.argument("job_id", metavar="ID", type=int, shell_complete=ids("job"))
 @json_option
 @click.pass_context
 def show_job(context: click.Context, job_id: int, as_json: bool) -> None:
@@ -83,7 +84,7 @@ def show_job(context: click.Context, job_id: int, as_json: bool) -> None:
 
 
 @job_command.command("retry")
-@click.argument("job_id", metavar="ID", type=int)
+@click.argument("job_id", metavar="ID", type=int, shell_complete=ids("job"))
 @json_option
 @click.pass_context
 def retry_job(context: click.Context, job_id: int, as_json: bool) -> None:
@@ -98,7 +99,7 @@ def retry_job(context: click.Context, job_id: int, as_json: bool) -> None:
 
 
 @job_command.command("cancel")
-@click.argument("job_id", metavar="ID", type=int)
+@click.argument("job_id", metavar="ID", type=int, shell_complete=ids("job"))
 @click.pass_context
 def cancel_job(context: click.Context, job_id: int) -> None:
     """Remove a job from the queue.

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from treemem_cli.completion import models
 from treemem_cli.context import note, open_memory, open_or_empty, print_json, stderr_is_terminal
 from treemem_cli.parameters import json_option, plain_option
 
@@ -54,7 +55,7 @@ def list_command(plain: bool, as_json: bool) -> None:
 
 
 @model_command.command("pull")
-@click.argument("model", metavar="NAME|FILE")
+@click.argument("model", metavar="NAME|FILE", shell_complete=models)
 @click.option("--force", is_flag=True, help="Download again even if it is installed.")
 @click.option("--name", help="For a FILE: the model's name. Default: from the file name.")
 @click.option("--role", type=click.Choice(ROLES), help="For a FILE: the role of the model.")
@@ -93,7 +94,7 @@ def pull_command(
 
 
 @model_command.command("path")
-@click.argument("name", metavar="NAME")
+@click.argument("name", metavar="NAME", shell_complete=models)
 def path_command(name: str) -> None:
     """Print the path of an installed model.
 
@@ -108,7 +109,8 @@ def path_command(name: str) -> None:
 
 @model_command.command("use")
 @click.argument("role", type=click.Choice(ROLES))
-@click.argument("names", metavar="NAME|URL...|none", nargs=-1, required=True)
+@click.argument("names", metavar="NAME|URL...|none", nargs=-1, required=True,
+                shell_complete=models)  # fmt: skip
 @click.option("--model", help="For URLs: the model's name there. Default: its only model.")
 @click.option("--slots", type=click.IntRange(min=1),
               help="For URLs: concurrent calls to each. Default: 1.")  # fmt: skip
@@ -160,7 +162,7 @@ def use_command(
 
 
 @model_command.command("check")
-@click.argument("name", metavar="[NAME|URL|FOLDER]", required=False)
+@click.argument("name", metavar="[NAME|URL|FOLDER]", required=False, shell_complete=models)
 @click.option("--role", type=click.Choice(("summarizer", "checker")),
               help="What to test it as. Default: the role of the model.")  # fmt: skip
 @click.option("--model", help="For a URL: the model's name there. Default: its only model.")
