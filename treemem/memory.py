@@ -568,10 +568,12 @@ class Memory(RuleMethods):
         until: str | datetime | None = None,
     ) -> list[UsageRow]:  # fmt: skip
         """Returns what model calls have cost, summed by local day, source, level, model or job.
-        since, until: inclusive, in local time unless they have a zone."""
+        since, until: as in search, in local time unless they have a zone."""
+        from treemem.search import date_filter
         from treemem.store import usage
 
-        return usage.sums(self._database, by, since, until)
+        limits = date_filter.bounds(since, until, times.local(self._clock()))
+        return usage.sums(self._database, by, *limits)
 
     def diagnose(self) -> Diagnosis:
         """Checks that the file is intact. See diagnostics.doctor."""

@@ -42,6 +42,7 @@ plain_option = click.option(
     "--plain", is_flag=True, callback=_not_both,
     help="Print rows of values between tabs, without a heading, for other programs.",
 )  # fmt: skip
+yes_option = click.option("--yes", is_flag=True, help="Do not ask.")
 format_option = click.option(
     "--format",
     "format_name",
@@ -50,9 +51,17 @@ format_option = click.option(
     help="Read as this format; skip detection.",
 )
 stdin_name_option = click.option(
-    "--name", default="stdin", metavar="NAME", show_default=True,
-    help="The name of standard input in its source id.",
+    "--name", metavar="NAME", help="With -: the name of standard input in its source id.",
 )  # fmt: skip
+
+
+def stdin_name(name: str | None, paths: tuple[str, ...]) -> str:
+    """The name of standard input. Raises click.UsageError for a name if only files are read."""
+    if name is not None and "-" not in paths:
+        raise click.UsageError("--name is for standard input (-); a file has its own name.")
+    return name or "stdin"
+
+
 keep_blobs_option = click.option(
     "--keep-blobs", type=click.Path(file_okay=False, path_type=Path), metavar="DIR",
     help="Store the bytes of attachments in this folder, without duplicates.",

@@ -23,7 +23,7 @@ READING = [
     ("job", "list"),
     ("doctor",),
     ("doctor", "--repair"),
-    ("scrub",),
+    ("scrub", "--yes"),
     ("redact", "show"),
 ]
 

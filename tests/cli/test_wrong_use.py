@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from tests.helpers.command_line import run
-from treemem import Memory
+from tests.helpers.logs import ClaudeSession
+from treemem import Memory, Message, UsageError
 from treemem_cli.main import COMMANDS
 
 
@@ -95,3 +96,102 @@ def test_the_package_runs_as_a_module() -> None:
         [sys.executable, "-m", "treemem", "--version"], capture_output=True, text=True, check=True
     )
     assert done.stdout.startswith("python -m treemem, version ")
+
+
+# -- what is read ------------------------------------------------------------------------
+
+
+@pytest.fixture
+def claude_log(tmp_path: Path) -> str:
+    session = ClaudeSession("one")
+    session.say("Please sort the shelves.", "They are sorted.")
+    return str(session.write(tmp_path))
+
+
+def test_a_wrong_format_is_refused_with_the_right_one(claude_log: str) -> None:
+    for again in range(2):
+        result = run("ingest", "--format", "codex", claude_log)
+        assert result.exit_code == 1, again
+        assert "has no messages in the format codex; it looks like claude-code" in result.stderr
+    assert run("ingest", "--format", "claude-code", claude_log).exit_code == 0
+    assert run("ingest", "--format", "claude-code", claude_log).exit_code == 0
+
+
+@pytest.mark.parametrize("format_name", ["slack", "codex", "claude-code", "whatsapp"])
+def test_a_text_is_not_read_as_the_log_of_a_tool(tmp_path: Path, format_name: str) -> None:
+    (tmp_path / "notes.txt").write_text("The shelves are sorted by colour.")
+    result = run("ingest", "--format", format_name, str(tmp_path / "notes.txt"))
+    assert result.exit_code == 1
+    assert "it looks like plain-text" in result.stderr
+
+
+@pytest.mark.parametrize("text", ["", "\n \n"])
+def test_an_empty_file_is_of_any_format(tmp_path: Path, text: str) -> None:
+    (tmp_path / "log.jsonl").write_text(text)
+    assert run("ingest", "--format", "codex", str(tmp_path / "log.jsonl")).exit_code == 0
+
+
+def test_an_empty_folder_has_no_logs(tmp_path: Path) -> None:
+    (tmp_path / "logs").mkdir()
+    for command in ("ingest", "plan"):
+        result = run(command, str(tmp_path / "logs"))
+        assert result.exit_code == 1
+        assert "There are no logs" in result.stderr
+
+
+def test_a_name_is_for_standard_input_only(claude_log: str) -> None:
+    for command in ("ingest", "plan"):
+        result = run(command, claude_log, "--name", "x")
+        assert result.exit_code == 2
+        assert "--name is for standard input" in result.stderr
+    assert run("ingest", "-", "--name", "x", stdin="The shelves.").exit_code == 0
+    assert "doc/x" in run("source", "list").stdout
+
+
+# -- times -------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("sent_at", ["nonsense", "yesterday", "1764000000", "2026-13-01"])
+def test_a_time_of_a_program_is_a_time(memory: Memory, sent_at: str) -> None:
+    with pytest.raises(UsageError, match="sent_at is a datetime or ISO 8601 text"):
+        memory.append("chat/1", [Message(text="Hi.", sent_at=sent_at)])
+    assert memory.sources() == []
+
+
+@pytest.mark.parametrize("sent_at", [None, "", "2026-11-27", "2026-11-27T09:30:00.123456789Z"])
+def test_a_time_may_be_a_day_precise_or_unknown(memory: Memory, sent_at: str | None) -> None:
+    assert memory.append("chat/1", [Message(text="Hi.", sent_at=sent_at)])
+
+
+@pytest.mark.usefixtures("empty_memory")
+@pytest.mark.parametrize(
+    "command", [("usage",), ("search", "pump"), ("ledger", "open")], ids=" ".join
+)
+@pytest.mark.parametrize("time", ["last week", "yesterday", "2026-11-27", "3 days ago"])
+def test_times_are_written_alike_everywhere(command: tuple[str, ...], time: str) -> None:
+    for option in ("--since", "--until"):
+        result = run(*command, option, time)
+        assert "Error" not in result.stderr
+        refused = run(*command, option, "someday")
+        assert refused.exit_code == 1
+        assert "is a date or time such as" in refused.stderr
+
+
+# -- questions ---------------------------------------------------------------------------
+
+
+@pytest.mark.usefixtures("empty_memory")
+def test_what_cannot_be_undone_is_asked_where_there_is_somebody() -> None:
+    with Memory.open() as memory:
+        memory.append("chat/1", [Message(text="Write to ana@example.com about the shelves.")])
+        memory.work(max_calls=0)
+    for options in ((), ("--redact", "pii")):
+        result = run("scrub", *options)
+        assert result.exit_code == 2
+        assert "This cannot be undone. There is no terminal to answer at; add --yes" in (
+            result.stderr
+        )
+    assert run("scrub", "--redact", "pii", "--dry-run").exit_code == 0
+    assert "ana@example.com" in run("search", "shelves").stdout
+    assert run("scrub", "--redact", "pii", "--yes").exit_code == 0
+    assert "ana@example.com" not in run("search", "shelves").stdout

@@ -239,7 +239,7 @@ def test_without_usage_there_is_no_row(memory: Memory) -> None:
 @pytest.mark.parametrize("limit", [{"since": "soon"}, {"until": "2026-13-01"}, {"since": "0001"}])
 def test_an_invalid_time_limit_is_named(memory: Memory, limit: dict[str, str]) -> None:
     (name,) = limit
-    with pytest.raises(UsageError, match=rf"{name} is a day or time such as 2026-11-27"):
+    with pytest.raises(UsageError, match=rf"{name} is a date or time such as 2026-11-27"):
         memory.usage("day", **limit)  # type: ignore[arg-type]
 
 

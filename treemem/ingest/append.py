@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+from treemem import times
 from treemem.errors import UsageError
 from treemem.ingest.matching import MessageMatcher
 from treemem.origins.marking import mark
@@ -34,6 +35,12 @@ def _message(given: object) -> Message:
         )
     if not isinstance(given.text, str):
         raise UsageError(f"A message's text is a str, not {type(given.text).__name__}.")
+    if given.sent_at not in (None, "") and times.parse(given.sent_at)[1] is None:
+        # A log may have any time, and its messages are kept; a program can say a right one.
+        raise UsageError(
+            "A message's sent_at is a datetime or ISO 8601 text such as 2026-11-27T09:30:00+01:00, "
+            f"not {str(given.sent_at)[:40]!r}. Leave it out if the time is not known."
+        )
     return given
 
 

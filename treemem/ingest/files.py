@@ -19,7 +19,9 @@ from treemem.errors import ImportFileError, MissingPackageError, UnknownFormatEr
 from treemem.importers.common import archives, own
 from treemem.importers.common.base import Importer, LogFile, Skipped
 from treemem.importers.common.own import ReadLog
+from treemem.importers.common.sniffing import is_blank
 from treemem.importers.common.source_ids import TITLE_CHARS_MAX
+from treemem.importers.streams.heads import HEAD_BYTES
 from treemem.ingest import blobs, matching, reconcile, renewal
 from treemem.ingest.continuations import Continuation
 from treemem.ingest.matching import LogMessage, MessageMatcher
@@ -169,8 +171,10 @@ class FileIngest:
 
     def run(self) -> FileReport:
         """Stores the file's messages. If the file cannot be read, sets report.error."""
+        file = self._file
         try:
             self._run()
+            self._check_format(file)
         except (ImportFileError, OSError) as error:
             _note_error(self.report, self._file, error)
         return self.report
@@ -191,6 +195,25 @@ class FileIngest:
         self._store_all(self._batches(importer))
         continuation.remember(self._database)
         imported_files.remember(self._database, digest, self.report, growing=self._options.growing)
+
+    def _check_format(self, file: LogFile) -> None:
+        """Raises ImportFileError if nothing could be read as the format that the user named, and
+        the file is in another one. An own importer may read what it likes."""
+        named = self._options.importer
+        is_own = named is not None and named not in importers.IMPORTERS
+        if named is None or is_own or self.report.added or self.report.known:
+            return
+        if is_blank(file.head(HEAD_BYTES)):
+            return
+        try:
+            found = importers.detect(file)
+        except UnknownFormatError:  # its records have been counted, and are in the report
+            return
+        if found is not named:
+            raise ImportFileError(
+                f"{file.label} has no messages in the format {named.name}; it looks like "
+                f"{found.name}. Leave the format out, and it is detected."
+            )
 
     def _store_all(self, batches: Iterable[_Batch]) -> None:
         """Stores each batch while the tokens of the next are counted on another core."""

@@ -7,10 +7,8 @@ remains when its node is replaced.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import datetime, time
 from typing import Literal
 
-from treemem import times
 from treemem.errors import UsageError
 from treemem.store.database import Database
 
@@ -102,19 +100,13 @@ _LATEST_MS = 1 << 62
 def sums(
     database: Database,
     by: UsageKey = "day",
-    since: str | datetime | None = None,
-    until: str | datetime | None = None,
+    since_ms: int | None = None,
+    until_ms: int | None = None,
 ) -> list[UsageRow]:
-    """Sums the calls between since and until, one row per key, ordered by key.
-
-    Days, and times without a zone, are in local time. Both limits are inclusive; a date without a
-    time means the start of the day for since, and its end for until. Raises UsageError.
-    """
+    """Sums the calls between two moments, inclusive, one row per key, ordered by key. Raises
+    UsageError for an unknown key."""
     if by not in _KEYS:
         raise UsageError(f"Usage is summed by {', '.join(_KEYS)}, not by {by!r}.")
-    since_ms = _moment_ms("since", since, time.min)
-    until_ms = _moment_ms("until", until, time.max)
-    times.check_order(since_ms, until_ms)
     limits = {
         "since": 0 if since_ms is None else since_ms,
         "until": _LATEST_MS if until_ms is None else until_ms,
@@ -128,18 +120,3 @@ def recent_calls(
 ) -> list[tuple[int, int, float]]:
     """(tokens in, tokens out, seconds) of up to limit calls of a summarizer, newest first."""
     return [(row[0], row[1], row[2]) for row in database.rows(_RECENT, (producer_name, limit))]
-
-
-def _moment_ms(name: str, value: str | datetime | None, edge: time) -> int | None:
-    """Milliseconds since 1970 UTC. edge: the time to use for a date without one."""
-    if value is None:
-        return None
-    try:
-        moment = datetime.fromisoformat(value.strip()) if isinstance(value, str) else value
-        if isinstance(value, str) and len(value.strip()) == len("2026-01-01"):
-            moment = datetime.combine(moment, edge)
-        return int(moment.timestamp() * 1000)
-    except (ValueError, OverflowError, OSError) as error:
-        raise UsageError(
-            f"{name} is a day or time such as 2026-11-27 or 2026-11-27T09:30, not {value!r}."
-        ) from error

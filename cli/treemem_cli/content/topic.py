@@ -9,8 +9,8 @@ import click
 
 from treemem_cli.completion import ids
 from treemem_cli.content.tree import BEHIND
-from treemem_cli.context import note, open_memory, print_json
-from treemem_cli.parameters import json_option, plain_option, utc_option
+from treemem_cli.context import confirm, note, open_memory, print_json
+from treemem_cli.parameters import json_option, plain_option, utc_option, yes_option
 
 if TYPE_CHECKING:
     from treemem import Digest, TopicView
@@ -137,20 +137,26 @@ def pin_topic(context: click.Context, topic_id: str, off: bool, as_json: bool) -
 @topic_command.command("merge")
 @click.argument("into", metavar="INTO", shell_complete=ids("topic"))
 @click.argument("topic_ids", metavar="ID...", nargs=-1, required=True, shell_complete=ids("topic"))
+@yes_option
 @json_option
 @click.pass_context
 def merge_topics(
-    context: click.Context, into: str, topic_ids: tuple[str, ...], as_json: bool
+    context: click.Context, into: str, topic_ids: tuple[str, ...], yes: bool, as_json: bool
 ) -> None:
     """Merge other topics into the topic INTO.
 
-    Their ids refer to INTO from then on.
+    Their ids refer to INTO from then on. This cannot be undone.
 
     \b
     Example:
-      treemem topic merge t1a2b3c4 t5d6e7f8
+      treemem topic merge t1a2b3c4 t5d6e7f8 --yes
     """
     with open_memory(context) as memory:
+        names = [memory.topics.show(topic_id).name for topic_id in (*topic_ids, into)]
+        question = f"Merge {', '.join(names[:-1])} into {names[-1]}? This cannot be undone."
+        if not confirm(question, yes=yes):
+            note("Nothing was changed.")
+            return
         for topic_id in topic_ids:
             memory.topics.merge(into, topic_id)
         _show([memory.topics.show(into)], as_json)

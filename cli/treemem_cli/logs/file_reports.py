@@ -131,7 +131,7 @@ def print_problems(files: Sequence[FileReport]) -> None:
     if unknown:
         note(f"Not read: {_by_suffix(unknown)} in an unknown format. Details: --json")
     if not files:
-        note("No files found.")
+        note("There are no logs: the folder has no files.")
 
 
 def _by_suffix(files: Sequence[FileReport]) -> str:

@@ -26,6 +26,7 @@ from treemem_cli.parameters import (
     keep_blobs_option,
     redact_of,
     redact_options,
+    stdin_name,
     stdin_name_option,
 )
 
@@ -47,7 +48,7 @@ def ingest_command(
     context: click.Context,
     paths: tuple[str, ...],
     format_name: str | None,
-    name: str,
+    name: str | None,
     dry_run: bool,
     no_redact: bool,
     redact: str | None,
@@ -66,11 +67,12 @@ def ingest_command(
       treemem ingest notes.md
     """
     redaction = redact_of(no_redact, redact)
+    stdin = stdin_name(name, paths)
     if dry_run:
         from treemem_cli.logs.plan import show_plan
 
         show_plan(
-            context, paths, format_name, name, as_json=as_json, list_files=True, redact=redaction
+            context, paths, format_name, stdin, as_json=as_json, list_files=True, redact=redaction
         )
         return
     with (
@@ -79,7 +81,7 @@ def ingest_command(
         reading_progress() as progress,
         explain_interrupt(),
     ):
-        files = log_files(paths, name, Path(folder) / "stdin")
+        files = log_files(paths, stdin, Path(folder) / "stdin")
         report = memory.ingest_files(
             files, format_name=format_name, progress=progress, keep_blobs=keep_blobs,
             redact=redaction, as_mine=as_mine,
@@ -88,7 +90,7 @@ def ingest_command(
     if redact and report.known and not as_json:
         note("Messages stored before are unchanged; redact them with: treemem scrub --redact pii")
     named = [file for file in report.files if not file.found]
-    if report.files and not (all(map(was_read, named)) and any(map(was_read, report.files))):
+    if not (all(map(was_read, named)) and any(map(was_read, report.files))):
         context.exit(1)
 
 

@@ -17,7 +17,7 @@ from treemem_cli.logs.file_reports import (
     reading_progress,
     was_read,
 )
-from treemem_cli.parameters import format_option, json_option, stdin_name_option
+from treemem_cli.parameters import format_option, json_option, stdin_name, stdin_name_option
 
 if TYPE_CHECKING:
     from treemem import Plan, Redact
@@ -33,7 +33,7 @@ def plan_command(
     context: click.Context,
     paths: tuple[str, ...],
     format_name: str | None,
-    name: str,
+    name: str | None,
     as_json: bool,
 ) -> None:
     """Estimate what logs would cost before storing them.
@@ -46,7 +46,8 @@ def plan_command(
     Example:
       treemem plan notes.md
     """
-    show_plan(context, paths, format_name, name, as_json=as_json, list_files=False)
+    stdin = stdin_name(name, paths)
+    show_plan(context, paths, format_name, stdin, as_json=as_json, list_files=False)
 
 
 def show_plan(
@@ -77,7 +78,7 @@ def show_plan(
             print_files(plan.files)
         _print(plan)
         print_problems(plan.files)
-    if plan.files and not any(map(was_read, plan.files)):
+    if not any(map(was_read, plan.files)):
         context.exit(1)
 
 

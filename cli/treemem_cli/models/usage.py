@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 @click.command("usage")
 @click.option("--by", type=click.Choice(["day", "source", "level", "model"]), default="day",
               show_default=True, help="Group the calls by this.")  # fmt: skip
-@click.option("--since", metavar="TIME", help="Only from this day or time on.")
+@click.option("--since", metavar="TIME", help='Only from this day or time on, or "last week".')
 @click.option("--until", metavar="TIME", help="Only up to this day or time.")
 @utc_option
 @plain_option

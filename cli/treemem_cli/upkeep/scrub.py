@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from treemem_cli.context import note, open_memory, print_json, stderr_is_terminal
-from treemem_cli.parameters import json_option
+from treemem_cli.context import confirm, note, open_memory, print_json, stderr_is_terminal
+from treemem_cli.parameters import json_option, yes_option
 
 if TYPE_CHECKING:
     from treemem import ScrubReport
@@ -20,22 +20,31 @@ SOURCES_SHOWN = 10
 @click.command("scrub")
 @click.option("--dry-run", is_flag=True, help="Change nothing; show what would change.")
 @click.option("--redact", type=click.Choice(["pii"]), help="Remove personal data as well.")
+@yes_option
 @json_option
 @click.pass_context
-def scrub_command(context: click.Context, dry_run: bool, redact: str | None, as_json: bool) -> None:
+def scrub_command(
+    context: click.Context, dry_run: bool, redact: str | None, yes: bool, as_json: bool
+) -> None:
     """Remove secrets from stored data.
 
     Secrets are removed from messages, summaries, vectors, the full-text index, titles and reports,
     and the file is rewritten so that no page still contains them. Trees are rebuilt from the first
     leaf that contained a secret, so models may have to summarize it again. If interrupted, the
-    file is intact; run the command again to finish.
+    file is intact; run the command again to finish. It asks first, since this cannot be undone.
 
     \b
     Example:
       treemem scrub --dry-run
     """
-    with open_memory(context) as memory, _scrubbing() as progress:
-        report = memory.scrub(pii=redact == "pii", dry_run=dry_run, progress=progress)
+    with open_memory(context) as memory:
+        what = "secrets and personal data" if redact else "secrets"
+        question = f"Remove {what} from {memory.path}? This cannot be undone."
+        if not dry_run and not confirm(question, yes=yes):
+            note("Nothing was changed.")
+            return
+        with _scrubbing() as progress:
+            report = memory.scrub(pii=redact == "pii", dry_run=dry_run, progress=progress)
     if as_json:
         print_json(report)
         return

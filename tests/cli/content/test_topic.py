@@ -18,7 +18,7 @@ def test_topics_can_be_listed_shown_renamed_pinned_merged_and_rebuilt() -> None:
     assert run_json("topic", "rename", first, "Mine")[0]["name"] == "Mine"
     assert run_json("topic", "pin", second[:5])[0]["pinned"]
     assert run_json("topic", "pin", second, "--off")[0]["pinned"] is False
-    merged = run_json("topic", "merge", first, third)[0]
+    merged = run_json("topic", "merge", first, third, "--yes")[0]
     assert (merged["id"], merged["aliases"]) == (first, [third])
     assert {t["id"] for t in run_json("topic", "rebuild")} == {first, second}
     shown = run_json("topic", "show", third)

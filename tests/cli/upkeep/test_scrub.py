@@ -11,11 +11,11 @@ def test_a_scrub_reports_what_it_changed(log: str) -> None:
     planned = run("scrub", "--dry-run")
     assert "Would redact: 1 github-token, 1 password" in planned.output
     assert "In 1 message of 1 source; 1 node would be rebuilt." in planned.output
-    report = run_json("scrub")
+    report = run_json("scrub", "--yes")
     assert report["redacted"] == {"github-token": 1, "password": 1}
     assert report["messages"] >= 1
-    assert run("scrub").output == "No secrets found.\n"
-    done = run("scrub", "--redact", "pii")
+    assert run("scrub", "--yes").output == "No secrets found.\n"
+    done = run("scrub", "--redact", "pii", "--yes")
     assert "Redacted: 1 email" in done.output
     assert "ghp_" + ALNUM not in stored()
     assert run("doctor").exit_code == 0
