@@ -106,12 +106,13 @@ if TYPE_CHECKING:
         WorkProgress,
         WorkReport,
     )
-    from treemem.search.query import SearchMode
+    from treemem.search.query import SearchMode, SearchOrder
     from treemem.store.lookup import IdKind
     from treemem.store.usage import UsageKey, UsageRow
     from treemem.summarize.base import Client, GroupContent, LeafContent, Summarizer
     from treemem.summarize.exam import ExamPart, ExamResult
     from treemem.summarize.prompts import SummaryMode
+    from treemem.text.bm25 import matching_words
     from treemem.text.speech import clean_verbatim
     from treemem.times import Clock
     from treemem.topic_api import Topics, TopicView
@@ -212,6 +213,7 @@ __all__ = [  # noqa: RUF022
     "ScopeKind",
     "ScrubReport",
     "SearchMode",
+    "SearchOrder",
     "SearchResult",
     "ServedModel",
     "Skipped",
@@ -244,6 +246,7 @@ __all__ = [  # noqa: RUF022
     "clean_verbatim",
     "default_database_path",
     "find_files",
+    "matching_words",
     "model_names",
     "models_folder",
     "origin_spans",
@@ -298,6 +301,7 @@ if not TYPE_CHECKING:
         "RuleView": "ledger.choices",
         "ScrubReport": "reports",
         "SearchMode": "search.query",
+        "SearchOrder": "search.query",
         "Skipped": "reports",
         "SourceView": "tree.browse",
         "Speed": "diagnostics.estimate",
@@ -316,6 +320,7 @@ if not TYPE_CHECKING:
         "WorkReport": "reports",
         "clean_verbatim": "text.speech",
         "find_files": "ingest.walk",
+        "matching_words": "text.bm25",
         "model_names": "models.manifests",
     }
 

@@ -54,7 +54,7 @@ if TYPE_CHECKING:
         WorkProgress,
         WorkReport,
     )
-    from treemem.search.query import SearchMode
+    from treemem.search.query import SearchMode, SearchOrder
     from treemem.store.usage import UsageKey, UsageRow
     from treemem.topic_api import Topics
     from treemem.tree.browse import SourceView, UpgradableNode
@@ -125,6 +125,11 @@ class Memory(RuleMethods):
     def notices(self) -> tuple[str, ...]:
         """Warnings about this file and this SQLite, in sentences."""
         return tuple(self._database.notices)
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing is stored."""
+        return self._database.row("SELECT 1 FROM source LIMIT 1") is None
 
     # -- storing -------------------------------------------------------------------------
 
@@ -249,8 +254,9 @@ class Memory(RuleMethods):
         project: str | Path | None = None,
         exclude: Iterable[Origin] = (),
         zone: tzinfo | str | None = None,
+        order: SearchOrder = "time",
     ) -> SearchResult:
-        """Returns the passages that answer a query, in time order, in at most budget_tokens.
+        """Returns the passages that answer a query, in at most budget_tokens.
 
         since, until: inclusive limits: a day, a time, or words such as "last week". A day means
         its start in since and its end in until. Messages without a time do not match a limit.
@@ -261,8 +267,9 @@ class Memory(RuleMethods):
         name, see search.weights. rerank: replaces the reranker in use. include: what is searched
         besides the current histories, see types.INCLUDES. project: the folder or project where the
         user is, whose standing instructions head a search of several projects. exclude: origins,
-        see types.ORIGINS; messages of no other words are left out. If a model is missing or fails,
-        the search continues and says so in missing. Raises UsageError, and NotFoundError.
+        see types.ORIGINS; messages of no other words are left out. order: "score" puts the best
+        passage first. If a model is missing or fails, the search goes on and says so in missing.
+        Raises UsageError, and NotFoundError.
         """
         from treemem.search.engine import search
         from treemem.search.query import Query
@@ -271,7 +278,8 @@ class Memory(RuleMethods):
         moment = times.of_reader(now or times.local(self._clock()), zone)
         request = Query(query, scope or Scope.everything(), moment, budget_tokens, since, until,
                         mode, tuning or {}, fts, rerank, frozenset(include),
-                        None if project is None else str(project), frozenset(exclude))  # fmt: skip
+                        None if project is None else str(project), frozenset(exclude),
+                        order)  # fmt: skip
         embedder = self.setting(settings.EMBEDDER)
         return search(self._database, request, embedder, self._queries.vector)
 
@@ -333,13 +341,6 @@ class Memory(RuleMethods):
         """Returns one source, by its id, or by a part of its id or title that no other has. The
         name "latest" is that of the source with the latest message."""
         return self.sources(Scope.source(name))[0]
-
-    def project(self, place: str | Path) -> str:
-        """Returns the project of a folder or a name. Raises NotFoundError if no source has one."""
-        from treemem.rules import projects
-
-        with self._database.reading():
-            return projects.named(self._database, str(place))
 
     def ids(self, kind: IdKind, start: str = "", limit: int = 50) -> list[tuple[str, str]]:
         """Returns the ids of a kind that begin with `start`, with a few words about each, as a

@@ -18,6 +18,10 @@ import click
 
 # The exit code of a process that SIGINT ended, by the convention of shells.
 INTERRUPTED = 130
+NOTHING_STORED = (
+    "Nothing is stored yet. To store the logs of your AI tools: treemem discover --ingest. Any "
+    "others: treemem ingest PATH."
+)
 
 if TYPE_CHECKING:
     from treemem import Memory
@@ -33,10 +37,7 @@ def open_memory(context: click.Context, *, create: bool = False) -> Memory:
 
     path = (context.obj or {}).get("db")
     if path is None and not create and not default_database_path().exists():
-        raise DatabaseError(
-            f"Nothing is stored yet: {default_database_path()} does not exist. To store the logs "
-            "of your AI tools: treemem discover --ingest. Any others: treemem ingest PATH"
-        )
+        raise DatabaseError(f"{NOTHING_STORED} {default_database_path()} does not exist.")
     memory = Memory.open(path, must_exist=not create)
     printed = memory.notices
     for notice in printed:

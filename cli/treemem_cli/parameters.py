@@ -10,13 +10,13 @@ import os
 import re
 import time
 from collections.abc import Callable
-from functools import partial
+from functools import partial, wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import click
 
-from treemem_cli.completion import formats
+from treemem_cli.completion import formats, ids
 
 if TYPE_CHECKING:
     from treemem import Redact, Scope
@@ -165,19 +165,64 @@ def redact_of(no_redact: bool, redact: str | None) -> Redact:
     return "pii" if redact else not no_redact
 
 
+_SCOPE_OPTIONS = {
+    "source": click.option(
+        "--source", metavar="NAME", shell_complete=ids("source"),
+        help="Only sources with this in their id or title; their sub-agents too.",
+    ),
+    "tool": click.option(
+        "--tool", metavar="NAME", shell_complete=formats,
+        help="Only logs of this tool, such as claude-code or codex."
+    ),
+    "project": click.option(
+        "--project", metavar="NAME|DIR",
+        help="Only sessions in this folder or below it (. for the current one), or in projects "
+             "with this name.",
+    ),
+    "person": click.option(
+        "--person", metavar="NAME", help="Only what this person wrote; user is you."
+    ),
+    "session": click.option(
+        "--session", metavar="ID", shell_complete=ids("session"),
+        help="Only this session of a log.",
+    ),
+    "topic": click.option(
+        "--topic", metavar="ID", shell_complete=ids("topic"),
+        help="Only this topic; see: treemem topic list"
+    ),
+}  # fmt: skip
+
+
+def scope_options(*names: str) -> Callable[[Command], Command]:
+    """Adds the options of these names, which the command gets as one argument, scope."""
+
+    def add(command: Command) -> Command:
+        @wraps(command)
+        def with_scope(*arguments: Any, **values: Any) -> Any:
+            given = {name: values.pop(name) for name in names}
+            return command(*arguments, scope=scope_of(**given), **values)
+
+        for name in reversed(names):
+            _SCOPE_OPTIONS[name](with_scope)
+        return cast(Command, with_scope)
+
+    return add
+
+
 def scope_of(
-    source: str | None = None, topic: str | None = None, session: str | None = None
+    *, topic: str | None = None, session: str | None = None, **filters: str | None
 ) -> Scope:
-    """The scope that options name: everything without one. Raises click.UsageError for several."""
+    """The scope that options name: everything without one. filters: as in Scope.where. Raises
+    click.UsageError for those that exclude each other."""
     from treemem import Scope
 
-    named = {"source": source, "topic": topic, "session": session}
-    given = [(kind, key) for kind, key in named.items() if key is not None]
-    if len(given) > 1:
-        raise click.UsageError("Give one of a source, --topic and --session, not several.")
-    for kind, key in given:
-        return Scope(kind, key)  # type: ignore[arg-type]
-    return Scope.everything()
+    given = [f"--{name}" for name, value in filters.items() if value is not None]
+    alone = [f"--{name}" for name, value in (("topic", topic), ("session", session)) if value]
+    if alone and len(alone + given) > 1:
+        raise click.UsageError(f"{alone[0]} cannot be combined with {(alone[1:] + given)[0]}.")
+    if topic:
+        return Scope.topic(topic)
+    return Scope.session(session) if session else Scope.where(**filters)
 
 
 class Duration(click.ParamType):  # type: ignore[type-arg]

@@ -14,10 +14,10 @@ def run(*arguments: str, stdin: str | None = None) -> Result:
     return CliRunner().invoke(cli, list(arguments), input=stdin)
 
 
-def run_json(*arguments: str, stdin: str | None = None) -> Any:
-    """Returns the value that the command prints with --json."""
+def run_json(*arguments: str, stdin: str | None = None, exit_code: int = 0) -> Any:
+    """Returns the value that the command prints with --json, ending with this exit code."""
     result = run(*arguments, "--json", stdin=stdin)
-    assert result.exit_code == 0, result.output
+    assert result.exit_code == exit_code, result.output
     assert result.stdout.isascii()
     return json.loads(result.stdout)
 

@@ -24,7 +24,7 @@ from treemem.types import Scope
 
 # The name of the source with the latest message, sub-agents left out.
 LATEST = "latest"
-# The sources that an error lists to choose from.
+# The sources or names that an error lists to choose from.
 CHOICES_MAX = 8
 
 _SOURCES = """
@@ -195,8 +195,9 @@ WHERE s.id IN (SELECT value FROM json_each(?))
 
 def _filtered(database: Database, scope: Scope) -> Scope:
     """A filter with the sources and the speakers that it admits. Raises NotFoundError."""
-    known = _known(database)
-    found = known
+    known = found = _known(database)
+    if not known:
+        return replace(scope, source_ids=())
     if scope.tool is not None:
         found = _of_tool(found, scope.tool, known)
     if scope.project is not None:
@@ -228,7 +229,7 @@ def _of_tool(
     formats = {one.format for one in known}
     admitted = formats_of(formats, tool)
     if not admitted:
-        raise lookup.not_found("tool", tool, SEE_SOURCES, formats)
+        raise _unknown("tool", tool, formats)
     return [one for one in sources if one.format in admitted]
 
 
@@ -260,7 +261,7 @@ def _of_project(
     places = sorted({one.project for one in known if one.project})
     admitted = set(projects.admitted(places, project))
     if not admitted:
-        raise lookup.not_found("project", project, SEE_SOURCES, places)
+        raise _unknown("project", project, places)
     return [one for one in sources if one.project in admitted]
 
 
@@ -293,8 +294,15 @@ def _speakers(database: Database, person: str, source_ids: Sequence[str] | None)
     words = set(fts.terms(wanted))
     found = same or [name for name in known if words and words <= set(fts.terms(name.casefold()))]
     if not found:
-        raise lookup.not_found("person", person, SEE_SOURCES, known)
+        raise _unknown("person", person, known)
     return tuple(sorted(found))
+
+
+def _unknown(what: str, name: str, known: Collection[str]) -> NotFoundError:
+    """The error for a name that nothing has, with all that there are if they are few."""
+    if not 0 < len(known) <= CHOICES_MAX:
+        return lookup.not_found(what, name, SEE_SOURCES, known)
+    return NotFoundError(f"There is no {what} {name!r}. There are: {', '.join(sorted(known))}.")
 
 
 def _column(database: Database, sql: str, *parameters: object) -> list[Any]:

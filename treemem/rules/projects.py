@@ -10,9 +10,7 @@ import os
 from collections.abc import Sequence
 from pathlib import Path
 
-from treemem.errors import SEE_SOURCES
 from treemem.patterns import lazy_regex
-from treemem.store import lookup
 from treemem.store.database import Database, json_list
 from treemem.store.file import memo
 
@@ -56,15 +54,6 @@ def common_home(known: Sequence[str]) -> str | None:
     """
     top = min(known, key=lambda home: len(_parts(home)), default=None)
     return top if top is not None and len(_below(known, [top])) == len(known) else None
-
-
-def named(database: Database, place: str) -> str:
-    """The known project that a user names. Raises NotFoundError."""
-    known = homes(database)
-    home = home_at(known, place)
-    if home is None:
-        raise lookup.not_found("project", place, SEE_SOURCES, known)
-    return home
 
 
 def admitted(known: Sequence[str], wanted: str) -> list[str]:

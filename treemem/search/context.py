@@ -19,6 +19,7 @@ from treemem.patterns import lazy_regex
 from treemem.places import resuming
 from treemem.search import intent, snippets, standing
 from treemem.search.intent import QuestionKind
+from treemem.search.query import SearchOrder
 from treemem.search.scoring import Candidate, CandidatePlace, Scored
 from treemem.search.snippets import Line, Stretch
 from treemem.search.standing import RankedRule
@@ -111,13 +112,13 @@ class ContextRenderer:
     """Renders selections from the scored candidates of one search.
 
     stems: those of the query. over: (message, words) of the rules that are not in force. clock: of
-    the reader.
+    the reader. order: of the passages.
     """
 
     def __init__(
         self, database: Database, scored: Scored, kind: QuestionKind, cache: MessageCache,
         stems: Collection[str] = (), over: Container[tuple[int, str]] = (),
-        clock: Clock = Clock(UTC),
+        clock: Clock = Clock(UTC), order: SearchOrder = "time",
     ) -> None:  # fmt: skip
         self._database = database
         self._scored = scored
@@ -126,6 +127,7 @@ class ContextRenderer:
         self._stems = stems
         self._over = over
         self._clock = clock
+        self._is_best_first = order == "score"
         self._excerpts: dict[tuple[int, tuple[Stretch, ...], tuple[Stretch, ...]], str] = {}
 
     def text(self, selection: Selection) -> str:
@@ -210,7 +212,7 @@ class ContextRenderer:
     # -- grouping ----------------------------------------------------------------------
 
     def _groups(self, selection: Selection) -> list[_Group]:
-        """The messages and statements by source and day, in time order."""
+        """The messages and statements by source and day, in the order of the passages."""
         candidates = self._scored.candidates
         of_message = [candidates[index].message_seq for index in selection.indexes]
         cited = (statement.message_seqs for statement in selection.statements)
@@ -233,7 +235,10 @@ class ContextRenderer:
         return sorted(groups.values(), key=lambda group: self._order(group))
 
     def _order(self, group: _Group) -> tuple[float, CandidatePlace]:
-        """A sort key: by time; groups without one come first, in the order of their places."""
+        """A sort key: by time, groups without one first; or by the best score. Then by place."""
+        if self._is_best_first:
+            best = max(group.indexes, key=self._scored.scores.__getitem__)
+            return (-self._scored.scores[best], self._scored.candidates[best].place)
         first = self._scored.candidates[min(group.indexes)]
         return (-math.inf if first.sent_at_ms is None else first.sent_at_ms, first.place)
 

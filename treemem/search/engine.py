@@ -47,7 +47,7 @@ TITLES_BUDGET_MIN = 300
 
 
 def search(database: Database, query: Query, embedder: str | None, embed: Embed) -> SearchResult:
-    """The passages that answer a query, in time order.
+    """The passages that answer a query, in its order.
 
     embedder: the setting of that name, None if unset. embed: if it raises ModelError, only words
     are compared. Raises UsageError, and NotFoundError for the scope.
@@ -71,7 +71,9 @@ def search(database: Database, query: Query, embedder: str | None, embed: Embed)
         notes = [*prepared.notes, *_not_in_time(prepared, scored.candidates), *failure]
         stems = bm25.query_stems(prepared.target.words)
         clock = Clock(query.now.tzinfo, is_shown=prepared.is_about_time)
-        renderer = ContextRenderer(database, scored, prepared.kind, cache, stems, rules.over, clock)
+        renderer = ContextRenderer(
+            database, scored, prepared.kind, cache, stems, rules.over, clock, query.order
+        )  # fmt: skip
         if not prepared.has_words:
             return renderer.result(Selection(), 0, notes)
         has_titles = query.scope.kind in ("everything", "topic", "filter")

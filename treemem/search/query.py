@@ -32,6 +32,8 @@ if TYPE_CHECKING:
 
 SearchMode = Literal["auto", "verbatim", "summary"]
 MODES: tuple[SearchMode, ...] = ("auto", "verbatim", "summary")
+SearchOrder = Literal["time", "score"]
+ORDERS: tuple[SearchOrder, ...] = ("time", "score")
 # Tokens.
 BUDGET_MIN = 50
 
@@ -58,7 +60,7 @@ class Query:
     weights that replace the defaults. is_fts: text is an expression in FTS5's syntax. include:
     further kinds of messages to search, see types.INCLUDES. project: where the user is; its rules
     head a search of several projects. exclude: origins; messages and statements of no other words
-    are left out.
+    are left out. order: of the passages: by time, or the best first.
     """
 
     text: str
@@ -74,6 +76,7 @@ class Query:
     include: frozenset[Include] = frozenset()
     project: str | None = None
     exclude: frozenset[Origin] = frozenset()
+    order: SearchOrder = "time"
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,6 +159,8 @@ def _check(database: Database, query: Query) -> None:
                          f"{BUDGET_MIN}.")  # fmt: skip
     if query.mode not in MODES:
         raise UsageError(f"There is no mode {query.mode!r}; the modes are {', '.join(MODES)}.")
+    if query.order not in ORDERS:
+        raise UsageError(f"There is no order {query.order!r}; use {', '.join(ORDERS)}.")
     if unknown := sorted(query.include.difference(INCLUDES)):
         raise UsageError(f"{unknown[0]!r} cannot be included; use {', '.join(INCLUDES)}.")
     if foreign := sorted(query.exclude.difference(ORIGINS)):

@@ -117,6 +117,18 @@ def expression_words(expression: str) -> str:
     return " ".join(fts.terms(plain))
 
 
+def matching_words(text: str, query: str, *, fts: bool = False) -> list[tuple[int, int]]:
+    """Returns where a text has words of a query, in any inflection: the first character of each and
+    the one after it. fts: the query is an FTS5 expression.
+
+    Example:
+        >>> matching_words("Late, and a fee.", "the late fees")
+        [(0, 4), (12, 15)]
+    """
+    wanted = set(query_stems(expression_words(query) if fts else query))
+    return [(start, end) for form, start, end in placed_stems(text) if form in wanted]
+
+
 class Matches(NamedTuple):
     """How well each text matches a query.
 

@@ -9,10 +9,10 @@ import click
 from treemem_cli.completion import ids
 from treemem_cli.content.message import message_json, message_view
 from treemem_cli.context import note, open_memory, print_json
-from treemem_cli.parameters import json_option, plain_option, scope_of, utc_option
+from treemem_cli.parameters import json_option, plain_option, scope_options, utc_option
 
 if TYPE_CHECKING:
-    from treemem import Entry, EntryKind
+    from treemem import Entry, EntryKind, Scope
 
 KINDS: dict[str, tuple[EntryKind, str]] = {
     "rules": ("constraint", "List the rules that hold."),
@@ -42,12 +42,7 @@ def ledger_command() -> None:
 def _list_command(word: str) -> click.Command:
     kind, help_ = KINDS[word]
 
-    @click.option("--source", metavar="ID", shell_complete=ids("source"),
-                  help="Only entries of this source.")  # fmt: skip
-    @click.option("--topic", metavar="ID", shell_complete=ids("topic"),
-                  help="Only entries of this topic.")  # fmt: skip
-    @click.option("--session", metavar="ID", shell_complete=ids("session"),
-                  help="Only entries of this session.")  # fmt: skip
+    @scope_options("source", "tool", "project", "person", "topic", "session")
     @click.option("--since", metavar="WHEN", help="Last said at or after this time.")
     @click.option("--until", metavar="WHEN", help="First said at or before this time.")
     @click.option("--all", "every", is_flag=True, help="Also closed, replaced and dropped ones.")
@@ -59,9 +54,7 @@ def _list_command(word: str) -> click.Command:
     @click.pass_context
     def list_entries(
         context: click.Context,
-        source: str | None,
-        topic: str | None,
-        session: str | None,
+        scope: Scope,
         since: str | None,
         until: str | None,
         every: bool,
@@ -73,7 +66,6 @@ def _list_command(word: str) -> click.Command:
         from treemem import ENTRY_STATES
 
         with open_memory(context) as memory:
-            scope = scope_of(source, topic, session)
             states = ENTRY_STATES if every else ("holds",)
             entries = memory.ledger(
                 scope, kinds=[kind], states=states, since=since, until=until,
@@ -96,7 +88,7 @@ def _list_command(word: str) -> click.Command:
 
     \b
     Example:
-      treemem ledger {word} --source claude-code/5c0375b4
+      treemem ledger {word} --project .
     """
     return click.command(word)(list_entries)
 

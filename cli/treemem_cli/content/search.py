@@ -9,14 +9,16 @@ from typing import TYPE_CHECKING
 
 import click
 
-from treemem_cli.completion import ids
-from treemem_cli.context import note, open_memory, print_json
-from treemem_cli.parameters import json_option, scope_of, utc_option
+from treemem_cli.context import NOTHING_STORED, note, open_memory, print_json
+from treemem_cli.parameters import json_option, scope_options, utc_option
 
 if TYPE_CHECKING:
-    from treemem import Memory, Origin, Passage, SearchResult
+    from rich.text import Text
+
+    from treemem import Origin, Passage, Scope, SearchResult
 
 MODES = ("auto", "verbatim", "summary")
+ORDERS = ("time", "score")
 INCLUDES = ("abandoned", "injected")
 # The kinds of question that are answered from summaries, in words; "narrow" is not one of them.
 QUESTION_KINDS = {
@@ -55,33 +57,26 @@ class _SearchCommand(click.Command):
                 raise
             given.remove(query)
             try:
-                return super().parse_args(ctx, [*given, "--", query])
+                rest = super().parse_args(ctx, [*given, "--", query])
             except click.UsageError:
                 raise error from None
+            if ctx.params.get("words") != (query,):  # a mistyped option beside words
+                raise error from None
+            return rest
 
 
 @click.command("search", cls=_SearchCommand)
-@click.argument("query")
-@click.option(
-    "--source",
-    metavar="ID",
-    shell_complete=ids("source"),
-    help="Only this source; an unambiguous part is enough.",
-)
-@click.option("--session", metavar="ID", shell_complete=ids("session"), help="Only this session.")
-@click.option(
-    "--topic",
-    metavar="ID",
-    shell_complete=ids("topic"),
-    help="Only this topic; see: treemem topic list",
-)
+@click.argument("words", metavar="WORDS...", nargs=-1, required=True)
+@scope_options("source", "tool", "project", "person", "session", "topic")
 @click.option("--budget", "budget_tokens", default=2_000, show_default=True, metavar="TOKENS",
               help="Return at most this many tokens.")  # fmt: skip
 @click.option("--since", metavar="TIME", help='Only from this day or time on, or "last week".')
 @click.option("--until", metavar="TIME", help="Only up to this day or time.")
+@click.option("--sort", type=click.Choice(ORDERS), default="time", show_default=True,
+              help="Print the passages in time order, or the best one first.")  # fmt: skip
 @click.option("--mode", type=click.Choice(MODES), default="auto", show_default=True,
               help="Return messages, statements of summaries, or the better fit.")  # fmt: skip
-@click.option("--fts", is_flag=True, help="QUERY is an FTS5 expression, not a question.")
+@click.option("--fts", is_flag=True, help="WORDS are an FTS5 expression, not a question.")
 @click.option("--include", type=click.Choice(INCLUDES), multiple=True,
               help="Also search abandoned branches and earlier versions, or messages injected by "
                    "tools. Can be given twice.")  # fmt: skip
@@ -92,31 +87,29 @@ class _SearchCommand(click.Command):
     default="",
     help="Leave out messages whose words all have these origins, such as pasted,result.",
 )
-@click.option("--project", metavar="DIR",
-              help="The project where you are: its standing instructions come first. Default: the "
-                   "current folder, if a stored session ran in it or above it.")  # fmt: skip
 @click.option("--explain", is_flag=True, help="Show the parts of each score.")
 @utc_option
 @json_option
 @click.pass_context
 def search_command(
     context: click.Context,
-    query: str,
-    source: str | None,
-    session: str | None,
-    topic: str | None,
+    words: tuple[str, ...],
+    scope: Scope,
     budget_tokens: int,
     since: str | None,
     until: str | None,
+    sort: str,
     mode: str,
     fts: bool,
     include: tuple[str, ...],
     exclude: tuple[Origin, ...],
-    project: str | None,
     explain: bool,
     as_json: bool,
 ) -> None:
-    """Find what was said, word for word, in time order.
+    """Find what was said, word for word.
+
+    WORDS are a question or some words; quotes are not needed. The options --source, --tool,
+    --project and --person can be combined. If nothing is found, the exit code is 1.
 
     Each passage comes from one source and one day. Below its heading are the id of the source and
     the nodes from the root down to it; treemem node show and treemem node expand take their ids.
@@ -127,37 +120,31 @@ def search_command(
 
     \b
     Example:
-      treemem search "late fees" --budget 500
-      treemem search "what did we decide last week?" --explain
+      treemem search late fees --project . --sort score
+      treemem search "what did we decide last week?" --tool claude-code
     """
     with open_memory(context) as memory:
         result = memory.search(
-            query, scope=scope_of(source, topic, session), budget_tokens=budget_tokens,
-            since=since, until=until, mode=mode, fts=fts, include=include,  # type: ignore[arg-type]
-            project=_place(memory, project), exclude=exclude,
+            " ".join(words), scope=scope, budget_tokens=budget_tokens, since=since, until=until,
+            mode=mode, fts=fts, include=include, order=sort,  # type: ignore[arg-type]
+            project=Path.cwd(), exclude=exclude,
         )  # fmt: skip
+        is_empty = memory.is_empty
         result = memory.places.with_lines(result)
         if not as_json:
             memory.places.remember(result.passages)
     if as_json:
         print_json(result)
     else:
-        _print(result, explain=explain)
+        _print(result, " ".join(words), explain=explain, fts=fts)
+        note(NOTHING_STORED if is_empty else _summary(result))
+    if not result.passages:
+        context.exit(1)
 
 
-def _place(memory: Memory, project: str | None) -> str:
-    """Where the user is: the current folder, or the known project that the user names. Raises
-    NotFoundError."""
-    if project is None:
-        return str(Path.cwd())
-    folder = Path(project).expanduser()
-    return memory.project(folder.absolute() if folder.is_dir() else project)
-
-
-def _print(result: SearchResult, *, explain: bool) -> None:
-    from treemem.reports import count_of
+def _print(result: SearchResult, query: str, *, explain: bool, fts: bool) -> None:
     from treemem_cli.content import tool_input
-    from treemem_cli.render import safe, text_screen
+    from treemem_cli.render import Pipe, safe, text_screen
 
     screen = text_screen()
     if rules := _rules(result):
@@ -170,13 +157,33 @@ def _print(result: SearchResult, *, explain: bool) -> None:
         for line in _followed(passage):
             screen.print(line, style="cyan", markup=False, soft_wrap=True)
         text = tool_input.of_passage(passage, passage.text.partition("\n")[2])
-        screen.print(safe(text) + "\n", markup=False)
+        if isinstance(screen, Pipe):
+            screen.print(safe(text) + "\n")
+        else:
+            screen.print(_marked(safe(text) + "\n", query, fts=fts))
         if explain:
             _print_scores(passage)
+
+
+def _marked(text: str, query: str, *, fts: bool) -> Text:
+    """The text with the words that match a query in bold."""
+    from rich.text import Text
+
+    from treemem import matching_words
+
+    marked = Text(text)
+    for start, end in matching_words(text, query, fts=fts):
+        marked.stylize("bold", start, end)
+    return marked
+
+
+def _summary(result: SearchResult) -> str:
+    """What was found, and what was missing, in sentences."""
+    from treemem.reports import count_of
+
     missing = "; ".join(result.missing)
     if not result.passages:
-        note(f"Nothing was found. Try fewer or other words. {missing}".rstrip())
-        return
+        return f"Nothing was found. Try fewer or other words. {missing}".rstrip()
     sentences = [
         f"{count_of(len(result.passages), 'passage')}, {count_of(result.tokens, 'token')}."
     ]
@@ -185,7 +192,7 @@ def _print(result: SearchResult, *, explain: bool) -> None:
         sentences.append(
             f"Answered as a question about {kind} (--mode verbatim searches messages only)."
         )
-    note(" ".join([*sentences, missing]).rstrip())
+    return " ".join([*sentences, missing]).rstrip()
 
 
 def _rules(result: SearchResult) -> str:

@@ -9,14 +9,14 @@ import click
 
 from treemem_cli.completion import ids
 from treemem_cli.content.node import node_json
-from treemem_cli.context import note, open_memory, print_json
-from treemem_cli.parameters import json_option, scope_of, utc_option
+from treemem_cli.context import NOTHING_STORED, note, open_memory, print_json
+from treemem_cli.parameters import json_option, utc_option
 
 if TYPE_CHECKING:
     from rich.text import Text
     from rich.tree import Tree as RichTree
 
-    from treemem import Node, SourceView, Tree
+    from treemem import Node, Scope, SourceView, Tree
 
 
 BEHIND = (
@@ -43,15 +43,17 @@ def tree_command(
 ) -> None:
     """Draw the summary tree of everything, a source or a topic.
 
-    SOURCE is an id or an unambiguous part of it. Each node shows its id, size, time range and
-    gist. The tree of everything is updated at most every 15 minutes.
+    SOURCE is a part of an id or a title that no other source has, or "latest". Each node
+    shows its id, size, time range and gist. The tree of everything is updated at most every 15
+    minutes.
 
     \b
     Example:
       treemem tree --depth 1
+      treemem tree latest
     """
     with open_memory(context) as memory:
-        tree = memory.tree(scope_of(source, topic), cite=as_json)
+        tree = memory.tree(_scope(source, topic), cite=as_json)
         sources = {view.root_id: view for view in memory.sources()}
         digest = memory.digest(tree.scope)
         is_behind = source is None and topic is None and memory.is_behind("global")
@@ -65,7 +67,7 @@ def tree_command(
         note("The tree of everything has not been built yet. Run: treemem work")
         return
     if tree.root_id is None:
-        note("Nothing is stored yet. See: treemem ingest --help, treemem work --help")
+        note(NOTHING_STORED)
         return
     screen = console()
     screen.print(safe(str(tree.scope)), style="bold", markup=False, soft_wrap=True)
@@ -74,6 +76,16 @@ def tree_command(
     screen.print(_tree_view(tree, depth, screen.width, sources))
     if is_behind:
         note(BEHIND)
+
+
+def _scope(source: str | None, topic: str | None) -> Scope:
+    from treemem import Scope
+
+    if source is not None and topic is not None:
+        raise click.UsageError("Give a source or --topic, not both.")
+    if topic is not None:
+        return Scope.topic(topic)
+    return Scope.everything() if source is None else Scope.source(source)
 
 
 def tree_json(tree: Tree) -> dict[str, object]:

@@ -67,17 +67,20 @@ def test_a_search_is_headed_by_the_rules_of_the_project_where_the_user_is(
     shop.mkdir()
     tell("a", METRIC, project=str(mill))
     tell("b", "Never use emoji in your answers.", project=str(shop))
-    words = ("search", "xyzzy", "--json")
+    words = ("search", "xyzzy")
 
     def standing(*arguments: str) -> list[str]:
-        return [rule["text"] for rule in run_json(*words, *arguments)["standing"]]
+        answer = run_json(*words, *arguments, exit_code=1)
+        return [rule["text"] for rule in answer["standing"]]
 
     assert standing() == []
     assert standing("--project", str(mill / "src")) == [METRIC]
+    assert standing("--project", "mill", "--person", "user") == [METRIC]
+    assert standing("--project", str(tmp_path)) == []
     assert standing("--source", "b") == ["Never use emoji in your answers."]
     monkeypatch.chdir(mill)
     assert standing() == [METRIC]
-    (rule,) = run_json(*words)["standing"]
+    (rule,) = run_json(*words, exit_code=1)["standing"]
     assert (rule["speaker"], rule["sent_at"], rule["project"], rule["source_id"]) == (
         "user", "2026-03-01T09:00:00Z", str(mill), "a",
     )  # fmt: skip

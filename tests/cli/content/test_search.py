@@ -78,7 +78,7 @@ def test_an_unknown_mode_is_a_usage_error(talk: str) -> None:
 
 
 def test_an_expression_needs_the_option_fts(talk: str) -> None:
-    assert run_json("search", "farm NOT farm", "--fts")["passages"] == []
+    assert run_json("search", "farm NOT farm", "--fts", exit_code=1)["passages"] == []
     assert run_json("search", "farm NOT farm")["passages"]
     assert run_json("search", '"farm 0417" OR nothing*', "--fts")["passages"]
 
@@ -90,14 +90,101 @@ def test_an_invalid_expression_fails_and_shows_a_valid_one(talk: str, expression
     assert result.stdout == ""
     assert "is not an FTS5 expression" in result.stderr
     assert '"rounding error" AND' in result.stderr
-    assert run("search", expression, "--json").exit_code == 0
+    assert "FTS5" not in run("search", expression, "--json").stderr
 
 
-def test_a_search_without_results_is_not_a_failure(talk: str) -> None:
+def test_a_search_that_finds_nothing_ends_with_exit_code_1(talk: str) -> None:
     for query in ("xylophone", "?!", ""):
         result = run("search", query)
-        assert result.exit_code == 0
+        assert result.exit_code == 1
+        assert result.stdout == ""
         assert "Nothing was found" in result.stderr
+        assert run_json("search", query, exit_code=1)["passages"] == []
+
+
+@pytest.mark.usefixtures("empty_memory")
+def test_a_search_of_an_empty_memory_says_how_to_store_something() -> None:
+    for filters in ((), ("--tool", "codex"), ("--project", "."), ("--person", "Ana")):
+        result = run("search", "late fees", *filters)
+        assert (result.exit_code, result.stdout) == (1, "")
+        assert "Nothing is stored yet" in result.stderr
+        assert "treemem discover --ingest" in result.stderr
+
+
+def test_words_need_no_quotes(talk: str) -> None:
+    quoted = run_json("search", "why did we skip farm 0417", "--budget", "300")
+    assert run_json("search", *"why did we skip farm 0417 --budget 300".split()) == quoted
+    assert run_json("search", *"--budget 300 why did we skip farm 0417".split()) == quoted
+    assert run("search").exit_code == 2
+
+
+def test_the_best_passage_comes_first_if_that_is_asked_for(talk: str) -> None:
+    in_time = run_json("search", "skip farm 0417")["passages"]
+    best = run_json("search", "skip farm 0417", "--sort", "score")["passages"]
+    assert [one["messages"][0]["sent_at"] for one in in_time] == sorted(
+        one["messages"][0]["sent_at"] for one in in_time
+    )
+    scores = [one["score"] for one in best]
+    assert scores == sorted(scores, reverse=True) != [one["score"] for one in in_time]
+    assert [one["text"][:2] for one in best] == [f"[{at}" for at in range(1, len(best) + 1)]
+
+
+@pytest.mark.parametrize(("styled", "shown"), [({}, False), ({"FORCE_COLOR": "1"}, True)])
+def test_matches_are_bold_where_styles_are_wanted(
+    talk: str, styled: dict[str, str], shown: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, value in styled.items():
+        monkeypatch.setenv(name, value)
+    printed = run("search", "skipping farms").stdout
+    assert ("We decided to \x1b[1mskip\x1b[0m \x1b[1mfarm\x1b[0m" in printed) == shown
+    assert ("\x1b" in printed) == shown
+
+
+def fill_several() -> None:
+    """Stores two sessions with a sub-agent, of two projects and three people."""
+    with Memory.open() as memory:
+        for source, project, author in (
+            ("chat/roof", "/w/shop", "Ana Lima"), ("chat/gate", "/w/bank", "Ben"),
+        ):  # fmt: skip
+            memory.append(source, [
+                Message(text="The gutter leaks.", author=author, sent_at="2026-01-01T10:00:00Z"),
+                Message("assistant", "I shall mend the gutter.", sent_at="2026-01-01T10:01:00Z"),
+            ], project=project)  # fmt: skip
+        memory.work(max_calls=0)
+
+
+@pytest.mark.parametrize(("filters", "ids", "said"), [
+    ((), {"chat/roof", "chat/gate"}, {"Ana Lima", "Ben", None}),
+    (("--source", "chat"), {"chat/roof", "chat/gate"}, {"Ana Lima", "Ben", None}),
+    (("--project", "shop"), {"chat/roof"}, {"Ana Lima", None}),
+    (("--person", "ana"), {"chat/roof"}, {"Ana Lima"}),
+    (("--person", "assistant", "--project", "bank"), {"chat/gate"}, {None}),
+    (("--tool", "api", "--source", "gate", "--person", "Ben"), {"chat/gate"}, {"Ben"}),
+])  # fmt: skip
+def test_a_search_finds_only_what_its_filters_admit(
+    filters: tuple[str, ...], ids: set[str], said: set[str | None]
+) -> None:
+    fill_several()
+    passages = run_json("search", "gutter", *filters)["passages"]
+    assert {passage["source_id"] for passage in passages} == ids
+    assert {one["author"] for passage in passages for one in passage["messages"]} == said
+
+
+@pytest.mark.parametrize(("filters", "code", "words"), [
+    (("--tool", "codx"), 1, "no tool 'codx'. There are: api."),
+    (("--project", "mill"), 1, "no project 'mill'"),
+    (("--person", "Anna"), 1, "no person 'Anna'. There are: Ana Lima, Ben, assistant."),
+    (("--source", "attic"), 1, "no source 'attic'"),
+    (("--project", "shop", "--source", "gate"), 1, "No source fits source gate, project shop."),
+    (("--session", "s", "--project", "."), 2, "--session cannot be combined with --project"),
+])  # fmt: skip
+def test_a_filter_that_admits_nothing_is_an_error(
+    filters: tuple[str, ...], code: int, words: str
+) -> None:
+    fill_several()
+    result = run("search", "gutter", *filters)
+    assert (result.exit_code, result.stdout) == (code, "")
+    assert words in result.stderr
 
 
 def test_the_heading_of_a_passage_has_the_title_above_the_id(talk: str) -> None:
@@ -112,7 +199,9 @@ def test_the_heading_of_a_passage_has_the_title_above_the_id(talk: str) -> None:
 @pytest.mark.parametrize("options", [(), ("--budget", "300"), ("--json",)])
 def test_a_query_may_begin_with_a_dash(talk: str, query: str, options: tuple[str, ...]) -> None:
     for arguments in ((query, *options), (*options, query)):
-        assert run("search", *arguments).exit_code == 0
+        result = run("search", *arguments)
+        assert result.exit_code in (0, 1), result.output
+        assert "No such option" not in result.stderr
 
 
 def test_an_unknown_option_beside_a_query_is_a_usage_error(talk: str) -> None:

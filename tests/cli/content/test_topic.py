@@ -42,7 +42,7 @@ def test_topics_can_be_listed_shown_renamed_pinned_merged_and_rebuilt() -> None:
         (("topic", "merge", "t1"), 2, "Missing argument"),
         (("topic", "rename", "t1", "a"), 1, "treemem topic list"),
         (("tree", "--topic", "nothing"), 1, "treemem topic list"),
-        (("tree", "chat", "--topic", "t1"), 2, "not several"),
+        (("tree", "chat", "--topic", "t1"), 2, "not both"),
     ],
 )
 def test_an_error_names_the_command_that_helps(
