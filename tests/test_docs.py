@@ -15,6 +15,7 @@ from click.testing import CliRunner
 
 import treemem
 from treemem import log_places
+from treemem_cli import reference
 from treemem_cli.main import cli
 
 ROOT = Path(__file__).parent.parent
@@ -110,6 +111,11 @@ def test_the_configuration_page_names_every_variable_that_the_code_reads() -> No
     read -= {"GGML_NO_BACKTRACE", "PYTHONPATH"}
     assert {"TREEMEM_DB", "TREEMEM_MODELS", "TREEMEM_SQLITE", "CODEX_HOME"} <= read
     assert {name for name in read if f"`{name}`" not in page} == set()
+
+
+def test_the_reference_of_commands_is_what_help_prints() -> None:
+    page = ROOT / "docs" / "reference" / "cli.md"
+    assert page.read_text("utf-8") == reference.markdown(), "Run: make docs"
 
 
 def _commands() -> list[tuple[str, click.Command]]:

@@ -6,6 +6,8 @@ import ast
 import importlib
 import inspect
 import re
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
@@ -144,3 +146,32 @@ def test_the_page_lists_modules_that_exist() -> None:
     assert "treemem.model_api" in PUBLIC
     for name in PUBLIC:
         assert importlib.import_module(name).__doc__
+
+
+def test_every_exported_name_is_documented() -> None:
+    """A class, its methods and a function by their docstrings, an alias on the reference page."""
+    page = (PYTHON_PAGE.parent.parent / "reference" / "python.md").read_text("utf-8")
+    for name in set(treemem.__all__) - {"__version__"}:
+        value = getattr(treemem, name)
+        if inspect.isclass(value):
+            generated = (value.__doc__ or "").startswith(f"{name}(")  # by dataclass
+            assert value.__doc__, name
+            assert not generated, name
+            for member, method in vars(value).items():
+                bare = getattr(method, "fget", None) or getattr(method, "__func__", method)
+                if inspect.isfunction(bare) and not member.startswith("_"):
+                    assert bare.__doc__, f"{name}.{member}"
+        elif inspect.isfunction(value):
+            assert value.__doc__, name
+        else:
+            assert f"`{name}`" in page, name
+
+
+def test_the_reference_is_made_without_a_warning(tmp_path: Path) -> None:
+    pytest.importorskip("pdoc", reason="needs pdoc: make docs")
+    script = PYTHON_PAGE.parent.parent / "build.py"
+    done = subprocess.run(
+        [sys.executable, script, tmp_path, "--only-api"], capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr
+    assert "Memory.search" in (tmp_path / "treemem.html").read_text()

@@ -119,6 +119,7 @@ class Memory(RuleMethods):
 
     @property
     def path(self) -> Path:
+        """The path of the memory file, as it was given to open()."""
         return self._database.path
 
     @property

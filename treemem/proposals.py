@@ -27,6 +27,7 @@ class Excerpt:
 
     @property
     def text(self) -> str:
+        """The words of the message that the leaf contains."""
         return self.message.text[self.start : self.end]
 
 

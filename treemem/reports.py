@@ -119,22 +119,27 @@ class IngestReport:
 
     @property
     def records(self) -> int:
+        """The number of records in all files: added + known + skipped."""
         return sum(file.records for file in self.files)
 
     @property
     def added(self) -> int:
+        """The number of messages that were new."""
         return sum(file.added for file in self.files)
 
     @property
     def known(self) -> int:
+        """The number of messages that were stored before."""
         return sum(file.known for file in self.files)
 
     @property
     def skipped(self) -> dict[str, int]:
+        """The number of records that did not become messages, by reason."""
         return _sum(file.skipped for file in self.files)
 
     @property
     def redacted(self) -> dict[str, int]:
+        """The number of secrets in added messages, by label."""
         return _sum(file.redacted for file in self.files)
 
 

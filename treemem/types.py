@@ -390,6 +390,7 @@ class Node:
 
     @property
     def is_leaf(self) -> bool:
+        """Whether it contains messages, not other nodes."""
         return self.level == 0
 
 

@@ -55,6 +55,7 @@ class Check:
 
     @property
     def ok(self) -> bool:
+        """Whether the check found nothing."""
         return not self.findings
 
 
@@ -67,10 +68,12 @@ class Diagnosis:
 
     @property
     def healthy(self) -> bool:
+        """Whether no check has a finding."""
         return all(check.ok for check in self.checks)
 
     @property
     def complete(self) -> bool:
+        """Whether all checks could be made."""
         return all(check.not_checked is None for check in self.checks)
 
 

@@ -61,6 +61,7 @@ class Redactions:
 
     @property
     def policy(self) -> Policy:
+        """What this file allows and denies, and whether it redacts personal data."""
         return policy_of(self._database)
 
     def allow(self, pattern: str) -> Policy:

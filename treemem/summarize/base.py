@@ -56,9 +56,9 @@ class GroupContent:
 class Client(Protocol):
     """Answers a prompt, as models.client.LlamaClient or a server's client does."""
 
-    def answer(
-        self, prompt: Prompt, *, max_tokens: int, stop: Sequence[str] = ()
-    ) -> Generation: ...
+    def answer(self, prompt: Prompt, *, max_tokens: int, stop: Sequence[str] = ()) -> Generation:
+        """Returns the model's answer, before the first stop string. Raises ModelError."""
+        ...
 
 
 class Summarizer(Protocol):
@@ -69,10 +69,14 @@ class Summarizer(Protocol):
     """
 
     @property
-    def name(self) -> str: ...
+    def name(self) -> str:
+        """The name of the producer, with a version."""
+        ...
 
     @property
-    def rank(self) -> int: ...
+    def rank(self) -> int:
+        """The order among producers; the view of the highest is shown."""
+        ...
 
     def summarize_leaf(self, leaf: LeafContent, client: Client) -> View:
         """The checked view of a leaf. Raises ModelError where the client does."""

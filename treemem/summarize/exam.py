@@ -78,10 +78,12 @@ class ExamPart:
 
     @property
     def share(self) -> float:
+        """The points as a share of the total, from 0 to 1."""
         return self.points / self.total if self.total else 0.0
 
     @property
     def shown_share(self) -> float:
+        """What would be shown as a share of the total, from 0 to 1."""
         return self.shown / self.total if self.total else 0.0
 
 

@@ -97,6 +97,7 @@ class LogFile:
 
     @property
     def is_compressed(self) -> bool:
+        """Whether its first bytes are those of a compressed file."""
         with self._open_stored() as stream:
             return compressed.method_of(stream.read(compressed.START_BYTES)) is not None
 
@@ -128,10 +129,12 @@ class LogFile:
 
     @property
     def stem(self) -> str:
+        """The name without its last suffix; "stdin" if it has none."""
         return PurePosixPath(self.name).stem or "stdin"
 
     @property
     def suffix(self) -> str:
+        """The last suffix of the name in lower case, such as ".jsonl"; "" without one."""
         return PurePosixPath(self.name).suffix.lower()
 
     @property

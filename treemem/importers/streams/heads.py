@@ -38,6 +38,7 @@ class Head(bytes):
 
     @classmethod
     def of(cls, data: bytes, *, is_whole: bool) -> Head:
+        """Returns these bytes as a head. is_whole: they are the whole file."""
         head = cls(data)
         head.is_whole = is_whole
         return head

@@ -1,0 +1,40 @@
+"""Makes the generated pages, and the API reference from the docstrings: `make docs`.
+
+The reference is HTML in build/docs. Every warning is an error, and nothing needs the network.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+import warnings
+from pathlib import Path
+
+import pdoc
+
+import treemem
+from treemem.store import schema_page
+from treemem_cli import reference
+
+FOLDER = Path(__file__).parent
+PAGES = {"cli.md": reference.markdown, "schema.md": schema_page.markdown}
+
+
+def public_modules() -> list[str]:
+    """treemem, and the other public modules, as the page on Python lists them."""
+    page = (FOLDER / "how-to" / "python.md").read_text("utf-8")
+    return ["treemem", *re.findall(r"^\| `(treemem\.[\w.]+)` \|", page, re.MULTILINE)]
+
+
+def main(target: Path, *, only_api: bool = False) -> None:
+    for name, markdown in () if only_api else PAGES.items():
+        (FOLDER / "reference" / name).write_text(markdown(), "utf-8")
+    # pdoc looks only at what a module has, and most names of treemem come when they are used.
+    for name in treemem.__all__:
+        setattr(treemem, name, getattr(treemem, name))
+    warnings.simplefilter("error")
+    pdoc.pdoc(*public_modules(), output_directory=target)
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]), only_api="--only-api" in sys.argv)
