@@ -14,10 +14,12 @@ import pdoc
 
 import treemem
 from treemem.store import schema_page
-from treemem_cli import reference
+from treemem_cli import reference, schemas
 
 FOLDER = Path(__file__).parent
-PAGES = {"cli.md": reference.markdown, "schema.md": schema_page.markdown}
+PAGES = {
+    "cli.md": reference.markdown, "json.md": schemas.markdown, "schema.md": schema_page.markdown,
+}  # fmt: skip
 
 
 def public_modules() -> list[str]:

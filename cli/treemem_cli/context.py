@@ -5,7 +5,6 @@ Tested in tests/cli/test_main.py.
 
 from __future__ import annotations
 
-import json
 import os
 import signal
 import sys
@@ -66,22 +65,11 @@ def note(text: str) -> None:
     click.echo(safe(text), err=True)
 
 
-def print_json(value: object) -> None:
-    """Prints one JSON value on stdout, in ASCII, so that it cannot control a terminal."""
-    click.echo(json.dumps(value, indent=2, default=_plain))
+def print_json(value: object, *, full: bool = True) -> None:
+    """Prints one JSON value on stdout. full: with whole messages."""
+    from treemem_cli.forms import json_text
 
-
-def _plain(value: object) -> object:
-    from dataclasses import asdict, is_dataclass
-    from pathlib import Path
-
-    if is_dataclass(value) and not isinstance(value, type):
-        return asdict(value)
-    if isinstance(value, Path):
-        return str(value)
-    if isinstance(value, set | tuple):
-        return list(value)
-    raise TypeError(f"{type(value).__name__} has no JSON form")
+    click.echo(json_text(value, full=full))
 
 
 def stderr_is_terminal() -> bool:

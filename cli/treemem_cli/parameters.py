@@ -42,6 +42,9 @@ plain_option = click.option(
     "--plain", is_flag=True, callback=_not_both,
     help="Print rows of values between tabs, without a heading, for other programs.",
 )  # fmt: skip
+full_option = click.option(
+    "--full", is_flag=True, help="With --json: whole messages and nodes, not excerpts."
+)
 yes_option = click.option("--yes", is_flag=True, help="Do not ask.")
 format_option = click.option(
     "--format",

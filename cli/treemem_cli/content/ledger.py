@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from treemem_cli.completion import ids
-from treemem_cli.content.message import message_json, message_view
+from treemem_cli.content.message import message_view
 from treemem_cli.context import note, open_memory, print_json
 from treemem_cli.parameters import json_option, plain_option, scope_options, utc_option
 
@@ -114,7 +114,7 @@ def show_entry(context: click.Context, entry_id: str, as_json: bool) -> None:
     with open_memory(context) as memory:
         entry = memory.ledger.show(entry_id)
     if as_json:
-        print_json(_json(entry))
+        print_json(entry)
     else:
         _print_entry(entry)
 
@@ -150,7 +150,7 @@ for _word, _what, _more in (
 
 def _show_changed(entry: Entry, as_json: bool) -> None:
     if as_json:
-        print_json(_json(entry))
+        print_json(entry)
     else:
         _print([entry], "", 1)
 
@@ -201,11 +201,3 @@ def _speaker(entry: Entry) -> str:
     speaker = entry.speaker or ""
     is_foreign = speaker == "user" and entry.origin != "typed"
     return f"{speaker} ({entry.origin})" if is_foreign else speaker
-
-
-def _json(entry: Entry) -> dict[str, object]:
-    from dataclasses import fields
-
-    return {
-        field.name: getattr(entry, field.name) for field in fields(entry)
-    } | {"messages": [message_json(message) for message in entry.messages]}  # fmt: skip

@@ -44,7 +44,7 @@ def show_message(context: click.Context, message_id: str, as_json: bool) -> None
     with open_memory(context) as memory:
         message = memory.message(message_id)
     if as_json:
-        print_json(message_json(message))
+        print_json(message)
         return
     from treemem_cli.render import console
 
@@ -87,18 +87,3 @@ def origins_of(message: Message) -> str:
     if all(span.origin == own.get(message.role, "person") for span in spans):
         return ""
     return " · ".join(f"{span.origin} {span.start:,}–{span.end:,}" for span in spans)
-
-
-def message_json(message: Message) -> dict[str, object]:
-    from treemem import origin_spans
-
-    spans = origin_spans(message)
-    return {
-        "id": message.id, "external_id": message.external_id, "role": message.role,
-        "author": message.author, "sent_at": message.sent_at, "session": message.session,
-        "kind": message.kind, "text": message.text, "tokens": message.tokens,
-        "origin": message.origin,
-        "spans": [{"start": span.start, "end": span.end, "origin": span.origin} for span in spans],
-        "tool_use_ids": message.tool_use_ids, "tool_result_ids": message.tool_result_ids,
-        "blobs": message.blobs,
-    }  # fmt: skip

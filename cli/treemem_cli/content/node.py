@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING
 import click
 
 from treemem_cli.completion import ids
-from treemem_cli.content.message import message_json, message_view
+from treemem_cli.content.message import message_view
 from treemem_cli.context import note, open_memory, print_json
 from treemem_cli.parameters import json_option, plain_option, utc_option
 
 if TYPE_CHECKING:
-    from treemem import Node, Statement
+    from treemem import Node
 
 
 @click.group("node")
@@ -56,7 +56,7 @@ def show_node(
     with open_memory(context) as memory:
         node = memory.node(node_id, producer=producer)
     if as_json:
-        print_json(node_json(node, unproven=unproven))
+        print_json(node, full=unproven)
     else:
         _print_node(node, unproven=unproven, rejected=rejected)
 
@@ -166,7 +166,7 @@ def expand_node(context: click.Context, node_id: str, as_json: bool) -> None:
     messages = [item for item in below if isinstance(item, Message)]
     nodes = [item for item in below if not isinstance(item, Message)]
     if as_json:
-        print_json([*map(node_json, nodes), *map(message_json, messages)])
+        print_json(below)
         return
     from treemem.reports import count_of
     from treemem_cli.render import clip, console, period, short
@@ -182,27 +182,3 @@ def expand_node(context: click.Context, node_id: str, as_json: bool) -> None:
     for message in messages:
         screen.print(message_view(message))
         screen.print()
-
-
-def node_json(node: Node, *, unproven: bool = False) -> dict[str, object]:
-    return {
-        "id": node.id, "level": node.level, "tokens": node.tokens,
-        "message_count": node.message_count, "started_at": node.started_at,
-        "ended_at": node.ended_at, "provisional": node.provisional, "child_ids": node.child_ids,
-        "statements": [_statement_json(statement) for statement in node.statements],
-        "summaries": node.summaries,
-    } | (
-        {"unproven": [_statement_json(statement) for statement in node.unproven]}
-        if unproven else {}
-    )  # fmt: skip
-
-
-def _statement_json(statement: Statement) -> dict[str, object]:
-    return {
-        "kind": statement.kind, "text": statement.text, "speaker": statement.speaker,
-        "producer": statement.producer, "grade": statement.grade, "score": statement.score,
-        "checker": statement.checker, "state": statement.state, "entry_id": statement.entry_id,
-        "message_ids": [message.id for message in statement.messages],
-        "external_ids": [message.external_id for message in statement.messages],
-        "closed_by": statement.closed_by, "superseded_by": statement.superseded_by,
-    }  # fmt: skip

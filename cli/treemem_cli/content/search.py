@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from treemem_cli.context import NOTHING_STORED, note, open_memory, print_json
-from treemem_cli.parameters import json_option, scope_options, utc_option
+from treemem_cli.parameters import full_option, json_option, scope_options, utc_option
 
 if TYPE_CHECKING:
     from rich.text import Text
@@ -90,6 +90,7 @@ class _SearchCommand(click.Command):
 @click.option("--explain", is_flag=True, help="Show the parts of each score.")
 @utc_option
 @json_option
+@full_option
 @click.pass_context
 def search_command(
     context: click.Context,
@@ -105,6 +106,7 @@ def search_command(
     exclude: tuple[Origin, ...],
     explain: bool,
     as_json: bool,
+    full: bool,
 ) -> None:
     """Find what was said, word for word.
 
@@ -134,12 +136,20 @@ def search_command(
         if not as_json:
             memory.places.remember(result.passages)
     if as_json:
-        print_json(result)
+        print_json(result if explain or full else _unexplained(result), full=full)
     else:
         _print(result, " ".join(words), explain=explain, fts=fts)
         note(NOTHING_STORED if is_empty else _summary(result))
     if not result.passages:
         context.exit(1)
+
+
+def _unexplained(result: SearchResult) -> SearchResult:
+    """The result without the parts of its scores, which take more room than its words."""
+    from dataclasses import replace
+
+    passages = tuple(replace(passage, explanation=()) for passage in result.passages)
+    return replace(result, passages=passages)
 
 
 def _print(result: SearchResult, query: str, *, explain: bool, fts: bool) -> None:

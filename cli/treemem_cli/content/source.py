@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from treemem_cli.completion import ids
-from treemem_cli.content.message import message_json, message_view
-from treemem_cli.content.tree import tree_json
+from treemem_cli.content.message import message_view
 from treemem_cli.context import note, open_memory, print_json
 from treemem_cli.parameters import json_option, plain_option, utc_option
 
@@ -75,8 +74,7 @@ def show_source(
         digest = memory.digest(Scope.source(view.source.id))
         messages = memory.messages(view.source.id) if with_messages else []
     if as_json:
-        print_json({"source": view, "digest": digest, "tree": tree_json(tree),
-                    "messages": [message_json(message) for message in messages]})  # fmt: skip
+        print_json({"source": view, "digest": digest, "tree": tree, "messages": messages})
         return
     if by_model:
         _print_by_model(tree)

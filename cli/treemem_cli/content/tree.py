@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING
 import click
 
 from treemem_cli.completion import ids
-from treemem_cli.content.node import node_json
 from treemem_cli.context import NOTHING_STORED, note, open_memory, print_json
-from treemem_cli.parameters import json_option, utc_option
+from treemem_cli.parameters import full_option, json_option, utc_option
 
 if TYPE_CHECKING:
     from rich.text import Text
@@ -33,6 +32,7 @@ BEHIND = (
 @click.option("--depth", type=click.IntRange(min=0), help="Show this many levels below the root.")
 @utc_option
 @json_option
+@full_option
 @click.pass_context
 def tree_command(
     context: click.Context,
@@ -40,6 +40,7 @@ def tree_command(
     topic: str | None,
     depth: int | None,
     as_json: bool,
+    full: bool,
 ) -> None:
     """Draw the summary tree of everything, a source or a topic.
 
@@ -53,12 +54,12 @@ def tree_command(
       treemem tree latest
     """
     with open_memory(context) as memory:
-        tree = memory.tree(_scope(source, topic), cite=as_json)
+        tree = memory.tree(_scope(source, topic), cite=as_json and full)
         sources = {view.root_id: view for view in memory.sources()}
         digest = memory.digest(tree.scope)
         is_behind = source is None and topic is None and memory.is_behind("global")
     if as_json:
-        print_json([tree_json(tree)])
+        print_json([tree], full=full)
         return
     from treemem_cli.content.digest import counts_line
     from treemem_cli.render import console, safe
@@ -86,14 +87,6 @@ def _scope(source: str | None, topic: str | None) -> Scope:
     if topic is not None:
         return Scope.topic(topic)
     return Scope.everything() if source is None else Scope.source(source)
-
-
-def tree_json(tree: Tree) -> dict[str, object]:
-    return {
-        "scope": {"kind": tree.scope.kind, "key": tree.scope.key},
-        "root_id": tree.root_id,
-        "nodes": [node_json(node) for node in tree.nodes()],
-    }
 
 
 def _tree_view(

@@ -6,6 +6,7 @@ import json
 import signal
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -13,6 +14,7 @@ from typing import TYPE_CHECKING
 import click
 
 from treemem_cli.context import INTERRUPTED, note, open_memory
+from treemem_cli.forms import WatchLine, json_value
 from treemem_cli.models.work_report import print_work_report
 from treemem_cli.parameters import (
     Duration,
@@ -124,7 +126,7 @@ class _EventPrinter:
 
     def show(self, event: WatchEvent) -> None:
         if self._as_json:
-            click.echo(json.dumps(_fields(event), default=str))
+            click.echo(json.dumps(json_value(_line(event))))
         elif event.kind == "watching":
             self._show_targets(event.text)
         elif event.kind == "read":
@@ -177,25 +179,21 @@ class _EventPrinter:
         )
 
 
-def _fields(event: WatchEvent) -> dict[str, object]:
-    """The event as a JSON object, which is printed on one line."""
-    fields: dict[str, object] = {"at": datetime.now().astimezone().isoformat(timespec="seconds"),
-                                 "event": event.kind}  # fmt: skip
-    if event.text:
-        fields["text"] = event.text
-    if event.path is not None:
-        fields["path"] = str(event.path)
-    if event.seconds:
-        fields["seconds"] = round(event.seconds, 3)
+def _line(event: WatchEvent) -> WatchLine:
+    """The event as it is printed as JSON, on one line."""
+    line = WatchLine(
+        datetime.now().astimezone().isoformat(timespec="seconds"), event.kind, event.text,
+        None if event.path is None else str(event.path), round(event.seconds or 0.0, 3),
+    )  # fmt: skip
     if (report := event.report) is not None:
-        fields |= {
-            "file": report.path, "format": report.format, "sources": report.sources,
-            "added": report.added, "known": report.known, "skipped": report.skipped,
-            "redacted": report.redacted, "problems": report.problem_count,
-        }  # fmt: skip
+        line = replace(
+            line, file=report.path, format=report.format, sources=report.sources,
+            added=report.added, known=report.known, skipped=report.skipped,
+            redacted=report.redacted, problems=report.problem_count,
+        )  # fmt: skip
     if (work := event.work) is not None:
-        fields |= {"done": work.done, "failed": work.failed, "model_calls": work.model_calls}
-    return fields
+        line = replace(line, done=work.done, failed=work.failed, model_calls=work.model_calls)
+    return line
 
 
 def _now() -> str:

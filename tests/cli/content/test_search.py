@@ -34,7 +34,7 @@ def test_explain_shows_the_parts_of_each_score(talk: str) -> None:
     assert "is the sum of" in result.stdout
     plain = run("search", "farm 0417", "--budget", "300")
     assert "is the sum of" not in plain.stdout
-    answer = run_json("search", "farm 0417", "--budget", "300")
+    answer = run_json("search", "farm 0417", "--budget", "300", "--explain")
     explained = [row for passage in answer["passages"] for row in passage["explanation"]]
     assert explained
     for row in explained:

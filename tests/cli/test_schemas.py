@@ -1,0 +1,153 @@
+"""What --json prints is what docs/reference/json.md says: no command prints another field."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import click
+import jsonschema
+import pytest
+
+from tests.helpers import themes
+from tests.helpers.command_line import run, run_json
+from treemem import Memory, Message
+from treemem_cli import forms, schemas
+from treemem_cli.main import COMMANDS, cli
+
+ROOT = Path(__file__).parent.parent.parent
+DEMO = str(ROOT / "treemem" / "demo" / "session.jsonl")
+# These need a network, a model or a person; their types are checked where they are tested.
+NOT_RUN = {"model pull", "model check", "watch", "embed"}
+
+
+def commands() -> dict[str, click.Command]:
+    """The commands that have --json, by name."""
+    context = click.Context(cli)
+    found: dict[str, click.Command] = {}
+    for name in COMMANDS:
+        command = cli.get_command(context, name)
+        assert command is not None
+        below = command.commands if isinstance(command, click.Group) else {"": command}
+        found |= {f"{name} {key}".strip(): one for key, one in below.items()}
+    return {
+        name: command for name, command in found.items()
+        if any(parameter.name == "as_json" for parameter in command.params)
+    }  # fmt: skip
+
+
+def test_every_command_with_json_has_a_schema() -> None:
+    assert set(commands()) == set(schemas.outputs())
+
+
+@pytest.mark.parametrize("name", sorted(schemas.outputs()))
+def test_a_schema_is_a_json_schema(name: str) -> None:
+    schema = schemas.schema_of(schemas.outputs()[name])
+    jsonschema.Draft202012Validator.check_schema(schema)
+    assert all(kind["description"] for kind in schema["$defs"].values())
+
+
+def test_the_page_is_the_one_that_is_made() -> None:
+    page = ROOT / "docs" / "reference" / "json.md"
+    assert page.read_text("utf-8") == schemas.markdown(), "Run: make docs"
+
+
+@pytest.fixture(scope="module")
+def path(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """A memory with a session, topics, an entry of each kind, a rule, and a job."""
+    path = tmp_path_factory.mktemp("memory") / "memory.sqlite3"
+    assert run("--db", str(path), "ingest", DEMO).exit_code == 0
+    with Memory.open(path) as memory:
+        themes.store(memory)
+        memory.append("chat/1", [Message(text="From now on, always count the sacks twice.")])
+        memory.work(max_calls=0)
+        memory.topics.rebuild()
+        memory.append("chat/2", [Message(text="The sacks are counted.", author="Ana")])
+    return path
+
+
+def arguments(path: Path, name: str) -> list[list[str]]:
+    """Command lines that run a command, with the ids of the memory."""
+
+    def ids(*listing: str) -> list[str]:
+        rows = run("--db", str(path), *listing, "--plain").stdout.splitlines()
+        return [row.partition("\t")[0] for row in rows]
+
+    topics, entries = ids("topic", "list"), ids("ledger", "errors")
+    root = run_json("--db", str(path), "tree")[0]["root_id"]
+    node = run_json("--db", str(path), "node", "show", root)["child_ids"][0]
+    message = run_json("--db", str(path), "search", "sacks")["passages"][0]["messages"][0]["id"]
+    own: dict[str, list[list[str]]] = {
+        "ingest": [[DEMO], [DEMO, "--dry-run"]], "plan": [[DEMO]],
+        "search": [["October settlement"], ["October settlement", "--full"],
+                   ["what did we decide?"]],
+        "open": [[message]], "resume": [[message]],
+        "tree": [[], ["--full"], ["--topic", topics[0]]],
+        "node show": [[node], [root, "--unproven"]], "node expand": [[root], [node]],
+        "message show": [[message]],
+        "source show": [["chat/2"], ["chat/2", "--messages"]],
+        "rule pin": [["Never push to main."]], "rule drop": [[ids("rule", "list")[0]]],
+        "rule restore": [[ids("rule", "list")[0]]],
+        "ledger show": [[entries[0]]], "ledger close": [[entries[0]]],
+        "ledger reopen": [[entries[0]]], "ledger drop": [[entries[0]]],
+        "topic rename": [[topics[0], "The garden"]], "topic pin": [[topics[0]]],
+        "topic merge": [[topics[0], topics[1], "--yes"]], "topic show": [[topics[0]]],
+        "job list": [["--all"]], "job show": [["1"]], "job retry": [[ids("job", "list")[0]]],
+        "redact allow": [["sk-test-*"]], "redact deny": [["swordfish"]], "redact pii": [["on"]],
+        "scrub": [["--dry-run"], ["--yes"]], "path": [[], ["--all"]],
+    }  # fmt: skip
+    return own.get(name, [[]])
+
+
+@pytest.mark.parametrize("name", sorted(set(schemas.outputs()) - NOT_RUN))
+def test_a_command_prints_what_its_schema_says(path: Path, name: str, tmp_path: Path) -> None:
+    copy = tmp_path / "copy.sqlite3"
+    with Memory.open(path):  # its -wal file is merged
+        pass
+    copy.write_bytes(path.read_bytes())
+    validator = jsonschema.Draft202012Validator(schemas.schema_of(schemas.outputs()[name]))
+    for line in arguments(copy, name):
+        result = run("--db", str(copy), *name.split(), *line, "--json")
+        assert result.exit_code == 0, result.output
+        assert result.stdout.isascii()
+        validator.validate(json.loads(result.stdout))
+
+
+def test_watch_prints_what_its_schema_says(tmp_path: Path) -> None:
+    result = run("--db", str(tmp_path / "new.sqlite3"), "watch", "--once", DEMO, "--json")
+    validator = jsonschema.Draft202012Validator(schemas.schema_of(forms.WatchLine))
+    lines = [json.loads(line) for line in result.stdout.splitlines()]
+    assert [line["event"] for line in lines][:2] == ["watching", "read"]
+    for line in lines:
+        validator.validate(line)
+
+
+def test_a_search_is_small_and_full_has_whole_messages(path: Path) -> None:
+    def texts(answer: dict[str, Any]) -> set[object]:
+        return {message["text"] for passage in answer["passages"]
+                for message in passage["messages"]}  # fmt: skip
+
+    small = run_json("--db", str(path), "search", "October settlement")
+    full = run_json("--db", str(path), "search", "October settlement", "--full")
+    assert texts(small) == {None}
+    assert all(isinstance(text, str) for text in texts(full))
+    assert small["text"] == full["text"]
+    assert len(json.dumps(small)) < 0.7 * len(json.dumps(full))
+    assert not any(passage["explanation"] for passage in small["passages"])
+    explained = run_json("--db", str(path), "search", "October settlement", "--explain")
+    parts = explained["passages"][0]["explanation"][0]["parts"]
+    assert all(isinstance(value, float) for value in parts.values())
+
+
+def test_a_tree_is_small_and_full_has_statements(path: Path) -> None:
+    small = run_json("--db", str(path), "tree")
+    full = run_json("--db", str(path), "tree", "--full")
+    assert "statements" not in small[0]["nodes"][0]
+    assert full[0]["nodes"][0]["statements"]
+    assert len(json.dumps(small)) < 0.3 * len(json.dumps(full))
+
+
+def test_no_lease_token_is_printed(path: Path) -> None:
+    assert "token" not in run_json("--db", str(path), "job", "list", "--all")[0]
