@@ -14,6 +14,7 @@ import pytest
 from click.testing import CliRunner
 
 import treemem
+from tests.helpers import examples
 from treemem import log_places
 from treemem_cli import reference
 from treemem_cli.main import cli
@@ -83,19 +84,13 @@ def test_the_index_lists_every_page() -> None:
     assert set(ROOT.glob("docs/*/*.md")) <= linked
 
 
-def test_the_outputs_in_the_readme_are_real() -> None:
-    runner = CliRunner()
-    log = str(ROOT / "treemem" / "demo" / "session.jsonl")
-    assert runner.invoke(cli, ["ingest", log]).exit_code == 0
-    shown = re.findall(r"^\$ treemem (.+)\n((?:.*\n)*?)```", README.read_text(), re.MULTILINE)
-    assert len(shown) == 3
-    for command, output in shown:
-        real = " ".join(runner.invoke(cli, shlex.split(command)).stdout.split())
-        at = 0
-        for line in output.splitlines():  # "…" stands for omitted lines, or the rest of one
-            words = " ".join(line.removesuffix("…").split())
-            at = real.find(words, at)
-            assert at >= 0, line
+@pytest.mark.parametrize("page", examples.PAGES, ids=lambda page: page.name)
+def test_the_examples_show_what_the_commands_print(
+    page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(ROOT)
+    text = page.read_text("utf-8")
+    assert examples.refreshed(text, tmp_path).splitlines() == text.splitlines(), "Run: make docs"
 
 
 _VARIABLE = re.compile(r"""environ(?:ment)?(?:\.get\(|\[)\s*["']([A-Z_]+)|envvar="(\w+)\"""")

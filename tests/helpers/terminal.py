@@ -22,11 +22,14 @@ def on_terminal(
     """
     child, terminal = pty.fork()
     if child == 0:
-        os.environ.pop("COLUMNS", None)
-        os.environ.update({"TERM": "xterm-256color", "PAGER": "cat", **environment})
+        # Subtle: readline, which pytest imports, sets COLUMNS and LINES of the process behind the
+        # back of os.environ, so the variables are passed on by name, without these.
+        variables = {**os.environ, "TERM": "xterm-256color", "PAGER": "cat", **environment}
+        variables = {name: variables[name] for name in variables.keys() - {"COLUMNS", "LINES"}}
         if not notes:
             os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
-        os.execv(sys.executable, [sys.executable, "-m", "treemem_cli.main", *arguments])
+        command = [sys.executable, "-m", "treemem_cli.main", *arguments]
+        os.execve(sys.executable, command, variables)
     fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
     pieces = []
     with contextlib.suppress(OSError):  # Linux reports the end of a terminal as an error
