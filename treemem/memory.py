@@ -331,12 +331,21 @@ class Memory(RuleMethods):
         with self._database.reading():
             return browse.message(self._database, message_id)
 
-    def sources(self, scope: Scope | None = None) -> list[SourceView]:
-        """Returns the sources of a scope, or all, the most recent first."""
+    def sources(
+        self,
+        scope: Scope | None = None,
+        *,
+        since: str | datetime | None = None,
+        until: str | datetime | None = None,
+    ) -> list[SourceView]:
+        """Returns the sources of a scope, or all, the most recent first. since, until: as in
+        search; only those that had begun until then, and had not ended before."""
         from treemem.digest import reading
+        from treemem.search import date_filter
 
+        limits = date_filter.bounds(since, until, times.local(self._clock()))
         with self._database.reading():
-            return reading.views(self._database, scope)
+            return reading.views(self._database, scope, *limits)
 
     def source(self, name: str) -> SourceView:
         """Returns one source, by its id, or by a part of its id or title that no other has. The

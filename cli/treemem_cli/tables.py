@@ -29,7 +29,7 @@ class Column:
     texts are cut on a terminal, how much they should get there at least; 0 for one that is never
     cut. style: of Rich, or a function of the value. drop: where there is too little room, the
     column with the highest number is left out first; 0 is never left out. is_id: a text longer
-    than ID_MAX goes beyond the edge instead of taking room from others.
+    than most columns goes beyond the edge instead of taking room from others.
     """
 
     name: str
@@ -39,6 +39,7 @@ class Column:
     drop: int = 0
     right: bool = False
     is_id: bool = False
+    most: int = ID_MAX
 
 
 def number(name: str, *, drop: int = 0) -> Column:
@@ -46,9 +47,9 @@ def number(name: str, *, drop: int = 0) -> Column:
     return Column(name, lambda value: f"{value:,}", drop=drop, right=True)
 
 
-def identifier(name: str, *, length: int | None = None) -> Column:
-    """A column of ids, of which the first length characters are shown."""
-    return Column(name, lambda value: value[:length], style="cyan", is_id=True)
+def identifier(name: str, *, length: int | None = None, most: int = ID_MAX) -> Column:
+    """A column of ids, of which the first length characters are shown. most: see Column."""
+    return Column(name, lambda value: value[:length], style="cyan", is_id=True, most=most)
 
 
 class Table:
@@ -57,9 +58,12 @@ class Table:
     def __init__(self, *columns: Column) -> None:
         self.columns = columns
         self.rows: list[Sequence[Any]] = []
+        self._dim: set[int] = set()
 
-    def add(self, *values: Any) -> None:
-        """Adds a row: a value for each column."""
+    def add(self, *values: Any, dim: bool = False) -> None:
+        """Adds a row: a value for each column. dim: it matters less than the others."""
+        if dim:
+            self._dim.add(len(self.rows))
         self.rows.append(values)
 
     def print(self, *, plain: bool = False) -> None:
@@ -124,7 +128,11 @@ class Table:
             return _GAP.join(parts).rstrip(), styles
 
         head = line([column.name for column in self.columns], None)
-        return [head, *(line(*row) for row in zip(cells, self.rows, strict=True))]
+        lines = [head, *(line(*row) for row in zip(cells, self.rows, strict=True))]
+        for row in self._dim:
+            text, _ = lines[row + 1]
+            lines[row + 1] = text, [(0, len(text), "dim")]
+        return lines
 
 
 def flat(text: str) -> str:
@@ -153,7 +161,7 @@ def plain_text(value: Any) -> str:
 def _fitting(columns: Sequence[Column], natural: Sequence[int], width: int) -> list[int]:
     """The widths of the columns on a terminal of this width; 0 for one that is left out."""
     widths = [
-        min(size, ID_MAX) if column.is_id else size
+        min(size, column.most) if column.is_id else size
         for column, size in zip(columns, natural, strict=True)
     ]
     for at in sorted(range(len(columns)), key=lambda at: -columns[at].drop):

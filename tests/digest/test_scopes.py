@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
+from contextlib import closing
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from treemem import AmbiguousIdError, Memory, Message, NotFoundError, Scope
 from treemem.digest import scopes
+from treemem.store import sources
 from treemem.store.database import Database
+from treemem.types import Source
 
 
 def fill(memory: Memory) -> None:
@@ -40,3 +48,21 @@ def test_a_node_that_is_not_there_has_no_ledger(memory: Memory) -> None:
     assert memory.ledger(node=root[:8]) == memory.ledger(Scope.source("chat/roof"))
     with pytest.raises(NotFoundError, match="no node"):
         memory.ledger(node="0" * 32)
+
+
+IDS = (
+    "a/x", "a/xy", "a/x/agent-1", "a/x/agent-12", "a/xy/agent-1", "b/12345678", "b/123456789",
+    "b/1234-5", "b/12345678-[x] y", "b/12345678-[x", "c", "latest",
+)  # fmt: skip
+
+
+@given(st.lists(st.sampled_from(IDS), min_size=1, unique=True))
+def test_the_short_id_of_a_source_names_it(ids: list[str]) -> None:
+    with TemporaryDirectory() as folder, closing(Database(Path(folder) / "a.sqlite3")) as database:
+        with database.transaction():
+            for one in ids:
+                parent = one.rpartition("/agent-")[0] or None
+                sources.ensure(database, Source(one, "x", parent_id=parent), 0)
+        short = scopes.short_ids(database)
+        assert [scopes.source(database, short[one]).id for one in ids] == ids
+        assert all(one.startswith(short[one]) for one in ids)

@@ -20,6 +20,8 @@ from treemem.types import Scope, SourceKind
 
 # Messages of a source that are read for the titles of passages, and for its kind.
 PASSAGE_MESSAGES_MAX = 1_000
+# The messages of a session in which hardly anything was said.
+TRIVIAL_MESSAGES_MAX = 2
 
 
 def titles(database: Database, source_ids: Iterable[str] | None = None) -> dict[str, str]:
@@ -56,22 +58,41 @@ def have_subjects(database: Database) -> bool:
     return database.row(sql) is not None
 
 
-def views(database: Database, scope: Scope | None = None) -> list[SourceView]:
-    """The sources of a scope, or all, the most recent first. Raises NotFoundError,
-    AmbiguousIdError."""
-    return _titled(database, browse.sources(database, scopes.source_seqs(database, scope)))
+def views(
+    database: Database,
+    scope: Scope | None = None,
+    since_ms: int | None = None,
+    until_ms: int | None = None,
+) -> list[SourceView]:
+    """The sources of a scope, or all, the most recent first. since_ms, until_ms: see
+    browse.sources. Raises NotFoundError, AmbiguousIdError."""
+    seqs = scopes.source_seqs(database, scope)
+    return _named(database, browse.sources(database, seqs, since_ms, until_ms))
 
 
-def _titled(database: Database, views: Sequence[SourceView]) -> list[SourceView]:
-    """The views with their titles and kinds."""
+def _named(database: Database, views: Sequence[SourceView]) -> list[SourceView]:
+    """The views with what a person calls them by, and what kind they are."""
+    agents, short_ids = scopes.agent_counts(database), scopes.short_ids(database)
     found = outlines(database, [view.source.id for view in views])
     # An id whose bytes are damaged is read otherwise than it is asked for.
     return [
-        replace(view, title=title_of(outline), kind=outline.kind)
+        replace(
+            view, title=title_of(outline), kind=outline.kind, agents=agents[view.source.id],
+            short_id=short_ids.get(view.source.id, view.source.id),
+            is_trivial=_is_trivial(outline),
+        )
         if (outline := found.get(view.source.id)) is not None
-        else replace(view, title=view.source.id)
+        else replace(view, title=view.source.id, short_id=view.source.id)
         for view in views
-    ]
+    ]  # fmt: skip
+
+
+def _is_trivial(outline: Outline) -> bool:
+    """Whether hardly anything was said: to an agent in at most two messages, or to an assistant
+    without a request."""
+    if outline.messages > TRIVIAL_MESSAGES_MAX:
+        return False
+    return outline.kind == "agent" or (outline.kind == "assistant" and not subject_of(outline))
 
 
 def headline_of(database: Database, scope: Scope) -> str:

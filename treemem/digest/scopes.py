@@ -5,8 +5,10 @@ Callers read in one transaction. Tested in tests/digest/test_scopes.py.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
+from os.path import commonprefix
 from typing import Any, NamedTuple
 
 from treemem.digest import outlining
@@ -26,6 +28,8 @@ from treemem.types import Scope
 LATEST = "latest"
 # The sources or names that an error lists to choose from.
 CHOICES_MAX = 8
+# The characters of a short id after the format, at least.
+SHORT_KEY_CHARS = 8
 
 _SOURCES = """
 SELECT s.seq, s.id, s.format, s.parent_id, coalesce(s.project, parent.project)
@@ -181,6 +185,46 @@ def _session(database: Database, wanted: str) -> str:
     if len(found) > 1:
         raise lookup.ambiguous("session", wanted, found[:5])
     return found[0]
+
+
+# -- what a list shows of names --------------------------------------------------------
+
+
+def agent_counts(database: Database) -> Counter[str]:
+    """How many sub-agents are below each source, those of sub-agents included."""
+    parents = {one.id: one.parent_id for one in _known(database)}
+    counts = Counter[str]()
+    for above in parents.values():
+        seen = set[str]()
+        while above is not None and above not in seen:
+            seen.add(above)
+            counts[above] += 1
+            above = parents.get(above)
+    return counts
+
+
+def short_ids(database: Database) -> dict[str, str]:
+    """The beginning of each source's id by which source() finds it; a session's does not count its
+    own sub-agents."""
+    known = sorted(_known(database), key=lambda one: one.id)
+    ids = [one.id for one in known]
+    short = {}
+    for at, one in enumerate(known):
+        after, above = at + 1, {one.id}
+        while after < len(known) and known[after].parent_id in above:
+            above.add(known[after].id)
+            after += 1
+        neighbours = [*ids[max(0, at - 1) : at], *ids[after : after + 1]]
+        shared = max((len(_shared(one.id, other)) for other in neighbours), default=0)
+        end = max(shared + 1, len(one.id.partition("/")[0]) + 1 + SHORT_KEY_CHARS)
+        while end < len(one.id) and not one.id[end - 1].isalnum():
+            end += 1
+        short[one.id] = one.id[:end]
+    return short
+
+
+def _shared(one: str, other: str) -> str:
+    return commonprefix([one, other])  # noqa: RUF071 of characters
 
 
 # -- several sources -------------------------------------------------------------------

@@ -170,7 +170,9 @@ class SourceView:
     """A source with its counts.
 
     open_messages: messages not completely in sealed leaves. title: one that a person recognizes,
-    unlike source.title, which is the log's own; see digest/titles.py. kind: see types.py.
+    unlike source.title, which is the log's own; see digest/titles.py. kind: see types.py. short_id:
+    enough of the id to tell it from all others. agents: how many sub-agents are stored below it.
+    is_trivial: hardly anything was said, such as in a session that only warmed a cache.
     """
 
     source: Source
@@ -184,6 +186,9 @@ class SourceView:
     ended_at: str | None
     title: str = ""
     kind: SourceKind | None = None
+    short_id: str = ""
+    agents: int = 0
+    is_trivial: bool = False
 
 
 _SOURCES = """
@@ -204,21 +209,37 @@ FROM source_message sm JOIN message m ON m.seq = sm.message_seq WHERE sm.source_
 """
 
 
-def sources(database: Database, seqs: Iterable[int] | None = None) -> list[SourceView]:
-    """These sources, or all, the most recent first."""
+def sources(
+    database: Database,
+    seqs: Iterable[int] | None = None,
+    since_ms: int | None = None,
+    until_ms: int | None = None,
+) -> list[SourceView]:
+    """These sources, or all, the most recent first. since_ms, until_ms: only those with messages
+    on both sides of each or between them, by their first and last times; None is open."""
     if seqs is None:
         rows = database.rows(_SOURCES)
     else:
         rows = database.rows(_SOURCES + _THESE, (json_list(seqs),))
-    views = [_source_view(database, row) for row in rows]
+    views = [
+        view
+        for row in rows
+        if (view := _source_view(database, row, since_ms, until_ms)) is not None
+    ]
     return sorted(views, key=lambda view: (view.ended_at or "", view.source.id), reverse=True)
 
 
-def _source_view(database: Database, row: Row) -> SourceView:
+def _source_view(
+    database: Database, row: Row, since_ms: int | None, until_ms: int | None
+) -> SourceView | None:
     seq, source_id, format_, title, origin, parent_id, project, leaves, root_id = row
     counts = database.row(_SOURCE_COUNTS, (seq,))
     assert counts is not None
     active, inactive, open_messages, tokens, started, ended = counts
+    if since_ms is not None and (ended is None or ended < since_ms):
+        return None
+    if until_ms is not None and (started is None or started > until_ms):
+        return None
     return SourceView(
         Source(source_id, format_, title, origin, parent_id, project=project), active, inactive,
         open_messages, tokens, leaves, root_id, times.from_ms(started), times.from_ms(ended),

@@ -8,11 +8,18 @@ import click
 
 from treemem_cli.completion import ids
 from treemem_cli.content.message import message_view
-from treemem_cli.context import note, open_memory, print_json
-from treemem_cli.parameters import json_option, plain_option, utc_option
+from treemem_cli.context import NOTHING_STORED, note, open_memory, print_json
+from treemem_cli.parameters import json_option, plain_option, scope_options, utc_option
 
 if TYPE_CHECKING:
-    from treemem import SourceView, Tree
+    from treemem import Scope, SourceView, Tree
+
+
+# The sources that are listed on a terminal.
+ON_SCREEN = 30
+BELOW = "└ "
+# The columns of a terminal for the ids; longer ones exceed it.
+SHORT_ID_ROOM = 24
 
 
 @click.group("source")
@@ -26,26 +33,82 @@ def source_command() -> None:
 
 
 @source_command.command("list")
+@scope_options("source", "tool", "project", "person")
+@click.option("--since", metavar="TIME", help='Only with messages since then, or "last week".')
+@click.option("--until", metavar="TIME", help="Only with messages up to then.")
+@click.option(
+    "--limit", type=click.IntRange(min=1), metavar="N",
+    help=f"List at most N. Default: {ON_SCREEN} on a terminal, all otherwise.",
+)  # fmt: skip
+@click.option("--all", "every", is_flag=True, help="Show sub-agents below their sessions.")
 @utc_option
 @plain_option
 @json_option
 @click.pass_context
-def list_sources(context: click.Context, plain: bool, as_json: bool) -> None:
-    """List every source, the most recent first.
+def list_sources(
+    context: click.Context,
+    scope: Scope,
+    since: str | None,
+    until: str | None,
+    limit: int | None,
+    every: bool,
+    plain: bool,
+    as_json: bool,
+) -> None:
+    """List the stored sources, the most recent first.
+
+    Sub-agents are counted at the session that started them; --all and --source show them. Sessions
+    in which hardly anything was said come last. --json has every source. Every command takes the
+    ids that are shown, or a part of a title, or "latest".
 
     \b
     Example:
-      treemem source list --json
+      treemem source list --since "last week"
+      treemem source list --tool claude-code --project .
     """
     with open_memory(context) as memory:
-        sources = memory.sources()
+        sources = memory.sources(scope, since=since, until=until)
+        is_empty = memory.is_empty
     if as_json:
-        print_json(sources)
+        print_json(sources[:limit])
         return
-    if sources:
-        _print_sources(sources, plain=plain)
+    if is_empty:
+        note(NOTHING_STORED)
+        return
+    from treemem_cli.render import is_terminal
+
+    shown = _in_order(sources, with_agents=every or scope.key is not None)
+    if limit is None:
+        limit = ON_SCREEN if is_terminal() and not plain else len(shown)
+    if shown:
+        _print_sources(shown[:limit], plain=plain)
     else:
-        note("Nothing is stored yet. See: treemem ingest --help")
+        note("No source fits.")
+    if len(shown) > limit:
+        note(f"{len(shown) - limit:,} more; to show all: --limit {len(shown)}")
+
+
+def _in_order(sources: list[SourceView], *, with_agents: bool) -> list[SourceView]:
+    """The sessions in the order of a list, trivial ones last, each followed by its sub-agents or
+    without them. A sub-agent without its session stands for itself."""
+    below: dict[str, list[SourceView]] = {}
+    ids = {view.source.id for view in sources}
+    tops = []
+    for view in sources:
+        parent = view.source.parent_id
+        if parent in ids and parent is not None:
+            below.setdefault(parent, []).append(view)
+        else:
+            tops.append(view)
+    tops.sort(key=lambda view: view.is_trivial)
+    if not with_agents:
+        return tops
+    ordered, stack = [], tops[::-1]
+    while stack:
+        view = stack.pop()
+        ordered.append(view)
+        stack += below.pop(view.source.id, [])
+    return ordered
 
 
 @source_command.command("show")
@@ -60,11 +123,11 @@ def show_source(
 ) -> None:
     """Show one source: its summary, or all its messages.
 
-    SOURCE is an id or an unambiguous part of it; treemem source list shows the ids.
+    SOURCE is a part of an id or a title that no other source has, or "latest".
 
     \b
     Example:
-      treemem source show claude-code/5c0375b4
+      treemem source show latest
     """
     from treemem import Scope
 
@@ -113,21 +176,31 @@ def _print_by_model(tree: Tree) -> None:
 
 
 def _print_sources(sources: list[SourceView], *, plain: bool = False) -> None:
-    """Prints a row for each source. The id is last on a screen: the longest ones exceed it, and
-    are shown whole. It is first with --plain."""
-    from treemem_cli.render import day
+    """Prints a row for each source. On a terminal an id is cut to as much as commands need, and is
+    last; it is whole in a pipe, and first with --plain."""
+    from treemem_cli.render import day, is_terminal
     from treemem_cli.tables import NAME, Column, Table, identifier, number
 
     columns = [
-        identifier("id"), Column("title", wide=NAME), number("messages", drop=2),
-        number("tokens", drop=3), Column("kind", drop=4), Column("first", day, drop=5),
-        Column("last", day, drop=1),
+        identifier("id", most=SHORT_ID_ROOM), Column("title", wide=NAME),
+        number("messages", drop=2), number("tokens", drop=4), Column("kind", drop=5),
+        Column("first", day, drop=6), Column("last", day, drop=1),
+        Column("agents", lambda count: f"+{count:,}", drop=3, right=True),
     ]  # fmt: skip
     if not plain:
         columns = [*columns[1:], columns[0]]
     table = Table(*columns)
+    is_short = is_terminal() and not plain
+    listed: set[str | None] = set()
     for view in sources:
-        values = (view.source.id, view.title, view.messages, view.tokens, view.kind,
-                  view.started_at, view.ended_at)  # fmt: skip
-        table.add(*(values if plain else (*values[1:], values[0])))
+        is_below = view.source.parent_id in listed
+        listed.add(view.source.id)
+        title = f"{BELOW}{view.title}" if is_below and not plain else view.title
+        values = (title, view.messages, view.tokens, view.kind, view.started_at, view.ended_at,
+                  view.agents or None)  # fmt: skip
+        source_id = view.short_id if is_short else view.source.id
+        table.add(
+            *((source_id, *values) if plain else (*values, source_id)),
+            dim=view.is_trivial or is_below,
+        )
     table.print(plain=plain)
