@@ -29,6 +29,7 @@ COMMANDS = {
     "search": ("content.search", "Find what was said, within a token budget."),
     "open": ("content.place", "Open the log where something was said."),
     "resume": ("content.place", "Print the command that continues a session in its own tool."),
+    "browse": ("browse.command", "Browse what is stored, in a browser that fills the terminal."),
     "tree": ("content.tree", "Draw the summary tree of everything, a source or a topic."),
     "node": ("content.node", "Show the nodes of a tree."),
     "message": ("content.message", "Show a message, and whose words it contains."),

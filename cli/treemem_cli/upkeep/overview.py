@@ -7,6 +7,7 @@ Tested in tests/cli/upkeep/test_overview.py.
 
 from __future__ import annotations
 
+import importlib.util
 import shutil
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
@@ -102,6 +103,8 @@ def _next(overview: Overview) -> _Commands:
             _INGEST,
         ]
     read = ("treemem tree --depth 1", "read the summary of everything")
+    if importlib.util.find_spec("textual") is not None:
+        read = ("treemem browse", "read what is stored")
     if new:
         return [("treemem discover --ingest", "store what is new"), _SEARCH, read]
     return [_SEARCH, read, ("treemem ledger open", "list the open points")]

@@ -1,0 +1,1 @@
+"""A browser that fills the terminal. In order: command, app, views, dialogs."""

@@ -1,0 +1,334 @@
+"""The browser: sources and their trees on one side, words on the other, and a search above.
+
+All reads of the memory run on threads, since a search may take long; the newest of a kind counts.
+
+Tested in tests/cli/browse/test_app.py.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, ClassVar
+
+from rich.console import RenderableType
+from rich.text import Text
+from textual import on, work
+from textual.app import App, ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Container, VerticalScroll
+from textual.events import Resize
+from textual.timer import Timer
+from textual.widgets import Footer, Input, OptionList, Static, Tree
+from textual.widgets.option_list import Option
+from textual.widgets.tree import TreeNode
+from textual.worker import get_current_worker
+
+from treemem import Location, Memory, Message, Node, Passage, Scope, SearchResult, TreememError
+from treemem_cli.browse import dialogs, views
+from treemem_cli.content import editor
+from treemem_cli.render import safe
+
+if TYPE_CHECKING:
+    from treemem import SourceView
+
+# Below this width, in columns, the words are below the tree instead of beside it.
+NARROW = 76
+# How long no key must be pressed before a search starts, in seconds.
+DEBOUNCE_SECONDS = 0.25
+# The tokens of all results of a search.
+BUDGET_TOKENS = 6_000
+NOTHING = "Nothing was found. Try fewer or other words."
+EMPTY = "Nothing is stored yet. Quit with q, then: treemem discover"
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """A row of the tree: a source, with its sub-agents, or a node."""
+
+    id: str
+    source: SourceView | None = None
+    agents: tuple[SourceView, ...] = ()
+    is_leaf: bool = False
+
+
+class Browser(App[None]):
+    """Browses a memory. words: searched at the start; "" for none."""
+
+    TITLE = "treemem"
+    ENABLE_COMMAND_PALETTE = False
+    CSS = """
+    #query { border: none; height: 1; padding: 0 1; background: $surface; }
+    #query:focus { background: $boost; }
+    #body { layout: horizontal; height: 1fr; }
+    #side { width: 45%; height: 1fr; border-right: solid $primary; }
+    #side > Tree, #side > OptionList {
+        height: 1fr; padding: 0; border: none; overflow-x: hidden; scrollbar-size-vertical: 1;
+        text-wrap: nowrap; text-overflow: ellipsis;
+    }
+    #words { width: 1fr; height: 1fr; padding: 0 1; scrollbar-size-vertical: 1; }
+    #words > Static { height: auto; width: 1fr; }
+    .narrow #body { layout: vertical; }
+    .narrow #side {
+        width: 1fr; height: 45%; border-right: none; border-bottom: solid $primary;
+    }
+    """
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("slash", "search", "Search", key_display="/"),
+        Binding("o", "open", "Open log"),
+        Binding("r", "resume", "Resume"),
+        Binding("question_mark", "keys", "Keys", key_display="?"),
+        Binding("q", "quit", "Quit"),
+        Binding("escape", "sources", "Sources", show=False),
+    ]
+
+    def __init__(self, memory: Memory, words: str = "") -> None:
+        super().__init__()
+        self._memory = memory
+        self._words = words
+        self._hits: tuple[Passage, ...] = ()
+        self._waiting: Timer | None = None
+
+    def compose(self) -> ComposeResult:
+        yield Input(self._words, placeholder="press / to search", id="query", compact=True)
+        with Container(id="body"):
+            with Container(id="side"):
+                yield Tree[Item](Text("sources"), id="sources")
+                yield OptionList(id="hits", markup=False)
+            with VerticalScroll(id="words"):
+                yield Static(id="text", markup=False)
+        yield Footer(compact=True, show_command_palette=False)
+
+    def on_mount(self) -> None:
+        self._hits_list.display = False
+        self._tree.show_root = False
+        self._tree.guide_depth = 2
+        self._tree.focus()
+        self._load_sources()
+
+    @property
+    def _tree(self) -> Tree[Item]:
+        return self.query_one("#sources", Tree)
+
+    @property
+    def _hits_list(self) -> OptionList:
+        return self.query_one("#hits", OptionList)
+
+    @on(Resize)
+    def _fit(self, event: Resize) -> None:
+        self.screen.set_class(event.size.width < NARROW, "narrow")
+
+    def _show(self, words: RenderableType) -> None:
+        self.query_one("#text", Static).update(words)
+        self.query_one("#words", VerticalScroll).scroll_home(animate=False)
+
+    def _fail(self, error: TreememError) -> None:
+        self.notify(safe(error.for_shell()), severity="error", markup=False, timeout=10)
+
+    # -- sources and nodes -----------------------------------------------------------------
+
+    @work(thread=True, group="sources")
+    def _load_sources(self) -> None:
+        try:
+            sources = self._memory.sources()
+        except TreememError as error:
+            self.call_from_thread(self._fail, error)
+            return
+        self.call_from_thread(self._add_sources, sources)
+
+    def _add_sources(self, sources: list[SourceView]) -> None:
+        known = {view.source.id for view in sources}
+        below: dict[str, list[SourceView]] = {}
+        for view in sources:
+            if view.source.parent_id in known:
+                below.setdefault(str(view.source.parent_id), []).append(view)
+        for view in sources:
+            if view.source.parent_id not in known:
+                agents = tuple(below.get(view.source.id, ()))
+                self._add_source(self._tree.root, view, agents)
+        self._tree.root.expand()
+        self._tree.cursor_line = 0
+        if not sources:
+            self._show(Text(EMPTY))
+
+    def _add_source(
+        self, branch: TreeNode[Item], view: SourceView, agents: tuple[SourceView, ...] = ()
+    ) -> None:
+        branch.add(views.source_label(view), Item(view.source.id, view, agents))
+
+    @on(Tree.NodeExpanded, "#sources")
+    def _expand(self, event: Tree.NodeExpanded[Item]) -> None:
+        if event.node.data is not None and not event.node.children:
+            self._load_children(event.node, event.node.data)
+
+    @work(thread=True, group="children")
+    def _load_children(self, branch: TreeNode[Item], item: Item) -> None:
+        try:
+            node_id = item.id if item.source is None else item.source.root_id
+            nodes = [] if node_id is None else self._below(node_id, is_root=bool(item.source))
+        except TreememError as error:
+            self.call_from_thread(self._fail, error)
+            return
+        self.call_from_thread(self._add_nodes, branch, item, nodes)
+
+    def _below(self, node_id: str, *, is_root: bool) -> list[Node]:
+        """The children of a node; of a root that is a leaf, the leaf itself."""
+        below = self._memory.expand(node_id)
+        nodes = [one for one in below if isinstance(one, Node)]
+        return nodes or ([self._memory.node(node_id)] if is_root else [])
+
+    def _add_nodes(self, branch: TreeNode[Item], item: Item, nodes: list[Node]) -> None:
+        if branch.children:  # expanded twice
+            return
+        for node in nodes:
+            branch.add(views.node_label(node), Item(node.id, is_leaf=node.is_leaf),
+                       allow_expand=not node.is_leaf)  # fmt: skip
+        for view in item.agents:
+            self._add_source(branch, view)
+
+    @on(Tree.NodeHighlighted, "#sources")
+    def _highlight(self, event: Tree.NodeHighlighted[Item]) -> None:
+        if event.node.data is not None and self._tree.display:
+            self._load_words(event.node.data)
+
+    @work(thread=True, group="words", exclusive=True)
+    def _load_words(self, item: Item) -> None:
+        worker = get_current_worker()
+        try:
+            words = self._words_of(item)
+        except TreememError as error:
+            self.call_from_thread(self._fail, error)
+            return
+        if not worker.is_cancelled:
+            self.call_from_thread(self._show, words)
+
+    def _words_of(self, item: Item) -> RenderableType:
+        if item.source is not None:
+            return views.source_words(item.source, self._memory.digest(Scope.source(item.id)))
+        node = self._memory.node(item.id)
+        below = self._memory.expand(item.id) if node.is_leaf else []
+        return views.node_words(node, [one for one in below if isinstance(one, Message)])
+
+    @on(Tree.NodeSelected, "#sources")
+    def _select(self, event: Tree.NodeSelected[Item]) -> None:
+        if event.node.data is not None and event.node.data.is_leaf:
+            self.action_open()
+
+    # -- search ----------------------------------------------------------------------------
+
+    @on(Input.Changed, "#query")
+    def _type(self, event: Input.Changed) -> None:
+        if self._waiting is not None:
+            self._waiting.stop()
+        words = event.value.strip()
+        if words:
+            self._waiting = self.set_timer(DEBOUNCE_SECONDS, lambda: self._search(words))
+        else:
+            self.workers.cancel_group(self, "search")
+            self._show_hits(None)
+
+    @work(thread=True, group="search", exclusive=True)
+    def _search(self, words: str) -> None:
+        worker = get_current_worker()
+        try:
+            result = self._memory.search(words, budget_tokens=BUDGET_TOKENS)
+            result = self._memory.places.with_lines(result)
+        except TreememError as error:
+            if not worker.is_cancelled:
+                self.call_from_thread(self._fail, error)
+            return
+        if not worker.is_cancelled:
+            self.call_from_thread(self._show_hits, result)
+
+    def _show_hits(self, result: SearchResult | None) -> None:
+        """Shows the passages of a search, the best first; None for the sources again."""
+        passages = () if result is None else result.passages
+        self._hits = tuple(sorted(passages, key=lambda passage: -passage.score))
+        self._hits_list.clear_options()
+        self._hits_list.add_options(Option(views.hit_label(passage)) for passage in self._hits)
+        self._hits_list.display = result is not None
+        self._tree.display = result is None
+        if self._hits:
+            self._hits_list.highlighted = 0
+        elif result is not None:
+            self._show(Text(NOTHING))
+        elif (node := self._tree.cursor_node) is not None and node.data is not None:
+            self._load_words(node.data)
+
+    @on(Input.Submitted, "#query")
+    def _submit(self) -> None:
+        (self._hits_list if self._hits_list.display else self._tree).focus()
+
+    @on(OptionList.OptionHighlighted, "#hits")
+    def _highlight_hit(self, event: OptionList.OptionHighlighted) -> None:
+        if event.option_index < len(self._hits):
+            self._show(views.hit_words(self._hits[event.option_index]))
+
+    @on(OptionList.OptionSelected, "#hits")
+    def _select_hit(self) -> None:
+        self.action_open()
+
+    # -- keys ------------------------------------------------------------------------------
+
+    def action_search(self) -> None:
+        self.query_one("#query", Input).focus()
+
+    def action_sources(self) -> None:
+        self.query_one("#query", Input).value = ""
+        self._show_hits(None)
+        self._tree.focus()
+
+    def action_keys(self) -> None:
+        self.push_screen(dialogs.keys_dialog())
+
+    def action_resume(self) -> None:
+        self._locate(is_resumed=True)
+
+    def action_open(self) -> None:
+        self._locate(is_resumed=False)
+
+    @work(thread=True, group="locate", exclusive=True)
+    def _locate(self, *, is_resumed: bool) -> None:
+        try:
+            location = self._selected()
+            if location is None:
+                return
+            if is_resumed:
+                command = self._memory.places.resume_command(location)
+                self.call_from_thread(self._show_command, command)
+            else:
+                path = self._memory.places.log_path(location)
+                self.call_from_thread(self.open_log, path, location.place.line)
+        except TreememError as error:
+            self.call_from_thread(self._fail, error)
+
+    def _selected(self) -> Location | None:
+        """The place of what is selected: a passage, a node or a source."""
+        at = self._hits_list.highlighted
+        if self._hits_list.display:
+            if at is None or at >= len(self._hits):
+                return None
+            hit = self._hits[at]
+            if hit.place is not None:
+                return Location(hit.source_id, hit.best.id, hit.place)
+            return self._memory.places.find(hit.best.id or "")
+        node = self._tree.cursor_node
+        if node is None or node.data is None:
+            return None
+        return self._memory.places.find(node.data.id)
+
+    def _show_command(self, command: str) -> None:
+        self.push_screen(dialogs.Dialog(Text(safe(command)), "Continue this session"))
+
+    def open_log(self, path: Path, line: int | None) -> None:
+        """Opens a log in the editor, in place of the browser until it ends."""
+        try:
+            program = editor.chosen()
+            if program is None:
+                self._show_command(f"{path}:{line}" if line else str(path))
+                return
+            with self.suspend():
+                editor.run(program, path, line)
+        except TreememError as error:
+            self._fail(error)
+        self.refresh(layout=True)

@@ -1,0 +1,116 @@
+"""Words and labels for the browser, as Rich texts, so that nothing in a log is taken for markup.
+
+Tested in tests/cli/browse/test_app.py.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from rich.console import Group, RenderableType
+from rich.padding import Padding
+from rich.text import Text
+
+from treemem_cli.content import tool_input
+from treemem_cli.content.message import message_view
+from treemem_cli.render import Indented, moment, period, safe, short, shorten
+
+if TYPE_CHECKING:
+    from treemem import Digest, Message, Node, Passage, SourceView
+
+# The characters of a label, which the side cuts at its width.
+LABEL_CHARS = 160
+_GIST_CHARS = 600
+
+
+def source_label(view: SourceView) -> Text:
+    """The title of a source."""
+    return Text(_line(view.title or view.source.id))
+
+
+def node_label(node: Node) -> Text:
+    """The time and the gist of a node."""
+    when = period(node.started_at, node.ended_at)
+    return Text.assemble((_start(when), "dim"), " ", _line(_gist(node)))
+
+
+def hit_label(passage: Passage) -> Text:
+    """The title of a passage's source above the time and the words of its best part."""
+    message = passage.best
+    sent_at = None if message.sent_at is None else str(message.sent_at)
+    parts = [part for part in passage.explanation if part.message_id == message.id]
+    best = max(parts, key=lambda part: part.score, default=None)
+    words = message.text if best is None else message.text[best.start : best.end]
+    return Text.assemble(
+        (_line(passage.title), "bold"), "\n", (moment(sent_at), "dim"), " ", _line(words)
+    )
+
+
+def source_words(view: SourceView, digest: Digest) -> RenderableType:
+    """What a source is about: its counts, its log, its gists and entries."""
+    from treemem.reports import count_of
+
+    source = view.source
+    facts = [
+        f"{period(view.started_at, view.ended_at)}  {count_of(view.messages, 'message')}",
+        source.id,
+        *([f"log {source.origin}"] if source.origin else []),
+        *([f"folder {source.project}"] if source.project else []),
+    ]
+    parts: list[RenderableType] = [
+        Text(_line(view.title or source.id, _GIST_CHARS), "bold"),
+        *(Text(safe(fact), "dim") for fact in facts),
+    ]
+    parts += [_statement("gist", gist.text, gist.speaker) for gist in digest.gists]
+    parts += [_statement(entry.kind, entry.text, entry.speaker) for entry in digest.entries]
+    return Group(*parts)
+
+
+def node_words(node: Node, messages: list[Message]) -> RenderableType:
+    """The messages of a leaf, or the statements of a group."""
+    from treemem.reports import count_of
+
+    kind = "leaf" if node.is_leaf else f"level {node.level}"
+    facts = f"{kind}  {count_of(node.tokens, 'token')}  {count_of(node.message_count, 'message')}"
+    parts: list[RenderableType] = [
+        Text(f"{short(node.id)}  {period(node.started_at, node.ended_at)}", "bold"),
+        Text(facts, "dim"),
+    ]
+    for message in messages:
+        parts += [Text(), message_view(message)]
+    if not messages:
+        parts += [_statement(one.kind, one.text, one.speaker) for one in node.statements]
+    return Group(*parts)
+
+
+def hit_words(passage: Passage) -> RenderableType:
+    """A passage below the place where it was said."""
+    place = passage.place
+    parts: list[RenderableType] = [Text(_line(passage.title, _GIST_CHARS), "bold")]
+    parts.append(Text(safe(passage.source_id), "dim"))
+    if place is not None and place.path is not None:
+        line = "" if place.line is None else f":{place.line}"
+        parts.append(Text(_line(place.path, 4_096) + line, "cyan"))
+    text = tool_input.of_passage(passage, passage.text.partition("\n")[2])
+    return Group(*parts, Text(), Indented(text))
+
+
+def _statement(kind: str, text: str, speaker: str | None) -> RenderableType:
+    who = f"  {_line(speaker, 40)}" if speaker else ""
+    return Padding(Text.assemble((f"{kind} ", "cyan"), _line(text, _GIST_CHARS), (who, "dim")),
+                   (1, 0, 0, 0))  # fmt: skip
+
+
+def _gist(node: Node) -> str:
+    gists = [one.text for one in node.statements if one.kind == "gist"]
+    gists += [one.text for one in node.statements]
+    return gists[0] if gists else f"{node.message_count:,} messages"
+
+
+def _start(when: str) -> str:
+    """The beginning of a period, without its year."""
+    return when.partition(" – ")[0][5:] or "no time"
+
+
+def _line(text: str, characters: int = LABEL_CHARS) -> str:
+    return shorten(text, characters)

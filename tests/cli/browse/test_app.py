@@ -1,0 +1,360 @@
+"""The browser over real memories: what its screen shows, and what its keys do."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import re
+import select
+import sys
+import time
+from collections.abc import Awaitable, Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.helpers.command_line import run
+from treemem import Memory, Message
+
+pytest.importorskip("textual", reason="needs the extra: browse")
+from textual.pilot import Pilot
+
+from treemem_cli.browse.app import DEBOUNCE_SECONDS, EMPTY, NOTHING, Browser
+
+ROOT = Path(__file__).parents[3]
+DEMO = ROOT / "treemem" / "demo" / "session.jsonl"
+PAGE = ROOT / "docs" / "how-to" / "browse.md"
+SESSION = "69cb1603-6279-4281-ab6f-b4eac46a4057"
+HOSTILE = "[bold]loud[/bold] [@click=app.quit]press[/] \x1b[31mred \x9b2J \u202edlrow [/nothing]"
+
+Steps = Callable[["Screen"], Awaitable[None]]
+
+
+@pytest.fixture(autouse=True)
+def _utc(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    monkeypatch.setenv("TZ", "UTC")
+    time.tzset()
+    yield
+    monkeypatch.undo()
+    time.tzset()
+
+
+class Recording(Browser):
+    """A browser that notes what it would open in the editor."""
+
+    def __init__(self, memory: Memory, words: str = "") -> None:
+        super().__init__(memory, words)
+        self.opened: list[tuple[Path, int | None]] = []
+
+    def open_log(self, path: Path, line: int | None) -> None:
+        self.opened.append((path, line))
+
+
+class Screen:
+    """The screen of a running browser, and its keys."""
+
+    def __init__(self, app: Recording, pilot: Pilot[None]) -> None:
+        self.app, self._pilot = app, pilot
+
+    async def press(self, *keys: str) -> None:
+        await self._pilot.press(*keys)
+        await self.settle()
+
+    async def type(self, words: str) -> None:
+        await self.press("slash", *("space" if char == " " else char for char in words))
+        await self._pilot.pause(2 * DEBOUNCE_SECONDS)
+        await self.settle()
+
+    async def settle(self) -> None:
+        for _ in range(3):
+            await self._pilot.pause()
+            await self.app.workers.wait_for_complete()
+        await self._pilot.pause()
+
+    @property
+    def lines(self) -> list[str]:
+        strips = self.app.screen._compositor.render_strips()
+        return ["".join(segment.text for segment in strip).rstrip() for strip in strips]
+
+    @property
+    def text(self) -> str:
+        return "\n".join(self.lines)
+
+    @property
+    def words(self) -> str:
+        """The words on the screen, without the frames between them."""
+        return " ".join(re.sub("[│▌]", " ", self.text).split())
+
+    def metas(self) -> list[dict[str, object]]:
+        strips = self.app.screen._compositor.render_strips()
+        styles = (segment.style for strip in strips for segment in strip)
+        return [style.meta for style in styles if style is not None]
+
+
+def browse(memory: Memory, steps: Steps, size: tuple[int, int] = (80, 24), words: str = "") -> None:
+    async def go() -> None:
+        app = Recording(memory, words)
+        async with app.run_test(size=size, notifications=True) as pilot:
+            screen = Screen(app, pilot)
+            await screen.settle()
+            await steps(screen)
+
+    asyncio.run(go())
+
+
+@pytest.fixture
+def demo(memory: Memory) -> Memory:
+    memory.ingest([DEMO])
+    return memory
+
+
+# -- reading -----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("size", [(60, 24), (80, 24), (200, 50)])
+def test_a_source_its_tree_and_a_node_are_shown(demo: Memory, size: tuple[int, int]) -> None:
+    async def steps(screen: Screen) -> None:
+        assert "milkround · Nasty one" in screen.text
+        assert "claude-code/69cb1603" in screen.text
+        await screen.press("enter", "down")
+        assert "level 1  23,445 tokens" in screen.text
+        await screen.press("down")
+        assert re.search(r"leaf  [\d,]+ tokens", screen.text)
+        assert "assistant · 2025-11-05" in screen.text
+        assert len(screen.lines) == size[1]
+        assert max(map(len, screen.lines)) <= size[0]
+
+    browse(demo, steps, size)
+
+
+def test_the_screen_in_the_documentation_is_real(demo: Memory) -> None:
+    shown = re.search(r"```text\n(.*?)```", PAGE.read_text(), re.DOTALL)
+    assert shown is not None
+
+    async def steps(screen: Screen) -> None:
+        await screen.press("enter", "down")
+        assert screen.lines == shown[1].rstrip("\n").split("\n")
+
+    browse(demo, steps)
+
+
+def test_the_words_are_beside_the_tree_or_below_it_as_the_width_allows(demo: Memory) -> None:
+    def is_beside(screen: Screen) -> bool:
+        return any("│" in line for line in screen.lines)
+
+    async def wide(screen: Screen) -> None:
+        assert is_beside(screen)
+
+    async def narrow(screen: Screen) -> None:
+        assert not is_beside(screen)
+
+    browse(demo, wide)
+    browse(demo, narrow, (60, 24))
+
+
+def test_sub_agents_are_below_their_session(memory: Memory, tmp_path: Path) -> None:
+    for name, agent in (("herd", None), ("helper", "a1b2")):
+        record = {"type": "user", "uuid": f"{name}-1", "sessionId": SESSION, "cwd": "/w",
+                  "timestamp": "2026-01-01T10:00:00Z", "isSidechain": agent is not None,
+                  "message": {"role": "user", "content": f"Feed the {name} today."}}  # fmt: skip
+        record |= {} if agent is None else {"agentId": agent}
+        (tmp_path / f"{name}.jsonl").write_text(json.dumps(record) + "\n")
+    memory.ingest([tmp_path])
+
+    async def steps(screen: Screen) -> None:
+        assert len(screen.app._tree.root.children) == 1
+        assert "Feed the helper" not in screen.text
+        await screen.press("enter")
+        assert "Feed the helper" in screen.text
+
+    browse(memory, steps)
+
+
+def test_an_empty_memory_says_what_to_do(memory: Memory) -> None:
+    async def steps(screen: Screen) -> None:
+        assert EMPTY in screen.words
+        await screen.press("enter", "o", "r", "down")
+
+    browse(memory, steps)
+
+
+def test_text_of_a_log_is_neither_markup_nor_control(memory: Memory) -> None:
+    message = Message(text=f"The walrus. {HOSTILE}", author=f"Eve {HOSTILE}")
+    memory.append("chat/[bold]x[/bold]", [message], title=f"Walrus {HOSTILE}", project=HOSTILE)
+
+    async def steps(screen: Screen) -> None:
+        for keys in ((), ("enter", "down"), ("down",), ("r",)):
+            await screen.press(*keys)
+            assert "[bold]" in screen.text
+            assert not any(char in screen.text for char in "\x1b\x9b\u202e")
+            assert not any("@click" in meta for meta in screen.metas())
+        await screen.press("escape")
+        await screen.type("walrus")
+        assert "[bold]loud[/bold]" in screen.text
+        assert not any(char in screen.text for char in "\x1b\x9b\u202e")
+        assert not any("@click" in meta for meta in screen.metas())
+
+    browse(memory, steps, (200, 40))
+
+
+# -- searching ---------------------------------------------------------------------------
+
+
+def test_results_appear_while_typing_and_escape_leads_back(demo: Memory) -> None:
+    async def steps(screen: Screen) -> None:
+        await screen.type("cents rounded")
+        assert "treemem/demo/session.jsonl" in "".join(screen.text.split())
+        assert len(screen.app._hits) > 1
+        scores = [hit.score for hit in screen.app._hits]
+        assert scores == sorted(scores, reverse=True)
+        await screen.press("escape")
+        assert screen.app._tree.display
+        assert "247 messages" in screen.words
+
+    browse(demo, steps)
+
+
+def test_nothing_found_is_said(demo: Memory) -> None:
+    async def steps(screen: Screen) -> None:
+        await screen.type("xyzzyplugh")
+        words = " ".join(" ".join(line.partition("│")[2] for line in screen.lines).split())
+        assert words.startswith(NOTHING)
+
+    browse(demo, steps)
+
+
+def test_words_of_the_command_are_searched_at_the_start(demo: Memory) -> None:
+    async def steps(screen: Screen) -> None:
+        await screen._pilot.pause(2 * DEBOUNCE_SECONDS)
+        await screen.settle()
+        assert screen.app._hits
+
+    browse(demo, steps, words="cents rounded")
+
+
+# -- opening -----------------------------------------------------------------------------
+
+
+def test_enter_opens_the_log_at_the_line_of_a_leaf_or_a_result(demo: Memory) -> None:
+    async def steps(screen: Screen) -> None:
+        await screen.press("enter", "down", "down")
+        await screen.press("enter")
+        ((path, line),) = screen.app.opened
+        assert path == DEMO
+        record = json.loads(DEMO.read_text().split("\n")[(line or 0) - 1])
+        assert record["timestamp"].startswith("2025-11-05T10:49")
+        await screen.type("who decided how the cents are rounded?")
+        await screen.press("enter", "enter")
+        assert screen.app.opened[-1][1] == screen.app._hits[0].place.line  # type: ignore[union-attr]
+
+    browse(demo, steps)
+
+
+def test_o_opens_the_log_of_a_source(demo: Memory) -> None:
+    async def steps(screen: Screen) -> None:
+        await screen.press("o")
+        assert screen.app.opened == [(DEMO, None)]
+
+    browse(demo, steps)
+
+
+def test_r_shows_the_command_or_why_there_is_none(demo: Memory) -> None:
+    demo.append("chat/1", [Message(text="The walrus swims.", sent_at="2026-01-01T10:00:00Z")])
+
+    async def steps(screen: Screen) -> None:
+        await screen.press("r")
+        assert "which has no command to continue a session." in screen.words
+        await screen.press("down", "r")
+        assert "cd /home/neza/src/milkround && claude --resume" in screen.words
+        await screen.press("escape")
+        assert "claude --resume" not in screen.text
+
+    browse(demo, steps)
+
+
+def test_what_is_not_in_a_log_is_an_error_on_the_screen(memory: Memory) -> None:
+    memory.append("chat/1", [Message(text="The walrus swims.")])
+
+    async def steps(screen: Screen) -> None:
+        await screen.press("o")
+        assert "has no log file that is known" in screen.words
+        assert screen.app.opened == []
+
+    browse(memory, steps, (120, 24))
+
+
+def test_the_keys_are_shown_and_q_quits(demo: Memory) -> None:
+    async def steps(screen: Screen) -> None:
+        await screen.press("question_mark")
+        assert "show the command that continues the session" in screen.text
+        await screen.press("q")
+        assert "show the command" not in screen.text
+        await screen.press("q")
+        assert not screen.app.is_running
+
+    browse(demo, steps)
+
+
+# -- the command -------------------------------------------------------------------------
+
+
+def test_without_textual_the_error_names_the_way(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "textual", None)
+    result = run("browse")
+    assert result.exit_code == 1
+    assert "needs the package Textual. Install it: " in result.stderr
+    assert "-m pip install" in result.stderr
+
+
+def test_without_a_terminal_it_is_refused() -> None:
+    with Memory.open() as memory:
+        memory.append("chat/1", [Message(text="The walrus swims.")])
+    result = run("browse")
+    assert result.exit_code == 1
+    assert "needs a terminal" in result.stderr
+
+
+@pytest.mark.skipif(os.name != "posix", reason="terminals are POSIX's")
+def test_on_a_terminal_the_editor_takes_its_place(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import pty
+
+    log = tmp_path / "notes.md"
+    log.write_text("# Notes\n\nThe walrus swims in the water.\n")
+    with Memory.open() as memory:
+        memory.ingest([log])
+    arguments = tmp_path / "arguments.json"
+    program = tmp_path / "vim"
+    program.write_text(
+        f"#!{sys.executable}\nimport json, sys\n"
+        f"open({str(arguments)!r}, 'w').write(json.dumps(sys.argv[1:]))\n"
+    )
+    program.chmod(0o700)
+    child, terminal = pty.fork()
+    if child == 0:
+        os.environ |= {"TERM": "xterm-256color", "EDITOR": str(program)}
+        os.environ.pop("VISUAL", None)
+        os.execv(sys.executable, [sys.executable, "-m", "treemem_cli.main", "browse"])
+    shown = b""
+
+    def wait_for(is_done: Callable[[], bool]) -> None:
+        nonlocal shown
+        until = time.monotonic() + 30
+        while not is_done():
+            assert time.monotonic() < until, shown[-2_000:]
+            if select.select([terminal], [], [], 0.1)[0]:
+                try:
+                    shown += os.read(terminal, 65_536)
+                except OSError:  # the terminal is closed
+                    return
+
+    wait_for(lambda: b"walrus" in shown)
+    os.write(terminal, b"o")
+    wait_for(arguments.exists)
+    os.write(terminal, b"q")
+    wait_for(lambda: False)
+    os.close(terminal)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+    assert json.loads(arguments.read_text()) == [str(log)]
