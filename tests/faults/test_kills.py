@@ -44,7 +44,7 @@ from treemem import Memory
 from treemem.queue.jobs import ATTEMPTS_MAX
 
 ROOT = Path(__file__).parents[2]
-KILLS_FEW = 12
+KILLS_FEW = 3
 KILLS_ROLLBACK_FEW = 2
 KILLS_MANY = int(os.environ.get("TREEMEM_KILLS", "200"))
 SEED = 20260301
@@ -330,6 +330,8 @@ def test_a_job_that_always_kills_its_worker_ends_as_dead_and_repair_revives_it(
     assert place.undisturbed[1].picture.differences(Picture.of(path)) == []
 
 
+@pytest.mark.slow
+@pytest.mark.kill_sample
 def test_killed_with_a_rollback_journal_the_work_ends_the_same(
     tmp_path_factory: pytest.TempPathFactory,
 ) -> None:

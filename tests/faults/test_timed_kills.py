@@ -170,10 +170,14 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Field:
     return place
 
 
+@pytest.mark.slow
+@pytest.mark.kill_sample
 def test_the_command_ingest_killed_at_any_moment_loses_nothing(place: Field) -> None:
     killed_at_ingest(place, KILLS_FEW)
 
 
+@pytest.mark.slow
+@pytest.mark.kill_sample
 def test_the_command_work_killed_at_any_moment_loses_nothing(place: Field) -> None:
     killed_at_work(place, KILLS_FEW)
 
