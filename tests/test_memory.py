@@ -63,6 +63,7 @@ def test_an_append_stores_messages_and_job_together(memory: Memory) -> None:
         ([{"role": "user", "text": "x"}], "A message is a treemem.Message, not dict"),
         (["x"], "not str: 'x'. Write Message"),
         (PLAN, "a list of messages, not one Message"),
+        ([Message(text="x", sent_at=5)], "A message's sent_at is a datetime"),  # type: ignore[arg-type]
         ([Message(text=3)], "A message's text is a str, not int"),  # type: ignore[arg-type]
     ],
 )
@@ -73,6 +74,38 @@ def test_what_is_not_a_message_is_refused_with_the_reason(
         memory.append("s", given)
     assert words in str(raised.value)
     assert memory.sources() == []
+
+
+@pytest.mark.parametrize(
+    ("call", "words"),
+    [
+        (lambda memory: memory.search("x", scope="s"), "such as Scope.source(…), not str: 's'"),
+        (lambda memory: memory.tree("s"), "A scope is a treemem.Scope"),
+        (lambda memory: memory.ledger("s"), "A scope is a treemem.Scope"),
+        (lambda memory: memory.digest("s"), "A scope is a treemem.Scope"),
+        (lambda memory: memory.search(3), "A query is a text, not 3"),
+        (lambda memory: memory.search("x", budget_tokens="5"), "whole number of tokens, not '5'"),
+        (lambda memory: memory.search("x", rerank=3), "rerank takes a function"),
+        (lambda memory: memory.append(3, [PLAN]), "A source id has 1 to 512"),
+        (lambda memory: memory.search("x", include="draft"), "'draft' cannot be included"),
+        (lambda memory: memory.ids("person"), "no ids of 'person'"),
+    ],
+)
+def test_an_argument_of_a_wrong_type_is_refused_with_what_it_should_be(
+    memory: Memory, call: Callable[[Any], object], words: str
+) -> None:
+    with pytest.raises(UsageError) as raised:
+        call(memory)
+    assert words in str(raised.value)
+
+
+def test_a_single_text_is_one_value_and_not_its_characters(memory: Memory) -> None:
+    argument: Any = "abandoned"
+    memory.append("s", [PLAN])
+    assert memory.search("when do we ship", include=argument).passages
+    kinds: Any = "decision"
+    assert memory.ledger(kinds=kinds) == memory.ledger(kinds=["decision"])
+    assert [job.kind for job in memory.jobs("todo")] == ["seal"]
 
 
 def test_a_memory_in_memory_has_a_status() -> None:

@@ -25,6 +25,7 @@ from treemem.types import (
     EntryOrder,
     EntryState,
     Scope,
+    one_or_more,
 )
 
 T = TypeVar("T", bound=str)
@@ -109,7 +110,7 @@ class Ledger:
 
 def _known(given: Iterable[T], known: tuple[T, ...], what: str) -> tuple[T, ...]:
     """The values, if all are known. Raises UsageError."""
-    values = tuple(given)
+    values = one_or_more(given)
     for value in values:
         if value not in known:
             raise UsageError(f"There is no {what} {value!r} of entries; use {', '.join(known)}.")

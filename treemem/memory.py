@@ -15,6 +15,7 @@ from treemem import config, times
 from treemem.errors import UsageError
 from treemem.models.embedders import QueryEmbedder
 from treemem.models.rerankers import KeptReranker
+from treemem.queue_api import QueueMethods
 from treemem.rule_api import RuleMethods
 from treemem.store import lookup, settings
 from treemem.store.database import Database
@@ -23,7 +24,6 @@ from treemem.times import Clock, now_ms
 from treemem.types import (
     Digest,
     Include,
-    Job,
     Message,
     Node,
     Origin,
@@ -33,6 +33,7 @@ from treemem.types import (
     Source,
     Tree,
     TreeShape,
+    one_or_more,
 )
 
 if TYPE_CHECKING:
@@ -61,7 +62,7 @@ if TYPE_CHECKING:
     from treemem.worker.model_choice import OwnModel
 
 
-class Memory(RuleMethods):
+class Memory(RuleMethods, QueueMethods):
     """One memory file.
 
     Example:
@@ -278,8 +279,8 @@ class Memory(RuleMethods):
         rerank = rerank or self._reranker.of(self.setting(settings.RERANKER))
         moment = times.of_reader(now or times.local(self._clock()), zone)
         request = Query(query, scope or Scope.everything(), moment, budget_tokens, since, until,
-                        mode, tuning or {}, fts, rerank, frozenset(include),
-                        None if project is None else str(project), frozenset(exclude),
+                        mode, tuning or {}, fts, rerank, frozenset(one_or_more(include)),
+                        None if project is None else str(project), frozenset(one_or_more(exclude)),
                         order)  # fmt: skip
         embedder = self.setting(settings.EMBEDDER)
         return search(self._database, request, embedder, self._queries.vector)
@@ -494,7 +495,7 @@ class Memory(RuleMethods):
 
         return run.prune_embedder(self._database, name)
 
-    # -- models, topics, jobs ------------------------------------------------------------
+    # -- models, topics ------------------------------------------------------------------
 
     def use_model(
         self, role: str, choice: str | ServedModel | OwnModel, *, name: str | None = None
@@ -522,37 +523,6 @@ class Memory(RuleMethods):
         from treemem.topic_api import Topics
 
         return Topics(self._database, self._clock, lambda: self.work(max_calls=0))
-
-    def jobs(self, states: Sequence[str], limit: int = 100) -> list[Job]:
-        """Returns the jobs in these states ("todo", "running", "done", "dead"), next ones first."""
-        from treemem.queue import jobs
-
-        return jobs.listing(self._database, states, limit)
-
-    def job(self, job_id: int) -> Job:
-        """Returns one job of the queue. Raises NotFoundError."""
-        from treemem.queue import jobs
-
-        return jobs.get(self._database, job_id)
-
-    def is_behind(self, kind: str) -> bool:
-        """Whether jobs of this kind are waiting or running, so the trees that they build are out
-        of date. kind: "global" or "topics"."""
-        from treemem.queue import jobs
-
-        return jobs.has_open(self._database, kind)
-
-    def retry_job(self, job_id: int) -> Job:
-        """Makes a dead or waiting job due now."""
-        from treemem.worker import summary_jobs
-
-        return summary_jobs.retry(self._database, job_id, self._clock())
-
-    def cancel_job(self, job_id: int) -> None:
-        """Removes a job that is not running from the queue; stored data is not changed."""
-        from treemem.queue import jobs
-
-        jobs.cancel(self._database, job_id)
 
     # -- the file's health ---------------------------------------------------------------
 

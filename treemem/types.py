@@ -5,11 +5,24 @@ Tested in tests/test_memory.py.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
-from typing import Literal
+from typing import Literal, TypeVar
+
+Value = TypeVar("Value")
+
+
+def one_or_more(values: Iterable[Value]) -> tuple[Value, ...]:
+    """The values of an argument that takes several; a bare text is one, not its characters.
+
+    Example:
+        >>> one_or_more("open"), one_or_more(["open", "error"])
+        (('open',), ('open', 'error'))
+    """
+    return (values,) if isinstance(values, str) else tuple(values)  # type: ignore[return-value]
+
 
 Role = Literal["user", "assistant", "system", "tool", "document", "other"]
 ROLES: tuple[Role, ...] = ("user", "assistant", "system", "tool", "document", "other")

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 from treemem.digest import outlining
 from treemem.digest.source_kinds import TOOL_NAMES
 from treemem.digest.titles import title_of
-from treemem.errors import SEE_SOURCES, AmbiguousIdError, NotFoundError
+from treemem.errors import SEE_SOURCES, AmbiguousIdError, NotFoundError, UsageError
 from treemem.rules import projects
 from treemem.store import lookup, messages
 from treemem.store.database import Database, json_list
@@ -72,10 +72,15 @@ def resolved(database: Database, scope: Scope | None) -> Scope:
     only source that it admits. Of a source, enough of the id or the title tells it from others; of
     a topic or a session, the beginning of the id.
 
-    Raises NotFoundError, AmbiguousIdError.
+    Raises NotFoundError, AmbiguousIdError, UsageError.
     """
     if scope is None:
         return Scope.everything()
+    if not isinstance(scope, Scope):
+        raise UsageError(
+            f"A scope is a treemem.Scope, such as Scope.source(…), not {type(scope).__name__}: "
+            f"{repr(scope)[:80]}."
+        )
     if scope.kind == "source":
         return Scope.source(source(database, scope.key or "").id)
     if scope.kind == "topic":

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from datetime import datetime
 
 from treemem import times
 from treemem.errors import UsageError
@@ -35,7 +36,10 @@ def _message(given: object) -> Message:
         )
     if not isinstance(given.text, str):
         raise UsageError(f"A message's text is a str, not {type(given.text).__name__}.")
-    if given.sent_at not in (None, "") and times.parse(given.sent_at)[1] is None:
+    is_time = (
+        isinstance(given.sent_at, str | datetime) and times.parse(given.sent_at)[1] is not None
+    )
+    if given.sent_at not in (None, "") and not is_time:
         # A log may have any time, and its messages are kept; a program can say a right one.
         raise UsageError(
             "A message's sent_at is a datetime or ISO 8601 text such as 2026-11-27T09:30:00+01:00, "

@@ -25,7 +25,8 @@ RETURNING seq
 def ensure(database: Database, source: Source, now_ms: int) -> int:
     """Returns the row number of a source, and inserts it if it is new. Raises UsageError if the id
     is empty, too long or not printable."""
-    if not source.id or len(source.id) > 512 or not source.id.isprintable():
+    is_text = isinstance(source.id, str)
+    if not is_text or not 0 < len(source.id) <= 512 or not source.id.isprintable():
         raise UsageError(f"A source id has 1 to 512 printable characters, not {source.id!r}.")
     title, _ = storable_text(source.title or "")
     return int(
