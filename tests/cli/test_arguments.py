@@ -169,7 +169,7 @@ def test_doctor_says_what_it_could_not_look_at(monkeypatch: pytest.MonkeyPatch) 
         (("ledger", "open", "--topic", "t12"), "no topic 't12'"),
         (("search", "sacks", "--source", "chat/mlil"), "Similar: chat/mill."),
         (("search", "sacks", "--session", "week-7"), "Similar: week-1."),
-        (("search", "sacks", "--project", "mlil"), "Similar: mill."),
+        (("search", "sacks", "--project", "mlil"), "There are: mill."),
         (("tree", "chat/mlil"), "Similar: chat/mill."),
         (("node", "list", "--source", "chat/mlil"), "Similar: chat/mill."),
         (("source", "show", "chat/mlil"), "Similar: chat/mill."),

@@ -70,7 +70,7 @@ def test_a_machine_without_a_memory_says_what_to_do_first(
     for command in ("status", "doctor"):
         result = run(command)
         assert (result.exit_code, result.stdout) == (1, "")
-        assert "Nothing is stored yet: " in result.stderr
+        assert "Nothing is stored yet." in result.stderr
         assert "treemem discover --ingest" in result.stderr
     assert list(tmp_path.iterdir()) == []
 
