@@ -128,6 +128,21 @@ def test_a_text_that_occurs_twice_is_found_by_its_time_or_not_at_all() -> None:
     assert lines.line_of(Message(text="ok"), b"ok\n") is None  # too short to be sure
 
 
+def test_a_short_text_is_found_together_with_its_time() -> None:
+    rows = [{"at": f"2026-01-0{day}T10:00:00Z", "text": text}
+            for day in (1, 2) for text in ("ok", "go on", "not ok")]  # fmt: skip
+    assert lines.line_of(Message(text="go on", sent_at="2026-01-02T10:00:00Z"), jsonl(*rows)) == 5
+    assert lines.line_of(Message(text="ok", sent_at="2026-01-02T10:00:00Z"), jsonl(*rows)) == 4
+    assert lines.line_of(Message(text="go", sent_at="2026-01-02T10:00:00Z"), jsonl(*rows)) is None
+    assert lines.line_of(Message(text="ok"), jsonl(*rows)) is None
+
+
+def test_a_message_that_a_log_has_in_two_records_is_in_the_first() -> None:
+    text, at = "Feed the walrus at noon.", "2026-01-02T10:00:00Z"
+    rows = [{"at": at, "type": "event", "text": text}, {"at": at, "type": "item", "text": text}]
+    assert lines.line_of(Message(text=text, sent_at=at), jsonl({"a": 1}, *rows)) == 2
+
+
 def test_a_message_with_a_redacted_secret_is_found_by_the_words_beside_it() -> None:
     text = "Log in with [redacted: password #00ff] at the walrus pool."
     data = b"Log in with hunter2 at the dry road.\nLog in with hunter2 at the walrus pool.\n"

@@ -79,16 +79,28 @@ def _after_key(data: bytes, name: str, keys: re.Pattern[bytes]) -> Iterator[int]
 def _by_text(text: str, sent_at: str, data: bytes) -> int | None:
     lines = (line.strip() for line in _BREAKS.split(text[:TEXT_CHARS]))
     longest = max(lines, key=len)[:LINE_CHARS]
-    if len(longest) < LINE_CHARS_MIN:
-        return None
-    forms = (json.dumps(longest, ensure_ascii=False)[1:-1], json.dumps(longest)[1:-1], longest)
     time = sent_at.encode("utf-8", "replace")
+    if len(longest) < LINE_CHARS_MIN:
+        return _short(text.strip(), time, data)
+    forms = (json.dumps(longest, ensure_ascii=False)[1:-1], json.dumps(longest)[1:-1], longest)
     for form in dict.fromkeys(forms):
         places = list(_occurrences(data, form.encode("utf-8", "replace")))
-        if len(places) > 1 and time:
-            places = [at for at in places if time in _line_around(data, at)]
         if len(places) == 1:
             return places[0]
+        for at in places if time else ():
+            if time in _line_around(data, at):  # of two, both are the message
+                return at
+    return None
+
+
+def _short(text: str, time: bytes, data: bytes) -> int | None:
+    """Where a short text is as a whole JSON string, in a line with the message's time."""
+    forms = {json.dumps(text, ensure_ascii=False).encode("utf-8", "replace"),
+             json.dumps(text).encode()}  # fmt: skip
+    for at in _occurrences(data, time) if time and text else ():
+        line = _line_around(data, at)
+        if any(form in line for form in forms):
+            return at
     return None
 
 
