@@ -257,10 +257,9 @@ def _filtered(database: Database, scope: Scope) -> Scope:
         raise NotFoundError(f"No source fits {scope}.", hint=SEE_SOURCES)
     if scope.person is None and len(found) == 1:
         return Scope.source(found[0].id)
-    ids = tuple(one.id for one in found)
+    chosen = None if len(found) == len(known) else tuple(one.id for one in found)
     if scope.person is None:
-        return replace(scope, source_ids=ids)
-    chosen = None if len(ids) == len(known) else ids
+        return replace(scope, source_ids=chosen)
     return replace(scope, source_ids=chosen, speakers=_speakers(database, scope.person, chosen))
 
 

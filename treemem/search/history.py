@@ -103,7 +103,7 @@ _COUNT_ALL = "SELECT count(*) FROM source_message WHERE state = 'active'"
 # Subtle: with min() the other columns come from the row that has the minimum, so a message
 # that several sources share is returned once, at its place in the first of them.
 _ROWS_OF = f"""
-SELECT sm.message_seq, min(sm.source_seq), {_COLUMNS} {_HISTORY} {{where}}
+SELECT sm.message_seq, min(sm.source_seq), {_COLUMNS} {_HISTORY} {{check}}
 GROUP BY sm.message_seq ORDER BY 2, 3
 """
 _ROWS = f"""
@@ -111,7 +111,7 @@ SELECT sm.message_seq, sm.source_seq, {_COLUMNS} {_HISTORY} {{where}}
 ORDER BY sm.source_seq, sm.position
 """
 _PLACES = f"""
-SELECT min(sm.source_seq), sm.position {_HISTORY} {{where}} GROUP BY sm.message_seq
+SELECT min(sm.source_seq), sm.position {_HISTORY} {{check}} GROUP BY sm.message_seq
 """
 _IN_TIME = """
 AND (:{0}since IS NULL OR m.sent_at_ms >= :{0}since)
@@ -123,20 +123,23 @@ SELECT sm.message_seq, sm.source_seq, {_COLUMNS}
 FROM json_each(:stretches) j CROSS JOIN source_message sm ON sm.source_seq = j.value ->> 0
   AND sm.position BETWEEN j.value ->> 1 AND j.value ->> 2
 JOIN message m ON m.seq = sm.message_seq
-WHERE {{history}} {{where}} ORDER BY j.key, sm.position
+WHERE {{history}} {{check}} ORDER BY j.key, sm.position
 """  # noqa: S608
 _OF_LEAVES = """
 AND sm.message_seq IN (
   SELECT ls.message_seq FROM leaf_span ls JOIN json_each(:leaves) j ON ls.node_seq = j.value)
 """
 _OF_SOURCES = " AND sm.source_seq IN (SELECT value FROM json_each(:sources))"
+# Subtle: where messages are given, each is looked up by itself; by an index over both columns, it
+# would be once for each source.
+_CHECKED_SOURCES = _OF_SOURCES.replace("sm.", "+sm.")
 _BY_SPEAKERS = f" AND {messages.SPEAKER} IN (SELECT value FROM json_each(:speakers))"  # noqa: S608
 _MATCHED_AMONG = """
 SELECT f.rowid FROM message_fts f
 WHERE message_fts MATCH :match AND f.rowid BETWEEN :first AND :last
 """
 _IN_SCOPE = f"""
-AND EXISTS (SELECT 1 {_HISTORY} AND sm.message_seq = f.rowid {{where}})
+AND EXISTS (SELECT 1 {_HISTORY} AND sm.message_seq = f.rowid {{check}})
 """
 _BEST_BY_WORDS = """
 SELECT bm25(message_fts), f.rowid FROM message_fts f
@@ -148,16 +151,16 @@ _FREQUENCY = "SELECT count(*) FROM message_fts WHERE message_fts MATCH ?"
 _SPREAD = """
 WITH RECURSIVE place (source_seq, position, last) AS (
   SELECT seq, 0, (SELECT max(position) FROM source_message WHERE source_seq = source.seq)
-  FROM source
+  FROM source WHERE {of_source}
   UNION ALL SELECT source_seq, position + :step, last FROM place WHERE position + :step <= last)
 SELECT sm.message_seq FROM place CROSS JOIN source_message sm
   ON sm.source_seq = place.source_seq AND sm.position = place.position
 JOIN message m ON m.seq = sm.message_seq
-WHERE {history} {where}
+WHERE {history} {check}
 """
 _FIRST_IN_SCOPE = f"""
 SELECT j.value FROM json_each(:seqs) j
-WHERE EXISTS (SELECT 1 {_HISTORY} AND sm.message_seq = j.value {{where}})
+WHERE EXISTS (SELECT 1 {_HISTORY} AND sm.message_seq = j.value {{check}})
 ORDER BY j.key LIMIT :limit
 """  # noqa: S608
 _LEAVES = f"""
@@ -279,8 +282,14 @@ class ScopeReader:
         return {seq for seq, message in read.items() if not self.excluded >= origins_in(message)}
 
     def _rows(self, sql: str, also_where: str = "", **parameters: object) -> list[Row]:
-        """The rows of a statement with {history} and {where}, limited to the scope."""
-        filled = sql.format(history=self.history, where=self.where + also_where)
+        """The rows of a statement, limited to the scope. {history}, {where}: conditions; {check}:
+        as where, of single messages; {of_source}: of the table source."""
+        where = self.where + also_where
+        of_source = "1"
+        if "sources" in self.parameters:
+            of_source = "seq IN (SELECT value FROM json_each(:sources))"
+        check = where.replace(_OF_SOURCES, _CHECKED_SOURCES)
+        filled = sql.format(history=self.history, where=where, check=check, of_source=of_source)
         return self.database.rows(filled, {**self.parameters, **parameters})
 
     def _value(self, sql: str, also_where: str = "", **parameters: object) -> int:

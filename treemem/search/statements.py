@@ -181,9 +181,12 @@ def _trees(database: Database, scope: Scope) -> list[tuple[str, str]]:
     if scope.kind == "source":
         return [("source", scope.key or "")]
     if scope.kind == "filter":
-        ids = scope.source_ids or ()
-        is_whole = scope.speakers is None and len(ids) <= ROOTS_MAX
-        return [("source", key) for key in ids] if is_whole else []
+        if scope.speakers is not None:
+            return []
+        if scope.source_ids is None:  # it admits everything
+            return [("global", "")]
+        ids = scope.source_ids
+        return [("source", key) for key in ids] if len(ids) <= ROOTS_MAX else []
     return [("source", key) for (key,) in database.rows(_SOURCES_OF_SESSION, (scope.key,))]
 
 
