@@ -72,6 +72,11 @@ def print_json(value: object, *, full: bool = True) -> None:
     click.echo(json_text(value, full=full))
 
 
+def is_verbose() -> bool:
+    """Whether -v was given."""
+    return bool((click.get_current_context().obj or {}).get("verbose"))
+
+
 def stderr_is_terminal() -> bool:
     """Whether progress may be drawn on stderr, which takes escape sequences."""
     is_plain = bool(os.environ.get("NO_COLOR")) or os.environ.get("TERM") == "dumb"

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from treemem_cli.context import INTERRUPTED
-from treemem_cli.parameters import accept_shared_options, db_option, utc_option
+from treemem_cli.parameters import accept_shared_options, db_option, utc_option, verbose_option
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
@@ -115,6 +115,7 @@ class _LazyGroup(click.Group):
 )  # fmt: skip
 @db_option
 @utc_option
+@verbose_option
 @click.version_option(None, "-V", "--version", package_name="treemem")
 @click.pass_context
 def cli(context: click.Context) -> None:

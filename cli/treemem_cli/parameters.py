@@ -45,6 +45,17 @@ plain_option = click.option(
 full_option = click.option(
     "--full", is_flag=True, help="With --json: whole messages and nodes, not excerpts."
 )
+
+
+def _no_pager(context: click.Context, _: click.Parameter, is_set: bool) -> None:
+    if is_set:
+        context.ensure_object(dict)["no_pager"] = True
+
+
+no_pager_option = click.option(
+    "--no-pager", is_flag=True, expose_value=False, callback=_no_pager,
+    help="Print at once, however long it is.",
+)  # fmt: skip
 yes_option = click.option("--yes", is_flag=True, help="Do not ask.")
 format_option = click.option(
     "--format",
@@ -111,6 +122,17 @@ db_option = click.option(
     envvar="TREEMEM_DB", show_envvar=True,
     help="The memory file. Default: treemem.sqlite3 in your data folder.",
 )  # fmt: skip
+
+
+def _use_verbose(context: click.Context, _: click.Parameter, is_set: bool) -> None:
+    if is_set:
+        context.ensure_object(dict)["verbose"] = True
+
+
+verbose_option = click.option(
+    "-v", "--verbose", is_flag=True, expose_value=False, callback=_use_verbose,
+    help="Show more: sizes, levels, producers, reasons.",
+)  # fmt: skip
 # The same after the name of a command, where it overrides the environment.
 _db_option_after = click.option(
     "--db", type=click.Path(dir_okay=False), metavar="FILE", expose_value=False, callback=_use_db,
@@ -119,9 +141,11 @@ _db_option_after = click.option(
 
 
 def accept_shared_options(command: click.Command) -> click.Command:
-    """Lets a command, and those below a group, take --db and --utc after its name, too."""
+    """Lets a command, and those below a group, take --db, --utc and -v after its name, too."""
     known = {name for parameter in command.params for name in parameter.opts}
-    for name, option in (("--db", _db_option_after), ("--utc", utc_option)):
+    for name, option in (
+        ("--db", _db_option_after), ("--utc", utc_option), ("--verbose", verbose_option),
+    ):  # fmt: skip
         if name not in known:
             command = option(command)
     if isinstance(command, click.Group):

@@ -10,6 +10,7 @@ import os
 import sys
 import unicodedata
 from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import datetime
 from typing import TYPE_CHECKING
 
@@ -45,6 +46,26 @@ def text_screen() -> Console | Pipe:
     which takes as long as a search."""
     is_asked_for = any(os.environ.get(name) for name in _STYLED_BY)
     return console() if sys.stdout.isatty() or is_asked_for else Pipe()
+
+
+@contextmanager
+def paged(screen: Console) -> Iterator[None]:
+    """Shows what is printed on the screen within the block, if it is longer than a terminal, in the
+    pager that PAGER names. Not in a pipe, nor with --no-pager."""
+    import click
+
+    context = click.get_current_context(silent=True)
+    is_off = bool(((context and context.obj) or {}).get("no_pager"))
+    if is_off or not is_terminal() or screen.is_dumb_terminal or not sys.stdin.isatty():
+        yield
+        return
+    with screen.capture() as capture:
+        yield
+    text = capture.get()
+    if text.count("\n") < screen.height:
+        click.echo(text, nl=False, color=True)
+    else:
+        click.echo_via_pager(text, color=not screen.no_color and screen.color_system is not None)
 
 
 class Pipe:

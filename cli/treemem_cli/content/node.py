@@ -11,7 +11,7 @@ import click
 
 from treemem_cli.completion import ids
 from treemem_cli.content.message import message_view
-from treemem_cli.context import note, open_memory, print_json
+from treemem_cli.context import is_verbose, note, open_memory, print_json
 from treemem_cli.parameters import json_option, plain_option, utc_option
 
 if TYPE_CHECKING:
@@ -67,13 +67,9 @@ def _print_node(node: Node, *, unproven: bool, rejected: bool) -> None:
     from treemem_cli.render import clip, console, period, safe, short
 
     screen = console()
-    kind = "leaf" if node.is_leaf else f"level {node.level}"
-    state = " (still growing)" if node.provisional else ""
-    screen.print(f"{node.id}  {kind}{state}", style="bold", markup=False)
-    screen.print(
-        f"{count_of(node.tokens, 'token')} in {count_of(node.message_count, 'message')}  "
-        f"{period(node.started_at, node.ended_at)}".rstrip(), style="dim", markup=False,
-    )  # fmt: skip
+    screen.print(node.id, style="bold", markup=False)
+    parts = (node_size(node), period(node.started_at, node.ended_at))
+    screen.print("  ".join(filter(None, parts)), style="dim", markup=False)
     if node.child_ids:
         children = " ".join(short(child) for child in node.child_ids)
         screen.print(f"children {children}", style="dim", markup=False)
@@ -86,8 +82,10 @@ def _print_node(node: Node, *, unproven: bool, rejected: bool) -> None:
         screen.print()
         screen.print("Unproven: no checker accepted these.", style="bold")
         screen.print(statements_view(node.unproven, screen.width))
-    screen.print()
-    for summary in node.summaries:
+    is_all = rejected or is_verbose() or len(node.summaries) > 1
+    if is_all:
+        screen.print()
+    for summary in node.summaries if is_all else ():
         use = "shown" if summary.shown else "stored for comparison" if summary.kept else "not used"
         screen.print(
             f"{summary.producer}: {count_of(summary.kept, 'statement')} of "
@@ -99,6 +97,18 @@ def _print_node(node: Node, *, unproven: bool, rejected: bool) -> None:
                 f"  rejected, {rejection.reason}: {clip(safe(rejection.text), 160)}",
                 style="dim", markup=False,
             )  # fmt: skip
+
+
+def node_size(node: Node) -> str:
+    """How many messages are below a node, and whether more may come; with -v its tokens and its
+    place in the tree, too."""
+    from treemem.reports import count_of
+
+    parts = [count_of(node.message_count, "message")]
+    if is_verbose():
+        parts += ["leaf" if node.is_leaf else f"level {node.level}",
+                  count_of(node.tokens, "token")]  # fmt: skip
+    return ", ".join(parts) + (" (still growing)" if node.provisional and node.is_leaf else "")
 
 
 @node_command.command("list")
@@ -135,13 +145,14 @@ def list_nodes(
     from treemem_cli.tables import NAME, Column, Table, identifier, number
 
     table = Table(
-        identifier("node", length=SHORT_ID), number("level"), Column("reason"),
-        Column("source", wide=NAME), Column("summary by", drop=1),
-        Column("source id", style="dim", drop=2),
+        identifier("node", length=SHORT_ID), Column("reason"), Column("source", wide=NAME),
+        Column("source id", style="dim", drop=1),
+        *((number("level"), Column("summary by")) if plain or is_verbose() else ()),
     )  # fmt: skip
     for node in nodes[:limit]:
-        table.add(node.id, node.level, node.reason, titles.get(node.source_id, node.source_id),
-                  node.producer, node.source_id)  # fmt: skip
+        more = (node.level, node.producer) if plain or is_verbose() else ()
+        table.add(node.id, node.reason, titles.get(node.source_id, node.source_id),
+                  node.source_id, *more)  # fmt: skip
     table.print(plain=plain)
     if len(nodes) > limit:
         note(f"{len(nodes) - limit:,} more; to show all: --limit {len(nodes)}")
@@ -168,13 +179,12 @@ def expand_node(context: click.Context, node_id: str, as_json: bool) -> None:
     if as_json:
         print_json(below)
         return
-    from treemem.reports import count_of
     from treemem_cli.render import clip, console, period, short
 
     screen = console()
     for node in nodes:
         screen.print(
-            f"{short(node.id)}  {count_of(node.tokens, 'token')}  "
+            f"{short(node.id)}  {node_size(node)}  "
             f"{period(node.started_at, node.ended_at)}".rstrip(), style="bold cyan", markup=False,
         )  # fmt: skip
         for statement in node.statements[:5]:

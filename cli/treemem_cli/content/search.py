@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 MODES = ("auto", "verbatim", "summary")
 ORDERS = ("time", "score")
 INCLUDES = ("abandoned", "injected")
+# How the sentence begins that says that searches by meaning need an embedder.
+_NO_EMBEDDER = "Searched by words only: no embedder is in use"
 # The kinds of question that are answered from summaries, in words; "narrow" is not one of them.
 QUESTION_KINDS = {
     "about": "what something is about",
@@ -191,9 +193,11 @@ def _summary(result: SearchResult) -> str:
     """What was found, and what was missing, in sentences."""
     from treemem.reports import count_of
 
-    missing = "; ".join(result.missing)
     if not result.passages:
+        missing = "; ".join(result.missing)
         return f"Nothing was found. Try fewer or other words. {missing}".rstrip()
+    # That there is no embedder is worth a sentence where words were not enough, not each time.
+    missing = "; ".join(one for one in result.missing if not one.startswith(_NO_EMBEDDER))
     sentences = [
         f"{count_of(len(result.passages), 'passage')}, {count_of(result.tokens, 'token')}."
     ]

@@ -9,7 +9,13 @@ import click
 from treemem_cli.completion import ids
 from treemem_cli.content.message import message_view
 from treemem_cli.context import NOTHING_STORED, note, open_memory, print_json
-from treemem_cli.parameters import json_option, plain_option, scope_options, utc_option
+from treemem_cli.parameters import (
+    json_option,
+    no_pager_option,
+    plain_option,
+    scope_options,
+    utc_option,
+)
 
 if TYPE_CHECKING:
     from treemem import Scope, SourceView, Tree
@@ -116,6 +122,7 @@ def _in_order(sources: list[SourceView], *, with_agents: bool) -> list[SourceVie
 @click.option("--messages", "with_messages", is_flag=True, help="Print all messages word for word.")
 @click.option("--by-model", is_flag=True, help="Show only statements by a model, with citations.")
 @utc_option
+@no_pager_option
 @json_option
 @click.pass_context
 def show_source(
@@ -143,17 +150,18 @@ def show_source(
         _print_by_model(tree)
         return
     from treemem_cli.content.digest import print_digest
-    from treemem_cli.render import console, safe
+    from treemem_cli.render import console, paged, safe
 
     screen = console()
     _print_sources([view])
-    if view.source.origin:
-        screen.print(f"read from {safe(view.source.origin)}", style="dim", markup=False)
-    screen.print()
-    print_digest(screen, digest)
-    for message in messages:
+    with paged(screen):
+        if view.source.origin:
+            screen.print(f"read from {safe(view.source.origin)}", style="dim", markup=False)
         screen.print()
-        screen.print(message_view(message))
+        print_digest(screen, digest)
+        for message in messages:
+            screen.print()
+            screen.print(message_view(message))
 
 
 def _print_by_model(tree: Tree) -> None:

@@ -9,7 +9,7 @@ import click
 
 from treemem_cli.completion import ids
 from treemem_cli.content.tree import BEHIND
-from treemem_cli.context import confirm, note, open_memory, print_json
+from treemem_cli.context import confirm, is_verbose, note, open_memory, print_json
 from treemem_cli.parameters import json_option, plain_option, utc_option, yes_option
 
 if TYPE_CHECKING:
@@ -50,8 +50,8 @@ def list_topics(context: click.Context, plain: bool, as_json: bool) -> None:
         return
     _print(topics, plain=plain)
     if not topics:
-        note("There are no topics yet: too few leaves are alike.")
-    elif waiting:
+        note("There are no topics yet: too little of what is stored is about the same.")
+    elif waiting and is_verbose():
         from treemem.reports import count_of
 
         note(f"{count_of(waiting, 'leaf')} without a topic.")

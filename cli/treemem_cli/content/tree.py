@@ -9,7 +9,7 @@ import click
 
 from treemem_cli.completion import ids
 from treemem_cli.context import NOTHING_STORED, note, open_memory, print_json
-from treemem_cli.parameters import full_option, json_option, utc_option
+from treemem_cli.parameters import full_option, json_option, no_pager_option, utc_option
 
 if TYPE_CHECKING:
     from rich.text import Text
@@ -33,6 +33,7 @@ BEHIND = (
 @utc_option
 @json_option
 @full_option
+@no_pager_option
 @click.pass_context
 def tree_command(
     context: click.Context,
@@ -62,7 +63,7 @@ def tree_command(
         print_json([tree], full=full)
         return
     from treemem_cli.content.digest import counts_line
-    from treemem_cli.render import console, safe
+    from treemem_cli.render import console, paged, safe
 
     if tree.root_id is None and is_behind:
         note("The tree of everything has not been built yet. Run: treemem work")
@@ -71,10 +72,11 @@ def tree_command(
         note(NOTHING_STORED)
         return
     screen = console()
-    screen.print(safe(str(tree.scope)), style="bold", markup=False, soft_wrap=True)
-    screen.print(safe(digest.headline), markup=False)
-    screen.print(safe(counts_line(digest)), style="dim", markup=False)
-    screen.print(_tree_view(tree, depth, screen.width, sources))
+    with paged(screen):
+        screen.print(safe(str(tree.scope)), style="bold", markup=False, soft_wrap=True)
+        screen.print(safe(digest.headline), markup=False)
+        screen.print(safe(counts_line(digest)), style="dim", markup=False)
+        screen.print(_tree_view(tree, depth, screen.width, sources))
     if is_behind:
         note(BEHIND)
 
@@ -147,17 +149,11 @@ def _node_label(
     from rich.text import Text
 
     from treemem.reports import count_of
+    from treemem_cli.content.node import node_size
     from treemem_cli.render import clip, period, safe, short
 
-    kind = "leaf" if node.is_leaf else f"level {node.level}"
-    if node.is_leaf and node.provisional:
-        kind = "open tail"
-    name = f"root, {kind}" if is_root else kind
     title = Text(clip(source.title, max(40, width - 8)) + "\n", "bold") if source else Text()
-    label = title + Text.assemble(
-        (short(node.id), "bold cyan"), (f"  {name}  ", ""),
-        (count_of(node.tokens, "token"), "dim"),
-    )  # fmt: skip
+    label = title + Text.assemble((short(node.id), "bold cyan"), (f"  {node_size(node)}", "dim"))
     if when := period(node.started_at, node.ended_at):
         label.append(f"  {when}", "dim")
     if source is not None:

@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING
 
-from treemem_cli.context import note, stderr_is_terminal
+from treemem_cli.context import is_verbose, note, stderr_is_terminal
 
 if TYPE_CHECKING:
     from treemem import FileReport, LogFile
@@ -88,17 +88,19 @@ def print_files(files: Sequence[FileReport]) -> None:
 
 
 def _print_table(first: str, rows: Sequence[tuple[str, Sequence[FileReport]]]) -> None:
-    """rows: a name, and reports of one format, whose counts are summed."""
+    """rows: a name, and reports of one format, whose counts of messages are summed; with -v those
+    of records, too."""
     from treemem_cli.tables import NAME, Column, Table, number
 
-    table = Table(Column(first, wide=NAME), Column("format"), number("records", drop=1),
-                  number("added"), number("known"), number("skipped"))  # fmt: skip
+    more = (number("records"), number("skipped")) if is_verbose() else ()
+    table = Table(Column(first, wide=NAME), Column("format"), number("added"), number("known"),
+                  *more)  # fmt: skip
     for name, group in rows:
-        table.add(
-            name, group[0].format or "-", sum(file.records for file in group),
-            sum(file.added for file in group), sum(file.known for file in group),
-            sum(sum(file.skipped.values()) for file in group),
-        )  # fmt: skip
+        counts = [sum(file.added for file in group), sum(file.known for file in group)]
+        if more:
+            counts += [sum(file.records for file in group),
+                       sum(sum(file.skipped.values()) for file in group)]  # fmt: skip
+        table.add(name, group[0].format or "-", *counts)
     if table.rows:
         table.print()
 

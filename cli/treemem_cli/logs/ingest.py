@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from treemem_cli.context import note, open_memory, print_json
+from treemem_cli.context import is_verbose, note, open_memory, print_json
 from treemem_cli.logs.file_reports import (
     counted,
     log_files,
@@ -112,11 +112,18 @@ def print_ingest(report: IngestReport, *, as_json: bool) -> None:
             "skipped": report.skipped, "redacted": report.redacted, "files": report.files,
         })  # fmt: skip
         return
+    from treemem.reports import count_of
     from treemem_cli.render import safe
 
     print_files(report.files)
-    if report.skipped:
+    if any(file.error is None for file in report.files):
+        added = count_of(report.added, "message")
+        click.echo(f"{added} added, {report.known:,} known." if report.known else f"{added} added.")
+    if report.skipped and is_verbose():
         click.echo(f"Skipped: {safe(counted(report.skipped))}")
+    elif report.skipped:
+        skipped = count_of(sum(report.skipped.values()), "record")
+        click.echo(f"{skipped} more, not messages of their own; -v shows why.")
     if report.redacted:
         click.echo(f"Redacted: {counted(report.redacted)} (treemem redact --help)")
     print_problems(report.files)

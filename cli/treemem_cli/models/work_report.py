@@ -37,8 +37,8 @@ def print_work_report(report: WorkReport) -> None:
     """Prints results on stdout and failures on stderr."""
     from treemem.reports import count_of
 
-    done = ", ".join(f"{number:,} {kind}" for kind, number in report.done.items())
-    nothing = "no job finished" if report.model_calls else "nothing to do"
+    done = ", ".join(count_of(number, f"{kind} job") for kind, number in report.done.items())
+    nothing = "no job finished" if report.model_calls or report.embedded else "nothing to do"
     click.echo(f"Done: {done or nothing} ({report.seconds:.1f} s)")
     if report.model_calls:
         speed = (report.tokens_in + report.tokens_out) / max(report.seconds, 0.001)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from treemem_cli.context import open_memory, print_json
+from treemem_cli.context import is_verbose, open_memory, print_json
 from treemem_cli.parameters import json_option
 
 if TYPE_CHECKING:
@@ -55,17 +55,10 @@ def _rows(status: Status) -> Iterator[tuple[str, str]]:
         count_of(status.sources, "source"), count_of(status.messages, "message"),
         count_of(status.tokens, "token"),
     ))  # fmt: skip
-    yield (
-        "tree",
-        (
-            f"{count_of(status.leaves, 'leaf')}, {count_of(status.groups, 'group')}, "
-            f"{count_of(status.open_messages, 'message')} not in a leaf yet (already searchable)"
-        ),
-    )
-    yield (
-        "topics",
-        (f"{status.topics:,}, {count_of(status.leaves_without_topic, 'leaf')} without one"),
-    )
+    if is_verbose():
+        yield from _tree_rows(status)
+    else:
+        yield "topics", f"{status.topics:,}"
     yield (
         "ledger",
         " · ".join(count_of(status.ledger[kind], noun) for kind, noun in LEDGER_NOUNS.items()),
@@ -94,7 +87,7 @@ def _rows(status: Status) -> Iterator[tuple[str, str]]:
         mark = "" if embedder.in_use else ", not in use"
         nodes = count_of(embedder.of, "node")
         yield "vectors", f"{embedder.name}: {embedder.nodes:,} of {nodes} ({share} %){mark}"
-    for producer in status.producers:
+    for producer in status.producers if is_verbose() else ():
         yield from _producer_rows(producer)
     for kind, states in status.jobs.items():
         waiting = {state: number for state, number in states.items() if state != "done"}
@@ -105,6 +98,22 @@ def _rows(status: Status) -> Iterator[tuple[str, str]]:
         yield "paused", f"{kind}: {reason}"
     for sentence in status.missing:
         yield "missing", sentence
+
+
+def _tree_rows(status: Status) -> Iterator[tuple[str, str]]:
+    from treemem.reports import count_of
+
+    yield (
+        "tree",
+        (
+            f"{count_of(status.leaves, 'leaf')}, {count_of(status.groups, 'group')}, "
+            f"{count_of(status.open_messages, 'message')} not in a leaf yet (already searchable)"
+        ),
+    )
+    yield (
+        "topics",
+        f"{status.topics:,}, {count_of(status.leaves_without_topic, 'leaf')} without one",
+    )
 
 
 def precision_of(result: Calibration) -> str:

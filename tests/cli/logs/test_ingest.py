@@ -28,11 +28,15 @@ def test_many_files_are_summed_up_by_format(tmp_path: Path) -> None:
         (folder / f"{number:03}.jsonl").write_text(line(number))
     (folder / "notes.md").write_text("# Farm 0417\n\nIt has two gates.\n")
     first, *lines = run("ingest", str(folder)).stdout.splitlines()
-    assert first.split() == ["files", "format", "records", "added", "known", "skipped"]
-    assert [line.split() for line in lines] == [
-        [str(FILES_SHOWN + 1), "chat", str(FILES_SHOWN + 1), str(FILES_SHOWN + 1), "0", "0"],
-        ["1", "markdown", "1", "1", "0", "0"],
+    assert first.split() == ["files", "format", "added", "known"]
+    assert [line.split() for line in lines[:2]] == [
+        [str(FILES_SHOWN + 1), "chat", str(FILES_SHOWN + 1), "0"],
+        ["1", "markdown", "1", "0"],
     ]
+    assert lines[2:] == [f"{FILES_SHOWN + 2} messages added."]
+    again = run("ingest", str(folder), "-v").stdout.splitlines()
+    assert again[0].split() == ["files", "format", "added", "known", "records", "skipped"]
+    assert again[3] == f"0 messages added, {FILES_SHOWN + 2} known."
 
 
 def test_files_that_need_a_package_are_counted_with_the_command(
@@ -104,7 +108,9 @@ def test_the_most_frequent_reasons_are_listed(tmp_path: Path) -> None:
         for kind in [*kinds, kinds[3], kinds[3]]
     ]
     log.write_text("".join(json.dumps(record) + "\n" for record in records))
-    (line,) = (text for text in run("ingest", str(log)).stdout.splitlines() if "Skipped" in text)
+    (line,) = (
+        text for text in run("ingest", str(log), "-v").stdout.splitlines() if "Skipped" in text
+    )
     assert line.startswith("Skipped: 3 no message: kind-3, 1 no message: kind-0, ")
     assert line.endswith(", 2 for 2 more reasons (all: --json)")
 

@@ -59,7 +59,7 @@ def test_a_dry_run_reports_as_ingest_does_and_stores_nothing(log: str, tmp_path:
         assert memory.status().messages == 0
     assert plan["files"] == run_json("ingest", log)["files"]
     table, figures = dry.stdout.split("sources ", 1)
-    assert table.splitlines()[0].split() == "file format records added known skipped".split()
+    assert table.splitlines()[0].split() == "file format added known".split()
     empty = str(tmp_path / "empty.sqlite3")
     assert "sources " + figures == run("--db", empty, "plan", log).stdout
 

@@ -54,7 +54,7 @@ def test_outside_the_hours_a_note_says_when_model_work_continues(model: FakeClie
         memory.append("s", [Message(text=prose(1, 8))])
     result = run("work", "--between", "22:00-07:00")
     assert result.exit_code == 0
-    assert "Done: 1 seal, 1 extract" in result.stdout
+    assert "Done: 1 seal job, 1 extract job" in result.stdout
     assert "model work continues at 2026-01-10 22:00 local time" in result.stderr
     report = run_json("work", "--between", "22:00-07:00")
     assert (report["stopped_by"], report["model_calls"]) == ("hours", 0)
