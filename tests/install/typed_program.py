@@ -1,16 +1,20 @@
 """A program that uses treemem. Each comment is the type that a checker must reveal there."""
 
+from collections.abc import Iterator, Sequence
 from typing import reveal_type
 
 from treemem import (
     Diagnosis,
     Entry,
+    Event,
     IngestReport,
+    LogFile,
     Memory,
     Message,
     Plan,
     Scope,
     SearchResult,
+    Source,
     SourceView,
     Status,
     TopicView,
@@ -23,6 +27,19 @@ def headline(memory: Memory, scope: Scope) -> str:
 
 def first_titles(result: SearchResult) -> list[str]:
     return [passage.title for passage in result.passages]
+
+
+def count_words(texts: list[str]) -> list[list[float]]:
+    return [[1.0, float(len(text.split()))] for text in texts]
+
+
+def by_length(query: str, texts: Sequence[str]) -> list[float]:
+    return [float(len(text)) for text in texts]
+
+
+def ship_log(file: LogFile) -> Iterator[Event]:
+    yield Source(f"ship/{file.stem}", "ship_log")
+    yield Message(text="The mast is up.")
 
 
 with Memory.open("memory.sqlite3") as memory:
@@ -45,5 +62,11 @@ with Memory.open("memory.sqlite3") as memory:
     diagnosis: Diagnosis = memory.diagnose()
     reveal_type(memory.redactions)  # Redactions
     reveal_type(memory.work(max_calls=0).stopped_by)  # str
+    memory.use_model("embedder", count_words, name="words/1")
+    memory.use_model("reranker", by_length)
+    memory.ingest("monday.txt", importer=ship_log)
+    reveal_type(memory.ids("source"))  # list[tuple[str, str]]
+    reveal_type(memory.jobs(["todo"])[0].kind)  # str
+    reveal_type(memory.rules()[0].text)  # str
     memory.search(42)  # error
     title = memory.sources().title  # error

@@ -302,7 +302,7 @@ class EndpointClient(Closable):
             import httpx
         except ImportError as error:
             raise ModelError(
-                "A model server needs the package httpx, which is not installed: "
+                "A model server needs the package httpx, which is not installed: run "
                 f"{extra_command('endpoint')}",
                 recoverable=False,
             ) from error
