@@ -15,13 +15,15 @@ class Skipped:
 
     reason: a short stable phrase, by which reports count records. line: 1-based; None if the file
     has no lines. problem: True for damage that the user should know of, False for a record that is
-    not a message by design. detail: at most one line, for the report.
+    not a message by design. detail: at most one line, for the report. title: what the record
+    calls the session of a message in any log: the message's id there, and the title.
     """
 
     reason: str
     line: int | None = None
     problem: bool = False
     detail: str | None = None
+    title: tuple[str, str] | None = None
 
 
 # The reason for a last record that is incomplete: it may still be being written.

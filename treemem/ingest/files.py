@@ -25,6 +25,7 @@ from treemem.importers.streams.heads import HEAD_BYTES
 from treemem.ingest import blobs, matching, reconcile, renewal
 from treemem.ingest.continuations import Continuation
 from treemem.ingest.matching import LogMessage, MessageMatcher
+from treemem.ingest.titles import TitlesElsewhere
 from treemem.privacy.policy import Redaction
 from treemem.reports import FileProgress, FileReport, IngestReport
 from treemem.store import imported_files, messages, sources
@@ -90,26 +91,33 @@ def ingest_all(
 ) -> IngestReport:
     """Stores the messages of the files and of archive members. Calls finish after each report."""
     report = IngestReport()
+    titles = TitlesElsewhere(database, options.redaction)
     for file in files:
         if file.path is not None and is_own(database.path, file.path):
             if not file.found:
                 report.files.append(FileReport(file.label, error=_OWN_FILE.format(file.label)))
             continue
-        for file_report in file_reports(database, file, clock, options):
+        for file_report in file_reports(database, file, clock, options, titles):
             report.files.append(file_report)
             finish()
+    titles.store()
     return report
 
 
 def file_reports(
-    database: Database, file: LogFile, clock: Clock, options: Options
+    database: Database,
+    file: LogFile,
+    clock: Clock,
+    options: Options,
+    titles: TitlesElsewhere | None = None,
 ) -> Iterator[FileReport]:
     """Ingests a file and yields its report. For an archive, yields one report for all skipped
-    members, if any, and one for each other member."""
+    members, if any, and one for each other member. titles: gets those of sessions of other
+    files."""
     try:
         with archives.open_archive(file) as archive:
             if archive is None:
-                yield FileIngest(database, file, clock, options).run()
+                yield FileIngest(database, file, clock, options, titles).run()
                 return
             skipped_members = FileReport(file.label, found=file.found)
             for skipped in archive.survey():
@@ -117,7 +125,7 @@ def file_reports(
             if skipped_members.records:
                 yield skipped_members
             for member in archive.members():
-                yield FileIngest(database, member, clock, options).run()
+                yield FileIngest(database, member, clock, options, titles).run()
     except (ImportFileError, OSError) as error:
         report = FileReport(file.label, found=file.found)
         _note_error(report, file, error)
@@ -159,8 +167,16 @@ class _Batch:
 class FileIngest:
     """Ingests one file. report: the outcome of every record, filled in by run()."""
 
-    def __init__(self, database: Database, file: LogFile, clock: Clock, options: Options) -> None:
+    def __init__(
+        self,
+        database: Database,
+        file: LogFile,
+        clock: Clock,
+        options: Options,
+        titles: TitlesElsewhere | None = None,
+    ) -> None:
         self._database = database
+        self._titles = titles
         self._file = file
         self._clock = clock
         self._options = options
@@ -259,8 +275,10 @@ class FileIngest:
                     self._retire_missing(importer)
                 current = self._open_source(event)
             elif isinstance(event, Skipped):
+                if event.title is not None and self._titles is not None:
+                    self._titles.add(*event.title)
                 detail = self._options.redaction.excerpt(event.detail)
-                self.report.note(replace(event, detail=detail))
+                self.report.note(replace(event, detail=detail, title=None))
             else:
                 assert current is not None, f"{importer.name} yielded a message before its source"
                 if self._is_own_call.setdefault(current, begins_own_call(event.text)):

@@ -79,6 +79,28 @@ def titles(database: Database) -> Sequence[tuple[int, str]]:
     return database.rows("SELECT seq, title FROM source WHERE title IS NOT NULL")
 
 
+_ENDING_WITH = """
+SELECT s.seq FROM message m JOIN source_message sm ON sm.message_seq = m.seq
+JOIN source s ON s.seq = sm.source_seq AND s.parent_id IS NULL
+WHERE m.identity = ?
+ORDER BY (SELECT max(position) FROM source_message WHERE source_seq = s.seq) - sm.position, s.seq
+LIMIT 1
+"""
+
+
+def ending_with(database: Database, identity: str) -> int | None:
+    """The source that has a message nearest to its end; None if no source has it. A session that
+    continues another begins with its messages. identity: of the message, see ids.py."""
+    seq = database.value(_ENDING_WITH, (identity,))
+    return None if seq is None else int(seq)
+
+
+def add_title(database: Database, source_seq: int, title: str) -> None:
+    """Gives a source a title unless it has one."""
+    sql = "UPDATE source SET title = ? WHERE seq = ? AND title IS NULL"
+    database.execute(sql, (storable_text(title)[0], source_seq))
+
+
 def rewrite_title(database: Database, source_seq: int, title: str) -> None:
     database.execute("UPDATE source SET title = ? WHERE seq = ?", (title, source_seq))
 

@@ -19,7 +19,7 @@ from treemem.importers.common.base import Event, Importer, LogFile, Skipped
 from treemem.importers.common.coerce import as_text
 from treemem.importers.common.content import BlockReader, Content, join_fragments
 from treemem.importers.common.records import TOO_DEEP, Record, parse_json, skim_json
-from treemem.importers.common.source_ids import printable, sent_at
+from treemem.importers.common.source_ids import one_line, printable, sent_at
 from treemem.log_places import LOG_PLACES
 from treemem.types import Message, Source
 
@@ -91,7 +91,7 @@ class _Reading:
         source = self._source(ordinal, record.line, value)
         message = self._message(ordinal, value)
         if isinstance(message, str):
-            return (Skipped(message, record.line),)
+            return (Skipped(message, record.line, title=_title(value)),)
         api_id = _api_id(value)
         if self._survey.is_replay(ordinal):
             # A replayed record repeats a message: it is not joined, and nothing is joined to it.
@@ -175,6 +175,13 @@ class _Reading:
 def _parse(data: bytes) -> object:
     """Parses numbers exactly only where they become text: in the arguments of tools."""
     return parse_json(data) if b'"tool_use"' in data else skim_json(data)
+
+
+def _title(value: dict[str, Any]) -> tuple[str, str] | None:
+    """The session that a summary names, by the id of its last message, and its title; mostly of
+    another file of the project."""
+    leaf, title = as_text(value.get("leafUuid")), one_line(value.get("summary"))
+    return (leaf, title) if value.get("type") == "summary" and leaf and title else None
 
 
 def _api_id(value: dict[str, Any]) -> str | None:
