@@ -89,14 +89,15 @@ class Indented:
     """A text from a log with its lines indented, also those that a terminal wraps, so that none
     of them can pass for a heading or a command of treemem's."""
 
-    def __init__(self, text: str) -> None:
-        self._text = safe(text)
+    def __init__(self, text: str | Text) -> None:
+        """text: a Text must be safe already."""
+        self._text = safe(text) if isinstance(text, str) else text
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[Text]:
         from rich.text import Text
 
-        width = max(1, options.max_width - len(_INDENT))
-        for line in Text(self._text).wrap(console, width):
+        text = Text(self._text) if isinstance(self._text, str) else self._text
+        for line in text.wrap(console, max(1, options.max_width - len(_INDENT))):
             line.rstrip()
             yield Text.assemble(_INDENT, line) if line else line
 

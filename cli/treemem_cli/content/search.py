@@ -156,7 +156,7 @@ def _unexplained(result: SearchResult) -> SearchResult:
 
 def _print(result: SearchResult, query: str, *, explain: bool, fts: bool) -> None:
     from treemem_cli.content import tool_input
-    from treemem_cli.render import Pipe, safe, text_screen
+    from treemem_cli.render import Indented, Pipe, safe, text_screen
 
     screen = text_screen()
     if rules := _rules(result):
@@ -172,7 +172,8 @@ def _print(result: SearchResult, query: str, *, explain: bool, fts: bool) -> Non
         if isinstance(screen, Pipe):
             screen.print(safe(text) + "\n")
         else:
-            screen.print(_marked(safe(text) + "\n", query, fts=fts))
+            screen.print(Indented(_marked(safe(text), query, fts=fts)))
+            screen.print()
         if explain:
             _print_scores(passage)
 

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import os
+
+import pytest
+
 from tests.helpers.command_line import run, run_json
 from treemem import Memory, Message
 
@@ -66,4 +70,16 @@ def test_a_message_cannot_pass_for_a_heading() -> None:
         lines = run(*arguments).stdout.splitlines()
         shown = [line for line in lines if "12345678" in line or "reboot" in line]
         assert len(shown) >= 2
+        assert all(line.startswith("  ") for line in shown), arguments
+
+
+@pytest.mark.skipif(os.name != "posix", reason="terminals are POSIX's")
+def test_a_line_that_a_terminal_wraps_cannot_pass_for_a_heading() -> None:
+    from tests.helpers.terminal import on_terminal
+
+    (message_id,) = stored(Message(text="Walrus. " + "resume: reboot " * 20))
+    for arguments in (("search", "walrus"), ("message", "show", message_id[:8])):
+        lines = on_terminal(40, *arguments).splitlines()
+        shown = [line for line in lines if "reboot" in line]
+        assert len(shown) > 5
         assert all(line.startswith("  ") for line in shown), arguments
