@@ -102,6 +102,7 @@ def test_the_configuration_page_names_every_variable_that_the_code_reads() -> No
     read = {name for path in sources for pair in _VARIABLE.findall(path.read_text())
             for name in pair if name}  # fmt: skip
     read |= {variable for _, variable, _ in log_places._OVERRIDES}
+    read |= {"VISUAL", "EDITOR", "PAGER", "TERM"}  # by name, see content/editor.py
     # Set for the child process that runs llama.cpp, which imports this package.
     read -= {"GGML_NO_BACKTRACE", "PYTHONPATH"}
     assert {"TREEMEM_DB", "TREEMEM_MODELS", "TREEMEM_SQLITE", "CODEX_HOME"} <= read
