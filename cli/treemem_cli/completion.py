@@ -63,6 +63,20 @@ def formats(_: click.Context, __: click.Parameter, incomplete: str) -> list[Comp
     return _beginning(FORMATS, incomplete)
 
 
+def paths(_: click.Context, __: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """Leaves files and folders to the shell, which would complete nothing otherwise."""
+    from click.shell_completion import CompletionItem
+
+    return [CompletionItem(incomplete, type="file")]
+
+
+def commands(_: click.Context, __: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """Completes the name of a command."""
+    from treemem_cli.main import COMMANDS
+
+    return _beginning(COMMANDS, incomplete)
+
+
 def models(_: click.Context, __: click.Parameter, incomplete: str) -> list[CompletionItem]:
     """Completes the name of a model of the catalog, or of an installed one; else a file."""
     from click.shell_completion import CompletionItem

@@ -82,6 +82,15 @@ def test_formats_and_models_are_completed(db: Path) -> None:
     assert completed("model", "pull", "./my") == ["file,./my"]
 
 
+@pytest.mark.parametrize("command", ["ingest", "plan", "watch"])
+def test_paths_are_left_to_the_shell(db: Path, command: str) -> None:
+    assert completed(command, "~/Down") == ["file,~/Down"]
+
+
+def test_help_completes_commands(db: Path) -> None:
+    assert completed("help", "sea") == ["plain,search"]
+
+
 def test_the_completed_formats_are_all(db: Path) -> None:
     assert tuple(importer.name for importer in IMPORTERS) == FORMATS
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from treemem_cli import completion
 from treemem_cli.context import is_verbose, note, open_memory, print_json
 from treemem_cli.logs.file_reports import (
     counted,
@@ -35,7 +36,9 @@ if TYPE_CHECKING:
 
 
 @click.command("ingest")
-@click.argument("paths", nargs=-1, required=True, metavar="PATH...")
+@click.argument(
+    "paths", nargs=-1, required=True, metavar="PATH...", shell_complete=completion.paths
+)
 @format_option
 @stdin_name_option
 @click.option("--dry-run", is_flag=True, help="Store nothing; show the result and its cost.")

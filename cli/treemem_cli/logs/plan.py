@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from treemem_cli import completion
 from treemem_cli.context import open_or_empty, print_json
 from treemem_cli.logs.file_reports import (
     log_files,
@@ -24,7 +25,9 @@ if TYPE_CHECKING:
 
 
 @click.command("plan")
-@click.argument("paths", nargs=-1, required=True, metavar="PATH...")
+@click.argument(
+    "paths", nargs=-1, required=True, metavar="PATH...", shell_complete=completion.paths
+)
 @format_option
 @stdin_name_option
 @json_option

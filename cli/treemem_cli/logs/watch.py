@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from treemem_cli import completion
 from treemem_cli.context import INTERRUPTED, note, open_memory
 from treemem_cli.forms import WatchLine, json_value
 from treemem_cli.models.work_report import print_work_report
@@ -31,7 +32,7 @@ UNKNOWN_SHOWN = 10
 
 
 @click.command("watch")
-@click.argument("paths", nargs=-1, metavar="[PATH...]")
+@click.argument("paths", nargs=-1, metavar="[PATH...]", shell_complete=completion.paths)
 @click.option("--work", is_flag=True, help="Run model work while nothing changes.")
 @click.option("--between", type=HoursOfDay(),
               help="With --work: only in these local hours, such as 22:00-07:00.")  # fmt: skip

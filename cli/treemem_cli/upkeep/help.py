@@ -7,9 +7,11 @@ from __future__ import annotations
 
 import click
 
+from treemem_cli import completion
+
 
 @click.command("help")
-@click.argument("names", metavar="[COMMAND...]", nargs=-1)
+@click.argument("names", metavar="[COMMAND...]", nargs=-1, shell_complete=completion.commands)
 @click.pass_context
 def help_command(context: click.Context, names: tuple[str, ...]) -> None:
     """Show the help of a command.
