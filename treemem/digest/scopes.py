@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
 from os.path import commonprefix
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from treemem.digest import outlining
@@ -308,6 +309,9 @@ def _of_project(
 ) -> list[SourceName]:
     places = sorted({one.project for one in known if one.project})
     admitted = set(projects.admitted(places, project))
+    if not admitted and projects.is_folder(project):
+        folder = Path(project).expanduser().absolute()
+        raise NotFoundError(f"No session ran in {folder} or below it.", hint=SEE_SOURCES)
     if not admitted:
         raise _unknown("project", project, places)
     return [one for one in sources if one.project in admitted]

@@ -68,8 +68,8 @@ def admitted(known: Sequence[str], wanted: str) -> list[str]:
     """
     if not wanted.strip():
         return []
-    path = Path(os.path.expanduser(wanted))  # noqa: PTH111 unlike Path, raises nothing
-    is_path = wanted.startswith(".") or path.is_absolute()
+    path = _expanded(wanted)
+    is_path = is_folder(wanted)
     if not is_path and (found := _by_name(known, wanted)):
         return found
     if not is_path and not path.is_dir():
@@ -78,6 +78,15 @@ def admitted(known: Sequence[str], wanted: str) -> list[str]:
         return found
     nearest = home_at(known, os.path.realpath(path))
     return [] if nearest is None else [nearest]
+
+
+def is_folder(wanted: str) -> bool:
+    """Whether a user means a folder, not a name: "." or a path that is not part of another."""
+    return wanted.startswith(".") or _expanded(wanted).is_absolute()
+
+
+def _expanded(wanted: str) -> Path:
+    return Path(os.path.expanduser(wanted))  # noqa: PTH111 unlike Path, raises nothing
 
 
 def _by_name(known: Sequence[str], wanted: str) -> list[str]:
