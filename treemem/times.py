@@ -130,7 +130,7 @@ def of_reader(now: datetime, zone: tzinfo | str | None) -> datetime:
             zone = ZoneInfo(zone)
         except (OSError, ValueError, KeyError):
             raise UsageError(
-                f"{zone!r} is no time zone; write one such as UTC or Europe/Berlin."
+                f"{zone!r} is not a time zone; write one such as UTC or Europe/Berlin."
             ) from None
     return now if zone is None else now.astimezone(zone)
 

@@ -129,7 +129,7 @@ def test_a_document_longer_than_its_head_is_recognized() -> None:
 )
 def test_other_documents_are_not_recognized(document: object) -> None:
     file = LogFile("x.json", data=json.dumps(document, indent=1).encode())
-    with pytest.raises(ImportFileError, match="is in no format"):
+    with pytest.raises(ImportFileError, match="is in an unknown format"):
         detect(file)
 
 

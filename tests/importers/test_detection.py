@@ -181,7 +181,7 @@ def test_a_file_goes_to_the_importer_of_its_format(data: bytes, label: str, name
 def test_an_unrecognized_file_is_an_error_that_describes_its_content(
     data: bytes, label: str, held: str
 ) -> None:
-    pattern = rf"^{re.escape(label)} is in no format .*{re.escape(held)}"
+    pattern = rf"^{re.escape(label)} is in an unknown format: .*{re.escape(held)}"
     with pytest.raises(ImportFileError, match=pattern) as caught:
         detected_name(data, label)
     assert "See: treemem formats" in str(caught.value)

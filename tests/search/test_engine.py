@@ -409,7 +409,7 @@ def test_a_day_is_that_of_the_readers_zone(memory: Memory) -> None:
     assert memory.search("walrus", zone=tokyo, since="2026-01-06").passages
     assert not memory.search("walrus", zone="UTC", since="2026-01-06").passages
     assert memory.search("walrus", now=NOW.astimezone(tokyo), since="2026-01-06").passages
-    with pytest.raises(UsageError, match="'Mars' is no time zone; write one such as UTC"):
+    with pytest.raises(UsageError, match="'Mars' is not a time zone; write one such as UTC"):
         memory.search("walrus", zone="Mars")
 
 

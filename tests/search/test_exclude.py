@@ -85,4 +85,4 @@ def test_the_command_line_excludes_origins_by_a_list_and_shows_them() -> None:
     assert [message["origin"] for message in messages] == ["typed", "typed", "assistant", "person"]
     refused = run("search", "ledger", "--exclude", "pasted,stolen")
     assert refused.exit_code == 2
-    assert "'stolen' is no origin" in refused.stderr
+    assert "'stolen' is not an origin" in refused.stderr

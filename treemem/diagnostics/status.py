@@ -219,7 +219,7 @@ def _missing(
         sentences.append(
             f"{exam.model} adds nothing: in its exam it got {exam.retell.points} of "
             f"{exam.retell.total} sentences and {exam.notes.shown} of {exam.notes.total} notes "
-            "right that would be shown. It is not used; summaries are extracted, not written."
+            "right that would be shown. It is not used; summaries are extracted from the logs."
         )
     elif summarizer is not None and upgradable:
         sentences.append(
@@ -230,7 +230,8 @@ def _missing(
         sentences[:] = [registry.missing("summarizer", str(summarizer))]
     if summarizer is None:
         sentences.append(
-            "No summarizer is in use: summaries are extracted, not written. See: treemem model list"
+            "No summarizer is in use: summaries are extracted from the logs. See: treemem model "
+            "list"
         )
     if (lacking := vectors.missing(database, embedder)) is not None:
         sentences.append(lacking)

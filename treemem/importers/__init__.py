@@ -128,6 +128,6 @@ def detect(file: LogFile) -> Importer:
     if best > 0:
         return IMPORTERS[scores.index(best)]
     raise UnknownFormatError(
-        f"{file.label} is in no format that treemem reads: it holds {describe_content(head)}. If "
-        "it is one of them all the same, name it with --format. See: treemem formats"
+        f"{file.label} is in an unknown format: it holds {describe_content(head)}. If you know the "
+        "format, name it with --format (format_name in Python). See: treemem formats"
     )

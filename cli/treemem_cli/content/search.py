@@ -39,8 +39,9 @@ def _origins(context: click.Context, option: click.Parameter, value: str) -> tup
     names = tuple(filter(None, map(str.strip, value.split(","))))
     for name in names:
         if name not in ORIGINS:
-            raise click.BadParameter(f"{name!r} is no origin; use {', '.join(ORIGINS)}.", context,
-                                     option)  # fmt: skip
+            raise click.BadParameter(
+                f"{name!r} is not an origin; use {', '.join(ORIGINS)}.", context, option
+            )
     return names  # type: ignore[return-value]
 
 

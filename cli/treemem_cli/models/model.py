@@ -301,14 +301,14 @@ def _use_served(
 
 def _note_vectors(status: Status) -> None:
     """Says how many nodes have vectors; until all do, search uses the previous embedder's."""
+    from treemem.reports import count_of
+
     embedder = next((embedder for embedder in status.embedders if embedder.in_use), None)
     if embedder is None:
         note("It has no vectors yet; to compute them: treemem embed")
     elif embedder.nodes < embedder.of:
-        note(
-            f"{embedder.nodes:,} of {embedder.of:,} nodes have its vectors; to compute the rest: "
-            "treemem embed"
-        )
+        nodes = count_of(embedder.of, "node")
+        note(f"It has vectors of {embedder.nodes:,} of {nodes}; to compute the rest: treemem embed")
 
 
 def _note_exam(result: ExamResult | None, name: str) -> None:

@@ -20,7 +20,7 @@ def doctor_command(context: click.Context, repair: bool, as_json: bool) -> None:
 
     Every hash is recomputed from the content. --repair rebuilds the full-text index, missing
     summaries and damaged vectors; it never changes messages. What could not be checked, as in a
-    file that is locked or cannot be written, is listed and is no damage.
+    file that is locked or cannot be written, is listed, but is not damage.
 
     \b
     Example:

@@ -173,5 +173,5 @@ def test_damage_is_reported_and_lines_about_other_files_are_limited(logs: Path) 
     result = CliRunner().invoke(cli, ["watch", str(logs), "--once"])
     assert "chat  a.jsonl: 2 messages added, 1 damaged record (" in result.stdout
     assert result.stderr.count("a.jsonl:2: damaged record (") == 1
-    assert result.stderr.count(".png is in no format") == UNKNOWN_SHOWN
+    assert result.stderr.count(".png is in an unknown format") == UNKNOWN_SHOWN
     assert result.stderr.count("are not listed") == 1

@@ -74,7 +74,7 @@ def test_a_marker_that_is_no_file_hinders_nothing(
     assert marker_of(path).lstat().st_ino == before.st_ino
     assert {entry.name for entry in tmp_path.iterdir()} == {path.name, marker_of(path).name}
     with Memory.open(path) as memory:
-        assert f"{marker_of(path)} is no file" in memory.notices[0]
+        assert f"{marker_of(path)} is not a file" in memory.notices[0]
 
 
 @pytest.mark.parametrize("how", ["link", "hard link", "link to nothing"])

@@ -71,7 +71,7 @@ class Bert:
             return _Network(self._path)
         except KeyError as error:
             raise ModelError(
-                f"{self._path} is no BERT: it lacks {error}", recoverable=False
+                f"{self._path} is not a BERT model: it lacks {error}", recoverable=False
             ) from error
 
 

@@ -22,7 +22,7 @@ QUERY_SHARE = 0.5
 def rank(model: LoadedModel, query: str, texts: Sequence[str]) -> list[float]:
     """A number for each text, the larger the better it answers the query."""
     if not model.ranks:
-        raise ModelError("this GGUF has no rank pooling, so it is no reranker", recoverable=False)
+        raise ModelError("this GGUF is not a reranker: it has no rank pooling", recoverable=False)
     size = max(1, int(api.llama_model_n_cls_out(model.model)))
     ratings = []
     for windows in embedding.batches(_pairs(model, query, texts)):

@@ -81,8 +81,8 @@ class OpenMarker:
         if stat.S_ISREG(mode):
             return None
         return (
-            f"{self._path} is no file, so treemem cannot note there which files it has open, and "
-            "cannot recognize a -wal file of another memory. Move it away."
+            f"{self._path} is not a file, so treemem cannot note there which files it has open, "
+            "and cannot recognize a -wal file of another memory. Move it away."
         )
 
     def is_stale(self) -> bool:
