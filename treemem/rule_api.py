@@ -5,10 +5,13 @@ Tested in tests/ledger/test_rule_choices.py.
 
 from __future__ import annotations
 
+from datetime import datetime
 from typing import TYPE_CHECKING
 
+from treemem import times
 from treemem.store.database import Database
 from treemem.times import Clock
+from treemem.types import Scope
 
 if TYPE_CHECKING:
     from treemem.ledger.choices import RuleView
@@ -20,12 +23,34 @@ class RuleMethods:
     _database: Database
     _clock: Clock
 
-    def rules(self) -> list[RuleView]:
-        """Returns the rules that the user gave for good, the latest first."""
-        from treemem.ledger import choices
+    def rules(
+        self,
+        scope: Scope | None = None,
+        *,
+        since: str | datetime | None = None,
+        until: str | datetime | None = None,
+    ) -> list[RuleView]:
+        """Returns the rules that the user gave for good, the latest first.
 
+        scope: only those that were last given in its sources; of a filter by project alone, also
+        those that hold everywhere. since, until: when they were last given, as in Memory.search.
+        Raises NotFoundError, AmbiguousIdError, UsageError.
+        """
+        from treemem.digest import scopes
+        from treemem.ledger import choices
+        from treemem.search import date_filter
+        from treemem.search.history import TimeRange
+
+        limits = TimeRange(*date_filter.bounds(since, until, times.local(self._clock())))
         with self._database.reading():
-            return choices.views(self._database)
+            rules = choices.views(self._database)
+            ids = scopes.source_ids(self._database, scope)
+        holds_there = scope is not None and scope == Scope.where(project=scope.project)
+        return [
+            rule for rule in rules
+            if (ids is None or rule.source_id in ids or (holds_there and rule.everywhere))
+            and limits.contains(times.parse(rule.sent_at)[1])
+        ]  # fmt: skip
 
     def pin_rule(self, rule: str) -> RuleView:
         """Makes a rule hold in every project. rule: an id, or words of the user's, in which

@@ -113,6 +113,15 @@ def source_seqs(database: Database, scope: Scope | None) -> list[int] | None:
     return _column(database, _SPOKEN_IN, json_list(seqs), json_list(scope.speakers))
 
 
+def source_ids(database: Database, scope: Scope | None) -> set[str] | None:
+    """The ids of the sources of a scope; None means all. Raises as source_seqs."""
+    seqs = source_seqs(database, scope)
+    if seqs is None:
+        return None
+    chosen = set(seqs)
+    return {one.id for one in _known(database) if one.seq in chosen}
+
+
 def admitted_seqs(database: Database, scope: Scope) -> list[int]:
     """The row numbers of the sources that a filter admits, whoever wrote in them. scope: with its
     source_ids."""

@@ -9,10 +9,10 @@ import click
 from treemem_cli.completion import ids
 from treemem_cli.content.ledger import BEHIND
 from treemem_cli.context import note, open_memory, print_json
-from treemem_cli.parameters import json_option, plain_option, utc_option
+from treemem_cli.parameters import json_option, plain_option, scope_options, utc_option
 
 if TYPE_CHECKING:
-    from treemem import RuleView
+    from treemem import RuleView, Scope
 
 _STATE_STYLES = {"in force": "green", "pinned": "bold green", "taken back": "dim", "dropped": "red"}
 
@@ -32,22 +32,37 @@ def rule_command() -> None:
 
 
 @rule_command.command("list")
+@scope_options("source", "tool", "project")
+@click.option("--since", metavar="TIME", help="Only those that you gave since then.")
+@click.option("--until", metavar="TIME", help="Only those that you gave until then.")
 @utc_option
 @plain_option
 @json_option
 @click.pass_context
-def list_rules(context: click.Context, plain: bool, as_json: bool) -> None:
-    """List all rules, the latest first.
+def list_rules(
+    context: click.Context,
+    scope: Scope,
+    since: str | None,
+    until: str | None,
+    plain: bool,
+    as_json: bool,
+) -> None:
+    """List the rules, the latest first.
+
+    With --project alone, those that hold everywhere are listed too.
 
     \b
     Example:
-      treemem rule list --json
+      treemem rule list --project .
     """
+    from treemem import Scope
+
     with open_memory(context) as memory:
-        rules = memory.rules()
+        rules = memory.rules(scope, since=since, until=until)
         is_behind = memory.is_behind("extract")
+    is_limited = scope != Scope.everything() or bool(since or until)
     if not as_json and not rules:
-        note("No rules were found in what you typed.")
+        note(f"No rules were found in what you typed{' there' if is_limited else ''}.")
     if not as_json and is_behind:
         note(BEHIND)
     _show(rules, as_json, plain=plain)

@@ -97,3 +97,24 @@ def test_a_rule_of_another_project_is_shown_with_it_and_only_if_it_bears_on_the_
     assert (bearing["text"], bearing["project"]) == (RULE, "/w/mill")
     assert RULE not in run("search", "where is the ladder").stdout
     assert RULE not in run("search", "twice in the barn").stdout.split("[1 ")[0]
+
+
+def test_a_list_has_the_rules_that_its_filters_admit() -> None:
+    everywhere = "Always run the tests in all my projects."
+    tell("a", METRIC, project="/w/mill")
+    tell("b", "Never use emoji in your answers.", project="/w/shop")
+    tell("c", everywhere, project="/w/bank")
+
+    def listed(*arguments: str) -> set[str]:
+        return {rule["text"] for rule in run_json("rule", "list", *arguments)}
+
+    emoji = "Never use emoji in your answers."
+    assert listed() == {METRIC, emoji, everywhere}
+    assert listed("--project", "shop") == {emoji, everywhere}
+    assert listed("--source", "b") == {emoji}
+    assert listed("--project", "shop", "--tool", "api") == {emoji}
+    assert listed("--since", "2026-03-02") == set()
+    assert listed("--until", "2026-03-01") == {METRIC, emoji, everywhere}
+    empty = run("rule", "list", "--since", "2026-03-02")
+    assert (empty.exit_code, empty.stderr) == (0, "No rules were found in what you typed there.\n")
+    assert run("rule", "list", "--project", "attic").exit_code == 1
