@@ -153,7 +153,7 @@ def test_without_an_embedder_nothing_is_embedded_and_no_job_waits(
     assert without_intervals(memory.work().done) == {"seal": 1, "extract": 1}
     assert memory.status().embedders == ()
     assert vectors.choose(database, None) is None
-    with pytest.raises(UsageError, match="treemem model use embedder"):
+    with pytest.raises(UsageError, match=r'memory\.use_model\("embedder"'):
         memory.embed()
 
 
