@@ -93,6 +93,18 @@ def test_the_examples_show_what_the_commands_print(
     assert examples.refreshed(text, tmp_path).splitlines() == text.splitlines(), "Run: make docs"
 
 
+def test_the_messages_that_troubleshooting_explains_exist() -> None:
+    page = (ROOT / "docs" / "how-to" / "troubleshooting.md").read_text()
+    symptoms = re.findall(r"^\| (.*?) \|", page, re.MULTILINE)
+    messages = [text for symptom in symptoms for text in re.findall(r'"([^"]+)"', symptom)]
+    assert len(messages) > 5
+    files = [*ROOT.glob("treemem/**/*.py"), *ROOT.glob("cli/**/*.py"), ROOT / "Makefile"]
+    sources = "".join(path.read_text() for path in files)
+    whole = re.sub(r'"\s*\n\s*f?"', "", sources)  # a text goes on in the next line
+    for message in messages:
+        assert message.removesuffix(" …") in whole, message
+
+
 _VARIABLE = re.compile(r"""environ(?:ment)?(?:\.get\(|\[)\s*["']([A-Z_]+)|envvar="(\w+)\"""")
 
 
