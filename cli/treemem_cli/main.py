@@ -103,6 +103,9 @@ class _LazyGroup(click.Group):
             click.echo(f"Error: {safe(error.for_shell())}", err=True)
             context.exit(1)
         except (KeyboardInterrupt, click.Abort) as interrupt:
+            if isinstance(interrupt, click.Abort) and not sys.stdin.isatty():
+                click.echo("\nError: Nobody answered; add --yes.", err=True)
+                context.exit(1)
             # On a terminal, the cursor is behind "^C" or a question.
             click.echo("\n" if sys.stderr.isatty() else "", err=True, nl=False)
             click.echo(str(interrupt) or "Stopped.", err=True)

@@ -149,3 +149,14 @@ def test_no_escape_sequence_is_written_where_none_is_wanted(
 @pytest.mark.usefixtures("shelves")
 def test_a_terminal_gets_styles() -> None:
     assert "\x1b[36m" in on_terminal(80, "source", "list")
+
+
+@pytest.mark.usefixtures("shelves")
+def test_a_search_prints_a_row_for_each_passage() -> None:
+    rows = [line.split("\t") for line in run("search", "shelves", "--plain").stdout.splitlines()]
+    passages = run_json("search", "shelves")["passages"]
+    assert [row[2] for row in rows] == [passage["source_id"] for passage in passages]
+    assert [row[0] for row in rows] == [str(at) for at in range(1, len(passages) + 1)]
+    assert {len(row) for row in rows} == {8}
+    assert run("message", "show", rows[0][1]).exit_code == 0
+    assert run("search", "xyzzyplugh", "--plain").exit_code == 1

@@ -195,3 +195,16 @@ def test_what_cannot_be_undone_is_asked_where_there_is_somebody() -> None:
     assert "ana@example.com" in run("search", "shelves").stdout
     assert run("scrub", "--redact", "pii", "--yes").exit_code == 0
     assert "ana@example.com" not in run("search", "shelves").stdout
+
+
+def test_a_question_that_nobody_answers_is_an_error(
+    claude_log: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "claude" / "projects" / "shelves"
+    folder.mkdir(parents=True)
+    (folder / "one.jsonl").write_bytes(Path(claude_log).read_bytes())
+    monkeypatch.setenv("CLAUDE_CONFIG_DIR", str(tmp_path / "claude"))
+    result = run("discover", "claude-code", "--ingest", stdin="")
+    assert result.exit_code == 1
+    assert "Nobody answered; add --yes." in result.stderr
+    assert "Abort" not in result.output

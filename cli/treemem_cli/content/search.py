@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from treemem_cli.context import NOTHING_STORED, note, open_memory, print_json
-from treemem_cli.parameters import full_option, json_option, scope_options, utc_option
+from treemem_cli.parameters import full_option, json_option, plain_option, scope_options, utc_option
 
 if TYPE_CHECKING:
     from rich.text import Text
@@ -92,6 +92,7 @@ class _SearchCommand(click.Command):
 )
 @click.option("--explain", is_flag=True, help="Show the parts of each score.")
 @utc_option
+@plain_option
 @json_option
 @full_option
 @click.pass_context
@@ -108,6 +109,7 @@ def search_command(
     include: tuple[str, ...],
     exclude: tuple[Origin, ...],
     explain: bool,
+    plain: bool,
     as_json: bool,
     full: bool,
 ) -> None:
@@ -140,6 +142,8 @@ def search_command(
             memory.places.remember(result.passages)
     if as_json:
         print_json(result if explain or full else _unexplained(result), full=full)
+    elif plain:
+        _print_rows(result)
     else:
         _print(result, " ".join(words), explain=explain, fts=fts)
         note(NOTHING_STORED if is_empty else _summary(result))
@@ -153,6 +157,21 @@ def _unexplained(result: SearchResult) -> SearchResult:
 
     passages = tuple(replace(passage, explanation=()) for passage in result.passages)
     return replace(result, passages=passages)
+
+
+def _print_rows(result: SearchResult) -> None:
+    """Prints a row for each passage, of values between tabs."""
+    from treemem_cli.tables import Column, Table
+
+    names = ("passage", "message", "source", "sent", "file", "line", "title", "words")
+    table = Table(*map(Column, names))
+    for number, passage in enumerate(result.passages, start=1):
+        place, best = passage.place, passage.best
+        table.add(
+            number, best.id, passage.source_id, best.sent_at, place and place.path,
+            place and place.line, passage.title, passage.text.partition("\n")[2],
+        )  # fmt: skip
+    table.print(plain=True)
 
 
 def _print(result: SearchResult, query: str, *, explain: bool, fts: bool) -> None:

@@ -155,7 +155,8 @@ class _EventPrinter:
         loose = {target.place.format for target in self._targets
                  if target.place and target.is_loose}  # fmt: skip
         if paths:
-            note(f"Watching {', '.join(sorted(paths))}.")
+            verb = "Reading" if self._once else "Watching"
+            note(f"{verb} {', '.join(sorted(paths))}.")
         if loose:
             note(f"Watching for {', '.join(sorted(loose))} logs in the home folder.")
         if not self._named:

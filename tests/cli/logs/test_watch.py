@@ -154,7 +154,7 @@ def test_a_line_counts_stored_messages_and_redacted_secrets(logs: Path) -> None:
     result = CliRunner().invoke(cli, ["watch", str(logs), "--once"])
     assert result.exit_code == 0, result.output
     assert "chat  a.jsonl: 2 messages added, 1 secret redacted (" in result.stdout
-    assert f"Watching {logs}." in result.stderr
+    assert f"Reading {logs}." in result.stderr
     assert "Stopped. Everything that was read is stored." in result.stderr
     again = CliRunner().invoke(cli, ["watch", str(logs), "--once"])
     assert again.stdout == ""
