@@ -8,7 +8,19 @@ from pathlib import Path
 import pytest
 
 from tests.helpers.command_line import run
-from treemem import Memory, Message, ModelError, UsageError, model_api
+from treemem import (
+    Client,
+    Draft,
+    GroupContent,
+    LeafContent,
+    Memory,
+    Message,
+    ModelError,
+    Scope,
+    UsageError,
+    View,
+    model_api,
+)  # fmt: skip
 from treemem.models.own import registry
 
 SHIP = Message(text="We ship on Friday, Ana decided, as the importer is late.", author="Ana")
@@ -140,6 +152,32 @@ def test_a_function_answers_prompts_and_its_statements_are_checked(memory: Memor
     assert sum(report.rejected.values()) == 1  # no message says 12
     assert prompts[0][-1]["role"] == "user"
     assert "We ship on Friday" in prompts[0][-1]["content"]
+
+
+class Beginnings:
+    """Shows how each message of a leaf begins."""
+
+    name = "beginnings/1"
+    rank = 1
+
+    def summarize_leaf(self, leaf: LeafContent, client: Client) -> View:
+        drafts = [
+            Draft("fact", excerpt.text[:20], excerpt.message.speaker, (str(excerpt.message.id),), 1)
+            for excerpt in leaf.excerpts
+        ]
+        return View(drafts, offered=len(drafts))
+
+    def summarize_group(self, group: GroupContent, client: Client) -> View:
+        return View([], offered=0)
+
+
+def test_an_object_summarizes_without_a_model(memory: Memory) -> None:
+    memory.append("s", [SHIP])
+    memory.use_model("summarizer", Beginnings())
+    report = memory.work()
+    assert (report.model_calls, report.kept) == (0, 1)
+    (statement,) = memory.tree(Scope.source("s")).statements
+    assert (statement.text, statement.producer) == ("We ship on Friday, A", "beginnings/1")
 
 
 def test_a_function_takes_the_exam(memory: Memory, tmp_path: Path) -> None:

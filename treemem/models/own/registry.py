@@ -7,7 +7,7 @@ process; another one has to pass them again, and until then works without them.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable
 from typing import Any, Protocol, TypeAlias, runtime_checkable
 
 from treemem.errors import Hint, ModelError, UsageError
@@ -15,8 +15,9 @@ from treemem.errors import Hint, ModelError, UsageError
 PREFIX = "python:"
 NAME_CHARS_MAX = 80
 
-# A function from texts to a vector for each, of any length but the same for all.
-Embed: TypeAlias = Callable[[list[str]], Sequence[Sequence[float]]]
+# A function from texts to a vector for each, of any length but the same for all; numpy
+# arrays will do.
+Embed: TypeAlias = Callable[[list[str]], Iterable[Iterable[float]]]
 # A function from the messages of a chat, each with "role" and "content", and the most tokens of the
 # answer, to the text of the answer. The same messages should give the same text.
 Answer: TypeAlias = Callable[[list[dict[str, str]], int], str]
@@ -26,11 +27,11 @@ Answer: TypeAlias = Callable[[list[dict[str, str]], int], str]
 class Embeddings(Protocol):
     """An embedding model that treats questions and texts differently, as those of LangChain do."""
 
-    def embed_documents(self, texts: list[str]) -> Sequence[Sequence[float]]:
+    def embed_documents(self, texts: list[str]) -> Iterable[Iterable[float]]:
         """Returns a vector for each text."""
         ...
 
-    def embed_query(self, text: str) -> Sequence[float]:
+    def embed_query(self, text: str) -> Iterable[float]:
         """Returns the vector of a question."""
         ...
 
