@@ -13,7 +13,7 @@ import click
 
 from treemem_cli.completion import formats
 from treemem_cli.context import note, open_memory, print_json
-from treemem_cli.logs.file_reports import reading_progress
+from treemem_cli.logs.file_reports import reading_progress, titles_of
 from treemem_cli.logs.ingest import explain_interrupt, print_ingest
 from treemem_cli.parameters import json_option, keep_blobs_option, plain_option
 
@@ -94,7 +94,8 @@ def _ingest(
     ):
         files = _files(chosen, places)
         report = memory.ingest_files(files, progress=progress, keep_blobs=keep_blobs)
-    print_ingest(report, as_json=as_json)
+        titles = {} if as_json else titles_of(memory, report.files)
+    print_ingest(report, titles, as_json=as_json)
 
 
 def _files(chosen: set[str], places: list[Place]) -> Iterator[LogFile]:

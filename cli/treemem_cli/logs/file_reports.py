@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from treemem_cli.context import is_verbose, note, stderr_is_terminal
 
 if TYPE_CHECKING:
-    from treemem import FileReport, LogFile
+    from treemem import FileReport, LogFile, Memory
 
 ERRORS_SHOWN = 10
 PROBLEMS_SHOWN = 20
@@ -74,33 +74,56 @@ def counted(numbers: Mapping[str, int]) -> str:
     return ", ".join(items)
 
 
-def print_files(files: Sequence[FileReport]) -> None:
-    """Prints a row for each file that could be read, or for each format if there are many."""
+def print_files(files: Sequence[FileReport], titles: Mapping[str, str] | None = None) -> None:
+    """Prints a row for each file that could be read, or for each format if there are many. titles:
+    of sources, by id."""
     read = [file for file in files if file.error is None]
     if len(read) <= FILES_SHOWN:
         names = [PurePath(file.path.rpartition("!")[2]).name for file in read]
-        _print_table("file", [(name, [file]) for name, file in zip(names, read, strict=True)])
+        rows = [(name, [file]) for name, file in zip(names, read, strict=True)]
+        _print_table("file", rows, [_title(file, titles or {}) for file in read])
         return
     by_format: dict[str, list[FileReport]] = {}
     for file in read:
         by_format.setdefault(file.format or "-", []).append(file)
-    _print_table("files", [(f"{len(group):,}", group) for group in by_format.values()])
+    _print_table("files", [(f"{len(group):,}", group) for group in by_format.values()], [])
 
 
-def _print_table(first: str, rows: Sequence[tuple[str, Sequence[FileReport]]]) -> None:
+def titles_of(memory: Memory, files: Sequence[FileReport]) -> dict[str, str]:
+    """The titles of the sources in these files, by id, if print_files shows them."""
+    read = [file for file in files if file.error is None]
+    if len(read) > FILES_SHOWN:
+        return {}
+    return memory.titles([source_id for file in read for source_id in file.sources[:1]])
+
+
+def _title(file: FileReport, titles: Mapping[str, str]) -> str | None:
+    """The title of the first source in a file, and how many more there are."""
+    if not file.sources or file.sources[0] not in titles:
+        return None
+    more = f" (+{len(file.sources) - 1:,})" if len(file.sources) > 1 else ""
+    return titles[file.sources[0]] + more
+
+
+def _print_table(
+    first: str,
+    rows: Sequence[tuple[str, Sequence[FileReport]]],
+    titles: Sequence[str | None],
+) -> None:
     """rows: a name, and reports of one format, whose counts of messages are summed; with -v those
-    of records, too."""
+    of records, too. titles: of the rows; empty for none."""
     from treemem_cli.tables import NAME, Column, Table, number
 
     more = (number("records"), number("skipped")) if is_verbose() else ()
     table = Table(Column(first, wide=NAME), Column("format"), number("added"), number("known"),
-                  *more)  # fmt: skip
-    for name, group in rows:
+                  *more, Column("title", wide=NAME, drop=1))  # fmt: skip
+    for at, (name, group) in enumerate(rows):
         counts = [sum(file.added for file in group), sum(file.known for file in group)]
         if more:
             counts += [sum(file.records for file in group),
                        sum(sum(file.skipped.values()) for file in group)]  # fmt: skip
-        table.add(name, group[0].format or "-", *counts)
+        title = titles[at] if titles else None
+        table.add(name, group[0].format or "-", *counts, title)
     if table.rows:
         table.print()
 

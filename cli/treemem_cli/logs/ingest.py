@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -18,6 +18,7 @@ from treemem_cli.logs.file_reports import (
     print_files,
     print_problems,
     reading_progress,
+    titles_of,
     was_read,
 )
 from treemem_cli.parameters import (
@@ -89,7 +90,8 @@ def ingest_command(
             files, format_name=format_name, progress=progress, keep_blobs=keep_blobs,
             redact=redaction, as_mine=as_mine,
         )  # fmt: skip
-    print_ingest(report, as_json=as_json)
+        titles = {} if as_json else titles_of(memory, report.files)
+    print_ingest(report, titles, as_json=as_json)
     if redact and report.known and not as_json:
         note("Messages stored before are unchanged; redact them with: treemem scrub --redact pii")
     named = [file for file in report.files if not file.found]
@@ -108,7 +110,8 @@ def explain_interrupt() -> Iterator[None]:
         ) from None
 
 
-def print_ingest(report: IngestReport, *, as_json: bool) -> None:
+def print_ingest(report: IngestReport, titles: Mapping[str, str], *, as_json: bool) -> None:
+    """titles: of the sources, by id."""
     if as_json:
         print_json({
             "records": report.records, "added": report.added, "known": report.known,
@@ -118,7 +121,7 @@ def print_ingest(report: IngestReport, *, as_json: bool) -> None:
     from treemem.reports import count_of
     from treemem_cli.render import safe
 
-    print_files(report.files)
+    print_files(report.files, titles)
     if any(file.error is None for file in report.files):
         added = count_of(report.added, "message")
         click.echo(f"{added} added, {report.known:,} known." if report.known else f"{added} added.")
