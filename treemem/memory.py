@@ -286,7 +286,7 @@ class Memory(RuleMethods, QueueMethods):
         return search(self._database, request, embedder, self._queries.vector)
 
     def tree(self, scope: Scope, *, cite: bool = True) -> Tree:
-        """Returns the current tree of a scope.
+        """Returns the current tree of a scope; a filter must admit one session.
 
         cite: False leaves out the messages that statements cite, which is faster.
         """
@@ -294,7 +294,7 @@ class Memory(RuleMethods, QueueMethods):
         from treemem.tree import browse
 
         with self._database.reading():
-            return browse.tree(self._database, scopes.resolved(self._database, scope), cite=cite)
+            return browse.tree(self._database, scopes.with_tree(self._database, scope), cite=cite)
 
     def node(self, node_id: str, *, producer: str | None = None) -> Node:
         """Returns a node with its statements, by its id or an unambiguous prefix of it.

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from treemem import AmbiguousIdError, Memory, Message, NotFoundError, Scope
+from treemem import AmbiguousIdError, Memory, Message, NotFoundError, Scope, UsageError
 from treemem.digest import scopes
 from treemem.store import sources
 from treemem.store.database import Database
@@ -66,3 +66,46 @@ def test_the_short_id_of_a_source_names_it(ids: list[str]) -> None:
         short = scopes.short_ids(database)
         assert [scopes.source(database, short[one]).id for one in ids] == ids
         assert all(one.startswith(short[one]) for one in ids)
+
+
+def test_a_filter_has_a_tree_if_it_admits_one_session(memory: Memory) -> None:
+    fill(memory)
+    roof = memory.tree(Scope.source("chat/roof"))
+    assert memory.tree(Scope.where(source="roof")) == roof
+    assert memory.tree(Scope.where(source="roof", tool="api")) == roof
+    with pytest.raises(AmbiguousIdError, match=r"fits 2 sources(.|\n)*chat/roof"):
+        memory.tree(Scope.where(tool="api"))
+    with pytest.raises(UsageError, match="no tree of person user"):
+        memory.tree(Scope.where(person="user"))
+
+
+def test_an_empty_memory_has_no_sources_of_a_filter(memory: Memory) -> None:
+    for scope in (Scope.where(tool="codex"), Scope.where(project="."), Scope.where(person="Ana")):
+        assert memory.sources(scope) == []
+        assert memory.ledger(scope) == []
+        assert scope.person is not None or memory.tree(scope).root_id is None
+        assert memory.search("gutter", scope=scope).passages == ()
+
+
+def test_the_ledger_and_the_digest_of_a_filter_have_what_it_admits(memory: Memory) -> None:
+    for source, author, words in (
+        ("chat/roof", "Ana", "We decided to buy a new ladder for the roof."),
+        ("chat/gate", "Ben", "We decided to paint the old gate green."),
+        ("mail/gate", "Ana", "We decided to send the invoice for the gate."),
+    ):
+        memory.append(source, [Message(text=words, author=author)])
+    memory.work(max_calls=0)
+
+    def decided(scope: Scope) -> set[str]:
+        entries = memory.ledger(scope, kinds=["decision"])
+        assert memory.ledger.count(scope)["decision"] == len(entries)
+        assert {entry.id for entry in memory.digest(scope).entries} <= {
+            entry.id for entry in memory.ledger(scope)
+        }
+        return {entry.source_id or "" for entry in entries}
+
+    assert decided(Scope.everything()) == {"chat/roof", "chat/gate", "mail/gate"}
+    assert decided(Scope.where(tool="api")) == {"chat/roof", "chat/gate", "mail/gate"}
+    assert decided(Scope.where(source="chat/")) == {"chat/roof", "chat/gate"}
+    assert decided(Scope.where(person="ana")) == {"chat/roof", "mail/gate"}
+    assert decided(Scope.where(person="Ana", source="gate")) == {"mail/gate"}

@@ -93,6 +93,25 @@ def resolved(database: Database, scope: Scope | None) -> Scope:
     return scope
 
 
+def with_tree(database: Database, scope: Scope) -> Scope:
+    """The scope as resolved(), if it has a tree. Raises AmbiguousIdError for a filter that admits
+    several sources, and UsageError for one by person, besides the errors of resolved()."""
+    scope = resolved(database, scope)
+    if scope.kind != "filter":
+        return scope
+    if scope.person is not None:
+        raise UsageError(f"There is no tree of {scope}: a tree has what everybody said.")
+    admitted = set(admitted_seqs(database, scope))
+    found = [one for one in _known(database) if one.seq in admitted]
+    ids = {one.id for one in found}
+    tops = [one for one in found if one.parent_id not in ids]
+    if len(tops) == 1:
+        return Scope.source(tops[0].id)
+    if not tops:
+        return scope
+    raise _ambiguous(database, str(scope), tops)
+
+
 def source_seqs(database: Database, scope: Scope | None) -> list[int] | None:
     """The row numbers of the sources of a scope; None means all. Raises NotFoundError,
     AmbiguousIdError."""
