@@ -87,6 +87,7 @@ class Browser(App[None]):
         self._memory = memory
         self._words = words
         self._hits: tuple[Passage, ...] = ()
+        self._query = ""
         self._waiting: Timer | None = None
 
     def compose(self) -> ComposeResult:
@@ -103,7 +104,7 @@ class Browser(App[None]):
         self._hits_list.display = False
         self._tree.show_root = False
         self._tree.guide_depth = 2
-        self._tree.focus()
+        self.set_focus(self._tree)
         self._load_sources()
 
     @property
@@ -238,10 +239,11 @@ class Browser(App[None]):
                 self.call_from_thread(self._fail, error)
             return
         if not worker.is_cancelled:
-            self.call_from_thread(self._show_hits, result)
+            self.call_from_thread(self._show_hits, result, words)
 
-    def _show_hits(self, result: SearchResult | None) -> None:
+    def _show_hits(self, result: SearchResult | None, query: str = "") -> None:
         """Shows the passages of a search, the best first; None for the sources again."""
+        self._query = query
         passages = () if result is None else result.passages
         self._hits = tuple(sorted(passages, key=lambda passage: -passage.score))
         self._hits_list.clear_options()
@@ -257,12 +259,12 @@ class Browser(App[None]):
 
     @on(Input.Submitted, "#query")
     def _submit(self) -> None:
-        (self._hits_list if self._hits_list.display else self._tree).focus()
+        self.set_focus(self._hits_list if self._hits_list.display else self._tree)
 
     @on(OptionList.OptionHighlighted, "#hits")
     def _highlight_hit(self, event: OptionList.OptionHighlighted) -> None:
         if event.option_index < len(self._hits):
-            self._show(views.hit_words(self._hits[event.option_index]))
+            self._show(views.hit_words(self._hits[event.option_index], self._query))
 
     @on(OptionList.OptionSelected, "#hits")
     def _select_hit(self) -> None:
@@ -271,12 +273,13 @@ class Browser(App[None]):
     # -- keys ------------------------------------------------------------------------------
 
     def action_search(self) -> None:
-        self.query_one("#query", Input).focus()
+        # Subtle: Widget.focus() waits its turn, so that the next keys would still be commands.
+        self.set_focus(self.query_one("#query", Input))
 
     def action_sources(self) -> None:
         self.query_one("#query", Input).value = ""
         self._show_hits(None)
-        self._tree.focus()
+        self.set_focus(self._tree)
 
     def action_keys(self) -> None:
         self.push_screen(dialogs.keys_dialog())

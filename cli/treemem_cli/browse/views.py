@@ -83,15 +83,19 @@ def node_words(node: Node, messages: list[Message]) -> RenderableType:
     return Group(*parts)
 
 
-def hit_words(passage: Passage) -> RenderableType:
-    """A passage below the place where it was said."""
+def hit_words(passage: Passage, query: str) -> RenderableType:
+    """A passage below the place where it was said, with the words that match in bold."""
+    from treemem import matching_words
+
     place = passage.place
     parts: list[RenderableType] = [Text(_line(passage.title, _GIST_CHARS), "bold")]
     parts.append(Text(safe(passage.source_id), "dim"))
     if place is not None and place.path is not None:
         line = "" if place.line is None else f":{place.line}"
         parts.append(Text(_line(place.path, 4_096) + line, "cyan"))
-    text = tool_input.of_passage(passage, passage.text.partition("\n")[2])
+    text = Text(safe(tool_input.of_passage(passage, passage.text.partition("\n")[2])))
+    for start, end in matching_words(text.plain, query):
+        text.stylize("bold underline", start, end)
     return Group(*parts, Text(), Indented(text))
 
 

@@ -19,6 +19,7 @@ from treemem import Memory, Message
 
 pytest.importorskip("textual", reason="needs the extra: browse")
 from textual.pilot import Pilot
+from textual.widgets import Input
 
 from treemem_cli.browse.app import DEBOUNCE_SECONDS, EMPTY, NOTHING, Browser
 
@@ -211,6 +212,28 @@ def test_results_appear_while_typing_and_escape_leads_back(demo: Memory) -> None
         await screen.press("escape")
         assert screen.app._tree.display
         assert "247 messages" in screen.words
+
+    browse(demo, steps)
+
+
+def test_keys_that_are_typed_at_once_are_words_and_not_commands(demo: Memory) -> None:
+    async def steps(screen: Screen) -> None:
+        screen.app.action_search()
+        assert isinstance(screen.app.focused, Input)  # before the next key is handled
+
+    browse(demo, steps)
+
+
+def test_words_that_match_are_marked(demo: Memory) -> None:
+    async def steps(screen: Screen) -> None:
+        await screen.type("coffee rain outside")
+        marked = {
+            segment.text
+            for strip in screen.app.screen._compositor.render_strips()
+            for segment in strip
+            if segment.style is not None and segment.style.underline
+        }
+        assert "coffee" in {text.lower() for text in marked}
 
     browse(demo, steps)
 
