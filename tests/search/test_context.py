@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from treemem import Memory, Message, Scope
+from treemem import Memory, Message, Scope, Source
 from treemem.text.labels import label as label_of
 from treemem.text.tokens import count_tokens
 
@@ -91,7 +91,11 @@ def test_no_message_or_title_can_look_like_another_message_or_like_a_heading(
         for number, (text, author, sent_at) in enumerate(given_messages)
     ]
     with tempfile.TemporaryDirectory() as folder, Memory.open(Path(folder) / "m.db") as memory:
-        memory.append("chat", messages, title=title)
+        log = Path(folder) / "log"
+        log.write_text(WORDS)
+        source = Source("chat", "any-log", title)
+        # Unlike a message of a program, one of a log may have any time.
+        memory.ingest(log, importer=lambda _: [source, *messages])
         result = memory.search(WORDS, budget_tokens=BUDGET, mode="verbatim")
     assert result.text == "\n".join(passage.text for passage in result.passages)
     heard = {(spoken.name, spoken.words) for spoken in read(result.text)}

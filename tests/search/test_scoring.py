@@ -143,6 +143,14 @@ def test_a_greeting_does_not_win_for_being_a_persons() -> None:
     assert found.parts["person"] == [0.0, TALK.person, 0.0]
 
 
+def test_a_person_far_from_every_match_is_not_preferred() -> None:
+    match = candidate(0, role="assistant", bm25=10.0)
+    beside, greeting = candidate(1), candidate(400)
+    others = [candidate(position, role="assistant") for position in range(401, 440)]
+    person = parts(score([match, beside, greeting, *others], TALK, total=42), "person")
+    assert person == [0.0, TALK.person, *[0.0] * 40]
+
+
 def test_a_missing_vector_is_neither_near_nor_far() -> None:
     cosines = (0.9, None, -0.9)
     candidates = [candidate(900 * at, cosine=cosine) for at, cosine in enumerate(cosines)]

@@ -31,6 +31,9 @@ MEANING_SPREAD_MIN = 0.02
 NEAR_SPREAD_MIN = 0.4
 # The least standard score with which a cosine counts as a match.
 MATCHING_COSINE_MIN = 1.0
+# A person's message is preferred to an assistant's only with this share of the best score, without
+# the preference: "Hi again" beside an answer has nothing to do with the question.
+PERSON_SCORE_SHARE_MIN = 0.05
 # The least share of the days of an event with which it is in the time of a question.
 EVENT_SHARE_MIN = 0.5
 
@@ -129,7 +132,6 @@ def score(candidates: Sequence[Candidate], weights: Weights, total: int) -> Scor
     trusts = [TOOL_WEIGHT if role == "tool" else 1.0 for role in columns.role]
     named = columns.speaker_is_named
     of_user = [role == "user" for role in columns.role]
-    person = weights.person * (len(set(of_user)) > 1)
     own = [
         trust * (by_word * value + by_meaning * meaning) + by_name * is_named
         for trust, value, meaning, is_named in zip(trusts, words, meanings, named, strict=True)
@@ -140,15 +142,20 @@ def score(candidates: Sequence[Candidate], weights: Weights, total: int) -> Scor
         "meaning": [whole * t * by_meaning * value
                     for t, value in zip(trusts, meanings, strict=True)],
         "speaker": [whole * by_name * is_named for is_named in named],
-        "person": [person * is_user * share * (tokens > WORTHLESS_TOKENS)
-                   for is_user, share, tokens in zip(of_user, columns.own_share, columns.tokens,
-                                                     strict=True)],
         "time": [weights.in_time * in_time for in_time in columns.in_time],
         "event": [0.0 if in_time else weights.event * share
                   for in_time, share in zip(columns.in_time, columns.event, strict=True)],
         **_spread(_gaps(columns), own, weights),
     }  # fmt: skip
-    return Scored(candidates, parts, list(map(sum, zip(*parts.values(), strict=True))))
+    scored = Scored(candidates, parts, list(map(sum, zip(*parts.values(), strict=True))))
+    person = weights.person * (len(set(of_user)) > 1)
+    least = PERSON_SCORE_SHARE_MIN * max(scored.scores) if weights.near else -math.inf
+    return scored.with_part("person", [
+        person * share * (is_user and tokens > WORTHLESS_TOKENS and value >= least)
+        for is_user, share, tokens, value in zip(
+            of_user, columns.own_share, columns.tokens, scored.scores, strict=True
+        )
+    ])  # fmt: skip
 
 
 def _standard_cosines(cosines: Sequence[float | None]) -> list[float]:
