@@ -122,12 +122,13 @@ def print_ingest(report: IngestReport, titles: Mapping[str, str], *, as_json: bo
     from treemem_cli.render import safe
 
     print_files(report.files, titles)
-    if any(file.error is None for file in report.files):
+    is_read = any(file.error is None for file in report.files)
+    if is_read:
         added = count_of(report.added, "message")
         click.echo(f"{added} added, {report.known:,} known." if report.known else f"{added} added.")
     if report.skipped and is_verbose():
         click.echo(f"Skipped: {safe(counted(report.skipped))}")
-    elif report.skipped:
+    elif report.skipped and is_read:
         skipped = count_of(sum(report.skipped.values()), "record")
         click.echo(f"{skipped} more, not messages of their own; -v shows why.")
     if report.redacted:

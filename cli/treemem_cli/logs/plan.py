@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from treemem_cli import completion
-from treemem_cli.context import open_or_empty, print_json
+from treemem_cli.context import is_verbose, open_or_empty, print_json
 from treemem_cli.logs.file_reports import (
     log_files,
     print_files,
@@ -100,12 +100,15 @@ def _print(plan: Plan) -> None:
     nodes = ", ".join((
         count_of(plan.leaves, "leaf"), count_of(plan.groups, "group"), count_of(plan.roots, "root"),
     ))  # fmt: skip
+    inside = {
+        "tree": f"{nodes} to add",
+        "model jobs": f"{plan.jobs:,}" + _ratio(plan.jobs_per_leaf, "per leaf"),
+    } if is_verbose() else {}  # fmt: skip
     rows = {
         "sources": f"{plan.sources:,}, {plan.sources_new:,} of them new",
         "messages": f"{plan.messages_new:,} new with {count_of(plan.tokens, 'token')}, "
                     f"{plan.messages_known:,} known",
-        "tree": f"{nodes} to add",
-        "model jobs": f"{plan.jobs:,}" + _ratio(plan.jobs_per_leaf, "per leaf"),
+        **inside,
         "model calls": f"{plan.calls:,}" + _ratio(plan.windows_per_leaf, "windows per leaf"),
         "tokens": f"{plan.tokens_in:,} in, {plan.tokens_out:,} out"
                   + _ratio(plan.tokens_per_token, "per ingested token"),
@@ -118,7 +121,8 @@ def _print(plan: Plan) -> None:
 
 
 def _ratio(ratio: float | None, unit: str) -> str:
-    return f" ({ratio:.2f} {unit})" if ratio else ""
+    """In brackets, with -v."""
+    return f" ({ratio:.2f} {unit})" if ratio and is_verbose() else ""
 
 
 def _time(plan: Plan) -> str:
