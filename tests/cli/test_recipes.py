@@ -53,3 +53,16 @@ def test_a_recipe_prints_something(path: str, recipe: str) -> None:
 
 def test_there_are_recipes() -> None:
     assert len(RECIPES) >= 4
+
+
+_ROW = re.compile(r"^\| `([a-z ]+)`(?:, `[a-z]+`)* \| ([^|]+) \|$", re.MULTILINE)
+
+
+@pytest.mark.usefixtures("path")
+@pytest.mark.parametrize(("command", "values"), _ROW.findall(PAGE))
+def test_the_page_names_each_value_of_a_row(command: str, values: str) -> None:
+    more = ("settlement",) if command == "search" else ("--all",) if command == "job list" else ()
+    rows = run(*command.split(), *more, "--plain").stdout.splitlines()
+    named = re.split("[,;] ", values.replace("day, source, level or model", "key"))
+    assert all(len(row.split("\t")) == len(named) for row in rows)
+    assert rows or command in ("usage", "discover", "rule list")
