@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -100,5 +101,10 @@ def test_a_name_that_fits_nothing_or_several_is_refused(demo: Memory) -> None:
     with pytest.raises(AmbiguousIdError, match=r"fits 2 sources(.|\n)*chat/two(.|\n)*chat/one"):
         demo.places.find("chat")
     for name in ("", "nothing", "ffffffffffff", "12a"):
-        with pytest.raises(NotFoundError, match="There is no source"):
+        message = f"There is no message, node, source or session {name!r}."
+        with pytest.raises(NotFoundError, match=re.escape(message)):
             demo.places.find(name)
+    with pytest.raises(
+        NotFoundError, match=r"Similar: chat/one, chat/two\. See: memory\.sources\(\)"
+    ):
+        demo.places.find("chat/onee")

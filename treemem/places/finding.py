@@ -11,7 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from treemem.digest import scopes
-from treemem.errors import Hint, NotFoundError
+from treemem.errors import SEE_SOURCES, Hint, NotFoundError
 from treemem.places import last_search, resuming
 from treemem.places.files import ONE_BYTES_MAX, SEARCH_BYTES_MAX, LineFinder, is_text
 from treemem.places.last_search import Hit
@@ -36,6 +36,9 @@ WHERE ls.node_seq = (SELECT node FROM down ORDER BY depth DESC LIMIT 1)
 ORDER BY ls.ordinal LIMIT 1
 """
 _SOURCE = "SELECT 1 FROM source WHERE id = ?"
+_SOURCE_IDS = "SELECT id FROM source ORDER BY seq"
+# What a name may be that of.
+_NAMED = "message, node, source or session"
 # A session's sub-agents are sources of their own, with the session as their parent.
 _OF_SESSION = """
 SELECT s.seq, s.id, sm.message_seq FROM source_message sm JOIN source s ON s.seq = sm.source_seq
@@ -144,9 +147,14 @@ class Places:
             return row[0], row[1], row[2]
         try:
             source = scopes.source(self._database, name)
-        except NotFoundError as error:
-            return self._by_session(name, error)
-        return source.seq, source.id, None
+        except NotFoundError:
+            by_session = self._by_session(name)
+        else:
+            return source.seq, source.id, None
+        if by_session is None:
+            known = (id_ for (id_,) in self._database.rows(_SOURCE_IDS))
+            raise lookup.not_found(_NAMED, name, SEE_SOURCES, known)
+        return by_session
 
     def _by_hash(self, name: str) -> int | None:
         """The only message whose id begins so, or the first one of the only such node."""
@@ -166,14 +174,14 @@ class Places:
         first = self._database.value(_FIRST_OF_NODE, {"node": seq})
         return None if first is None else int(first)
 
-    def _by_session(self, name: str, error: NotFoundError) -> tuple[int, str, int | None]:
-        """The session that begins with a name; error: for one that no session has either."""
+    def _by_session(self, name: str) -> tuple[int, str, int | None] | None:
+        """The only session that begins with a name; None if none does."""
         limits = (name, name + "\U0010ffff")
         sessions = self._database.rows(_SESSIONS, limits) if name else []
         if len(sessions) > 1:
             raise lookup.ambiguous("session", name, (session for (session,) in sessions))
         if not sessions:
-            raise error
+            return None
         row = self._database.row(_OF_SESSION, sessions[0])
         assert row is not None
         return row[0], row[1], row[2]
