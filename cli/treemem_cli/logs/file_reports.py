@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import shutil
 import sys
-from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path, PurePath
@@ -21,7 +20,7 @@ if TYPE_CHECKING:
 ERRORS_SHOWN = 10
 PROBLEMS_SHOWN = 20
 FILES_SHOWN = 40
-SUFFIXES_SHOWN = 6
+UNKNOWN_SHOWN = 5
 REASONS_SHOWN = 8
 
 
@@ -154,19 +153,19 @@ def print_problems(files: Sequence[FileReport]) -> None:
     for text in passed_over(found):
         note(text)
     if unknown:
-        note(f"Not read: {_by_suffix(unknown)} in an unknown format. Details: --json")
+        note(_not_read(unknown))
     if not files:
         note("There are no logs: the folder has no files.")
 
 
-def _by_suffix(files: Sequence[FileReport]) -> str:
-    """Counts files by suffix, the most frequent first, such as "3 files (2 .png, 1 .js)"."""
+def _not_read(files: Sequence[FileReport]) -> str:
+    """Names files in an unknown format, with -v all of them."""
     from treemem.reports import count_of
-    from treemem_cli.render import shorten
 
-    counts = Counter(
-        shorten(PurePath(file.path).suffix, 12) or "without a suffix" for file in files
+    # A name may have a line break, which could pass for a line of treemem's.
+    names = [PurePath(file.path).name.replace("\n", "␊") for file in files]
+    shown = names if is_verbose() else names[:UNKNOWN_SHOWN]
+    more = f" and {len(names) - len(shown):,} more (all: -v)" if len(shown) < len(names) else ""
+    return (
+        f"Not read: {count_of(len(names), 'file')} in an unknown format: {', '.join(shown)}{more}"
     )
-    items = (f"{count:,} {suffix}" for suffix, count in counts.most_common(SUFFIXES_SHOWN))
-    more = ", …" if len(counts) > SUFFIXES_SHOWN else ""
-    return f"{count_of(len(files), 'file')} ({', '.join(items)}{more})"

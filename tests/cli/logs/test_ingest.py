@@ -12,7 +12,12 @@ from tests.helpers.command_line import run, run_json
 from treemem.importers.streams import compressed
 from treemem.packages import extra_command
 from treemem.store import messages
-from treemem_cli.logs.file_reports import FILES_SHOWN, PROBLEMS_SHOWN, REASONS_SHOWN
+from treemem_cli.logs.file_reports import (
+    FILES_SHOWN,
+    PROBLEMS_SHOWN,
+    REASONS_SHOWN,
+    UNKNOWN_SHOWN,
+)
 
 DEMO = Path(__file__).parents[3] / "treemem" / "demo"
 
@@ -59,17 +64,21 @@ def test_files_that_need_a_package_are_counted_with_the_command(
     assert extra_command("zstd") in named.stderr
 
 
-def test_other_files_in_a_folder_are_counted_by_suffix(tmp_path: Path) -> None:
+def test_files_of_a_folder_in_an_unknown_format_are_named(tmp_path: Path) -> None:
     folder = tmp_path / "logs"
     folder.mkdir()
     (folder / "log.jsonl").write_text(line(1))
-    for name in ("a.png", "b.png", "c"):
+    for name in ("a.png", "b\x1b[31m.png", "c\nError: x"):
         (folder / name).write_bytes(b"\x89PNG\r\n\x1a\n")
     result = run("ingest", str(folder))
     assert result.exit_code == 0
-    assert result.stderr.strip() == (
-        "Not read: 3 files (2 .png, 1 without a suffix) in an unknown format. Details: --json"
-    )
+    expected = "Not read: 3 files in an unknown format: a.png, b␛[31m.png, c␊Error: x\n"
+    assert result.stderr == expected
+    for number in range(UNKNOWN_SHOWN):
+        (folder / f"d{number}").write_bytes(b"\x89PNG\r\n\x1a\n")
+    end = "d0, d1 and 3 more (all: -v)\n"
+    assert run("ingest", str(folder)).stderr == expected.strip().replace("3", "8", 1) + ", " + end
+    assert run("ingest", str(folder), "-v").stderr.endswith("x, d0, d1, d2, d3, d4\n")
     named = run("ingest", str(folder / "a.png"))
     assert named.exit_code == 1
     assert "binary data (PNG)" in named.stderr
