@@ -5,12 +5,14 @@ from __future__ import annotations
 import json
 import shlex
 import stat
+import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
 from tests.helpers.command_line import run, run_json
+from tests.helpers.terminal import on_terminal
 from treemem import Memory, Message
 from treemem_cli.content import editor
 
@@ -71,6 +73,25 @@ def test_print_writes_the_file_and_the_line_and_nothing_else(log: Path, recorder
 def test_without_a_terminal_and_an_editor_the_place_is_printed(log: Path) -> None:
     run("search", "heron")
     assert run("open", "1").stdout == f"{log}:402\n"
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["farm notes.md", "a'b\\.md", "red \x1b[31m 'x'\\n.md", "two\nlines.md", "\u202e\x9b予算.md"],
+)
+def test_a_terminal_gets_the_name_as_a_shell_takes_it_and_a_pipe_as_it_is(
+    log: Path, name: str
+) -> None:
+    path = log.rename(log.with_name(name))
+    with Memory.open() as memory:
+        memory.ingest([path])
+    run("search", "heron")
+    assert run("open", "1", "--print").stdout == f"{path}:402\n"
+    shown = on_terminal(40, "open", "1", "--print").removesuffix("\n")
+    assert shown.isprintable()
+    script = f"printf %s {shown}"
+    done = subprocess.run(["bash", "-c", script], capture_output=True, check=True)
+    assert done.stdout.decode() == f"{path}:402"
 
 
 def test_the_passages_of_the_last_printed_search_count(log: Path, tmp_path: Path) -> None:
