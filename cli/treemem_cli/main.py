@@ -6,8 +6,10 @@ Data goes to stdout, notes and progress to stderr. Exit codes: 0 done, 1 failed,
 
 from __future__ import annotations
 
+import errno
 import gc
 import importlib
+import os
 import sys
 from typing import TYPE_CHECKING, Any
 
@@ -50,6 +52,8 @@ COMMANDS = {
     "help": ("upkeep.help", "Show the help of a command."),
 }
 _ALLOCATIONS_BETWEEN_COLLECTIONS = 50_000
+# A full disk, or a limit of the user's.
+_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
 class _LazyGroup(click.Group):
@@ -147,10 +151,20 @@ def main() -> None:
     # A tenth of a short search was looking for garbage among modules that had just been loaded.
     gc.set_threshold(_ALLOCATIONS_BETWEEN_COLLECTIONS)
     try:
-        cli()
+        try:
+            cli()
+        finally:
+            sys.stdout.flush()
     except BrokenPipeError:
         sys.stderr.close()
         sys.exit(0)
+    except OSError as error:
+        if error.errno not in _FULL:
+            raise
+        # What is left in the buffer cannot be written either, when Python ends.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        click.echo(f"Error: The output cannot be written: {error.strerror}.", err=True)
+        sys.exit(1)
 
 
 if __name__ == "__main__":

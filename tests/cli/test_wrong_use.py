@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.helpers.command_line import run
+from tests.helpers.command_line import run, run_json
 from tests.helpers.logs import ClaudeSession
 from treemem import Memory, Message, UsageError
 from treemem_cli.main import COMMANDS
@@ -208,3 +208,62 @@ def test_a_question_that_nobody_answers_is_an_error(
     assert result.exit_code == 1
     assert "Nobody answered; add --yes." in result.stderr
     assert "Abort" not in result.output
+
+
+@pytest.mark.usefixtures("empty_memory")
+@pytest.mark.parametrize("command", ["ingest", "plan"])
+def test_an_empty_path_is_not_the_current_folder(
+    command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "diary.txt").write_text("We ship on Friday.")
+    monkeypatch.chdir(tmp_path)
+    result = run(command, "")
+    assert result.exit_code == 1
+    assert "A path is empty" in result.stderr
+
+
+@pytest.mark.usefixtures("empty_memory")
+@pytest.mark.parametrize("words", ["", "?!", " … "])
+def test_a_search_without_a_word_is_wrong_use(words: str) -> None:
+    result = run("search", words)
+    assert result.exit_code == 2
+    assert "no word to search for" in result.stderr
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no full device")
+@pytest.mark.parametrize("arguments", [("formats",), ("formats", "--json"), ("--help",)])
+def test_output_that_cannot_be_written_is_one_line(arguments: tuple[str, ...]) -> None:
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run(
+            [sys.executable, "-m", "treemem_cli.main", *arguments],
+            stdout=full, stderr=subprocess.PIPE, text=True, check=False,
+        )  # fmt: skip
+    assert done.returncode == 1
+    assert done.stderr == "Error: The output cannot be written: No space left on device.\n"
+
+
+def test_a_command_that_is_shown_can_be_pasted_into_a_shell() -> None:
+    hostile = "chat/a; touch pwned"
+    with Memory.open() as memory:
+        texts = [f"Miller paid {n + 100} euros for roof {n} in Leeds." for n in range(20)]
+        memory.append(hostile, [Message(text=text) for text in texts])
+        memory.work(max_calls=0)
+    shown = run("source", "show", "latest").stdout
+    assert "--source 'chat/a; touch pwned'" in shown
+    assert "--source chat/a" not in shown
+
+
+def test_nothing_that_fits_is_an_exit_code() -> None:
+    with Memory.open() as memory:
+        memory.append("chat/a", [Message(text="We ship on Friday.")])
+    assert run("source", "list", "--since", "2099-01-01").exit_code == 1
+
+
+def test_a_pipe_gets_every_entry() -> None:
+    texts = [f"Miller paid {n + 100} euros for roof {n} in Leeds." for n in range(70)]
+    with Memory.open() as memory:
+        memory.append("chat/a", [Message(text=text) for text in texts])
+        memory.work(max_calls=0)
+        stored = len(memory.ledger(kinds=["fact"]))
+    assert len(run_json("ledger", "facts")) == stored > 50
+    assert len(run_json("ledger", "facts", "--limit", "3")) == 3

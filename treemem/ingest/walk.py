@@ -21,7 +21,7 @@ IGNORED_FOLDERS = {".git", "node_modules", "__pycache__", ".venv"}
 def find_files(paths: Iterable[str | Path]) -> Iterator[LogFile]:
     """The files at and below the paths, sorted within each path. Raises UsageError at the call, not
     during iteration, for a path that does not exist or is no regular file."""
-    checked = [Path(path) for path in paths]
+    checked = list(map(_path, paths))
     for path in checked:
         _check(path)
     return (file for path in checked for file in _below(path))
@@ -43,6 +43,14 @@ def may_be_file(path: Path) -> bool:
         return False
     except OSError:
         return True
+
+
+def _path(given: str | Path) -> Path:
+    """A path. Raises UsageError for an empty one, such as that of a variable that is not set, which
+    would otherwise mean the current folder."""
+    if given == "":
+        raise UsageError("A path is empty. Name a file or a folder, or . for the current one.")
+    return Path(given)
 
 
 def _check(path: Path) -> None:

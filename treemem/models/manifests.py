@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import shlex
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
@@ -68,7 +69,7 @@ class InstalledModel:
         """The command that repairs this model."""
         if catalog.find(self.name) is not None:
             return f"treemem model pull {self.name} --force"
-        return f"treemem model pull {self.path} --name {self.name} --force"
+        return f"treemem model pull {shlex.quote(str(self.path))} --name {self.name} --force"
 
 
 def installed(name: str, *, folder: Path | None = None, verify: bool = False) -> InstalledModel:

@@ -32,8 +32,8 @@ if TYPE_CHECKING:
 
 SearchMode = Literal["auto", "verbatim", "summary"]
 MODES: tuple[SearchMode, ...] = ("auto", "verbatim", "summary")
-SearchOrder = Literal["time", "score"]
-ORDERS: tuple[SearchOrder, ...] = ("time", "score")
+SearchOrder = Literal["auto", "time", "score"]
+ORDERS: tuple[SearchOrder, ...] = ("auto", "time", "score")
 # Tokens.
 BUDGET_MIN = 50
 

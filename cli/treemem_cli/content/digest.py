@@ -5,6 +5,7 @@ Tested in tests/cli/content/test_digest.py.
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -111,6 +112,7 @@ def _said(entry: Entry) -> str:
 def _more(scope: Scope, left: int, kind: EntryKind, word: str, *, any_shown: bool) -> str:
     from treemem.reports import count_of
 
-    option = "" if scope.kind == "everything" else f" --{scope.kind} {safe(scope.key or '')}"
+    # An id may come from a log, and the command is there to be pasted into a shell.
+    option = f" --{scope.kind} {safe(shlex.quote(scope.key))}" if scope.key else ""
     noun = count_of(left, f"more {_NOUNS[kind]}" if any_shown else _NOUNS[kind])
     return f"  {'and ' if any_shown else ''}{noun}: treemem ledger {word}{option}"

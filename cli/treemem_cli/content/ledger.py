@@ -10,6 +10,7 @@ from treemem_cli.completion import ids
 from treemem_cli.content.message import message_view
 from treemem_cli.context import note, open_memory, print_json
 from treemem_cli.parameters import json_option, plain_option, scope_options, utc_option
+from treemem_cli.render import is_terminal
 
 if TYPE_CHECKING:
     from treemem import Entry, EntryKind, Scope
@@ -21,6 +22,8 @@ KINDS: dict[str, tuple[EntryKind, str]] = {
     "errors": ("error", "List the errors that are not closed."),
     "facts": ("fact", "List the facts."),
 }
+# Entries that a terminal shows unless told otherwise.
+ON_SCREEN = 50
 BEHIND = "Some messages are not in the ledger yet. Run: treemem work --max-calls 0"
 _STATE_STYLES = {"holds": "green", "closed": "dim", "superseded": "dim", "withdrawn": "red"}
 
@@ -47,7 +50,12 @@ def _list_command(word: str) -> click.Command:
     @click.option("--until", metavar="WHEN", help="First said at or before this time.")
     @click.option("--all", "every", is_flag=True, help="Also closed, replaced and dropped ones.")
     @click.option("--by-time", is_flag=True, help="In the order in which they were last said.")
-    @click.option("--limit", default=50, show_default=True, type=click.IntRange(min=1))
+    @click.option(
+        "--limit",
+        type=click.IntRange(min=1),
+        metavar="N",
+        help=f"Print at most N. Default: {ON_SCREEN} on a terminal, else all.",
+    )
     @utc_option
     @plain_option
     @json_option
@@ -59,12 +67,14 @@ def _list_command(word: str) -> click.Command:
         until: str | None,
         every: bool,
         by_time: bool,
-        limit: int,
+        limit: int | None,
         plain: bool,
         as_json: bool,
     ) -> None:
         from treemem import ENTRY_STATES
 
+        if limit is None and is_terminal() and not (plain or as_json):
+            limit = ON_SCREEN
         with open_memory(context) as memory:
             states = ENTRY_STATES if every else ("holds",)
             entries = memory.ledger(
@@ -79,7 +89,7 @@ def _list_command(word: str) -> click.Command:
             _print(entries, word, total, plain=plain)
             if is_behind:
                 note(BEHIND)
-            if len(entries) == limit < total and since is until is None:
+            if limit is not None and len(entries) == limit < total and since is until is None:
                 note(f"{total - limit:,} more; to show all: --limit {total}")
 
     list_entries.__doc__ = f"""{help_}

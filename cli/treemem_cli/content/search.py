@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from treemem import Origin, Passage, Scope, SearchResult
 
 MODES = ("auto", "verbatim", "summary")
-ORDERS = ("time", "score")
+ORDERS = ("auto", "time", "score")
 INCLUDES = ("abandoned", "injected")
 # How the sentence begins that says that searches by meaning need an embedder.
 _NO_EMBEDDER = "Searched by words only: no embedder is in use"
@@ -75,8 +75,9 @@ class _SearchCommand(click.Command):
               help="Return at most this many tokens.")  # fmt: skip
 @click.option("--since", metavar="TIME", help='Only from this day or time on, or "last week".')
 @click.option("--until", metavar="TIME", help="Only up to this day or time.")
-@click.option("--sort", type=click.Choice(ORDERS), default="time", show_default=True,
-              help="Print the passages in time order, or the best one first.")  # fmt: skip
+@click.option("--sort", type=click.Choice(ORDERS), default="auto", show_default=True,
+              help="Print the passages in time order, or the best one first; auto: the best one "
+                   "first, but for broad questions.")  # fmt: skip
 @click.option("--mode", type=click.Choice(MODES), default="auto", show_default=True,
               help="Return messages, statements of summaries, or the better fit.")  # fmt: skip
 @click.option("--fts", is_flag=True, help="WORDS are an FTS5 expression, not a question.")
@@ -127,9 +128,11 @@ def search_command(
 
     \b
     Example:
-      treemem search late fees --project . --sort score
+      treemem search late fees --project . --sort time
       treemem search "what did we decide last week?" --tool claude-code
     """
+    if not fts and not any(letter.isalnum() for word in words for letter in word):
+        raise click.UsageError(f"There is no word to search for in {' '.join(words)!r}.")
     with open_memory(context) as memory:
         result = memory.search(
             " ".join(words), scope=scope, budget_tokens=budget_tokens, since=since, until=until,
@@ -241,7 +244,8 @@ def _heading(passage: Passage) -> str:
     head, _, _ = passage.text.partition("\n")
     number = head.partition(' "')[0].removesuffix("]")
     time = _time(passage)
-    shown = f" {time}" if time and time.partition(" ")[0] not in number else ""
+    # Where a question is about time, the heading has the time of the first message already.
+    shown = f" {time.partition(' ')[2] if ':' in number else time}" if time else ""
     return f"{number}{shown}] {passage.title}"
 
 

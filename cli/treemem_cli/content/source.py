@@ -90,6 +90,7 @@ def list_sources(
         _print_sources(shown[:limit], plain=plain)
     else:
         note("No source fits.")
+        context.exit(1)
     if len(shown) > limit:
         note(f"{len(shown) - limit:,} more; to show all: --limit {len(shown)}")
 
