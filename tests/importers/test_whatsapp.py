@@ -181,6 +181,31 @@ def test_the_chat_of_an_archive_is_named_after_it() -> None:
     assert chat_title(LogFile("WhatsApp-Chat mit Eva.txt")) == "Eva"
 
 
+@pytest.mark.parametrize(
+    ("name", "title"),
+    [
+        ("WhatsApp Chat with Family.txt", "Family"),
+        ("WhatsApp Chat with Family (1).txt", "Family"),
+        ("WhatsApp Chat - Family/_chat.txt", "Family"),
+        ("WhatsApp-Chat mit Müller & Söhne.txt", "Müller & Söhne"),
+        ("Чат WhatsApp с Олей.txt", "Олей"),
+        ("_chat.txt", "Ana and Ben, 4 – 15 Mar 2024"),
+        ("Family.txt", "Ana and Ben, 4 – 15 Mar 2024"),
+    ],
+)
+def test_a_chat_has_the_title_that_its_export_is_named_after(
+    tmp_path: Path, name: str, title: str
+) -> None:
+    path = tmp_path / name
+    path.parent.mkdir(exist_ok=True)
+    path.write_text(ANDROID)
+    archive = tmp_path / "WhatsApp Chat - Zipped.zip"
+    archive.write_bytes(zipped({"_chat.txt": IPHONE}))
+    with Memory.open(tmp_path / "m.sqlite3") as memory:
+        memory.ingest([path, archive])
+        assert sorted(view.title for view in memory.sources()) == sorted((title, "Zipped"))
+
+
 def test_lines_before_the_first_message_are_reported() -> None:
     events = events_of(f"exported by Ana\n{ANDROID}", "x.txt", "whatsapp")
     assert reasons_in(events)[0] == "line before the first message"

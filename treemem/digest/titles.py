@@ -96,8 +96,11 @@ def says_something(source: Source) -> bool:
 
 def _is_file_name(title: str, source: Source) -> bool:
     """Whether a title only repeats the name of the source's file, or the source's id."""
-    own = _letters(title)
-    places = (source.id.partition("/")[2], source.origin or "", file_name(source))
+    own, name = _letters(title), file_name(source)
+    key = source.id.partition("/")[2]
+    if _letters(key) == own and not _letters(name).startswith(own):
+        return False  # a chat of WhatsApp, whose id and title are a part of its export's name
+    places = (key, source.origin or "", name)
     return any(own and _letters(place).startswith(own) for place in places) or any(
         own and _letters(_SUFFIX.sub("", place)).endswith(own) and _looks_like_file(title)
         for place in places
