@@ -37,3 +37,21 @@ def test_words_of_grammar_count_only_where_there_are_no_others() -> None:
 
 def test_the_words_of_grammar_are_stop_words() -> None:
     assert FUNCTION_WORDS < STOP_WORDS
+
+
+@pytest.mark.parametrize(
+    ("query", "content"),
+    [
+        ("où est la clé de la maison", "clé maison"),
+        ("cumpleaños de la abuela", "cumpleaños abuela"),
+        ("dove sono le chiavi di casa", "chiavi casa"),
+        ("waar is de sleutel van het huis", "sleutel huis"),
+        ("onde está a chave da casa", "chave casa"),
+        ("why did they die in the war", "die war"),
+        ("when did we go to los angeles", "go los angeles"),
+        ("la la land", "la la land"),
+        ("wer hat die", "wer hat die"),
+    ],
+)
+def test_function_words_are_those_of_the_querys_language(query: str, content: str) -> None:
+    assert bm25.content_words(query.split()) == content.split()

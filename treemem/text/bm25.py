@@ -18,7 +18,7 @@ from treemem.patterns import lazy_regex
 from treemem.text import fts
 from treemem.text.cache import cached
 from treemem.text.stemmers import stemmer
-from treemem.text.stop_words import FUNCTION_WORDS
+from treemem.text.stop_words import FOREIGN_FUNCTION_WORDS, FUNCTION_WORDS
 
 # The usual constants (Robertson and Zaragoza, The Probabilistic Relevance Framework, 2009).
 K1 = 1.2
@@ -35,8 +35,25 @@ _WORD = lazy_regex(r"[^\W_]+")
 
 
 def content_words(words: Sequence[str]) -> list[str]:
-    """The words without function words, unless there are no others."""
-    return [word for word in words if word not in FUNCTION_WORDS] or list(words)
+    """The words without function words of their language, unless there are no others.
+
+    Example:
+        >>> content_words("wer hat die Schlüssel in der Küche".split())
+        ['Schlüssel', 'Küche']
+        >>> content_words("why did they die in the war".split())
+        ['die', 'war']
+    """
+    ignored = FUNCTION_WORDS | _foreign_function_words(words)
+    return [word for word in words if word not in ignored] or list(words)
+
+
+def _foreign_function_words(words: Sequence[str]) -> frozenset[str]:
+    """Those of the language of which a query has most, if these are two or more, and more than of
+    English; else none."""
+    given = frozenset(words)
+    most = max(FOREIGN_FUNCTION_WORDS.values(), key=lambda known: len(known & given))
+    has_most = len(most & given) > max(1, len(FUNCTION_WORDS & given))
+    return most if has_most else frozenset()
 
 
 @functools.lru_cache(maxsize=fts.STEMS_CACHED_MAX)
