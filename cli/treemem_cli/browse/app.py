@@ -38,6 +38,8 @@ NARROW = 76
 DEBOUNCE_SECONDS = 0.25
 # The tokens of all results of a search.
 BUDGET_TOKENS = 6_000
+# The rows of words that are shown above or below a match, where there is room.
+ROWS_AROUND = 2
 NOTHING = "Nothing was found. Try fewer or other words."
 EMPTY = "Nothing is stored yet. Quit with q, then: treemem discover"
 
@@ -265,6 +267,25 @@ class Browser(App[None]):
     def _highlight_hit(self, event: OptionList.OptionHighlighted) -> None:
         if event.option_index < len(self._hits):
             self._show(views.hit_words(self._hits[event.option_index], self._query))
+            # Subtle: the rows of the words are known once they are laid out.
+            self.call_after_refresh(self._scroll_to_match)
+
+    def _scroll_to_match(self) -> None:
+        """Scrolls to the match of the selected result: with the beginning of its message if both
+        fit, and otherwise with the rows above it."""
+        pane, text = self.query_one("#words", VerticalScroll), self.query_one("#text", Static)
+        strips = text.render_lines(text.size.region)
+        rows = {
+            name: row
+            for row, strip in reversed(list(enumerate(strips)))
+            for segment in strip
+            if segment.style is not None
+            for name in segment.style.meta
+        }
+        match = rows.get(views.MATCH, 0)
+        start = rows.get(views.START, match)
+        fits = match - start < pane.size.height - ROWS_AROUND
+        pane.scroll_to(y=start if fits else match - ROWS_AROUND, animate=False)
 
     @on(OptionList.OptionSelected, "#hits")
     def _select_hit(self) -> None:

@@ -10,6 +10,7 @@ import select
 import sys
 import time
 from collections.abc import Awaitable, Callable, Iterator
+from itertools import groupby
 from pathlib import Path
 
 import pytest
@@ -63,7 +64,7 @@ class Screen:
         await self.settle()
 
     async def type(self, words: str) -> None:
-        await self.press("slash", *("space" if char == " " else char for char in words))
+        await self.press("slash", "ctrl+u", *("space" if char == " " else char for char in words))
         await self._pilot.pause(2 * DEBOUNCE_SECONDS)
         await self.settle()
 
@@ -86,6 +87,24 @@ class Screen:
     def words(self) -> str:
         """The words on the screen, without the frames between them."""
         return " ".join(re.sub("[│▌]", " ", self.text).split())
+
+    @property
+    def pane(self) -> list[str]:
+        """The lines of the words beside or below the tree."""
+        region = self.app.query_one("#words").region
+        return [line[region.x : region.right] for line in self.lines[region.y : region.bottom]]
+
+    @property
+    def underlined(self) -> set[str]:
+        """The stretches of the screen that are underlined, in lower case."""
+        stretches = set()
+        for strip in self.app.screen._compositor.render_strips():
+            for is_underlined, segments in groupby(
+                strip, lambda segment: bool(segment.style and segment.style.underline)
+            ):
+                if is_underlined:
+                    stretches.add("".join(segment.text for segment in segments).lower())
+        return stretches
 
     def metas(self) -> list[dict[str, object]]:
         strips = self.app.screen._compositor.render_strips()
@@ -205,7 +224,8 @@ def test_text_of_a_log_is_neither_markup_nor_control(memory: Memory) -> None:
 def test_results_appear_while_typing_and_escape_leads_back(demo: Memory) -> None:
     async def steps(screen: Screen) -> None:
         await screen.type("cents rounded")
-        assert "treemem/demo/session.jsonl" in "".join(screen.text.split())
+        await screen.press("enter", "tab", "home")
+        assert "treemem/demo/session.jsonl" in "".join("".join(screen.pane).split())
         assert len(screen.app._hits) > 1
         scores = [hit.score for hit in screen.app._hits]
         assert scores == sorted(scores, reverse=True)
@@ -227,15 +247,43 @@ def test_keys_that_are_typed_at_once_are_words_and_not_commands(demo: Memory) ->
 def test_words_that_match_are_marked(demo: Memory) -> None:
     async def steps(screen: Screen) -> None:
         await screen.type("coffee rain outside")
-        marked = {
-            segment.text
-            for strip in screen.app.screen._compositor.render_strips()
-            for segment in strip
-            if segment.style is not None and segment.style.underline
-        }
-        assert "coffee" in {text.lower() for text in marked}
+        assert "coffee" in screen.underlined
 
     browse(demo, steps)
+
+
+@pytest.fixture
+def farm(memory: Memory) -> Memory:
+    """Four hundred messages of a day's chores, and in three of them what is searched."""
+
+    def said(number: int) -> str:
+        if number == 259:
+            return "Where are the keys? 259"
+        if number == 270:
+            return "\n".join(["The feed is low. [bold]x[/bold]"] * 40 + ["Buy a [b]harrow[/b]."])
+        return f"{number} " + "the list of all that must be done before it snows " * 3
+
+    memory.append("chat/farm", [
+        Message(text=said(number), sent_at="2026-01-01T10:00:00Z", external_id=str(number))
+        for number in range(400)
+    ])  # fmt: skip
+    memory.work(max_calls=0)
+    return memory
+
+
+@pytest.mark.parametrize("size", [(60, 20), (80, 24), (200, 50)])
+def test_a_result_scrolls_to_its_message_and_marks_its_words(
+    farm: Memory, size: tuple[int, int]
+) -> None:
+    async def steps(screen: Screen) -> None:
+        await screen.type("keys")
+        assert any("the keys? 259" in line for line in screen.pane[:4])
+        assert screen.underlined == {"keys"}
+        await screen.type("harrow")  # behind forty lines of its message
+        assert any("Buy a [b]harrow[/b]." in line for line in screen.pane)
+        assert screen.underlined == {"harrow"}
+
+    browse(farm, steps, size)
 
 
 def test_nothing_found_is_said(demo: Memory) -> None:
