@@ -27,6 +27,7 @@ from textual.worker import get_current_worker
 from treemem import Location, Memory, Message, Node, Passage, Scope, SearchResult, TreememError
 from treemem_cli.browse import dialogs, views
 from treemem_cli.content import editor
+from treemem_cli.context import INTERRUPTED
 from treemem_cli.render import safe
 
 if TYPE_CHECKING:
@@ -82,6 +83,8 @@ class Browser(App[None]):
         Binding("question_mark", "keys", "Keys", key_display="?"),
         Binding("q", "quit", "Quit"),
         Binding("escape", "sources", "Sources", show=False),
+        # Before the focused widget's and any dialog's, which would copy a text.
+        Binding("ctrl+c", "interrupt", "Quit", show=False, priority=True),
     ]
 
     def __init__(self, memory: Memory, words: str = "") -> None:
@@ -304,6 +307,9 @@ class Browser(App[None]):
 
     def action_keys(self) -> None:
         self.push_screen(dialogs.keys_dialog())
+
+    def action_interrupt(self) -> None:
+        self.exit(return_code=INTERRUPTED)
 
     def action_resume(self) -> None:
         self._locate(is_resumed=True)

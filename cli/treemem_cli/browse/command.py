@@ -44,4 +44,6 @@ def browse_command(context: click.Context, words: tuple[str, ...]) -> None:
             raise UsageError("The browser needs a terminal. Without one, see: treemem tree --help")
         from treemem_cli.browse.app import Browser
 
-        Browser(memory, " ".join(words)).run()
+        app = Browser(memory, " ".join(words))
+        app.run()
+    context.exit(app.return_code or 0)

@@ -24,12 +24,12 @@ KEYS = (
     ("o", "open the log of whatever is selected in your editor"),
     ("r", "show the command that continues the session"),
     ("?", "show these keys"),
-    ("q", "quit"),
+    ("q, Ctrl-C", "quit"),
 )
 
 
 class Dialog(ModalScreen[None]):
-    """Shows a text until Esc, Enter or q is pressed."""
+    """Shows a text until Esc, Enter or q is pressed, or / to search."""
 
     CSS = """
     Dialog { align: center middle; }
@@ -39,7 +39,8 @@ class Dialog(ModalScreen[None]):
     }
     """
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("escape,enter,q,question_mark", "dismiss", "Close")
+        Binding("escape,enter,q,question_mark", "dismiss", "Close"),
+        Binding("slash", "search", "Search"),
     ]
 
     def __init__(self, text: Text | Table, title: str) -> None:
@@ -51,6 +52,11 @@ class Dialog(ModalScreen[None]):
             box.border_title = self._title
             box.border_subtitle = "Esc closes"
             yield Static(self._text)
+
+    async def action_search(self) -> None:
+        # Subtle: unlike a dismissal this is done at once, so that the next keys are words.
+        self.app.pop_screen()
+        await self.app.run_action("search")
 
 
 def keys_dialog() -> Dialog:

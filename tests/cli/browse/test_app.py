@@ -23,6 +23,7 @@ from textual.pilot import Pilot
 from textual.widgets import Input
 
 from treemem_cli.browse.app import DEBOUNCE_SECONDS, EMPTY, NOTHING, Browser
+from treemem_cli.context import INTERRUPTED
 
 ROOT = Path(__file__).parents[3]
 DEMO = ROOT / "treemem" / "demo" / "session.jsonl"
@@ -363,6 +364,28 @@ def test_the_keys_are_shown_and_q_quits(demo: Memory) -> None:
         assert "show the command" not in screen.text
         await screen.press("q")
         assert not screen.app.is_running
+
+    browse(demo, steps)
+
+
+@pytest.mark.parametrize("before", [(), ("slash", "k"), ("r",), ("question_mark",)])
+def test_ctrl_c_quits_from_everywhere(demo: Memory, before: tuple[str, ...]) -> None:
+    async def steps(screen: Screen) -> None:
+        await screen.press(*before, "ctrl+c")
+        assert not screen.app.is_running
+        assert screen.app.return_code == INTERRUPTED
+
+    browse(demo, steps)
+
+
+@pytest.mark.parametrize("key", ["r", "question_mark"])
+def test_a_search_begins_from_a_dialog(demo: Memory, key: str) -> None:
+    async def steps(screen: Screen) -> None:
+        await screen.press(key)
+        assert "Esc closes" in screen.text
+        await screen.press(*"/cents")
+        assert "Esc closes" not in screen.text
+        assert screen.app.query_one(Input).value == "cents"
 
     browse(demo, steps)
 
