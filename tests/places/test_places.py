@@ -149,6 +149,69 @@ def test_a_message_with_a_redacted_secret_is_found_by_the_words_beside_it() -> N
     assert lines.line_of(Message(text=text), data) == 2
 
 
+def part_of(text: str, part: str) -> tuple[int, int]:
+    return text.index(part), text.index(part) + len(part)
+
+
+def test_a_part_of_a_message_of_several_records_is_in_the_record_that_has_it() -> None:
+    thought, words = "Who feeds the walrus? Let me see.", "Ana feeds it “at noon”."
+    message = Message("assistant", f"{thought}\n\n{words}", external_id="u1")
+    data = jsonl(
+        {"said": words, "uuid": "u0"},
+        {"thinking": thought, "uuid": "u1"}, {"output": "ok", "uuid": "t1"},
+        {"text": words, "uuid": "u2"}, {"said": words, "uuid": "u3"},
+    )  # fmt: skip
+    assert lines.line_by_id(message, data) == 2
+    assert lines.line_by_id(message, data, part_of(message.text, thought)) == 2
+    assert lines.line_by_id(message, data, part_of(message.text, words)) == 4
+    gone = jsonl({"uuid": "u1"}, {"x": "x" * lines.REACH_BYTES}, {"said": words, "uuid": "u3"})
+    assert lines.line_by_id(message, gone, part_of(message.text, words)) == 1
+
+
+@pytest.mark.parametrize("is_id_first", [True, False])
+def test_a_part_of_a_message_is_in_its_own_line_of_an_indented_export(is_id_first: bool) -> None:
+    texts = ["The walrus swims.", "The heron stands."]
+    rows = []
+    for number in range(2):
+        head, body = {"id": f"m{number}"}, {"author": {"name": "ana"}, "parts": texts}
+        rows.append({**head, **body} if is_id_first else {**body, **head})
+    data = json.dumps({"messages": rows}, indent=2).encode()
+    printed = data.decode().split("\n")
+    second = printed.index('      "id": "m1"' + ("," if is_id_first else ""))
+    message = Message(text="\n".join(texts), external_id="m1")
+    for text in texts:
+        line = lines.line_by_id(message, data, part_of(message.text, text))
+        assert line is not None
+        assert text in printed[line - 1]
+        assert abs(line - 1 - second) <= 7
+
+
+def test_a_part_that_a_document_has_often_is_where_the_message_has_it() -> None:
+    text = "The road is dry.\nNobody has fed the walrus today.\nThe road is dry.\nok"
+    data = f"The road is dry.\n\n{text}\n\nThe road is dry.\n".encode()
+    message = Message(text=text)
+    for span, line in (((0, 16), 3), (part_of(text, "Nobody"), 4), ((50, 66), 5), ((67, 69), 6)):
+        assert lines.line_by_text(message, data, span) == line
+
+
+def test_sentences_of_the_demo_log_lead_to_their_lines(demo: Memory) -> None:
+    rows = [json.loads(line) for line in DEMO.read_text("utf-8").splitlines()]
+    said: dict[str, int] = {}
+    for number, row in enumerate(rows, 1):
+        for part in row.get("message", {}).get("content", []):
+            if isinstance(part, dict) and part.get("type") == "text":
+                said |= {text: number for text in part["text"].split("\n") if len(text) > 60}
+    checked = 0
+    for sentence, number in sorted(said.items())[::2]:
+        result = demo.search(sentence, order="score", budget_tokens=500)
+        passage = demo.places.with_lines(result, sentence).passages[0]
+        if sentence in passage.best.text:
+            assert passage.place is not None
+            assert passage.place.line == number, sentence
+            checked += 1
+    assert checked >= 40
+
+
 # -- commands --------------------------------------------------------------------------
 
 FILLING = "The road is dry. " * 1_000

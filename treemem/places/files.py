@@ -17,6 +17,7 @@ from pathlib import Path
 
 from treemem.errors import TreememError
 from treemem.places import lines
+from treemem.places.lines import Span
 from treemem.store.database import Database
 from treemem.types import Message, Place
 
@@ -33,8 +34,6 @@ _HEAD_BYTES = 4_096
 COMPANION_FORMATS = frozenset(
     {"chatgpt", "cline", "cursor", "irc", "llm", "messenger", "opencode", "slack"}
 )
-# Two offsets into the text of a message, the end exclusive.
-Span = tuple[int, int]
 
 _FORMAT = "SELECT format FROM source WHERE id = ?"
 # Whether two files, or two states of one, had messages of a source; its id is given in quotes.
@@ -60,11 +59,11 @@ class LineFinder:
         if place.path is None or not is_text(Path(place.path)):
             return place
         first = self._content(place.path)
-        if first is not None and (line := lines.line_by_id(message, first)) is not None:
+        if first is not None and (line := lines.line_by_id(message, first, span)) is not None:
             return replace(place, line=line)
         others = self._others(place.path, source_id)
         if not others:
-            line = None if first is None else _line_by_text(message, span, first)
+            line = None if first is None else lines.line_by_text(message, first, span)
             return replace(place, line=line)
         return self._among([place.path, *others], place, message, span)
 
@@ -75,9 +74,9 @@ class LineFinder:
             data = self._content(path)
             if data is None:  # not read, so it cannot be ruled out
                 found.append(("", 0))
-            elif (line := lines.line_by_id(message, data)) is not None:
+            elif (line := lines.line_by_id(message, data, span)) is not None:
                 return replace(place, path=path, line=line)
-            elif (line := _line_by_text(message, span, data)) is not None:
+            elif (line := lines.line_by_text(message, data, span)) is not None:
                 found.append((path, line))
         if len(found) == 1 and found[0][0]:
             return replace(place, path=found[0][0], line=found[0][1])
@@ -142,11 +141,6 @@ def is_text(path: Path) -> bool:
             return b"\0" not in file.read(_HEAD_BYTES)
     except (OSError, ValueError):  # a path with a NUL
         return False
-
-
-def _line_by_text(message: Message, span: Span, data: bytes) -> int | None:
-    line = lines.line_by_text(message, message.text[slice(*span)], data)
-    return lines.line_by_text(message, message.text, data) if line is None else line
 
 
 def _read(path: Path, bytes_max: int) -> bytes | None:

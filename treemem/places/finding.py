@@ -6,6 +6,7 @@ Tested in tests/places/test_finding.py.
 from __future__ import annotations
 
 import shlex
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
@@ -15,9 +16,11 @@ from treemem.errors import SEE_SOURCES, Hint, NotFoundError
 from treemem.places import last_search, resuming
 from treemem.places.files import ONE_BYTES_MAX, SEARCH_BYTES_MAX, LineFinder, is_text
 from treemem.places.last_search import Hit
+from treemem.places.lines import Span
 from treemem.store import lookup, messages
 from treemem.store.database import Database
-from treemem.types import Location, Message, Passage, SearchResult
+from treemem.text.bm25 import matching_words
+from treemem.types import Explained, Location, Message, Passage, SearchResult
 
 # A longer number is the beginning of an id.
 _NUMBER_DIGITS_MAX = 3
@@ -81,12 +84,12 @@ class Places:
             finder = LineFinder(self._database, ONE_BYTES_MAX)
             return Location(source, message.id, finder.placed(place, source, message, span))
 
-    def remember(self, passages: Iterable[Passage]) -> None:
+    def remember(self, passages: Iterable[Passage], query: str = "") -> None:
         """Stores what these passages are about, so that find takes their numbers, from 1. Call it
-        for what a person sees; it replaces what was remembered before."""
+        for what a person sees; it replaces what was remembered before. query: as in with_lines."""
         hits = []
         for passage in passages:
-            message, (start, end) = _best(passage)
+            message, (start, end) = _best(passage, query)
             hits.append(Hit(message.id or "", passage.source_id, start, end))
         last_search.remember(self._database.path, hits)
 
@@ -120,16 +123,18 @@ class Places:
         )
 
     def with_lines(
-        self, result: SearchResult, *, bytes_max: int = SEARCH_BYTES_MAX
+        self, result: SearchResult, query: str = "", *, bytes_max: int = SEARCH_BYTES_MAX
     ) -> SearchResult:
         """Returns the result with the file and the line of the best message of each passage.
 
+        query: the words that were searched; of a message with several lines, that with most of them
+        is meant. Without a query, it is the longest one of the best part.
         Each log is read once, and at most bytes_max of all; the other passages have no line. Of a
         source of several files, the path is None where the message is not found in one of them.
         """
         finder = LineFinder(self._database, bytes_max)
         with self._database.reading():
-            passages = tuple(_placed(passage, finder) for passage in result.passages)
+            passages = tuple(_placed(passage, query, finder) for passage in result.passages)
         return replace(result, passages=passages)
 
     # -- names -----------------------------------------------------------------------------
@@ -187,20 +192,38 @@ class Places:
         return row[0], row[1], row[2]
 
 
-def _placed(passage: Passage, finder: LineFinder) -> Passage:
+def _placed(passage: Passage, query: str, finder: LineFinder) -> Passage:
     if passage.place is None or not passage.messages:
         return passage
-    message, span = _best(passage)
+    message, span = _best(passage, query)
     place = finder.placed(passage.place, passage.source_id, message, span)
     return replace(passage, place=place)
 
 
-def _best(passage: Passage) -> tuple[Message, tuple[int, int]]:
-    """The best message of a passage, and where its best part is."""
+def _best(passage: Passage, query: str) -> tuple[Message, Span]:
+    """The best message of a passage, and where its best part is, or the best line of that."""
     message = passage.best
     parts = [part for part in passage.explanation if part.message_id == message.id]
     best = max(parts, key=lambda part: part.score, default=None)
-    return message, (0, 0) if best is None else (best.start, best.end)
+    return message, (0, 0) if best is None else _best_line(message.text, best, query)
+
+
+def _best_line(text: str, part: Explained, query: str) -> Span:
+    """The line of a part of a text with most words of a query, of which a word in many lines counts
+    less; the whole part if none has any."""
+    matches = matching_words(text[part.start : part.end], query)
+    words: dict[Span, set[str]] = {}
+    for start, end in ((part.start + start, part.start + end) for start, end in matches):
+        line_start = max(part.start, text.rfind("\n", 0, start) + 1)
+        line_end = text.find("\n", end, part.end)
+        line = (line_start, line_end if line_end >= 0 else part.end)
+        words.setdefault(line, set()).add(text[start:end].casefold())
+    lines_of = Counter(word for line in words.values() for word in line)
+    return max(
+        words,
+        key=lambda line: sum(1 / lines_of[word] for word in words[line]),
+        default=(part.start, part.end),
+    )
 
 
 def stored(location: Location) -> Hint:

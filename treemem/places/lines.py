@@ -1,7 +1,8 @@
 """Finds the line of a message in the bytes of a log file.
 
 A line is not stored: it moves when a file is rewritten. A message is found by its id, by those of
-its tool calls, or by its longest line. What is not found for sure has no line.
+its tool calls, or by its longest line; then the part of it that is meant is looked for nearby,
+since a message may be of several records or lines. What is not found for sure has no line.
 Tested in tests/places/test_places.py.
 """
 
@@ -9,10 +10,13 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from treemem.patterns import lazy_regex
 from treemem.types import Message
+
+# Two offsets into the text of a message, the end exclusive.
+Span = tuple[int, int]
 
 # The characters of a message among which its longest line is looked for, and those of it that are.
 TEXT_CHARS = 4_000
@@ -22,8 +26,12 @@ LINE_CHARS_MIN = 12
 _BREAKS = lazy_regex(r"[\r\n]+|\[redacted: [^\]\n]*\]")
 # How often a text may occur in a file before the search is given up.
 _OCCURRENCES_MAX = 50
+# The bytes on each side of a known place of a message in which a part of it is looked for. Between
+# two records of one there may be the results of its tools.
+REACH_BYTES = 256 << 10
 # The bytes before an id that may hold its key.
 _KEY_BYTES = 40
+_BLANKS = lazy_regex(rb"[ \t]+")
 _OWN_KEYS = lazy_regex(rb'"(?:uuid|_?id|ts)"\s*:\s*$', re.IGNORECASE)
 _CALL_KEYS = lazy_regex(rb'"(?:id|(?:tool_?)?call_?id|tool_?use_?id)"\s*:\s*$', re.IGNORECASE)
 
@@ -36,18 +44,31 @@ def line_of(message: Message, data: bytes) -> int | None:
         3
     """
     line = line_by_id(message, data)
-    return line_by_text(message, message.text, data) if line is None else line
+    return line_by_text(message, data) if line is None else line
 
 
-def line_by_id(message: Message, data: bytes) -> int | None:
-    """The line with the message's own id, not one that points to it, or with those of its tools."""
-    return _line(data, _by_id(message, data))
+def line_by_id(message: Message, data: bytes, span: Span = (0, 0)) -> int | None:
+    """The line with the message's own id, not one that points to it, or with those of its tools; or
+    the line after it in which a part of the message begins, if that is found."""
+    at = _by_id(message, data)
+    if at is not None and (forms := _forms(_longest(message.text[slice(*span)]))):
+        start = _record_start(data, at)
+        places = (data.find(form, start, at + REACH_BYTES) for form in forms)
+        at = min((place for place in places if place >= 0), default=at)
+    return _line(data, at)
 
 
-def line_by_text(message: Message, text: str, data: bytes) -> int | None:
-    """The line with the longest line of a text of the message, if that occurs once, or once
-    together with the message's time. Another file may have the same words."""
-    return _line(data, _by_text(text, str(message.sent_at or "")[:19], data))
+def line_by_text(message: Message, data: bytes, span: Span = (0, 0)) -> int | None:
+    """The line with a part of the message, if that occurs once, or once together with the message's
+    time; else the one that is where it should be, if the message is found so. Another file may have
+    the same words."""
+    text, time = message.text[slice(*span)], str(message.sent_at or "")[:19]
+    at = _by_text(text, time, data)
+    if at is None and (at := _by_text(message.text, time, data)) is not None:
+        part, whole = _longest(text), _longest(message.text)
+        distance = message.text.find(part, span[0]) - message.text.find(whole)
+        at = _nearest(data, _forms(part), at, distance)
+    return _line(data, at)
 
 
 def _line(data: bytes, at: int | None) -> int | None:
@@ -77,20 +98,56 @@ def _after_key(data: bytes, name: str, keys: re.Pattern[bytes]) -> Iterator[int]
 
 
 def _by_text(text: str, sent_at: str, data: bytes) -> int | None:
-    lines = (line.strip() for line in _BREAKS.split(text[:TEXT_CHARS]))
-    longest = max(lines, key=len)[:LINE_CHARS]
+    longest = _longest(text)
     time = sent_at.encode("utf-8", "replace")
     if len(longest) < LINE_CHARS_MIN:
         return _short(text.strip(), time, data)
-    forms = (json.dumps(longest, ensure_ascii=False)[1:-1], json.dumps(longest)[1:-1], longest)
-    for form in dict.fromkeys(forms):
-        places = list(_occurrences(data, form.encode("utf-8", "replace")))
+    for form in _forms(longest):
+        places = list(_occurrences(data, form))
         if len(places) == 1:
             return places[0]
         for at in places if time else ():
             if time in _line_around(data, at):  # of two, both are the message
                 return at
     return None
+
+
+def _longest(text: str) -> str:
+    """The beginning of the longest line of a text."""
+    lines = (line.strip() for line in _BREAKS.split(text[:TEXT_CHARS]))
+    return max(lines, key=len)[:LINE_CHARS]
+
+
+def _forms(line: str) -> list[bytes]:
+    """What a line may look like in a log; nothing for an empty one."""
+    forms = (json.dumps(line, ensure_ascii=False)[1:-1], json.dumps(line)[1:-1], line)
+    return [form.encode("utf-8", "replace") for form in dict.fromkeys(forms) if form]
+
+
+def _record_start(data: bytes, at: int) -> int:
+    """Where the line of an id begins, or its object in JSON with a line for each value."""
+    first = start = data.rfind(b"\n", 0, at) + 1
+    indent = _indent(data, start)
+    if indent == 0 or data.startswith(b"{", start + indent):
+        return start
+    while start > max(0, first - REACH_BYTES):
+        start = data.rfind(b"\n", 0, start - 1) + 1
+        if _indent(data, start) < indent:
+            return start
+    return first
+
+
+def _indent(data: bytes, start: int) -> int:
+    match = _BLANKS.match(data, start)
+    return match.end() - start if match else 0
+
+
+def _nearest(data: bytes, forms: Iterable[bytes], at: int, distance: int) -> int:
+    """That of the places near a known one which is nearest to a distance from it; else itself."""
+    start = max(0, at - REACH_BYTES)
+    near = data[start : at + REACH_BYTES]
+    places = [start + place for form in forms for place in _occurrences(near, form)]
+    return min(places, key=lambda place: abs(place - at - distance), default=at)
 
 
 def _short(text: str, time: bytes, data: bytes) -> int | None:

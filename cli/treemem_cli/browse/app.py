@@ -238,7 +238,7 @@ class Browser(App[None]):
         worker = get_current_worker()
         try:
             result = self._memory.search(words, budget_tokens=BUDGET_TOKENS)
-            result = self._memory.places.with_lines(result)
+            result = self._memory.places.with_lines(result, words)
         except TreememError as error:
             if not worker.is_cancelled:
                 self.call_from_thread(self._fail, error)

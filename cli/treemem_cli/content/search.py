@@ -133,22 +133,23 @@ def search_command(
     """
     if not fts and not any(letter.isalnum() for word in words for letter in word):
         raise click.UsageError(f"There is no word to search for in {' '.join(words)!r}.")
+    query = " ".join(words)
     with open_memory(context) as memory:
         result = memory.search(
-            " ".join(words), scope=scope, budget_tokens=budget_tokens, since=since, until=until,
+            query, scope=scope, budget_tokens=budget_tokens, since=since, until=until,
             mode=mode, fts=fts, include=include, order=sort,  # type: ignore[arg-type]
             project=Path.cwd(), exclude=exclude,
         )  # fmt: skip
         is_empty = memory.is_empty
-        result = memory.places.with_lines(result)
+        result = memory.places.with_lines(result, query)
         if not as_json:
-            memory.places.remember(result.passages)
+            memory.places.remember(result.passages, query)
     if as_json:
         print_json(result if explain or full else _unexplained(result), full=full)
     elif plain:
         _print_rows(result)
     else:
-        _print(result, " ".join(words), explain=explain, fts=fts)
+        _print(result, query, explain=explain, fts=fts)
         note(NOTHING_STORED if is_empty else _summary(result))
     if not result.passages:
         context.exit(1)

@@ -62,6 +62,16 @@ def test_a_passage_is_opened_at_its_line(log: Path, recorder: Path) -> None:
     assert json.loads(recorder.read_text()) == ["-R", "+402", str(log)]
 
 
+def test_of_a_part_of_several_lines_the_one_with_the_words_is_opened(tmp_path: Path) -> None:
+    path = tmp_path / "notes.md"
+    rows = [f"Line {number} is about nothing but hay and straw." for number in range(1, 9)]
+    rows[4] = "An aardvark eats."
+    path.write_text("\n".join(rows))
+    run("ingest", str(path))
+    assert f"{path}:5" in run("search", "aardvark").stdout
+    assert run("open", "1", "--print").stdout == f"{path}:5\n"
+
+
 def test_print_writes_the_file_and_the_line_and_nothing_else(log: Path, recorder: Path) -> None:
     run("search", "heron")
     assert run("open", "1", "--print").stdout == f"{log}:402\n"
