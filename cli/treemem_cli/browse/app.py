@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
 from rich.console import RenderableType
+from rich.style import Style
 from rich.text import Text
 from textual import on, work
 from textual.app import App, ComposeResult
@@ -27,6 +28,7 @@ from textual.worker import get_current_worker
 from treemem import Location, Memory, Message, Node, Passage, Scope, SearchResult, TreememError
 from treemem_cli.browse import dialogs, views
 from treemem_cli.content import editor
+from treemem_cli.content.source import in_groups
 from treemem_cli.context import INTERRUPTED
 from treemem_cli.render import safe
 
@@ -47,12 +49,35 @@ EMPTY = "Nothing is stored yet. Quit with q, then: treemem discover"
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """A row of the tree: a source, with its sub-agents, or a node."""
+    """A row of the tree: a source or a node."""
 
     id: str
     source: SourceView | None = None
-    agents: tuple[SourceView, ...] = ()
     is_leaf: bool = False
+
+
+class SourceTree(Tree[Item]):
+    """A tree whose rows are cut at its width. Those of sources end in their last day."""
+
+    def render_label(self, node: TreeNode[Item], base_style: Style, style: Style) -> Text:
+        label = super().render_label(node, base_style, style)
+        if not self.size.width:  # not laid out yet
+            return label
+        # A scrollbar covers the last column.
+        room = self.size.width - self.scrollbar_size_vertical - self.guide_depth * _depth(node)
+        source = None if node.data is None else node.data.source
+        end = Text() if source is None else views.source_end(source, room)
+        end.stylize(style)
+        label.truncate(room - end.cell_len, overflow="ellipsis", pad=bool(end))
+        return label.append_text(end)
+
+
+def _depth(node: TreeNode[Item]) -> int:
+    """The number of rows that a row is below; the root has none."""
+    depth = -1
+    while (above := node.parent) is not None:
+        node, depth = above, depth + 1
+    return max(0, depth)
 
 
 class Browser(App[None]):
@@ -91,6 +116,7 @@ class Browser(App[None]):
         super().__init__()
         self._memory = memory
         self._words = words
+        self._agents: dict[str, list[SourceView]] = {}
         self._hits: tuple[Passage, ...] = ()
         self._query = ""
         self._waiting: Timer | None = None
@@ -99,7 +125,7 @@ class Browser(App[None]):
         yield Input(self._words, placeholder="press / to search", id="query", compact=True)
         with Container(id="body"):
             with Container(id="side"):
-                yield Tree[Item](Text("sources"), id="sources")
+                yield SourceTree(Text("sources"), id="sources")
                 yield OptionList(id="hits", markup=False)
             with VerticalScroll(id="words"):
                 yield Static(id="text", markup=False)
@@ -113,8 +139,8 @@ class Browser(App[None]):
         self._load_sources()
 
     @property
-    def _tree(self) -> Tree[Item]:
-        return self.query_one("#sources", Tree)
+    def _tree(self) -> SourceTree:
+        return self.query_one("#sources", SourceTree)
 
     @property
     def _hits_list(self) -> OptionList:
@@ -143,24 +169,16 @@ class Browser(App[None]):
         self.call_from_thread(self._add_sources, sources)
 
     def _add_sources(self, sources: list[SourceView]) -> None:
-        known = {view.source.id for view in sources}
-        below: dict[str, list[SourceView]] = {}
-        for view in sources:
-            if view.source.parent_id in known:
-                below.setdefault(str(view.source.parent_id), []).append(view)
-        for view in sources:
-            if view.source.parent_id not in known:
-                agents = tuple(below.get(view.source.id, ()))
-                self._add_source(self._tree.root, view, agents)
+        sessions, self._agents = in_groups(sources)
+        for view in sessions:
+            self._add_source(self._tree.root, view)
         self._tree.root.expand()
         self._tree.cursor_line = 0
         if not sources:
             self._show(Text(EMPTY))
 
-    def _add_source(
-        self, branch: TreeNode[Item], view: SourceView, agents: tuple[SourceView, ...] = ()
-    ) -> None:
-        branch.add(views.source_label(view), Item(view.source.id, view, agents))
+    def _add_source(self, branch: TreeNode[Item], view: SourceView) -> None:
+        branch.add(views.source_label(view), Item(view.source.id, view))
 
     @on(Tree.NodeExpanded, "#sources")
     def _expand(self, event: Tree.NodeExpanded[Item]) -> None:
@@ -189,7 +207,7 @@ class Browser(App[None]):
         for node in nodes:
             branch.add(views.node_label(node), Item(node.id, is_leaf=node.is_leaf),
                        allow_expand=not node.is_leaf)  # fmt: skip
-        for view in item.agents:
+        for view in self._agents.get(item.id, []):
             self._add_source(branch, view)
 
     @on(Tree.NodeHighlighted, "#sources")

@@ -15,7 +15,7 @@ from rich.text import Text
 
 from treemem_cli.content import tool_input
 from treemem_cli.content.message import message_view
-from treemem_cli.render import Indented, moment, period, safe, short, shorten
+from treemem_cli.render import Indented, day, fitted, moment, period, safe, short, shorten
 
 if TYPE_CHECKING:
     from treemem import Digest, Message, Node, Passage, SourceView
@@ -23,6 +23,9 @@ if TYPE_CHECKING:
 # The characters of a label, which the side cuts at its width.
 LABEL_CHARS = 160
 _GIST_CHARS = 600
+# The columns of a row from which on it shows the tool, and those of the tool.
+_TOOL_ROOM = 50
+_TOOL_COLUMNS = 11
 # The metas of the first character of the message that was found, and of the match in it.
 START, MATCH = "treemem_start", "treemem_match"
 # Marks text that was left out of an excerpt.
@@ -33,7 +36,14 @@ _MESSAGE = re.compile(r"\n(?=[^\s])")
 
 def source_label(view: SourceView) -> Text:
     """The title of a source."""
-    return Text(_line(view.title or view.source.id))
+    return Text(_line(view.title or view.source.id), "dim" if view.is_trivial else "")
+
+
+def source_end(view: SourceView, room: int) -> Text:
+    """The last day of a source, after its tool in a row of much room."""
+    tool = f"  {fitted(view.source.format, _TOOL_COLUMNS)}" if room >= _TOOL_ROOM else ""
+    last = day(view.ended_at)
+    return Text(f"{tool}  {last}" if last else tool, "dim")
 
 
 def node_label(node: Node) -> Text:

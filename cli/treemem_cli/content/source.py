@@ -95,9 +95,11 @@ def list_sources(
         note(f"{len(shown) - limit:,} more; to show all: --limit {len(shown)}")
 
 
-def _in_order(sources: list[SourceView], *, with_agents: bool) -> list[SourceView]:
-    """The sessions in the order of a list, trivial ones last, each followed by its sub-agents or
-    without them. A sub-agent without its session stands for itself."""
+def in_groups(
+    sources: list[SourceView],
+) -> tuple[list[SourceView], dict[str, list[SourceView]]]:
+    """The sessions in the order of a list, trivial ones last, and the sub-agents by the source that
+    started them. A sub-agent without its session stands for itself."""
     below: dict[str, list[SourceView]] = {}
     ids = {view.source.id for view in sources}
     tops = []
@@ -108,6 +110,12 @@ def _in_order(sources: list[SourceView], *, with_agents: bool) -> list[SourceVie
         else:
             tops.append(view)
     tops.sort(key=lambda view: view.is_trivial)
+    return tops, below
+
+
+def _in_order(sources: list[SourceView], *, with_agents: bool) -> list[SourceView]:
+    """The sessions in the order of a list, each followed by its sub-agents or without them."""
+    tops, below = in_groups(sources)
     if not with_agents:
         return tops
     ordered, stack = [], tops[::-1]

@@ -113,6 +113,15 @@ class Screen:
         return [style.meta for style in styles if style is not None]
 
 
+def record(session: str, role: str, text: str, day: str, **fields: object) -> str:
+    """A line of a Claude Code log."""
+    message = {"role": role, "content": text}
+    return json.dumps({
+        "type": role, "uuid": f"{session}-{text}", "sessionId": session, "cwd": "/w",
+        "timestamp": f"{day}T10:00:00Z", "message": message, **fields,
+    }) + "\n"  # fmt: skip
+
+
 def browse(memory: Memory, steps: Steps, size: tuple[int, int] = (80, 24), words: str = "") -> None:
     async def go() -> None:
         app = Recording(memory, words)
@@ -175,12 +184,9 @@ def test_the_words_are_beside_the_tree_or_below_it_as_the_width_allows(demo: Mem
 
 
 def test_sub_agents_are_below_their_session(memory: Memory, tmp_path: Path) -> None:
-    for name, agent in (("herd", None), ("helper", "a1b2")):
-        record = {"type": "user", "uuid": f"{name}-1", "sessionId": SESSION, "cwd": "/w",
-                  "timestamp": "2026-01-01T10:00:00Z", "isSidechain": agent is not None,
-                  "message": {"role": "user", "content": f"Feed the {name} today."}}  # fmt: skip
-        record |= {} if agent is None else {"agentId": agent}
-        (tmp_path / f"{name}.jsonl").write_text(json.dumps(record) + "\n")
+    for name, agent in (("herd", {}), ("helper", {"agentId": "a1b2", "isSidechain": True})):
+        line = record(SESSION, "user", f"Feed the {name} today.", "2026-01-01", **agent)
+        (tmp_path / f"{name}.jsonl").write_text(line)
     memory.ingest([tmp_path])
 
     async def steps(screen: Screen) -> None:
@@ -188,6 +194,46 @@ def test_sub_agents_are_below_their_session(memory: Memory, tmp_path: Path) -> N
         assert "Feed the helper" not in screen.text
         await screen.press("enter")
         assert "Feed the helper" in screen.text
+
+    browse(memory, steps, (120, 24))
+
+
+@pytest.mark.parametrize("size", [(60, 20), (80, 24), (200, 50)])
+def test_a_row_shows_the_last_day_of_its_source_and_the_tool_where_there_is_room(
+    memory: Memory, tmp_path: Path, size: tuple[int, int]
+) -> None:
+    for number in range(1, 30):  # more than the screen has rows, so that there is a scrollbar
+        text = f"Feed the {'very ' * 40}hungry herd. 予算の会議"
+        log = tmp_path / f"{number}.jsonl"
+        log.write_text("".join(record(str(number), "user", f"{text} {n}", f"2026-01-{number:02}")
+                               for n in range(4)))  # fmt: skip
+    memory.ingest([tmp_path])
+
+    async def steps(screen: Screen) -> None:
+        rows = [line.partition("│")[0].rstrip(" ▁▂▃▄▅▆▇█") for line in screen.lines[1:7]]
+        for number, row in enumerate(rows):
+            assert re.fullmatch(rf"▶ w · Feed the very .*…  .*2026-01-{29 - number}", row)
+            assert ("claude-code" in row) == (size[0] != 80)
+        await screen.press("enter", "down")
+        assert screen.lines[2].partition("│")[0].rstrip(" ▁▂▃▄▅▆▇█").endswith("…")
+
+    browse(memory, steps, size)
+
+
+def test_sources_in_which_hardly_anything_was_said_come_last(
+    memory: Memory, tmp_path: Path
+) -> None:
+    (tmp_path / "warm.jsonl").write_text(record("warm", "user", "Reply with OK.", "2026-01-03"))
+    long = "".join(record("herd", "user", f"Feed the herd {n}.", "2026-01-02") for n in range(9))
+    (tmp_path / "herd.jsonl").write_text(long)
+    (tmp_path / "agents.jsonl").write_text("".join(
+        record("agents", "user", f"Shear the sheep {n}.", "2026-01-01") for n in range(9)
+    ))  # fmt: skip
+    memory.ingest([tmp_path])
+
+    async def steps(screen: Screen) -> None:
+        ids = [node.data.id for node in screen.app._tree.root.children if node.data is not None]
+        assert ids == [f"claude-code/{name}" for name in ("herd", "agents", "warm")]
 
     browse(memory, steps)
 
