@@ -18,7 +18,9 @@ from treemem.search.scoring import (
     Candidate,
     Scored,
     fragments,
+    matches,
     reached,
+    related,
     score,
     standard,
 )
@@ -100,15 +102,15 @@ def test_nothing_spreads_into_another_source() -> None:
     candidates = [candidate(0, 1, bm25=9.0), candidate(0, 2), candidate(1, 2)]
     near = parts(score(candidates, ONLY_NEAR, 3), "near")
     assert near[1] == near[2]
-    assert not reached(candidates)[1]
+    assert not reached(candidates, matches(candidates))[1]
 
 
 def test_messages_that_were_not_read_count_as_distance() -> None:
     close = [candidate(0, bm25=5.0), candidate(1), candidate(900)]
     far = REACH_TOKENS // SKIPPED_TOKENS + 2
     apart = [candidate(0, bm25=5.0), candidate(far), candidate(900)]
-    assert reached(close) == [True, True, False]
-    assert reached(apart) == [True, False, False]
+    assert reached(close, matches(close)) == [True, True, False]
+    assert reached(apart, matches(apart)) == [True, False, False]
     near, less_near = (parts(score(one, ONLY_NEAR, 3), "near")[1] for one in (close, apart))
     assert near > less_near
 
@@ -151,6 +153,15 @@ def test_a_person_far_from_every_match_is_not_preferred() -> None:
     assert person == [0.0, TALK.person, *[0.0] * 40]
 
 
+def test_what_matches_by_itself_is_related_and_a_neighbour_only_if_it_scores_well() -> None:
+    match, weak = candidate(0, bm25=9.0), candidate(300, bm25=0.1)
+    beside, apart = candidate(1), candidate(24, role="assistant")
+    others = [candidate(position) for position in range(301, 340)]
+    scored = score([match, beside, apart, weak, *others], TALK, total=43)
+    assert scored.scores[2] < 0
+    assert related(scored)[:4] == [True, True, False, True]
+
+
 def test_a_missing_vector_is_neither_near_nor_far() -> None:
     cosines = (0.9, None, -0.9)
     candidates = [candidate(900 * at, cosine=cosine) for at, cosine in enumerate(cosines)]
@@ -161,7 +172,7 @@ def test_a_missing_vector_is_neither_near_nor_far() -> None:
 @FEW
 @given(collections())
 def test_a_match_is_reached_and_a_source_without_one_is_not(candidates: list[Candidate]) -> None:
-    is_reached = reached(candidates)
+    is_reached = reached(candidates, matches(candidates))
     for one, flag in zip(candidates, is_reached, strict=True):
         assert flag or not (one.bm25 > 0 or one.in_time)
     for source in {one.source_seq for one in candidates}:
@@ -174,7 +185,7 @@ def test_a_match_is_reached_and_a_source_without_one_is_not(candidates: list[Can
 
 def test_a_long_match_reaches_its_neighbour_too() -> None:
     candidates = [candidate(0, tokens=9_000, bm25=1.0), candidate(1), candidate(2)]
-    assert reached(candidates) == [True, True, True]
+    assert reached(candidates, matches(candidates)) == [True, True, True]
 
 
 def distance(candidates: list[Candidate], one: int, other: int) -> float:

@@ -66,7 +66,7 @@ def search(database: Database, query: Query, embedder: str | None, embed: Embed)
         weights = _weights(prepared, collected.candidates)
         scored = scoring.score(collected.candidates, weights, collected.total)
         cache = MessageCache(database, mark_inactive=bool(query.include))
-        allowed = _allowed(prepared, scored.candidates)
+        allowed = _allowed(prepared, scored)
         scored, failure = _reranked(prepared, scored, allowed, weights, cache)
         notes = [*prepared.notes, *_not_in_time(prepared, scored.candidates), *failure]
         stems = bm25.query_stems(prepared.target.words)
@@ -123,14 +123,15 @@ def _not_in_time(prepared: Prepared, candidates: Sequence[Candidate]) -> list[st
     return [f"Nothing {when} was found."]
 
 
-def _allowed(prepared: Prepared, candidates: Sequence[Candidate]) -> list[bool]:
+def _allowed(prepared: Prepared, scored: Scored) -> list[bool]:
     """Which candidates may be returned: for an expression, those that match it; for a broad
     question about a time, all from that time; for any other broad question, all; for a narrow one,
     those related to the query."""
+    candidates = scored.candidates
     if prepared.query.is_fts:
         return [candidate.bm25 > 0 for candidate in candidates]
     if not prepared.target.is_broad:
-        return scoring.reached(candidates)
+        return scoring.related(scored)
     in_time = [
         prepared.target.hint is not None
         and (candidate.in_time or candidate.event >= scoring.EVENT_SHARE_MIN)

@@ -252,19 +252,37 @@ def _faded_maxima(own: Sequence[float], fades: Sequence[float]) -> list[float]:
     return maxima
 
 
-def reached(candidates: Sequence[Candidate]) -> list[bool]:
-    """Which candidates are related to the query: those that match it by a word, by meaning or by
-    time, and those within REACH_TOKENS of them."""
+def related(scored: Scored) -> list[bool]:
+    """Which candidates are related to the query: those that match it, and of those near a match
+    the ones that score no worse than the average message of the scope."""
+    matching = matches(scored.candidates)
+    near = reached(scored.candidates, matching)
+    return [
+        is_match or (is_near and value >= 0)
+        for is_match, is_near, value in zip(matching, near, scored.scores, strict=True)
+    ]
+
+
+def matches(candidates: Sequence[Candidate]) -> list[bool]:
+    """Which candidates match the query by themselves: by a word, by meaning or by time."""
     if not candidates:
         return []
     columns = _columns(candidates)
     meanings = _standard_cosines(columns.cosine)
-    matching = [
+    return [
         score > 0 or in_time or share >= EVENT_SHARE_MIN or meaning >= MATCHING_COSINE_MIN
         for score, in_time, share, meaning in zip(
             columns.bm25, columns.in_time, columns.event, meanings, strict=True
         )
     ]
+
+
+def reached(candidates: Sequence[Candidate], matching: Sequence[bool]) -> list[bool]:
+    """Which candidates match, or are within REACH_TOKENS of one that does. matching: see
+    matches."""
+    if not candidates:
+        return []
+    columns = _columns(candidates)
     tokens, skipped = columns.tokens, _skipped(columns)
     before = _within_reach(matching, tokens, skipped)
     after = _within_reach(matching[::-1], tokens[::-1], skipped[::-1])
