@@ -393,6 +393,11 @@ def test_a_long_query_is_read_up_to_a_limit() -> None:
         ("monday", "2026-11-22T23:00Z", "2026-11-23T22:59:59.999Z"),
         ("2023", "2022-12-31T23:00Z", "2023-12-31T22:59:59.999Z"),
         ("last 10 days", "2026-11-16T23:00Z", "2026-11-27T22:59:59.999Z"),
+        ("3d", "2026-11-23T23:00Z", "2026-11-24T22:59:59.999Z"),
+        ("2 weeks", "2026-11-12T23:00Z", "2026-11-13T22:59:59.999Z"),
+        ("1W", "2026-11-19T23:00Z", "2026-11-20T22:59:59.999Z"),
+        ("2024-03", "2024-02-29T23:00Z", "2024-03-31T21:59:59.999Z"),
+        (" Now ", NOW.isoformat(), NOW.isoformat()),
     ],
 )
 def test_a_bound_is_an_iso_time_or_an_edge_of_the_period_in_words(
@@ -406,7 +411,8 @@ def test_a_bound_is_an_iso_time_or_an_edge_of_the_period_in_words(
 @pytest.mark.parametrize(
     "value",
     ["", " ", "soon", "by Friday", "since Monday", "yesterday?!x", "2026-13-01", "1712011500",
-     "3/4", "9999 years ago", "last week " * 50, "yesterday today"],
+     "3/4", "9999 years ago", "9999y", "3x", "2024-13", "5 minutes",
+     "last week " * 50, "yesterday today"],
 )  # fmt: skip
 def test_a_bound_that_is_no_time_is_refused_with_examples(value: str) -> None:
     with pytest.raises(UsageError, match="until is a date or time such as 20") as raised:

@@ -18,6 +18,7 @@ from treemem import times
 from treemem.dates import languages, phrases, tense
 from treemem.dates.phrases import WEEKDAYS, Period, PeriodReader, Word
 from treemem.errors import UsageError
+from treemem.patterns import lazy_regex
 
 QUERY_CHARS_MAX = 2_000
 _VALUE_CHARS_MAX = 100
@@ -52,6 +53,14 @@ _GOES_ON = frozenset(
 )
 # Words that can begin a time to come.
 _AHEAD = frozenset(("the", "next", "coming", "tomorrow", "in", "within", *phrases.MONTHS))
+# Limits in figures: "30d", "2 weeks", "2026-11".
+_SPAN = lazy_regex(
+    r"(?P<count>\d{1,4}) ?(?P<unit>h(?:ours?)?|d(?:ays?)?|w(?:eeks?)?|months?|y(?:ears?)?)"
+)
+_MONTH = lazy_regex(r"(?P<year>\d{4})-(?P<month>0[1-9]|1[0-2])")
+_MONTHS = tuple(
+    "january february march april may june july august september october november december".split()
+)
 Edge = Literal["since", "until"]
 
 
@@ -148,7 +157,8 @@ def days_ahead(query: str, now: datetime) -> tuple[date, date] | None:
 def bound(value: str | datetime, edge: Edge, now: datetime) -> int:
     """Parses a limit that a caller gives, as milliseconds since 1970 UTC, inclusive.
 
-    value: an ISO day or time, or words as in find; in the zone of now if it has none.
+    value: an ISO day, month or time, a span before now such as 30d or "2 weeks", "now", or words as
+    in find; in the zone of now if it has none.
     For a period such as a day or "last week", "since" returns its first millisecond and "until"
     its last. Raises UsageError.
 
@@ -166,16 +176,36 @@ def bound(value: str | datetime, edge: Edge, now: datetime) -> int:
     _, ms = times.parse(value, now.tzinfo)
     if ms is not None:
         return ms
-    text = str(value)[: _VALUE_CHARS_MAX + 1]
+    text = _spelled_out(str(value)[: _VALUE_CHARS_MAX + 1])
+    if text == "now":
+        return times.to_ms(now)
     words = languages.split_in(text, languages.of(text))
     read = _read(PeriodReader(words, 0, now), 0)
     if read is None or read[1] != len(words) or len(str(value)) > _VALUE_CHARS_MAX:
         raise UsageError(
             f"{edge} is a date or time such as 2026-11-27, 2026-11-27T09:30+01:00, yesterday, "
-            f"'3 days ago', 'last week' or 'March 2024', not {str(value)[:_VALUE_CHARS_MAX]!r}."
+            f"'3 days ago', 30d, 'last week', 2024-03 or 'March 2024', "
+            f"not {str(value)[:_VALUE_CHARS_MAX]!r}."
         )
     period = read[0]
     return times.to_ms(period.start) if edge == "since" else times.to_ms(period.end) - 1
+
+
+def _spelled_out(text: str) -> str:
+    """The words for a span before now or a month in figures; any other text as it is.
+
+    Example:
+        >>> _spelled_out("30d"), _spelled_out("2 weeks"), _spelled_out("2026-11")
+        ('30 days ago', '2 weeks ago', 'november 2026')
+    """
+    short = text.strip().lower()
+    if match := _SPAN.fullmatch(short):
+        unit = next(unit for unit in ("hours", "days", "weeks", "months", "years")
+                    if unit.startswith(match["unit"]))  # fmt: skip
+        return f"{match['count']} {unit} ago"
+    if match := _MONTH.fullmatch(short):
+        return f"{_MONTHS[int(match['month']) - 1]} {match['year']}"
+    return "now" if short == "now" else text
 
 
 def bounds(
