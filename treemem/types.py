@@ -176,7 +176,8 @@ class Source:
     this one (for a sub-agent's session). snapshot: the file contains the whole document each time
     it is read, so messages missing from it were replaced. rewritten: the file contains the whole
     session, and its tool removes turns from it when the user goes back. project: the working
-    directory or repository that the log names; None without one.
+    directory or repository that the log names; None without one. origin: the whole path of the log
+    that it was first read from; of an archive's member or standard input, a name.
     """
 
     id: str
@@ -439,7 +440,7 @@ class Explained:
 class Place:
     """Where a message was said, as far as it is known.
 
-    path: of the log file that its source was first read from, as it was given then. line: in that
+    path: of the log file that its source was first read from, see Source.origin. line: in that
     file, from 1. Memory.places finds the line, and of several files of a source the right one.
     session: its id in the log. project: the folder that the log names. resume: the command for a
     shell by which its own tool continues the session, such as "claude --resume ID". Every text but

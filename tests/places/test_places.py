@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.helpers.command_line import run, run_json
-from treemem import Memory, Message, Passage, Place, SearchResult
+from treemem import LogFile, Memory, Message, NotFoundError, Passage, Place, SearchResult
 from treemem.places import lines, resuming
 
 DEMO = Path(__file__).parents[2] / "treemem" / "demo" / "session.jsonl"
@@ -81,20 +81,56 @@ def test_a_log_that_is_gone_or_no_text_has_no_line(memory: Memory, tmp_path: Pat
         assert memory.places.with_lines(SearchResult("", 0, (passage,))).passages == (passage,)
 
 
+@pytest.mark.parametrize("spelling", ["a.md", ".", "./a.md", "../logs/a.md"])
 def test_a_log_that_was_read_by_a_relative_path_is_found_from_elsewhere(
+    memory: Memory, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, spelling: str
+) -> None:
+    logs, other = tmp_path / "logs", tmp_path / "other"
+    for folder, words in ((logs, "An aardvark eats.\n"), (other, "x\nAn aardvark eats.\n")):
+        folder.mkdir()
+        (folder / "a.md").write_text(words)
+    monkeypatch.chdir(logs)
+    memory.ingest([spelling])
+    (view,) = memory.sources()
+    origin = Path(view.source.origin or "")
+    assert origin.is_absolute()
+    assert origin.samefile(logs / "a.md")
+    monkeypatch.chdir(other)
+    (passage,) = memory.places.with_lines(memory.search("aardvark"), "aardvark").passages
+    assert passage.place == Place(str(origin), 1)
+    assert memory.places.log_path(memory.places.find(view.source.id)) == origin
+
+
+def test_another_spelling_of_a_path_stores_nothing_twice(
     memory: Memory, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    (tmp_path / "logs").mkdir()
-    (tmp_path / "logs" / "own.md").write_text(
-        f"# Log\n\nThe walrus swims in the water.\n\n{FILLING}"
-    )
+    log = tmp_path / "logs" / "a.md"
+    log.parent.mkdir()
+    log.write_text("An aardvark eats.\n")
+    (tmp_path / "link").symlink_to(log.parent)
+    assert memory.ingest(log).added == 1
+    monkeypatch.chdir(log.parent)
+    for spelling in ("a.md", ".", "../link/a.md", str(tmp_path / "link")):
+        assert memory.ingest([spelling]).added == 0
+    with log.open("a") as file:
+        file.write("\nA heron stands.\n")
+    memory.ingest(["../link/a.md"])
+    assert [view.source.origin for view in memory.sources()] == [str(log)]
+    assert memory.places.find(memory.sources()[0].source.id).place.path == str(log)
+
+
+@pytest.mark.parametrize("name", ["a.md", "logs.zip!a.md"])
+def test_a_name_that_is_no_path_leads_to_no_file_of_the_current_folder(
+    memory: Memory, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
     monkeypatch.chdir(tmp_path)
-    memory.ingest([Path("logs/own.md")])
-    monkeypatch.chdir("/")
-    (passage,) = memory.places.with_lines(memory.search("walrus")).passages
-    assert passage.place is not None
-    assert passage.place.path == str(tmp_path / "logs" / "own.md")
-    assert passage.place.line == 3 or passage.place.line == 1
+    (tmp_path / name).write_text("The aardvark of another log.\n")
+    memory.ingest_files([LogFile(name, data=b"# An aardvark eats.\n")])
+    (passage,) = memory.places.with_lines(memory.search("aardvark"), "aardvark").passages
+    assert passage.place == Place(name)
+    location = memory.places.find(memory.sources()[0].source.id)
+    with pytest.raises(NotFoundError, match="was read from standard input, or from a folder"):
+        memory.places.log_path(location)
 
 
 # -- lines -----------------------------------------------------------------------------

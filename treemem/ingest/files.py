@@ -9,6 +9,7 @@ next are counted.
 from __future__ import annotations
 
 import hashlib
+import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
@@ -294,10 +295,22 @@ class FileIngest:
         if known is None or (source.title and not known.title):
             title = self._options.redaction.title(source.title, TITLE_CHARS_MAX)
             project = self._options.redaction.text(source.project)
-            self._sources[source.id] = replace(source, title=title, project=project)
+            self._sources[source.id] = replace(
+                source, title=title, project=project, origin=self._origin(source.origin)
+            )
         if source.id not in self.report.sources:
             self.report.sources.append(source.id)
         return source.id
+
+    def _origin(self, origin: str | None) -> str | None:
+        """The whole path of a log on disk, since the next command may run in another folder. Others
+        keep their name: a member of an archive, standard input."""
+        if self._file.path is None or origin is None:
+            return origin
+        if origin == self._file.label:
+            return str(self._file.path.absolute())
+        is_beside = os.path.isfile(origin)  # noqa: PTH113 - raises nothing, whatever the text
+        return str(Path(origin).absolute()) if is_beside else origin
 
     def _as_told(self, message: Message, source_id: str) -> Message:
         """The message as the reader's own, if the reader has said that the source's user is."""

@@ -56,7 +56,7 @@ class LineFinder:
         """The place with the file and the line of a message of a source. Raises nothing.
 
         span: the characters of the message whose line is meant, where the file has its text."""
-        if place.path is None or not is_text(Path(place.path)):
+        if place.path is None or not is_known(place.path) or not is_text(Path(place.path)):
             return place
         first = self._content(place.path)
         if first is not None and (line := lines.line_by_id(message, first, span)) is not None:
@@ -125,6 +125,18 @@ class LineFinder:
             self._contents[path] = data = _read(Path(path), self._left)
             self._left -= len(data or b"")
         return self._contents[path]
+
+
+def is_known(path: str) -> bool:
+    """Whether the path of a log is whole. Standard input and members of archives have a name; so
+    have files that earlier versions read by a relative path. In the current folder that is another
+    file.
+
+    Example:
+        >>> is_known("/logs/a.md"), is_known("a.md")
+        (True, False)
+    """
+    return Path(path).is_absolute()
 
 
 def is_text(path: Path) -> bool:

@@ -14,7 +14,7 @@ from pathlib import Path
 from treemem.digest import scopes
 from treemem.errors import SEE_SOURCES, Hint, NotFoundError
 from treemem.places import last_search, resuming
-from treemem.places.files import ONE_BYTES_MAX, SEARCH_BYTES_MAX, LineFinder, is_text
+from treemem.places.files import ONE_BYTES_MAX, SEARCH_BYTES_MAX, LineFinder, is_known, is_text
 from treemem.places.last_search import Hit
 from treemem.places.lines import Span
 from treemem.store import lookup, messages
@@ -99,12 +99,14 @@ class Places:
         path = location.place.path
         if path is None:
             reason = f"{location.source_id} has no log file that is known."
-        elif is_text(Path(path)):
+        elif is_known(path) and is_text(Path(path)):
             return Path(path)
-        elif Path(path).is_file():
-            reason = f"{path} is not a text file."
         elif "!" in path and Path(path.partition("!")[0]).is_file():
             reason = f"{path} is in an archive."
+        elif not is_known(path):
+            reason = f"{path} was read from standard input, or from a folder that is not known."
+        elif Path(path).is_file():
+            reason = f"{path} is not a text file."
         else:
             reason = f"{path} does not exist any more."
         raise NotFoundError(reason, hint=stored(location))
