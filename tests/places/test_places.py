@@ -222,6 +222,23 @@ def test_a_part_of_a_message_is_in_its_own_line_of_an_indented_export(is_id_firs
         assert abs(line - 1 - second) <= 7
 
 
+def test_words_before_a_call_are_in_their_own_line_and_so_are_its_arguments() -> None:
+    words = "I will feed the walrus first."
+    arguments = {"animal": "walrus", "hour": "noon"}
+    call = {"type": "tool_use", "input": arguments, "id": "t1"}
+    text = f"{words}\n[tool use: feed] " + json.dumps(arguments, separators=(",", ":"))
+    message = Message("assistant", text, tool_use_ids=("t1",))
+    said = {"role": "assistant", "content": [{"type": "text", "text": words}, call]}
+    indented = json.dumps([{"role": "user", "content": "Go on."}, said], indent=1).encode()
+    line = lines.line_by_id(message, indented, part_of(text, words))
+    assert line is not None
+    assert words in indented.decode().split("\n")[line - 1]
+    records = [{"text": words}, call, {"type": "tool_result", "tool_use_id": "t1"}]
+    data = b"".join(json.dumps(row, separators=(",", ":")).encode() + b"\n" for row in records)
+    assert lines.line_by_id(message, data, part_of(text, words)) == 1
+    assert lines.line_by_id(message, data, (len(words) + 1, len(text))) == 2
+
+
 def test_a_part_that_a_document_has_often_is_where_the_message_has_it() -> None:
     text = "The road is dry.\nNobody has fed the walrus today.\nThe road is dry.\nok"
     data = f"The road is dry.\n\n{text}\n\nThe road is dry.\n".encode()

@@ -22,8 +22,8 @@ Span = tuple[int, int]
 TEXT_CHARS = 4_000
 LINE_CHARS = 160
 LINE_CHARS_MIN = 12
-# Between pieces that a log has word for word: it has no markers of redacted secrets.
-_BREAKS = lazy_regex(r"[\r\n]+|\[redacted: [^\]\n]*\]")
+# Between pieces that a log has word for word: it has no markers of secrets and of tools.
+_BREAKS = lazy_regex(r"[\r\n]+|\[(?:redacted|tool use): [^\]\n]*\]")
 # How often a text may occur in a file before the search is given up.
 _OCCURRENCES_MAX = 50
 # The bytes on each side of a known place of a message in which a part of it is looked for. Between
@@ -49,12 +49,14 @@ def line_of(message: Message, data: bytes) -> int | None:
 
 def line_by_id(message: Message, data: bytes, span: Span = (0, 0)) -> int | None:
     """The line with the message's own id, not one that points to it, or with those of its tools; or
-    the line after it in which a part of the message begins, if that is found."""
-    at = _by_id(message, data)
-    if at is not None and (forms := _forms(_longest(message.text[slice(*span)]))):
+    the line nearby in which a part of the message begins, if that is found."""
+    forms = _forms(_longest(message.text[slice(*span)]))
+    if (at := _by_id(message, data)) is not None:
         start = _record_start(data, at)
         places = (data.find(form, start, at + REACH_BYTES) for form in forms)
         at = min((place for place in places if place >= 0), default=at)
+    elif (at := _by_call(message, data)) is not None:
+        at = _nearest(data, forms, at)  # a message may say something before its call
     return _line(data, at)
 
 
@@ -80,6 +82,10 @@ def _by_id(message: Message, data: bytes) -> int | None:
     for own in dict.fromkeys((name, name.rpartition("/")[2])):  # some are stored with a channel
         for at in _after_key(data, own, _OWN_KEYS) if own else ():
             return at
+    return None
+
+
+def _by_call(message: Message, data: bytes) -> int | None:
     for use in message.tool_use_ids:
         for at in _after_key(data, use, _CALL_KEYS):
             return at
@@ -142,7 +148,7 @@ def _indent(data: bytes, start: int) -> int:
     return match.end() - start if match else 0
 
 
-def _nearest(data: bytes, forms: Iterable[bytes], at: int, distance: int) -> int:
+def _nearest(data: bytes, forms: Iterable[bytes], at: int, distance: int = 0) -> int:
     """That of the places near a known one which is nearest to a distance from it; else itself."""
     start = max(0, at - REACH_BYTES)
     near = data[start : at + REACH_BYTES]
