@@ -5,6 +5,7 @@ Run by `make test-types`, which installs pyright.
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
 import subprocess
@@ -16,6 +17,7 @@ import pytest
 
 ROOT = Path(__file__).parent.parent.parent
 PROGRAM = Path(__file__).parent / "typed_program.py"
+_PYTHON = re.compile(r"^```python[^\n]*\n(.*?)^```", re.MULTILINE | re.DOTALL)
 _REVEALED = re.compile(r"""[Rr]evealed type is "(.*)"|Type of ".*" is "(.*)"$""")
 _LINE = re.compile(r"typed_program\.py:(\d+)(?::\d+)?(?: -|:) (error|note|information): ?(.*)")
 
@@ -75,3 +77,19 @@ def test_a_type_checker_sees_the_types(checker: str, python: Path, tmp_path: Pat
             # mypy names types with their modules, and may mark the type of a literal with "?".
             seen[int(number)] = re.sub(r"\b\w+\.", "", revealed[1] or revealed[2])
     assert seen == expected, output
+
+
+def test_the_examples_in_the_documentation_have_right_types(tmp_path: Path) -> None:
+    pages = (ROOT / "README.md", *(ROOT / "docs").rglob("*.md"))
+    for page in pages:
+        for number, code in enumerate(_PYTHON.findall(page.read_text())):
+            (tmp_path / f"{page.stem.replace('-', '_')}_{number}.py").write_text(code)
+    examples = sorted(map(str, tmp_path.glob("*.py")))
+    assert len(examples) > 10
+    done = subprocess.run(
+        [sys.executable, "-m", "mypy", "--strict", "--cache-dir", str(tmp_path / "cache"),
+         *examples],
+        capture_output=True, text=True, check=False, cwd=tmp_path,
+        env={**os.environ, "MYPYPATH": f"{ROOT}{os.pathsep}{ROOT / 'cli'}"},
+    )  # fmt: skip
+    assert done.returncode == 0, done.stdout
