@@ -7,6 +7,7 @@ or hide output, are shown as symbols instead.
 from __future__ import annotations
 
 import os
+import shlex
 import sys
 import unicodedata
 from collections.abc import Iterator
@@ -125,6 +126,28 @@ def _safe_character(character: str) -> str:
     if character in "\u200c\u200d":  # joiners inside words and emoji
         return character
     return "\ufffd"
+
+
+def shell_word(text: str) -> str:
+    """Quotes a text for a shell, with the bytes of what is not printable as octal escapes.
+
+    Example:
+        >>> shell_word("farm notes.md")
+        "'farm notes.md'"
+        >>> print(shell_word("red \x1b[31m.md"))
+        $'red \\033[31m.md'
+    """
+    if text.isprintable():
+        return shlex.quote(text)
+    return f"$'{''.join(map(_escaped, text))}'"
+
+
+def _escaped(character: str) -> str:
+    if character in "\\'":
+        return f"\\{character}"
+    if character.isprintable():
+        return character
+    return "".join(f"\\{byte:03o}" for byte in os.fsencode(character))
 
 
 def short(node_id: str) -> str:

@@ -337,4 +337,4 @@ def test_a_hostile_path_cannot_control_the_terminal_or_a_shell(tmp_path: Path) -
         memory.ingest([hostile])
     output = run("search", "walrus").stdout
     assert not any(control in output for control in "\x1b\x07")
-    assert f"'{tmp_path}/a b␊␛]0;owned␇$(reboot).md'" in output
+    assert rf"$'{tmp_path}/a b\012\033]0;owned\007$(reboot).md'" in output

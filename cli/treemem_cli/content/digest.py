@@ -5,14 +5,13 @@ Tested in tests/cli/content/test_digest.py.
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from rich.table import Table
 from rich.text import Text
 
-from treemem_cli.render import clip, day, is_terminal, safe, short
+from treemem_cli.render import clip, day, is_terminal, safe, shell_word, short
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -113,6 +112,6 @@ def _more(scope: Scope, left: int, kind: EntryKind, word: str, *, any_shown: boo
     from treemem.reports import count_of
 
     # An id may come from a log, and the command is there to be pasted into a shell.
-    option = f" --{scope.kind} {safe(shlex.quote(scope.key))}" if scope.key else ""
+    option = f" --{scope.kind} {shell_word(scope.key)}" if scope.key else ""
     noun = count_of(left, f"more {_NOUNS[kind]}" if any_shown else _NOUNS[kind])
     return f"  {'and ' if any_shown else ''}{noun}: treemem ledger {word}{option}"

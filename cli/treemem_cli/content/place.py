@@ -5,8 +5,6 @@ Tested in tests/cli/content/test_place.py.
 
 from __future__ import annotations
 
-import os
-import shlex
 import sys
 from pathlib import Path
 
@@ -80,30 +78,10 @@ def resume_command(context: click.Context, name: str, as_json: bool) -> None:
 
 def _print_place(path: Path, line: int | None) -> None:
     """Prints FILE:LINE: to a pipe as it is, to a terminal as a shell takes it."""
+    from treemem_cli.render import shell_word
+
     name = str(path.absolute())
     if sys.stdout.isatty():
-        name = _shell_word(name)
+        name = shell_word(name)
     # Subtle: without color, click removes from a pipe what looks like an escape sequence.
     click.echo(name if line is None else f"{name}:{line}", color=True)
-
-
-def _shell_word(text: str) -> str:
-    """Quotes a text for a shell, with the bytes of what is not printable as octal escapes.
-
-    Example:
-        >>> _shell_word("farm notes.md")
-        "'farm notes.md'"
-        >>> print(_shell_word("red \x1b[31m.md"))
-        $'red \\033[31m.md'
-    """
-    if text.isprintable():
-        return shlex.quote(text)
-    return f"$'{''.join(map(_escaped, text))}'"
-
-
-def _escaped(character: str) -> str:
-    if character in "\\'":
-        return f"\\{character}"
-    if character.isprintable():
-        return character
-    return "".join(f"\\{byte:03o}" for byte in os.fsencode(character))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -270,12 +269,12 @@ def _place_of(passage: Passage) -> str:
 
 def _followed(passage: Passage) -> Iterator[str]:
     """The file and the line of the best message, and the command that continues its session."""
-    from treemem_cli.render import safe
+    from treemem_cli.render import shell_word
 
     place = passage.place
     if place is not None and place.path is not None:
         line = "" if place.line is None else f":{place.line}"
-        yield safe(shlex.quote(place.path)).replace("\n", "␊") + line
+        yield shell_word(place.path) + line
     if place is not None and place.resume is not None:
         yield f"resume: {place.resume}"
 
