@@ -7,6 +7,7 @@ Tested in tests/cli/browse/test_app.py.
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
@@ -96,6 +97,9 @@ class Browser(App[None]):
     }
     #words { width: 1fr; height: 1fr; padding: 0 1; scrollbar-size-vertical: 1; }
     #words > Static { height: auto; width: 1fr; }
+    Tree:nocolor > .tree--cursor, OptionList:nocolor > .option-list--option-highlighted {
+        text-style: reverse;
+    }
     .narrow #body { layout: vertical; }
     .narrow #side {
         width: 1fr; height: 45%; border-right: none; border-bottom: solid $primary;
@@ -113,7 +117,8 @@ class Browser(App[None]):
     ]
 
     def __init__(self, memory: Memory, words: str = "") -> None:
-        super().__init__()
+        # Textual leaves out colours only from a terminal's own, and shows greys otherwise.
+        super().__init__(ansi_color=bool(os.environ.get("NO_COLOR")))
         self._memory = memory
         self._words = words
         self._agents: dict[str, list[SourceView]] = {}

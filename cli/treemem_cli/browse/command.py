@@ -5,12 +5,16 @@ Tested in tests/cli/browse/test_app.py.
 
 from __future__ import annotations
 
+import os
 import sys
 
 import click
 
 from treemem_cli.context import open_memory
 from treemem_cli.parameters import utc_option
+
+# What TERM is where programs can only write line after line.
+DUMB = ("dumb", "unknown")
 
 
 @click.command("browse")
@@ -42,6 +46,11 @@ def browse_command(context: click.Context, words: tuple[str, ...]) -> None:
     with open_memory(context) as memory:
         if not (sys.stdin.isatty() and sys.stdout.isatty()):
             raise UsageError("The browser needs a terminal. Without one, see: treemem tree --help")
+        if (term := os.environ.get("TERM", "")) in DUMB:
+            raise UsageError(
+                f"The browser needs a terminal whose cursor it can move, and TERM is {term!r}. If "
+                "yours is one: TERM=xterm-256color treemem browse. If not, see: treemem tree --help"
+            )
         from treemem_cli.browse.app import Browser
 
         app = Browser(memory, " ".join(words))

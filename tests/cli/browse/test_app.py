@@ -455,12 +455,49 @@ def test_without_a_terminal_it_is_refused() -> None:
     assert "needs a terminal" in result.stderr
 
 
+class Terminal:
+    """`treemem browse` on a terminal of its own. shown: all that it has written."""
+
+    def __init__(self, **variables: str) -> None:
+        import pty
+
+        self.shown = b""
+        self._child, self._terminal = pty.fork()
+        if self._child == 0:
+            os.environ.pop("VISUAL", None)
+            os.environ |= {"TERM": "xterm-256color"} | variables
+            os.execv(sys.executable, [sys.executable, "-m", "treemem_cli.main", "browse"])
+
+    def press(self, keys: bytes) -> None:
+        os.write(self._terminal, keys)
+
+    def wait_for(self, is_done: Callable[[], bool]) -> None:
+        until = time.monotonic() + 30
+        while not is_done():
+            assert time.monotonic() < until, self.shown[-2_000:]
+            if select.select([self._terminal], [], [], 0.1)[0]:
+                try:
+                    self.shown += os.read(self._terminal, 65_536)
+                except OSError:  # the terminal is closed
+                    return
+
+    def exit_code(self) -> int:
+        """Waits for the end, and returns the exit code."""
+        self.wait_for(lambda: False)
+        os.close(self._terminal)
+        return os.waitstatus_to_exitcode(os.waitpid(self._child, 0)[1])
+
+
+@pytest.fixture
+def memory_at_home() -> None:
+    with Memory.open() as memory:
+        memory.append("chat/1", [Message(text="The walrus swims.")])
+
+
 @pytest.mark.skipif(os.name != "posix", reason="terminals are POSIX's")
 def test_on_a_terminal_the_editor_takes_its_place(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    import pty
-
     log = tmp_path / "notes.md"
     log.write_text("# Notes\n\nThe walrus swims in the water.\n")
     with Memory.open() as memory:
@@ -472,29 +509,31 @@ def test_on_a_terminal_the_editor_takes_its_place(
         f"open({str(arguments)!r}, 'w').write(json.dumps(sys.argv[1:]))\n"
     )
     program.chmod(0o700)
-    child, terminal = pty.fork()
-    if child == 0:
-        os.environ |= {"TERM": "xterm-256color", "EDITOR": str(program)}
-        os.environ.pop("VISUAL", None)
-        os.execv(sys.executable, [sys.executable, "-m", "treemem_cli.main", "browse"])
-    shown = b""
-
-    def wait_for(is_done: Callable[[], bool]) -> None:
-        nonlocal shown
-        until = time.monotonic() + 30
-        while not is_done():
-            assert time.monotonic() < until, shown[-2_000:]
-            if select.select([terminal], [], [], 0.1)[0]:
-                try:
-                    shown += os.read(terminal, 65_536)
-                except OSError:  # the terminal is closed
-                    return
-
-    wait_for(lambda: b"walrus" in shown)
-    os.write(terminal, b"o")
-    wait_for(arguments.exists)
-    os.write(terminal, b"q")
-    wait_for(lambda: False)
-    os.close(terminal)
-    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+    terminal = Terminal(EDITOR=str(program))
+    terminal.wait_for(lambda: b"walrus" in terminal.shown)
+    terminal.press(b"o")
+    terminal.wait_for(arguments.exists)
+    terminal.press(b"q")
+    assert terminal.exit_code() == 0
     assert json.loads(arguments.read_text()) == [str(log)]
+
+
+@pytest.mark.skipif(os.name != "posix", reason="terminals are POSIX's")
+def test_with_no_color_no_colours_are_written(memory_at_home: None) -> None:
+    terminal = Terminal(NO_COLOR="1")
+    terminal.wait_for(lambda: b"1 message" in terminal.shown)
+    terminal.press(b"\x03")
+    assert terminal.exit_code() == INTERRUPTED
+    styles = re.findall(rb"\x1b\[([0-9;:]*)m", terminal.shown)
+    codes = {code for style in styles for code in re.split(b"[;:]", style)}
+    assert b"7" in codes  # the selection is still seen
+    assert codes <= {b"", b"0", b"1", b"2", b"4", b"7", b"39", b"49"}  # 39 and 49: the terminal's
+
+
+@pytest.mark.skipif(os.name != "posix", reason="terminals are POSIX's")
+def test_a_terminal_that_only_takes_lines_is_refused(memory_at_home: None) -> None:
+    terminal = Terminal(TERM="dumb")
+    assert terminal.exit_code() == 1
+    assert b"TERM is 'dumb'" in terminal.shown
+    assert b"treemem tree --help" in terminal.shown
+    assert b"\x1b" not in terminal.shown
