@@ -5,6 +5,7 @@ Tested in tests/test_memory.py.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -488,11 +489,17 @@ class Passage:
 
     @property
     def best(self) -> Message:
-        """The message with the best score."""
+        """The message with the best score of those that match themselves, by words or meaning; of
+        all if none does. A person's message beside an answer may have a better score."""
+        own = [
+            part
+            for part in self.explanation
+            if sum(value for name, value in part.parts if name in ("words", "meaning")) > 0
+        ]
         scores: dict[str | None, float] = {}
-        for part in sorted(self.explanation, key=lambda part: part.score):
+        for part in sorted(own or self.explanation, key=lambda part: part.score):
             scores[part.message_id] = part.score
-        return max(self.messages, key=lambda message: scores.get(message.id, 0.0))
+        return max(self.messages, key=lambda message: scores.get(message.id, -math.inf))
 
 
 @dataclass(frozen=True, slots=True)

@@ -49,9 +49,7 @@ def test_the_line_is_that_of_the_best_message(demo: Memory) -> None:
     for passage in result.passages:
         assert passage.place is not None
         assert passage.place.line is not None
-        best = max(passage.explanation, key=lambda part: part.score).message_id
-        (message,) = [message for message in passage.messages if message.id == best]
-        assert said_in(texts[passage.place.line - 1]) == message.external_id
+        assert said_in(texts[passage.place.line - 1]) == passage.best.external_id
 
 
 def test_every_message_of_the_demo_log_is_found(demo: Memory) -> None:
@@ -131,6 +129,17 @@ def test_a_name_that_is_no_path_leads_to_no_file_of_the_current_folder(
     location = memory.places.find(memory.sources()[0].source.id)
     with pytest.raises(NotFoundError, match="was read from standard input, or from a folder"):
         memory.places.log_path(location)
+
+
+def test_the_best_message_has_the_words_and_is_not_only_near_them(memory: Memory) -> None:
+    history = [Message(("user", "assistant")[number % 2], f"Message {number} about hay.")
+               for number in range(12)]  # fmt: skip
+    history[7] = Message("assistant", "Message 7 about hay. The pelican lands.")
+    memory.append("chat/1", history)
+    (passage,) = memory.search("pelican").passages
+    scores = {part.message_id: part.score for part in passage.explanation}
+    assert max(scores.values()) > scores[passage.best.id or ""]
+    assert "pelican" in passage.best.text
 
 
 # -- lines -----------------------------------------------------------------------------
