@@ -34,6 +34,8 @@ from treemem_cli.context import INTERRUPTED
 from treemem_cli.render import safe
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from treemem import SourceView
 
 # Below this width, in columns, the words are below the tree instead of beside it.
@@ -162,6 +164,12 @@ class Browser(App[None]):
     def _fail(self, error: TreememError) -> None:
         self.notify(safe(error.for_shell()), severity="error", markup=False, timeout=10)
 
+    def _then(self, act: Callable[..., object], *arguments: object) -> None:
+        """Has the app do something with what a worker has read, unless that is no longer wanted.
+        Subtle: call_from_thread would wait for it, and for ever if the app has ended meanwhile."""
+        if not get_current_worker().is_cancelled:
+            self.call_later(act, *arguments)
+
     # -- sources and nodes -----------------------------------------------------------------
 
     @work(thread=True, group="sources")
@@ -169,9 +177,9 @@ class Browser(App[None]):
         try:
             sources = self._memory.sources()
         except TreememError as error:
-            self.call_from_thread(self._fail, error)
+            self._then(self._fail, error)
             return
-        self.call_from_thread(self._add_sources, sources)
+        self._then(self._add_sources, sources)
 
     def _add_sources(self, sources: list[SourceView]) -> None:
         sessions, self._agents = in_groups(sources)
@@ -196,9 +204,9 @@ class Browser(App[None]):
             node_id = item.id if item.source is None else item.source.root_id
             nodes = [] if node_id is None else self._below(node_id, is_root=bool(item.source))
         except TreememError as error:
-            self.call_from_thread(self._fail, error)
+            self._then(self._fail, error)
             return
-        self.call_from_thread(self._add_nodes, branch, item, nodes)
+        self._then(self._add_nodes, branch, item, nodes)
 
     def _below(self, node_id: str, *, is_root: bool) -> list[Node]:
         """The children of a node; of a root that is a leaf, the leaf itself."""
@@ -222,14 +230,12 @@ class Browser(App[None]):
 
     @work(thread=True, group="words", exclusive=True)
     def _load_words(self, item: Item) -> None:
-        worker = get_current_worker()
         try:
             words = self._words_of(item)
         except TreememError as error:
-            self.call_from_thread(self._fail, error)
+            self._then(self._fail, error)
             return
-        if not worker.is_cancelled:
-            self.call_from_thread(self._show, words)
+        self._then(self._show, words)
 
     def _words_of(self, item: Item) -> RenderableType:
         if item.source is not None:
@@ -258,16 +264,13 @@ class Browser(App[None]):
 
     @work(thread=True, group="search", exclusive=True)
     def _search(self, words: str) -> None:
-        worker = get_current_worker()
         try:
             result = self._memory.search(words, budget_tokens=BUDGET_TOKENS)
             result = self._memory.places.with_lines(result, words)
         except TreememError as error:
-            if not worker.is_cancelled:
-                self.call_from_thread(self._fail, error)
+            self._then(self._fail, error)
             return
-        if not worker.is_cancelled:
-            self.call_from_thread(self._show_hits, result, words)
+        self._then(self._show_hits, result, words)
 
     def _show_hits(self, result: SearchResult | None, query: str = "") -> None:
         """Shows the passages of a search, the best first; None for the sources again."""
@@ -348,12 +351,12 @@ class Browser(App[None]):
                 return
             if is_resumed:
                 command = self._memory.places.resume_command(location)
-                self.call_from_thread(self._show_command, command)
+                self._then(self._show_command, command)
             else:
                 path = self._memory.places.log_path(location)
-                self.call_from_thread(self.open_log, path, location.place.line)
+                self._then(self.open_log, path, location.place.line)
         except TreememError as error:
-            self.call_from_thread(self._fail, error)
+            self._then(self._fail, error)
 
     def _selected(self) -> Location | None:
         """The place of what is selected: a passage, a node or a source."""
