@@ -130,7 +130,7 @@ def test_a_function_reranks(memory: Memory) -> None:
     memory.append("s", [SHIP, TEA])
     memory.use_model("reranker", rate)
     calls.clear()
-    result = memory.search("when do we ship?")
+    result = memory.search("when do we ship tea?")
     assert calls == [2]
     assert any(name == "rerank" for name, _ in result.passages[0].explanation[0].parts)
 
