@@ -270,7 +270,8 @@ class Memory(RuleMethods, QueueMethods):
         besides the current histories, see types.INCLUDES. project: the folder or project where the
         user is, whose standing instructions head a search of several projects. exclude: origins,
         see types.ORIGINS; messages of no other words are left out. order: "score" puts the best
-        passage first. If a model is missing or fails, the search goes on and says so in missing.
+        passage first, "auto" does so unless the question is broad. If a model is missing or fails,
+        the search goes on and says so in missing.
         Raises UsageError, and NotFoundError.
         """
         from treemem.search.engine import search

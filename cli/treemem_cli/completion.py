@@ -99,6 +99,6 @@ def _is_plain(word: str) -> bool:
 
 
 def _about(text: str) -> str | None:
-    from treemem_cli.render import clip
+    from treemem_cli.render import shorten
 
-    return clip(text, _ABOUT_CHARS_MAX) or None
+    return shorten(text, _ABOUT_CHARS_MAX) or None

@@ -67,6 +67,14 @@ def test_what_an_id_is_about_is_shown_without_control_characters(db: Path) -> No
     assert completed("tree", "chat/42", shell="zsh") == ["plain", "chat/42", "A␛[31m title"]
 
 
+def test_what_an_id_is_about_is_short(db: Path) -> None:
+    with Memory.open(db) as memory:
+        memory.append("long/1", [Message(text="And then?")], title="barley " * 40)
+    (line,) = completed("tree", "long/1", shell="fish")
+    assert line.endswith("…")
+    assert len(line.partition("\t")[2]) <= 60
+
+
 @pytest.mark.parametrize("command", [["node", "show"], ["message", "show"], ["job", "show"]])
 def test_other_ids_are_completed(db: Path, command: list[str]) -> None:
     with Memory.open(db) as memory:

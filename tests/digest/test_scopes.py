@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from contextlib import closing
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -77,6 +78,21 @@ def test_a_filter_has_a_tree_if_it_admits_one_session(memory: Memory) -> None:
         memory.tree(Scope.where(tool="api"))
     with pytest.raises(UsageError, match="no tree of person user"):
         memory.tree(Scope.where(person="user"))
+
+
+def test_the_days_of_sources_to_choose_from_are_the_readers(
+    memory: Memory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("a", "b"):
+        memory.append(f"late/{name}", [Message(text="Good night.", sent_at="2026-03-01T23:30Z")])
+    monkeypatch.setenv("TZ", "Asia/Tokyo")
+    time.tzset()
+    try:
+        with pytest.raises(AmbiguousIdError, match="2026-03-02"):
+            memory.tree(Scope.source("late"))
+    finally:
+        monkeypatch.undo()
+        time.tzset()
 
 
 def test_an_empty_memory_has_no_sources_of_a_filter(memory: Memory) -> None:

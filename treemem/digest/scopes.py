@@ -12,6 +12,7 @@ from os.path import commonprefix
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from treemem import times
 from treemem.digest import outlining
 from treemem.digest.source_kinds import TOOL_NAMES
 from treemem.digest.titles import title_of
@@ -198,8 +199,7 @@ def _ambiguous(database: Database, name: str, found: Sequence[SourceName]) -> Am
     shown = views[:CHOICES_MAX]
     titles = outlining.outlines(database, [view.source.id for view in shown])
     lines = [
-        f"  {(view.ended_at or '')[:10] or 'no date':10}  "
-        f"{title_of(titles[view.source.id])}  {view.source.id}"
+        f"  {_day(view.ended_at):10}  {title_of(titles[view.source.id])}  {view.source.id}"
         for view in shown
     ]
     if len(found) > len(shown):
@@ -207,6 +207,12 @@ def _ambiguous(database: Database, name: str, found: Sequence[SourceName]) -> Am
     return AmbiguousIdError(
         "\n".join([f"{name!r} fits {len(found):,} sources. Give more of an id or a title:", *lines])
     )
+
+
+def _day(moment: str | None) -> str:
+    """The reader's day of a moment."""
+    shown = times.shown(moment, None)
+    return "no date" if shown is None else shown.date().isoformat()
 
 
 def _session(database: Database, wanted: str) -> str:

@@ -58,9 +58,7 @@ _SPAN = lazy_regex(
     r"(?P<count>\d{1,4}) ?(?P<unit>h(?:ours?)?|d(?:ays?)?|w(?:eeks?)?|months?|y(?:ears?)?)"
 )
 _MONTH = lazy_regex(r"(?P<year>\d{4})-(?P<month>0[1-9]|1[0-2])")
-_MONTHS = tuple(
-    "january february march april may june july august september october november december".split()
-)
+_MONTHS = tuple(phrases.MONTHS)[:12]
 Edge = Literal["since", "until"]
 
 

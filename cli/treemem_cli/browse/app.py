@@ -265,7 +265,7 @@ class Browser(App[None]):
     @work(thread=True, group="search", exclusive=True)
     def _search(self, words: str) -> None:
         try:
-            result = self._memory.search(words, budget_tokens=BUDGET_TOKENS)
+            result = self._memory.search(words, budget_tokens=BUDGET_TOKENS, order="score")
             result = self._memory.places.with_lines(result, words)
         except TreememError as error:
             self._then(self._fail, error)
@@ -273,10 +273,9 @@ class Browser(App[None]):
         self._then(self._show_hits, result, words)
 
     def _show_hits(self, result: SearchResult | None, query: str = "") -> None:
-        """Shows the passages of a search, the best first; None for the sources again."""
+        """Shows the passages of a search; None for the sources again."""
         self._query = query
-        passages = () if result is None else result.passages
-        self._hits = tuple(sorted(passages, key=lambda passage: -passage.score))
+        self._hits = () if result is None else result.passages
         self._hits_list.clear_options()
         self._hits_list.add_options(Option(views.hit_label(passage)) for passage in self._hits)
         self._hits_list.display = result is not None
@@ -351,7 +350,7 @@ class Browser(App[None]):
                 return
             if is_resumed:
                 command = self._memory.places.resume_command(location)
-                self._then(self._show_command, command)
+                self._then(self._show_line, command, "Continue this session")
             else:
                 path = self._memory.places.log_path(location)
                 self._then(self.open_log, path, location.place.line)
@@ -373,15 +372,15 @@ class Browser(App[None]):
             return None
         return self._memory.places.find(node.data.id)
 
-    def _show_command(self, command: str) -> None:
-        self.push_screen(dialogs.Dialog(Text(safe(command)), "Continue this session"))
+    def _show_line(self, line: str, title: str) -> None:
+        self.push_screen(dialogs.Dialog(Text(safe(line)), title))
 
     def open_log(self, path: Path, line: int | None) -> None:
         """Opens a log in the editor, in place of the browser until it ends."""
         try:
             program = editor.chosen()
             if program is None:
-                self._show_command(f"{path}:{line}" if line else str(path))
+                self._show_line(f"{path}:{line}" if line else str(path), "The log")
                 return
             with self.suspend():
                 editor.run(program, path, line)

@@ -1,4 +1,4 @@
-"""The dialogs of the browser: its keys, and the command that continues a session.
+"""The dialogs of the browser: its keys, the place of a log, the command that continues a session.
 
 Tested in tests/cli/browse/test_app.py.
 """

@@ -198,6 +198,20 @@ def test_sub_agents_are_below_their_session(memory: Memory, tmp_path: Path) -> N
     browse(memory, steps, (120, 24))
 
 
+def test_without_an_editor_the_path_of_a_log_is_shown(
+    demo: Memory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("treemem_cli.content.editor.chosen", lambda: None)
+
+    async def steps(screen: Screen) -> None:
+        Browser.open_log(screen.app, Path("/logs/a.jsonl"), 7)
+        await screen.settle()
+        assert "The log" in screen.text
+        assert "/logs/a.jsonl:7" in screen.text
+
+    browse(demo, steps)
+
+
 @pytest.mark.parametrize("size", [(60, 20), (80, 24), (200, 50)])
 def test_a_row_shows_the_last_day_of_its_source_and_the_tool_where_there_is_room(
     memory: Memory, tmp_path: Path, size: tuple[int, int]
