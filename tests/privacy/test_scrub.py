@@ -19,8 +19,8 @@ from treemem import Memory, Message, Scope
 from treemem.privacy import scrub
 from treemem.privacy.policy import redactor_of
 from treemem.privacy.scrub import TextCleaner
-from treemem.store import migrations
 from treemem.store.database import Database
+from treemem.store.schema import spine
 
 TOKEN = "ghp_" + ALNUM
 PASSWORD = "Tr0ub4dorZzyx"
@@ -375,7 +375,7 @@ def text_columns(database: Database) -> set[str]:
 def test_every_column_that_may_contain_words_of_a_log_has_an_owner_that_a_scrub_asks(
     database: Database,
 ) -> None:
-    database.execute(migrations.VECTORS.format(table="vector_1"))
+    database.execute(spine.VECTORS.format(table="vector_1"))
     owned = {owner.column for owner in scrub.TEXT_OWNERS}
     listed = owned | {*scrub.MESSAGE_COLUMNS, *scrub.NODE_COLUMNS}
     assert listed.isdisjoint(NO_WORDS)

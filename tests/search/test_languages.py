@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from treemem import Memory, Message, Scope
 from treemem.store.database import SQLITE_VERSION, Database
-from treemem.store.migrations import SECURE_DELETE_SINCE
+from treemem.store.schema.spine import SECURE_DELETE_SINCE
 from treemem.text.fts import match_expression, terms
 
 # By language or kind: what was said, queries all of whose words it has, and queries with others.

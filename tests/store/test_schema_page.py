@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from treemem.store import migrations, schema_page
+from treemem.store import schema_page
 from treemem.store.database import Database
+from treemem.store.schema import spine
 
 PAGE = Path(__file__).parents[2] / "docs" / "reference" / "schema.md"
 
@@ -21,7 +22,7 @@ def test_the_page_is_made_from_the_ddl() -> None:
 
 
 def test_the_page_lists_every_table_and_column_in_order(database: Database) -> None:
-    database.execute(migrations.VECTORS.format(table="vector_N"))
+    database.execute(spine.VECTORS.format(table="vector_N"))
     sections = schema_page.markdown().split("\n## ")[1:]
     listed = {
         section.split("\n")[0]: re.findall(r"^\| `(\w+)` ", section, re.MULTILINE)

@@ -24,12 +24,12 @@ from treemem.store import (
     imported_files,
     json_text,
     messages,
-    migrations,
     settings,
     sources,
     summaries,
 )
 from treemem.store.database import SQLITE_VERSION, Database
+from treemem.store.schema import spine
 from treemem.text.tokens import count_tokens
 from treemem.times import Clock
 from treemem.topics import store as topics
@@ -230,7 +230,7 @@ def _clean_texts(database: Database, cleaner: TextCleaner, *, write: bool) -> in
 
 
 def _empty_free_pages(database: Database) -> None:
-    if SQLITE_VERSION < migrations.SECURE_DELETE_SINCE:
+    if SQLITE_VERSION < spine.SECURE_DELETE_SINCE:
         with database.transaction():
             messages.rebuild_index(database)
             summaries.rebuild_index(database)

@@ -1,4 +1,5 @@
 """Stores everything in one SQLite file; each module has the SQL of its tables.
 
-Read database, migrations, sources, messages, summaries, vectors, settings, imported_files, usage.
+Read schema/spine, database, migrations, sources, messages, summaries, vectors, settings,
+imported_files, usage.
 """

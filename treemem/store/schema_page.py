@@ -1,6 +1,6 @@
 """Prints the page docs/reference/schema.md: `python -m treemem.store.schema_page`.
 
-The page is generated from the DDL in migrations.py, which creates the tables.
+The page is generated from the DDL in the folder schema, which migrations.py runs.
 """
 
 from __future__ import annotations
@@ -8,11 +8,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from treemem.patterns import lazy_regex
-from treemem.store import entries, event_days, migrations
+from treemem.store import entries, event_days
+from treemem.store.schema import additions, spine
 
 _HEADING = """# Schema
 
-Generated from the DDL in `treemem/store/migrations.py` by `python -m treemem.store.schema_page`.
+Generated from the DDL in `treemem/store/schema/` by `python -m treemem.store.schema_page`.
 Columns that end in `_ms` are milliseconds since 1970 UTC. A `seq` is a row number in this file.
 """
 _TABLE = lazy_regex(r"CREATE TABLE (?:IF NOT EXISTS )?(\w+) \( *-- (.*)\n((?:  .*\n)+)")
@@ -26,9 +27,9 @@ _REFERENCE = lazy_regex(r"REFERENCES (\w+)")
 def markdown() -> str:
     """The page: one section per table, with one row per column."""
     ddl = "".join((
-        migrations.TRUTH, migrations.TOPICS, migrations.VIEWS, migrations.EMBEDDERS,
-        migrations.VECTORS.format(table="vector_N"), migrations.QUEUE, migrations.USAGE,
-        migrations.ORIGINS, migrations.LOG_FILES, migrations.LEDGER, entries.MARKED,
+        spine.TRUTH, spine.TOPICS, spine.VIEWS, spine.EMBEDDERS,
+        spine.VECTORS.format(table="vector_N"), spine.QUEUE, spine.USAGE,
+        additions.ORIGINS, additions.LOG_FILES, additions.LEDGER, entries.MARKED,
         event_days.TABLE,
     ))  # fmt: skip
     added: dict[str, list[str]] = {}

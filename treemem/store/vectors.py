@@ -22,7 +22,7 @@ from treemem.models import embedders
 from treemem.models.own import registry
 from treemem.reports import count_of
 from treemem.store.database import Database, Row, json_list
-from treemem.store.migrations import VECTORS, VECTORS_BY_DIGEST, VECTORS_OF_NODES
+from treemem.store.schema.spine import VECTORS, VECTORS_BY_DIGEST, VECTORS_OF_NODES
 
 if TYPE_CHECKING:
     import numpy as np

@@ -1,0 +1,148 @@
+"""Defines what later steps of the schema add to the tables of spine.py, or take from them.
+
+The comments describe each table and column; schema_page.py prints them as a page. Steps that belong
+to one module alone are there: step 7 in event_days.py, step 8 in entries.py.
+
+Tested in tests/store/test_schema_page.py.
+"""
+
+from __future__ import annotations
+
+# Makes the extractive summaries again, without a model.
+EXTRACT_AGAIN = """
+INSERT OR IGNORE INTO job (kind, dedupe_key, payload, priority, state, max_attempts,
+  not_before_ms, created_at_ms)
+SELECT 'extract', 'extract:source:' || key, json_object('scope', 'source', 'key', key), 90,
+  'todo', 5, 0, 0 FROM tree WHERE scope = 'source';
+INSERT OR IGNORE INTO job (kind, dedupe_key, payload, priority, state, max_attempts,
+  not_before_ms, created_at_ms)
+SELECT column1, column1 || ':all', '{}', 60, 'todo', 5, 0, 0 FROM (VALUES ('global'), ('topics'))
+WHERE EXISTS (SELECT 1 FROM tree);
+"""
+
+# Step 2. Rows from before it have NULL: origins are then derived when a message is read.
+ORIGINS = """
+ALTER TABLE source ADD COLUMN project TEXT;   -- working directory or repository; NULL without one
+ALTER TABLE source ADD COLUMN is_mine INTEGER NOT NULL DEFAULT 0;  -- 1: its user is the reader
+ALTER TABLE message ADD COLUMN origin TEXT;   -- whose words its plain text is, see types.py
+ALTER TABLE statement ADD COLUMN origin TEXT; -- the weakest of the words it rests on
+
+CREATE TABLE rule_choice (          -- rules that the user pinned or dropped
+  seq INTEGER PRIMARY KEY,
+  text TEXT NOT NULL,               -- the rule, word for word
+  project TEXT NOT NULL,            -- where it was given; '' for a rule that the user wrote here
+  state TEXT NOT NULL CHECK (state IN ('pinned','dropped')),
+  chosen_at_ms INTEGER NOT NULL,
+  UNIQUE (text, project)
+) STRICT;
+
+"""
+
+
+# Step 3.
+LOG_FILES = """
+CREATE TABLE log_file (             -- files as they were last read, to recognize renamed ones
+  content TEXT NOT NULL,            -- digest of the first size_bytes bytes
+  format TEXT NOT NULL,             -- the importer's name
+  path TEXT NOT NULL,               -- where the file was
+  place TEXT NOT NULL,              -- the path by which its sources are named: its first one
+  size_bytes INTEGER NOT NULL,      -- without closing brackets and blanks at the end
+  start TEXT NOT NULL,              -- digest of the first start_bytes bytes
+  start_bytes INTEGER NOT NULL,
+  PRIMARY KEY (content, format)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX log_file_path ON log_file (path);
+CREATE INDEX log_file_start ON log_file (start_bytes, start);
+"""
+
+
+# Step 5.
+LEDGER = """
+ALTER TABLE statement ADD COLUMN grade TEXT NOT NULL DEFAULT 'aligned';  -- see types.py
+ALTER TABLE statement ADD COLUMN score REAL;    -- the checker's, of an entailed one
+ALTER TABLE statement ADD COLUMN checker TEXT;  -- its name
+UPDATE statement SET grade = 'verbatim' WHERE summary_seq IN (
+  SELECT s.seq FROM summary s JOIN producer p ON p.seq = s.producer_seq WHERE p.rank = 0);
+
+CREATE TABLE entry (                -- an entry of the ledger: what statements of leaves say alike
+  seq INTEGER PRIMARY KEY AUTOINCREMENT,
+  id TEXT NOT NULL UNIQUE CHECK (length(id) = 12),  -- hash of its words and its project
+  kind TEXT NOT NULL CHECK (kind IN ('decision','fact','open','error','constraint')),
+  home INTEGER NOT NULL,            -- seq of the first source of its project; 0 without a project
+  statement_seq INTEGER REFERENCES statement ON DELETE SET NULL,  -- whose words are shown
+  first_ms INTEGER,                 -- when it was first said; NULL without times
+  last_ms INTEGER,                  -- and last
+  last_source INTEGER,              -- seq of the source in which it was last said
+  last_position INTEGER,            -- and the position there
+  mentions INTEGER NOT NULL DEFAULT 0,  -- messages that say it
+  leaves INTEGER NOT NULL DEFAULT 0,    -- leaves that contain them
+  state TEXT NOT NULL DEFAULT 'holds'
+    CHECK (state IN ('holds','superseded','closed','withdrawn')),
+  by_seq INTEGER REFERENCES entry ON DELETE SET NULL,  -- the later entry that ended it
+  salience REAL NOT NULL DEFAULT 0, -- see ledger/salience.py
+  dirty INTEGER NOT NULL DEFAULT 2  -- to be made again: 1 the state, 2 all columns and links
+) STRICT;
+CREATE INDEX entry_dirty ON entry (dirty, seq) WHERE dirty > 0;
+CREATE INDEX entry_salient ON entry (kind, state, salience DESC);
+CREATE INDEX entry_statement ON entry (statement_seq);
+CREATE INDEX entry_by ON entry (by_seq);
+
+CREATE TABLE entry_subject (        -- what entries that end others, or can be ended, are about
+  home INTEGER NOT NULL,            -- as in entry
+  stem INTEGER NOT NULL,            -- hash of the stem of a word
+  entry_seq INTEGER NOT NULL REFERENCES entry ON DELETE CASCADE,
+  PRIMARY KEY (home, stem, entry_seq)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX entry_subject_entry ON entry_subject (entry_seq);
+
+CREATE TABLE entry_link (           -- what a later entry does to an earlier one
+  entry_seq INTEGER NOT NULL REFERENCES entry ON DELETE CASCADE,
+  kind TEXT NOT NULL CHECK (kind IN ('closed','superseded','withdrawn','returns')),
+  later_seq INTEGER NOT NULL REFERENCES entry ON DELETE CASCADE,
+  PRIMARY KEY (entry_seq, kind, later_seq)  -- returns: it is about the same again
+) STRICT, WITHOUT ROWID;
+CREATE INDEX entry_link_later ON entry_link (later_seq);
+
+ALTER TABLE statement ADD COLUMN entry_seq INTEGER REFERENCES entry ON DELETE SET NULL;  -- its own
+CREATE INDEX statement_entry ON statement (entry_seq);
+
+CREATE TRIGGER entry_loses_statement AFTER DELETE ON statement WHEN old.entry_seq IS NOT NULL BEGIN
+  UPDATE entry SET dirty = 2 WHERE seq = old.entry_seq;
+END;
+CREATE TRIGGER entry_changes_statement AFTER UPDATE OF entry_seq ON statement
+WHEN old.entry_seq IS NOT new.entry_seq BEGIN
+  UPDATE entry SET dirty = 2 WHERE seq IN (old.entry_seq, new.entry_seq);
+END;
+CREATE TRIGGER entry_changes_home AFTER UPDATE OF project ON source
+WHEN old.project IS NOT new.project BEGIN
+  UPDATE entry SET dirty = 2 WHERE seq IN (
+    SELECT st.entry_seq FROM source_message sm JOIN citation c ON c.message_seq = sm.message_seq
+    JOIN statement st ON st.seq = c.statement_seq WHERE sm.source_seq = new.seq);
+END;
+CREATE TRIGGER entry_loses_tail AFTER UPDATE OF root_seq, tail_seq ON tree
+WHEN old.scope = 'source' BEGIN
+  UPDATE entry SET dirty = 2 WHERE seq IN (
+    SELECT st.entry_seq FROM summary su JOIN statement st ON st.summary_seq = su.seq
+    WHERE su.node_seq IN (old.tail_seq, old.root_seq) AND st.entry_seq IS NOT NULL);
+END;
+CREATE TRIGGER entry_gains_link AFTER INSERT ON entry_link BEGIN
+  UPDATE entry SET dirty = 1 WHERE seq = new.entry_seq AND dirty = 0;
+END;
+CREATE TRIGGER entry_loses_link AFTER DELETE ON entry_link BEGIN
+  UPDATE entry SET dirty = 1 WHERE seq = old.entry_seq AND dirty = 0;
+END;
+
+-- What later statements do to earlier ones is told by the ledger.
+DROP TABLE statement_relation;
+
+CREATE TABLE entry_choice (         -- what the user decided about an entry; outlives its log
+  seq INTEGER PRIMARY KEY,
+  text TEXT NOT NULL,               -- its words
+  project TEXT NOT NULL,            -- where it was said; '' for a rule that the user wrote here
+  state TEXT NOT NULL CHECK (state IN ('pinned','dropped','closed','open')),
+  chosen_at_ms INTEGER NOT NULL,
+  UNIQUE (text, project)
+) STRICT;
+INSERT INTO entry_choice SELECT * FROM rule_choice;
+DROP TABLE rule_choice;
+"""
