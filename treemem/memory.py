@@ -538,12 +538,13 @@ class Memory(RuleMethods, QueueMethods):
         with self._database.reading():
             return read_status(self._database, self._clock(), result, waiting)
 
-    def overview(self) -> Overview:
-        """Returns shortly what is stored, and how many logs of this machine's tools are not."""
+    def overview(self, logs: Iterable[tuple[str, Path]] | None = None) -> Overview:
+        """Returns shortly what is stored, and how many logs of this machine's tools are not. logs:
+        the format and the path of each to look at; None for those that are found in a moment."""
         from treemem.diagnostics.overview import read_overview
 
         with self._database.reading():
-            return read_overview(self._database)
+            return read_overview(self._database, logs=logs)
 
     def usage(
         self, by: UsageKey = "day", since: str | datetime | None = None,

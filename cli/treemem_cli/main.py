@@ -11,6 +11,8 @@ import gc
 import importlib
 import os
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -56,13 +58,25 @@ _ALLOCATIONS_BETWEEN_COLLECTIONS = 50_000
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
+@contextmanager
+def _help_on_stdout() -> Iterator[None]:
+    """Prints the help of a group without arguments where it can be piped; click takes it for an
+    error."""
+    try:
+        yield
+    except click.exceptions.NoArgsIsHelpError as help_:
+        click.echo(help_.format_message())
+        raise click.exceptions.Exit(0) from None
+
+
 class _LazyGroup(click.Group):
     """A group that lists its commands without importing them."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Prints the help if there are no arguments, but not on a terminal, see cli."""
         self.no_args_is_help = not sys.stdout.isatty()
-        return super().parse_args(ctx, args)
+        with _help_on_stdout():
+            return super().parse_args(ctx, args)
 
     def list_commands(self, context: click.Context) -> list[str]:  # noqa: ARG002
         return list(COMMANDS)
@@ -100,7 +114,12 @@ class _LazyGroup(click.Group):
         from treemem import TreememError
 
         try:
-            return super().invoke(context)
+            with _help_on_stdout():
+                return super().invoke(context)
+        except click.NoSuchCommand as error:  # of this group, or of one below it
+            from treemem_cli.other_words import explained
+
+            raise explained(error) from None
         except TreememError as error:
             from treemem_cli.render import safe
 
@@ -140,7 +159,8 @@ def cli(context: click.Context) -> None:
     if context.invoked_subcommand is not None:
         return
     if not sys.stdout.isatty():
-        context.fail("Missing command.")
+        click.echo(context.get_help())
+        return
     from treemem_cli.upkeep.overview import show_overview
 
     show_overview(context)

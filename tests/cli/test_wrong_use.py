@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from pathlib import Path
 
+import click
 import pytest
 
 from tests.helpers.command_line import run, run_json
 from tests.helpers.logs import ClaudeSession
 from treemem import Memory, Message, UsageError
-from treemem_cli.main import COMMANDS
+from treemem_cli.main import COMMANDS, cli
+from treemem_cli.other_words import MEANINGS
 
 
 @pytest.mark.parametrize(
@@ -26,6 +29,37 @@ def test_a_misspelled_command_names_the_one_that_is_meant(typed: str, meant: str
     assert f"No such command '{typed}'." in result.stderr
     assert "Did you mean" in result.stderr
     assert f"'{meant}'" in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("typed", "answer"),
+    [("forget", "treemem redact deny WORDS, then treemem scrub"), ("rm", "treemem path names"),
+     ("remove", "treemem rule drop"), ("source delete", "treemem redact deny WORDS"),
+     ("message rm", "treemem scrub"), ("rule delete", "Did you mean 'drop'?"),
+     ("ledger forget", "Did you mean 'drop'?"), ("job remove", "Did you mean 'cancel'?"),
+     ("model delete", "treemem model path NAME"), ("find", "Did you mean 'search'?"),
+     ("import", "Did you mean 'ingest'?"), ("ls", "treemem source list"),
+     ("source ls", "Did you mean 'list'?"), ("export", '".backup COPY"'), ("help forget", "scrub")],
+)  # fmt: skip
+def test_a_command_of_another_name_is_answered_by_what_it_does(typed: str, answer: str) -> None:
+    result = run(*typed.split())
+    assert result.exit_code == 2
+    assert answer in result.stderr
+    assert result.stderr.count("Did you mean") <= 1
+    assert "formats" not in result.stderr
+    assert "'resume'" not in result.stderr
+
+
+def test_every_command_that_another_name_is_answered_by_exists() -> None:
+    answers = " ".join(text for _, sentences in MEANINGS for text in sentences.values())
+    commands = re.findall(r"treemem ([a-z]+(?: [a-z]+)?)", answers)
+    assert len(commands) > 10
+    for command in commands:
+        first, *rest = command.split()
+        assert run(first, "--help").exit_code == 0, command
+        group = cli.get_command(click.Context(cli), first)
+        if isinstance(group, click.Group):
+            assert rest[0] in group.commands, command
 
 
 def test_what_is_like_no_command_names_none() -> None:
@@ -155,6 +189,13 @@ def test_a_name_is_for_standard_input_only(claude_log: str) -> None:
 def test_a_time_of_a_program_is_a_time(memory: Memory, sent_at: str) -> None:
     with pytest.raises(UsageError, match="sent_at is a datetime or ISO 8601 text"):
         memory.append("chat/1", [Message(text="Hi.", sent_at=sent_at)])
+    assert memory.sources() == []
+
+
+@pytest.mark.parametrize("text", ["", " ", "\n\t\u2003"])
+def test_a_blank_message_of_a_program_is_refused(memory: Memory, text: str) -> None:
+    with pytest.raises(UsageError, match=r"blank.*leave the message out"):
+        memory.append("chat/1", [Message(text="Hi."), Message(text=text)])
     assert memory.sources() == []
 
 

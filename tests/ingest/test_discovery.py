@@ -217,6 +217,26 @@ def test_a_machine_without_logs_is_reported_as_such(
     assert result.exit_code == 0
     assert result.stdout == ""
     assert "No logs" in result.stderr
+    assert "claude-code: ~/.claude/projects, ~/.config/claude/projects" in result.stderr
+    assert "aider" not in result.stderr
+    every = run("discover").stderr
+    assert "aider: ~/.aider.chat.history.md, ~/*/.aider.chat.history.md" in every
+    assert every.count("\n  ") == len({place.format for place in places()})
+    assert "treemem ingest PATH" in every
+
+
+def test_what_is_stored_already_is_not_offered_to_be_stored(home: Path) -> None:
+    assert "To store them: treemem discover --ingest." in run("discover").stderr
+    run("discover", "--ingest", "--yes")
+    assert "All of them are stored. To follow them" in run("discover").stderr
+    folder = home / ".claude" / "projects" / "p"
+    with next(folder.glob("*.jsonl")).open("a") as log:
+        log.write("{}\n" * 900)
+    session = ClaudeSession("three")
+    session.say("The third one.", "Noted.")
+    session.write(folder)
+    shown = run("discover").stderr
+    assert "To store 1 new log and 1 log grown since: treemem discover --ingest." in shown
 
 
 def test_the_table_shortens_the_home_folder_and_fits_a_narrow_terminal(home: Path) -> None:

@@ -25,6 +25,8 @@ SHARED = settings(
 )
 ODD_CHARS = st.sampled_from("\0\r\n\ufeff\u2028\ud800\udfff")
 ANY_TEXT = st.text(st.characters(exclude_categories=()) | ODD_CHARS, max_size=60)
+# What a program may append: a log may have blank messages, too.
+SAID = ANY_TEXT.filter(lambda text: bool(text.strip()))
 ODD_TEXTS = [
     "", " ", "a\0b", "\0", "\ufeffBOM first and \ufeff inside", "a\r\nb\rc\nd", "a\u2028b\u2029c",
     "d\x85e\x1cf", "\ud800", "pair \ud83d\ude00 and \U0001f600", "e\u0301 is not \u00e9",
@@ -34,6 +36,15 @@ ODD_TEXTS = [
 
 def texts(memory: Memory, source: str) -> list[str]:
     return [message.text for message in memory.messages(source)]
+
+
+def read_log(memory: Memory, folder: Path, source: str, messages: list[str]) -> None:
+    """Reads a log with these messages, which may be blank."""
+    log = folder / "log"
+    log.write_text(source)
+    events = [Source(source, "any-log"), *(Message(text=text) for text in messages)]
+    report = memory.ingest(log, importer=lambda _: events)
+    assert (report.files[0].error, report.added) == (None, len(messages))
 
 
 def stored_texts(database: Database) -> set[str]:
@@ -50,17 +61,25 @@ def assert_whole(memory: Memory) -> None:
 
 
 @pytest.mark.parametrize("text", ODD_TEXTS, ids=ascii)
-def test_an_odd_text_comes_back_exactly(memory: Memory, text: str) -> None:
-    memory.append("s", [Message(text=text)])
+def test_an_odd_text_comes_back_exactly(memory: Memory, tmp_path: Path, text: str) -> None:
+    read_log(memory, tmp_path, "s", [text])
     assert texts(memory, "s") == [text]
     assert_whole(memory)
 
 
+def test_a_source_may_have_no_messages(memory: Memory) -> None:
+    assert memory.append("s", []) == []
+    assert texts(memory, "s") == []
+    assert_whole(memory)
+
+
 @SHARED
-@given(messages=st.lists(ANY_TEXT, max_size=5))
-def test_any_texts_come_back_exactly_and_in_order(memory: Memory, messages: list[str]) -> None:
+@given(messages=st.lists(ANY_TEXT, min_size=1, max_size=5))
+def test_any_texts_come_back_exactly_and_in_order(
+    memory: Memory, tmp_path: Path, messages: list[str]
+) -> None:
     source = f"s{memory.status().sources}"
-    memory.append(source, [Message(text=text) for text in messages])
+    read_log(memory, tmp_path, source, messages)
     assert texts(memory, source) == messages
     assert_whole(memory)
 
@@ -70,7 +89,7 @@ def test_any_texts_come_back_exactly_and_in_order(memory: Memory, messages: list
     message=st.builds(
         Message,
         role=st.sampled_from(["user", "assistant", "system", "tool", "document", "other"]),
-        text=ANY_TEXT,
+        text=SAID,
         author=st.none() | ANY_TEXT,
         sent_at=st.none() | st.datetimes().map(str),
         external_id=st.none() | ANY_TEXT,

@@ -7,9 +7,10 @@ Tested in tests/diagnostics/test_overview.py.
 
 from __future__ import annotations
 
+import math
 import os
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -56,31 +57,42 @@ class Overview:
     @classmethod
     def without_memory(cls, path: Path) -> Overview:
         """The overview where no memory file exists yet at this path."""
-        return cls(str(path), 0, 0, 0, None, None, None, None, *_changes({}, SECONDS_MAX))
+        changes = _changes({}, _logs(os.environ, Path.home()), SECONDS_MAX)
+        return cls(str(path), 0, 0, 0, None, None, None, None, *changes)
 
 
-def read_overview(database: Database, max_seconds: float = SECONDS_MAX) -> Overview:
-    """Reads what a memory holds. max_seconds: for looking at logs."""
+def read_overview(
+    database: Database,
+    max_seconds: float = SECONDS_MAX,
+    logs: Iterable[tuple[str, Path]] | None = None,
+) -> Overview:
+    """Reads what a memory holds. max_seconds: for looking at logs. logs: as in Memory.overview; it
+    takes as long as these need."""
     counts = database.row(_COUNTS)
     assert counts is not None
     sources, messages, started, ended = counts
     latest = database.row(_LATEST) or (None, None)
     known = {str(path): int(size) for path, size in database.rows(_READ)}
+    if logs is None:
+        changes = _changes(known, _logs(os.environ, Path.home()), max_seconds)
+    else:
+        sized = ((name, str(path.resolve()), _size(path)) for name, path in logs)
+        changes = _changes(known, sized, math.inf)
     return Overview(
         str(database.path), _size(database.path), sources, messages, times.from_ms(started),
-        times.from_ms(ended), latest[0], times.from_ms(latest[1]), *_changes(known, max_seconds),
+        times.from_ms(ended), latest[0], times.from_ms(latest[1]), *changes,
     )  # fmt: skip
 
 
 def _changes(
-    known: Mapping[str, int], max_seconds: float
+    known: Mapping[str, int], logs: Iterable[tuple[str, str, int]], max_seconds: float
 ) -> tuple[dict[str, int], dict[str, int], bool]:
     """How many logs of each format are new, how many have grown, and whether all were looked at.
-    known: the sizes of those that were read, by path."""
+    known: the sizes of those that were read, by path. logs: format, path and size of each."""
     new_logs: dict[str, int] = {}
     grown_logs: dict[str, int] = {}
     end = time.monotonic() + max_seconds
-    for format_name, path, size_bytes in _logs(os.environ, Path.home()):
+    for format_name, path, size_bytes in logs:
         if time.monotonic() > end:
             return new_logs, grown_logs, False
         if size_bytes < _SIZE_BYTES_MIN:

@@ -36,6 +36,12 @@ def _message(given: object) -> Message:
         )
     if not isinstance(given.text, str):
         raise UsageError(f"A message's text is a str, not {type(given.text).__name__}.")
+    if not given.text.strip():
+        # The messages of a log are kept as they are; a program can leave this one out.
+        raise UsageError(
+            f"A message's text is blank: {given.text[:20]!r}. There is nothing in it to remember; "
+            "leave the message out."
+        )
     is_time = (
         isinstance(given.sent_at, str | datetime) and times.parse(given.sent_at)[1] is not None
     )

@@ -67,13 +67,52 @@ def discover_command(
     if not ingest and as_json:
         print_json(_rows(logs, _seconds_per_leaf(context)))
     elif not as_json:
-        _print(logs, _seconds_per_leaf(context), plain=plain)
+        if logs:
+            _print(logs, _seconds_per_leaf(context), plain=plain)
+        else:
+            note(_where_looked(places))
         for text in (text for log in logs for text in log.passed_over):
             note(text)
         if logs and not ingest:
-            note("To store them: treemem discover --ingest. To follow them: treemem watch")
+            note(_what_to_do(context, places))
     if ingest and logs:
         _ingest(context, _chosen_formats(logs, yes), places, keep_blobs, as_json=as_json)
+
+
+def _where_looked(places: list[Place]) -> str:
+    """Says that there are no logs, and where they would be, a line for each format."""
+    looked: dict[str, dict[str, None]] = {}
+    for place in places:
+        folder = place.folder / place.pattern if place.is_loose else place.folder
+        looked.setdefault(place.format, {})[_below_home(folder)] = None
+    lines = [f"  {name}: {', '.join(folders)}" for name, folders in looked.items()]
+    head = "No logs of known AI tools were found on this machine. Looked in:"
+    return "\n".join([head, *lines, "If yours are elsewhere: treemem ingest PATH"])
+
+
+def _what_to_do(context: click.Context, places: list[Place]) -> str:
+    """Names the command that stores what is not stored yet, if anything, and the one that
+    follows the logs."""
+    from treemem.reports import count_of
+
+    follow = "To follow them: treemem watch"
+    if not _memory_path(context).is_file():
+        return f"To store them: treemem discover --ingest. {follow}"
+    with open_memory(context) as memory:
+        overview = memory.overview((place.format, path) for place in places
+                                   for path in place.files())  # fmt: skip
+    new, grown = sum(overview.new_logs.values()), sum(overview.grown_logs.values())
+    if not new and not grown:
+        return f"All of them are stored. {follow}"
+    counts = [count_of(new, "new log")] * bool(new)
+    counts += [f"{count_of(grown, 'log')} grown since"] * bool(grown)
+    return f"To store {' and '.join(counts)}: treemem discover --ingest. {follow}"
+
+
+def _memory_path(context: click.Context) -> Path:
+    from treemem import default_database_path
+
+    return (context.obj or {}).get("db") or default_database_path()
 
 
 def _ingest(
@@ -117,11 +156,9 @@ def _question(log: FormatLogs) -> str:
 
 def _seconds_per_leaf(context: click.Context) -> float | None:
     """The measured model seconds per leaf; None if there are none. Creates no memory file."""
-    from treemem import default_database_path
     from treemem.ingest import discovery
 
-    path = (context.obj or {}).get("db") or default_database_path()
-    if not path.is_file():
+    if not _memory_path(context).is_file():
         return None
     with open_memory(context) as memory:
         return discovery.seconds_per_leaf(memory.usage("level"))
@@ -140,9 +177,6 @@ def _rows(logs: list[FormatLogs], per_leaf: float | None) -> list[dict[str, obje
 
 
 def _print(logs: list[FormatLogs], per_leaf: float | None, *, plain: bool) -> None:
-    if not logs:
-        note("No logs of known AI tools were found on this machine.")
-        return
     from treemem_cli.render import day, duration, file_size
     from treemem_cli.tables import NAME, Column, Table, identifier, number
 

@@ -6,11 +6,16 @@ from typing import TYPE_CHECKING
 
 import click
 
-from treemem_cli.context import open_memory, print_json
+from treemem_cli.context import note, open_memory, print_json
 from treemem_cli.parameters import json_option
 
 if TYPE_CHECKING:
     from treemem import Policy
+
+STORED_BEFORE = (
+    "This applies to what is stored from now on. What is stored already may still contain it; to "
+    "remove it from there: treemem scrub"
+)
 
 
 @click.group("redact")
@@ -91,7 +96,10 @@ def deny(
             policy = memory.redactions.undeny(pattern)
         else:
             policy = memory.redactions.deny(pattern, regex=is_regex)
+        is_stored = not remove and not memory.is_empty
     _print(policy, as_json=as_json)
+    if is_stored:
+        note(STORED_BEFORE)
 
 
 @redact_command.command("pii")
@@ -109,7 +117,10 @@ def set_pii(context: click.Context, state: str, as_json: bool) -> None:
     """
     with open_memory(context, create=True) as memory:
         policy = memory.redactions.set_pii(state == "on")
+        is_stored = policy.pii and not memory.is_empty
     _print(policy, as_json=as_json)
+    if is_stored:
+        note(STORED_BEFORE)
 
 
 def _print(policy: Policy, *, as_json: bool) -> None:

@@ -99,3 +99,17 @@ def test_an_expression_is_refused_that_is_invalid_or_slow_or_too_wide() -> None:
 def test_an_option_tells_a_value_from_an_expression() -> None:
     assert run_json("redact", "deny", "--value", "(unclosed")["deny"][0].startswith("value:9:")
     assert run_json("redact", "deny", "--regex", "CORP-7")["deny"][1] == "CORP-7"
+
+
+def test_what_is_stored_already_may_still_contain_what_is_denied(log: str) -> None:
+    changes = (("deny", "harbour master"), ("pii", "on"))
+    for change in changes:
+        assert "treemem scrub" not in run("redact", *change).output
+    assert run("redact", "deny", "harbour master", "--remove").exit_code == 0
+    run("ingest", log)
+    for change in changes:
+        assert "may still contain it; to remove it from there: treemem scrub" in (
+            run("redact", *change).stderr
+        )
+    for back in (("deny", "harbour master", "--remove"), ("pii", "off"), ("allow", "harbour")):
+        assert "treemem scrub" not in run("redact", *back).output

@@ -1,0 +1,63 @@
+"""Says which command does what is typed as a command of another name, such as forget or find.
+
+Likeness of letters alone answers these wrongly: "forget" is like "formats", "remove" like "resume".
+
+Tested in tests/cli/test_wrong_use.py.
+"""
+
+from __future__ import annotations
+
+import click
+
+_NO_DELETE = (
+    "A stored message or source cannot be deleted by itself. To remove words from all that is "
+    "stored: treemem redact deny WORDS, then treemem scrub. To start again: treemem path names the "
+    "file to delete."
+)
+# Words for the same thing, and by group what to do instead, "" being that of all commands. The
+# words that are commands of the group are what is meant; a sentence is for where there is none.
+MEANINGS: tuple[tuple[str, dict[str, str]], ...] = (
+    ("drop cancel forget delete remove rm del erase purge wipe unlearn clear", {
+        "": f"{_NO_DELETE} To stop following a rule: treemem rule drop.",
+        "source": _NO_DELETE, "message": _NO_DELETE, "node": _NO_DELETE,
+        "model": "treemem model path NAME names the file to delete.",
+        "topic": "Topics are made from what is stored, and cannot be deleted.",
+        "redact": "To take back a value: treemem redact deny VALUE --remove, or allow.",
+    }),
+    ("search find grep query ask recall", {}),
+    ("ingest add import load store index append remember", {}),
+    ("discover scan init setup", {}),
+    ("status info count", {}),
+    ("watch follow sync", {}),
+    ("pull download install", {"": "To download a model: treemem model pull."}),
+    ("list ls", {"": "To list what is stored: treemem source list. Others: treemem topic list, "
+                     "treemem rule list, treemem job list, treemem model list."}),
+    ("show view cat print get", {"": "To show one thing: treemem source show, treemem node show, "
+                                     "treemem message show."}),
+    ("rename mv move", {"": "Only topics can be renamed: treemem topic rename."}),
+    ("restore reopen undo undelete", {"": "A dropped rule comes back with treemem rule restore, an "
+                                          "entry with treemem ledger reopen."}),
+    ("export backup dump copy", {"": "A memory is one SQLite file, and most commands print --json. "
+                                     'To copy it: sqlite3 "$(treemem path)" ".backup COPY".'}),
+)  # fmt: skip
+
+
+def explained(error: click.NoSuchCommand) -> click.NoSuchCommand:
+    """The error for a command that does not exist, with what is meant by its name, if that is
+    known; else as it is."""
+    context, typed = error.ctx, error.command_name.lower()
+    if context is None or not isinstance(context.command, click.Group):
+        return error
+    known = context.command.list_commands(context)
+    group = "" if context.parent is None else context.command.name or ""
+    for row, sentences in MEANINGS:
+        words = row.split()
+        if typed in words:
+            meant = next((word for word in words if word in known), None)
+            answer = f"Did you mean '{meant}'?" if meant else sentences.get(group)
+            return error if answer is None else _with(error, answer)
+    return error
+
+
+def _with(error: click.NoSuchCommand, answer: str) -> click.NoSuchCommand:
+    return click.NoSuchCommand(error.command_name, f"{error.message} {answer}", ctx=error.ctx)
