@@ -356,8 +356,9 @@ class Memory(RuleMethods, QueueMethods):
 
     def ids(self, kind: IdKind, start: str = "", limit: int = 50) -> list[tuple[str, str]]:
         """Returns the ids of a kind that begin with `start`, with a few words about each, as a
-        shell completes them. kind: "source", "session", "topic", "node", "message", "entry", "job".
-        Of sources, those that contain `start` if none begins with it. Raises UsageError."""
+        shell completes them. kind: "source", "session", "topic", "merged topic", "node", "message",
+        "entry", "job". Of sources, those that contain `start` if none begins with it. Raises
+        UsageError."""
         if kind not in get_args(IdKind):
             raise UsageError(f"There are no ids of {kind!r}; use {', '.join(get_args(IdKind))}.")
         with self._database.reading():
@@ -520,7 +521,7 @@ class Memory(RuleMethods, QueueMethods):
 
     @property
     def topics(self) -> Topics:
-        """The topics: to list, show, rename, pin, merge and rebuild."""
+        """The topics: to list, show, rename, pin, merge, unmerge and rebuild."""
         from treemem.topic_api import Topics
 
         return Topics(self._database, self._clock, lambda: self.work(max_calls=0))

@@ -1,4 +1,4 @@
-"""Lets users list, rename, pin, merge and rebuild topics.
+"""Lets users list, rename, pin, merge and rebuild topics, and undo merges.
 
 Names, pins and merges are set by the user and survive a rebuild; the leaves of a topic are derived
 and can be computed again.
@@ -17,7 +17,7 @@ from treemem.digest.source_kinds import TOOL_NAMES
 from treemem.errors import UsageError
 from treemem.store.database import Database
 from treemem.times import Clock
-from treemem.topics import assignment
+from treemem.topics import assignment, merging
 from treemem.topics import store as topic_store
 from treemem.topics.store import Topic
 from treemem.worker import collection_jobs
@@ -100,16 +100,31 @@ class Topics:
 
     def merge(self, into: str, topic_id: str) -> TopicView:
         """Moves a topic's leaves into the topic `into`, to which its id refers from then on.
-        Raises UsageError if both are the same topic."""
+        unmerge() undoes it. Raises UsageError if both are the same topic."""
         with self._database.transaction():
             target = topic_store.resolve(self._database, into)
             merged = topic_store.resolve(self._database, topic_id)
             if target == merged:
                 raise UsageError(f"{into!r} and {topic_id!r} are the same topic, {target}.")
-            topic_store.merge(self._database, target, merged)
+            merging.merge(self._database, target, merged)
             self._admit()
         self._work()
         return self.show(target)
+
+    def unmerge(self, topic_id: str) -> TopicView:
+        """Undoes a merge: a topic that was merged into another is one of its own again, with its
+        name, its pin and its leaves, and with the topics that had been merged into it before.
+
+        topic_id: of the merged topic, see TopicView.aliases. A leaf that came since goes with the
+        leaf of its chat before it, and stays where it is without one. What a rebuild has moved to
+        another topic stays there. Raises NotFoundError, AmbiguousIdError, and UsageError if the
+        topic is not merged.
+        """
+        with self._database.transaction():
+            full_id = merging.unmerge(self._database, topic_id).id
+            self._admit()
+        self._work()
+        return self.show(full_id)
 
     def rebuild(self) -> builtins.list[TopicView]:
         """Computes all topics again. Pins, names and merges are kept, and so is the id of a topic

@@ -84,8 +84,8 @@ def stderr_is_terminal() -> bool:
 
 
 def confirm(question: str, *, yes: bool) -> bool:
-    """Asks before what cannot be undone. yes: the user has agreed already, by --yes. Raises
-    click.UsageError if there is nobody to ask."""
+    """Asks before what changes much or cannot be undone. yes: the user has agreed, by --yes.
+    Raises click.UsageError if there is nobody to ask."""
     if not yes and not sys.stdin.isatty():
         raise click.UsageError(f"{question} There is no terminal to answer at; add --yes.")
     return yes or click.confirm(question, err=True)

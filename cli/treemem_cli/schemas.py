@@ -170,7 +170,8 @@ def outputs() -> dict[str, Any]:
             (f"ledger {verb}" for verb in ("show", "close", "reopen", "drop")), treemem.Entry
         ),
         **dict.fromkeys(
-            (f"topic {verb}" for verb in ("list", "rename", "pin", "merge", "rebuild")), topics
+            (f"topic {verb}" for verb in ("list", "rename", "pin", "merge", "unmerge", "rebuild")),
+            topics,
         ),
         "topic show": TopicShown,
         "status": treemem.Status,

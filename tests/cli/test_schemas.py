@@ -76,6 +76,8 @@ def arguments(path: Path, name: str) -> list[list[str]]:
         return [row.partition("\t")[0] for row in rows]
 
     topics, entries = ids("topic", "list"), ids("ledger", "errors")
+    if name == "topic unmerge":
+        run("--db", str(path), "topic", "merge", topics[0], topics[1], "--yes")
     root = run_json("--db", str(path), "tree")[0]["root_id"]
     node = run_json("--db", str(path), "node", "show", root)["child_ids"][0]
     message = run_json("--db", str(path), "search", "sacks")["passages"][0]["messages"][0]["id"]
@@ -94,6 +96,7 @@ def arguments(path: Path, name: str) -> list[list[str]]:
         "ledger reopen": [[entries[0]]], "ledger drop": [[entries[0]]],
         "topic rename": [[topics[0], "The garden"]], "topic pin": [[topics[0]]],
         "topic merge": [[topics[0], topics[1], "--yes"]], "topic show": [[topics[0]]],
+        "topic unmerge": [[topics[1]]],
         "job list": [["--all"]], "job show": [["1"]], "job retry": [[ids("job", "list")[0]]],
         "redact allow": [["sk-test-*"]], "redact deny": [["swordfish"]], "redact pii": [["on"]],
         "scrub": [["--dry-run"], ["--yes"]], "path": [[], ["--all"]],

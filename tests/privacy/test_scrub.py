@@ -350,7 +350,7 @@ NO_WORDS = set(
     node.id tree.scope tree.key
     imported_file.digest imported_file.source_ids imported_file.skipped
     log_file.content log_file.format log_file.path log_file.place log_file.start
-    topic.id topic_alias.id
+    topic.id topic_alias.id topic_alias.into_id topic_part.alias
     producer.name model_output.key statement.kind entry.id entry.kind entry.state entry_link.kind
     embedder.name embedder.setting vector_1.digest vector_1.vector
     job.kind job.dedupe_key job.payload job.state job.token breaker.kind breaker.job_seqs
@@ -398,6 +398,9 @@ def test_columns_listed_as_deleted_with_their_nodes_are(database: Database) -> N
 
 def test_an_owner_stores_a_rewritten_text(memory: Memory, database: Database) -> None:
     themes.store(memory)
+    into, merged, *_ = (topic.id for topic in memory.topics.list())
+    memory.topics.rename(merged, "Mine")
+    memory.topics.merge(into, merged)
     memory.append("a", [Message(text="hi")], title="A title")
     database.execute("UPDATE job SET error = 'failed'")
     database.execute("INSERT INTO breaker VALUES ('seal', '[]', NULL, 'failed often')")

@@ -32,6 +32,7 @@ from treemem.store.database import SQLITE_VERSION, Database
 from treemem.store.schema import spine
 from treemem.text.tokens import count_tokens
 from treemem.times import Clock
+from treemem.topics import merging
 from treemem.topics import store as topics
 from treemem.tree import unsealing
 from treemem.types import Message, TreeShape
@@ -199,6 +200,7 @@ TEXT_OWNERS = (
     TextOwner("entry_choice.text", entry_choices.texts, entry_choices.rewrite_text),
     TextOwner("entry_choice.project", entry_choices.projects, entry_choices.rewrite_project),
     TextOwner("topic.name", topics.names, topics.rewrite_name),
+    TextOwner("topic_alias.name", merging.names, merging.rewrite_name),
     TextOwner("job.error", jobs.error_texts, jobs.rewrite_error),
     TextOwner("breaker.reason", jobs.breaker_reasons, jobs.rewrite_breaker_reason),
 )  # fmt: skip

@@ -19,12 +19,14 @@ SIMILAR_MAX = 3
 COMPARED_MAX = 5_000
 SIMILAR_RATIO_MIN = 0.6
 
-IdKind = Literal["source", "session", "topic", "node", "message", "entry", "job"]
+IdKind = Literal["source", "session", "topic", "merged topic", "node", "message", "entry", "job"]
 # The ids from the first parameter up to the second, with a few words about each.
 _IDS: dict[IdKind, str] = {
     "source": "SELECT id, coalesce(title, format) FROM source {} ORDER BY seq DESC",
     "session": "SELECT DISTINCT session AS id, '' FROM source_message {}",
     "topic": "SELECT id, coalesce(name, '') FROM topic {} ORDER BY seq",
+    "merged topic": "SELECT id, (SELECT 'in ' || coalesce(t.name, t.id) FROM topic t "
+    "WHERE t.seq = topic_seq) FROM topic_alias {} ORDER BY id",
     "node": "SELECT id, iif(level = 0, 'leaf', 'level ' || level) FROM node {} ORDER BY level DESC",
     "message": "SELECT id, role FROM message {}",
     "entry": "SELECT id, kind FROM entry {} ORDER BY salience DESC",

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from sqlite_utils import Database
 
 APPLICATION_ID = 0x74726D6D  # "trmm"
-SCHEMA_VERSION = 8
+SCHEMA_VERSION = 9
 
 
 def apply(
@@ -71,6 +71,10 @@ def apply(
     @steps()
     def m008_rules(database: Database) -> None:
         run(database, entries.MARKED, additions.EXTRACT_AGAIN)
+
+    @steps()
+    def m009_merges(database: Database) -> None:
+        run(database, additions.MERGES)
 
     steps.apply(Database(connection))
     connection.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")

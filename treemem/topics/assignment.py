@@ -15,7 +15,7 @@ from treemem.models import embedders
 from treemem.store import settings, summaries, vectors
 from treemem.store.database import Database
 from treemem.summarize import extractive_views
-from treemem.topics import clustering, naming
+from treemem.topics import clustering, merging, naming
 from treemem.topics import profiles as leaf_profiles
 from treemem.topics import store as topic_store
 from treemem.topics.clustering import EarlierTopic
@@ -105,9 +105,10 @@ def place(database: Database) -> None:
         with database.transaction():
             if _state(database) != before:
                 continue
-            for seq, names in placing.joined.items():
-                for name in names:
-                    topic_store.add(database, name, [seq])
+            for topic in before.topics:
+                joining = [seq for seq, names in placing.joined.items() if topic.id in names]
+                topic_store.add(database, topic.id, joining)
+                _follow_chats(database, before, topic, joining)
             for leaf_seqs in placing.created:
                 _create(database, before, leaf_seqs)
             return
@@ -131,7 +132,9 @@ def rebuild(database: Database, written: Callable[[], None]) -> None:
                 continue
             for topic in before.topics:
                 if topic.id in continued:
-                    topic_store.set_members(database, topic.id, continued[topic.id])
+                    members = continued[topic.id]
+                    topic_store.set_members(database, topic.id, members)
+                    _follow_chats(database, before, topic, members)
                 else:
                     topic_store.remove(database, topic.id)
             for members in new:
@@ -139,6 +142,22 @@ def rebuild(database: Database, written: Callable[[], None]) -> None:
             topic_store.forget_names(database)
             written()
             return
+
+
+def _follow_chats(database: Database, before: State, topic: Topic, members: Sequence[int]) -> None:
+    """Lets each new leaf of a merged topic go with the leaf of its chat before it, if any, should
+    the user undo the merge. members: with the new ones."""
+    if not topic.aliases:
+        return
+    known, here = set(topic.leaves), {*topic.leaves, *members}
+    latest: dict[str, int] = {}
+    pairs = []
+    for seq, row in before.leaves.items():
+        if seq in here:
+            if seq not in known and row.chat in latest:
+                pairs.append((seq, latest[row.chat]))
+            latest[row.chat] = seq
+    merging.follow(database, topic.id, pairs)
 
 
 def _leaves(database: Database, before: State) -> list[Leaf]:
@@ -175,7 +194,9 @@ def _replace_lost_tails(database: Database, before: State) -> None:
             free = heir is not None and places[heir] < clustering.TOPICS_OF_A_LEAF
             if lost in topic.leaves and heir is not None and free:
                 topic_store.add(database, topic.id, [heir])
-                places[heir] += heir not in topic.leaves
+                if heir not in topic.leaves:
+                    merging.follow(database, topic.id, [(heir, lost)])
+                    places[heir] += 1
         topic_store.remove_leaf(database, lost)
     for topic in topic_store.topics(database):
         if not topic.leaves and not (topic.named or topic.pinned):

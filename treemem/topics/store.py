@@ -1,7 +1,7 @@
 """Stores topics: their leaves, the names and pins of the user, and the profiles of leaves.
 
-It decides nothing: clustering.py decides which leaves belong together, and assignment.py carries
-that out.
+It decides nothing: clustering.py decides which leaves belong together, assignment.py carries that
+out, and merging.py merges topics for the user.
 
 Tested in tests/topics/test_assignment.py.
 """
@@ -267,6 +267,10 @@ _ADD_LEAF = """
 INSERT OR IGNORE INTO topic_leaf (topic_seq, node_seq)
 SELECT t.seq, n.seq FROM topic t, node n WHERE t.id = ? AND n.seq = ?
 """
+_KEEP_LEAVES = """
+DELETE FROM topic_leaf WHERE topic_seq = (SELECT seq FROM topic WHERE id = ?)
+  AND node_seq NOT IN (SELECT value FROM json_each(?))
+"""
 _REMOVE_LEAF = "DELETE FROM topic_leaf WHERE node_seq = ?"
 
 
@@ -288,8 +292,7 @@ def add(database: Database, topic_id: str, leaf_seqs: Sequence[int]) -> None:
 
 def set_members(database: Database, topic_id: str, leaf_seqs: Sequence[int]) -> None:
     """Gives a topic these leaves and no others."""
-    sql = "DELETE FROM topic_leaf WHERE topic_seq = (SELECT seq FROM topic WHERE id = ?)"
-    database.execute(sql, (topic_id,))
+    database.execute(_KEEP_LEAVES, (topic_id, json_list(leaf_seqs)))
     add(database, topic_id, leaf_seqs)
 
 
@@ -305,35 +308,6 @@ def remove(database: Database, topic_id: str) -> None:
     if tree is not None:
         builder.drop(database, tree)
     database.execute("DELETE FROM topic WHERE id = ?", (topic_id,))
-
-
-_MOVE_NAME = """
-UPDATE topic SET name = old.name, named = 1
-FROM (SELECT name, named FROM topic WHERE id = :topic) old
-WHERE id = :into AND topic.named = 0 AND old.named = 1
-"""
-_MOVE_ALIASES = """
-UPDATE topic_alias SET topic_seq = (SELECT seq FROM topic WHERE id = :into)
-WHERE topic_seq = (SELECT seq FROM topic WHERE id = :topic)
-"""
-_MOVE_LEAVES = """
-INSERT OR IGNORE INTO topic_leaf (topic_seq, node_seq)
-SELECT (SELECT seq FROM topic WHERE id = :into), node_seq FROM topic_leaf
-WHERE topic_seq = (SELECT seq FROM topic WHERE id = :topic)
-"""
-_PUT_ALIAS = """
-INSERT INTO topic_alias (id, topic_seq) SELECT :topic, seq FROM topic WHERE id = :into
-"""
-
-
-def merge(database: Database, into: str, topic_id: str) -> None:
-    """Merges a topic into another, which takes over its leaves, its ids, and the user's name for it
-    unless it has one."""
-    parameters = {"into": into, "topic": topic_id}
-    for sql in (_MOVE_NAME, _MOVE_LEAVES, _MOVE_ALIASES):
-        database.execute(sql, parameters)
-    remove(database, topic_id)
-    database.execute(_PUT_ALIAS, parameters)
 
 
 def set_name(database: Database, topic_id: str, name: str, *, by_user: bool) -> None:

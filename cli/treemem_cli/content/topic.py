@@ -1,4 +1,4 @@
-"""treemem topic: lists topics, and renames, pins and merges them."""
+"""treemem topic: lists topics, renames, pins and merges them, and undoes merges."""
 
 from __future__ import annotations
 
@@ -145,21 +145,43 @@ def merge_topics(
 ) -> None:
     """Merge other topics into the topic INTO.
 
-    Their ids refer to INTO from then on. This cannot be undone.
+    Their ids refer to INTO from then on. To undo it: treemem topic unmerge ID
 
     \b
     Example:
       treemem topic merge t1a2b3c4 t5d6e7f8 --yes
     """
     with open_memory(context) as memory:
-        names = [memory.topics.show(topic_id).name for topic_id in (*topic_ids, into)]
-        question = f"Merge {', '.join(names[:-1])} into {names[-1]}? This cannot be undone."
+        *others, target = (memory.topics.show(topic_id) for topic_id in (*topic_ids, into))
+        question = f"Merge {', '.join(topic.name for topic in others)} into {target.name}?"
         if not confirm(question, yes=yes):
             note("Nothing was changed.")
             return
         for topic_id in topic_ids:
             memory.topics.merge(into, topic_id)
         _show([memory.topics.show(into)], as_json)
+    note(f"To undo it: treemem topic unmerge {' '.join(topic.id for topic in others)}")
+
+
+@topic_command.command("unmerge")
+@click.argument(
+    "topic_ids", metavar="ID...", nargs=-1, required=True, shell_complete=ids("merged topic")
+)
+@json_option
+@click.pass_context
+def unmerge_topics(context: click.Context, topic_ids: tuple[str, ...], as_json: bool) -> None:
+    """Undo a merge.
+
+    Each ID, of a topic that was merged into another one, is a topic of its own again, with its
+    name, its pin and its leaves. The merged topics are listed by: treemem topic show ID
+
+    \b
+    Example:
+      treemem topic unmerge t5d6e7f8
+    """
+    with open_memory(context) as memory:
+        restored = [memory.topics.unmerge(topic_id) for topic_id in topic_ids]
+        _show([memory.topics.show(topic.id) for topic in restored], as_json)
 
 
 @topic_command.command("rebuild")

@@ -20,6 +20,12 @@ def test_topics_can_be_listed_shown_renamed_pinned_merged_and_rebuilt() -> None:
     assert run_json("topic", "pin", second, "--off")[0]["pinned"] is False
     merged = run_json("topic", "merge", first, third, "--yes")[0]
     assert (merged["id"], merged["aliases"]) == (first, [third])
+    assert f"merged from {third}" in run("topic", "show", first).stdout
+    restored = run_json("topic", "unmerge", third[:6])
+    assert [topic["id"] for topic in restored] == [third]
+    assert {t["id"] for t in run_json("topic", "list")} == {first, second, third}
+    assert run("topic", "unmerge", third).exit_code == 1
+    run_json("topic", "merge", first, third, "--yes")
     assert {t["id"] for t in run_json("topic", "rebuild")} == {first, second}
     shown = run_json("topic", "show", third)
     assert shown["topic"]["id"] == first

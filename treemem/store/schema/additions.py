@@ -146,3 +146,24 @@ CREATE TABLE entry_choice (         -- what the user decided about an entry; out
 INSERT INTO entry_choice SELECT * FROM rule_choice;
 DROP TABLE rule_choice;
 """
+
+# Step 9. What an earlier version merged stays merged.
+MERGES = """
+ALTER TABLE topic_leaf ADD COLUMN own INTEGER NOT NULL DEFAULT 1;  -- 0: only by merged topics
+ALTER TABLE topic_alias ADD COLUMN into_id TEXT;  -- what it was merged into; now an alias perhaps
+ALTER TABLE topic_alias ADD COLUMN name TEXT;     -- the user's name for it; NULL without one
+ALTER TABLE topic_alias ADD COLUMN gave_name INTEGER NOT NULL DEFAULT 0;  -- 1: into_id has it
+ALTER TABLE topic_alias ADD COLUMN pinned INTEGER;  -- NULL if an earlier version merged it
+UPDATE topic_alias SET into_id = (SELECT id FROM topic WHERE seq = topic_seq);
+
+CREATE TABLE topic_part (           -- which leaves of a topic merged topics have brought or share
+  alias TEXT NOT NULL REFERENCES topic_alias ON DELETE CASCADE,
+  node_seq INTEGER NOT NULL REFERENCES node ON DELETE CASCADE,
+  PRIMARY KEY (alias, node_seq)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX topic_part_node ON topic_part (node_seq);
+CREATE TRIGGER topic_loses_leaf AFTER DELETE ON topic_leaf BEGIN
+  DELETE FROM topic_part WHERE node_seq = old.node_seq
+    AND alias IN (SELECT id FROM topic_alias WHERE topic_seq = old.topic_seq);
+END;
+"""
