@@ -60,9 +60,9 @@ def test_an_append_stores_messages_and_job_together(memory: Memory) -> None:
 @pytest.mark.parametrize(
     ("given", "words"),
     [
-        ([{"role": "user", "text": "x"}], "A message is a treemem.Message, not dict"),
-        (["x"], "not str: 'x'. Write Message"),
-        (PLAN, "a list of messages, not one Message"),
+        ([{"role": "user", "text": "x"}], "a Message (such as Message(role=…, text=…)), not dict"),
+        (["x"], "Message(role=…, text=…)), not str: 'x'."),
+        (PLAN, "takes as messages several of these: a Message"),
         ([Message(text="x", sent_at=5)], "A message's sent_at is a datetime"),  # type: ignore[arg-type]
         ([Message(text=3)], "A message's text is a str, not int"),  # type: ignore[arg-type]
     ],
@@ -79,14 +79,29 @@ def test_what_is_not_a_message_is_refused_with_the_reason(
 @pytest.mark.parametrize(
     ("call", "words"),
     [
-        (lambda memory: memory.search("x", scope="s"), "such as Scope.source(…), not str: 's'"),
-        (lambda memory: memory.tree("s"), "A scope is a treemem.Scope"),
-        (lambda memory: memory.ledger("s"), "A scope is a treemem.Scope"),
-        (lambda memory: memory.digest("s"), "A scope is a treemem.Scope"),
-        (lambda memory: memory.search(3), "A query is a text, not 3"),
-        (lambda memory: memory.search("x", budget_tokens="5"), "whole number of tokens, not '5'"),
-        (lambda memory: memory.search("x", rerank=3), "rerank takes a function"),
-        (lambda memory: memory.append(3, [PLAN]), "A source id has 1 to 512"),
+        (
+            lambda memory: memory.search("x", scope="s"),
+            "(such as Scope.source(…)) or None, not str: 's'.",
+        ),
+        (lambda memory: memory.tree("s"), "Memory.tree() takes as scope a Scope"),
+        (lambda memory: memory.ledger("s"), "Ledger.__call__() takes as scope a Scope"),
+        (
+            lambda memory: memory.digest("s"),
+            "takes as scope a Scope (such as Scope.source(…)), not str",
+        ),
+        (lambda memory: memory.search(3), "Memory.search() takes as query a str, not int: 3."),
+        (
+            lambda memory: memory.search("x", budget_tokens="5"),
+            "takes as budget_tokens an int, not str: '5'.",
+        ),
+        (
+            lambda memory: memory.search("x", rerank=3),
+            "takes as rerank a function or None, not int: 3.",
+        ),
+        (
+            lambda memory: memory.append(3, [PLAN]),
+            "Memory.append() takes as source a str, not int: 3.",
+        ),
         (lambda memory: memory.search("x", include="draft"), "'draft' cannot be included"),
         (lambda memory: memory.ids("person"), "no ids of 'person'"),
     ],

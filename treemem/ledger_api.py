@@ -10,6 +10,7 @@ from datetime import datetime, tzinfo
 from typing import TypeVar
 
 from treemem import times
+from treemem.arguments import checked
 from treemem.digest import scopes
 from treemem.errors import UsageError
 from treemem.ledger import choices, reading
@@ -31,6 +32,7 @@ from treemem.types import (
 T = TypeVar("T", bound=str)
 
 
+@checked
 class Ledger:
     """The ledger of one memory: everything that was picked in leaves, each in its own words.
 

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Self, get_args
 
 from treemem import config, times
+from treemem.arguments import checked
 from treemem.errors import UsageError
 from treemem.models.embedders import QueryEmbedder
 from treemem.models.rerankers import KeptReranker
@@ -62,6 +63,7 @@ if TYPE_CHECKING:
     from treemem.worker.model_choice import OwnModel
 
 
+@checked
 class Memory(RuleMethods, QueueMethods):
     """One memory file.
 
@@ -215,9 +217,10 @@ class Memory(RuleMethods, QueueMethods):
         """Adds messages to the end of a source and returns their ids once they are stored.
 
         A message with an external_id is stored once, however often it is appended; a message
-        without one is new each time. Sealing is left to work(). project: the folder or the name
-        under which several sources belong together, so that the user's rules in one hold in all
-        of them; None for a source by itself. redact: as in ingest.
+        without one is new each time. A dict is refused, since its keys have other names in each
+        tool, and a wrong guess would lose words; so is a blank text. Sealing is left to work().
+        project: the folder or the name under which several sources belong together, so that the
+        user's rules in one hold in all of them; None for a source by itself. redact: as in ingest.
         """
         from treemem.ingest.append import append_messages
         from treemem.privacy.policy import Redaction

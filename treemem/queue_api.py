@@ -7,11 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from treemem.arguments import checked
 from treemem.store.database import Database
 from treemem.times import Clock
 from treemem.types import Job, one_or_more
 
 
+@checked
 class QueueMethods:
     """The methods of Memory for jobs."""
 

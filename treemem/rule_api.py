@@ -9,6 +9,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING
 
 from treemem import times
+from treemem.arguments import checked
 from treemem.store.database import Database
 from treemem.times import Clock
 from treemem.types import Scope
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from treemem.ledger.choices import RuleView
 
 
+@checked
 class RuleMethods:
     """The methods of Memory for standing rules."""
 

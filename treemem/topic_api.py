@@ -13,6 +13,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from treemem import times
+from treemem.arguments import checked
 from treemem.digest.source_kinds import TOOL_NAMES
 from treemem.errors import UsageError
 from treemem.store.database import Database
@@ -54,6 +55,7 @@ class TopicView:
     aliases: tuple[str, ...]
 
 
+@checked
 class Topics:
     """The topics of one memory. An unambiguous prefix of an id is enough; the id of a merged topic
     refers to the topic it was merged into.

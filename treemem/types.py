@@ -12,6 +12,8 @@ from datetime import datetime
 from pathlib import Path
 from typing import Literal, TypeVar
 
+from treemem.arguments import checked
+
 Value = TypeVar("Value")
 
 
@@ -201,6 +203,7 @@ class Span:
     tokens: int
 
 
+@checked
 @dataclass(frozen=True, slots=True)
 class Scope:
     """What to search or show: everything, one source, topic or session, or what a filter admits.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -61,10 +62,30 @@ def test_a_grown_log_adds_its_tail(memory: Memory, log: Path) -> None:
     assert memory.ingest(log, importer=ship_log).added == 0
 
 
-@pytest.mark.parametrize("wrong", [ShipLog, "ship-log", 3])
-def test_what_is_not_an_importer_is_refused(memory: Memory, log: Path, wrong: object) -> None:
-    with pytest.raises(UsageError, match=r"An importer is an instance of treemem\.Importer"):
+@pytest.mark.parametrize(
+    ("wrong", "words"),
+    [(ShipLog, r"An importer is an instance of treemem\.Importer"),
+     ("ship-log", "takes as importer an Importer, a function or None, not str: 'ship-log'"),
+     (3, "takes as importer an Importer, a function or None, not int: 3")],
+)  # fmt: skip
+def test_what_is_not_an_importer_is_refused(
+    memory: Memory, log: Path, wrong: object, words: str
+) -> None:
+    with pytest.raises(UsageError, match=words):
         memory.ingest(log, importer=wrong)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("events", "words"),
+    [(3, "returned int, not the events of monday.txt: Source"),
+     (["The mast is up."], "gave str: 'The mast is up.', which is not a Source")],
+)  # fmt: skip
+def test_a_function_that_gives_no_events_is_refused(
+    memory: Memory, log: Path, events: Any, words: str
+) -> None:
+    with pytest.raises(UsageError, match=words):
+        memory.ingest(log, importer=lambda _: events)
+    assert memory.is_empty
 
 
 def test_a_format_and_an_importer_exclude_each_other(memory: Memory, log: Path) -> None:

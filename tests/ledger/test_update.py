@@ -211,3 +211,14 @@ def test_a_point_that_comes_up_again_after_it_was_closed_is_open() -> None:
             (entry,) = memory.ledger(kinds=["open"], states=["holds", "closed"])
             assert entry.state == ("holds" if text == point else "closed")
         assert entry.mentions == 2
+
+
+def test_a_document_that_is_emptied_leaves_no_entry_to_be_made_again(
+    memory: Memory, tmp_path: Path
+) -> None:
+    path = tmp_path / "notes.md"
+    for text in ("# Plan\n\nWe decided to keep retry limit 3, since the tablets lose it.\n", ""):
+        path.write_text(text)
+        memory.ingest(path)
+        assert len(ledger(memory)) == bool(text)
+        assert [check.findings for check in memory.diagnose().checks if not check.ok] == []

@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 
 from tests.conftest import FakeClock
 from tests.helpers.logs import ClaudeSession, prose
-from treemem import Memory, Message, ModelError, Part, Scope, SearchResult, UsageError
+from treemem import Memory, Message, ModelError, Part, Scope, SearchResult, Source, UsageError
 from treemem.models.embedders import HASHING_NAME
 from treemem.search import candidates
 from treemem.search.context import STANDING_TITLE
@@ -105,8 +105,10 @@ def test_the_budget_is_never_exceeded(
         tempfile.TemporaryDirectory() as folder,
         Memory.open(Path(folder) / "m.sqlite3", clock=FakeClock()) as memory,
     ):
-        memory.append("s", said)
-        memory.work(max_calls=0)
+        log = Path(folder) / "log"
+        log.write_text("The log of a program, which may have blank messages.")
+        report = memory.ingest(log, importer=lambda _: [Source("s", "any-log"), *said])
+        assert report.added == len(said)
         if is_embedded:
             with_hashing(memory)
         for question in QUESTIONS:

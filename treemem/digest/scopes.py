@@ -78,11 +78,6 @@ def resolved(database: Database, scope: Scope | None) -> Scope:
     """
     if scope is None:
         return Scope.everything()
-    if not isinstance(scope, Scope):
-        raise UsageError(
-            f"A scope is a treemem.Scope, such as Scope.source(…), not {type(scope).__name__}: "
-            f"{repr(scope)[:80]}."
-        )
     if scope.kind == "source":
         return Scope.source(source(database, scope.key or "").id)
     if scope.kind == "topic":

@@ -26,14 +26,8 @@ from treemem.types import Message, Source
 from treemem.worker import source_jobs
 
 
-def _message(given: object) -> Message:
-    """What was given, if it is a Message. Raises UsageError; a dict is refused, since its keys have
-    other names in each tool, and a wrong guess would lose words."""
-    if not isinstance(given, Message):
-        raise UsageError(
-            f"A message is a treemem.Message, not {type(given).__name__}: {repr(given)[:80]}. "
-            "Write Message(role=…, text=…)."
-        )
+def _valid(given: Message) -> Message:
+    """The message, if it can be stored. Raises UsageError."""
     if not isinstance(given.text, str):
         raise UsageError(f"A message's text is a str, not {type(given.text).__name__}.")
     if not given.text.strip():
@@ -63,9 +57,7 @@ def append_messages(
 ) -> list[str]:
     """Stores the messages and returns their ids. A message with an external_id is stored once; one
     without is new each time. Raises UsageError for values that cannot be stored."""
-    if isinstance(added, Message | str):
-        raise UsageError(f"append takes a list of messages, not one {type(added).__name__}.")
-    originals = [mark(messages.storable(_message(message))) for message in added]
+    originals = [mark(messages.storable(_valid(message))) for message in added]
     redacted = [redaction.redact(message) for message in originals]
     counts = count_many([message.text for message in redacted])
     title, project = redaction.text(source.title), redaction.text(source.project)

@@ -11,6 +11,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 
+from treemem.arguments import checked
 from treemem.digest import scopes
 from treemem.errors import SEE_SOURCES, Hint, NotFoundError
 from treemem.places import last_search, resuming
@@ -56,6 +57,7 @@ ORDER BY s.id = :wanted DESC, sm.state <> 'active', s.parent_id IS NOT NULL, s.s
 """
 
 
+@checked
 class Places:
     """Where messages were said: files, lines, and how their sessions are continued."""
 

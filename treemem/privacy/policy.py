@@ -14,6 +14,7 @@ from typing import Literal
 
 import orjson
 
+from treemem.arguments import checked
 from treemem.errors import SEE_REDACTIONS, DatabaseCorruptError, UsageError
 from treemem.patterns import lazy_regex
 from treemem.privacy import patterns
@@ -52,6 +53,7 @@ class Policy:
         return [described(entry) for entry in self.deny]
 
 
+@checked
 class Redactions:
     """Shows and changes the policy of one memory file. A change applies to messages stored from
     then on; Memory.scrub applies it to those already stored."""
@@ -187,6 +189,8 @@ class Redaction:
     @classmethod
     def of(cls, database: Database, redact: Redact = True, *, keep: bool = True) -> Redaction:
         """The redaction of a memory file. keep: see key_of."""
+        if redact not in (True, False, "pii"):
+            raise UsageError(f"redact is True, False or 'pii', not {redact!r}.")
         key = key_of(database, keep=keep)
         if not redact:
             return cls(key, None, "plain")

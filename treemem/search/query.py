@@ -154,12 +154,6 @@ def without_pruned_vectors(database: Database, prepared: Prepared) -> Prepared:
 
 
 def _check(database: Database, query: Query) -> None:
-    if not isinstance(query.text, str):
-        raise UsageError(f"A query is a text, not {query.text!r}.")
-    if not isinstance(query.budget_tokens, int):
-        raise UsageError(f"A budget is a whole number of tokens, not {query.budget_tokens!r}.")
-    if query.rerank is not None and not callable(query.rerank):
-        raise UsageError(f"rerank takes a function, see treemem.Rerank, not {query.rerank!r}.")
     if query.budget_tokens < BUDGET_MIN:
         raise UsageError(f"A budget of {query.budget_tokens} tokens is too small; give at least "
                          f"{BUDGET_MIN}.")  # fmt: skip

@@ -119,6 +119,7 @@ class SourceWork:
         for node_seq in (tree.tail_seq, tree.root_seq):
             if node_seq is not None:
                 extractive_views.put(self._database, node_seq, producer, self._clock())
+        update.refresh(self._database)  # of a source without a node left, nothing else does
         if tree.root_seq != before.root_seq:
             collection_jobs.admit(self._database, self._clock())
         self._after_tree(tree, self._clock())

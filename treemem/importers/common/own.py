@@ -32,7 +32,19 @@ class OwnImporter(Importer):
         return 0.0  # it reads only what it is named for
 
     def read(self, file: LogFile) -> Iterator[Event]:
-        yield from self._read(file)
+        events: object = self._read(file)
+        if not isinstance(events, Iterable):
+            raise UsageError(
+                f"{self.name} returned {type(events).__name__}, not the events of {file.name}: "
+                "Source, Message and Skipped values."
+            )
+        for event in events:
+            if not isinstance(event, Event):
+                raise UsageError(
+                    f"{self.name} gave {type(event).__name__}: {repr(event)[:80]}, which is not a "
+                    "Source, a Message or a Skipped."
+                )
+            yield event
 
 
 def importer_of(given: object) -> Importer:
